@@ -1,6 +1,6 @@
 // Compiles the kernels of native/cpu to WebAssembly with clang from npm: no tool chain of the machine is used.
 //
-//   node build.mjs           dist/{relaxed,simd128}.wasm, and the same compressed and in base64 as .js
+//   node build.mjs           dist/{relaxed,simd128}{,_float64}.wasm, and the same compressed and in base64 as .js
 //   node build.mjs --lock    also writes their SHA-256 to modules.lock.json; --check compares it
 //
 // Objects are kept in build/objects under the hash of the code that they are compiled of, with which flags. Several threads compile (compile_units.mjs),
@@ -50,10 +50,18 @@ const FLAGS = [
 const DRIVER_FLAGS = [...FLAGS, '-Os']
 const KERNEL_FLAGS = [...FLAGS, '-O3']
 
+const RELAXED_KERNEL_FLAGS = [...KERNEL_FLAGS, '-mrelaxed-simd']
+const FLOAT64_FLAGS = [...DRIVER_FLAGS, '-DCUDNN_RNN_FLOAT64']
+
+// The exports choose the element type; the linker leaves out all that they do not reach.
 const MODULES = [
-  { name: 'relaxed', kernelFlags: [...KERNEL_FLAGS, '-mrelaxed-simd'] },
-  { name: 'simd128', kernelFlags: KERNEL_FLAGS },
+  { name: 'relaxed', kernelFlags: RELAXED_KERNEL_FLAGS, exportFlags: DRIVER_FLAGS },
+  { name: 'relaxed_float64', kernelFlags: RELAXED_KERNEL_FLAGS, exportFlags: FLOAT64_FLAGS },
+  { name: 'simd128', kernelFlags: KERNEL_FLAGS, exportFlags: DRIVER_FLAGS },
+  { name: 'simd128_float64', kernelFlags: KERNEL_FLAGS, exportFlags: FLOAT64_FLAGS },
 ]
+/** The most bytes of a module after gzip: a page loads one. */
+const MOST_COMPRESSED_BYTES = 90_000
 
 /** C++ files below `path`, by their path from there. */
 function sourcesOf(path, folders) {
@@ -88,6 +96,7 @@ const units = {
 tree.units = Object.fromEntries(
   Object.entries(units).map(([name, files]) => [`${name}.cc`, files.map((file) => `#include "${file}"\n`).join('')]),
 )
+const EXPORTS = 'units/exports.cc'
 const drivers = Object.keys(tree.units).map((file) => `units/${file}`)
 
 const textOf = (file) => file.split('/').reduce((place, name) => place?.[name], tree)
@@ -138,7 +147,7 @@ function compileOnOneThread(left) {
  */
 function checkImports(name, module) {
   if (!WebAssembly.validate(module)) {
-    if (name === 'simd128') throw new Error('Cannot use simd128.wasm as it is not valid')
+    if (name.startsWith('simd128')) throw new Error(`Cannot use ${name}.wasm as it is not valid`)
     return
   }
   const imports = WebAssembly.Module.imports(new WebAssembly.Module(module))
@@ -146,10 +155,18 @@ function checkImports(name, module) {
   if (names.join() !== 'env.memory,env.now') throw new Error(`Cannot use ${name}.wasm as it imports ${names}`)
 }
 
-const jobs = [
-  ...MODULES.map(({ kernelFlags }) => ({ unit: `cpu/${KERNELS}`, flags: kernelFlags })),
-  ...drivers.map((unit) => ({ unit, flags: DRIVER_FLAGS })),
-].map((job) => ({ ...job, object: objectOf(job.unit, job.flags) }))
+/** The objects of a module, in the order of the linker's arguments. */
+function jobsOf({ kernelFlags, exportFlags }) {
+  const flagsOf = (unit) => (unit === EXPORTS ? exportFlags : DRIVER_FLAGS)
+  const jobs = [
+    { unit: `cpu/${KERNELS}`, flags: kernelFlags },
+    ...drivers.map((unit) => ({ unit, flags: flagsOf(unit) })),
+  ]
+  return jobs.map((job) => ({ ...job, object: objectOf(job.unit, job.flags) }))
+}
+
+// Modules share most objects.
+const jobs = [...new Map(MODULES.flatMap(jobsOf).map((job) => [job.object, job])).values()]
 mkdirSync(objects, { recursive: true })
 const left = jobs.filter(({ object }) => !existsSync(object))
 const began = performance.now()
@@ -164,10 +181,9 @@ for (const file of readdirSync(objects)) if (!current.has(file)) rmSync(join(obj
 const out = join(folder, 'dist')
 mkdirSync(out, { recursive: true })
 const hashes = {}
-for (const { name, kernelFlags } of MODULES) {
-  const units = [`cpu/${KERNELS}`, ...drivers]
-  const files = units.map((unit) => objectOf(unit, unit.endsWith(KERNELS) ? kernelFlags : DRIVER_FLAGS))
-  const module = await link(files.map((file) => readFileSync(file)))
+for (const of of MODULES) {
+  const { name } = of
+  const module = await link(jobsOf(of).map(({ object }) => readFileSync(object)))
   // One module serves executors with one thread, whose memory is not shared, and with several: it says of its memory
   // whether that is shared, in one byte.
   const memoryFlagsAt = findMemoryFlags(module)
@@ -175,12 +191,18 @@ for (const { name, kernelFlags } of MODULES) {
   checkImports(name, module)
   hashes[name] = createHash('sha256').update(module).digest('hex')
   writeFileSync(join(out, `${name}.wasm`), module)
-  const text = gzipSync(module, { level: 9 }).toString('base64')
+  const compressed = gzipSync(module, { level: 9 })
+  if (compressed.length > MOST_COMPRESSED_BYTES) {
+    throw new Error(
+      `Cannot use ${name}.wasm as it has ${compressed.length} bytes after gzip: ${MOST_COMPRESSED_BYTES} at most`,
+    )
+  }
+  const text = compressed.toString('base64')
   writeFileSync(
     join(out, `${name}.js`),
     `export const moduleBytes = '${text}'\nexport const memoryFlagsAt = ${memoryFlagsAt}\n`,
   )
-  console.log(`${name}.wasm: ${module.length} bytes, ${text.length} in base64 after gzip, sha256 ${hashes[name]}`)
+  console.log(`${name}.wasm: ${module.length} bytes, ${compressed.length} after gzip, sha256 ${hashes[name]}`)
 }
 
 const lock = join(folder, 'modules.lock.json')

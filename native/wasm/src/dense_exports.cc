@@ -74,7 +74,7 @@ double CtcLossOf(const double* sizes, const void* logits, const int32_t* labels,
     problem.row_weights = row_weights;
     problem.row_losses = static_cast<T*>(row_losses);
     problem.gradient = static_cast<T*>(gradient);
-    return CtcLoss(EngineOf<T>(), kWasmKernels.ctc, problem);
+    return CtcLoss(EngineOf<T>(), kWasmCtcKernels, problem);
   });
 }
 

@@ -45,12 +45,13 @@ void OutOfMemory() {
 
 // threads: the caller's and those of workers that have called `runThread`. may_sleep: whether the caller may wait for
 // them without polling.
-CUDNN_RNN_EXPORT(open) void Open(bool is_double, int threads, bool may_sleep) {
+CUDNN_RNN_EXPORT(open) void Open(int threads, bool may_sleep) {
   ExpectThreads(threads);
   if (may_sleep) LetCallerSleep();
-  TheModule().is_double = is_double;
   TheModule().pool = std::make_unique<ThreadPool>(threads);
 }
+
+CUDNN_RNN_EXPORT(elementBytes) int ElementBytes() { return sizeof(Element); }
 
 // Whether the last trap was OutOfMemory; reading it clears the mark.
 CUDNN_RNN_EXPORT(takeOutOfMemory) bool TakeOutOfMemory() {

@@ -17,7 +17,6 @@
 namespace cudnn_rnn {
 
 struct Module {
-  bool is_double = false;
   // Of the caller's thread and the workers (threads.cc).
   std::unique_ptr<ThreadPool> pool;
   // Of finished passes and consumed tapes.
@@ -50,16 +49,23 @@ template <typename T>
 Engine<T> EngineOf() {
   Module& module = TheModule();
   if constexpr (sizeof(T) == sizeof(float)) {
-    return {module.pool.get(), &kWasmKernels.f32, &module.blocks, nullptr};
+    return {module.pool.get(), &kWasmFloat32Kernels, &module.blocks, nullptr};
   } else {
-    return {module.pool.get(), &kWasmKernels.f64, &module.blocks, nullptr};
+    return {module.pool.get(), &kWasmFloat64Kernels, &module.blocks, nullptr};
   }
 }
+
+// A module computes in one element type. A page loads the kernels of the type that it uses, half of all.
+#if defined(CUDNN_RNN_FLOAT64)
+using Element = double;
+#else
+using Element = float;
+#endif
 
 // body.operator()<T>() for the element type of the module.
 template <typename Body>
 auto OfElementType(const Body& body) {
-  return TheModule().is_double ? body.template operator()<double>() : body.template operator()<float>();
+  return body.template operator()<Element>();
 }
 
 }  // namespace cudnn_rnn

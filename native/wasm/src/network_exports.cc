@@ -48,9 +48,15 @@ void NetworkMoveRegion(const void* network, void* params, void* canonical, int p
 }
 
 // float32 only
-CUDNN_RNN_EXPORT(quantizedNew) void* QuantizedNew(const void* network, const float* params, bool int8) {
-  return new QuantizedWeights(*static_cast<const Network<float>*>(network), params,
-                              int8 ? WeightFormat::kInt8 : WeightFormat::kBfloat16);
+CUDNN_RNN_EXPORT(quantizedNew) void* QuantizedNew(const void* network, const void* params, bool int8) {
+  return OfElementType([&]<typename T>() -> void* {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return new QuantizedWeights(*static_cast<const Network<T>*>(network), static_cast<const T*>(params),
+                                  int8 ? WeightFormat::kInt8 : WeightFormat::kBfloat16);
+    } else {
+      __builtin_trap();
+    }
+  });
 }
 
 CUDNN_RNN_EXPORT(quantizedFree) void QuantizedFree(void* quantized) {

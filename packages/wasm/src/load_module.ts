@@ -1,10 +1,28 @@
-import { BackendUnavailableError } from '@cudnn-rnn/backend'
+import { BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
 import { hasInstructionSet, WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
 
 /** A compiled module of the kernels. */
 export interface LoadedModule {
   readonly module: WebAssembly.Module
   readonly instructionSet: WasmInstructionSet
+}
+
+/** The exports of a file of @cudnn-rnn/native-wasm. */
+interface ModuleText {
+  readonly moduleBytes: string
+  readonly memoryFlagsAt: number
+}
+
+// Four imports, so that a bundler makes four files of which a page loads one.
+const MODULES: Readonly<Record<WasmInstructionSet, Readonly<Record<FloatDType, () => Promise<ModuleText>>>>> = {
+  'relaxed-simd': {
+    float32: () => import('@cudnn-rnn/native-wasm/relaxed'),
+    float64: () => import('@cudnn-rnn/native-wasm/relaxed_float64'),
+  },
+  simd128: {
+    float32: () => import('@cudnn-rnn/native-wasm/simd128'),
+    float64: () => import('@cudnn-rnn/native-wasm/simd128_float64'),
+  },
 }
 
 /** Compiled once in each thread: the second executor opens without decoding anything. */
@@ -14,12 +32,16 @@ const compiled = new Map<string, Promise<WebAssembly.Module>>()
 const SHARED_WITH_MAXIMUM = 3
 
 /**
- * The kernels for `asked`, or for the best instruction set of this engine.
+ * The kernels of `dtype` for `asked`, or for the best instruction set of this engine.
  *
  * @param hasThreads whether the module takes a shared memory
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the engine lacks SIMD, or may not compile WebAssembly
  */
-export async function loadModule(asked: WasmInstructionSet | undefined, hasThreads = false): Promise<LoadedModule> {
+export async function loadModule(
+  dtype: FloatDType,
+  asked: WasmInstructionSet | undefined,
+  hasThreads = false,
+): Promise<LoadedModule> {
   const instructionSet = WASM_INSTRUCTION_SETS.find(
     (set) => (asked === undefined || set === asked) && hasInstructionSet(set),
   )
@@ -27,10 +49,10 @@ export async function loadModule(asked: WasmInstructionSet | undefined, hasThrea
     const missing = asked ?? 'SIMD of WebAssembly'
     throw unavailable(`this engine has no ${missing}`, 'Use Chrome 91, Firefox 89, Safari 16.4, Node.js 20 or later.')
   }
-  const key = `${instructionSet} ${hasThreads}`
+  const key = `${instructionSet} ${dtype} ${hasThreads}`
   let compiling = compiled.get(key)
   if (compiling === undefined) {
-    compiling = compile(instructionSet, hasThreads)
+    compiling = compile(MODULES[instructionSet][dtype], hasThreads)
     compiled.set(key, compiling)
     // A failure may be of the moment: the next one tries again.
     compiling.catch(() => compiled.delete(key))
@@ -38,13 +60,10 @@ export async function loadModule(asked: WasmInstructionSet | undefined, hasThrea
   return { module: await compiling, instructionSet }
 }
 
-async function compile(instructionSet: WasmInstructionSet, hasThreads: boolean): Promise<WebAssembly.Module> {
+async function compile(load: () => Promise<ModuleText>, hasThreads: boolean): Promise<WebAssembly.Module> {
   let bytes: Uint8Array<ArrayBuffer>
   try {
-    // Two imports, so that a bundler makes two files of which a page loads one.
-    const { moduleBytes, memoryFlagsAt } = await (instructionSet === 'simd128'
-      ? import('@cudnn-rnn/native-wasm/simd128')
-      : import('@cudnn-rnn/native-wasm/relaxed'))
+    const { moduleBytes, memoryFlagsAt } = await load()
     bytes = await decode(moduleBytes)
     if (hasThreads) bytes[memoryFlagsAt] = SHARED_WITH_MAXIMUM
   } catch (cause) {

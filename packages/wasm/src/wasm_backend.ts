@@ -34,8 +34,8 @@ export interface WasmBackendOptions {
   readonly instructionSet?: WasmInstructionSet | undefined
   /**
    * A `WebAssembly.Module` that was compiled elsewhere, where this thread may not compile the package's own: in workers of
-   * Cloudflare and Vercel. Its bytes are those of this package's `dist/simd128.js` (gzip in base64), written to a file by
-   * the build of the page. It computes on one thread.
+   * Cloudflare and Vercel. Its bytes are those of this package's `dist/simd128.js` (gzip in base64), for dtype float64
+   * those of `dist/simd128_float64.js`, written to a file by the build of the page. It computes on one thread.
    */
   readonly module?: object | undefined
 }
@@ -44,6 +44,7 @@ export interface WasmBackendOptions {
 export type WasmBackend = HostBackend<KernelRnn>
 
 const MAX_THREADS = 256
+const ELEMENT_BYTES: Readonly<Record<FloatDType, number>> = { float32: 4, float64: 8 }
 
 const ACTION = 'open the wasm backend'
 const OPTION_NAMES: readonly (keyof WasmBackendOptions)[] = ['dtype', 'weights', 'threads', 'instructionSet', 'module']
@@ -78,7 +79,9 @@ export async function openWasmBackend(options: WasmBackendOptions = {}): Promise
       { option: 'module', value: given },
     )
   }
-  const { instance, instructionSet } = await instanceOf(given as WebAssembly.Module | undefined, asked, threads)
+  const modules = { given: given as WebAssembly.Module | undefined, dtype, asked }
+  const { instance, instructionSet } = await instanceOf(modules, threads)
+  if (instance.exports.elementBytes() !== ELEMENT_BYTES[dtype]) refuse('module', `one that computes in ${dtype}`, given)
   const executor = createWasmExecutor(new WasmHeap(instance, dtype), dtype, weights)
   const suffix = weights === 'float32' ? '' : `, ${weights} weights`
   return openKernelBackend(executor, {
@@ -88,19 +91,25 @@ export async function openWasmBackend(options: WasmBackendOptions = {}): Promise
   })
 }
 
-/** The module on as many of the `asked` threads as there can be here. */
+interface RequestedModule {
+  readonly given: WebAssembly.Module | undefined
+  readonly dtype: FloatDType
+  readonly asked: WasmInstructionSet | undefined
+}
+
+/** The module on as many of the `requested` threads as there can be here. */
 async function instanceOf(
-  given: WebAssembly.Module | undefined,
-  set: WasmInstructionSet | undefined,
-  asked: number | undefined,
+  { given, dtype, asked }: RequestedModule,
+  requested: number | undefined,
 ): Promise<{ readonly instance: WasmInstance; readonly instructionSet: string }> {
-  const threads = asked ?? defaultThreads()
+  const threads = requested ?? defaultThreads()
   const shortage = threads === 1 ? '' : given === undefined ? threadsRefused() : 'a given module has no threads'
   if (threads > 1 && shortage === '') {
-    const { module, instructionSet } = await loadModule(set, true)
+    const { module, instructionSet } = await loadModule(dtype, asked, true)
     return { instance: await instantiateWithThreads(module, threads), instructionSet }
   }
-  const loaded = given === undefined ? await loadModule(set) : { module: given, instructionSet: 'given module' }
+  const loaded =
+    given === undefined ? await loadModule(dtype, asked) : { module: given, instructionSet: 'given module' }
   return { instance: { ...instantiate(loaded.module), shortage }, instructionSet: loaded.instructionSet }
 }
 

@@ -7,7 +7,9 @@ export interface WasmExports {
   readonly __stack_pointer: WebAssembly.Global
   _initialize(): void
   /** Once, before anything but `allocate`, when `threads` - 1 workers have begun {@link runThread}. */
-  open(float64: number, threads: number, maySleep: number): void
+  open(threads: number, maySleep: number): void
+  /** Of the element type in which the module computes. */
+  elementBytes(): number
   /** On a worker: computes until the worker is terminated. */
   runThread(index: number): void
   /** On a worker: its code has trapped. */

@@ -54,7 +54,7 @@ export class WasmHeap implements HeapMemory {
     this.#frame = new CallFrame(this)
     this.resident = new ResidentArrays(this)
     const sleeps = threads > 1 && maySleep(exports.memory)
-    this.guard('open the wasm backend', () => exports.open(Number(dtype === 'float64'), threads, Number(sleeps)))
+    this.guard('open the wasm backend', () => exports.open(threads, Number(sleeps)))
   }
 
   /** Throws once the heap is closed, which no caller of an open backend sees. */

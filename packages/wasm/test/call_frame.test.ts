@@ -3,7 +3,7 @@ import { loadModule } from '../src/load_module.js'
 import { WasmHeap } from '../src/wasm_heap.js'
 import { instantiate } from '../src/wasm_instance.js'
 
-const { module } = await loadModule('simd128')
+const { module } = await loadModule('float32', 'simd128')
 
 describe('CallFrame', () => {
   it('copies operands in and results back, across growth of the memory', () => {

@@ -3,7 +3,7 @@ import { loadModule } from '../src/load_module.js'
 import { WasmHeap } from '../src/wasm_heap.js'
 import { instantiate } from '../src/wasm_instance.js'
 
-const { module } = await loadModule('simd128')
+const { module } = await loadModule('float32', 'simd128')
 const heapOf = () => new WasmHeap(instantiate(module), 'float32')
 const elementsAt = (heap: WasmHeap, address: number, count: number) => [
   ...heap.floats.subarray(address / 4, address / 4 + count),

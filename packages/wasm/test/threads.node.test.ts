@@ -84,12 +84,12 @@ describe('the threads of an executor', () => {
     expect(await reason({ threads: 2 })).toContain('1 thread (the page is not cross-origin isolated)')
     expect(await reason({ threads: 1 })).toMatch(/1 thread$/)
     vi.unstubAllGlobals()
-    const { module } = await loadModule('simd128')
+    const { module } = await loadModule('float32', 'simd128')
     expect(await reason({ threads: 2, module })).toContain('1 thread (a given module has no threads)')
   })
 
   it('that are all missing leave the work to the caller', async () => {
-    const { module } = await loadModule(undefined, true)
+    const { module } = await loadModule('float32', undefined, true)
     const instance = await instantiateWithThreads(module, 2)
     instance.stop()
     const heap = new WasmHeap(instance, 'float32')
@@ -105,7 +105,7 @@ describe('the threads of an executor', () => {
   })
 
   it('end the executor with a coded error if one traps inside an operation', async () => {
-    const { module } = await loadModule(undefined, true)
+    const { module } = await loadModule('float32', undefined, true)
     const instance = await instantiateWithThreads(module, 1)
     // A stack of 64 bytes, from the address 0 on, overflows in the first operation.
     const allocate = () => 64 - 2 ** 18
@@ -127,7 +127,7 @@ describe('the threads of an executor', () => {
   })
 
   it('refuse operations after that, until the executor is opened again', async () => {
-    const { module } = await loadModule(undefined, true)
+    const { module } = await loadModule('float32', undefined, true)
     const heap = new WasmHeap(await instantiateWithThreads(module, 2), 'float32')
     const interrupt = () =>
       heap.call('test', (_, exports) => {

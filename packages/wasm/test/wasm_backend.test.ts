@@ -29,11 +29,16 @@ describe('openWasmBackend', () => {
   })
 
   it('takes a compiled module and compiles nothing', async () => {
-    const { module } = await loadModule('simd128')
+    const { module } = await loadModule('float32', 'simd128')
     const compile = vi.spyOn(WebAssembly, 'compile')
     using backend = await openWasmBackend({ module })
     expect(backend.zeros([2]).shape).toEqual([2])
     expect(compile).not.toHaveBeenCalled()
+  })
+
+  it('refuses a compiled module of another element type', async () => {
+    const { module } = await loadModule('float32', 'simd128')
+    await expect(openWasmBackend({ module, dtype: 'float64' })).rejects.toThrow(coded('ERR_INVALID_OPTION'))
   })
 
   it('names the policy where an engine may not compile, and the versions where it has no SIMD', async () => {

@@ -1,9 +1,10 @@
 // The kernels that exist once per instruction set, and the tables through which the drivers call them.
 //
-// Letters: T time steps, B batch, H units, G gates. A *chunk* is 64 bytes of units, for every instruction set, so
-// that one layout of the parameters serves all. A *panel* is up to four chunks side by side: the gates of one chunk of
-// units, or four chunks of a matrix without gates. Matrices are stored panel by panel as [depth][chunks of the panel],
-// the order in which the kernels stream through them.
+// Letters: T time steps, B batch, H units, G gates. A *chunk* is 64 bytes of units, for every instruction set of an
+// addon, so that one layout of the parameters serves all. In WebAssembly it is 32 bytes: the sums of one row of a panel
+// then fit the 15 vector registers of V8 on x64, and one row is multiplied in the order of the memory. A *panel* is up
+// to four chunks side by side: the gates of one chunk of units, or four chunks of a matrix without gates. Matrices are
+// stored panel by panel as [depth][chunks of the panel], the order in which the kernels stream through them.
 //
 // This header is included by files that are compiled for one instruction set: it must not include anything that emits
 // inline functions, as the linker might keep the copy compiled for the newest processor.
@@ -14,9 +15,15 @@
 
 namespace cudnn_rnn {
 
+#if defined(__wasm__)
+inline constexpr ptrdiff_t kChunkBytes = 32;
+#else
+inline constexpr ptrdiff_t kChunkBytes = 64;
+#endif
+
 // Elements of a chunk.
 template <typename T>
-inline constexpr ptrdiff_t kChunk = 64 / sizeof(T);
+inline constexpr ptrdiff_t kChunk = kChunkBytes / sizeof(T);
 
 // How the weights of an inference are stored.
 enum class WeightFormat : int { kNative, kBfloat16, kInt8 };
@@ -290,7 +297,10 @@ extern const Kernels kAvx512VnniKernels;
 #elif defined(CUDNN_RNN_NEON)
 extern const Kernels kNeonKernels;
 #elif defined(__wasm__)
-extern const Kernels kWasmKernels;
+// Three tables, so that a module of one element type is linked without the kernels of the other.
+extern const KernelTable<float> kWasmFloat32Kernels;
+extern const KernelTable<double> kWasmFloat64Kernels;
+extern const CtcKernels kWasmCtcKernels;
 #endif
 
 }  // namespace cudnn_rnn

@@ -5,10 +5,13 @@
 namespace cudnn_rnn {
 
 #if defined(__wasm_relaxed_simd__)
-const Kernels kWasmKernels = {"relaxed-simd", TableOf<VectorF32>(30), TableOf<VectorF64>(30),
-                              CtcKernelsOf<VectorF64>()};
+constexpr double kOperationsPerNs = 30;
 #else
-const Kernels kWasmKernels = {"simd128", TableOf<VectorF32>(20), TableOf<VectorF64>(20), CtcKernelsOf<VectorF64>()};
+constexpr double kOperationsPerNs = 20;
 #endif
+
+const KernelTable<float> kWasmFloat32Kernels = TableOf<VectorF32>(kOperationsPerNs);
+const KernelTable<double> kWasmFloat64Kernels = TableOf<VectorF64>(kOperationsPerNs);
+const CtcKernels kWasmCtcKernels = CtcKernelsOf<VectorF64>();
 
 }  // namespace cudnn_rnn

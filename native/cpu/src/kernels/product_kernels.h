@@ -22,6 +22,12 @@ inline constexpr int kRowsOf<Bfloat16Pair> = 2;
 template <>
 inline constexpr int kRowsOf<Int8Quad> = 4;
 
+// Column scales of int8 weights, PanelProduct::scales.
+template <typename Weight>
+inline constexpr bool kHasScales = false;
+template <>
+inline constexpr bool kHasScales<Int8Quad> = true;
+
 constexpr int Larger(int a, int b) { return a > b ? a : b; }
 constexpr ptrdiff_t Smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
@@ -48,23 +54,17 @@ struct TileOperands {
   }
 };
 
-// MSVC has no such builtin for both architectures; there the hardware prefetcher is all.
-static inline void PrefetchLine(const void* line) {
-#if defined(_MSC_VER)
-  static_cast<void>(line);
+// MSVC has no builtin for both architectures, WebAssembly no such instruction: there the hardware prefetcher is all.
+#if defined(_MSC_VER) || defined(__wasm__)
+inline constexpr bool kHasPrefetch = false;
+static inline void PrefetchLine(const void*) {}
+static inline void PrefetchToSecondLevel(const void*) {}
 #else
-  __builtin_prefetch(line);
+inline constexpr bool kHasPrefetch = true;
+static inline void PrefetchLine(const void* line) { __builtin_prefetch(line); }
+// The line is used after the whole present panel.
+static inline void PrefetchToSecondLevel(const void* line) { __builtin_prefetch(line, 0, 2); }
 #endif
-}
-
-// Prefetches to the second-level cache only: the line is used after the whole present panel.
-static inline void PrefetchToSecondLevel(const void* line) {
-#if defined(_MSC_VER)
-  static_cast<void>(line);
-#else
-  __builtin_prefetch(line, 0, 2);
-#endif
-}
 
 // The panel that the thread reads after this product, prefetched evenly over the steps of its tiles. Hardware
 // prefetchers stop at the end of a page of 4 KiB and follow no columns of a panel, so without it the first tiles of
@@ -164,7 +164,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   // Tiles of many rows prefetch init here and add it at the end: their sums would all wait for it. Tiles of few rows
   // start from it, because they have no time for one more line.
   constexpr bool kAddsInit = kRows >= 4;
-  if (kAddsInit && p.init != nullptr) {
+  if (kHasPrefetch && kAddsInit && p.init != nullptr) {
     for (int i = 0; i < kRows; i++) {
       const T* init = p.init + (row + i) * p.init_stride + column;
       for (ptrdiff_t k = 0; k < kVectors * V::kLanes; k += kLineElements) PrefetchLine(init + k);
@@ -177,7 +177,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
     for (int i = 0; i < kRows; i++) {
       CUDNN_RNN_UNROLL
       for (int j = 0; j < kVectors; j++) {
-        const bool starts = !kAddsInit && s == 0 && p.init != nullptr && p.scales == nullptr;
+        const bool starts = !kAddsInit && s == 0 && p.init != nullptr && !kHasScales<Weight>;
         sums[s][i][j] = starts ? V::Load(p.init + (row + i) * p.init_stride + column + j * V::kLanes) : V::Set(0);
       }
     }
@@ -189,12 +189,13 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
   // Readahead stands between bursts of steps, as the inner loop has neither registers nor instructions to spare. Half
   // as many lines as the tile itself reads, so that two tiles of rows prefetch the whole panel.
-  constexpr ptrdiff_t kBurst = kAddsInit ? 8 : PTRDIFF_MAX;
+  constexpr bool kReadsAhead = kHasPrefetch && kAddsInit;
+  constexpr ptrdiff_t kBurst = kReadsAhead ? 8 : PTRDIFF_MAX;
   constexpr ptrdiff_t kStepBytes = kVectors * V::kLanes * static_cast<ptrdiff_t>(sizeof(Weight)) / kGroup;
-  constexpr ptrdiff_t kAheadLines = kAddsInit ? kBurst * kSteps * kStepBytes / 2 / Readahead::kLine : 0;
+  constexpr ptrdiff_t kAheadLines = kReadsAhead ? kBurst * kSteps * kStepBytes / 2 / Readahead::kLine : 0;
   const char* ahead = readahead.position;
   const ptrdiff_t ahead_bytes =
-      kAddsInit ? Smaller(kBurst * kSteps * readahead.step_bytes, kAheadLines * Readahead::kLine) : 0;
+      kReadsAhead ? Smaller(kBurst * kSteps * readahead.step_bytes, kAheadLines * Readahead::kLine) : 0;
   TileOperands<T, Weight, kRows> operands{{},
                                           p.a_stride,
                                           static_cast<const Weight*>(p.panel) + column,
@@ -240,7 +241,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
       V sum = sums[0][i][j];
       CUDNN_RNN_UNROLL
       for (int s = 1; s < kSplit; s++) sum = sum + sums[s][i][j];
-      if (p.scales != nullptr) {
+      if constexpr (kHasScales<Weight>) {
         // Column scales of int8 weights: c = init + scale · Σ a·q, one multiply-add per output instead of one per
         // weight.
         const V start = p.init == nullptr ? V::Set(0) : V::Load(p.init + (row + i) * p.init_stride + element);
@@ -259,7 +260,8 @@ static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdi
   constexpr int kTiles = TilesAcross<V>(kRows, kPanelVectors);
   constexpr int kFirst = kPanelVectors * kTile / kTiles;
   constexpr int kVectors = kPanelVectors * (kTile + 1) / kTiles - kFirst;
-  ProductTile<V, Weight, kRows, kVectors, kPacked, (kTiles > 1)>(p, row, kFirst * V::kLanes, *readahead);
+  constexpr bool kPrefetches = kHasPrefetch && kTiles > 1;
+  ProductTile<V, Weight, kRows, kVectors, kPacked, kPrefetches>(p, row, kFirst * V::kLanes, *readahead);
   readahead->position += p.depth * readahead->step_bytes;
   if constexpr (kTile + 1 < kTiles) TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked, kTile + 1>(p, row, readahead);
 }

@@ -145,11 +145,13 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
 }
 
 // Biases have the order of the chunks of a panel: gate g of unit u is at chunk u / kChunk · G + ChunkOfGate(g).
-// Elements of the padding are never written and stay 0.
+// Elements of the padding are never written and stay 0. Nothing is moved where the network has no such bias.
 template <typename T>
 void Network<T>::MoveBias(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
   const LayerLayout& layout = layers_[pseudo_layer];
-  T* bias = params + (side == Side::kInput ? layout.input_bias : layout.recurrent_bias);
+  const ptrdiff_t offset = side == Side::kInput ? layout.input_bias : layout.recurrent_bias;
+  if (offset < 0) return;
+  T* bias = params + offset;
   for (ptrdiff_t unit = 0; unit < options_.units; unit++) {
     const ptrdiff_t panel = unit / kChunk<T>;
     T* element =

@@ -23,8 +23,6 @@ struct Params {
     const ptrdiff_t begin = matrix.PanelBegin<T>(panel);
     product->chunks = matrix.ChunksOf(panel);
     product->panel_stride = product->chunks * kChunk<T>;
-    // Null selects the product without column scales.
-    product->scales = nullptr;
     if (quantized == nullptr) {
       product->panel = data + begin + first_row * product->panel_stride;
       kernels.product(*product);
