@@ -59,21 +59,31 @@ export async function openOnednnRunner(threads: number): Promise<Runner> {
 
 async function load(onednn: OnednnProcess, task: Task): Promise<LoadedTask> {
   const { cellMode, time, batch, inputSize, numUnits } = task.workload
-  const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-onednn-'))
-  const operands = join(folder, 'operands')
-  const output = join(folder, 'output')
-  writeTensorFile(operands, onednnOperands(task))
-  await onednn.ask(`load ${cellMode} ${time} ${batch} ${inputSize} ${numUnits} ${operands}`)
+  await withTemporaryFile(async (operands) => {
+    writeTensorFile(operands, onednnOperands(task))
+    await onednn.ask(`load ${cellMode} ${time} ${batch} ${inputSize} ${numUnits} ${operands}`)
+  })
   const measure = (sliceMs: number, warmUp: boolean) => onednn.times(`run ${sliceMs} ${warmUp ? 1 : 0}`)
   return {
     measure,
     run: async () => {
       await measure(0, false)
     },
-    results: async () => {
-      await onednn.ask(`results ${output}`)
-      return readTensorFile({ path: output, tensors: [{ name: 'output', shape: [time, batch, numUnits] }] })
-    },
-    release: () => rmSync(folder, { recursive: true, force: true }),
+    results: () =>
+      withTemporaryFile(async (path) => {
+        await onednn.ask(`results ${path}`)
+        return readTensorFile({ path, tensors: [{ name: 'output', shape: [time, batch, numUnits] }] })
+      }),
+    release: () => {},
+  }
+}
+
+/** Calls `use` with the path of a file, and removes it then: a process that is stopped between two requests leaves none. */
+async function withTemporaryFile<Result>(use: (path: string) => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-onednn-'))
+  try {
+    return await use(join(folder, 'tensors'))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 }

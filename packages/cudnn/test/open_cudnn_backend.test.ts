@@ -22,7 +22,7 @@ describe('openCudnnBackend', () => {
     for (const [options, code] of wrong) await expect(openCudnnBackend(options as never)).rejects.toThrow(coded(code))
   })
 
-  it('reports everything that was tried, and one remedy, where there is no library', async () => {
+  it('reports every path that it tried and one remedy where there is no library', async () => {
     const error = await openCudnnBackend({ libraryDir: emptyFolder() }).catch((reason: unknown) => reason)
     if (!isBackendUnavailableError(error)) throw error
     expect(error.backend).toBe('cudnn')
