@@ -1,12 +1,12 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Dtln } from '@cudnn-rnn/pretrained'
 import { openBackend, type Tensor } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { readAudio, writeAudio } from '../src/audio_file.js'
-import { denoise } from '../src/denoise/denoise_command.js'
-import { Dtln } from '../src/denoise/dtln.js'
+import { denoiseRecording } from '../src/denoise/denoise_command.js'
 import { createProgram } from '../src/program.js'
 import { describeWithModels, largestDifference, modelPath, referenceArray } from './trained_models.js'
 
@@ -35,7 +35,7 @@ describeWithModels('Dtln', () => {
     const noise = clean.map(() => 0.05 * (2 * random.uniform() - 1))
     const noisy = clean.map((value, n) => value + noise[n])
     const backend = await openBackend('auto')
-    const { samples } = await denoise(backend, modelPath(WEIGHTS), noisy)
+    const { samples } = await denoiseRecording(backend, modelPath(WEIGHTS), noisy)
     backend.dispose()
     const power = (values: Float32Array) => values.reduce((sum, value) => sum + value * value, 0)
     const error = power(samples.map((value, n) => value - clean[n]))

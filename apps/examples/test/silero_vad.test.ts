@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { openBackend } from '@cudnn-rnn/rnn'
 import { expect, it } from 'vitest'
 import { readAudio } from '../src/audio_file.js'
-import { speechProbabilities } from '../src/speech/speech_command.js'
+import { detectSpeech } from '../src/speech/speech_command.js'
 import { describeWithModels, largestDifference, modelPath } from './trained_models.js'
 
 const FOLDER = '1_silero_vad_v6.2'
@@ -14,11 +14,7 @@ describeWithModels('SileroVad', () => {
     }
     const backend = await openBackend('auto')
     const samples = await readAudio(modelPath(`${FOLDER}/test.wav`))
-    const { probabilities } = await speechProbabilities(
-      backend,
-      modelPath(`${FOLDER}/silero_vad_16k_op15.onnx`),
-      samples,
-    )
+    const { probabilities } = await detectSpeech(backend, modelPath(`${FOLDER}/silero_vad_16k_op15.onnx`), samples)
     backend.dispose()
     expect(probabilities).toHaveLength(1875)
     expect(largestDifference(probabilities, reference.probs)).toBeLessThanOrEqual(1e-4)

@@ -1,10 +1,10 @@
 import { writeFileWhole } from '@cudnn-rnn/files'
+import { Dtln, denoise, SAMPLE_RATE, SHIFT } from '@cudnn-rnn/pretrained'
 import { htmlPage } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
-import { readAudio, SAMPLE_RATE, writeAudio } from '../audio_file.js'
+import { readAudio, writeAudio } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
-import { BLOCK, Dtln, SHIFT } from './dtln.js'
 import { spectrogram } from './spectrogram.js'
 import { spectrogramChart } from './spectrogram_picture.js'
 
@@ -20,7 +20,7 @@ export function addDenoiseCommand(program: Command): void {
       const backend = await openBackend(options.backend as BackendName)
       try {
         const noisy = await readAudio(audio)
-        const { samples, clock } = await denoise(backend, options.weights, noisy)
+        const { samples, clock } = await denoiseRecording(backend, options.weights, noisy)
         await writeAudio(options.out, samples)
         const page = `${options.out.replace(/\.wav$/i, '')}.html`
         await writeFileWhole(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
@@ -31,24 +31,15 @@ export function addDenoiseCommand(program: Command): void {
     })
 }
 
-/** Runs a recording through the model frame by frame, as a microphone would deliver it. */
-export async function denoise(backend: Backend, weights: string, noisy: Float32Array) {
+/** Runs a recording through the model of a file, and times its frames. */
+export async function denoiseRecording(backend: Backend, weights: string, noisy: Float32Array) {
   const model = await Dtln.open(backend, weights)
   const clock = new FrameClock(SHIFT / SAMPLE_RATE)
-  const delay = BLOCK - SHIFT
-  const samples = new Float32Array(noisy.length)
   try {
-    for (let start = 0; start < noisy.length + delay; start += SHIFT) {
-      const frame = new Float32Array(SHIFT)
-      frame.set(noisy.subarray(start, Math.min(start + SHIFT, noisy.length)))
-      const clean = await clock.time(() => model.process(frame))
-      // The first samples out are of the time before the first ones in.
-      if (start >= delay) samples.set(clean.subarray(0, noisy.length + delay - start), start - delay)
-    }
+    return { samples: await denoise(model, noisy, (compute) => clock.time(compute)), clock }
   } finally {
     model.dispose()
   }
-  return { samples, clock }
 }
 
 function denoisePage(noisy: Float32Array, clean: Float32Array, timing: string): string {

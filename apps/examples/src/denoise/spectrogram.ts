@@ -1,5 +1,4 @@
-import { hannWindow, RealFourier } from '../signal/real_fourier.js'
-import { BLOCK } from './dtln.js'
+import { BLOCK, hannWindow, RealFourier } from '@cudnn-rnn/pretrained'
 
 /** Wide enough for a page; longer recordings leave frames out. */
 const WIDEST = 1200

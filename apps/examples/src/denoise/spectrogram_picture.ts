@@ -1,6 +1,6 @@
 import { imageChart } from '@cudnn-rnn/report'
 import { PNG } from 'pngjs'
-import { SAMPLE_RATE } from '../audio_file.js'
+import { SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 
 /** Quieter than this below the loudest point is black. */
 const RANGE_DB = 80

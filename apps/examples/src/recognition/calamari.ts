@@ -1,3 +1,4 @@
+import { lstmLayer, otherModel, weightReader } from '@cudnn-rnn/pretrained'
 import {
   type Backend,
   dense,
@@ -8,7 +9,6 @@ import {
 } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { conv2d, maxPool2d } from '@cudnn-rnn/rnn/layers'
-import { lstmLayer, otherModel, weightReader } from '../named_weights.js'
 
 /** Height of a line in pixels. */
 const LINE_PIXELS = 48

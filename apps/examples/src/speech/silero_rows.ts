@@ -9,9 +9,17 @@ import type {
   Variable,
 } from '@cudnn-rnn/rnn'
 import { transpose } from '@cudnn-rnn/rnn/layers'
-import { splitMagnitudes } from '../signal/split_magnitudes.js'
 import { lstmOf } from './lstm_model.js'
-import { BINS, CONTEXT, type Conv1d, FRAME, type SileroWeights, UNITS, WINDOW } from './silero_weights.js'
+import {
+  BINS,
+  CONTEXT,
+  type Conv1d,
+  FRAME,
+  type SileroWeights,
+  splitMagnitudes,
+  UNITS,
+  WINDOW,
+} from '@cudnn-rnn/pretrained'
 
 /** A matrix in memory that threads share: y = x·kernel + bias. */
 interface SharedMatrix {

@@ -1,11 +1,10 @@
 import { writeFileWhole } from '@cudnn-rnn/files'
+import { FRAME, SAMPLE_RATE, SileroVad, speechProbabilities, speechSegments } from '@cudnn-rnn/pretrained'
 import { htmlPage, lineChart } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
-import { readAudio, SAMPLE_RATE } from '../audio_file.js'
+import { readAudio } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
-import { SileroVad } from './silero_vad.js'
-import { FRAME } from './silero_weights.js'
 
 const SPEECH = 0.5
 
@@ -21,10 +20,10 @@ export function addSpeechCommand(program: Command): void {
       const backend = await openBackend(options.backend as BackendName)
       try {
         const samples = await readAudio(audio)
-        const { probabilities, clock } = await speechProbabilities(backend, options.weights, samples)
+        const { probabilities, clock } = await detectSpeech(backend, options.weights, samples)
         const timing = `On ${backend.name}: ${clock.summary()}`
         await writeFileWhole(options.out, speechPage(samples, probabilities, timing))
-        for (const { from, to } of spans(probabilities))
+        for (const { from, to } of speechSegments(probabilities, FRAME / SAMPLE_RATE))
           process.stdout.write(`${from.toFixed(2)} s to ${to.toFixed(2)} s\n`)
         process.stdout.write(`${timing}\n${options.out}\n`)
       } finally {
@@ -33,32 +32,15 @@ export function addSpeechCommand(program: Command): void {
     })
 }
 
-/** Probability of speech for each whole frame of a recording. */
-export async function speechProbabilities(backend: Backend, weights: string, samples: Float32Array) {
+/** Runs a recording through the model of a file, and times its frames. */
+export async function detectSpeech(backend: Backend, weights: string, samples: Float32Array) {
   const model = await SileroVad.open(backend, weights)
   const clock = new FrameClock(FRAME / SAMPLE_RATE)
-  const probabilities: number[] = []
   try {
-    for (let start = 0; start + FRAME <= samples.length; start += FRAME) {
-      probabilities.push(await clock.time(() => model.process(samples.subarray(start, start + FRAME))))
-    }
+    return { probabilities: await speechProbabilities(model, samples, (compute) => clock.time(compute)), clock }
   } finally {
     model.dispose()
   }
-  return { probabilities, clock }
-}
-
-/** Segments of speech in seconds. */
-function spans(probabilities: readonly number[]): { from: number; to: number }[] {
-  const found: { from: number; to: number }[] = []
-  for (const [frame, probability] of probabilities.entries()) {
-    if (probability < SPEECH) continue
-    const [from, to] = [(frame * FRAME) / SAMPLE_RATE, ((frame + 1) * FRAME) / SAMPLE_RATE]
-    const latest = found.at(-1)
-    if (latest?.to === from) latest.to = to
-    else found.push({ from, to })
-  }
-  return found
 }
 
 function speechPage(samples: Float32Array, probabilities: readonly number[], timing: string): string {

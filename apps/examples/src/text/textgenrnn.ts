@@ -1,7 +1,7 @@
+import { lstmLayer, lstmsOf, weightReader } from '@cudnn-rnn/pretrained'
 import { type Backend, dense, embedding, importWeights, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { attentionPooling, concat } from '@cudnn-rnn/rnn/layers'
-import { lstmLayer, lstmsOf, weightReader } from '../named_weights.js'
 import { readCharacterIds } from './character_ids.js'
 
 /** Characters that the model looks back at. */

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { required } from '@cudnn-rnn/arguments'
 import { WebSocket } from 'ws'
-import { SAMPLE_RATE } from '../audio_file.js'
-import { FRAME } from '../speech/silero_weights.js'
+import { FRAME, SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 
 const FRAME_MS = (1000 * FRAME) / SAMPLE_RATE
 /** Frames of all connections are spread over this many moments of a frame. */

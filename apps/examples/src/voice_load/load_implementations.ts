@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
-import { CONTEXT, FRAME, UNITS } from '../speech/silero_weights.js'
+import { CONTEXT, FRAME, UNITS } from '@cudnn-rnn/pretrained'
 import type { SpeechPool, SpeechStream } from '../voice_server/speech_pool.js'
 import { openSpeechWorkers } from '../voice_server/speech_workers.js'
 

@@ -1,10 +1,8 @@
+import { FRAME, SAMPLE_RATE, SpeechDetector, type SpeechEvent } from '@cudnn-rnn/pretrained'
 import type { WebSocket } from 'ws'
-import { SAMPLE_RATE } from '../audio_file.js'
-import { samplesOfPcm16 } from '../signal/pcm_samples.js'
-import { FRAME } from '../speech/silero_weights.js'
+import { samplesOfPcm16 } from './pcm_samples.js'
 import { RateLimit } from './rate_limit.js'
 import type { RefusalReason, ServerMetrics } from './server_metrics.js'
-import { SpeechDetector, type SpeechEvent } from './speech_detector.js'
 import type { SpeechStream } from './speech_pool.js'
 
 /** Limits of one connection. */

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type BackendName, openBackend, serveStreams, streamPoolOf } from '@cudnn-rnn/rnn'
 import { type SharedSilero, SileroRows } from '../speech/silero_rows.js'
-import type { SileroWeights } from '../speech/silero_weights.js'
+import type { SileroWeights } from '@cudnn-rnn/pretrained'
 
 export interface VoiceWorkerData {
   readonly backend: BackendName

@@ -1,6 +1,6 @@
+import { codedRangeError } from '@cudnn-rnn/arguments'
 import { cudnnLSTM, type ImportedNetwork, type LayerDefinition, type Tensor } from '@cudnn-rnn/rnn'
 import type { WeightFile } from '@cudnn-rnn/rnn/interop'
-import { codedRangeError } from './coded_error.js'
 
 /** Reads float32 elements of a tensor by its name; it must have just this shape. */
 export type WeightReader = (name: string, shape: readonly number[]) => Promise<Tensor<Float32Array>>
@@ -43,6 +43,6 @@ export function lstmsOf(
 
 /** RangeError `ERR_OTHER_MODEL`. */
 export function otherModel(path: string, rule: string, found: string): RangeError {
-  const message = `Cannot read ${path} as ${rule}: current value is ${found}. It is another model: give the file that --help names.`
+  const message = `Cannot read ${path} as ${rule}: current value is ${found}. It is another model: give the file that the documentation names.`
   return codedRangeError('ERR_OTHER_MODEL', message, { path })
 }

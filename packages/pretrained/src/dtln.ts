@@ -1,9 +1,9 @@
 import { type Backend, dense, importWeights, layerNorm, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
-import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
+import { openWeightFile, stackNetworks, type WeightInput } from '@cudnn-rnn/rnn/interop'
 import { type ModelStream, multiply } from '@cudnn-rnn/rnn/layers'
-import { lstmLayer, lstmsOf, weightReader } from '../named_weights.js'
-import { OverlapAdd, SlidingBlock } from '../signal/overlap_add.js'
-import { RealFourier } from '../signal/real_fourier.js'
+import { lstmLayer, lstmsOf, weightReader } from './named_weights.js'
+import { OverlapAdd, SlidingBlock } from './signal/overlap_add.js'
+import { RealFourier } from './signal/real_fourier.js'
 
 /** Samples of a block, and of its step: 32 ms and 8 ms at 16 kHz. */
 export const BLOCK = 512
@@ -31,12 +31,15 @@ export class Dtln {
     this.#second = second.stream()
   }
 
-  /** @param path `pretrained_model/model.h5` of breizhn/DTLN; another file throws RangeError `ERR_OTHER_MODEL`. */
-  static async open(backend: Backend, path: string): Promise<Dtln> {
-    const file = await openWeightFile(path)
+  /**
+   * @param weights `pretrained_model/model.h5` of breizhn/DTLN.
+   * @throws RangeError `ERR_OTHER_MODEL` for another file; as `openWeightFile`
+   */
+  static async open(backend: Backend, weights: WeightInput): Promise<Dtln> {
+    const file = await openWeightFile(weights)
     try {
       const { networks } = await importWeights(file)
-      const [a, b, c, d] = lstmsOf(path, networks, [
+      const [a, b, c, d] = lstmsOf(file.path, networks, [
         [BINS, UNITS],
         [UNITS, UNITS],
         [FEATURES, UNITS],

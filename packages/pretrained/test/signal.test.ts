@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
+import { mixChannels } from '../src/signal/mix_channels.js'
 import { OverlapAdd, SlidingBlock } from '../src/signal/overlap_add.js'
-import { samplesOfPcm16 } from '../src/signal/pcm_samples.js'
 import { hannWindow, RealFourier } from '../src/signal/real_fourier.js'
 import { splitMagnitudes } from '../src/signal/split_magnitudes.js'
+import { wavFile } from '../src/signal/wav_file.js'
 
 it('the magnitudes of a tone are at its frequency, and the inverse transform gives the samples', () => {
   const fourier = new RealFourier(16)
@@ -30,7 +31,18 @@ it('magnitudes of rows that have the real parts first', () => {
   expect([...splitMagnitudes([3, 0, 4, -2, 6, 1, 8, 0], 2)]).toEqual([5, 2, 10, 1])
 })
 
-it('samples of 16-bit integers', () => {
-  const bytes = Buffer.from(Int16Array.of(0, 16384, -32768, 32767).buffer)
-  expect([...samplesOfPcm16(bytes)]).toEqual([0, 0.5, -1, 32767 / 32768])
+it('mixChannels gives the mean of the channels', () => {
+  const only = Float32Array.of(1, 2)
+  expect(mixChannels([only])).toBe(only)
+  expect([...mixChannels([only, Float32Array.of(3, -2)])]).toEqual([2, 0])
+})
+
+it('wavFile writes a header of 44 bytes and limited 16-bit samples', () => {
+  const bytes = wavFile(Float32Array.of(0, 0.5, -1, 2))
+  const view = new DataView(bytes.buffer)
+  const text = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4))
+  expect([text(0), text(8), text(12), text(36)]).toEqual(['RIFF', 'WAVE', 'fmt ', 'data'])
+  expect([view.getUint32(4, true), view.getUint32(40, true), bytes.length]).toEqual([44, 8, 52])
+  expect([view.getUint16(22, true), view.getUint32(24, true), view.getUint32(28, true)]).toEqual([1, 16_000, 32_000])
+  expect([...new Int16Array(bytes.buffer, 44)]).toEqual([0, 16384, -32767, 32767])
 })

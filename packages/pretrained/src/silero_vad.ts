@@ -1,7 +1,8 @@
 import { type Backend, dense, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
+import type { WeightInput } from '@cudnn-rnn/rnn/interop'
 import { activation, conv1d, type ModelStream, transpose } from '@cudnn-rnn/rnn/layers'
-import { lstmLayer } from '../named_weights.js'
-import { splitMagnitudes } from '../signal/split_magnitudes.js'
+import { lstmLayer } from './named_weights.js'
+import { splitMagnitudes } from './signal/split_magnitudes.js'
 import { CONTEXT, type Conv1d, FRAME, readSileroWeights, type SileroWeights, UNITS } from './silero_weights.js'
 
 /**
@@ -35,9 +36,12 @@ export class SileroVad {
     this.#stream = this.#decoder.stream()
   }
 
-  /** @param path `silero_vad_16k_op15.onnx` of snakers4/silero-vad; another file throws RangeError `ERR_OTHER_MODEL`. */
-  static async open(backend: Backend, path: string): Promise<SileroVad> {
-    return new SileroVad(backend, await readSileroWeights(path))
+  /**
+   * @param weights `silero_vad_16k_op15.onnx` of snakers4/silero-vad.
+   * @throws RangeError `ERR_OTHER_MODEL` for another file; as `openWeightFile`
+   */
+  static async open(backend: Backend, weights: WeightInput): Promise<SileroVad> {
+    return new SileroVad(backend, await readSileroWeights(weights))
   }
 
   /** Probability of speech in the next {@link FRAME} samples. */

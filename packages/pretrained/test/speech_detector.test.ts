@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { RateLimit } from '../../src/voice_server/rate_limit.js'
-import { SpeechDetector, type SpeechEvent } from '../../src/voice_server/speech_detector.js'
+import { SpeechDetector, type SpeechEvent } from '../src/speech_detector.js'
 
 /** Events of probabilities, one for each 0.05 s. */
 function eventsOf(probabilities: readonly number[]): (SpeechEvent | undefined)[] {
@@ -23,14 +22,4 @@ it('SpeechDetector ignores short silence and the range between both limits', () 
     { type: 'speech_end', time: expect.closeTo(0.35) },
   ])
   expect(eventsOf([0.1, 0.2])).toEqual([])
-})
-
-it('RateLimit takes a burst at once and then its rate', () => {
-  let now = 0
-  const limit = new RateLimit(10, 5, () => now)
-  expect([limit.take(5), limit.take(1)]).toEqual([true, false])
-  now = 200
-  expect([limit.take(2), limit.take(1)]).toEqual([true, false])
-  now = 60_000
-  expect([limit.take(6), limit.take(5)]).toEqual([false, true])
 })

@@ -1,6 +1,6 @@
 import { type ImportedNetwork, importWeights } from '@cudnn-rnn/rnn'
-import { openWeightFile } from '@cudnn-rnn/rnn/interop'
-import { lstmsOf, weightReader } from '../named_weights.js'
+import { openWeightFile, type WeightInput } from '@cudnn-rnn/rnn/interop'
+import { lstmsOf, weightReader } from './named_weights.js'
 
 /** New samples of a frame: 32 ms at 16 kHz; each frame also sees the 64 samples before it. */
 export const FRAME = 512
@@ -39,9 +39,12 @@ export interface SileroWeights {
   readonly output: Dense
 }
 
-/** @param path `silero_vad_16k_op15.onnx` of snakers4/silero-vad; another file throws RangeError `ERR_OTHER_MODEL`. */
-export async function readSileroWeights(path: string): Promise<SileroWeights> {
-  const file = await openWeightFile(path)
+/**
+ * @param weights `silero_vad_16k_op15.onnx` of snakers4/silero-vad.
+ * @throws RangeError `ERR_OTHER_MODEL` for another file; as `openWeightFile`
+ */
+export async function readSileroWeights(weights: WeightInput): Promise<SileroWeights> {
+  const file = await openWeightFile(weights)
   try {
     const read = weightReader(file)
     const transform = {
@@ -69,7 +72,7 @@ export async function readSileroWeights(path: string): Promise<SileroWeights> {
       kernel: (await read('model.decoder.decoder.2.weight', [1, UNITS, 1])).data,
       bias: (await read('model.decoder.decoder.2.bias', [1])).data,
     }
-    const [lstm] = lstmsOf(path, (await importWeights(file)).networks, [[UNITS, UNITS]])
+    const [lstm] = lstmsOf(file.path, (await importWeights(file)).networks, [[UNITS, UNITS]])
     return { transform, encoder, lstm: lstm, output }
   } finally {
     await file.close()
