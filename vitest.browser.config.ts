@@ -9,6 +9,8 @@ export default defineConfig({
   resolve: { alias: sourceAliases },
   // Cross-origin isolation: pages have SharedArrayBuffer only with these headers.
   server: {
+    // Trained models of other projects, in a folder beside the repository if present.
+    fs: { allow: ['.', '../shared/models'] },
     headers: { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' },
   },
   test: {
@@ -34,6 +36,9 @@ export default defineConfig({
             '--disable-background-networking',
             '--disable-component-update',
             '--disable-sync',
+            // A microphone that beeps, without a question to the reader.
+            '--use-fake-device-for-media-stream',
+            '--use-fake-ui-for-media-stream',
           ],
         },
       }),

@@ -1,10 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { CharacterPanel } from './character/character_panel.js'
+import { SpeechPanel } from './speech/speech_panel.js'
 import { WeightsPanel } from './weights/weights_panel.js'
 
 const PANELS = {
   train: { title: 'Train', Panel: CharacterPanel },
   weights: { title: 'Weights', Panel: WeightsPanel },
+  speech: { title: 'Speech', Panel: SpeechPanel },
 } as const
 
 type PanelName = keyof typeof PANELS

@@ -1,3 +1,4 @@
+import { FRAME, SAMPLE_RATE, wavFile } from '@cudnn-rnn/pretrained'
 import { render } from 'preact'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { cdp, page, userEvent } from 'vitest/browser'
@@ -28,6 +29,26 @@ function visible<Kind extends HTMLElement>(selector: string, text = ''): Kind {
   return found
 }
 
+async function fetched(url: string, name: string): Promise<File> {
+  return new File([await (await fetch(url)).arrayBuffer()], name)
+}
+
+async function drop(files: readonly File[]): Promise<void> {
+  const dropped = new DataTransfer()
+  for (const file of files) dropped.items.add(file)
+  await vi.waitFor(() => visible('.drop'))
+  visible('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, cancelable: true, bubbles: true }))
+}
+
+/** The names of files that the page hands to the browser, which does not get them. */
+function downloads(): string[] {
+  const names: string[] = []
+  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
+    names.push(this.download)
+  })
+  return names
+}
+
 const step = () => Number(visible('[data-step]').dataset['step'])
 
 it('trains in a worker until the stop button, then writes and shows the gates', async () => {
@@ -49,11 +70,7 @@ it('trains in a worker until the stop button, then writes and shows the gates', 
 
 it('shows a dropped weight file, runs it and converts it', async () => {
   location.hash = 'weights'
-  const bytes = await (await fetch(tagger)).arrayBuffer()
-  const dropped = new DataTransfer()
-  dropped.items.add(new File([bytes], 'tagger.safetensors'))
-  await vi.waitFor(() => visible('.drop'))
-  visible('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, cancelable: true, bubbles: true }))
+  await drop([await fetched(tagger, 'tagger.safetensors')])
   await vi.waitFor(() => expect(visible('[role=status]').textContent).toContain('safetensors: 2 recurrent networks'), {
     timeout: 30_000,
   })
@@ -62,13 +79,77 @@ it('shows a dropped weight file, runs it and converts it', async () => {
   visible('button', 'Run').click()
   await vi.waitFor(() => visible('figcaption', 'ms for the sequence'), { timeout: 10_000 })
 
-  const clicked: string[] = []
-  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
-    clicked.push(this.download)
-  })
+  const clicked = downloads()
   await vi.waitFor(() => expect(visible<HTMLButtonElement>('button', 'Download').disabled).toBe(false))
   visible('button', 'Download').click()
   await vi.waitFor(() => expect(clicked).toEqual([expect.stringMatching(/\.safetensors$/)]), { timeout: 10_000 })
+})
+
+/** A second of a tone with three seconds of silence behind it. */
+function tone(): File {
+  const samples = new Float32Array(4 * SAMPLE_RATE)
+  for (let n = 0; n < SAMPLE_RATE; n++) samples[n] = 0.5 * Math.sin((2 * Math.PI * 440 * n) / SAMPLE_RATE)
+  return new File([wavFile(samples)], 'tone.wav')
+}
+
+const isDisabled = (text: string) => visible<HTMLButtonElement>('button', text).disabled
+
+it('shows a dropped and a recorded sound, and refuses other files', async () => {
+  location.hash = 'speech'
+  await drop([tone()])
+  await vi.waitFor(() => expect(visible('dd').textContent).toBe('tone.wav, 4.0 s'), { timeout: 10_000 })
+  expect(visible('.time-plot .wave').getAttribute('d')).toMatch(/^M0/)
+  expect(visible<HTMLAudioElement>('audio').src).toMatch(/^blob:/)
+  expect(isDisabled('Run')).toBe(true)
+
+  await drop([new File(['no sound'], 'letter.txt')])
+  await vi.waitFor(() => expect(visible('[role=alert]').textContent).toContain('Cannot read letter.txt'))
+  await drop([await fetched(tagger, 'tagger.onnx')])
+  await vi.waitFor(() => expect(visible('[role=alert]').textContent).toContain('tagger.onnx'), { timeout: 30_000 })
+  expect(visible('dd').textContent).toBe('tone.wav, 4.0 s')
+  expect(isDisabled('Run')).toBe(true)
+
+  visible('button', 'Record').click()
+  await vi.waitFor(() => expect(visible('[role=status]').textContent).toBe('Recording: 1 s'), { timeout: 10_000 })
+  visible('button', 'End recording').click()
+  await vi.waitFor(() => expect(visible('dd').textContent).toMatch(/^recording, 1\.\d s$/), { timeout: 10_000 })
+})
+
+const { silero, dtln, speech } = Object.fromEntries(
+  Object.entries(
+    import.meta.glob('../../../../shared/models/{1_silero_vad_v6.2/{silero*.onnx,test.wav},2_dtln/model.h5}', {
+      ...{ query: '?url', import: 'default', eager: true },
+    }),
+  ).map(([path, url]) => [path.endsWith('wav') ? 'speech' : path.endsWith('h5') ? 'dtln' : 'silero', url as string]),
+)
+const areThere = silero !== undefined && dtln !== undefined && speech !== undefined
+
+it.skipIf(!areThere)('marks speech and takes out noise until the stop button (needs ../shared/models)', async () => {
+  location.hash = 'speech'
+  // Eight seconds, which begin with silence.
+  const wav = await (await fetch(speech!)).arrayBuffer()
+  const samples = Float32Array.from(new Int16Array(wav, 44, 8 * SAMPLE_RATE), (value) => value / 32_768)
+  await drop([
+    await fetched(silero!, 'silero.onnx'),
+    await fetched(dtln!, 'model.h5'),
+    new File([wavFile(samples)], 'talk.wav'),
+  ])
+  await vi.waitFor(() => expect(isDisabled('Run')).toBe(false), { timeout: 30_000 })
+  visible('button', 'Run').click()
+  await vi.waitFor(() => expect(visible('[role=status]').textContent).toMatch(/\d %$/))
+  visible('button', 'Stop').click()
+  await vi.waitFor(() => expect(visible('[role=status]').textContent).toBe('Stopped.'))
+  await vi.waitFor(() => expect(isDisabled('Run')).toBe(false))
+
+  visible('button', 'Run').click()
+  await vi.waitFor(() => visible('button', 'Download WAV'), { timeout: 50_000 })
+  const points = visible('polyline').getAttribute('points')!.split(' ')
+  expect(points).toHaveLength(Math.floor(samples.length / FRAME))
+  expect(visible('.status', 'of the recording is speech').textContent).toMatch(/in \d+ segments?\.$/)
+  expect(root.querySelectorAll('.time-plot:has(.speech)')).toHaveLength(3)
+  const names = downloads()
+  visible('button', 'Download WAV').click()
+  expect(names).toEqual(['talk-denoised.wav'])
 })
 
 it('is used by the keyboard alone', async () => {
@@ -81,6 +162,7 @@ it('is used by the keyboard alone', async () => {
   }
   await tabTo('Train')
   await tabTo('Weights')
+  await tabTo('Speech')
   await tabTo('Train')
   await userEvent.keyboard('{Enter}')
   await vi.waitFor(() => expect(step()).toBeGreaterThan(0), { timeout: 30_000 })
@@ -93,7 +175,7 @@ it.each(['light', 'dark'] as const)('fits 360 pixels in %s mode, with the colors
   await page.viewport(360, 740)
   const session = cdp() as unknown as { send(method: string, params: object): Promise<void> }
   await session.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: mode }] })
-  for (const part of ['train', 'weights']) {
+  for (const part of ['train', 'weights', 'speech']) {
     location.hash = part
     await vi.waitFor(() => expect(visible('[aria-current=page]').textContent?.toLowerCase()).toBe(part))
     expect(document.documentElement.scrollWidth).toBeLessThanOrEqual(360)

@@ -21,25 +21,27 @@ export function ActivityMaps({ activity, text }: { readonly activity: GateActivi
   return (
     <>
       <HeatKey limit={1} />
-      {TRACES.map((trace) => (
-        <figure key={trace}>
-          <figcaption>{LABELS[trace]}</figcaption>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
-          <section class="scroll" tabIndex={0} aria-label={`${trace} over the text`}>
-            <HeatMap
-              label={`${trace} of ${Math.min(units, MOST_UNITS)} units at ${symbols.length} characters`}
-              matrix={unitsByTime(activity[trace], units, symbols.length)}
-              limit={1}
-              scale={CELL}
-            />
-            <div class="characters" aria-hidden="true">
-              {symbols.map((symbol, index) => (
-                <span key={index}>{symbol === '\n' ? '↵' : symbol}</span>
-              ))}
-            </div>
-          </section>
-        </figure>
-      ))}
+      <div class="gates">
+        {TRACES.map((trace) => (
+          <figure key={trace}>
+            <figcaption>{LABELS[trace]}</figcaption>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
+            <section class="scroll" tabIndex={0} aria-label={`${trace} over the text`}>
+              <HeatMap
+                label={`${trace} of ${Math.min(units, MOST_UNITS)} units at ${symbols.length} characters`}
+                matrix={unitsByTime(activity[trace], units, symbols.length)}
+                limit={1}
+                scale={CELL}
+              />
+              <div class="characters" aria-hidden="true">
+                {symbols.map((symbol, index) => (
+                  <span key={index}>{symbol === '\n' ? '↵' : symbol}</span>
+                ))}
+              </div>
+            </section>
+          </figure>
+        ))}
+      </div>
     </>
   )
 }

@@ -109,7 +109,8 @@ export function CharacterPanel() {
           <>
             {' '}
             <span class="muted">
-              {started.parameters.toLocaleString('en-US')} parameters, {started.symbols} symbols. {started.backend}
+              {started.parameters.toLocaleString('en-US')} parameters, {started.symbols} symbols.{' '}
+              {executor(started.backend)}
             </span>
           </>
         )}
@@ -214,6 +215,11 @@ export function CharacterPanel() {
       )}
     </>
   )
+}
+
+/** The executor without those that were passed over: in a browser they always are the ones that need Node.js. */
+function executor(reason: string): string {
+  return reason.split(' (', 1)[0]
 }
 
 /** At most MOST_POINTS points; evaluations are kept. */

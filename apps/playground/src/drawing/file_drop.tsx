@@ -5,21 +5,23 @@ export interface FileDropProps {
   /** Endings and MIME types of the file dialog. */
   readonly accept?: string
   readonly multiple?: boolean
+  /** Takes no files for the moment. */
+  readonly disabled?: boolean
   readonly onFiles: (files: readonly File[]) => void
 }
 
 /** A field for files: chosen in a dialog, or dropped. */
-export function FileDrop({ label, accept, multiple = false, onFiles }: FileDropProps) {
+export function FileDrop({ label, accept, multiple = false, disabled = false, onFiles }: FileDropProps) {
   const [isOver, setOver] = useState(false)
   const take = (list: FileList | null | undefined) => {
-    if (list && list.length > 0) onFiles([...list])
+    if (!disabled && list && list.length > 0) onFiles([...list])
   }
   return (
     <label
       class={isOver ? 'drop over' : 'drop'}
       onDragOver={(event) => {
         event.preventDefault()
-        setOver(true)
+        setOver(!disabled)
       }}
       onDragLeave={() => setOver(false)}
       onDrop={(event) => {
@@ -33,6 +35,7 @@ export function FileDrop({ label, accept, multiple = false, onFiles }: FileDropP
         type="file"
         accept={accept}
         multiple={multiple}
+        disabled={disabled}
         onChange={({ currentTarget }) => {
           take(currentTarget.files)
           // The same file may be chosen again.

@@ -119,6 +119,12 @@ export function WeightsPanel() {
           )}
         </>
       )}
+      {groups.length > 0 && (
+        <p class="muted">
+          The weights of each gate: a row for each unit, a column for each input or, of recurrent weights, for each
+          unit.
+        </p>
+      )}
       {groups.map(({ title, gates }) => (
         <section key={title}>
           <h3>{title}</h3>

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { End, Failure, Stop } from './work.js'
 
-/** A worker as a panel sees it: one task at a time. */
+/** A worker as a panel sees it: it performs tasks one after the other. */
 export interface WorkerTasks<Request> {
   readonly isBusy: boolean
   readonly error: string | undefined
@@ -21,13 +21,15 @@ export function useWorker<Request, Message extends { readonly kind: string }>(
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string>()
   const worker = useRef<Worker | undefined>(undefined)
+  const waiting = useRef(0)
   const receiver = useRef(receive)
   receiver.current = receive
   useEffect(() => () => worker.current?.terminate(), [])
   return useMemo(() => {
     const end = (message?: string) => {
-      setBusy(false)
-      setError(message)
+      waiting.current -= 1
+      setBusy(waiting.current > 0)
+      if (message !== undefined) setError(message)
     }
     const begin = (request: Request) => {
       if (worker.current === undefined) {
@@ -39,6 +41,7 @@ export function useWorker<Request, Message extends { readonly kind: string }>(
         }
         worker.current.onerror = ({ message }) => end(message || 'The worker could not be started')
       }
+      waiting.current += 1
       setBusy(true)
       setError(undefined)
       worker.current.postMessage(request)
