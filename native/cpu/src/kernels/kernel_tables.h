@@ -56,15 +56,16 @@ static constexpr void (*QuantizedProduct())(const PanelProduct<typename V::Eleme
 
 // The rate of a single row, which MembersFor uses, is that of reading weights: 100 GB/s from a second-level cache
 // are 25 float32 multiply-adds a nanosecond, 50 operations. float64 moves half the elements in as many bytes.
-template <typename V>
-static constexpr KernelTable<typename V::Element> TableOf(double float32_operations_per_ns) {
-  using T = typename V::Element;
+// product_int8 is another function where the instruction set multiplies integers.
+template <typename V, typename T = typename V::Element>
+static constexpr KernelTable<T> TableOf(
+    double float32_operations_per_ns, void (*product_int8)(const PanelProduct<T>&) = QuantizedProduct<V, Int8Quad>()) {
   return {
       float32_operations_per_ns * 4 / sizeof(T),
       kPackedRows<V>,
       Product<V, T, false>,
       QuantizedProduct<V, Bfloat16Pair>(),
-      QuantizedProduct<V, Int8Quad>(),
+      product_int8,
       Product<V, T, true>,
       Streamed<V>,
       Transposed<V>,

@@ -5,19 +5,10 @@
 #include "kernels/int8_dots.h"
 
 namespace cudnn_rnn {
-namespace {
-
+const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50), TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
 // AVX-512 VNNI is a separate feature (CPUID leaf 7, ECX bit 11), so it has its own table, equal except for one
 // function. https://www.intel.com/content/www/us/en/docs/intrinsics-guide/index.html#avx512techs=AVX512_VNNI
-constexpr KernelTable<float> WithInt8Dots(KernelTable<float> table) {
-  table.product_int8 = ProductByInt8Dots;
-  return table;
-}
-
-}  // namespace
-
-const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50), TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
-const Kernels kAvx512VnniKernels = {"avx512-vnni", WithInt8Dots(TableOf<VectorF32>(50)), TableOf<VectorF64>(50),
+const Kernels kAvx512VnniKernels = {"avx512-vnni", TableOf<VectorF32>(50, ProductByInt8Dots), TableOf<VectorF64>(50),
                                     CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

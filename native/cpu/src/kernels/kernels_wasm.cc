@@ -2,6 +2,8 @@
 // The vectors come first: the kernels are written over them.
 #include "kernels/kernel_tables.h"
 
+#include "kernels/int8_dots_wasm.h"
+
 namespace cudnn_rnn {
 
 #if defined(__wasm_relaxed_simd__)
@@ -10,7 +12,7 @@ constexpr double kOperationsPerNs = 30;
 constexpr double kOperationsPerNs = 20;
 #endif
 
-const KernelTable<float> kWasmFloat32Kernels = TableOf<VectorF32>(kOperationsPerNs);
+const KernelTable<float> kWasmFloat32Kernels = TableOf<VectorF32>(kOperationsPerNs, ProductByInt8Dots);
 const KernelTable<double> kWasmFloat64Kernels = TableOf<VectorF64>(kOperationsPerNs);
 const CtcKernels kWasmCtcKernels = CtcKernelsOf<VectorF64>();
 

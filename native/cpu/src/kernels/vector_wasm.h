@@ -34,10 +34,6 @@ struct VectorF32 {
     const v128_t pairs = wasm_v128_load(p);
     return {row == 0 ? wasm_i32x4_shl(pairs, 16) : wasm_v128_and(pairs, wasm_i32x4_const_splat(INT32_MIN >> 15))};
   }
-  static VectorF32 LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
-    const v128_t quads = wasm_v128_load(p);
-    return {wasm_f32x4_convert_i32x4(wasm_i32x4_shr(row == 3 ? quads : wasm_i32x4_shl(quads, 24 - 8 * row), 24))};
-  }
   static VectorF32 Set(float x) { return {wasm_f32x4_splat(x)}; }
   void Store(float* p) const { wasm_v128_store(p, v); }
 };

@@ -44,7 +44,7 @@ class Stepper {
         threads_(engine.pool->size()),
         loops_(threads_),
         scratch_(BlocksOf(batch) > 1 ? threads_ : 1),
-        int8_rows_(int8 ? threads_ : 0) {
+        int8_operands_(int8 ? threads_ : 0) {
     z_.resize(threads_);
     // The first pass over Carve() measures, the second one places: one allocation for the life of the stream, so a step
     // never allocates.
@@ -138,6 +138,13 @@ class Stepper {
     T* h[2];         // [R][padded columns]: of this layer and of the one below
   };
 
+  // The operands of one thread in integers. Every panel multiplies by x and then by h: one place for both would be
+  // filled twice for each panel.
+  struct Int8Operands {
+    Int8Rows input;
+    Int8Rows state;  // h, then with a projection o·tanh(c)
+  };
+
   // Operands of one layer's step.
   struct LayerStep {
     BatchRows rows;
@@ -223,7 +230,10 @@ class Stepper {
       for (T*& h : scratch.h) h = arena->Take<T>(block * network_.padded_columns());
     }
     if constexpr (sizeof(T) == 4) {
-      for (Int8Rows& rows : int8_rows_) rows = TakeInt8Rows(network_, block, arena);
+      for (Int8Operands& operands : int8_operands_) {
+        operands.input = TakeInt8Rows(network_, block, arena);
+        operands.state = TakeInt8Rows(network_, block, arena);
+      }
     }
   }
 
@@ -304,7 +314,7 @@ class Stepper {
                  const Scratch& scratch, const LayerStep& s, int index, bool backwards) {
     const auto row_step = RowStepKernelOf(kernels, params, layer, s);
     if (row_step != nullptr) return StepRow(runner, row_step, kernels, params, layer, scratch, s, backwards);
-    Int8Rows* int8_rows = int8_rows_.empty() ? nullptr : &int8_rows_[index];
+    Int8Operands* int8_operands = int8_operands_.empty() ? nullptr : &int8_operands_[index];
     const ptrdiff_t rows = s.rows.count;
     RecurrentStep<T> step{network_, kernels, *layer.layout, params, rows};
     const ptrdiff_t width = network_.z_width();
@@ -319,7 +329,7 @@ class Stepper {
     step.unprojected = scratch.unprojected;
     // Inference: the activations of the gates are not stored.
     step.keep = false;
-    step.int8_rows = int8_rows;
+    step.int8_rows = int8_operands == nullptr ? nullptr : &int8_operands->state;
     step.version = s.version;
     const bool projects = layer.layout->projection.present();
     runner->Run(
@@ -336,7 +346,7 @@ class Stepper {
             product.init = biases;
             product.c = z;
             product.c_stride = width;
-            product.int8_rows = int8_rows;
+            product.int8_rows = int8_operands == nullptr ? nullptr : &int8_operands->input;
             // Another left operand than h, so another number: the int8 kernel must quantize it again.
             product.version = s.version + 2;
             params.Multiply(kernels, layer.layout->input, panel, 0, &product);
@@ -465,8 +475,8 @@ class Stepper {
   // By thread: [1 + R][z_width], the biases and the pre-activations of the panel that it computes. One panel of 128
   // rows is as large as the first-level cache; of all panels, the pre-activations would pass through the second.
   std::vector<T*> z_;
-  std::vector<Int8Rows> int8_rows_;  // by thread
-  uint64_t version_ = 4;             // of the next step's states
+  std::vector<Int8Operands> int8_operands_;  // by thread
+  uint64_t version_ = 4;                     // of the next step's states
   MemoryBlock memory_;
 };
 

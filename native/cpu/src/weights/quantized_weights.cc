@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/int8_group.h"
+
 namespace cudnn_rnn {
 namespace {
 
@@ -91,15 +93,16 @@ void QuantizedWeights::ConvertToInt8(const float* source, ptrdiff_t depth, ptrdi
     scales_[place.scales + column] = largest[column] / kInt8Limit;
     largest[column] = largest[column] > 0 ? kInt8Limit / largest[column] : 0;
   }
+  auto* bytes = reinterpret_cast<int8_t*>(words() + place.words);
   for (ptrdiff_t k = 0; k < depth; k++) {
-    uint32_t* target = words() + place.words + k / 4 * width;
+    int8_t* target = bytes + k / kInt8GroupRows * kInt8GroupRows * width + k % kInt8GroupRows;
     int32_t* sums = &column_sums_[place.column_sums + k / kInt8BlockRows * width];
     for (ptrdiff_t column = 0; column < width; column++) {
       // |w| · 127 / max|w| rounds to at most 127: no clamp is needed.
       const auto weight = static_cast<int8_t>(std::lrintf(source[k * width + column] * largest[column]));
       // Σ q of each block, for the offset that makes the other factor unsigned (int8_dots_avx512.cc).
       sums[column] += weight;
-      target[column] |= static_cast<uint32_t>(static_cast<uint8_t>(weight)) << 8 * (k % 4);
+      target[column * kInt8GroupRows] = weight;
     }
   }
 }
