@@ -1,132 +1,86 @@
-// Compares inference on the wasm executor with onnxruntime-web, and with the native kernels of AVX2, one thread each:
-//   node scripts/bench_wasm.mjs [--rounds N] [--write]
-// LSTM and GRU, one layer, inputs as wide as the state. All three take input and initial states and give output and final
-// states. Rounds alternate, so that all meet the same load; the figures are medians. `--write` puts the table into
-// docs/bench/wasm.md. Build first: npm run build. onnxruntime-web takes part after
-// `npm ci --prefix apps/bench/peers --ignore-scripts`.
-import { readFileSync, writeFileSync } from 'node:fs'
+// Compares inference on the wasm executor with onnxruntime-web, and with the native kernels of AVX2:
+//   node scripts/bench_wasm.mjs [--threads N] [--rounds N] [--write]
+//   node scripts/bench_wasm.mjs --int8 [--rounds N] [--write]     int8 weights beside float32, one row, one thread
+// All take input and initial states and give output and final states. Rounds alternate, so that all meet the same load; the
+// figures are medians. `--write` puts the table into docs/bench/wasm.md. Build first: npm run build. onnxruntime-web takes
+// part after `npm ci --prefix apps/bench/peers --ignore-scripts`. In a page: scripts/bench_page.mjs.
 import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
-import { exportWeights } from '../packages/interop/dist/index.js'
 import { CudnnGRU, CudnnLSTM, openBackend } from '../packages/rnn/dist/index.js'
-
-const CASES = [CudnnLSTM, CudnnGRU].flatMap((Cell) =>
-  [128, 512].flatMap((H) => [1, 16].flatMap((B) => [1, 70].map((T) => ({ Cell, H, B, T })))),
-)
-/** A round repeats a pass for this long. */
-const ROUND_MS = 20
+import { CASES, cellName, compare, ourPass, wave } from './bench_wasm/comparison.mjs'
+import { median, roundsOf } from './bench_wasm/rounds.mjs'
+import { comparisonTable, ms, ratio, row, writeSection } from './bench_wasm/tables.mjs'
 
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '7' }, write: { type: 'boolean', default: false } },
+  options: {
+    threads: { type: 'string', default: '1' },
+    int8: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '7' },
+    write: { type: 'boolean', default: false },
+  },
 })
 const rounds = Number(options.rounds)
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
-const wave = (...shape) => ({
-  data: Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, k) => Math.sin(1.3 * k)),
-  shape,
-})
+const threads = Number(options.threads)
 
-const peers = createRequire(new URL('../apps/bench/peers/package.json', import.meta.url))
-const ort = peers('onnxruntime-web')
-ort.env.wasm.numThreads = 1
-const backends = {
-  wasm: await openBackend('wasm'),
-  avx2: await openBackend('cpu', { threads: 1, instructionSet: 'avx2' }),
-}
-
-/** A pass of one of our executors, which gives the output. */
-function ourPass(backend, { Cell, H }, operands, canonicalParams) {
-  const model = new Cell(backend, { numLayers: 1, numUnits: H, inputSize: H, inputMode: 'linear_input' })
-  const rnn = backend.rnn(model.descriptor)
-  const params = model.canonicalToParams(canonicalParams.weights, canonicalParams.biases)
-  return async () => {
-    const results = await rnn.forward({
-      input: operands.x,
-      inputH: operands.h,
-      inputC: Cell === CudnnLSTM ? operands.h : null,
-      params: await params,
-      sequenceLengths: null,
-      training: false,
-    })
-    const { data } = await results.output.read()
-    for (const tensor of [results.output, results.outputH, results.outputC]) tensor?.dispose()
-    return data
+async function comparison() {
+  const peers = createRequire(new URL('../apps/bench/peers/package.json', import.meta.url))
+  const ort = peers('onnxruntime-web')
+  ort.env.wasm.numThreads = threads
+  const backends = {
+    wasm: await openBackend('wasm', { threads }),
+    avx2: await openBackend('cpu', { threads, instructionSet: 'avx2' }),
   }
+  const results = []
+  for (const of of CASES) results.push(await compare(of, ort, backends, rounds))
+  const reasons = `${backends.wasm.reason}; onnxruntime-web ${ort.env.versions.web}, ${threads} ${threads === 1 ? 'thread' : 'threads'}; ${backends.avx2.reason}`
+  for (const backend of Object.values(backends)) backend.dispose()
+  return [
+    `Node.js ${process.version}; ${reasons}. Medians of ${rounds} rounds, milliseconds.`,
+    '',
+    comparisonTable(results, { onnx: 'onnxruntime-web', avx2: 'AVX2' }),
+  ].join('\n')
 }
 
-async function onnxPass({ Cell }, { x, h }, network) {
-  const model = await exportWeights([network], { format: 'onnx' })
-  const session = await ort.InferenceSession.create(model, { executionProviders: ['wasm'] })
-  const tensor = ({ data, shape }) => new ort.Tensor('float32', data, shape)
-  const feeds = { input: tensor(x), initial_h: tensor(h), ...(Cell === CudnnLSTM && { initial_c: tensor(h) }) }
-  return async () => (await session.run(feeds)).output.data
-}
-
-async function millisecondsOf(pass) {
-  const began = performance.now()
-  let count = 0
-  do {
-    await pass()
-    count++
-  } while (performance.now() - began < ROUND_MS)
-  return (performance.now() - began) / count
-}
-
-async function measured(of) {
-  const { Cell, H, B, T } = of
-  const operands = { x: wave(T, B, H), h: wave(1, B, H) }
-  const model = new Cell(backends.wasm, { numLayers: 1, numUnits: H, inputSize: H, inputMode: 'linear_input' })
-  const canonical = await model.paramsToCanonical(model.createParams({ seed: 1 }))
-  const network = { name: 'rnn', descriptor: model.descriptor, canonical }
-  const passes = {
-    wasm: ourPass(backends.wasm, of, operands, canonical),
-    onnx: await onnxPass(of, operands, network),
-    avx2: ourPass(backends.avx2, of, operands, canonical),
-  }
-  const ours = Float32Array.from(await passes.wasm())
-  for (const pass of [passes.onnx, passes.avx2]) {
-    const theirs = await pass()
-    const difference = ours.reduce((most, value, k) => Math.max(most, Math.abs(value - theirs[k])), 0)
-    if (!(difference < 1e-4)) throw new Error(`Cannot compare other networks: outputs differ by ${difference}`)
-  }
-  const times = { wasm: [], onnx: [], avx2: [] }
-  for (let round = -1; round < rounds; round++) {
-    for (const [name, pass] of Object.entries(passes)) {
-      const milliseconds = await millisecondsOf(pass)
-      // The first round warms up.
-      if (round >= 0) times[name].push(milliseconds)
+/** One step of a stream and a pass of 70 steps with each format of the weights. */
+async function int8Comparison() {
+  const rows = []
+  let reason = ''
+  for (const Cell of [CudnnLSTM, CudnnGRU]) {
+    for (const H of [512, 1024]) {
+      const runs = { step: {}, pass: {} }
+      const backends = []
+      for (const weights of ['float32', 'int8']) {
+        const backend = await openBackend('wasm', { threads: 1, weights })
+        backends.push(backend)
+        reason = backend.reason
+        const model = new Cell(backend, { numLayers: 1, numUnits: H, inputSize: H, inputMode: 'linear_input' })
+        const params = model.createParams({ seed: 1 })
+        const canonical = await model.paramsToCanonical(params)
+        const stepper = backend.rnn(model.descriptor).stepper(params.value, 1)
+        const x = wave(1, 1, H)
+        runs.step[weights] = () => stepper.stepSync(x)
+        runs.pass[weights] = ourPass(backend, { Cell, H }, { x: wave(70, 1, H), h: wave(1, 1, H) }, canonical)
+      }
+      for (const [name, title] of [
+        ['step', '1 × 1'],
+        ['pass', '1 × 70'],
+      ]) {
+        const times = await roundsOf(runs[name], rounds)
+        const [exact, int8] = [median(times.float32), median(times.int8)]
+        rows.push(row([`${cellName(Cell)} ${title} × ${H}`, ms(exact), ms(int8), ratio(int8 / exact)]))
+      }
+      for (const backend of backends) backend.dispose()
     }
   }
-  const [wasm, onnx, avx2] = [median(times.wasm), median(times.onnx), median(times.avx2)]
-  return { name: `${Cell === CudnnLSTM ? 'LSTM' : 'GRU'} ${B} × ${T} × ${H}`, wasm, onnx, avx2 }
+  return [
+    `Node.js ${process.version}; ${reason}. Steps of a stream and passes of 70 steps; medians of ${rounds} rounds, milliseconds.`,
+    '',
+    row(['cell, B × T × H', 'float32', 'int8', 'ratio']),
+    '|---|---|---|---|',
+    ...rows,
+  ].join('\n')
 }
 
-const results = []
-for (const of of CASES) results.push(await measured(of))
-const ms = (value) => value.toPrecision(3)
-const ratio = (value) => value.toFixed(2)
-const rows = results.map(
-  ({ name, wasm, onnx, avx2 }) =>
-    `| ${[name, ms(wasm), ms(onnx), ratio(wasm / onnx), ms(avx2), ratio(wasm / avx2)].join(' | ')} |`,
-)
-const summary = (over) => {
-  const ratios = results.map((result) => result.wasm / result[over])
-  const mean = Math.exp(ratios.reduce((sum, value) => sum + Math.log(value), 0) / ratios.length)
-  return `${ratio(Math.min(...ratios))} to ${ratio(Math.max(...ratios))}, geometric mean ${ratio(mean)}`
-}
-const table = [
-  `Node.js ${process.version}; ${backends.wasm.reason}; onnxruntime-web ${ort.env.versions.web}, one thread; ${backends.avx2.reason}. Medians of ${rounds} rounds, milliseconds.`,
-  '',
-  '| cell, B × T × H | wasm | onnxruntime-web | ratio | AVX2 | ratio |',
-  '|---|---|---|---|---|---|',
-  ...rows,
-  '',
-  `Time over onnxruntime-web: ${summary('onnx')}. Time over AVX2: ${summary('avx2')}.`,
-].join('\n')
+const table = options.int8 ? await int8Comparison() : await comparison()
 console.log(table)
-if (options.write) {
-  const page = new URL('../docs/bench/wasm.md', import.meta.url)
-  const text = readFileSync(page, 'utf8')
-  writeFileSync(page, `${text.slice(0, text.indexOf('<!-- table -->'))}<!-- table -->\n\n${table}\n`)
-}
-for (const backend of Object.values(backends)) backend.dispose()
+if (options.write) writeSection(options.int8 ? 'int8' : `threads ${threads}`, table)

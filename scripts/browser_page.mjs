@@ -13,20 +13,23 @@ export const ISOLATED = {
   'cross-origin-embedder-policy': 'require-corp',
 }
 
-/** Files of a bundle of `program`, which imports built packages by their paths from packages/rnn, by name. */
-export async function bundlePage(program) {
+/**
+ * Files of a bundle of `program`, which imports built packages by their paths from packages/rnn, by name. `options` are further
+ * ones of esbuild.
+ */
+export async function bundlePage(program, options = {}) {
   const resolveDir = fileURLToPath(new URL('../packages/rnn', import.meta.url))
   const { outputFiles } = await esbuild.build({
     ...{ stdin: { contents: program, resolveDir }, outdir: '/', entryNames: 'main', logLevel: 'error' },
     // Without the paths of the workspace's tsconfig, which lead to the sources.
-    ...{ bundle: true, format: 'esm', splitting: true, write: false, tsconfigRaw: {} },
+    ...{ bundle: true, format: 'esm', splitting: true, write: false, tsconfigRaw: {}, ...options },
   })
   return new Map(outputFiles.map(({ path, contents }) => [path.replace(/^.*[/\\]/, '/'), contents]))
 }
 
 /**
- * Opens pages until `run` has returned. `report(files, headers)` is the value that a page's script logs as JSON.
- * Returns undefined where there is no Chromium.
+ * Opens pages until `run` has returned. `report(files, headers, timeout)` is the value that a page's script logs as JSON within
+ * `timeout` milliseconds, by default a minute. Returns undefined where there is no Chromium.
  */
 export async function withChromium(run) {
   if (!existsSync(executablePath)) {
@@ -35,16 +38,16 @@ export async function withChromium(run) {
   }
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   try {
-    return await run((files, headers) => reportOf(browser, files, headers))
+    return await run((files, headers, timeout) => reportOf(browser, files, headers, timeout), browser.version())
   } finally {
     await browser.close()
   }
 }
 
-async function reportOf(browser, files, headers) {
+async function reportOf(browser, files, headers, timeout = 60_000) {
   const server = createServer(({ url }, response) => {
     const body = url === '/' ? '<!doctype html><script type="module" src="/main.js"></script>' : files.get(url)
-    const type = url === '/' ? 'text/html' : 'text/javascript'
+    const type = url === '/' ? 'text/html' : url.endsWith('.wasm') ? 'application/wasm' : 'text/javascript'
     response.writeHead(body === undefined ? 404 : 200, { 'content-type': type, ...headers })
     response.end(body)
   })
@@ -54,7 +57,7 @@ async function reportOf(browser, files, headers) {
   page.on('pageerror', (error) => errors.push(error))
   try {
     // A policy of the page may forbid to evaluate anything in it.
-    const report = page.waitForEvent('console', { predicate: (line) => line.type() === 'log', timeout: 60_000 })
+    const report = page.waitForEvent('console', { predicate: (line) => line.type() === 'log', timeout })
     const loaded = page.goto(`http://127.0.0.1:${server.address().port}/`)
     const line = await report.catch((error) => {
       throw errors[0] ?? error
