@@ -2,13 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type ComparableResults,
-  comparableResults,
-  comparedShare,
-  LARGEST_DIFFERENCE,
-  largestDifference,
-} from './agreement.js'
+import { type ComparableResults, comparableResults, LARGEST_DIFFERENCE, largestDifference } from './agreement.js'
 import type { ComparisonResult, LaneResult, Outcome } from './bench_report.js'
 import type { Comparison, Lane } from './comparison.js'
 import { type ImplementationPool, processKey } from './implementation_pool.js'
@@ -118,8 +112,7 @@ async function prepareLanes(
       budget.note(paceKey, flops, firstMs)
       const { file } = await process.request('results', { path: resultPath })
       const results = comparableResults(implementation, workload, readTensorFile(file))
-      const difference =
-        base === undefined ? undefined : largestDifference(base, results, comparedShare(workload, lane.pass))
+      const difference = base === undefined ? undefined : largestDifference(base, results)
       base ??= results
       // Smaller weights are another function; how far they may be off is a matter for the executor's own tests.
       if (difference !== undefined && !(difference <= LARGEST_DIFFERENCE) && lane.weights === 'float32') {

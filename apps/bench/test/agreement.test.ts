@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { comparableResults, comparedShare, LARGEST_DIFFERENCE, largestDifference } from '../src/agreement.js'
+import { comparableResults, LARGEST_DIFFERENCE, largestDifference } from '../src/agreement.js'
 import { executorImplementation, PEERS } from '../src/implementation_table.js'
 import { makeOperands } from '../src/operands.js'
 import { grouped, parameterLayout } from '../src/parameter_layouts.js'
@@ -47,17 +47,6 @@ describe('largestDifference', () => {
     const of = (...values: number[]) => [['x', Float32Array.from(values)] as const]
     expect(largestDifference(of(1000, 1), of(1000, 2))).toBeCloseTo(1e-3, 8)
     expect(largestDifference(of(0.25, 0.5), of(0.25, 0.625))).toBe(0.125)
-  })
-
-  it('leaves out the share of elements that a kink of relu may change', () => {
-    const relu = { ...workload, cellMode: 'rnn_relu' } as const
-    expect([comparedShare(workload, 'training'), comparedShare(relu, 'inference')]).toEqual([1, 1])
-    const share = comparedShare(relu, 'training')
-    const of = (changed: number) =>
-      [['x', Float32Array.from({ length: 1000 }, (_, i) => (i < changed ? 0.5 : 0))] as const] as const
-    expect(largestDifference(of(0), of(10), share)).toBe(0)
-    expect(largestDifference(of(0), of(11), share)).toBe(0.5)
-    expect(largestDifference(of(0), of(1))).toBe(0.5)
   })
 
   it('takes NaN, other shapes and missing results for infinitely far', () => {

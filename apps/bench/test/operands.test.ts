@@ -35,6 +35,31 @@ describe('makeOperands', () => {
     }
   })
 
+  it('keeps the pre-activations of relu away from 0', () => {
+    const [time, batch, units] = [20, 4, 64]
+    const relu = { ...WORKLOAD, cellMode: 'rnn_relu', numLayers: 1, bidirectional: false } as const
+    const { canonical, input } = makeOperands({ ...relu, batch, time, inputSize: units, numUnits: units }, 1)
+    const [w, r] = canonical.weights
+    const [bw, br] = canonical.biases
+    const active = new Set<number>()
+    let nearest = Number.POSITIVE_INFINITY
+    for (let row = 0; row < batch; row++) {
+      let h = new Float64Array(units)
+      for (let t = 0; t < time; t++) {
+        const x = input.data.subarray((t * batch + row) * units, (t * batch + row + 1) * units)
+        h = h.map((_, unit) => {
+          let z = bw.data[unit] + br.data[unit]
+          for (let k = 0; k < units; k++) z += w.data[unit * units + k] * x[k] + r.data[unit * units + k] * h[k]
+          nearest = Math.min(nearest, Math.abs(z))
+          if (z > 0) active.add(unit)
+          return Math.max(0, z)
+        })
+      }
+    }
+    expect(nearest).toBeGreaterThan(0.3)
+    expect(active.size).toBe(units / 2)
+  })
+
   it('gives every implementation the same numbers', () => {
     expect(makeOperands(WORKLOAD, 1)).toEqual(makeOperands(WORKLOAD, 1))
     expect(makeOperands(WORKLOAD, 2).input).not.toEqual(makeOperands(WORKLOAD, 1).input)
