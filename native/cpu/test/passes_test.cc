@@ -28,7 +28,7 @@ struct PassCase {
 };
 
 // Every cell in one direction, and in both with lengths; sizes with odd tails; few rows, and so many that a backward
-// copies its matrices.
+// copies its matrices and computes layer by layer instead of in a wavefront.
 std::vector<PassCase> PassCases() {
   std::vector<PassCase> cases;
   for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
@@ -42,6 +42,9 @@ std::vector<PassCase> PassCases() {
       cases.push_back({options, 11, batch, lengths});
     }
   }
+  // A wavefront of four layers, of which all run side by side in some stages, with lengths and projections.
+  cases.push_back({{Cell::kLstm, 4, 1, 37, 19, 21, false, true, true, INFINITY, 0.25, 7}, 40, 3, {40, 0, 23}});
+  cases.push_back({{Cell::kGru, 4, 1, 37, 19, 0, false, true, true, INFINITY, 0.25, 7}, 40, 3, {40, 0, 23}});
   return cases;
 }
 

@@ -22,7 +22,7 @@ PseudoLayerBackward<T>::PseudoLayerBackward(const Engine<T>& engine, const Backw
       pseudo_layer_(pseudo_layer),
       layout_(network_.layer(pseudo_layer)),
       record_(pass.tape->records[pseudo_layer]),
-      memory_(memory.direction(pseudo_layer % network_.options().directions)),
+      memory_(memory.lane(pseudo_layer)),
       matrices_(memory.matrices(pseudo_layer)),
       time_(pass.tape->time),
       batch_(pass.tape->batch),
@@ -37,7 +37,8 @@ PseudoLayerBackward<T>::PseudoLayerBackward(const Engine<T>& engine, const Backw
 //
 // A step's panels need only their own columns of dh, so the product δz_(n+1)·R is fused with the cell of step n.
 template <typename T>
-void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output) const {
+void PseudoLayerBackward<T>::RunSteps(SharedLoops::Member* member, const TimeBlock& time_block,
+                                      const T* d_output) const {
   const TransposedMatrix<T>& recurrent = matrices_.recurrent;
   const TransposedMatrix<T>& projection = matrices_.projection;
   const bool projects = layout_.projection.present();
@@ -47,11 +48,8 @@ void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output)
       projects || recurrent.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
   const ptrdiff_t unit_width = projection.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
 
-  // One item, as the fill is small.
-  member->Run(1, [&](ptrdiff_t) { Start(); });
-  member->Run(recurrent.items(), [&](ptrdiff_t item) { recurrent.Pack(item); });
-  if (projects) member->Run(projection.items(), [&](ptrdiff_t item) { projection.Pack(item); });
-  for (ptrdiff_t n = time_ - 1; n >= 0; n--) {
+  if (time_block.end == time_) Start(member);
+  for (ptrdiff_t n = time_block.end - 1; n >= time_block.begin; n--) {
     RunParts(member, n, network_.columns(), h_width, [&](const Part& part) {
       // Fused with the cell of step n: the part's dh stays in the first-level cache.
       if (n + 1 < time_) HiddenGradient(n + 1, part);
@@ -68,7 +66,12 @@ void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output)
       CellPanels(n, part);
     });
   }
-  // Before the first step: the gradients of the initial states.
+  if (time_block.begin == 0) Finish(member, h_width);
+}
+
+// Before the first step: the gradients of the initial states.
+template <typename T>
+void PseudoLayerBackward<T>::Finish(SharedLoops::Member* member, ptrdiff_t h_width) const {
   RunParts(member, 1, network_.columns(), h_width, [&](const Part& part) {
     HiddenGradient(0, part);
     FinishHidden(part);
@@ -98,12 +101,20 @@ void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, 
 }
 
 template <typename T>
-void PseudoLayerBackward<T>::Start() const {
+void PseudoLayerBackward<T>::Start(SharedLoops::Member* member) const {
+  const bool projects = layout_.projection.present();
   // The gradients after the last step. A row's own final-state gradient is added at its last step (AddOutputGradients).
-  std::fill_n(memory_.dh, batch_ * network_.padded_columns(), T{0});
-  std::fill_n(memory_.dc, batch_ * network_.padded_units(), T{0});
-  // Without a projection these are dh itself.
-  if (layout_.projection.present()) std::fill_n(memory_.dh_units, batch_ * network_.padded_units(), T{0});
+  // One item, as the fill is small.
+  member->Run(1, [&](ptrdiff_t) {
+    std::fill_n(memory_.dh, batch_ * network_.padded_columns(), T{0});
+    std::fill_n(memory_.dc, batch_ * network_.padded_units(), T{0});
+    // Without a projection these are dh itself.
+    if (projects) std::fill_n(memory_.dh_units, batch_ * network_.padded_units(), T{0});
+  });
+  const TransposedMatrix<T>& recurrent = matrices_.recurrent;
+  const TransposedMatrix<T>& projection = matrices_.projection;
+  member->Run(recurrent.items(), [&](ptrdiff_t item) { recurrent.Pack(item); });
+  if (projects) member->Run(projection.items(), [&](ptrdiff_t item) { projection.Pack(item); });
 }
 
 // dh before step n: dz·R, and for GRU the term u·dh that bypasses the matrix.

@@ -9,6 +9,7 @@
 
 #include "passes/rnn_backward_memory.h"
 #include "passes/rnn_pass.h"
+#include "passes/time_block.h"
 #include "threads/engine.h"
 #include "threads/shared_loops.h"
 
@@ -20,9 +21,10 @@ class PseudoLayerBackward {
   PseudoLayerBackward(const Engine<T>& engine, const BackwardPass<T>& pass, int pseudo_layer,
                       const BackwardMemory<T>& memory);
 
-  // From the gradient of the layer's output [T,B,D·C], null for zeros, to those of the initial states, and leaves the
-  // gradients of the pre-activations in z. Every thread must call this.
-  void Run(SharedLoops::Member* member, const T* d_output) const;
+  // The steps of a time block, from the gradient of the layer's output [T,B,D·C], null for zeros. Leaves the gradients
+  // of the pre-activations in z. Blocks come from the last to the first; the last call gives the gradients of the
+  // initial states. Every thread must call this.
+  void RunSteps(SharedLoops::Member* member, const TimeBlock& time_block, const T* d_output) const;
 
  private:
   // Rows of the batch, and columns of h or units.
@@ -37,7 +39,8 @@ class PseudoLayerBackward {
   template <typename Body>
   void RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width, const Body& body) const;
 
-  void Start() const;
+  void Start(SharedLoops::Member* member) const;
+  void Finish(SharedLoops::Member* member, ptrdiff_t h_width) const;
   // One stage of a step each, for the rows and columns of a part. A part reads dz of all panels of step n+1 and writes
   // its own columns of dh, so parts of one step are independent.
   void HiddenGradient(ptrdiff_t n, const Part& part) const;
@@ -57,7 +60,7 @@ class PseudoLayerBackward {
   const int pseudo_layer_;
   const LayerLayout& layout_;
   const LayerRecord<T>& record_;
-  const DirectionMemory<T>& memory_;
+  const LaneMemory<T>& memory_;
   // Transposed views of the forward's matrices.
   const PseudoLayerMatrices<T>& matrices_;
   const ptrdiff_t time_;

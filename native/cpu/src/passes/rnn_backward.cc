@@ -1,11 +1,14 @@
 #include "passes/rnn_backward.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "passes/dropout.h"
 #include "passes/pseudo_layer_backward.h"
 #include "passes/rnn_backward_memory.h"
+#include "passes/rnn_backward_schedule.h"
 #include "passes/rnn_layer_gradients.h"
+#include "passes/wavefront.h"
 #include "threads/thread_teams.h"
 
 namespace cudnn_rnn {
@@ -13,16 +16,15 @@ namespace {
 
 // Threads for all of a pass: the products over its rows are worth every one, though MembersFor speaks of a single step.
 template <typename T>
-int ThreadsFor(const Engine<T>& engine, const BackwardPass<T>& pass) {
-  const Network<T>& network = *pass.network;
+int ThreadsFor(const Engine<T>& engine, const BackwardPass<T>& pass, int lanes) {
   // Twice the operations of a forward's step: gradients of h and of the weights.
-  const double step = 4.0 * pass.tape->batch * network.gates() * network.options().units * network.columns();
+  const double step = 2 * lanes * StepOperations(*pass.network, pass.tape->batch);
   return MembersFor(*engine.pool, *engine.kernels, std::max(step, step * pass.tape->time / 16));
 }
 
-// Runs the layers from the last to the first: both directions side by side, then the gradients of the layer
-// (backpropagation through time: Werbos 1990). Only dh and dc pass from step to step; the gradients of weights and
-// input are products over all steps afterwards, at the peak rate of the multiply-add units.
+// Runs the stages of a schedule on all threads (backpropagation through time: Werbos 1990). Only dh and dc pass from
+// step to step; the gradients of weights and input are products over many steps afterwards, at the peak rate of the
+// multiply-add units.
 template <typename T>
 class Backward {
  public:
@@ -30,46 +32,68 @@ class Backward {
       : engine_(engine),
         pass_(pass),
         network_(*pass.network),
-        memory_(engine, pass),
-        teams_(ThreadsFor(engine, pass), network_.options().directions) {}
+        schedule_(network_, pass.tape->time, pass.tape->batch),
+        memory_(engine, pass, schedule_),
+        teams_(ThreadsFor(engine, pass, schedule_.lanes()), schedule_.lanes()) {}
 
   void Run() {
-    engine_.pool->Run(teams_.threads(), [this](int thread) { RunLayers(thread); });
+    engine_.pool->Run(teams_.threads(), [this](int thread) { RunStages(thread); });
   }
 
  private:
-  void RunLayers(int thread) {
+  // Body of every thread. All threads run the same loops in the same order; the loops hand out the work.
+  void RunStages(int thread) {
     ThreadTeams::Member member(&teams_, thread);
-    const int directions = network_.options().directions;
     const LayerGradients<T> gradients(engine_, pass_, memory_);
-    // [T,B,D·C]; null for zeros in the last layer only.
-    const T* d_output = pass_.d_output;
-    for (int layer = network_.options().layers - 1; layer >= 0; layer--) {
-      for (int k = 0; k < directions; k++) {
-        const int d = (member.first_branch() + k) % directions;
+    std::vector<TimeBlock> time_blocks;
+    for (ptrdiff_t stage = 0; stage < schedule_.stages(); stage++) {
+      schedule_.TimeBlocksOf(stage, &time_blocks);
+      // Threads begin with different branches, by their team, and then help with the others.
+      const int count = static_cast<int>(time_blocks.size());
+      for (int k = 0; k < count; k++) {
+        const TimeBlock& time_block = time_blocks[(member.first_branch() + k) % count];
+        const int p = time_block.pseudo_layer;
         // A plain set of addresses, made by each thread for itself.
-        PseudoLayerBackward<T>(engine_, pass_, layer * directions + d, memory_).Run(member.branch(d), d_output);
+        PseudoLayerBackward<T>(engine_, pass_, p, memory_)
+            .RunSteps(member.branch(p % schedule_.lanes()), time_block, OutputGradient(LayerOf(p)));
       }
-      // After both directions are done: these products share all threads, and both read dz that any thread wrote.
-      for (int d = 0; d < directions; d++) gradients.OfParams(member.all(), layer * directions + d);
-      T* d_input = layer == 0 ? pass_.d_input : memory_.d_input(layer);
-      gradients.OfInput(member.all(), layer, d_input);
-      // The gradient with respect to the output of the layer below before its dropout: the same mask again.
-      if (layer > 0 && network_.options().dropout > 0) DropOut(member.all(), layer - 1, d_input);
-      d_output = d_input;
+      // After all blocks are done: these products share all threads, and read dz that any thread wrote.
+      for (const TimeBlock& time_block : time_blocks) {
+        if (time_block.begin == 0) gradients.OfParams(member.all(), time_block.pseudo_layer);
+      }
+      for (const TimeBlock& time_block : time_blocks) {
+        // OfInput adds both directions.
+        if (time_block.pseudo_layer % network_.options().directions == 0)
+          FinishInput(member.all(), gradients, time_block);
+      }
     }
   }
 
-  // By the mask that the forward drew for the output of the layer.
-  void DropOut(SharedLoops::Member* all, int layer, T* d_output) const {
-    const ptrdiff_t count = pass_.rows() * network_.output_size();
-    ShareDropout(all, d_output, 0, count, network_.options().dropout, network_.options().seed,
-                 pass_.tape->dropout_position + static_cast<uint64_t>(layer * count));
+  int LayerOf(int pseudo_layer) const { return pseudo_layer / network_.options().directions; }
+
+  // [T,B,D·C]; null for zeros in the last layer only.
+  const T* OutputGradient(int layer) const {
+    return layer + 1 == network_.options().layers ? pass_.d_output : memory_.d_input(layer + 1);
+  }
+
+  // The gradient of a block's input, and for a layer above the first, of the output of the layer below before its
+  // dropout: by the mask that the forward drew.
+  void FinishInput(SharedLoops::Member* all, const LayerGradients<T>& gradients, const TimeBlock& time_block) const {
+    const int layer = LayerOf(time_block.pseudo_layer);
+    T* d_input = layer == 0 ? pass_.d_input : memory_.d_input(layer);
+    gradients.OfInput(all, time_block, d_input);
+    const NetworkOptions& options = network_.options();
+    if (layer == 0 || options.dropout == 0) return;
+    const ptrdiff_t row = pass_.tape->batch * network_.output_size();
+    const ptrdiff_t mask = (layer - 1) * pass_.rows() * network_.output_size();
+    ShareDropout(all, d_input, time_block.begin * row, time_block.end * row, options.dropout, options.seed,
+                 pass_.tape->dropout_position + static_cast<uint64_t>(mask));
   }
 
   const Engine<T>& engine_;
   const BackwardPass<T>& pass_;
   const Network<T>& network_;
+  const BackwardSchedule schedule_;
   BackwardMemory<T> memory_;
   ThreadTeams teams_;
 };

@@ -7,15 +7,16 @@
 #include "memory/arena.h"
 #include "memory/block_cache.h"
 #include "memory/memory_block.h"
+#include "passes/rnn_backward_schedule.h"
 #include "passes/rnn_pass.h"
 #include "threads/engine.h"
 #include "weights/transposed_matrix.h"
 
 namespace cudnn_rnn {
 
-// Gradients of the pseudo-layers of one direction: layers run one after another and share them.
+// Gradients of the pseudo-layers of one lane of the schedule, which run one after another and share them.
 template <typename T>
-struct DirectionMemory {
+struct LaneMemory {
   T* dh;            // [B][padded columns]
   T* dc;            // [B][padded units]
   T* dh_units;      // [B][padded units]; without a projection dh itself
@@ -34,12 +35,12 @@ struct PseudoLayerMatrices {
 template <typename T>
 class BackwardMemory {
  public:
-  BackwardMemory(const Engine<T>& engine, const BackwardPass<T>& pass);
+  BackwardMemory(const Engine<T>& engine, const BackwardPass<T>& pass, const BackwardSchedule& schedule);
   ~BackwardMemory() { blocks_->GiveBack(std::move(block_)); }
   BackwardMemory(const BackwardMemory&) = delete;
   BackwardMemory& operator=(const BackwardMemory&) = delete;
 
-  const DirectionMemory<T>& direction(int direction) const { return directions_[direction]; }
+  const LaneMemory<T>& lane(int pseudo_layer) const { return lanes_[pseudo_layer % lanes_.size()]; }
   const PseudoLayerMatrices<T>& matrices(int pseudo_layer) const { return matrices_[pseudo_layer]; }
   // Of the weight gradients.
   T* packed() const { return packed_; }
@@ -48,11 +49,11 @@ class BackwardMemory {
 
  private:
   // Each runs twice, the first time only to measure.
-  void Carve(const BackwardPass<T>& pass, Arena* arena);
-  void CarveMatrices(const BackwardPass<T>& pass, Arena* arena);
+  void Carve(const BackwardPass<T>& pass, const BackwardSchedule& schedule, Arena* arena);
+  void CarveMatrices(const BackwardPass<T>& pass, const BackwardSchedule& schedule, Arena* arena);
 
   BlockCache* const blocks_;
-  DirectionMemory<T> directions_[2];
+  std::vector<LaneMemory<T>> lanes_;
   std::vector<PseudoLayerMatrices<T>> matrices_;  // by pseudo-layer
   T* packed_ = nullptr;
   T* d_inputs_[2] = {};  // of even and of odd layers

@@ -11,10 +11,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Layers as a wavefront: layer l computes time block k while layer l - 1 computes block k + 1, as in NVIDIA's
-// Optimizing Performance of Recurrent Neural Networks on GPUs (Appleyard, Kocisky and Blunsom 2016,
-// https://arxiv.org/abs/1604.01946). Runs the stages of a schedule on all threads. Of the loops of a stage, those over
-// all time blocks together come first.
+// Runs the stages of a schedule on all threads. Of the loops of a stage, those over all time blocks together come first.
 template <typename T>
 class Forward {
  public:

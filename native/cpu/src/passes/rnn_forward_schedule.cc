@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/wavefront.h"
+
 namespace cudnn_rnn {
 namespace {
 
@@ -12,15 +14,6 @@ constexpr ptrdiff_t kAheadBytes = 1 << 20;
 constexpr ptrdiff_t kSharedCacheBytes = ptrdiff_t{16} << 20;
 // Rows of a time block of such a network.
 constexpr ptrdiff_t kManyRows = 512;
-// A wavefront pays where threads that share every step would spend it on waiting for each other: as long as a step is
-// brief, and the weights of a layer (256 Ki elements, 1 MiB in float32) stay in the second-level cache of the one core
-// that has it.
-constexpr double kWavefrontOperations = 4e6;
-constexpr ptrdiff_t kWavefrontWeights = 1 << 18;
-// How far a layer is ahead of the next one: enough rows for two tiles of the input product, and so many steps at least
-// that threads meet rarely. The pipeline takes layers - 1 blocks to fill, so longer blocks cost more at both ends.
-constexpr ptrdiff_t kWavefrontRows = 12;
-constexpr ptrdiff_t kWavefrontSteps = 4;
 // Items of the input product that keep all threads busy.
 constexpr ptrdiff_t kManyItems = 16;
 
@@ -33,12 +26,11 @@ ForwardSchedule::ForwardSchedule(const Network<T>& network, ptrdiff_t time, ptrd
     : time_(time), layers_(network.options().layers), directions_(network.options().directions) {
   const ptrdiff_t weights = network.gates() * network.options().units * network.columns();
   const ptrdiff_t largest_input = std::max(network.options().input_size, network.output_size());
-  pseudo_layer_operations_ = 2.0 * batch * network.gates() * network.options().units * network.columns();
-  is_wavefront_ = directions_ == 1 && layers_ > 1 && pseudo_layer_operations_ <= kWavefrontOperations &&
-                  weights <= kWavefrontWeights;
+  pseudo_layer_operations_ = StepOperations(network, batch);
+  is_wavefront_ = IsWavefront(network, batch);
 
   if (is_wavefront_) {
-    steps_ = std::max(kWavefrontSteps, DivideUp(kWavefrontRows, batch));
+    steps_ = WavefrontSteps(batch);
   } else if (is_training) {
     steps_ = time;
   } else {

@@ -6,7 +6,7 @@
 // on GPUs", 3.1.
 //
 // A pass is a sequence of stages. A stage is one time block of several pseudo-layers side by side: of both directions
-// of a layer, or, in a wavefront (ibid., 3.3), of every layer, each one time block behind the layer below.
+// of a layer, or, in a wavefront (wavefront.h), of every layer, each one time block behind the layer below.
 //
 // Nothing here depends on the number of threads: the last bits of a result depend on how many rows are summed side by
 // side, so they would depend on it too.
@@ -15,16 +15,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "passes/time_block.h"
 #include "weights/network.h"
 
 namespace cudnn_rnn {
-
-// The steps [begin, end) of one pseudo-layer.
-struct TimeBlock {
-  int pseudo_layer;
-  ptrdiff_t begin;
-  ptrdiff_t end;
-};
 
 class ForwardSchedule {
  public:

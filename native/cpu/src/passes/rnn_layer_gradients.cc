@@ -47,9 +47,8 @@ void LayerGradients<T>::OfParams(SharedLoops::Member* all, int pseudo_layer) con
   gradient(layout.recurrent, record.hidden, network_.padded_columns(), record.z + network_.z_recurrent_begin(),
            network_.z_width(), z_panel_stride());
   if (layout.projection.present()) {
-    gradient(layout.projection, record.unprojected, network_.padded_units(),
-             memory_.direction(pseudo_layer % directions).dh_projected, network_.padded_columns(),
-             layout.projection.chunks * kChunk<T>);
+    gradient(layout.projection, record.unprojected, network_.padded_units(), memory_.lane(pseudo_layer).dh_projected,
+             network_.padded_columns(), layout.projection.chunks * kChunk<T>);
   }
   OfBiases(all, pseudo_layer);
 }
@@ -76,38 +75,42 @@ void LayerGradients<T>::OfBiases(SharedLoops::Member* all, int pseudo_layer) con
 // The input's gradient is the sum of those by both directions. The forward direction writes it and the other one adds:
 // in this order, so the sum has the same bits in every run.
 template <typename T>
-void LayerGradients<T>::OfInput(SharedLoops::Member* all, int layer, T* d_input) const {
-  const int directions = network_.options().directions;
-  // In the forward direction time order is time order.
-  OfPseudoLayerInput(all, layer * directions, d_input);
-  for (int d = 1; d < directions; d++) {
+void LayerGradients<T>::OfInput(SharedLoops::Member* all, const TimeBlock& time_block, T* d_input) const {
+  // In the forward direction time order is the order of time.
+  OfPseudoLayerInput(all, time_block, d_input);
+  for (int d = 1; d < network_.options().directions; d++) {
     // In the reversed order of its steps.
-    T* dx = memory_.direction(d).dx;
-    OfPseudoLayerInput(all, layer * directions + d, dx);
-    AddInTime(all, d, dx, network_.layer(layer * directions + d).input_size, d_input);
+    const int p = time_block.pseudo_layer + d;
+    T* dx = memory_.lane(p).dx;
+    OfPseudoLayerInput(all, {p, time_block.begin, time_block.end}, dx);
+    AddInTime(all, d, dx, network_.layer(p).input_size, d_input);
   }
 }
 
 // The gradient that the layer below receives as d_output, or the caller's d_input for layer 0.
 // dx [T·B][in] = dz·W, in time order.
 template <typename T>
-void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_layer, T* dx) const {
-  const LayerLayout& layout = network_.layer(pseudo_layer);
-  const TransposedMatrix<T>& matrix = memory_.matrices(pseudo_layer).input;
-  if (layout.input.present()) all->Run(matrix.items(), [&](ptrdiff_t item) { matrix.Pack(item); });
+void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, const TimeBlock& time_block, T* dx) const {
+  const LayerLayout& layout = network_.layer(time_block.pseudo_layer);
+  const TransposedMatrix<T>& matrix = memory_.matrices(time_block.pseudo_layer).input;
+  // The first block of the pass is that of the last steps.
+  const bool is_first = time_block.end == pass_.tape->time;
+  if (is_first && layout.input.present()) all->Run(matrix.items(), [&](ptrdiff_t item) { matrix.Pack(item); });
+  const ptrdiff_t first_row = time_block.begin * pass_.tape->batch;
+  const ptrdiff_t last_row = time_block.end * pass_.tape->batch;
   const ptrdiff_t size = layout.input_size;
   // A packed matrix is read by whole panels; a stored one by any columns.
   const ptrdiff_t width = matrix.is_packed() ? TransposedMatrix<T>::kPanelColumns : kColumnBlock;
-  const ptrdiff_t row_blocks = (pass_.rows() + kRowBlock - 1) / kRowBlock;
+  const ptrdiff_t row_blocks = (last_row - first_row + kRowBlock - 1) / kRowBlock;
   const ptrdiff_t column_blocks = (size + width - 1) / width;
   all->Run(row_blocks * column_blocks, [&](ptrdiff_t item) {
     if (engine_.is_cancelled()) return;
     // Columns vary fastest, so a block of rows of δz is read once from memory.
-    const ptrdiff_t row = item / column_blocks * kRowBlock;
-    const ptrdiff_t rows = std::min(kRowBlock, pass_.rows() - row);
+    const ptrdiff_t row = first_row + item / column_blocks * kRowBlock;
+    const ptrdiff_t rows = std::min(kRowBlock, last_row - row);
     const ptrdiff_t first = item % column_blocks * width;
     const ptrdiff_t last = std::min(size, first + width);
-    const T* dz = pass_.tape->records[pseudo_layer].z + row * network_.z_width();
+    const T* dz = pass_.tape->records[time_block.pseudo_layer].z + row * network_.z_width();
     if (!layout.input.present()) {
       return SkippedInputGradient(network_, dz, z_panel_stride(), rows, first, last, dx + row * size);
     }

@@ -6,6 +6,7 @@
 
 #include "passes/rnn_backward_memory.h"
 #include "passes/rnn_pass.h"
+#include "passes/time_block.h"
 #include "threads/engine.h"
 #include "threads/shared_loops.h"
 
@@ -20,14 +21,15 @@ class LayerGradients {
 
   // Of the matrices and biases of one layer in one direction.
   void OfParams(SharedLoops::Member* all, int pseudo_layer) const;
-  // d_input [T,B,in] = the sum over the directions of dz·W, in the order of time.
-  void OfInput(SharedLoops::Member* all, int layer, T* d_input) const;
+  // The steps of a time block of d_input [T,B,in] = the sum over the directions of dz·W, in the order of time. For the
+  // block of the forward direction; with two directions it has all steps.
+  void OfInput(SharedLoops::Member* all, const TimeBlock& time_block, T* d_input) const;
 
  private:
   // b_W and b_R: sums over all rows of dz, of the planes of their side.
   void OfBiases(SharedLoops::Member* all, int pseudo_layer) const;
-  // dx [T·B,in] of one direction, in its time order.
-  void OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_layer, T* dx) const;
+  // The steps of a time block of dx [T·B,in] of one direction, in its time order.
+  void OfPseudoLayerInput(SharedLoops::Member* all, const TimeBlock& time_block, T* dx) const;
   void AddInTime(SharedLoops::Member* all, int direction, const T* dx, ptrdiff_t size, T* d_input) const;
 
   // Elements between panels of z, which are [T·B][z_width] each.
