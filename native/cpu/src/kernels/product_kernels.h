@@ -66,9 +66,10 @@ static inline void PrefetchLine(const void* line) { __builtin_prefetch(line); }
 static inline void PrefetchToSecondLevel(const void* line) { __builtin_prefetch(line, 0, 2); }
 #endif
 
-// The panel that the thread reads after this product, prefetched evenly over the steps of its tiles. Hardware
-// prefetchers stop at the end of a page of 4 KiB and follow no columns of a panel, so without it the first tiles of
-// every panel wait for the third-level cache.
+// The panel that the thread reads after this product, prefetched evenly over the steps of its tiles where these are
+// narrower than the panel. Hardware prefetchers follow no columns of a panel, so without it the first tiles of every
+// panel wait for the third-level cache. A tile as wide as the panel (AVX-512) reads consecutive lines, which they
+// follow: there readahead made LSTM and GRU 16 x 70 x 512 up to 20 % slower on Zen 4.
 struct Readahead {
   static constexpr ptrdiff_t kLine = 64;
   const char* position;
@@ -189,7 +190,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
   // Readahead stands between bursts of steps, as the inner loop has neither registers nor instructions to spare. Half
   // as many lines as the tile itself reads, so that two tiles of rows prefetch the whole panel.
-  constexpr bool kReadsAhead = kHasPrefetch && kAddsInit;
+  constexpr bool kReadsAhead = kPrefetches && kAddsInit;
   constexpr ptrdiff_t kBurst = kReadsAhead ? 8 : PTRDIFF_MAX;
   constexpr ptrdiff_t kStepBytes = kVectors * V::kLanes * static_cast<ptrdiff_t>(sizeof(Weight)) / kGroup;
   constexpr ptrdiff_t kAheadLines = kReadsAhead ? kBurst * kSteps * kStepBytes / 2 / Readahead::kLine : 0;

@@ -11,7 +11,8 @@
 namespace cudnn_rnn {
 namespace {
 
-// Runs the stages of a schedule on all threads. Of the loops of a stage, those over all time blocks together come first.
+// Runs the stages of a schedule on all threads. Of the loops of a stage, those over all time blocks together come
+// first.
 template <typename T>
 class Forward {
  public:
