@@ -5,6 +5,7 @@ import { busyThread } from './checks/busy_thread.js'
 import { capture } from './checks/capture.js'
 import { comparison } from './checks/comparison.js'
 import { conformance, goldenSums } from './checks/conformance.js'
+import { deviceGroup } from './checks/device_group.js'
 import { gradients, limits, reserveTwice } from './checks/gradients.js'
 import { hostPointer } from './checks/host_pointer.js'
 import { layout } from './checks/layout.js'
@@ -67,6 +68,7 @@ export function sections(python: string): readonly Section[] {
       ...{ seconds: 60, argument: 'measured' },
     },
     checklist('soak', soak, 40),
+    checklist('several GPUs', deviceGroup, 60),
     checklist('two persistent executors', persistentPair, 20),
     { name: 'timing', file: 'timing', group: comparison, seconds: 3600, argument: python },
   ]

@@ -14,7 +14,8 @@ const problem = loaded.addon === undefined ? 'the cuDNN addon is not built: npm 
 const TIMEOUT = { timeout: 120_000 }
 
 /** Sections that the emulator supports. */
-const SECTIONS = 'layout,padding,gradients,limits,capture,algorithms,fallbacks,determinism,threads,host pointer,soak'
+const SECTIONS =
+  'layout,padding,gradients,limits,capture,algorithms,fallbacks,determinism,threads,host pointer,soak,several GPUs'
 
 describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA emulator'})`, () => {
   if (emulator.problem !== undefined) return
@@ -45,7 +46,7 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
 
   it('answers every section over the emulator, and writes a report', TIMEOUT, () => {
     const out = join(folder, 'all')
-    const { status, stdout, stderr } = validate(out, SECTIONS)
+    const { status, stdout, stderr } = validate(out, SECTIONS, 'devices=2')
     expect(status, stdout + stderr).toBe(0)
     const made = outcomes(out)
     expect(new Set(made.map(({ section }) => section))).toEqual(new Set(SECTIONS.split(',')))

@@ -1,6 +1,6 @@
 #pragma once
 
-// The part of NCCL that the emulator has: non-blocking communicators, the all-reduce, and groups of it.
+// The part of NCCL that the emulator has: non-blocking communicators, the all-reduce, the broadcast, and groups of them.
 
 #include <cstddef>
 
@@ -44,6 +44,9 @@ enum { ncclSum = 0, ncclMax = 2, ncclMin = 3 };
   FUNCTION(ncclResult_t, ncclCommAbort, (ncclComm_t communicator))                                                  \
   FUNCTION(ncclResult_t, ncclAllReduce,                                                                             \
            (const void* from, void* to, size_t count, int type, int operation, ncclComm_t communicator,             \
+            ncclStream_t stream))                                                                                   \
+  FUNCTION(ncclResult_t, ncclBroadcast,                                                                             \
+           (const void* from, void* to, size_t count, int type, int root, ncclComm_t communicator,                  \
             ncclStream_t stream))                                                                                   \
   FUNCTION(ncclResult_t, ncclGroupStart, ())                                                                        \
   FUNCTION(ncclResult_t, ncclGroupEnd, ())                                                                          \

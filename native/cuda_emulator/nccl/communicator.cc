@@ -24,6 +24,9 @@ struct Communicator {
   int rank = 0;
   int size = 1;
   int device = 0;
+  /// The ranks that one thread made belong to one group of calls.
+  std::string id;
+  std::thread::id maker;
   std::unique_ptr<Meeting> meeting;
   /// What ncclCommGetAsyncError answers.
   std::atomic<ncclResult_t> state{ncclInProgress};
@@ -109,11 +112,33 @@ void Reduce(Communicator& communicator, T* data, std::size_t count, int operatio
   }
 }
 
+/// Copies the elements of `root` to all ranks.
+void Copy(Communicator& communicator, std::uint8_t* data, std::size_t bytes, int root) {
+  Meeting& meeting = *communicator.meeting;
+  for (std::size_t done = 0; done < bytes; done += Meeting::kSlotBytes) {
+    const std::size_t piece = std::min(Meeting::kSlotBytes, bytes - done);
+    if (communicator.rank == root) std::memcpy(meeting.Slot(root), data + done, piece);
+    if (!meeting.Wait()) return;
+    if (communicator.rank != root) std::memcpy(data + done, meeting.Slot(root), piece);
+    if (!meeting.Wait()) return;
+  }
+}
+
 /// Groups that this thread has begun and not ended.
 thread_local int open_groups = 0;
 
+/// Reports a call for one of several ranks of a thread outside a group: it may wait for the others forever.
+void CheckGroup(const char* call, const Communicator& communicator) {
+  if (open_groups > 0) return;
+  const auto all = Communicators().All();
+  const auto ranks = std::count_if(all.begin(), all.end(), [&](const auto& other) {
+    return other->id == communicator.id && other->maker == std::this_thread::get_id();
+  });
+  if (ranks > 1) ReportViolation(std::string(call) + " for one of several ranks of a thread was made outside a group");
+}
+
 /// What all collectives require; null where `result` states why the call is refused.
-std::shared_ptr<Communicator> Ready(ncclComm_t handle, const std::shared_ptr<Stream>& stream, int type,
+std::shared_ptr<Communicator> Ready(const char* call, ncclComm_t handle, const std::shared_ptr<Stream>& stream, int type,
                                     ncclResult_t* result) {
   auto communicator = Communicators().Find(handle);
   *result = ncclInvalidArgument;
@@ -128,6 +153,7 @@ std::shared_ptr<Communicator> Ready(ncclComm_t handle, const std::shared_ptr<Str
     ReportViolation("a collective of NCCL was captured: other ranks may not capture theirs");
     return nullptr;
   }
+  CheckGroup(call, *communicator);
   return communicator;
 }
 
@@ -183,13 +209,21 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId 
   made->rank = rank;
   made->size = ranks;
   made->device = CurrentDevice();
+  made->id = id.internal;
+  made->maker = std::this_thread::get_id();
+  for (const auto& other : Communicators().All()) {
+    if (other->id != made->id) continue;
+    // As NCCL: "Duplicate GPU detected".
+    if (other->device == made->device) return ncclInvalidUsage;
+  }
   try {
     made->meeting = std::make_unique<Meeting>(std::string(id.internal), ranks);
   } catch (const std::exception&) {
     return ncclSystemError;
   }
   made->Meet();
-  *handle = Communicators().Add(std::move(made));
+  *handle = Communicators().Add(made);
+  CheckGroup("ncclCommInitRankConfig", *made);
   return ncclInProgress;
 }
 
@@ -206,7 +240,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, int type, i
   EMULATOR_ENTER(kNccl);
   const auto stream = FindStream(given);
   ncclResult_t result = ncclSuccess;
-  const auto communicator = Ready(handle, stream, type, &result);
+  const auto communicator = Ready("ncclAllReduce", handle, stream, type, &result);
   if (communicator == nullptr) return result;
   const std::size_t bytes = count * BytesOf(type);
   Operation work{.name = "ncclAllReduce"};
@@ -223,10 +257,32 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, int type, i
   return Accepted(Enqueue(stream, std::move(work)));
 }
 
+ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, int type, int root, ncclComm_t handle,
+                           ncclStream_t given) {
+  EMULATOR_ENTER(kNccl);
+  const auto stream = FindStream(given);
+  ncclResult_t result = ncclSuccess;
+  const auto communicator = Ready("ncclBroadcast", handle, stream, type, &result);
+  if (communicator == nullptr) return result;
+  if (root < 0 || root >= communicator->size) return ncclInvalidArgument;
+  const std::size_t bytes = count * BytesOf(type);
+  Operation work{.name = "ncclBroadcast"};
+  const bool is_root = communicator->rank == root;
+  work.accesses = {is_root ? Access{from, bytes, false} : Access{to, bytes, true}};
+  if (is_root && from != to) work.accesses.push_back({to, bytes, true});
+  work.run = [=](int device) {
+    void* data = Resolve(device, to, bytes, "recvbuff");
+    if (is_root && from != to) std::memcpy(data, Resolve(device, from, bytes, "sendbuff"), bytes);
+    Copy(*communicator, static_cast<std::uint8_t*>(data), bytes, root);
+  };
+  return Accepted(Enqueue(stream, std::move(work)));
+}
+
 ncclResult_t ncclCommFinalize(ncclComm_t handle) {
   EMULATOR_ENTER(kNccl);
   const auto communicator = Communicators().Find(handle);
   if (communicator == nullptr) return ncclInvalidArgument;
+  CheckGroup("ncclCommFinalize", *communicator);
   communicator->is_finalized = true;
   communicator->Meet();
   return ncclInProgress;

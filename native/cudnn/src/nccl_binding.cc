@@ -1,5 +1,6 @@
 // NCCL's communicators for JavaScript. Options were checked in TypeScript.
 #include <cstring>
+#include <functional>
 
 #include "arguments.h"
 #include "binding.h"
@@ -38,8 +39,7 @@ struct Settlement {
 enum { kNcclInt32 = 2, kNcclFloat32 = 7, kNcclFloat64 = 8, kNcclBfloat16 = 9 };
 
 /// Opens the library for every call. The loader counts references and returns the same handle, which is never closed:
-/// NCCL
-/// has its own threads that run its code.
+/// NCCL has its own threads that run its code.
 NcclTable TableOf(const std::string& path) {
   std::string text;
   void* library = OpenLibrary(path, &text);
@@ -113,13 +113,11 @@ Napi::Value UniqueId(const Napi::CallbackInfo& info) {
 // ncclResult_t ncclGetVersion(int* version)
 // ncclVersion(file: string): number
 Napi::Value Version(const Napi::CallbackInfo& info) {
-  int version = 0;
-  TableOf(info[0].ToString().Utf8Value()).ncclGetVersion(&version);
-  return Napi::Number::New(info.Env(), version);
+  return Napi::Number::New(info.Env(), NcclVersion(TableOf(info[0].ToString().Utf8Value())));
 }
 
-// openNccl(libraries, file: string, options: { device, rank, size, id: Uint8Array, timeoutSeconds }):
-//   { communicator, opened: Promise<void> }
+// openNccl(libraries, file: string, options: { devices: number[], rank, size, id: Uint8Array, timeoutSeconds }):
+//   { communicator, opened: Promise<void> } — the devices have the ranks from `rank` on
 Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto& libraries = Unwrap<Libraries>(info[0]);
@@ -127,7 +125,11 @@ Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
   const auto given = info[2].As<Napi::Object>();
   const auto number = [&](const char* name) { return given.Get(name).As<Napi::Number>().DoubleValue(); };
   NcclOptions options;
-  options.device = static_cast<int>(number("device"));
+  const auto devices = given.Get("devices").As<Napi::Array>();
+  for (std::uint32_t k = 0; k < devices.Length(); k++) {
+    options.devices.push_back(devices.Get(k).ToNumber().Int32Value());
+  }
+  if (options.devices.empty()) throw Napi::TypeError::New(env, "a communicator has one device at least");
   options.rank = static_cast<int>(number("rank"));
   options.size = static_cast<int>(number("size"));
   options.timeout_seconds = number("timeoutSeconds");
@@ -142,8 +144,7 @@ Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
   handle->settled = Napi::ThreadSafeFunction::New(env, Napi::Function(), "cudnn_rnn nccl", 0, 1);
   handle->settled.Unref(env);
   // The cleanup hook and the settlements share this holder: it must outlive the thread. SettleOnJavaScript deletes it,
-  // or
-  // the hook does.
+  // or the hook does.
   auto* held = new std::shared_ptr<NcclHandle>(handle);
   handle->hook = held;
   napi_add_env_cleanup_hook(env, StopAtEnvironmentEnd, held);
@@ -193,34 +194,65 @@ Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   return Post(info, std::move(operation), info[1]);
 }
 
-// ncclReduceOnStream(communicator, session, buffers: number[], counts: number[], type: number, reduction: number):
-//   Promise<void> — combines the first `counts` elements of the buffers in place, at this position of the session's
-//   queue; settles when the device has done it
-Napi::Value ReduceOnStream(const Napi::CallbackInfo& info) {
-  SessionHandle& session = *Unwrap<SessionHandle>(info[1]);
-  if (session.session->closed()) throw SessionClosed("submit");
+/// Queues a call on the streams of sessions, one of each device of the communicator. `access` is that of each device.
+Napi::Value PostOnStreams(const Napi::CallbackInfo& info, std::unique_ptr<NcclOperation> operation,
+                          const std::function<StreamAccess(std::uint32_t)>& access) {
   const NcclHandle& handle = *Unwrap<NcclHandle>(info[0]);
   if (!handle.is_open) throw SessionClosed("post");
-  // Hooks run last to first: the session's waits for its device, on which this call may wait for other ranks.
+  const auto sessions = info[1].As<Napi::Array>();
+  const auto buffers = info[2].As<Napi::Array>();
+  const auto counts = info[3].As<Napi::Array>();
+  operation->type = info[4].ToNumber().Int32Value();
+  for (std::uint32_t k = 0; k < counts.Length(); k++) {
+    operation->counts.push_back(static_cast<std::size_t>(counts.Get(k).ToNumber().Int64Value()));
+  }
+  std::vector<std::shared_ptr<SessionHandle>> targets;
+  std::vector<std::unique_ptr<Batch>> batches;
+  for (std::uint32_t device = 0; device < sessions.Length(); device++) {
+    targets.push_back(Unwrap<SessionHandle>(sessions.Get(device)));
+    // Before anything is queued: all devices make the call, or none.
+    if (targets.back()->session->closed()) throw SessionClosed("submit");
+    auto batch = std::make_unique<Batch>();
+    const auto own = buffers.Get(device).As<Napi::Array>();
+    for (std::uint32_t k = 0; k < own.Length(); k++) {
+      batch->slots.push_back(static_cast<Id>(own.Get(k).ToNumber().Int64Value()));
+    }
+    WorkerEnd& end = batch->stream_call.emplace();
+    end.access = access(device);
+    CommunicatorEnd& other = operation->stream_calls.emplace_back();
+    other.arrived = end.arrived.get_future();
+    end.taken = other.taken.get_future();
+    batches.push_back(std::move(batch));
+  }
+  // Hooks run last to first: a session's waits for its device, on which this call may wait for other ranks.
   napi_remove_env_cleanup_hook(info.Env(), StopAtEnvironmentEnd, handle.hook);
   napi_add_env_cleanup_hook(info.Env(), StopAtEnvironmentEnd, handle.hook);
+  const Napi::Value promise = Post(info, std::move(operation), Napi::Value());
+  for (std::size_t k = 0; k < targets.size(); k++) targets[k]->session->Post(batches[k], false);
+  return promise;
+}
+
+// ncclReduceOnStreams(communicator, sessions: Session[], buffers: number[][], counts: number[], type: number,
+//   reduction: number): Promise<void> — combines the first `counts` elements of the buffers of each session in place,
+//   at this position of the sessions' queues; settles when the devices have done it
+Napi::Value ReduceOnStreams(const Napi::CallbackInfo& info) {
   auto operation = std::make_unique<NcclOperation>();
   operation->kind = NcclOperationKind::kReduceOnStream;
   operation->reduction = info[5].ToNumber().Int32Value();
-  auto batch = std::make_unique<Batch>();
-  const auto buffers = info[2].As<Napi::Array>();
-  const auto counts = info[3].As<Napi::Array>();
-  for (std::uint32_t k = 0; k < buffers.Length(); k++) {
-    batch->slots.push_back(static_cast<Id>(buffers.Get(k).ToNumber().Int64Value()));
-    operation->counts.push_back(static_cast<std::size_t>(counts.Get(k).ToNumber().Int64Value()));
-  }
-  operation->type = info[4].ToNumber().Int32Value();
-  WorkerEnd& end = batch->stream_call.emplace();
-  operation->stream_call.arrived = end.arrived.get_future();
-  end.taken = operation->stream_call.taken.get_future();
-  const Napi::Value promise = Post(info, std::move(operation), Napi::Value());
-  session.session->Post(batch, false);
-  return promise;
+  return PostOnStreams(info, std::move(operation), [](std::uint32_t) { return StreamAccess::kReadWrite; });
+}
+
+// ncclBroadcastOnStreams(communicator, sessions: Session[], buffers: number[][], counts: number[], type: number,
+//   root: number): Promise<void> — as ncclReduceOnStreams; copies the elements of sessions[root], which are ranks 0, 1,
+//   …
+Napi::Value BroadcastOnStreams(const Napi::CallbackInfo& info) {
+  auto operation = std::make_unique<NcclOperation>();
+  operation->kind = NcclOperationKind::kBroadcastOnStream;
+  operation->root = info[5].ToNumber().Int32Value();
+  const auto root = static_cast<std::uint32_t>(operation->root);
+  return PostOnStreams(info, std::move(operation), [root](std::uint32_t device) {
+    return device == root ? StreamAccess::kRead : StreamAccess::kWrite;
+  });
 }
 
 // closeNccl(communicator): Promise<void> — waits for all ranks
@@ -240,7 +272,8 @@ void InitNccl(Napi::Object exports) {
   Export<Version>(exports, "ncclVersion");
   Export<OpenNccl>(exports, "openNccl");
   Export<AllReduce>(exports, "ncclAllReduce");
-  Export<ReduceOnStream>(exports, "ncclReduceOnStream");
+  Export<ReduceOnStreams>(exports, "ncclReduceOnStreams");
+  Export<BroadcastOnStreams>(exports, "ncclBroadcastOnStreams");
   Export<CloseNccl>(exports, "closeNccl");
 }
 

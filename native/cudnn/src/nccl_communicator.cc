@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
+#include <utility>
 
 #include "dynamic_library.h"
 #include "status.h"
@@ -18,19 +20,23 @@ constexpr unsigned kConfigVersion = 21400;
 constexpr auto kSpinTime = std::chrono::microseconds(200);
 constexpr auto kPollInterval = std::chrono::microseconds(50);
 
+NativeError NcclError(const char* call, const std::string& name, int status, const std::string& detail) {
+  NativeError error;
+  error.library = "nccl";
+  error.call = call;
+  error.name = name;
+  error.status = status;
+  error.detail = detail;
+  return error;
+}
+
 }  // namespace
 
 NcclTable BindNccl(void* library) {
   NcclTable table;
   const auto bind = [&](const char* name, void* slot) {
     void* address = FindSymbol(library, name);
-    if (address == nullptr) {
-      NativeError error;
-      error.library = "nccl";
-      error.call = "dlsym";
-      error.name = std::string("it has no ") + name;
-      throw error;
-    }
+    if (address == nullptr) throw NcclError("dlsym", std::string("it has no ") + name, 0, "");
     // As in libraries.cc: a cast from a pointer to data to a pointer to a function is not portable C++.
     std::memcpy(slot, static_cast<const void*>(&address), sizeof address);
   };
@@ -40,19 +46,20 @@ NcclTable BindNccl(void* library) {
   return table;
 }
 
+int NcclVersion(const NcclTable& nccl) {
+  int version = 0;
+  const ncclResult_t result = nccl.ncclGetVersion(&version);
+  if (result == ncclSuccess) return version;
+  throw NcclError("ncclGetVersion", nccl.ncclGetErrorString(result), result, "");
+}
+
 // One rank calls this and sends the 128 bytes to the others by separate means. NCCL listens on a socket from here on,
-// and
-// the id holds its address (NCCL user guide, "Creating a Communicator").
+// and the id holds its address (NCCL user guide, "Creating a Communicator").
 ncclUniqueId NewNcclId(const NcclTable& nccl) {
   ncclUniqueId id{};
   const ncclResult_t result = nccl.ncclGetUniqueId(&id);
   if (result == ncclSuccess) return id;
-  NativeError error;
-  error.library = "nccl";
-  error.call = "ncclGetUniqueId";
-  error.status = result;
-  error.name = nccl.ncclGetErrorString(result);
-  throw error;
+  throw NcclError("ncclGetUniqueId", nccl.ncclGetErrorString(result), result, "");
 }
 
 void NcclCommunicator::Start(std::unique_ptr<NcclOperation> first, Settle settle) {
@@ -111,27 +118,33 @@ void NcclCommunicator::Perform(NcclOperation& operation) {
     if (operation.kind == NcclOperationKind::kOpen) return Open();
     // After a failure, and at the end of the process, nothing can be done but to close.
     if (operation.kind == NcclOperationKind::kClose) return Close();
-    if (communicator_ == nullptr) Fail("ncclAllReduce", "ABORTED", 0, "an earlier call failed");
+    if (!IsOpen()) Fail("ncclAllReduce", "ABORTED", 0, "an earlier call failed");
     if (operation.kind == NcclOperationKind::kAllReduce) return AllReduce(operation);
-    CallOnStream(operation);
+    CallOnStreams(operation);
   } catch (const NativeError& error) {
     operation.error = std::make_shared<NativeError>(error);
+    LetContinue(operation);
     Abort();
   }
 }
 
+void NcclCommunicator::LetContinue(NcclOperation& operation) {
+  if (std::exchange(operation.is_taken, true)) return;
+  for (CommunicatorEnd& end : operation.stream_calls) end.taken.set_value(operation.error);
+}
+
 void NcclCommunicator::Open() {
   const auto& cudart = libraries_->cudart;
-  // The current device is a property of the thread. A communicator belongs to the device that is current here.
-  CheckCudart(*libraries_, cudart.cudaSetDevice(options_.device), "cudaSetDevice");
+  SetDevice(members_.front());
   CheckCudart(*libraries_, cudart.cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
               "cudaStreamCreateWithFlags");
   // blocking = 0: calls return ncclInProgress instead of waiting for other ranks, so this thread can watch the deadline
   // (NCCL user guide, "Fault Tolerance").
   ncclConfig_t config{sizeof config, kMagic, kConfigVersion, 0};
-  const ncclResult_t result =
-      nccl_.ncclCommInitRankConfig(&communicator_, options_.size, options_.id, options_.rank, &config);
-  WaitForNccl(result, "ncclCommInitRankConfig");
+  int rank = options_.rank;
+  CallForAll("ncclCommInitRankConfig", [&](Member& member) {
+    return nccl_.ncclCommInitRankConfig(&member.communicator, options_.size, options_.id, rank++, &config);
+  });
 }
 
 void NcclCommunicator::AllReduce(const NcclOperation& operation) {
@@ -159,7 +172,8 @@ void NcclCommunicator::AllReduce(const NcclOperation& operation) {
   }
   const std::size_t count = bytes == 0 ? 1 : operation.count;
   // In place: NCCL allows the receive buffer to be the send buffer. The call returns when the kernel is queued.
-  WaitForNccl(nccl_.ncclAllReduce(buffer_, buffer_, count, operation.type, operation.reduction, communicator_, stream_),
+  WaitForNccl(nccl_.ncclAllReduce(buffer_, buffer_, count, operation.type, operation.reduction,
+                                  members_.front().communicator, stream_),
               "ncclAllReduce");
   // A copy to ordinary memory would wait inside the call.
   WaitUntil("ncclAllReduce", [&] {
@@ -172,61 +186,85 @@ void NcclCommunicator::AllReduce(const NcclOperation& operation) {
   CheckCudart(*libraries_, cudart.cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
 }
 
-void NcclCommunicator::CallOnStream(NcclOperation& operation) {
-  const auto& cudart = libraries_->cudart;
-  CommunicatorEnd& end = operation.stream_call;
-  const char* const call = "ncclAllReduce";
-  bool is_taken = false;
-  try {
+std::vector<StreamArrival> NcclCommunicator::WaitForWorkers(const char* call, NcclOperation& operation,
+                                                            ErrorRef* error) {
+  std::vector<StreamArrival> arrivals;
+  for (CommunicatorEnd& end : operation.stream_calls) {
     WaitUntil(call, [&] { return end.arrived.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
-    StreamArrival arrival;
     try {
-      arrival = end.arrived.get();
+      arrivals.push_back(end.arrived.get());
     } catch (const std::future_error&) {
-      Fail(call, "ABORTED", 0, "its executor was disposed");
+      arrivals.emplace_back();
+      arrivals.back().error = std::make_shared<NativeError>(NcclError(call, "SESSION_CLOSED", 0, ""));
     }
-    if (arrival.error) throw NativeError(*arrival.error);
-    if (done_ == nullptr) {
-      CheckCudart(*libraries_, cudart.cudaEventCreateWithFlags(&done_, cudaEventDisableTiming),
-                  "cudaEventCreateWithFlags");
-    }
-    CheckNccl(nccl_.ncclGroupStart(), "ncclGroupStart");
+    if (arrivals.back().error && !*error) *error = arrivals.back().error;
+  }
+  return arrivals;
+}
+
+void NcclCommunicator::CallOnStreams(NcclOperation& operation) {
+  const auto& cudart = libraries_->cudart;
+  const bool is_reduction = operation.kind == NcclOperationKind::kReduceOnStream;
+  const char* const call = is_reduction ? "ncclAllReduce" : "ncclBroadcast";
+  ErrorRef error;
+  const std::vector<StreamArrival> arrivals = WaitForWorkers(call, operation, &error);
+  const bool has_all_ranks = members_.size() == static_cast<std::size_t>(options_.size);
+  if (error && has_all_ranks) {
+    // No rank has made the call, so the communicators stay usable.
+    operation.error = error;
+    return LetContinue(operation);
+  }
+  if (error) throw NativeError(*error);
+  for (Member& member : members_) {
+    if (member.done != nullptr) continue;
+    SetDevice(member);
+    CheckCudart(*libraries_, cudart.cudaEventCreateWithFlags(&member.done, cudaEventDisableTiming),
+                "cudaEventCreateWithFlags");
+  }
+  std::size_t index = 0;
+  CallForAll(call, [&](Member& member) {
+    const StreamArrival& arrival = arrivals[index++];
     ncclResult_t result = ncclSuccess;
     for (std::size_t k = 0; k < arrival.arrays.size(); k++) {
-      void* data = arrival.arrays[k];
-      const ncclResult_t status = nccl_.ncclAllReduce(data, data, operation.counts[k], operation.type,
-                                                      operation.reduction, communicator_, arrival.stream);
+      void* const data = arrival.arrays[k];
+      const std::size_t count = operation.counts[k];
+      const ncclResult_t status = is_reduction
+                                      ? nccl_.ncclAllReduce(data, data, count, operation.type, operation.reduction,
+                                                            member.communicator, arrival.stream)
+                                      : nccl_.ncclBroadcast(data, data, count, operation.type, operation.root,
+                                                            member.communicator, arrival.stream);
       if (status != ncclSuccess && status != ncclInProgress && result == ncclSuccess) result = status;
     }
-    // A group must be ended, also after a failure in it.
-    const ncclResult_t ended = nccl_.ncclGroupEnd();
-    CheckNccl(result, call);
-    WaitForNccl(ended, call);
-    CheckCudart(*libraries_, cudart.cudaEventRecord(done_, arrival.stream), "cudaEventRecord");
-    is_taken = true;
-    end.taken.set_value(nullptr);
-  } catch (const NativeError& error) {
-    if (!is_taken) end.taken.set_value(std::make_shared<NativeError>(error));
-    throw;
-  }
-  WaitUntil(call, [&] {
-    const cudaError_t status = cudart.cudaEventQuery(done_);
-    if (status == cudaErrorNotReady) return false;
-    CheckCudart(*libraries_, status, "cudaEventQuery");
-    return true;
+    return result;
   });
+  for (std::size_t k = 0; k < members_.size(); k++) {
+    SetDevice(members_[k]);
+    CheckCudart(*libraries_, cudart.cudaEventRecord(members_[k].done, arrivals[k].stream), "cudaEventRecord");
+  }
+  LetContinue(operation);
+  for (const Member& member : members_) {
+    WaitUntil(call, [&] {
+      const cudaError_t status = cudart.cudaEventQuery(member.done);
+      if (status == cudaErrorNotReady) return false;
+      CheckCudart(*libraries_, status, "cudaEventQuery");
+      return true;
+    });
+  }
 }
 
 void NcclCommunicator::Close() {
-  if (communicator_ == nullptr) return;
+  if (!IsOpen()) return;
   // A non-blocking communicator must be finalized before it is destroyed: only this part communicates with other ranks,
-  // and
-  // it can be polled (ncclCommFinalize in the NCCL user guide).
-  WaitForNccl(nccl_.ncclCommFinalize(communicator_), "ncclCommFinalize");
-  // Cleared first, so a failure of ncclCommDestroy does not lead to an abort of a destroyed communicator.
-  const ncclComm_t communicator = communicator_;
-  communicator_ = nullptr;
-  CheckNccl(nccl_.ncclCommDestroy(communicator), "ncclCommDestroy");
+  // and it can be polled (ncclCommFinalize in the NCCL user guide).
+  CallForAll("ncclCommFinalize", [&](const Member& member) { return nccl_.ncclCommFinalize(member.communicator); });
+  ncclResult_t result = ncclSuccess;
+  for (Member& member : members_) {
+    // Cleared first, so a failure of ncclCommDestroy does not lead to an abort of a destroyed communicator.
+    const ncclComm_t communicator = std::exchange(member.communicator, nullptr);
+    const ncclResult_t status = nccl_.ncclCommDestroy(communicator);
+    if (result == ncclSuccess) result = status;
+  }
+  CheckNccl(result, "ncclCommDestroy");
 }
 
 void NcclCommunicator::Release() {
@@ -235,32 +273,66 @@ void NcclCommunicator::Release() {
   // The kernels of an aborted communicator have ended, so cudaFree does not wait for them forever.
   // Nothing can be done about a failure here.
   if (buffer_ != nullptr) cudart.cudaFree(buffer_);
-  if (done_ != nullptr) cudart.cudaEventDestroy(done_);
+  for (Member& member : members_) {
+    if (member.done != nullptr) cudart.cudaEventDestroy(member.done);
+    member.done = nullptr;
+  }
   if (stream_ != nullptr) cudart.cudaStreamDestroy(stream_);
-  done_ = nullptr;
   buffer_ = nullptr;
   buffer_bytes_ = 0;
   stream_ = nullptr;
 }
 
 void NcclCommunicator::Abort() {
-  if (communicator_ == nullptr) return;
-  nccl_.ncclCommAbort(communicator_);
-  communicator_ = nullptr;
+  for (Member& member : members_) {
+    if (member.communicator != nullptr) nccl_.ncclCommAbort(member.communicator);
+    member.communicator = nullptr;
+  }
+}
+
+void NcclCommunicator::CallForAll(const char* call, const std::function<ncclResult_t(Member&)>& make) {
+  CheckNccl(nccl_.ncclGroupStart(), "ncclGroupStart");
+  ncclResult_t result = ncclSuccess;
+  ErrorRef error;
+  for (Member& member : members_) {
+    try {
+      SetDevice(member);
+    } catch (const NativeError& caught) {
+      error = std::make_shared<NativeError>(caught);
+      break;
+    }
+    const ncclResult_t status = make(member);
+    if (status != ncclSuccess && status != ncclInProgress && result == ncclSuccess) result = status;
+  }
+  // A group must be ended, also after a failure in it.
+  const ncclResult_t ended = nccl_.ncclGroupEnd();
+  if (error) throw NativeError(*error);
+  CheckNccl(result, call);
+  WaitForNccl(ended, call);
+}
+
+// The current device is a property of the thread. A communicator belongs to the device that is current when it is made.
+void NcclCommunicator::SetDevice(const Member& member) {
+  CheckCudart(*libraries_, libraries_->cudart.cudaSetDevice(member.device), "cudaSetDevice");
 }
 
 void NcclCommunicator::WaitUntil(const char* call, const std::function<bool()>& is_done) {
   const auto began = std::chrono::steady_clock::now();
   while (!is_done()) {
     // An error of the network or of another rank appears here only: the stream would never become idle.
-    if (communicator_ != nullptr) {
+    for (const Member& member : members_) {
+      if (member.communicator == nullptr) continue;
       ncclResult_t state = ncclSuccess;
-      CheckNccl(nccl_.ncclCommGetAsyncError(communicator_, &state), "ncclCommGetAsyncError");
+      CheckNccl(nccl_.ncclCommGetAsyncError(member.communicator, &state), "ncclCommGetAsyncError");
       if (state != ncclInProgress) CheckNccl(state, call);
     }
     if (stops_) Fail(call, "ABORTED", 0, "the process ends");
     const auto now = std::chrono::steady_clock::now();
-    if (std::chrono::duration<double>(now - began_).count() > options_.timeout_seconds) Fail(call, "TIMEOUT", 0, "");
+    if (std::chrono::duration<double>(now - began_).count() > options_.timeout_seconds) {
+      std::ostringstream seconds;
+      seconds << options_.timeout_seconds;
+      Fail(call, "TIMEOUT", 0, seconds.str());
+    }
     if (now - began > kSpinTime) std::this_thread::sleep_for(kPollInterval);
   }
 }
@@ -268,28 +340,24 @@ void NcclCommunicator::WaitUntil(const char* call, const std::function<bool()>& 
 void NcclCommunicator::WaitForNccl(ncclResult_t result, const char* call) {
   if (result != ncclInProgress) CheckNccl(result, call);
   WaitUntil(call, [&] {
-    ncclResult_t state = ncclSuccess;
-    CheckNccl(nccl_.ncclCommGetAsyncError(communicator_, &state), "ncclCommGetAsyncError");
-    if (state != ncclInProgress) CheckNccl(state, call);
-    return state == ncclSuccess;
+    return std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+      ncclResult_t state = ncclSuccess;
+      CheckNccl(nccl_.ncclCommGetAsyncError(member.communicator, &state), "ncclCommGetAsyncError");
+      if (state != ncclInProgress) CheckNccl(state, call);
+      return state == ncclSuccess;
+    });
   });
 }
 
 void NcclCommunicator::CheckNccl(ncclResult_t result, const char* call) {
   if (result == ncclSuccess) return;
   // The last error of the process. NCCL accepts a null communicator here.
-  const char* detail = nccl_.ncclGetLastError(communicator_);
+  const char* detail = nccl_.ncclGetLastError(members_.front().communicator);
   Fail(call, nccl_.ncclGetErrorString(result), result, detail == nullptr ? "" : detail);
 }
 
 void NcclCommunicator::Fail(const char* call, const char* name, int status, const std::string& detail) {
-  NativeError error;
-  error.library = "nccl";
-  error.call = call;
-  error.name = name;
-  error.status = status;
-  error.detail = detail;
-  throw error;
+  throw NcclError(call, name, status, detail);
 }
 
 }  // namespace cudnn_rnn

@@ -159,20 +159,23 @@ void Worker::Run(Batch& batch) {
 }
 
 void Worker::RunStreamCall(Batch& batch) {
+  WorkerEnd& call = *batch.stream_call;
   StreamArrival arrival;
   arrival.stream = stream;
   for (const Id id : batch.slots) {
     const Object* object = Find(id);
     const auto* buffer = object == nullptr ? nullptr : std::get_if<Buffer>(&object->value);
-    arrival.arrays.push_back(AddressOf(buffer));
-    if (object != nullptr && object->error && !arrival.error) arrival.error = object->error;
+    void* const array = AddressOf(buffer);
+    arrival.arrays.push_back(array);
+    const bool is_needed = call.access != StreamAccess::kWrite || array == nullptr;
+    if (is_needed && object != nullptr && object->error && !arrival.error) arrival.error = object->error;
   }
-  batch.stream_call->arrived.set_value(std::move(arrival));
+  call.arrived.set_value(std::move(arrival));
   // A dropped end throws std::future_error.
   batch.error = Attempt([&] {
-    if (const ErrorRef error = batch.stream_call->taken.get()) throw NativeError(*error);
+    if (const ErrorRef error = call.taken.get()) throw NativeError(*error);
   });
-  if (!batch.error) return;
+  if (call.access == StreamAccess::kRead || (call.access == StreamAccess::kReadWrite && !batch.error)) return;
   for (const Id id : batch.slots) {
     if (Object* object = Find(id)) object->error = batch.error;
   }

@@ -1,6 +1,7 @@
 import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
 import type { BackendTensor } from './backend_tensor.js'
 import type { DenseOps } from './dense_ops.js'
+import type { DeviceGroup, DeviceGroupOptions } from './device_group.js'
 import type { FloatDType } from './dtype.js'
 import type { HostLstm } from './host_lstm.js'
 import type { HostProducts } from './host_products.js'
@@ -40,6 +41,8 @@ export interface Backend {
   readonly lstm?: HostLstm | undefined
   /** Present on executors that gain by whole steps. */
   readonly steps?: TrainingSteps | undefined
+  /** Present on executors of devices that exchange tensors without the host. */
+  readonly groups?: DeviceGroups | undefined
   /** Present where tensors are in host memory. */
   readonly shared?: SharedMemory | undefined
   /** Copies a host tensor in. Throws `ERR_DTYPE`, `ERR_SHAPE`. */
@@ -54,4 +57,13 @@ export interface Backend {
   /** Releases everything; further uses are refused with `ERR_BACKEND_DISPOSED`. Idempotent. */
   dispose(): void
   [Symbol.dispose](): void
+}
+
+/** Connects the executors of one kind. */
+export interface DeviceGroups {
+  /**
+   * @param devices executors on different devices, in the order of the tensors' devices
+   * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where they cannot be connected
+   */
+  connect(devices: readonly Backend[], options?: DeviceGroupOptions): Promise<DeviceGroup>
 }

@@ -22,7 +22,7 @@
  * ```
  * @packageDocumentation
  */
-export type { Backend, BackendStats } from './backend.js'
+export type { Backend, BackendStats, DeviceGroups } from './backend.js'
 export { type BackendTensor, isBackendTensor, type TensorLike } from './backend_tensor.js'
 export {
   type BackendAttempt,
@@ -43,6 +43,7 @@ export type {
   RootOptions,
   SoftmaxCrossEntropyResult,
 } from './dense_ops.js'
+export type { DeviceGroup, DeviceGroupOptions } from './device_group.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
 export type { BackendErrorCode } from './error_codes.js'
 export type {

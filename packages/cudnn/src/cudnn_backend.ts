@@ -1,4 +1,11 @@
-import { type Backend, type BackendStats, type BackendTensor, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import {
+  type Backend,
+  type BackendStats,
+  type BackendTensor,
+  type DeviceGroups,
+  DTYPES,
+  type FloatDType,
+} from '@cudnn-rnn/backend'
 import {
   checkDescriptor,
   checkOptionNames,
@@ -22,6 +29,7 @@ import type { Arithmetic } from './device/precision.js'
 import { CudnnTrainingSteps } from './device/training_steps.js'
 import { CudnnRnn } from './rnn/cudnn_rnn.js'
 import type { SessionInfo } from './sys/native_addon.js'
+import { connectDevices } from './nccl/device_group.js'
 import { versionText } from './sys/version_text.js'
 
 /** The executor over cuDNN: one GPU, one stream, one thread that makes all calls. */
@@ -32,6 +40,7 @@ export class CudnnBackend extends Inspectable implements Backend {
   readonly dtype: FloatDType
   readonly ops: CheckedDenseOps<CudnnTensor>
   readonly steps: CudnnTrainingSteps
+  readonly groups: DeviceGroups
   readonly #executor: CudnnExecutor
 
   constructor(executor: CudnnExecutor) {
@@ -47,6 +56,9 @@ export class CudnnBackend extends Inspectable implements Backend {
     const isRecorded = executor.graphs !== 'never'
     const guarded = kernels.whereFinite.bind(kernels)
     this.steps = new CudnnTrainingSteps(executor.session, executor.memory.life, isRecorded, guarded)
+    this.groups = {
+      connect: (devices, options) => connectDevices(devices, (device) => CudnnBackend.executorOf(device), options),
+    }
   }
 
   /** The executor behind `backend`; undefined for any other. */

@@ -36,6 +36,11 @@ export const ERROR_CODES = {
     meaning: '`stepSync` or `stepRowsSync` while another call of the cudnn executor prepares a new shape',
     remedy: 'await the calls under way first, or use `step()` or `stepRows()`',
   },
+  ERR_NCCL: {
+    meaning:
+      'a call of NCCL between the devices of this process failed, or came too late; `call`, `statusName` and `detail` say how',
+    remedy: 'dispose the result of `makeParallel` and make it again; `NCCL_DEBUG=WARN` prints the cause',
+  },
   ERR_NO_FLOAT16_ARRAY: {
     meaning: '`readFloat16()` before Node.js 24',
     remedy: 'use Node.js 24, or `read()`, which gives a Float32Array',

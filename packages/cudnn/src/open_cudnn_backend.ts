@@ -77,7 +77,8 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   try {
     // Loaded here: most machines have no GPU, and the executor is most of this package.
     const { startBackend } = await import('./start_backend.js')
-    return await startBackend(addon, libraries, { device, dtype, arithmetic, algorithm, graphs: policy, cacheDir })
+    const rest = { graphs: policy, cacheDir, libraryDir } as const
+    return await startBackend(addon, libraries, { device, dtype, arithmetic, algorithm, ...rest })
   } catch (error) {
     if (!isCudnnError(error)) throw error
     const advice = 'Run `nvidia-smi`, and see that driver, CUDA libraries and cuDNN fit each other.'

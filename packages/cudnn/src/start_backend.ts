@@ -17,20 +17,21 @@ export interface StartOptions {
   readonly algorithm: Algorithm | 'measured'
   readonly graphs: GraphPolicy
   readonly cacheDir: string | undefined
+  readonly libraryDir: string | undefined
 }
 
 /** Opens the device and compiles the kernels. A failure leaves nothing open. */
 export async function startBackend(
   addon: NativeAddon,
   libraries: Libraries,
-  { device, dtype, arithmetic, algorithm, graphs, cacheDir }: StartOptions,
+  { device, dtype, arithmetic, algorithm, graphs, cacheDir, libraryDir }: StartOptions,
 ): Promise<CudnnBackend> {
   const session = await DeviceSession.open(addon, libraries, device, { graphs, dtype })
   try {
     // Before anything else: an NVRTC that does not work should fail the opening, not a later call.
     await loadKernels(session, dtype, new KernelCache(cacheDir))
     const memory = new DeviceMemory(session, dtype)
-    return new CudnnBackend({ session, memory, arithmetic, algorithm, graphs })
+    return new CudnnBackend({ session, memory, arithmetic, algorithm, graphs, libraryDir })
   } catch (error) {
     await session.close()
     throw error

@@ -12,6 +12,8 @@ export interface CudnnExecutor {
   /** The algorithm to use, or `measured` for the fastest of the legal ones. */
   readonly algorithm: Algorithm | 'measured'
   readonly graphs: GraphPolicy
+  /** The folder of NVIDIA's libraries that the caller named. */
+  readonly libraryDir?: string | undefined
   /** Whether passes with dropout may be replayed; undefined until the first network that has some was tried. */
   replaysDropout?: boolean | undefined
   /** Whether passes over rows of unequal length may be replayed; undefined until it was tried. */

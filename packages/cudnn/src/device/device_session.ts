@@ -175,10 +175,13 @@ export class DeviceSession implements BufferHome {
     }
   }
 
-  /** Makes a call of NCCL on the stream, after the recorded commands; it divides a step. */
-  callOnStream(call: (session: Session) => Promise<void>): Promise<void> {
-    this.flush()
-    return call(this.#handle)
+  /** Makes a call of NCCL on the streams of `sessions`, after the recorded commands of each; it divides their steps. */
+  static callOnStreams(
+    sessions: readonly DeviceSession[],
+    call: (handles: readonly Session[]) => Promise<void>,
+  ): Promise<void> {
+    for (const session of sessions) session.flush()
+    return call(sessions.map((session) => session.#handle))
   }
 
   /** Calls are recorded until the matching {@link endStep}. */

@@ -1,20 +1,12 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { checkArguments, optional, PATH } from '@cudnn-rnn/arguments'
-import { type Backend, type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/backend'
 import { bfloat16ToNumber, numberToBfloat16 } from '@cudnn-rnn/files'
 import { ADDON_ADVICE, loadAddon } from '../load_addon.js'
 import { openCudaLibraries } from '../sys/cuda_libraries.js'
-import { libraryFolders } from '../sys/library_places.js'
 import type { Libraries, NativeAddon } from '../sys/native_addon.js'
+import { NCCL_REDUCTIONS } from './device_arrays.js'
+import { findNccl, ncclUnavailable } from './find_nccl.js'
 import { StreamCalls } from './stream_calls.js'
-
-const FILE = 'libnccl.so.2'
-const ADVICE =
-  'Install NCCL (pip install nvidia-nccl-cu13, or the package libnccl2), or set CUDNN_RNN_LIBRARY_DIR to the folder that holds it.'
-
-/** As ncclRedOp_t numbers them. */
-const REDUCTIONS = { sum: 0, max: 2, min: 3 } as const
 
 export interface NcclOptions {
   /** Index of the GPU. */
@@ -60,36 +52,22 @@ export function openNccl(libraryDir?: string): Nccl {
   checkArguments('open NCCL', { libraryDir }, { libraryDir: optional(PATH) })
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
-    throw unavailable([{ name: 'nccl', reason: `no addon (${loaded.attempts.join('; ')})` }], ADDON_ADVICE)
+    throw ncclUnavailable([{ name: 'nccl', reason: `no addon (${loaded.attempts.join('; ')})` }], ADDON_ADVICE)
   }
   const { addon } = loaded
   const { libraries, attempts, advice } = openCudaLibraries(addon, libraryDir)
-  if (libraries === undefined) throw unavailable(attempts, advice)
+  if (libraries === undefined) throw ncclUnavailable(attempts, advice)
   const { count, error } = addon.deviceCount(libraries)
   if (count === 0) {
-    throw unavailable([{ name: 'nccl', reason: `the driver sees no GPU (${error})` }], 'Run `nvidia-smi`.')
+    throw ncclUnavailable([{ name: 'nccl', reason: `the driver sees no GPU (${error})` }], 'Run `nvidia-smi`.')
   }
-  const file = findNccl(addon, libraryDir)
-  const number = addon.ncclVersion(file)
-  const [major, minor, patch] = [Math.floor(number / 10_000), Math.floor(number / 100) % 100, number % 100]
+  const { file, version } = findNccl(addon, libraryDir)
   return {
-    version: `${major}.${minor}.${patch}`,
+    version,
     file,
     newId: () => addon.ncclUniqueId(file),
     open: (options) => openCommunicator(addon, libraries, file, options),
   }
-}
-
-function findNccl(addon: NativeAddon, libraryDir: string | undefined): string {
-  const attempts: BackendAttempt[] = []
-  for (const folder of libraryFolders(libraryDir)) {
-    const path = folder === '' ? FILE : join(folder, FILE)
-    if (folder !== '' && !existsSync(path)) continue
-    const { error } = addon.openLibrary(path)
-    if (error === undefined) return path
-    attempts.push({ name: 'nccl', reason: error })
-  }
-  throw unavailable(attempts.length > 0 ? attempts : [{ name: 'nccl', reason: `${FILE} was not found` }], ADVICE)
 }
 
 async function openCommunicator(
@@ -98,20 +76,16 @@ async function openCommunicator(
   file: string,
   options: NcclOptions,
 ): Promise<NcclCommunicator> {
-  const { communicator, opened } = addon.openNccl(libraries, file, options)
+  const { communicator, opened } = addon.openNccl(libraries, file, { ...options, devices: [options.device] })
   await opened
   return {
     async allReduce(array, op, wire) {
-      if (wire === undefined) return await addon.ncclAllReduce(communicator, array, REDUCTIONS[op])
+      if (wire === undefined) return await addon.ncclAllReduce(communicator, array, NCCL_REDUCTIONS[op])
       const halves = Uint16Array.from(array, numberToBfloat16)
-      await addon.ncclAllReduce(communicator, halves, REDUCTIONS[op])
+      await addon.ncclAllReduce(communicator, halves, NCCL_REDUCTIONS[op])
       for (const [index, half] of halves.entries()) array[index] = bfloat16ToNumber(half)
     },
     streamCallsOf: (backend) => StreamCalls.of(backend, options.device, communicator),
     close: () => addon.closeNccl(communicator),
   }
-}
-
-function unavailable(attempts: readonly BackendAttempt[], advice: string): BackendUnavailableError {
-  return new BackendUnavailableError('nccl', attempts, advice)
 }

@@ -72,6 +72,8 @@ function codeOf({ library, call, status, statusName }: NativeErrorFields): Cudnn
       return 'ERR_CUBLAS'
     case 'nvrtc':
       return 'ERR_NVRTC'
+    case 'nccl':
+      return 'ERR_NCCL'
     default:
       if (call.startsWith('cudaMalloc') && status === 2) return 'ERR_OUT_OF_DEVICE_MEMORY'
       return STICKY_ERRORS.has(status) ? 'ERR_DEVICE_LOST' : 'ERR_CUDA'
@@ -102,6 +104,10 @@ function ruleOf(code: CudnnErrorCode, fields: NativeErrorFields): string {
       return `${requestedBytes} bytes of device memory were requested and ${freeBytes} of ${totalBytes} are free. Use smaller batches, or dispose tensors and tapes that are not needed.`
     case 'ERR_DEVICE_LOST':
       return `the device failed in an earlier call, ${statusName} (${status})${text}, and cannot be used again in this process. Restart the process.`
+    case 'ERR_NCCL':
+      if (statusName === 'TIMEOUT') return `${call} did not end within ${detail} s`
+      if (statusName === 'ABORTED') return `${call} cannot be made: ${detail}`
+      return `${call} returned ${statusName} (${status})${text}`
     default:
       return `${call} returned ${statusName} (${status})${text}`
   }

@@ -101,7 +101,8 @@ export interface NativeAddon {
     libraries: Libraries,
     file: string,
     options: {
-      readonly device: number
+      /** They have the ranks from `rank` on. */
+      readonly devices: readonly number[]
       readonly rank: number
       readonly size: number
       readonly id: Uint8Array
@@ -116,16 +117,25 @@ export interface NativeAddon {
     reduction: number,
   ): Promise<void>
   /**
-   * Combines the first `counts` elements of the buffers in place, at this position of the session's queue. Settles when the
-   * device has done it. `type` as ncclDataType_t numbers it.
+   * Combines the first `counts` elements of the buffers in place, at this position of the queue of each session: one session for
+   * each device of the communicator. Settles when the devices have done it. `type` as ncclDataType_t numbers it.
    */
-  ncclReduceOnStream(
+  ncclReduceOnStreams(
     communicator: NativeNccl,
-    session: Session,
-    buffers: readonly number[],
+    sessions: readonly Session[],
+    buffers: readonly (readonly number[])[],
     counts: readonly number[],
     type: number,
     reduction: number,
+  ): Promise<void>
+  /** As `ncclReduceOnStreams`, and copies the elements of rank `root`, which is an index of `sessions`. */
+  ncclBroadcastOnStreams(
+    communicator: NativeNccl,
+    sessions: readonly Session[],
+    buffers: readonly (readonly number[])[],
+    counts: readonly number[],
+    type: number,
+    root: number,
   ): Promise<void>
   closeNccl(communicator: NativeNccl): Promise<void>
 

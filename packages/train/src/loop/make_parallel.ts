@@ -1,12 +1,21 @@
-import { checkArguments, checkOptions, FUNCTION, fields, listOf, optional } from '@cudnn-rnn/arguments'
-import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { checkArguments, checkOptions, FUNCTION, fields, listOf, oneOf, optional, POSITIVE } from '@cudnn-rnn/arguments'
+import {
+  type Backend,
+  type BackendTensor,
+  BackendUnavailableError,
+  isBackendTensor,
+  isBackendUnavailableError,
+} from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { checkOwnTensors } from '@cudnn-rnn/executor-kit'
 import { isEmptyShare, shareOf, type World } from '../data/shard_stage.js'
 import { checkGradientCount } from '../optimizers/gradient_count.js'
 import { BACKEND, TRAINABLES } from '../optimizers/optimizer.js'
 import type { Trainable } from '../optimizers/trainable.js'
+import type { DeviceExchange, ShareResult } from './device_exchange.js'
 import { type BatchResult, checkedResult, weightOf } from './gradient_accumulator.js'
+import { GroupExchange } from './group_exchange.js'
+import { HostExchange } from './host_exchange.js'
 
 /** The copy of a model on one device. */
 export interface Replica<Batch> {
@@ -24,13 +33,24 @@ export interface ParallelOptions<Batch> {
    * those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋, as `Dataset.shard` takes them.
    */
   readonly split?: ((batch: Batch, place: World) => Batch) | undefined
+  /**
+   * How variables and gradients pass between the devices: 'nccl', between GPUs without the host, or 'host', through its memory.
+   * Default 'auto': NCCL between several GPUs where it can be opened, else the host.
+   */
+  readonly engine?: 'auto' | 'nccl' | 'host' | undefined
+  /** Every call of NCCL must end within this time, or it rejects; default 600. */
+  readonly timeoutSeconds?: number | undefined
 }
 
 /** The batches of a replica. */
 type BatchOf<Own extends Replica<never>> = Parameters<Own['batchGradients']>[0]
 
 /** A function over several devices, with the arguments of `fit` that it makes. */
-export interface Parallel<Own extends Replica<never>> extends Disposable {
+export interface Parallel<Own extends Replica<never>> extends Disposable, AsyncDisposable {
+  /** How variables and gradients pass between the devices. */
+  readonly engine: 'nccl' | 'host'
+  /** Why this engine, for people. */
+  readonly reason: string
   /** The first device, which makes the update. */
   readonly backend: Backend
   /** Those of the first replica, for the optimizer. */
@@ -39,13 +59,10 @@ export interface Parallel<Own extends Replica<never>> extends Disposable {
   readonly batchGradients: (batch: BatchOf<Own>) => Promise<BatchResult>
   /** In the order of the devices. */
   readonly replicas: readonly Own[]
-  /** Disposes the replicas; the devices are the caller's. */
+  /** Disposes the replicas and closes NCCL; the devices are the caller's. Idempotent. */
   dispose(): void
-}
-
-/** A share of a batch, its result and its weight in the mean. */
-interface ShareResult extends BatchResult {
-  readonly weight: number
+  /** As `dispose`, and resolves when NCCL's communicators are freed. Rejects with CudnnError `ERR_NCCL`. */
+  close(): Promise<void>
 }
 
 /**
@@ -54,10 +71,14 @@ interface ShareResult extends BatchResult {
  * The variables are those of the first device; every call copies them to the others. The numbers are those of one device
  * with the whole batches, to rounding.
  *
+ * Several GPUs are connected by NCCL where it can be opened: variables and gradients pass between them without the host. An
+ * error of NCCL, or of a device in its calls, rejects the call of `batchGradients`, and no update is made.
+ *
  * @param fn makes the replica of one device; where it has dropout, its seed should depend on `place.rank`
  * @param devices executors of one kind, each once; the first one makes the updates
  * @throws RangeError `ERR_REPLICAS_DIFFER`, `ERR_INVALID_OPTION`; TypeError `ERR_FOREIGN_TENSOR`, `ERR_INVALID_ARGUMENT`,
- *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; errors of `fn`
+ *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where `engine` is 'nccl' and
+ *   it cannot be used; CudnnError `ERR_NCCL`; errors of `fn`
  * @example
  * ```ts
  * import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -86,7 +107,7 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
   options: ParallelOptions<BatchOf<Own>> = {},
 ): Promise<Parallel<Own>> {
   checkArguments(ACTION, { fn, devices }, { fn: FUNCTION, devices: listOf(BACKEND, 1) })
-  checkOptions(ACTION, options, { split: optional(FUNCTION) })
+  checkOptions(ACTION, options, OPTIONS)
   const repeated = devices.findIndex((device, rank) => devices.indexOf(device) !== rank)
   if (repeated >= 0) {
     throw codedRangeError(
@@ -95,7 +116,9 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
       { device: repeated },
     )
   }
+  const { split = splitArray } = options
   const replicas: Own[] = []
+  let exchange: DeviceExchange
   try {
     for (const [rank, device] of devices.entries()) {
       const replica = await fn(device, { rank, size: devices.length })
@@ -105,24 +128,63 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
       checkOwnTensors(device, ACTION, Object.fromEntries(tensors))
       checkEqual(devices, replicas, rank)
     }
+    exchange = await openExchange(devices, options)
   } catch (error) {
     disposeAll(replicas)
     throw error
   }
-  const { split = splitArray } = options
   const typed = replicas as readonly Replica<never>[] as readonly Replica<BatchOf<Own>>[]
-  const dispose = () => disposeAll(replicas)
+  let closed: Promise<void> | undefined
+  const close = () => {
+    if (closed !== undefined) return closed
+    disposeAll(replicas)
+    closed = exchange.close()
+    closed.catch(() => {})
+    return closed
+  }
+  const dispose = () => void close()
   return {
+    engine: exchange.engine,
+    reason: exchange.reason,
     backend: devices[0],
     variables: replicas[0].variables,
-    batchGradients: (batch) => parallelGradients(devices, typed, batch, split),
+    batchGradients: (batch) => parallelGradients(devices, typed, exchange, batch, split),
     replicas,
     dispose,
+    close,
     [Symbol.dispose]: dispose,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Connects the devices, or states why tensors pass through the host. */
+async function openExchange(
+  devices: readonly Backend[],
+  { engine = 'auto', timeoutSeconds }: ParallelOptions<never>,
+): Promise<DeviceExchange> {
+  if (engine === 'host') return new HostExchange(devices, 'as requested')
+  if (engine === 'auto' && devices.length === 1) return new HostExchange(devices, 'one device')
+  const [{ groups, name }] = devices
+  if (groups === undefined) {
+    const reason = `NCCL connects GPUs, and the devices are ${name} executors`
+    if (engine === 'auto') return new HostExchange(devices, reason)
+    const advice = "Use the engine 'auto', or open the devices by openBackend('cudnn', { device })."
+    throw new BackendUnavailableError('nccl', [{ name: 'nccl', reason }], advice)
+  }
+  try {
+    return new GroupExchange(devices, await groups.connect(devices, { timeoutSeconds }))
+  } catch (error) {
+    if (engine === 'nccl' || !isBackendUnavailableError(error)) throw error
+    return new HostExchange(devices, error.attempts.map((attempt) => `${attempt.name}: ${attempt.reason}`).join('; '))
   }
 }
 
 const ACTION = 'make parallel'
+const OPTIONS = {
+  split: optional(FUNCTION),
+  engine: optional(oneOf(['auto', 'nccl', 'host'])),
+  timeoutSeconds: optional(POSITIVE),
+}
 const REPLICA = fields({ variables: TRAINABLES, batchGradients: FUNCTION }, 'a replica: { variables, batchGradients }')
 
 function splitArray<Batch>(batch: Batch, place: World): Batch {
@@ -161,6 +223,7 @@ function checkEqual(devices: readonly Backend[], replicas: readonly Replica<neve
 async function parallelGradients<Batch>(
   devices: readonly Backend[],
   replicas: readonly Replica<Batch>[],
+  exchange: DeviceExchange,
   batch: Batch,
   split: (batch: Batch, place: World) => Batch,
 ): Promise<BatchResult> {
@@ -168,7 +231,8 @@ async function parallelGradients<Batch>(
   const shares = devices.map((_, rank) => (size === 1 ? batch : split(batch, { rank, size })))
   const ranks = shares.flatMap((share, rank) => (isEmptyShare(share) ? [] : [rank]))
   if (ranks.length === 0) return await replicas[0].batchGradients(batch)
-  await copyVariables(devices, replicas, ranks)
+  const variables = replicas.map((replica) => replica.variables)
+  await exchange.copy(variables, ranks)
   const settled = await Promise.allSettled(
     ranks.map(async (rank): Promise<ShareResult> => {
       const { steps } = devices[rank]
@@ -177,7 +241,7 @@ async function parallelGradients<Batch>(
       const result = checkedResult(await (rank === 0 || steps === undefined ? pass() : steps.run(pass)))
       try {
         checkGradientCount('add gradients', result.gradients, replicas[rank].variables)
-        return { ...result, weight: weightOf(shares[rank], result) }
+        return { ...result, rank, weight: weightOf(shares[rank], result) }
       } catch (error) {
         disposeResults([result])
         throw error
@@ -187,67 +251,9 @@ async function parallelGradients<Batch>(
   const results = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   try {
     for (const each of settled) if (each.status === 'rejected') throw each.reason
-    return await meanResult(devices[0], replicas[0].variables, results)
+    return await exchange.mean(variables, results)
   } finally {
     disposeResults(results)
-  }
-}
-
-/** Copies the variables of the first device to the others of `ranks`. */
-async function copyVariables(
-  devices: readonly Backend[],
-  replicas: readonly Replica<never>[],
-  ranks: readonly number[],
-): Promise<void> {
-  if (ranks.every((rank) => rank === 0)) return
-  const values = await Promise.all(replicas[0].variables.map(({ value }) => value.read()))
-  for (const rank of ranks) {
-    if (rank === 0) continue
-    for (const [index, { value }] of replicas[rank].variables.entries()) {
-      devices[rank].ops.assign(value, values[index])
-    }
-  }
-}
-
-/** The means over shares by their weights, new tensors of `backend`. */
-async function meanResult(
-  backend: Backend,
-  variables: readonly Trainable[],
-  results: readonly ShareResult[],
-): Promise<BatchResult> {
-  const weight = results.reduce((sum, result) => sum + result.weight, 0)
-  // A share that does not count may be NaN.
-  const counted = results.filter((result) => result.weight > 0)
-  const made: BackendTensor[] = []
-  const mean = async (
-    shape: readonly number[],
-    layout: string | undefined,
-    of: (result: ShareResult) => TensorLike,
-  ) => {
-    const sum = backend.zeros(shape, { layout })
-    made.push(sum)
-    for (const result of counted) {
-      const share = of(result)
-      const isHere = !isBackendTensor(share) || backend.owns(share)
-      backend.ops.accumulate(sum, isHere ? share : await share.read(), result.weight / weight)
-    }
-    return sum
-  }
-  try {
-    const gradients: BackendTensor[] = []
-    for (const [index, { value }] of variables.entries()) {
-      gradients.push(await mean(value.shape, value.layout, ({ gradients }) => gradients[index]))
-    }
-    if (counted.every(({ loss }) => typeof loss === 'number')) {
-      const loss = counted.reduce((sum, result) => sum + (result.weight / weight) * (result.loss as number), 0)
-      return { loss, gradients, weight }
-    }
-    const { array } = DTYPES[backend.dtype]
-    const scalar = ({ loss }: ShareResult) => (isBackendTensor(loss) ? loss : { data: array.of(loss), shape: [] })
-    return { loss: await mean([], undefined, scalar), gradients, weight }
-  } catch (error) {
-    for (const tensor of made) tensor.dispose()
-    throw error
   }
 }
 
