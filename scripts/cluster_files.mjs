@@ -4,8 +4,12 @@
 import { spawnSync } from 'node:child_process'
 import { parse } from 'yaml'
 
+// The fields are those of the Go types MPIJobSpec (mpi-operator) and PyTorchJobSpec (training-operator). The operators' further
+// checks are in checkMpiJob and checkPyTorchJob.
 const string = (value) => typeof value === 'string' || 'must be a string'
+const boolean = (value) => typeof value === 'boolean' || 'must be true or false'
 const integer = (value) => Number.isInteger(value) || 'must be an integer'
+const count = (value) => (Number.isInteger(value) && value >= 0) || 'must be an integer >= 0'
 const anyOf =
   (...values) =>
   (value) =>
@@ -13,9 +17,17 @@ const anyOf =
 const quantity = (value) =>
   /^\d+(\.\d+)?(m|Ki|Mi|Gi|Ti)?$/.test(String(value)) || 'must be a quantity such as 500m or 4Gi'
 const listOf = (rule) => ({ list: rule })
+const mapOf = (rule) => ({ map: rule })
 /** Names that end with ! are required. */
 const object = (members) => ({ members })
 
+const RESOURCES = object({ cpu: quantity, memory: quantity, 'nvidia.com/gpu': quantity })
+const METADATA = object({
+  'name!': string,
+  namespace: string,
+  labels: mapOf(string),
+  annotations: mapOf(string),
+})
 const CONTAINER = object({
   'name!': string,
   'image!': string,
@@ -24,63 +36,104 @@ const CONTAINER = object({
   env: listOf(object({ 'name!': string, value: string })),
   securityContext: object({ runAsUser: integer }),
   resources: object({
-    limits: object({ cpu: quantity, memory: quantity, 'nvidia.com/gpu': quantity }),
-    requests: object({ cpu: quantity, memory: quantity }),
+    limits: RESOURCES,
+    requests: RESOURCES,
   }),
   volumeMounts: listOf(object({ 'name!': string, 'mountPath!': string })),
 })
-const REPLICA = object({
-  replicas: integer,
-  restartPolicy: anyOf('Never', 'OnFailure', 'Always', 'ExitCode'),
-  'template!': object({
-    'spec!': object({
-      'containers!': listOf(CONTAINER),
-      volumes: listOf(object({ 'name!': string, persistentVolumeClaim: object({ 'claimName!': string }) })),
+/** `policies` are those that the operator accepts. */
+const replica = (...policies) =>
+  object({
+    replicas: count,
+    restartPolicy: anyOf(...policies),
+    'template!': object({
+      metadata: object({ labels: mapOf(string), annotations: mapOf(string) }),
+      'spec!': object({
+        'containers!': listOf(CONTAINER),
+        schedulerName: string,
+        priorityClassName: string,
+        nodeSelector: mapOf(string),
+        volumes: listOf(object({ 'name!': string, persistentVolumeClaim: object({ 'claimName!': string }) })),
+      }),
     }),
-  }),
-})
+  })
+const MPI_REPLICA = replica('Never', 'OnFailure')
+const PYTORCH_REPLICA = replica('Never', 'OnFailure', 'Always', 'ExitCode')
+
+const runPolicy = (operator) =>
+  object({
+    cleanPodPolicy: anyOf('None', 'Running', 'All'),
+    backoffLimit: count,
+    ttlSecondsAfterFinished: count,
+    activeDeadlineSeconds: count,
+    suspend: boolean,
+    managedBy: anyOf(operator, 'kueue.x-k8s.io/multikueue'),
+    schedulingPolicy: object({
+      minAvailable: count,
+      minResources: RESOURCES,
+      queue: string,
+      priorityClass: string,
+      scheduleTimeoutSeconds: count,
+    }),
+  })
 const MPI_JOB = object({
   'apiVersion!': anyOf('kubeflow.org/v2beta1'),
   'kind!': anyOf('MPIJob'),
-  'metadata!': object({ 'name!': string, namespace: string }),
+  'metadata!': METADATA,
   'spec!': object({
-    slotsPerWorker: integer,
+    slotsPerWorker: count,
+    runLauncherAsWorker: boolean,
     mpiImplementation: anyOf('OpenMPI', 'Intel', 'MPICH'),
     launcherCreationPolicy: anyOf('AtStartup', 'WaitForWorkersReady'),
     sshAuthMountPath: string,
-    runPolicy: object({
-      cleanPodPolicy: anyOf('None', 'Running', 'All'),
-      backoffLimit: integer,
-      ttlSecondsAfterFinished: integer,
-      activeDeadlineSeconds: integer,
-    }),
-    'mpiReplicaSpecs!': object({ 'Launcher!': REPLICA, Worker: REPLICA }),
+    runPolicy: runPolicy('kubeflow.org/mpi-operator'),
+    'mpiReplicaSpecs!': object({ 'Launcher!': MPI_REPLICA, Worker: MPI_REPLICA }),
   }),
 })
 
+/** Metrics of autoscaling/v2 by which the number of pods is scaled. */
+const TARGET = object({
+  'type!': anyOf('Utilization', 'Value', 'AverageValue'),
+  averageUtilization: integer,
+  averageValue: quantity,
+  value: quantity,
+})
+const METRIC_NAME = object({ 'name!': string, selector: object({ matchLabels: mapOf(string) }) })
+const METRIC = object({
+  'type!': anyOf('Resource', 'ContainerResource', 'Pods', 'Object', 'External'),
+  resource: object({ 'name!': string, 'target!': TARGET }),
+  containerResource: object({ 'name!': string, 'container!': string, 'target!': TARGET }),
+  pods: object({ 'metric!': METRIC_NAME, 'target!': TARGET }),
+  object: object({
+    'describedObject!': object({ apiVersion: string, 'kind!': string, 'name!': string }),
+    'metric!': METRIC_NAME,
+    'target!': TARGET,
+  }),
+  external: object({ 'metric!': METRIC_NAME, 'target!': TARGET }),
+})
 const PYTORCH_JOB = object({
   'apiVersion!': anyOf('kubeflow.org/v1'),
   'kind!': anyOf('PyTorchJob'),
-  'metadata!': object({ 'name!': string, namespace: string }),
+  'metadata!': METADATA,
   'spec!': object({
-    nprocPerNode: string,
+    nprocPerNode: (value) =>
+      (typeof value === 'string' && /^(auto|cpu|gpu|[1-9]\d*)$/.test(value)) ||
+      'must be a string: auto, cpu, gpu or a number',
     elasticPolicy: object({
-      minReplicas: integer,
-      maxReplicas: integer,
-      maxRestarts: integer,
+      minReplicas: count,
+      maxReplicas: count,
+      maxRestarts: count,
       rdzvBackend: anyOf('c10d', 'etcd', 'etcd-v2'),
       rdzvHost: string,
-      rdzvPort: integer,
+      rdzvPort: count,
       rdzvId: string,
-      standalone: (value) => typeof value === 'boolean' || 'must be true or false',
+      rdzvConf: listOf(object({ key: string, value: string })),
+      standalone: boolean,
+      nProcPerNode: () => 'is deprecated since release 1.7: write spec.nprocPerNode, a string',
+      metrics: listOf(METRIC),
     }),
-    runPolicy: object({
-      cleanPodPolicy: anyOf('None', 'Running', 'All'),
-      backoffLimit: integer,
-      ttlSecondsAfterFinished: integer,
-      activeDeadlineSeconds: integer,
-    }),
-    'pytorchReplicaSpecs!': object({ Master: REPLICA, Worker: REPLICA }),
+    runPolicy: runPolicy('kubeflow.org/training-operator'),
+    'pytorchReplicaSpecs!': object({ Master: PYTORCH_REPLICA, Worker: PYTORCH_REPLICA }),
   }),
 })
 
@@ -96,6 +149,8 @@ function defectsOf(value, rule, path = '') {
     return value.flatMap((each, index) => defectsOf(each, rule.list, `${path}[${index}]`))
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${place} must be a mapping`]
+  if ('map' in rule)
+    return Object.entries(value).flatMap(([name, each]) => defectsOf(each, rule.map, `${path}.${name}`))
   const rules = new Map(Object.entries(rule.members).map(([name, each]) => [name.replace('!', ''), each]))
   const required = Object.keys(rule.members).filter((name) => name.endsWith('!'))
   return [
@@ -134,15 +189,37 @@ export function defectsOfGuide(markdown) {
   if (status !== 0) defects.push(`train.sh: ${stderr}`)
   if (!/^srun .*--kill-on-bad-exit=1/m.test(script)) defects.push('train.sh: srun must have --kill-on-bad-exit=1')
   if (defects.length > 0) return defects
-  // The operator adds the variables of the ranks to the container of this name alone.
-  for (const [role, { template }] of Object.entries(pyTorchJob.spec.pytorchReplicaSpecs)) {
-    if (template.spec.containers.some(({ name }) => name === 'pytorch')) continue
-    defects.push(`pytorch_job.yaml: ${role} must have a container with the name pytorch`)
-  }
-  if (pyTorchJob.spec.pytorchReplicaSpecs.Master?.replicas !== 1) defects.push('pytorch_job.yaml: one Master is needed')
-  const { Launcher, Worker } = job.spec.mpiReplicaSpecs
+  defects.push(...Array.from(checkPyTorchJob(pyTorchJob.spec), (defect) => `pytorch_job.yaml: ${defect}`))
+  defects.push(...Array.from(checkMpiJob(job.spec), (defect) => `job.yaml: ${defect}`))
+  return defects
+}
+
+function* checkMpiJob({ mpiReplicaSpecs, slotsPerWorker = 1, runLauncherAsWorker = false }) {
+  const { Launcher, Worker } = mpiReplicaSpecs
+  if ((Launcher.replicas ?? 1) !== 1) yield 'one Launcher is needed'
+  if (Worker?.replicas === 0) yield 'Worker must have replicas >= 1'
   const { command } = Launcher.template.spec.containers[0]
   const ranks = Number(command[command.indexOf('-n') + 1])
-  if (ranks > Worker.replicas * job.spec.slotsPerWorker) defects.push('job.yaml: mpirun starts more ranks than slots')
-  return defects
+  const hosts = (Worker === undefined ? 0 : (Worker.replicas ?? 1)) + (runLauncherAsWorker ? 1 : 0)
+  if (ranks > hosts * slotsPerWorker) yield 'mpirun starts more ranks than slots'
+}
+
+function* checkPyTorchJob({ pytorchReplicaSpecs, elasticPolicy, nprocPerNode }) {
+  if ((pytorchReplicaSpecs.Master?.replicas ?? 1) !== 1) yield 'one Master is needed'
+  if (pytorchReplicaSpecs.Master === undefined && elasticPolicy === undefined) yield 'one Master is needed'
+  const { minReplicas = 0, maxReplicas = Number.POSITIVE_INFINITY } = elasticPolicy ?? {}
+  if (minReplicas > maxReplicas) yield 'elasticPolicy.maxReplicas must be >= minReplicas'
+  for (const [role, { template }] of Object.entries(pytorchReplicaSpecs)) {
+    // The operator adds the variables of the ranks to the container of this name alone.
+    const container = template.spec.containers.find(({ name }) => name === 'pytorch')
+    if (container === undefined) {
+      yield `${role} must have a container with the name pytorch`
+      continue
+    }
+    // The operator then counts the processes of all pods in WORLD_SIZE, or leaves RANK to torchrun.
+    const needsTorchrun = elasticPolicy !== undefined || Number(nprocPerNode) > 1
+    if (needsTorchrun && container.command?.[0] !== 'torchrun') {
+      yield `${role} must start torchrun, as a pod has several processes or their number changes`
+    }
+  }
 }
