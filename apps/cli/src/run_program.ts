@@ -1,4 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { hasErrorCode } from '@cudnn-rnn/rnn'
+import { detectLauncher, isCommunicatorError } from '@cudnn-rnn/rnn/distributed'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
 import { type Command, CommanderError } from 'commander'
 import pc from 'picocolors'
@@ -6,25 +8,47 @@ import { EXIT_CODES } from './exit_codes.js'
 import { installCommand } from './invocation.js'
 import { createProgram } from './program.js'
 
-function throwInsteadOfExit(command: Command): void {
+/**
+ * All ranks of a launcher have the same command line, and the same mistakes in it. The first rank prints its error, and the
+ * launcher ends the others. A rank that is not ended within this time prints its error, as it alone may have one.
+ */
+const FIRST_RANK_MILLISECONDS = 2000
+
+/** Throws in place of an exit, and collects the texts of errors in `texts`. */
+function overrideOutput(command: Command, texts: string[]): void {
   command.exitOverride()
-  command.commands.forEach(throwInsteadOfExit)
+  command.configureOutput({ writeErr: (text) => texts.push(text) })
+  for (const child of command.commands) overrideOutput(child, texts)
 }
 
 /** Runs a command line. Prints the error of a command that fails, and sets `process.exitCode`. */
 export async function runProgram(args: readonly string[]): Promise<void> {
   const program = createProgram()
-  throwInsteadOfExit(program)
+  const texts: string[] = []
+  overrideOutput(program, texts)
   try {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
+    const isUsage = error instanceof CommanderError && error.exitCode !== 0
+    if ((isUsage || isCommunicatorError(error)) && isLaterRank()) await wait(FIRST_RANK_MILLISECONDS)
     if (error instanceof CommanderError) {
-      // commander has printed its message; help and version end with 0.
-      process.exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage
+      process.stderr.write(texts.join(''))
+      // Help and version end with 0.
+      process.exitCode = isUsage ? EXIT_CODES.usage : EXIT_CODES.ok
     } else {
       printError(error)
       process.exitCode = EXIT_CODES.failed
     }
+  }
+}
+
+/** Whether a launcher has started this process, and not as the first rank. */
+function isLaterRank(): boolean {
+  try {
+    return (detectLauncher()?.rank ?? 0) > 0
+  } catch {
+    // Variables of a launcher that cannot be read: a command that needs them reports that.
+    return false
   }
 }
 

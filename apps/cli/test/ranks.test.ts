@@ -125,6 +125,29 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     expect(await readFile(join(directory, 'together/forecast.csv'), 'utf8')).toContain('2010')
   }, 60_000)
 
+  it('prints an error of the command line, or of its files, that all ranks make once', async () => {
+    const directory = await temporaryDirectory()
+    const usage = await runOver(3, 'train', '--steps', 'many')
+    expect([usage.exitCode, usage.stderr.match(/^error: .*--steps.*/gm)]).toEqual([2, [expect.stringMatching('many')]])
+    const missing = join(directory, 'missing.txt')
+    const files = await runOver(
+      3,
+      'train',
+      '--text',
+      missing,
+      '--out',
+      join(directory, 'run'),
+      '--backend',
+      'reference',
+    )
+    expect([files.exitCode, files.stderr.match(/^error.*/gm)]).toEqual([1, [expect.stringMatching('missing.txt')]])
+  }, 60_000)
+
+  it('prints an error of the command line of one rank', async () => {
+    const { exitCode, stderr } = await runEach(['--version'], ['train', '--steps', 'many'])
+    expect([exitCode, stderr.match(/^error: .*--steps.*/gm)]).toEqual([2, [expect.stringMatching('many')]])
+  }, 60_000)
+
   it.each(['train', 'classify', 'forecast'])(
     '%s refuses ranks with and without --wire bfloat16',
     async (command) => {

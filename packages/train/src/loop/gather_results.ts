@@ -7,7 +7,8 @@ const FAILURE_SECONDS = 5
 
 /**
  * Runs `work` on every rank and collects the results, so that all ranks go on by the same values. Where it fails, that
- * rank rejects with its error and the others with `ERR_RANK_FAILED`.
+ * rank rejects with its error and the others with `ERR_RANK_FAILED`. So does a rank that fails as the first rank does, with
+ * its own error as `cause`: a mistake that all ranks make is then reported once.
  *
  * @param work its result must be JSON
  * @returns the results in the order of ranks
@@ -23,11 +24,15 @@ export async function gatherResults<Result>(
   const text = JSON.stringify('error' in own ? { failed: messageOf(own.error) } : own)
   const gathered = communicator.allGather(new TextEncoder().encode(text))
   const all = await ('error' in own ? endIfLate(communicator, own.error, gathered) : gathered)
-  if ('error' in own) throw own.error
-  return all.map((bytes, rank) => {
-    const { result, failed } = JSON.parse(new TextDecoder().decode(bytes)) as { result: Result; failed?: string }
+  const outcomes = all.map(
+    (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { result: Result; failed?: string },
+  )
+  const isAsFirst = communicator.rank > 0 && 'error' in own && outcomes[0]?.failed === messageOf(own.error)
+  if ('error' in own && !isAsFirst) throw own.error
+  return outcomes.map(({ result, failed }, rank) => {
     if (failed === undefined) return result
-    throw codedRangeError('ERR_RANK_FAILED', `Cannot go on as rank ${rank} failed: ${failed}`, { rank })
+    const fields = { rank, ...('error' in own && { cause: own.error }) }
+    throw codedRangeError('ERR_RANK_FAILED', `Cannot go on as rank ${rank} failed: ${failed}`, fields)
   })
 }
 
