@@ -136,7 +136,8 @@ Napi::Value Post(const Napi::CallbackInfo& info, std::unique_ptr<Operation> oper
   return promise;
 }
 
-// open(options: { libraries: string[]; expectedSize: number; timeoutSeconds: number; silenceSeconds: number }):
+// open(options: { libraries: string[]; expectedSize: number; timeoutSeconds: number; silenceSeconds: number;
+// busySeconds: number }):
 //   Promise<WorldInfo>
 Napi::Value Open(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
@@ -155,6 +156,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   options.expected_size = static_cast<int>(Number(given, "expectedSize"));
   options.timeout_seconds = Number(given, "timeoutSeconds");
   options.silence_seconds = Number(given, "silenceSeconds");
+  options.busy_seconds = Number(given, "busySeconds");
   // UCX, under MPICH and Open MPI, tests its memory hooks by growing and shrinking the program break while it is
   // initialised. Memory that another thread took from malloc() meanwhile is unmapped by that, and Node.js has other
   // threads. Without the hooks, registrations of memory with an InfiniBand adapter are not cached. A value of the user
@@ -243,6 +245,9 @@ Napi::Value CloseAtExit(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), is_closed);
 }
 
+// beat(): void — from the event loop, while it turns
+void Beat(const Napi::CallbackInfo&) { World::Instance().Beat(); }
+
 // abort(reason: string, code: number): never
 Napi::Value Abort(const Napi::CallbackInfo& info) {
   World::Instance().Abort(info[0].ToString().Utf8Value(), info[1].ToNumber().Int32Value());
@@ -256,6 +261,7 @@ Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("barrier", Napi::Function::New(env, Barrier));
   exports.Set("close", Napi::Function::New(env, Close));
   exports.Set("closeAtExit", Napi::Function::New(env, CloseAtExit));
+  exports.Set("beat", Napi::Function::New(env, Beat));
   exports.Set("abort", Napi::Function::New(env, Abort));
   return exports;
 }

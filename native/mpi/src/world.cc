@@ -23,7 +23,9 @@ constexpr int kAskTag = 1;
 constexpr int kReportTag = 2;
 constexpr int kHeartbeatAskTag = 3;
 constexpr int kHeartbeatTag = 4;
-constexpr int kTags[] = {kAskTag, kReportTag, kHeartbeatAskTag, kHeartbeatTag};
+/// The answer of a rank whose JavaScript does not return to its event loop.
+constexpr int kBusyTag = 5;
+constexpr int kTags[] = {kAskTag, kReportTag, kHeartbeatAskTag, kHeartbeatTag, kBusyTag};
 constexpr auto kWatchInterval = std::chrono::milliseconds(100);
 constexpr double kTurnsPerSecond = 10;
 /// Between a sign of life and the next question.
@@ -433,6 +435,7 @@ void World::Watch() {
       ended_.wait_for(lock, kWatchInterval, [this] { return state_ != State::kOpen; });
     }
     const Progress progress = CurrentProgress();
+    CountBusyTurns();
     // An idle rank has no deadline: JavaScript may compute for any time between collectives.
     if (progress.kind != OperationKind::kNone && progress.seconds > options_.timeout_seconds) Expire(progress);
     if (progress.seconds < kSilentSeconds) {
@@ -440,11 +443,22 @@ void World::Watch() {
       continue;
     }
     AnswerRollCall();
-    if (progress.kind != OperationKind::kNone && IsNextRankSilent()) {
-      Abort("Cannot complete " + Description(progress) + " as " + Name((info_.rank + 1) % info_.size) +
-                " has given no sign of life for " + Rounded(options_.silence_seconds) +
-                ": its process was stopped, or its host is dead. All ranks are ended",
+    if (progress.kind != OperationKind::kNone) {
+      const Sign sign = NextRank();
+      const std::string cannot =
+          "Cannot complete " + Description(progress) + " as " + Name((info_.rank + 1) % info_.size);
+      if (sign == Sign::kSilent) {
+        Abort(cannot + " has given no sign of life for " + Rounded(options_.silence_seconds) +
+                  ": its process was stopped, or its host is dead. All ranks are ended",
+              kTimeoutExitCode);
+      }
+      if (sign == Sign::kBusy && progress.seconds > options_.busy_seconds) {
+        Abort(
+            cannot + " computes for more than " + Rounded(options_.busy_seconds) +
+                " without a return to its event loop. An endless loop does so; where it is none, set busySeconds. All "
+                "ranks are ended",
             kTimeoutExitCode);
+      }
     }
     if (progress.kind != OperationKind::kClose || SecondsSince(checked) < kClosingCheckSeconds) continue;
     checked = Clock::now();
@@ -519,14 +533,28 @@ void World::AnswerRollCall() {
     library_.Request_free(&request);
   }
   const int previous = (info_.rank + info_.size - 1) % info_.size;
-  if (TakeAll(previous, kHeartbeatAskTag)) SendEmpty(previous, kHeartbeatTag);
+  if (!TakeAll(previous, kHeartbeatAskTag)) return;
+  // JavaScript may wait in CloseAtExit(): in a call it is not late.
+  const bool is_idle = CurrentProgress().kind == OperationKind::kNone;
+  const bool is_busy = is_idle && busy_turns_ > options_.busy_seconds * kTurnsPerSecond;
+  SendEmpty(previous, is_busy ? kBusyTag : kHeartbeatTag);
 }
 
-bool World::IsNextRankSilent() {
+void World::CountBusyTurns() {
+  const std::uint64_t beats = beats_;
+  // Until the first one JavaScript opens the world.
+  busy_turns_ = beats == seen_beats_ && beats > 0 ? busy_turns_ + 1 : 0;
+  seen_beats_ = beats;
+}
+
+World::Sign World::NextRank() {
   const std::unique_lock lock(control_, std::try_to_lock);
-  if (!lock.owns_lock() || !may_call_roll_) return false;
+  if (!lock.owns_lock() || !may_call_roll_) return Sign::kAlive;
   const int next = (info_.rank + 1) % info_.size;
-  if (TakeAll(next, kHeartbeatTag)) {
+  const bool is_alive = TakeAll(next, kHeartbeatTag);
+  const bool is_busy = TakeAll(next, kBusyTag);
+  if (is_alive || is_busy) {
+    is_next_busy_ = is_busy;
     awaits_heartbeat_ = false;
     silent_turns_ = 0;
   }
@@ -536,7 +564,8 @@ bool World::IsNextRankSilent() {
     awaits_heartbeat_ = true;
     silent_turns_ = 1;
   }
-  return awaits_heartbeat_ && silent_turns_ > options_.silence_seconds * kTurnsPerSecond;
+  if (awaits_heartbeat_ && silent_turns_ > options_.silence_seconds * kTurnsPerSecond) return Sign::kSilent;
+  return is_next_busy_ ? Sign::kBusy : Sign::kAlive;
 }
 
 void World::SendEmpty(int rank, int tag) {

@@ -11,6 +11,10 @@
 // with the square of the ranks; of several that are silent one has a living predecessor, as long as one rank lives.
 // Silence is counted in turns of the own watchdog: a job that was stopped as a whole continues.
 //
+// Note [Busy ranks]. The watchdog answers while JavaScript is in an endless loop as well. So JavaScript's thread calls
+// Beat() from its event loop twice a second, and a rank in no call whose last beat is older than `busy_seconds` gives
+// another sign. A rank that has waited for it as long ends the job.
+//
 // Note [Roll call]. A rank whose call has expired requests from all others, over a separate communicator, the call that
 // they are in. Their watchdogs answer, so that the message names the ranks which are missing: those that do not answer
 // were stopped, those in another call, or in none, never came. This needs MPI_THREAD_MULTIPLE; without it nothing is
@@ -84,6 +88,8 @@ struct WorldOptions {
   double timeout_seconds = 600;
   /// See Note [Heartbeats].
   double silence_seconds = 8;
+  /// See Note [Busy ranks].
+  double busy_seconds = 60;
 };
 
 /// Properties of the job. Written by the thread of MPI while it opens, constant afterwards.
@@ -117,6 +123,8 @@ class World {
   void Post(std::unique_ptr<Operation> operation);
   /// Closes from JavaScript's thread at the end of the process; false where operations are pending or closing failed.
   bool CloseAtExit();
+  /// JavaScript's event loop has turned.
+  void Beat() { beats_++; }
   /// Joins the threads, once an operation has been settled that closed the world or failed to open it.
   void Join();
   /// Prints `reason` and ends all ranks, this process at the latest after some seconds.
@@ -169,8 +177,12 @@ class World {
   Progress CurrentProgress();
   /// Sends this rank's progress to every rank that requested it. Does nothing if MPI is being finalised.
   void AnswerRollCall();
-  /// Requests a sign of life of the next rank, or receives its answer. @returns whether it has been silent for too long
-  bool IsNextRankSilent();
+  enum class Sign { kAlive, kBusy, kSilent };
+  /// Requests a sign of life of the next rank, or receives its answer.
+  /// @returns its last sign, or kSilent if it has been silent for too long
+  Sign NextRank();
+  /// Counts the turns since the last beat.
+  void CountBusyTurns();
   /// Sends an empty message. Requires `control_`.
   void SendEmpty(int rank, int tag);
   /// Takes all messages of a rank with a tag; whether there were any. Requires `control_`.
@@ -223,6 +235,11 @@ class World {
   /// Of the watchdog: whether a sign of life of the next rank is outstanding, and the turns since.
   bool awaits_heartbeat_ = false;
   int silent_turns_ = 0;
+  bool is_next_busy_ = false;
+  /// Calls of Beat(), those that the watchdog has seen, and its turns since the last one.
+  std::atomic<std::uint64_t> beats_ = 0;
+  std::uint64_t seen_beats_ = 0;
+  int busy_turns_ = 0;
 };
 
 }  // namespace cudnn_rnn

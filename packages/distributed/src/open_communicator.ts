@@ -13,14 +13,25 @@ export interface CommunicatorOptions {
    * the addon gives it, so that JavaScript may compute for longer: the process was stopped, or its host is dead.
    */
   readonly silenceSeconds?: number | undefined
+  /**
+   * The job is ended where JavaScript of a rank does not return to its event loop for this long while another waits for it;
+   * default 60. An endless loop does so, and so does a longer computation without `await`.
+   */
+  readonly busySeconds?: number | undefined
   /** The MPI library to open, by name or path, and no other; default `CUDNN_RNN_MPI_LIBRARY`, or the launcher's. */
   readonly library?: string | undefined
 }
 
 const ENGINE = oneOf(['auto', 'mpi', 'nccl', 'none'])
-const OPTIONS = { timeoutSeconds: optional(POSITIVE), silenceSeconds: optional(POSITIVE), library: optional(PATH) }
+const OPTIONS = {
+  timeoutSeconds: optional(POSITIVE),
+  silenceSeconds: optional(POSITIVE),
+  busySeconds: optional(POSITIVE),
+  library: optional(PATH),
+}
 const DEFAULT_TIMEOUT_SECONDS = 600
 const DEFAULT_SILENCE_SECONDS = 8
+const DEFAULT_BUSY_SECONDS = 60
 
 /**
  * Opens the communicator between the processes that a launcher started. 'auto' takes the engine of the launcher: MPI under
@@ -40,7 +51,13 @@ export async function openCommunicator(
 ): Promise<Communicator> {
   checkArguments('open communicator', { engine }, { engine: ENGINE })
   checkOptions('open communicator', options, OPTIONS)
-  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, silenceSeconds = DEFAULT_SILENCE_SECONDS, library } = options
+  const {
+    timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
+    silenceSeconds = DEFAULT_SILENCE_SECONDS,
+    busySeconds = DEFAULT_BUSY_SECONDS,
+    library,
+  } = options
+  const limits = { timeoutSeconds, silenceSeconds, busySeconds }
   if (engine === 'none') return soleCommunicator('none: one process, as requested')
   const launcher = detectLauncher()
   if (engine === 'auto') {
@@ -48,7 +65,7 @@ export async function openCommunicator(
     if (launcher.size === 1) return soleCommunicator(`none: ${launcher.name} has started one process`)
   }
   const chosen = engine === 'auto' ? launcher?.engine : engine
-  if (chosen === 'mpi') return await openMpiCommunicator(launcher, { timeoutSeconds, silenceSeconds, library })
+  if (chosen === 'mpi') return await openMpiCommunicator(launcher, { ...limits, library })
   if (launcher === undefined) {
     throw new CommunicatorError(
       'ERR_COMMUNICATOR_UNAVAILABLE',
@@ -56,9 +73,6 @@ export async function openCommunicator(
     )
   }
   const { openNcclCommunicator } = await import('./nccl/nccl_communicator.js')
-  const mpi =
-    launcher.engine === 'mpi'
-      ? await openMpiCommunicator(launcher, { timeoutSeconds, silenceSeconds, library })
-      : undefined
-  return await openNcclCommunicator(launcher, { timeoutSeconds, mpi })
+  const mpi = launcher.engine === 'mpi' ? await openMpiCommunicator(launcher, { ...limits, library }) : undefined
+  return await openNcclCommunicator(launcher, { ...limits, mpi })
 }

@@ -24,6 +24,8 @@ const emulated = {
 }
 const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
 const programs = usesRankPrograms()
+/** Those that take seconds are run by `npm run test:all` and every night. */
+const isWhole = process.env['CUDNN_RNN_TESTS'] === 'all'
 
 /** A port that was free a moment ago. */
 async function freePort(): Promise<number> {
@@ -46,12 +48,17 @@ async function ended(child: ChildProcess) {
   return { code, output, errors }
 }
 
-/** Runs `program` in processes with the variables of torchrun, each with its own emulated GPU. */
+/**
+ * Runs `program` in processes with the variables of torchrun, each with its own emulated GPU.
+ *
+ * @param stuck a rank that does not end: it is killed when the others have ended
+ */
 async function torchrun(
   ranks: number,
   what: string,
   environment: Readonly<Record<string, string>> = {},
   file = programs.ranks,
+  stuck?: number,
 ) {
   const port = await freePort()
   const children = Array.from({ length: ranks }, (_, rank) =>
@@ -72,7 +79,10 @@ async function torchrun(
     for (const child of children) child.kill('SIGKILL')
   }, 30_000)
   try {
-    return await Promise.all(children.map(ended))
+    const ends = children.map(ended)
+    await Promise.all(ends.filter((_, rank) => rank !== stuck))
+    if (stuck !== undefined) children[stuck]?.kill('SIGKILL')
+    return await Promise.all(ends)
   } finally {
     clearTimeout(late)
   }
@@ -136,7 +146,7 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
 
   it('ends a rank at the deadline of a sum on the device that its peer does not make', async () => {
     const [first] = await torchrun(2, 'late sum on the device of one')
-    expect(first!.errors).toMatch(/Cannot complete allReduce as every rank must come to it within 1\.5 s/)
+    expect(first!.errors).toMatch(/Cannot complete allReduce as every rank must come to it within 1\.5 s: rank 1 of 2/)
     expect(first!.code).toBe(75)
   })
 
@@ -160,15 +170,39 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     ])
   })
 
-  it('ends a rank whose peer is killed, and names that', async () => {
-    const [first] = await torchrun(2, 'kill of one')
-    expect(first!.errors).toMatch(/rank 0 of 2 .*: Cannot complete barrier as rank 1 of 2: it closed its connection/)
+  it('names a killed rank on all others, while they sum', async () => {
+    const [first, , third] = await torchrun(3, 'kill of one in an all-reduce of the others')
+    for (const { code, errors } of [first!, third!]) {
+      expect(errors).toMatch(/: Cannot complete allReduce as rank 1 of 3 on \S+: it closed its connection\n$/)
+      expect(code).toBe(75)
+    }
+  })
+
+  it('names a stopped rank, which gives no sign of life', async () => {
+    const [first, second] = await torchrun(3, 'silence of one', {}, programs.ranks, 2)
+    for (const { code, errors } of [first!, second!]) {
+      expect(errors).toMatch(
+        /: Cannot complete barrier as rank 2 of 3 on \S+ has given no sign of life for 1 s: its process/,
+      )
+      expect(code).toBe(75)
+    }
+  })
+
+  it.runIf(isWhole)('names a rank in an endless loop', async () => {
+    const [first] = await torchrun(2, 'endless loop of one', {}, programs.ranks, 1)
+    expect(first!.errors).toMatch(/as rank 1 of 2 on \S+ computes since \d+ s without a return to its event loop/)
     expect(first!.code).toBe(75)
   })
 
-  it('ends a rank at the deadline of an all-reduce that its peer does not make', async () => {
+  it.runIf(isWhole)('ends with code 0 after the long work of one', async () => {
+    for (const { code, errors } of await torchrun(2, 'long work of one')) expect([code, errors]).toEqual([0, ''])
+  })
+
+  it('names a rank that does not come to an all-reduce within the deadline', async () => {
     const [first] = await torchrun(2, 'late all-reduce of one')
-    expect(first!.errors).toMatch(/Cannot complete allReduce as every rank must come to it within 1\.5 s/)
+    expect(first!.errors).toMatch(
+      /Cannot complete allReduce as every rank must come to it within 1\.5 s: rank 1 of 2 on \S+ is in no call since/,
+    )
     expect(first!.code).toBe(75)
   })
 

@@ -41,6 +41,11 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
       if (world.rank === 1) process.kill(process.pid, 'SIGKILL')
       await world.barrier()
     },
+    async 'kill of one in an all-reduce of the others'(world) {
+      await world.barrier()
+      if (world.rank === 1) process.kill(process.pid, 'SIGKILL')
+      await world.allReduce(new Float32Array(3))
+    },
     async 'abort of one'(world) {
       if (world.rank === 1) world.abort('the disk is full', 9)
       await world.barrier()
@@ -108,12 +113,13 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
     },
   }
 
-/** Those that end by the deadline, and by a missing sign of life. */
-const LATE = ['stop of one', 'endless loop of one', 'late all-reduce of one', 'late sum on the device of one']
+/** Those that end by the deadline, and by a missing sign of life; the endless loop ends by `busySeconds`. */
+const LATE = ['stop of one', 'late all-reduce of one', 'late sum on the device of one']
 const SILENT = ['silence of one', 'long work of one']
 const timeoutSeconds = LATE.includes(what) ? 1.5 : 60
 const silenceSeconds = SILENT.includes(what) ? 1 : 30
-const world = await openCommunicator('auto', { timeoutSeconds, silenceSeconds, library })
+const busySeconds = what === 'endless loop of one' ? 1.5 : 30
+const world = await openCommunicator('auto', { timeoutSeconds, silenceSeconds, busySeconds, library })
 if (what === 'reopen') {
   const again = openCommunicator('mpi', { timeoutSeconds: 1.5, library })
   const code = await again.then(

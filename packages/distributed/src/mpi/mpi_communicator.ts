@@ -13,13 +13,21 @@ const REDUCTIONS: readonly ReduceOperation[] = ['sum', 'min', 'max']
 /** EX_SOFTWARE: a process ended with code 0 and without `dispose` while other ranks went on. */
 const LEFT_EXIT_CODE = 70
 
+/** The event loop gives a sign of life this often. */
+const BEAT_MILLISECONDS = 500
+
 const INSTALL =
   'Install one (Debian, Ubuntu: apt-get install openmpi-bin or mpich; Fedora: dnf install openmpi; macOS: brew install open-mpi) or name its library in CUDNN_RNN_MPI_LIBRARY'
 
 /** Opens MPI. Throws CommunicatorError; see `openCommunicator`. */
 export async function openMpiCommunicator(
   launcher: Launcher | undefined,
-  options: { readonly timeoutSeconds: number; readonly silenceSeconds: number; readonly library: string | undefined },
+  options: {
+    readonly timeoutSeconds: number
+    readonly silenceSeconds: number
+    readonly busySeconds: number
+    readonly library: string | undefined
+  },
 ): Promise<Communicator> {
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
@@ -32,10 +40,13 @@ export async function openMpiCommunicator(
   const { addon } = loaded
   const named = options.library ?? (process.env['CUDNN_RNN_MPI_LIBRARY'] || undefined)
   const libraries = named === undefined ? mpiLibraries(launcher) : [named]
-  const { timeoutSeconds, silenceSeconds } = options
+  const { timeoutSeconds, silenceSeconds, busySeconds } = options
   let world: Awaited<ReturnType<NativeAddon['open']>>
   try {
-    world = await addon.open({ libraries, expectedSize: launcher?.size ?? 0, timeoutSeconds, silenceSeconds })
+    world = await addon.open({
+      ...{ libraries, expectedSize: launcher?.size ?? 0 },
+      ...{ timeoutSeconds, silenceSeconds, busySeconds },
+    })
   } catch (cause) {
     throw openingError(cause as NativeFailure, launcher)
   }
@@ -59,6 +70,8 @@ export async function openMpiCommunicator(
     const why = uncaught === undefined ? '' : `\n${inspect(uncaught.error)}`
     addon.abort(`${how}. All ranks are ended${why}`, code || LEFT_EXIT_CODE)
   }
+  const beat = setInterval(() => addon.beat(), BEAT_MILLISECONDS).unref()
+  addon.beat()
   process.on('uncaughtExceptionMonitor', rememberUncaught)
   process.on('beforeExit', disposeAtEnd)
   process.on('exit', abortAtExit)
@@ -81,6 +94,7 @@ export async function openMpiCommunicator(
       async close() {
         await call('dispose', () => addon.close())
         isOpen = false
+        clearInterval(beat)
         process.off('uncaughtExceptionMonitor', rememberUncaught)
         process.off('beforeExit', disposeAtEnd)
         process.off('exit', abortAtExit)

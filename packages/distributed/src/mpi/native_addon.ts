@@ -7,6 +7,7 @@ export interface NativeAddon {
     readonly expectedSize: number
     readonly timeoutSeconds: number
     readonly silenceSeconds: number
+    readonly busySeconds: number
   }): Promise<NativeWorld>
   allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number, asBfloat16: boolean): Promise<void>
   broadcast(bytes: Uint8Array, root: number): Promise<void>
@@ -16,6 +17,8 @@ export interface NativeAddon {
   close(): Promise<void>
   /** The same on this thread, which waits. False where calls are pending. */
   closeAtExit(): boolean
+  /** A sign of life of the event loop. */
+  beat(): void
   abort(reason: string, code: number): never
 }
 

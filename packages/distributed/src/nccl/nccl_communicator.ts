@@ -4,10 +4,15 @@ import type { Communicator } from '@cudnn-rnn/train'
 import { CheckedCommunicator } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'
 import type { Launcher } from '../launcher.js'
+import { CallProgress } from './call_progress.js'
+import { SignsOfLife, type SignsOfLifeOptions, type Trouble } from './signs_of_life.js'
 import { TcpStar } from './tcp_star.js'
 
 /** EX_TEMPFAIL of sysexits.h: starting again may help. */
 const LOST_EXIT_CODE = 75
+
+/** NCCL may notice an error of another rank before that rank's connection has closed. */
+const CAUSE_MILLISECONDS = 500
 
 /** The ranks of a communicator of NCCL: their numbers, the exchange of small messages between them, and their end. */
 interface Peers {
@@ -16,10 +21,24 @@ interface Peers {
   readonly localRank: number
   readonly localSize: number
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
-  /** Ends this process; the launcher, or MPI, ends the others. */
-  abort(reason: string, code: number): never
+  /** The result, or where a rank is lost or fails before it, an Error that names that rank. */
+  orFailed<Result>(result: Promise<Result>): Promise<Result>
+  /** Names the ranks that are not in a call. */
+  missingRanks?(sequence: number, call: string): Promise<string>
+  /**
+   * Ends this process; the launcher, or MPI, ends the others.
+   * @param cause for the messages of the other ranks; default `reason`, with the name of this rank
+   */
+  abort(reason: string, code: number, cause?: string): never
   /** Waits for all ranks. */
   close(): Promise<void>
+}
+
+export interface NcclOptions {
+  readonly timeoutSeconds: number
+  readonly silenceSeconds: number
+  readonly busySeconds: number
+  readonly mpi?: Communicator | undefined
 }
 
 /**
@@ -28,24 +47,34 @@ interface Peers {
  */
 export async function openNcclCommunicator(
   launcher: Launcher,
-  { timeoutSeconds, mpi }: { readonly timeoutSeconds: number; readonly mpi?: Communicator | undefined },
+  options: NcclOptions,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Communicator> {
   const nccl = await openLibrary(launcher)
-  const peers = mpi === undefined ? await peersByTcp(launcher, timeoutSeconds, environment) : peersByMpi(mpi)
+  const { timeoutSeconds, mpi } = options
+  const progress = new CallProgress()
+  const peers = mpi === undefined ? await peersByTcp(launcher, options, progress, environment) : peersByMpi(mpi)
   const { rank, size, localRank, localSize } = peers
   let isOpen = true
   /** A rank that is missing, or an error of NCCL, ends this process. */
   const call = async <Result>(name: string, run: () => Promise<Result>): Promise<Result> => {
+    const sequence = progress.begin(name)
     try {
-      return await run()
-    } catch (cause) {
-      const { call: native, statusName, message } = cause as { call?: string; statusName?: string; message: string }
-      const why =
-        statusName === 'TIMEOUT' ? `every rank must come to it within ${timeoutSeconds} s` : (native ?? message)
-      const detail = statusName === undefined || statusName === 'TIMEOUT' ? '' : ` failed: ${statusName}`
+      return await peers.orFailed(run())
+    } catch (error) {
+      const { call: native, statusName, message } = error as { call?: string; statusName?: string; message: string }
+      const cannot = `Cannot complete ${name} as `
       isOpen = false
-      return peers.abort(`Cannot complete ${name} as ${why}${detail}`, LOST_EXIT_CODE)
+      if (statusName === 'TIMEOUT') {
+        const missing = await peers.missingRanks?.(sequence, name)
+        const why = `every rank must come to it within ${timeoutSeconds} s${missing ? `: ${missing}` : ''}`
+        return peers.abort(cannot + why, LOST_EXIT_CODE, why)
+      }
+      if (native === undefined) return peers.abort(cannot + message, LOST_EXIT_CODE, message)
+      const lost = await causeOf(peers)
+      return peers.abort(`${cannot}${native} failed: ${statusName}${lost}`, LOST_EXIT_CODE)
+    } finally {
+      progress.end(sequence)
     }
   }
   const id = await call('openCommunicator', () => peers.allGather(rank === 0 ? nccl.newId() : new Uint8Array(0)))
@@ -107,26 +136,85 @@ export async function openNcclCommunicator(
   return world
 }
 
+/** The rank that is lost, where this is known within a moment, for a message. */
+async function causeOf(peers: Peers): Promise<string> {
+  const late = new Promise<string>((resolve) => setTimeout(resolve, CAUSE_MILLISECONDS, ''))
+  return await peers.orFailed(late).catch(({ message }: Error) => ` (${message})`)
+}
+
 /** The ranks of torchrun or a PyTorchJob. */
 async function peersByTcp(
   { rank, size }: Launcher,
-  timeoutSeconds: number,
+  { timeoutSeconds, silenceSeconds, busySeconds }: NcclOptions,
+  progress: CallProgress,
   environment: NodeJS.ProcessEnv,
 ): Promise<Peers> {
   const localRank = numberOf(environment, 'LOCAL_RANK', 0)
   const localSize = numberOf(environment, 'LOCAL_WORLD_SIZE', 1)
-  const star = await TcpStar.open({ rank, size, timeoutSeconds, ...meetingPlace(environment) })
+  const { host, port, job } = meetingPlace(environment)
+  const star = await TcpStar.open({ rank, size, timeoutSeconds, host, port, job, progress: () => progress.current })
+  const own = star.name(rank)
+  let uncaught: unknown
+  const rememberUncaught = (error: unknown) => {
+    uncaught = error
+  }
+  // The others learn the cause; where they wait in no call, nothing is printed.
+  const leave = (code: number) => {
+    const [firstLine] = uncaught === undefined ? [] : String(uncaught).split('\n')
+    star.fail(
+      `${own}: it ended with exit code ${code} before dispose()${firstLine === undefined ? '' : `: ${firstLine}`}`,
+    )
+  }
+  process.on('uncaughtExceptionMonitor', rememberUncaught)
+  process.on('exit', leave)
+  const signs = await signsOfLife(star, { rank, host, job, silenceSeconds, busySeconds, progress })
   return {
     ...{ rank, size, localRank, localSize },
     allGather: (bytes) => star.allGather(bytes),
-    abort(text, code) {
-      process.stderr.write(`cudnn-rnn: rank ${rank} of ${size} (process ${process.pid}): ${text}\n`)
+    orFailed: (result) => star.orFailed(result),
+    missingRanks: (sequence, call) => star.missingRanks(sequence, call),
+    abort(text, code, cause = `${own}: ${text}`) {
+      star.fail(cause)
+      process.stderr.write(`cudnn-rnn: ${own} (process ${process.pid}): ${text}\n`)
       process.exit(code)
     },
     async close() {
+      process.off('uncaughtExceptionMonitor', rememberUncaught)
+      process.off('exit', leave)
       star.close()
+      await signs.close()
     },
   }
+}
+
+/** Opened by all ranks together. */
+async function signsOfLife(
+  star: TcpStar,
+  { progress, ...options }: Omit<SignsOfLifeOptions, 'port' | 'onTrouble'> & { readonly progress: CallProgress },
+): Promise<SignsOfLife> {
+  const { rank, silenceSeconds, busySeconds } = options
+  const onTrouble = ({ rank: other, state, seconds }: Trouble) => {
+    const { pending, seconds: waited } = progress.current
+    // This process does not wait for it.
+    if (other === rank || pending.length === 0) return
+    if (state === 'silent') {
+      star.fail(
+        `${star.name(other)} has given no sign of life for ${silenceSeconds} s: its process was stopped, or its host is dead`,
+      )
+    } else if (waited > busySeconds) {
+      star.fail(
+        `${star.name(other)} computes since ${seconds.toFixed(0)} s without a return to its event loop. An endless loop does so; where it is none, set busySeconds`,
+      )
+    }
+  }
+  const first = rank === 0 ? new SignsOfLife({ ...options, port: 0, onTrouble }) : undefined
+  const own = new TextEncoder().encode(String((await first?.port) ?? 0))
+  const [port] = await star.allGather(own).catch((cause: Error) => {
+    throw new CommunicatorError('ERR_COMMUNICATOR', `Cannot open communicator as ${cause.message}`, { cause })
+  })
+  const signs = first ?? new SignsOfLife({ ...options, port: Number(new TextDecoder().decode(port)), onTrouble })
+  await signs.port
+  return signs
 }
 
 function peersByMpi(mpi: Communicator): Peers {
@@ -134,6 +222,8 @@ function peersByMpi(mpi: Communicator): Peers {
   return {
     ...{ rank, size, localRank, localSize },
     allGather: (bytes) => mpi.allGather(bytes),
+    // MPI ends this process then.
+    orFailed: (result) => result,
     abort: (reason, code) => mpi.abort(reason, code),
     close: () => mpi.dispose(),
   }

@@ -1,10 +1,15 @@
 import { createServer, type Server, Socket } from 'node:net'
+import { hostname } from 'node:os'
 import { CommunicatorError } from '../communicator_error.js'
+import { type Progress, whereElse } from './call_progress.js'
+import { type FrameKind, TcpPeer } from './tcp_peer.js'
 
-/** Bytes before each message: its length. */
-const HEADER_BYTES = 4
+const LENGTH_BYTES = 4
 const RETRY_MILLISECONDS = 100
-const LONGEST_MESSAGE = 2 ** 31
+const ROLL_CALL_SECONDS = 2
+/** The first rank waits for the answers of the others. */
+const ROLL_SECONDS = 3
+const LONGEST_HOST = 64
 
 export interface StarOptions {
   readonly rank: number
@@ -15,86 +20,51 @@ export interface StarOptions {
   /** Connections of other jobs are refused. */
   readonly job: string
   readonly timeoutSeconds: number
+  /** The calls of this rank, for a roll call. */
+  readonly progress: () => Progress
 }
 
-/** The messages of one peer, in their order. */
-class Peer {
-  readonly socket: Socket
-  /** The peer's end, or its error; undefined while it is connected. */
-  lost: string | undefined
-  #received: Buffer = Buffer.alloc(0)
-  readonly #messages: Uint8Array[] = []
-  #waiting: { readonly resolve: (message: Uint8Array) => void; readonly reject: (error: Error) => void } | undefined
-
-  constructor(socket: Socket) {
-    this.socket = socket
-    socket.setNoDelay(true)
-    socket.setKeepAlive(true, 1000)
-    socket.on('data', (piece) => this.#receive(piece))
-    socket.on('error', (error) => this.#lose(error.message))
-    socket.on('close', () => this.#lose('it closed its connection'))
-  }
-
-  send(message: Uint8Array): void {
-    const header = Buffer.alloc(HEADER_BYTES)
-    header.writeUInt32LE(message.length)
-    this.socket.write(Buffer.concat([header, message]))
-  }
-
-  async next(): Promise<Uint8Array> {
-    const message = this.#messages.shift()
-    if (message !== undefined) return message
-    if (this.lost !== undefined) throw new Error(this.lost)
-    this.socket.ref()
-    try {
-      return await new Promise((resolve, reject) => {
-        this.#waiting = { resolve, reject }
-      })
-    } finally {
-      this.#waiting = undefined
-      this.socket.unref()
-    }
-  }
-
-  #receive(piece: Buffer): void {
-    this.#received = Buffer.concat([this.#received, piece])
-    while (this.#received.length >= HEADER_BYTES) {
-      const length = this.#received.readUInt32LE(0)
-      if (length > LONGEST_MESSAGE) {
-        this.socket.destroy(new Error('it sent a message that is too long'))
-        return
-      }
-      if (this.#received.length < HEADER_BYTES + length) return
-      const message = new Uint8Array(this.#received.subarray(HEADER_BYTES, HEADER_BYTES + length))
-      this.#received = this.#received.subarray(HEADER_BYTES + length)
-      if (this.#waiting === undefined) this.#messages.push(message)
-      else this.#waiting.resolve(message)
-    }
-  }
-
-  #lose(reason: string): void {
-    this.lost ??= reason
-    this.#waiting?.reject(new Error(this.lost))
-  }
+interface Hello {
+  readonly rank: number
+  readonly host: string
 }
+
+type Roll = readonly (Progress | null)[]
 
 /**
  * TCP connections between the first rank and every other: the ranks meet at its address, which the launcher names, and
- * exchange small messages. The gradients do not pass here.
+ * exchange small messages. The gradients do not pass here. The first rank sends an error that it knows, a lost
+ * connection or the failure of a rank, to all others, so that all of them name its cause.
  */
 export class TcpStar {
   readonly #options: StarOptions
   readonly #server: Server | undefined
   /** Of the first rank those of ranks 1..size-1; of the others the first rank. */
-  readonly #peers: readonly Peer[]
+  readonly #peers: readonly TcpPeer[]
+  /** By rank. */
+  readonly #hosts: readonly string[]
   #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+  #failure: string | undefined
+  /** Of the calls in progress. */
+  readonly #rejects = new Set<(error: Error) => void>()
+  #roll: Promise<Roll> | undefined
+  readonly #answers = new Map<number, Progress>()
+  #answered: () => void = () => {}
 
-  private constructor(options: StarOptions, peers: readonly Peer[], server?: Server) {
+  private constructor(options: StarOptions, peers: readonly TcpPeer[], hosts: readonly string[], server?: Server) {
     this.#options = options
     this.#peers = peers
+    this.#hosts = hosts
     this.#server = server
-    for (const { socket } of peers) socket.unref()
     server?.unref()
+    for (const [index, peer] of peers.entries()) {
+      const rank = options.rank === 0 ? index + 1 : 0
+      peer.socket.unref()
+      peer.onFrame = (kind, bytes) => this.#take(peer, rank, kind, bytes)
+      peer.onLost = (reason) => this.fail(`${this.name(rank)}: ${reason}`)
+      if (peer.lost !== undefined) peer.onLost(peer.lost)
+    }
   }
 
   /** Waits for all ranks. Throws CommunicatorError `ERR_COMMUNICATOR_UNAVAILABLE`. */
@@ -104,7 +74,8 @@ export class TcpStar {
 
   static async #listen(options: StarOptions): Promise<TcpStar> {
     const { size, port, job, timeoutSeconds } = options
-    const peers = new Map<number, Peer>()
+    const peers = new Map<number, TcpPeer>()
+    const hosts = [ownHost()]
     const server = createServer()
     await new Promise<void>((resolve, reject) => {
       const fail = (reason: string) => {
@@ -113,7 +84,9 @@ export class TcpStar {
         reject(unavailable(options, reason))
       }
       const late = setTimeout(() => {
-        fail(`${peers.size} of ${size - 1} other ranks have connected within ${timeoutSeconds} s`)
+        const missing = Array.from({ length: size - 1 }, (_, index) => index + 1).filter((rank) => !peers.has(rank))
+        const count = `${peers.size} of ${size - 1} other ranks have connected within ${timeoutSeconds} s`
+        fail(`${count}, ranks without ${missing.slice(0, 8).join(', ')}${missing.length > 8 ? ' and others' : ''}`)
       }, timeoutSeconds * 1000)
       const done = () => {
         clearTimeout(late)
@@ -124,22 +97,25 @@ export class TcpStar {
         fail(error.message)
       })
       server.on('connection', async (socket) => {
-        const peer = new Peer(socket)
-        const hello = await peer.next().catch(() => undefined)
-        const rank = hello === undefined ? undefined : rankOf(hello, { job, size })
-        if (rank === undefined || peers.has(rank)) {
+        const peer = new TcpPeer(socket)
+        const bytes = await peer.next().catch(() => undefined)
+        const hello = bytes === undefined ? undefined : helloOf(bytes, { job, size })
+        if (hello === undefined || peers.has(hello.rank) || peer.lost !== undefined) {
           socket.destroy()
           return
         }
-        peers.set(rank, peer)
+        peers.set(hello.rank, peer)
+        hosts[hello.rank] = hello.host
+        // A process that ends before all have come may be started again.
+        peer.onLost = () => void peers.delete(hello.rank)
         if (peers.size === size - 1) done()
       })
       server.listen(port)
       if (size === 1) done()
     })
     const inOrder = [...peers].sort(([a], [b]) => a - b).map(([, peer]) => peer)
-    for (const peer of inOrder) peer.send(new Uint8Array(0))
-    return new TcpStar(options, inOrder, server)
+    for (const peer of inOrder) peer.send('message', bytesOf(hosts))
+    return new TcpStar(options, inOrder, hosts, server)
   }
 
   static async #connect(options: StarOptions): Promise<TcpStar> {
@@ -147,10 +123,10 @@ export class TcpStar {
     const end = performance.now() + timeoutSeconds * 1000
     for (let reason = ''; ; ) {
       try {
-        const peer = new Peer(await connected(host, port))
-        peer.send(new TextEncoder().encode(JSON.stringify({ job, rank, size })))
-        await withDeadline(peer.next(), (end - performance.now()) / 1000)
-        return new TcpStar(options, [peer])
+        const peer = new TcpPeer(await connected(host, port))
+        peer.send('message', bytesOf({ job, rank, size, host: ownHost() }))
+        const hosts = await withDeadline(peer.next(), (end - performance.now()) / 1000)
+        return new TcpStar(options, [peer], jsonOf(hosts) as string[])
       } catch (error) {
         reason = (error as Error).message
       }
@@ -159,51 +135,141 @@ export class TcpStar {
     }
   }
 
-  /** The messages of all ranks, in their order. Rejects with an Error that names the rank that is missing. */
+  /** The messages of all ranks, in their order. Rejects as `orFailed`, and with an Error `TIMEOUT` at the deadline. */
   allGather(message: Uint8Array): Promise<Uint8Array[]> {
-    const gathered = this.#last.then(() => this.#exchange(message))
+    const gathered = this.#last.then(() =>
+      withDeadline(this.orFailed(this.#exchange(message)), this.#options.timeoutSeconds),
+    )
     this.#last = gathered.catch(() => {})
     return gathered
   }
 
+  /** The result, or where a rank is lost or fails before it, an Error that names that rank. */
+  orFailed<Result>(result: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      // A race with a promise of the failure would keep every result: that promise is pending for the whole job.
+      this.#rejects.add(reject)
+      const settled = () => this.#rejects.delete(reject)
+      result.then(resolve, reject).finally(settled)
+      if (this.#failure !== undefined) reject(new Error(this.#failure))
+    })
+  }
+
+  /** Ends the calls in progress and all later ones, here and on all ranks that can be reached. The first failure counts. */
+  fail(reason: string): void {
+    if (this.#isClosed || this.#failure !== undefined) return
+    this.#failure = reason
+    for (const reject of this.#rejects) reject(new Error(reason))
+    for (const peer of this.#peers) {
+      if (peer.lost === undefined) peer.send('failure', new TextEncoder().encode(reason))
+    }
+  }
+
+  /** Names the ranks that are not in this call, with their places, for a message. Waits for a few seconds. */
+  async missingRanks(sequence: number, call: string): Promise<string> {
+    const { rank, size } = this.#options
+    const roll = rank === 0 ? await this.#callRoll() : await this.#requestRoll()
+    if (roll === undefined) return `${this.name(0)} does not answer`
+    const places = Array.from({ length: size }, (_, other) => {
+      const place = other === rank ? undefined : whereElse(roll[other] ?? undefined, sequence, call)
+      return place === undefined ? [] : [`${this.name(other)} ${place}`]
+    }).flat()
+    return places.length > 8 ? `${places.slice(0, 8).join(', ')}, and others` : places.join(', ')
+  }
+
+  /** "rank 1 of 4 on node7". */
+  name(rank: number): string {
+    const host = this.#hosts[rank]
+    return `rank ${rank} of ${this.#options.size}${host ? ` on ${host}` : ''}`
+  }
+
   /** Ends the connections, after a last exchange. */
   close(): void {
+    this.#isClosed = true
     for (const { socket } of this.#peers) socket.end()
     this.#server?.close()
   }
 
   async #exchange(message: Uint8Array): Promise<Uint8Array[]> {
-    const { rank, timeoutSeconds } = this.#options
     const [first] = this.#peers
-    if (rank > 0 && first !== undefined) {
-      first.send(message)
-      return partsOf(await this.#from(first, 0, timeoutSeconds))
+    if (this.#options.rank > 0 && first !== undefined) {
+      first.send('message', message)
+      return partsOf(await first.next())
     }
-    const parts = [message]
-    for (const [index, peer] of this.#peers.entries()) parts.push(await this.#from(peer, index + 1, timeoutSeconds))
+    const parts = [message, ...(await Promise.all(this.#peers.map((peer) => peer.next())))]
     const joined = joinedParts(parts)
-    for (const peer of this.#peers) peer.send(joined)
+    for (const peer of this.#peers) peer.send('message', joined)
     return parts.map((part) => part.slice())
   }
 
-  async #from(peer: Peer, rank: number, seconds: number): Promise<Uint8Array> {
-    try {
-      return await withDeadline(peer.next(), seconds)
-    } catch (error) {
-      throw new Error(`rank ${rank} of ${this.#options.size}: ${(error as Error).message}`)
+  #take(peer: TcpPeer, rank: number, kind: FrameKind, bytes: Uint8Array): void {
+    if (kind === 'failure') {
+      this.fail(new TextDecoder().decode(bytes))
+    } else if (kind === 'rollCall') {
+      if (rank === 0) peer.send('progress', bytesOf(this.#options.progress()))
+      else void this.#callRoll().then((roll) => peer.send('roll', bytesOf(roll)))
+    } else if (kind === 'progress') {
+      this.#answers.set(rank, jsonOf(bytes) as Progress)
+      if (this.#answers.size === this.#peers.length) this.#answered()
+    } else if (kind === 'roll') {
+      this.#takeRoll(jsonOf(bytes) as Roll)
     }
+  }
+
+  /** On the first rank. */
+  #callRoll(): Promise<Roll> {
+    this.#roll ??= this.#gatherRoll().finally(() => {
+      this.#roll = undefined
+    })
+    return this.#roll
+  }
+
+  async #gatherRoll(): Promise<Roll> {
+    const { size, progress } = this.#options
+    this.#answers.clear()
+    const all = new Promise<void>((resolve) => {
+      this.#answered = resolve
+    })
+    for (const peer of this.#peers) peer.send('rollCall', new Uint8Array(0))
+    await withDeadline(all, ROLL_CALL_SECONDS).catch(() => {})
+    return Array.from({ length: size }, (_, rank) => (rank === 0 ? progress() : (this.#answers.get(rank) ?? null)))
+  }
+
+  #takeRoll: (roll: Roll) => void = () => {}
+
+  /** On the other ranks; undefined where the first does not answer. */
+  async #requestRoll(): Promise<Roll | undefined> {
+    const roll = new Promise<Roll>((resolve) => {
+      this.#takeRoll = resolve
+    })
+    this.#peers[0]?.send('rollCall', new Uint8Array(0))
+    return await withDeadline(roll, ROLL_SECONDS).catch(() => undefined)
   }
 }
 
-/** The rank of a peer that belongs to this job. */
-function rankOf(hello: Uint8Array, { job, size }: Pick<StarOptions, 'job' | 'size'>): number | undefined {
+/** A peer that belongs to this job. */
+function helloOf(bytes: Uint8Array, { job, size }: Pick<StarOptions, 'job' | 'size'>): Hello | undefined {
   try {
-    const given = JSON.parse(new TextDecoder().decode(hello)) as { job?: unknown; rank?: unknown; size?: unknown }
-    const isRank = Number.isInteger(given.rank) && (given.rank as number) > 0 && (given.rank as number) < size
-    return given.job === job && given.size === size && isRank ? (given.rank as number) : undefined
+    const given = jsonOf(bytes) as { job?: unknown; rank?: unknown; size?: unknown; host?: unknown }
+    const { rank } = given
+    const isRank = Number.isInteger(rank) && (rank as number) > 0 && (rank as number) < size
+    if (given.job !== job || given.size !== size || !isRank || typeof given.host !== 'string') return undefined
+    return { rank: rank as number, host: given.host.slice(0, LONGEST_HOST) }
   } catch {
     return undefined
   }
+}
+
+function ownHost(): string {
+  return hostname().slice(0, LONGEST_HOST)
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value))
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder().decode(bytes))
 }
 
 function connected(host: string, port: number): Promise<Socket> {
@@ -217,10 +283,12 @@ function connected(host: string, port: number): Promise<Socket> {
   })
 }
 
+/** Rejects with an Error whose `statusName` is `TIMEOUT`, as those of NCCL's calls. */
 async function withDeadline<Result>(result: Promise<Result>, seconds: number): Promise<Result> {
   let late: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {
-    late = setTimeout(() => reject(new Error(`no message within ${seconds} s`)), seconds * 1000)
+    const expire = () => reject(Object.assign(new Error(`no message within ${seconds} s`), { statusName: 'TIMEOUT' }))
+    late = setTimeout(expire, seconds * 1000)
   })
   try {
     return await Promise.race([result, deadline])
@@ -233,7 +301,7 @@ async function withDeadline<Result>(result: Promise<Result>, seconds: number): P
 function joinedParts(parts: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(
     parts.flatMap((part) => {
-      const header = Buffer.alloc(HEADER_BYTES)
+      const header = Buffer.alloc(LENGTH_BYTES)
       header.writeUInt32LE(part.length)
       return [header, part]
     }),
@@ -245,8 +313,8 @@ function partsOf(joined: Uint8Array): Uint8Array[] {
   const view = new DataView(joined.buffer, joined.byteOffset, joined.byteLength)
   for (let at = 0; at < joined.length; ) {
     const length = view.getUint32(at, true)
-    parts.push(joined.slice(at + HEADER_BYTES, at + HEADER_BYTES + length))
-    at += HEADER_BYTES + length
+    parts.push(joined.slice(at + LENGTH_BYTES, at + LENGTH_BYTES + length))
+    at += LENGTH_BYTES + length
   }
   return parts
 }

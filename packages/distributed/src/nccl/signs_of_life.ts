@@ -1,0 +1,156 @@
+import { Worker } from 'node:worker_threads'
+
+export interface SignsOfLifeOptions {
+  readonly rank: number
+  /** Of the first rank; `port` is 0 on it, which takes a free one. */
+  readonly host: string
+  readonly port: number
+  /** Connections without it are refused. */
+  readonly job: string
+  readonly silenceSeconds: number
+  readonly busySeconds: number
+  /** Called once a second for each rank that has been silent, or busy, for longer than allowed. */
+  readonly onTrouble: (trouble: Trouble) => void
+}
+
+export interface Trouble {
+  readonly rank: number
+  /** `silent`: its process was stopped or its host is dead. `busy`: its JavaScript does not return to the event loop. */
+  readonly state: 'silent' | 'busy'
+  readonly seconds: number
+}
+
+const BEAT_MILLISECONDS = 500
+const TURN_MILLISECONDS = 100
+const TURNS_PER_SECOND = 1000 / TURN_MILLISECONDS
+
+/**
+ * The thread that gives signs of life. Each rank has a connection to the first, over which both send a line once a second:
+ * for how many turns the JavaScript of the process has not returned to its event loop. The first rank sends the troubles
+ * that it sees to all. Time is counted in turns of the own thread, so that a job that was stopped as a whole continues. The
+ * program is a text, so that no bundler needs to find a file.
+ */
+const PROGRAM = `
+const { createServer, connect } = require('node:net')
+const { parentPort, workerData } = require('node:worker_threads')
+const { rank, host, port, job, silentTurns, busyTurns, beats, turnMilliseconds, turnsPerSecond } = workerData
+const longestLine = 10_000
+const beat = new Int32Array(beats)
+let seen = 0
+let busy = 0
+let turns = 0
+const others = new Map()
+
+function follow(socket, onLine) {
+  socket.setNoDelay(true)
+  let rest = ''
+  socket.setEncoding('utf8')
+  socket.on('data', (piece) => {
+    const lines = (rest + piece).split('\\n')
+    rest = lines.pop()
+    if (rest.length > longestLine) return void socket.destroy()
+    for (const line of lines) onLine(line)
+  })
+  // Its loss is seen by the other connection of that rank.
+  socket.on('error', () => {})
+}
+
+function add(number, socket) {
+  const other = { socket, silent: 0, busy: 0 }
+  others.set(number, other)
+  socket.on('close', () => others.delete(number))
+  return other
+}
+
+function report(trouble) {
+  parentPort.postMessage(trouble)
+  if (rank > 0) return
+  for (const [number, { socket }] of others) if (number !== trouble.rank) socket.write('!' + JSON.stringify(trouble) + '\\n')
+}
+
+function take(other, line) {
+  other.silent = 0
+  if (line.startsWith('!')) parentPort.postMessage(JSON.parse(line.slice(1)))
+  else other.busy = Number(line)
+}
+
+if (rank === 0) {
+  const server = createServer((socket) => {
+    let other
+    follow(socket, (line) => {
+      if (other !== undefined) return take(other, line)
+      const [number, ...given] = line.split(' ')
+      if (given.join(' ') === job) other = add(Number(number), socket)
+      else socket.destroy()
+    })
+  })
+  server.listen(port, () => parentPort.postMessage({ port: server.address().port }))
+} else {
+  const socket = connect(port, host, () => {
+    socket.write(rank + ' ' + job + '\\n')
+    const other = add(0, socket)
+    follow(socket, (line) => take(other, line))
+  })
+  socket.on('error', () => {})
+  parentPort.postMessage({ port })
+}
+
+setInterval(() => {
+  turns++
+  const now = Atomics.load(beat, 0)
+  busy = now === seen ? busy + 1 : 0
+  seen = now
+  for (const other of others.values()) other.silent++
+  if (turns % turnsPerSecond !== 0) return
+  for (const { socket } of others.values()) socket.write(busy + '\\n')
+  for (const [number, { silent, busy }] of others) {
+    if (silent > silentTurns) report({ rank: number, state: 'silent', seconds: silent / turnsPerSecond })
+    else if (busy > busyTurns) report({ rank: number, state: 'busy', seconds: busy / turnsPerSecond })
+  }
+}, turnMilliseconds)
+`
+
+/** Signs of life between ranks that no MPI connects. */
+export class SignsOfLife {
+  readonly #worker: Worker
+  readonly #beat: NodeJS.Timeout
+  /** The port of the first rank. Rejects where the thread does not start. */
+  readonly port: Promise<number>
+
+  constructor({ rank, host, port, job, silenceSeconds, busySeconds, onTrouble }: SignsOfLifeOptions) {
+    const beats = new Int32Array(new SharedArrayBuffer(4))
+    this.#worker = new Worker(PROGRAM, {
+      eval: true,
+      // No options of the process: a loader of TypeScript, say, would be loaded again.
+      execArgv: [],
+      name: 'cudnn-rnn signs of life',
+      workerData: {
+        ...{ rank, host, port, job, beats: beats.buffer },
+        silentTurns: silenceSeconds * TURNS_PER_SECOND,
+        busyTurns: busySeconds * TURNS_PER_SECOND,
+        turnMilliseconds: TURN_MILLISECONDS,
+        turnsPerSecond: TURNS_PER_SECOND,
+      },
+    })
+    this.port = new Promise((resolve, reject) => {
+      this.#worker.once('error', reject)
+      this.#worker.on('message', (message: { port: number } | Trouble) => {
+        if ('port' in message) {
+          // An error from here on is uncaught: without the thread a silent rank would not be noticed.
+          this.#worker.off('error', reject)
+          // Until here the process must wait for it.
+          this.#worker.unref()
+          resolve(message.port)
+        } else {
+          onTrouble(message)
+        }
+      })
+    })
+    this.#beat = setInterval(() => Atomics.add(beats, 0, 1), BEAT_MILLISECONDS).unref()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#beat)
+    await this.#worker.terminate()
+  }
+}

@@ -1,0 +1,102 @@
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { CallProgress } from '../src/nccl/call_progress.js'
+import { TcpStar } from '../src/nccl/tcp_star.js'
+
+const open: TcpStar[] = []
+afterEach(() => {
+  for (const star of open.splice(0)) star.close()
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** The ends of `size` ranks, all in this process. */
+async function ranks(size: number, timeoutSeconds = 30) {
+  const port = await freePort()
+  const all = await Promise.all(
+    Array.from({ length: size }, async (_, rank) => {
+      const progress = new CallProgress()
+      const options = { rank, size, host: '127.0.0.1', port, job: 'test', timeoutSeconds }
+      const star = await TcpStar.open({ ...options, progress: () => progress.current })
+      open.push(star)
+      const gather = async (bytes = Uint8Array.of(rank)) => {
+        const sequence = progress.begin('allGather')
+        try {
+          return await star.allGather(bytes)
+        } finally {
+          progress.end(sequence)
+        }
+      }
+      return { star, progress, gather }
+    }),
+  )
+  return all
+}
+
+const messageOf = (call: Promise<unknown>) =>
+  call.then(
+    () => 'resolved',
+    (error: Error) => error.message,
+  )
+
+describe('TcpStar', () => {
+  it('gathers messages of many pieces of all ranks, in their order', async () => {
+    const all = await ranks(3)
+    const parts = [new Uint8Array(0), new Uint8Array(1_000_000).fill(7), Uint8Array.of(1, 2, 3)]
+    for (let call = 0; call < 2; call++) {
+      const gathered = await Promise.all(all.map(({ gather }, rank) => gather(parts[rank])))
+      for (const result of gathered)
+        expect(result.map((part) => Buffer.compare(part, parts[result.indexOf(part)]!))).toEqual([0, 0, 0])
+    }
+  })
+
+  it('names a rank whose connection ends on all ranks, while another is late', async () => {
+    const [first, , third, fourth] = await ranks(4)
+    const calls = [first!, fourth!].map(({ gather }) => messageOf(gather()))
+    // The second rank makes no call; the third one ends.
+    third!.star.close()
+    for (const message of await Promise.all(calls))
+      expect(message).toMatch(/^rank 2 of 4 on \S+: it closed its connection$/)
+  })
+
+  it('ends calls of another engine that are in progress where a connection ends', async () => {
+    const [first, second, third] = await ranks(3)
+    const calls = [first!, third!].map(({ star }) => messageOf(star.orFailed(new Promise(() => {}))))
+    second!.star.close()
+    for (const message of await Promise.all(calls)) expect(message).toMatch(/^rank 1 of 3 on \S+: it closed/)
+  })
+
+  it('gives the reason of a rank that fails to all, and to later calls', async () => {
+    const [first, second, third] = await ranks(3)
+    const call = messageOf(first!.gather())
+    third!.star.fail('rank 2 of 3: no memory')
+    expect(await call).toBe('rank 2 of 3: no memory')
+    expect(await messageOf(second!.gather())).toBe('rank 2 of 3: no memory')
+  })
+
+  it.each([0, 2])('names the rank that is missing where the deadline of rank %d passes', async (rank) => {
+    const all = await ranks(3, 0.2)
+    // All others wait too, but for rank 1.
+    await Promise.all(all.map(({ gather }) => gather()))
+    const late = all.map(({ gather }, other) => (other === 1 ? undefined : messageOf(gather())))
+    expect(await late[rank]).toBe('no message within 0.2 s')
+    expect(await all[rank]!.star.missingRanks(2, 'allGather')).toMatch(
+      /^rank 1 of 3 on \S+ is in no call since \d\.\d s \(its last was call 1\)$/,
+    )
+    await late[2 - rank]
+  })
+
+  it('names a rank that is in another call', async () => {
+    const [first, second] = await ranks(2)
+    second!.progress.begin('barrier')
+    first!.progress.begin('allReduce')
+    expect(await first!.star.missingRanks(1, 'allReduce')).toMatch(/^rank 1 of 2 on \S+ is in barrier \(call 1\)$/)
+    expect(await first!.star.missingRanks(1, 'barrier')).toBe('')
+  })
+})
