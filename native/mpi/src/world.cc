@@ -27,9 +27,10 @@ constexpr int kHeartbeatTag = 4;
 constexpr int kBusyTag = 5;
 constexpr int kTags[] = {kAskTag, kReportTag, kHeartbeatAskTag, kHeartbeatTag, kBusyTag};
 constexpr auto kWatchInterval = std::chrono::milliseconds(100);
-constexpr double kTurnsPerSecond = 10;
+/// A longer turn of the watchdog counts as this many seconds: the process was stopped.
+constexpr double kLongestTurnSeconds = 0.2;
 /// Between a sign of life and the next question.
-constexpr double kHeartbeatPause = 1;
+constexpr double kHeartbeatPause = 0.5;
 /// A rank that has been idle for less is not queried.
 constexpr double kSilentSeconds = 0.5;
 constexpr double kRollCallSeconds = 2;
@@ -429,17 +430,19 @@ World::Progress World::CurrentProgress() {
 
 void World::Watch() {
   auto checked = Clock::now();
+  auto turn = checked;
   while (state_ == State::kOpen) {
     {
       std::unique_lock lock(mutex_);
       ended_.wait_for(lock, kWatchInterval, [this] { return state_ != State::kOpen; });
     }
     const Progress progress = CurrentProgress();
-    CountBusyTurns();
+    CountTurn(std::min(SecondsSince(turn), kLongestTurnSeconds));
+    turn = Clock::now();
     // An idle rank has no deadline: JavaScript may compute for any time between collectives.
     if (progress.kind != OperationKind::kNone && progress.seconds > options_.timeout_seconds) Expire(progress);
     if (progress.seconds < kSilentSeconds) {
-      silent_turns_ = 0;
+      silent_seconds_ = 0;
       continue;
     }
     AnswerRollCall();
@@ -536,15 +539,16 @@ void World::AnswerRollCall() {
   if (!TakeAll(previous, kHeartbeatAskTag)) return;
   // JavaScript may wait in CloseAtExit(): in a call it is not late.
   const bool is_idle = CurrentProgress().kind == OperationKind::kNone;
-  const bool is_busy = is_idle && busy_turns_ > options_.busy_seconds * kTurnsPerSecond;
+  const bool is_busy = is_idle && busy_seconds_ > options_.busy_seconds;
   SendEmpty(previous, is_busy ? kBusyTag : kHeartbeatTag);
 }
 
-void World::CountBusyTurns() {
+void World::CountTurn(double seconds) {
   const std::uint64_t beats = beats_;
   // Until the first one JavaScript opens the world.
-  busy_turns_ = beats == seen_beats_ && beats > 0 ? busy_turns_ + 1 : 0;
+  busy_seconds_ = beats == seen_beats_ && beats > 0 ? busy_seconds_ + seconds : 0;
   seen_beats_ = beats;
+  silent_seconds_ += seconds;
 }
 
 World::Sign World::NextRank() {
@@ -556,15 +560,14 @@ World::Sign World::NextRank() {
   if (is_alive || is_busy) {
     is_next_busy_ = is_busy;
     awaits_heartbeat_ = false;
-    silent_turns_ = 0;
+    silent_seconds_ = 0;
   }
-  silent_turns_++;
-  if (!awaits_heartbeat_ && silent_turns_ > kHeartbeatPause * kTurnsPerSecond) {
+  if (!awaits_heartbeat_ && silent_seconds_ > kHeartbeatPause) {
     SendEmpty(next, kHeartbeatAskTag);
     awaits_heartbeat_ = true;
-    silent_turns_ = 1;
+    silent_seconds_ = 0;
   }
-  if (awaits_heartbeat_ && silent_turns_ > options_.silence_seconds * kTurnsPerSecond) return Sign::kSilent;
+  if (awaits_heartbeat_ && silent_seconds_ > options_.silence_seconds) return Sign::kSilent;
   return is_next_busy_ ? Sign::kBusy : Sign::kAlive;
 }
 

@@ -9,7 +9,8 @@
 // watchdog gives it, even while its JavaScript is busy. A rank without one for `silence_seconds` was stopped or its
 // host is dead: the job ends, long before the deadline. Each rank queries one other, so that the messages do not grow
 // with the square of the ranks; of several that are silent one has a living predecessor, as long as one rank lives.
-// Silence is counted in turns of the own watchdog: a job that was stopped as a whole continues.
+// Silence is the time that the own watchdog has run, with at most 0.2 s for each of its turns: a job that was stopped
+// as a whole continues.
 //
 // Note [Busy ranks]. The watchdog answers while JavaScript is in an endless loop as well. So JavaScript's thread calls
 // Beat() from its event loop twice a second, and a rank in no call whose last beat is older than `busy_seconds` gives
@@ -181,8 +182,8 @@ class World {
   /// Requests a sign of life of the next rank, or receives its answer.
   /// @returns its last sign, or kSilent if it has been silent for too long
   Sign NextRank();
-  /// Counts the turns since the last beat.
-  void CountBusyTurns();
+  /// Adds the turn to the times below.
+  void CountTurn(double seconds);
   /// Sends an empty message. Requires `control_`.
   void SendEmpty(int rank, int tag);
   /// Takes all messages of a rank with a tag; whether there were any. Requires `control_`.
@@ -232,14 +233,14 @@ class World {
   std::mutex control_;
   bool may_call_roll_ = false;
 
-  /// Of the watchdog: whether a sign of life of the next rank is outstanding, and the turns since.
+  /// Of the watchdog: whether a sign of life of the next rank is outstanding, and the seconds since.
   bool awaits_heartbeat_ = false;
-  int silent_turns_ = 0;
+  double silent_seconds_ = 0;
   bool is_next_busy_ = false;
-  /// Calls of Beat(), those that the watchdog has seen, and its turns since the last one.
+  /// Calls of Beat(), those that the watchdog has seen, and the seconds since the last one.
   std::atomic<std::uint64_t> beats_ = 0;
   std::uint64_t seen_beats_ = 0;
-  int busy_turns_ = 0;
+  double busy_seconds_ = 0;
 };
 
 }  // namespace cudnn_rnn

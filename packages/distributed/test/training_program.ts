@@ -6,6 +6,7 @@ import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Adam, constantRate, Dataset, fit, type TrainingRecord, type TrainingSaver } from '@cudnn-rnn/train'
 import { openCommunicator } from '../src/index.js'
+import { type Fault, makeFault } from './training_fault.js'
 
 interface Settings {
   readonly engine: 'auto' | 'nccl' | 'none'
@@ -20,6 +21,12 @@ interface Settings {
   readonly checkpoint?: string
   /** A rank is killed some milliseconds after it has computed so many batches. */
   readonly kill?: { readonly rank: number; readonly batches: number; readonly milliseconds: number }
+  /** See training_fault.ts. */
+  readonly fault?: Fault
+  /** Limits of the communicator; defaults 60, 8 and 60 s. */
+  readonly timeoutSeconds?: number
+  readonly silenceSeconds?: number
+  readonly busySeconds?: number
 }
 
 const {
@@ -30,10 +37,14 @@ const {
   fails,
   checkpoint,
   kill,
+  fault,
+  timeoutSeconds = 60,
+  silenceSeconds,
+  busySeconds,
 } = JSON.parse(process.argv[2] ?? '{}') as Settings
 const [ROWS, BATCH] = [23, 5]
 
-await using world = await openCommunicator(engine, { timeoutSeconds: 60 })
+await using world = await openCommunicator(engine, { timeoutSeconds, silenceSeconds, busySeconds })
 using backend =
   name === 'cudnn' ? await openCudnnBackend({ device: world.localRank, graphs: true }) : openReferenceBackend()
 const kernel = { name: 'kernel', value: backend.zeros([2, 1]) }
@@ -66,6 +77,7 @@ await fit({
   async batchGradients(batch) {
     batches++
     if (fails && world.rank === 1 && batches === 3) throw new Error('no memory')
+    if (fault?.rank === world.rank && fault.batches === batches) await makeFault(fault)
     if (kill?.rank === world.rank && kill.batches === batches) {
       // From outside, so that it can occur anywhere: in a kernel, in a collective call, in a save.
       spawn('sh', ['-c', `sleep ${kill.milliseconds / 1000}; kill -KILL ${process.pid}`])

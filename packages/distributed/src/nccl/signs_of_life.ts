@@ -9,7 +9,7 @@ export interface SignsOfLifeOptions {
   readonly job: string
   readonly silenceSeconds: number
   readonly busySeconds: number
-  /** Called once a second for each rank that has been silent, or busy, for longer than allowed. */
+  /** Called twice a second for each rank that has been silent, or busy, for longer than allowed. */
   readonly onTrouble: (trouble: Trouble) => void
 }
 
@@ -22,23 +22,23 @@ export interface Trouble {
 
 const BEAT_MILLISECONDS = 500
 const TURN_MILLISECONDS = 100
-const TURNS_PER_SECOND = 1000 / TURN_MILLISECONDS
+/** A longer turn counts as this many: the process was stopped. */
+const LONGEST_TURN_MILLISECONDS = 200
 
 /**
- * The thread that gives signs of life. Each rank has a connection to the first, over which both send a line once a second:
- * for how many turns the JavaScript of the process has not returned to its event loop. The first rank sends the troubles
- * that it sees to all. Time is counted in turns of the own thread, so that a job that was stopped as a whole continues. The
- * program is a text, so that no bundler needs to find a file.
+ * The thread that gives signs of life. Each rank has a connection to the first, over which both send a line twice a second:
+ * for how many seconds the JavaScript of the process has not returned to its event loop. The first rank sends the troubles
+ * that it sees to all. Time is that of the turns of the own thread, with at most 0.2 s for each, so that a job that was
+ * stopped as a whole continues. The program is a text, so that no bundler needs to find a file.
  */
 const PROGRAM = `
 const { createServer, connect } = require('node:net')
 const { parentPort, workerData } = require('node:worker_threads')
-const { rank, host, port, job, silentTurns, busyTurns, beats, turnMilliseconds, turnsPerSecond } = workerData
+const { rank, host, port, job, silenceSeconds, busySeconds, beats, turnMilliseconds, longestTurn } = workerData
 const longestLine = 10_000
 const beat = new Int32Array(beats)
 let seen = 0
 let busy = 0
-let turns = 0
 const others = new Map()
 
 function follow(socket, onLine) {
@@ -95,17 +95,23 @@ if (rank === 0) {
   parentPort.postMessage({ port })
 }
 
+let last = performance.now()
+let sent = 0
 setInterval(() => {
-  turns++
+  const time = performance.now()
+  const seconds = Math.min(time - last, longestTurn) / 1000
+  last = time
   const now = Atomics.load(beat, 0)
-  busy = now === seen ? busy + 1 : 0
+  busy = now === seen ? busy + seconds : 0
   seen = now
-  for (const other of others.values()) other.silent++
-  if (turns % turnsPerSecond !== 0) return
+  for (const other of others.values()) other.silent += seconds
+  sent += seconds
+  if (sent < 0.5) return
+  sent = 0
   for (const { socket } of others.values()) socket.write(busy + '\\n')
   for (const [number, { silent, busy }] of others) {
-    if (silent > silentTurns) report({ rank: number, state: 'silent', seconds: silent / turnsPerSecond })
-    else if (busy > busyTurns) report({ rank: number, state: 'busy', seconds: busy / turnsPerSecond })
+    if (silent > silenceSeconds) report({ rank: number, state: 'silent', seconds: silent })
+    else if (busy > busySeconds) report({ rank: number, state: 'busy', seconds: busy })
   }
 }, turnMilliseconds)
 `
@@ -125,11 +131,11 @@ export class SignsOfLife {
       execArgv: [],
       name: 'cudnn-rnn signs of life',
       workerData: {
-        ...{ rank, host, port, job, beats: beats.buffer },
-        silentTurns: silenceSeconds * TURNS_PER_SECOND,
-        busyTurns: busySeconds * TURNS_PER_SECOND,
+        ...{ rank, host, port, job, busySeconds, beats: beats.buffer },
+        // Two lines may be missed.
+        silenceSeconds: Math.max(1, silenceSeconds),
         turnMilliseconds: TURN_MILLISECONDS,
-        turnsPerSecond: TURNS_PER_SECOND,
+        longestTurn: LONGEST_TURN_MILLISECONDS,
       },
     })
     this.port = new Promise((resolve, reject) => {
