@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 const { bytes, copies } = workerData as { bytes: number; copies: number }
 const source = new Float64Array(bytes / 8).fill(1)
 const target = new Float64Array(bytes / 8).fill(2)
-const port = required(parentPort, 'the port of a worker')
+const port = required(parentPort, 'this file runs in a worker thread, which has a parent')
 
 port.on('message', () => {
   const times: number[] = []

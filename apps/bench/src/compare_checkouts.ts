@@ -100,7 +100,9 @@ class CheckoutPool {
 
   async #start({ implementation: side, threads, weights }: Lane): Promise<ImplementationProcess> {
     const { executor, instructionSet } = this.#options
-    const checkout = resolve(required(this.#options[side as (typeof SIDES)[number]], 'the checkout'))
+    const checkout = resolve(
+      required(this.#options[side as (typeof SIDES)[number]], 'the implementations of this comparison are its sides'),
+    )
     const program = join(checkout, 'apps/bench/dist/implementation_main.js')
     const refused = (reason: string) =>
       Object.assign(new Error(`Cannot compare checkouts as ${reason}`), { code: 'ERR_NO_EXECUTOR' })

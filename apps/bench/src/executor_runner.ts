@@ -96,7 +96,7 @@ function training(
     use: (output: BackendTensor, input: BackendTensor, params: BackendTensor) => Promise<Used>,
   ) => {
     const forward = await network.forward(input, params, true)
-    const backward = await network.backward(required(forward.tape, 'the tape'), seed)
+    const backward = await network.backward(required(forward.tape, 'a training forward has a tape'), seed)
     const used = await use(forward.output, backward.input, backward.params)
     for (const tensor of [...forward.tensors, ...backward.tensors]) tensor.dispose()
     return used

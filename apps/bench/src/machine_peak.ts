@@ -30,7 +30,9 @@ export async function probeMachine(
     const trial = await process.request('product', { size: TRIAL_SIZE, times: 1 })
     if (trial.times === null || trial.times[0] * (PRODUCT_SIZE / TRIAL_SIZE) ** 3 > SLOWEST_PRODUCT_MS) continue
     const { times } = await process.request('product', { size: PRODUCT_SIZE, times: PRODUCT_TIMES })
-    const gflops = (2 * PRODUCT_SIZE ** 3) / (Math.min(...required(times, 'the times')) * 1e6)
+    const gflops =
+      (2 * PRODUCT_SIZE ** 3) /
+      (Math.min(...required(times, 'an implementation that ran the trial runs the product')) * 1e6)
     if (gflops > best.gflops) best = { gflops, productBy }
   }
   return { ...best, bandwidth: await copyBandwidth(threads) }

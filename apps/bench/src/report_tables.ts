@@ -26,7 +26,7 @@ export interface ReportTable {
 export function reportTables(report: BenchReport): ReportTable[] {
   const { comparisons } = report
   const runner = report.implementations.find(({ kind, takesPart }) => kind === 'executor' && takesPart)
-  const executor = required(runner, 'an executor of this project').name
+  const executor = required(runner, 'a run without an executor of this project ends before its report').name
   return [
     passTable(report, executor, 'inference'),
     passTable(report, executor, 'training'),

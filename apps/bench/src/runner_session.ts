@@ -1,4 +1,4 @@
-import { collectGarbage } from './collect_garbage.js'
+import { collectGarbage } from '@cudnn-rnn/conformance/collect_garbage'
 import type { Reply, RequestName, Requests } from './implementation_protocol.js'
 import type { LoadedTask, Runner } from './runner.js'
 import { readTensorFile, writeTensorFile } from './tensor_file.js'
@@ -33,8 +33,8 @@ export class RunnerSession {
           input: operands['input'].data,
           outputGradient: operands['outputGradient'].data,
         })
-        // The arrays of the files, which the runner has converted.
-        collectGarbage()
+        // The arrays of the files, which the runner has converted: Python frees them by counting references.
+        await collectGarbage()
         const firstMs = await timed(() => this.#current().run())
         for (let spent = firstMs; spent < WARM_UP_MS; ) spent += await timed(() => this.#current().run())
         return { firstMs }

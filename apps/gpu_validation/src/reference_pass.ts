@@ -20,7 +20,7 @@ export async function referencePass(options: RawOptions, given: Values): Promise
     given[name] === undefined ? null : { data: given[name], shape }
   const states = { h: [rows, batch, numProj ?? numUnits], c: [rows, batch, numUnits] }
   const run = await trainingForward(rnn, {
-    input: required(tensor('x', [time, batch, inputSize]), 'the tensor x'),
+    input: required(tensor('x', [time, batch, inputSize]), 'every pass has an input'),
     inputH: tensor('hx', states.h),
     inputC: tensor('cx', states.c),
     params,

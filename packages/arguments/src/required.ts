@@ -4,11 +4,11 @@ type Defined<Value> = Exclude<Value, undefined | null>
  * `value` without undefined and null, for callers whose code proves that it is there and whose types do not. The error
  * reports a defect of this library.
  *
- * @param name of the value: "the tape"
+ * @param invariant the reason why the value is there, as a clause: "a training forward has a tape"
  * @throws Error `ERR_BROKEN_INVARIANT`
  */
-export function required<Value>(value: Value, name: string): Defined<Value> {
-  if (value === undefined || value === null) throw brokenInvariant(name, value)
+export function required<Value>(value: Value, invariant: string): Defined<Value> {
+  if (value === undefined || value === null) throw brokenInvariant(invariant, value)
   return value as Defined<Value>
 }
 
@@ -19,7 +19,7 @@ export function required<Value>(value: Value, name: string): Defined<Value> {
  */
 export function entryOf<Key, Value>(map: { get(key: Key): Value | undefined }, key: Key): Value {
   const value = map.get(key)
-  if (value === undefined) throw brokenInvariant(`the entry ${String(key)}`, value)
+  if (value === undefined) throw brokenInvariant(`the map has the entry ${String(key)}`, value)
   return value
 }
 
@@ -35,14 +35,14 @@ export function* zip<First, Second>(
   const others = second[Symbol.iterator]()
   for (const value of first) {
     const other = others.next()
-    if (other.done) throw brokenInvariant('an element beside each of the first list', undefined)
+    if (other.done) throw brokenInvariant('the second list is as long as the first', undefined)
     yield [value, other.value]
   }
   const surplus = others.next()
-  if (!surplus.done) throw brokenInvariant('an element beside each of the second list', undefined)
+  if (!surplus.done) throw brokenInvariant('the first list is as long as the second', undefined)
 }
 
-function brokenInvariant(name: string, value: unknown): Error {
-  const message = `Cannot continue as ${name} must be there: current value is ${value}`
+function brokenInvariant(invariant: string, value: unknown): Error {
+  const message = `Cannot continue as an invariant of the library is broken: ${invariant}, but the current value is ${value}. Please report this defect with its stack.`
   return Object.assign(new Error(message), { code: 'ERR_BROKEN_INVARIANT' })
 }

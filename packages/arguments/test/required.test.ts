@@ -3,14 +3,14 @@ import { entryOf, required, zip } from '../src/index.js'
 
 describe('required', () => {
   it.each([0, '', false, Number.NaN, 'x'])('returns %o, which is there', (value) => {
-    expect(required(value, 'the value')).toBe(value)
+    expect(required(value, 'the value is there')).toBe(value)
   })
 
-  it.each([undefined, null])('refuses %s by name', (value) => {
-    expect(() => required(value, 'the tape')).toThrow(
+  it.each([undefined, null])('refuses %s and states the invariant', (value) => {
+    expect(() => required(value, 'a training forward has a tape')).toThrow(
       expect.objectContaining({
         code: 'ERR_BROKEN_INVARIANT',
-        message: `Cannot continue as the tape must be there: current value is ${value}`,
+        message: `Cannot continue as an invariant of the library is broken: a training forward has a tape, but the current value is ${value}. Please report this defect with its stack.`,
       }),
     )
   })

@@ -36,7 +36,10 @@ export function canonicalToFramework<Data extends FloatArray>(
       const filled = new Set<string>()
       for (const placement of group[kind]) {
         const place = placeKey(placement)
-        const { data } = required(next[kind].next().value, 'a canonical tensor')
+        const { data } = required(
+          next[kind].next().value,
+          'the groups of a layout have one placement for each canonical tensor',
+        )
         scatter(data, tensorAt(tensors, placement).data, placement, filled.has(place))
         filled.add(place)
       }

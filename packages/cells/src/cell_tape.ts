@@ -23,7 +23,7 @@ export class CellTape<OutputGradients, InputGradients> extends OpenTape {
    */
   gradients(outputGradients: OutputGradients): InputGradients {
     this.checkOpen()
-    const inputGradients = required(this.#backward, 'the backward pass of an open tape')(outputGradients)
+    const inputGradients = required(this.#backward, 'an open tape has its backward pass')(outputGradients)
     this.consume()
     return inputGradients
   }

@@ -87,7 +87,7 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
   )
   const backward = (given: BidirectionalOutputGradients<State>): BidirectionalGradients<State> => {
     checkOptionNames('run backward', given, ['outputs', 'statesFw', 'statesBw'])
-    const gradients = required(result.tape, 'the tape').gradients({
+    const gradients = required(result.tape, 'a backward exists only for a training run, which has a tape').gradients({
       outputs: given.outputs,
       state: pair(given.statesFw, given.statesBw),
     })

@@ -80,7 +80,12 @@ export function runNvidiaSample(
       }
       for (const [result, sum] of Object.entries(expected)) {
         let actual = 0
-        for (const value of (await required(results[result as keyof typeof results], result).read()).data)
+        for (const value of (
+          await required(
+            results[result as keyof typeof results],
+            `the sample has a sum of ${result} only for cells with this result`,
+          ).read()
+        ).data)
           actual += value
         expect(Math.abs(actual - sum) / sum, `${result}: ${actual} for ${sum}`).toBeLessThan(tolerance)
       }

@@ -125,7 +125,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
           params: network.params,
           input: backend.tensor(input),
           inputH: backend.tensor(inputH),
-          inputC: backend.tensor(required(inputC, 'the cell state')),
+          inputC: backend.tensor(required(inputC, 'an LSTM has a cell state')),
         }
         const result = await network.forward(true, given)
         const tensors: Readonly<Record<string, BackendTensor>> = { ...given, output: result.output }

@@ -235,12 +235,13 @@ function anyStepper(rnn: Rnn, params: TensorLike, batch: number) {
 }
 
 /** A stepper of one row, of an executor that has steppers. */
-const streamOf = (rnn: Rnn, params: TensorLike) => required(anyStepper(rnn, params, 1), 'a stepper of one row')
+const streamOf = (rnn: Rnn, params: TensorLike) =>
+  required(anyStepper(rnn, params, 1), 'every executor of the suite has steppers')
 
 /** The states of an LSTM, which has both. */
 async function lstmState({ state }: NonNullable<ReturnType<typeof anyStepper>>, rows?: readonly number[]) {
   const { h, c } = await state(rows)
-  return { h, c: required(c, 'the cell state of an LSTM') }
+  return { h, c: required(c, 'an LSTM has a cell state') }
 }
 
 /** The part [L,1,·] of states [L,B,·] that belongs to one row. */

@@ -12,5 +12,5 @@ export async function trainingForward(
   inputs: Omit<RnnForwardInputs, 'training'>,
 ): Promise<TrainingResult> {
   const result = await rnn.forward({ ...inputs, training: true })
-  return { ...result, tape: required(result.tape, 'the tape') }
+  return { ...result, tape: required(result.tape, 'a training forward has a tape') }
 }

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { collectGarbage } from '@cudnn-rnn/conformance/collect_garbage'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
@@ -11,8 +10,6 @@ import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 /** 1,000 in every test run; `npm run test:soak` sets 10,000. */
 const LIVES = Number(process.env['CUDNN_RNN_SOAK_CYCLES'] ?? 1_000)
 const addonFile = fileURLToPath(new URL('addon_alone.mjs', import.meta.url))
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 const skipped = instructionSetsUnderTest('lifetimes').length === 0
 
 describe.skipIf(skipped)('the executor', () => {
@@ -32,14 +29,14 @@ describe.skipIf(skipped)('the executor', () => {
       // Handles are closed by the event loop, which brief passes alone never turn.
       await new Promise((resolve) => setImmediate(resolve))
     }
-    const residentBytes = () => {
-      collectGarbage()
+    const residentBytes = async () => {
+      await collectGarbage()
       return process.memoryUsage.rss()
     }
     const growthUntil = async (count: number) => {
-      const before = residentBytes()
+      const before = await residentBytes()
       while (lives < count) await live()
-      return residentBytes() - before
+      return (await residentBytes()) - before
     }
     // The heap grows to its working size first.
     const warmUp = Math.max(500, LIVES / 5)

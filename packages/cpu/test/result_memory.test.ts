@@ -1,15 +1,11 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { filled, filledCanonical } from '@cudnn-rnn/conformance'
+import { collectGarbage } from '@cudnn-rnn/conformance/collect_garbage'
 import { expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 const skipped = instructionSetsUnderTest('result memory').length === 0
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 /** Large enough for output, gradient by input and gradient by parameters to be in memory that is used again. */
 const descriptor = createRnnDescriptor({
@@ -54,7 +50,7 @@ it.skipIf(skipped)('memory of results that is used again leaves nothing of them 
   // Results are garbage from the turn after the one that used them on; finalizers run in a separate turn.
   for (let turn = 0; turn < 5; turn++) {
     await new Promise((resolve) => setImmediate(resolve))
-    collectGarbage()
+    await collectGarbage()
   }
   expect(first.map((each) => each.deref())).toEqual([undefined, undefined, undefined])
   for (let again = 0; again < 2; again++) {

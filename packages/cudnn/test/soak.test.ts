@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from '@cudnn-rnn/conformance/collect_garbage'
 import { describe, expect, it } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallLstm } from './small_lstm.js'
@@ -13,8 +12,6 @@ const WARM_UP = Math.max(100, CYCLES / 5)
 /** Allowance for memory that the allocator caches; a leak of 4 KiB in each of 10,000 cycles is more. */
 const MOST_MEGABYTES = 32
 
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
 const gpu = openEmulatedGpu()
 
 describe.skipIf(gpu.problem !== undefined)(
@@ -29,7 +26,7 @@ describe.skipIf(gpu.problem !== undefined)(
       let before = 0
       for (let cycle = 0; cycle < WARM_UP + CYCLES; cycle++) {
         if (cycle === WARM_UP) {
-          collect()
+          await collectGarbage()
           before = process.memoryUsage.rss()
         }
         await using backend = await open({ algorithm: 'standard' })
@@ -38,7 +35,7 @@ describe.skipIf(gpu.problem !== undefined)(
         network.params.dispose()
         network.rnn.dispose()
       }
-      collect()
+      await collectGarbage()
       // Finalizers of tensors that were not disposed run in a later turn of the event loop.
       await new Promise((resolve) => setTimeout(resolve, 100))
       const { live, violations } = libraries.report()

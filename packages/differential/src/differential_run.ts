@@ -36,7 +36,7 @@ export async function runDifferential(options: DifferentialOptions): Promise<voi
   }
   const result = await fc.check(fc.asyncProperty(programs, agree), { seed, numRuns: count, timeout: MILLISECONDS })
   if (!result.failed) return
-  const [program] = required(result.counterexample, 'the counterexample')
+  const [program] = required(result.counterexample, 'a failed check has a counterexample')
   const { statements, ...settings } = program
   const text = [settings, ...statements].map((line) => JSON.stringify(line)).join('\n')
   const { message } = result.errorInstance as Error

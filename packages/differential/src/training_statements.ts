@@ -92,7 +92,7 @@ async function batchGradients(
         const { output, outputH, outputC, tape } = await callModel(owner.model, tensor, null, null, variable, statement)
         outputs.push(output)
         for (const unused of [outputH, outputC]) unused?.dispose()
-        using opened = required(tape, 'the tape')
+        using opened = required(tape, 'a training call has a tape')
         const { params, ...rest } = await modelGradients(owner.model, opened, { output })
         gradients.push(params)
         for (const unused of Object.values(rest)) unused?.dispose()

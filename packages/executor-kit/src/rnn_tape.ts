@@ -44,9 +44,8 @@ export class RnnTape<Contents> extends OpenTape {
     return record.contents
   }
 
-  /** Present until the release, which comes once. */
   get #openRecord() {
-    return required(this.#record, 'the record of an open tape')
+    return required(this.#record, 'an open tape has its record until the release')
   }
 
   protected override summary(): Summary {

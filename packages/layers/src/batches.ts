@@ -162,7 +162,9 @@ function joinedLabels(
   const type = isIds ? Int32Array : DTYPES[dtype].array
   const ending = isIds ? [] : [featuresOf(output)]
   const tensors = labels.map((label, row) => {
-    const steps = output.isSequence ? [required(lengths, 'the sequence lengths')[row]] : []
+    const steps = output.isSequence
+      ? [required(lengths, 'an output with a time axis has an input with lengths')[row]]
+      : []
     const shape = [...steps, ...ending]
     const tensor = asTensor(typeof label === 'number' ? [label] : label, type)
     // A list of numbers will do for [1] and for [t,1].

@@ -87,7 +87,9 @@ class CellLayer extends Layer {
     const { outputs, state, tape } = await this.#run(input, initial, isTraining, lengths?.data ?? null)
     const output = backend.tensor(outputs)
     const backward = async (dy: BackendTensor) => {
-      const gradients = required(tape, 'the tape').gradients({ outputs: await hostTensor(dy) })
+      const gradients = required(tape, 'only a training pass has a backward, and it has a tape').gradients({
+        outputs: await hostTensor(dy),
+      })
       const variables = this.#names.map((name) => backend.tensor(entryOf(gradients.variables, name)))
       return { input: backend.tensor(gradients.inputs), variables }
     }
@@ -231,8 +233,7 @@ function leavesOf(state: CellState): FloatTensor[] {
 /** The state that has these tensors. */
 function stateOf(size: StateSize, leaves: readonly FloatTensor[]): CellState {
   const rest = leaves.values()
-  // `leaves` has one tensor for each size: {@link sizesOf} made its list.
-  const next = (): FloatTensor => required(rest.next().value, 'a tensor of the state')
+  const next = (): FloatTensor => required(rest.next().value, 'the leaves of a state are as many as its sizes')
   const build = (part: StateSize): CellState => {
     if (typeof part === 'number') return next()
     if (Array.isArray(part)) return part.map(build)

@@ -84,7 +84,7 @@ export async function forwardChain(
     let gradient: BackendTensor | undefined = outputGradient
     try {
       for (const step of [...steps].reverse()) {
-        const upstream = required(gradient, "the gradient of a chain's input")
+        const upstream = required(gradient, 'only the first layer of a chain can have an input without a gradient')
         const gradients = await step.backward(upstream)
         if (upstream !== outputGradient) upstream.dispose()
         gradient = gradients.input

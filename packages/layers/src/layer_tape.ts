@@ -43,7 +43,7 @@ export class LayerTape {
   /** The backward, for the one time that it is called. */
   consume(): Forwarded['backward'] {
     this.#isConsumed = true
-    return required(this.#forwarded, 'the forward pass of an open tape').backward
+    return required(this.#forwarded, 'an open tape has its forward pass').backward
   }
 
   /** Releases the intermediate values of the pass; the output stays. Idempotent. */

@@ -36,7 +36,10 @@ export async function modelGradients(
     const result = await batchLoss(model, loss, output, batch)
     using _gradient = result.gradient
     try {
-      const { input, variables } = await model.gradients(required(tape, 'the tape'), result.gradient)
+      const { input, variables } = await model.gradients(
+        required(tape, 'a call in training, the default, has a tape'),
+        result.gradient,
+      )
       input?.dispose()
       carried?.keep(states)
       return { loss: result.loss, gradients: variables, weight: weightOfRows(model, loss, output, batch) }

@@ -39,7 +39,9 @@ export async function predictRows(
   for await (const { result, lengths, rows } of predictBatches(model, inputs, options)) {
     for (let row = 0; row < rows; row++)
       results.push(
-        isSequence ? steps(result, row, required(lengths, 'the sequence lengths')[row]) : vector(result, row),
+        isSequence
+          ? steps(result, row, required(lengths, 'an output with a time axis has an input with lengths')[row])
+          : vector(result, row),
       )
   }
   return results

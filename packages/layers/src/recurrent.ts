@@ -170,7 +170,9 @@ export class RecurrentLayer extends Layer {
         input: dx,
         params: dParams,
         ...ofStates
-      } = await model.gradients(required(tape, 'the tape'), { output: dy })
+      } = await model.gradients(required(tape, 'only a training pass has a backward, and it has a tape'), {
+        output: dy,
+      })
       for (const gradient of Object.values(ofStates)) gradient.dispose()
       return { input: dx, variables: [dParams] }
     }

@@ -21,5 +21,5 @@ export function signalText(signal: Signal): string {
 
 /** Size of the last dimension of a signal of numbers, not class ids: layers check their input when they are built. */
 export function featuresOf(signal: Signal): number {
-  return required(signal.features, 'the number of features')
+  return required(signal.features, 'layers of numbers refuse a signal of class ids when they are built')
 }

@@ -226,7 +226,10 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
         }
       } else if (call.steps === 0) {
         stream.calls.shift()
-        call.resolve({ data: required(call.outputs, 'the output of a finished call'), shape: call.shape })
+        call.resolve({
+          data: required(call.outputs, 'calls of one step alone have no outputs, and settle in their round'),
+          shape: call.shape,
+        })
       } else if (call.frames === undefined) {
         return
       } else {

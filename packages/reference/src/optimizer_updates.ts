@@ -15,7 +15,7 @@ export function applyUpdate(
     applyWeightDecay(x, source, update.rate)
     return
   }
-  const g = required(source, 'the source of the update')
+  const g = required(source, 'every rule but weightDecay has a gradient, which the operation has checked')
   switch (update.rule) {
     case 'addScaled':
       addScaled(x, g, update.scale)

@@ -84,7 +84,10 @@ function biasesOf(
 ) {
   const gates = gatesOf(cellMode).length
   return BIAS_ORDER[mode].map((gate) =>
-    required(canonical.biases[layer * 2 * gates + side * gates + gate], 'the bias of a gate'),
+    required(
+      canonical.biases[layer * 2 * gates + side * gates + gate],
+      'canonical biases have one tensor for each gate and side',
+    ),
   )
 }
 

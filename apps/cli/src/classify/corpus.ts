@@ -64,7 +64,7 @@ async function readOwn(source: CorpusSource): Promise<LabelledText[]> {
   if (jsonl !== undefined) return labelled(jsonl, await readTextJsonLines(jsonl, source))
   if (csv !== undefined) return labelled(csv, await readTextCsv(csv, source))
   // Files beside the folders of classes, a README for example, have no class.
-  const named = required(folder, 'the folder')
+  const named = required(folder, 'a corpus without jsonl and csv has a folder')
   const inFolders = (await readTextFolder(named)).filter(({ label }) => label !== undefined)
   return interleaved(labelled(named, inFolders))
 }

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { csvDataset, DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
@@ -70,16 +69,16 @@ export async function readTextJsonLines(path: string, { textField, labelField }:
     row++
     const field = (column: string, accepts: readonly string[]) => {
       const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, column) : undefined
-      if (accepts.includes(typeof found)) return found === undefined ? undefined : String(found)
+      if (accepts.includes(typeof found)) return found
       throw new DataError(
         'ERR_DATA_VALUE',
         `Cannot read ${path} as value ${row}, field ${column} must be a ${accepts.filter((type) => type !== 'undefined').join(' or ')}: current value is ${JSON.stringify(found)}`,
         { path, row, column },
       )
     }
-    const text = required(field(textField, ['string']), 'the text')
+    const text = String(field(textField, ['string']))
     const label = field(labelField, ['string', 'number', 'boolean', 'undefined'])
-    texts.push({ source: `${basename(path)}:${row}`, text, label })
+    texts.push({ source: `${basename(path)}:${row}`, text, label: label === undefined ? undefined : String(label) })
   }
   return texts
 }

@@ -81,7 +81,7 @@ export class LoadClient {
     socket.on('message', (data: Buffer) => {
       // Events of speech are not answers to a frame.
       if (!data.includes('probability')) return
-      const sentAt = required(connection.sentAt.shift(), 'the time of a request')
+      const sentAt = required(connection.sentAt.shift(), 'the server answers each frame once')
       if (this.#isMeasuring) this.#latencies.push(performance.now() - sentAt)
     })
     socket.on('close', () => this.#lost++)

@@ -137,7 +137,10 @@ const reserves = ({ options, isQuick, report, deadline }: CheckContext) =>
 function reserveBytes({ cellMode, numUnits, numLayers, direction, lengths, numProj, precision }: RawOptions): number {
   const directions = direction === 'bidirectional' ? 2 : 1
   const bytes = { float64: 8, float32: 4, tf32: 4, float16: 2, bfloat16: 2 }[precision ?? 'float32']
-  const steps = required(lengths, 'the sequence lengths').reduce((sum, n) => sum + n, 0)
+  const steps = required(lengths, 'the sizes of reserve spaces are checked with given lengths').reduce(
+    (sum, n) => sum + n,
+    0,
+  )
   const slots = { lstm: 5, gru: 6, rnn_relu: 1, rnn_tanh: 1 }[cellMode]
   const perLayer = numProj === undefined ? slots * numUnits : 6 * numUnits + numProj
   return bytes * steps * (numLayers * directions * perLayer + (numLayers - 1) * directions * numUnits) + 256

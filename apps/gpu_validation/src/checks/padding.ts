@@ -173,7 +173,7 @@ function worstOf(actual: Values, expected: Values, options: RawOptions, names: r
 function isPast(k: number, elements: number, { time, batch, lengths }: RawOptions): boolean {
   const columns = elements / (time * batch)
   const vector = Math.floor(k / columns)
-  return Math.floor(vector / batch) >= required(lengths, 'the sequence lengths')[vector % batch]
+  return Math.floor(vector / batch) >= required(lengths, 'padding is checked with given lengths')[vector % batch]
 }
 
 function pastTheEnd(array: Float64Array, options: RawOptions): number[] {

@@ -32,8 +32,7 @@ export function launchUpdate(
     launchEach(session, list, 'apply_weight_decay', count, { x, mask: source, count, rate: update.rate, guard })
     return
   }
-  // Every rule but weight decay has a gradient; the check of the operation has refused its absence.
-  const g = required(source, 'the source of the update')
+  const g = required(source, 'every rule but weightDecay has a gradient, which the operation has checked')
   switch (update.rule) {
     case 'addScaled':
       launchEach(session, list, 'add_scaled', count, { x, y: g, count, scale: update.scale, guard })

@@ -66,7 +66,7 @@ export class CommandQueue {
 
   /** As `submit` of a mode with `MODE.promise`, which alone has a promise. */
   settle(list: CommandList, submission: Submission): Promise<Float64Array> {
-    return required(this.submit(list, submission), 'the promise of a submission')
+    return required(this.submit(list, submission), 'a submission with MODE.promise returns a promise')
   }
 
   submit(list: CommandList, submission: Submission = {}): Promise<Float64Array> | undefined {

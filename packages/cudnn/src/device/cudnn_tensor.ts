@@ -74,7 +74,7 @@ export class CudnnTensor extends ExecutorTensor {
 
   /** Keeps `copy`, whose buffer it takes over, as long as it lives; undefined for none. */
   set copy(copy: ConvertedCopy | undefined) {
-    const holding = required(this.#holding, 'the buffer')
+    const holding = required(this.#holding, 'a tensor gets a copy from a pass, which has read its buffer')
     const change = (copy?.buffer.bytes ?? 0) - (holding.copy?.buffer.bytes ?? 0)
     holding.copy?.buffer.release()
     holding.copy = copy

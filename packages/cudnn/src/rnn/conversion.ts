@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { CommandList } from '../device/command_list.js'
 import { ConvertedCopy } from '../device/converted_copy.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
@@ -6,6 +5,9 @@ import type { DeviceBuffer } from '../device/device_buffer.js'
 import { launchEach } from '../device/device_kernels.js'
 import type { DeviceMemory } from '../device/device_memory.js'
 import type { Arithmetic } from '../device/precision.js'
+
+/** The name of a 16-bit type. */
+type Half = NonNullable<Arithmetic['half']>
 
 /**
  * Converts between the executor's element type and the one that cuDNN computes with. If they are equal, buffers are
@@ -27,9 +29,10 @@ export class Conversion {
 
   /** `buffer` as cuDNN reads it. */
   toCudnn(list: CommandList, buffer: DeviceBuffer, elements: number): DeviceBuffer {
-    if (this.#arithmetic.half === undefined) return buffer.retain()
+    const { half } = this.#arithmetic
+    if (half === undefined) return buffer.retain()
     const converted = this.allocate(list, elements)
-    this.#convert(list, converted, buffer, elements)
+    this.#convert(half, list, converted, buffer, elements)
     return converted
   }
 
@@ -40,14 +43,15 @@ export class Conversion {
    */
   shared(tensor: CudnnTensor, elements: number): DeviceBuffer | undefined {
     const { session } = this.#memory
-    if (this.#arithmetic.half === undefined) return undefined
+    const { half } = this.#arithmetic
+    if (half === undefined) return undefined
     const { copy, version } = tensor
     if (copy?.version === version) return copy.buffer.retain()
     if (session.isRecording) return undefined
     const list = session.list('convert the parameters')
     // A copy that may not exist yet is not rewritten: its allocation may still fail.
     const current = copy?.isIssued ? copy : new ConvertedCopy(this.allocate(list, elements), version)
-    this.#convert(list, current.buffer, tensor.buffer, elements)
+    this.#convert(half, list, current.buffer, tensor.buffer, elements)
     const converted = session.run(list)
     // Before the conversion has run: later passes are queued after it, so they read the converted values.
     current.version = version
@@ -73,8 +77,8 @@ export class Conversion {
   }
 
   /** Rounds to nearest even: y = half(x), element by element. */
-  #convert(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number): void {
-    launchEach(this.#memory.session, list, `to_${required(this.#arithmetic.half, 'the 16-bit type')}`, count, {
+  #convert(half: Half, list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number): void {
+    launchEach(this.#memory.session, list, `to_${half}`, count, {
       y,
       x,
       count,

@@ -153,7 +153,8 @@ export class CudnnStepper implements RnnQueuedStepper {
   restore(state: RnnStreamState, rows?: Int32Array): void {
     const { memory } = this.#network.executor
     this.#change('restore the state of a stream', rows, (list, states, picked, made) => {
-      const given = states === this.#h ? state.h : required(state.c, 'the cell state')
+      const given =
+        states === this.#h ? state.h : required(state.c, 'the executor kit has checked that a state of an LSTM has c')
       if (picked === undefined) list.upload(states.buffer, given.data)
       else this.#scatter(list, states, made.own(memory.operand(list, given)), picked)
     })

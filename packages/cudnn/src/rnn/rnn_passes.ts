@@ -199,11 +199,14 @@ export class RnnPasses {
   tapeContents({ plan, kept }: ForwardBuffers): TapeContents {
     // The pass releases its own share when its list is queued; the tape's share keeps the memory until the backward.
     for (const buffer of Object.values(kept)) buffer?.retain()
-    return { plan: plan.retain(), buffers: { ...kept, reserve: required(kept.reserve, 'the reserve space') } }
+    return {
+      plan: plan.retain(),
+      buffers: { ...kept, reserve: required(kept.reserve, 'a training forward has a reserve space') },
+    }
   }
 
   #cellState(buffer: DeviceBuffer, { c }: RnnPlan['shapes']): CudnnTensor {
-    return this.#tensor(buffer, required(c, 'the shape of the cell state'))
+    return this.#tensor(buffer, required(c, 'the plan of a network with a cell state has its shape'))
   }
 
   /** A tensor with its own reference: `made` releases the pass's. */
@@ -292,7 +295,7 @@ export class RnnPasses {
     count: number,
     columns: number,
   ): void {
-    const lengths = required(plan.lengths.withEmptyRows, 'the lengths of a batch with empty rows')
+    const lengths = required(plan.lengths.withEmptyRows, 'the plan of a batch with empty rows has their lengths')
     const fields = { y, x, source, lengths, count, batch: plan.sizes.batch, columns }
     launchEach(this.#executor.session, list, 'replace_empty_rows', count, fields)
   }

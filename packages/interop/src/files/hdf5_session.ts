@@ -124,7 +124,7 @@ export class Hdf5Session {
     const { dataset, metadata } = this.#guarded(() => {
       const dataset = new this.#library.Dataset(
         this.#file.file_id,
-        required(this.#places[index], 'the place of a dataset'),
+        required(this.#places[index], 'indices are those of the listed datasets'),
       )
       return { dataset, metadata: dataset.metadata }
     })

@@ -83,7 +83,7 @@ export class Hdf5Thread {
   #receive(answer: Hdf5Answer): void {
     this.#seconds = 0
     this.#isSound &&= answer.isSound
-    const { resolve, reject } = required(this.#waiting.shift(), 'the request of an answer')
+    const { resolve, reject } = required(this.#waiting.shift(), 'the thread answers each request once')
     if (this.#waiting.length === 0) this.#rest()
     if ('error' in answer) reject(errorOf(this.#path, answer.error))
     else resolve(answer.value)

@@ -9,7 +9,7 @@ let session: Hdf5Session | undefined
 /** Requests are answered in order, also those that arrive while a file is opened. */
 let last: Promise<void> = Promise.resolve()
 
-const port = required(parentPort, 'the port of a worker')
+const port = required(parentPort, 'this file runs in a worker thread, which has a parent')
 
 port.on('message', (request: Hdf5Request) => {
   last = last.then(async () => {
@@ -39,6 +39,8 @@ async function resultOf(request: Hdf5Request): Promise<unknown> {
     session = await Hdf5Session.open(request.open)
     return undefined
   }
-  const call = required(session, 'the open session')[request.call] as (...parameters: readonly unknown[]) => unknown
+  const call = required(session, 'the first request opens the session')[request.call] as (
+    ...parameters: readonly unknown[]
+  ) => unknown
   return call.apply(session, [...request.parameters])
 }

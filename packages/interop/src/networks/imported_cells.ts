@@ -113,7 +113,10 @@ function bounded(clip: number | undefined): Pick<ImportedCellOptions, 'preactiva
 
 /** The variables of the cells that a layer of the models is compatible with. */
 function variablesOf(descriptor: RnnDescriptor, own: CanonicalParams): NamedTensors {
-  return required(canonicalToTensorflow(descriptor, own as CanonicalParams<FloatArray>)[0], 'the variables of a cell')
+  return required(
+    canonicalToTensorflow(descriptor, own as CanonicalParams<FloatArray>)[0],
+    'the layout of TensorFlow has one group for each layer',
+  )
 }
 
 function diagonals({ numUnits: H }: RnnDescriptor, peepholes: FloatArray | undefined): NamedTensors {
@@ -138,8 +141,14 @@ function gruBlockVariables(
     for (const [position, name] of names.entries()) {
       const gate = gates.indexOf(name)
       for (const [side, columns, firstRow] of [[0, I, 0] as const, [1, H, I] as const]) {
-        const { data } = required(weights[side * gates.length + gate], 'the weight of a gate')
-        const addend = required(biases[side * gates.length + gate], 'the bias of a gate').data
+        const { data } = required(
+          weights[side * gates.length + gate],
+          'canonical weights have one tensor for each gate and side',
+        )
+        const addend = required(
+          biases[side * gates.length + gate],
+          'canonical biases have one tensor for each gate and side',
+        ).data
         for (let unit = 0; unit < H; unit++) {
           const column = position * H + unit
           const row = data.subarray(unit * columns, (unit + 1) * columns)

@@ -3,7 +3,6 @@
  * keras/src/saving/serialization_lib.py, keras/src/saving/saving_lib.py, keras/src/layers/rnn/*.py.
  */
 
-import { required } from '@cudnn-rnn/arguments'
 import { corrupt } from '../errors.js'
 
 type Json = Readonly<Record<string, unknown>>
@@ -85,6 +84,11 @@ interface Place {
   readonly depth: number
 }
 
+/** A place below the outermost model. */
+interface LayerPlace extends Place {
+  readonly group: string
+}
+
 function layersOfModel(model: Json, at: Place): KerasLayer[] {
   const counts = new Map<string, number>()
   return (layerList(model) ?? []).flatMap((layer) => {
@@ -95,7 +99,7 @@ function layersOfModel(model: Json, at: Place): KerasLayer[] {
 }
 
 /** @param name of the layer, or of the wrapper around it. */
-function layersOfLayer(layer: Json, name: string, at: Place): KerasLayer[] {
+function layersOfLayer(layer: Json, name: string, at: LayerPlace): KerasLayer[] {
   const kind = className(layer)
   if (at.depth > DEEPEST) throw corrupt(at.path, `its models are more than ${DEEPEST} deep`)
   if (kind.length > LONGEST_NAME) throw corrupt(at.path, 'the class name of a layer is too long')
@@ -103,7 +107,7 @@ function layersOfLayer(layer: Json, name: string, at: Place): KerasLayer[] {
   const trainable = at.trainable && config['trainable'] !== false
   const found = (directions: readonly KerasDirection[], more: Partial<KerasLayer> = {}): KerasLayer[] => {
     const notes = [...at.notes, ...callNotes(layer)]
-    return [{ name, group: required(at.group, 'the group of a layer'), place: at.place, notes, directions, ...more }]
+    return [{ name, group: at.group, place: at.place, notes, directions, ...more }]
   }
   if (isForeign(layer)) return found([], { refusal: foreign(classInWords(layer)) })
   if (MODELS.has(kind)) return layersOfModel(layer, { ...at, trainable, prefix: `${name}/`, place: `${at.place}/` })

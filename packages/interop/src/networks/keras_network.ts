@@ -42,7 +42,8 @@ export function networkInterpretation(
   { name, directions, reverse, outputReversed, notes }: KerasNetwork,
 ): Interpretation {
   const [variables] = directions
-  const rowsOf = (name: string) => required(variables?.get(name)?.shape[0], `the rows of ${name}`)
+  const rowsOf = (name: string) =>
+    required(variables?.get(name)?.shape[0], `a recognized layer has the variable ${name}`)
   const descriptor = createRnnDescriptor({
     cellMode,
     numLayers: 1,

@@ -79,7 +79,7 @@ export class DescribedVariables {
       if (!variables.has('recurrent_kernel')) continue
       const group = required(
         NAMED.exec(entryOf(variables, 'recurrent_kernel').name)?.[2],
-        'the group of a recurrent kernel',
+        'splitNamed took the group of the variables from this name',
       )
       groups.set(group, [...(groups.get(group) ?? []), variables])
     }

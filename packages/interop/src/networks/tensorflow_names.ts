@@ -226,7 +226,7 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
 /** The scopes of `GRUCell` for the letters of `GRUBlockCell`. */
 function gruVariables(record: NamedTensors): NamedTensors {
   const either = (block: string, scoped: string): Tensor<FloatArray> =>
-    required(record[block] ?? record[scoped], `the variable ${block}`)
+    required(record[block] ?? record[scoped], `a detected GRU cell has the variable ${block} or ${scoped}`)
   return {
     w_ru: either('w_ru', 'gates/kernel'),
     b_ru: either('b_ru', 'gates/bias'),

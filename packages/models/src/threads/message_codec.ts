@@ -96,7 +96,10 @@ export class MessageReader {
     const begin = this.#offsets[dtype]
     this.#offsets[dtype] = begin + count
     return {
-      data: required(this.#message.elements[dtype], `the elements of ${dtype}`).subarray(begin, begin + count),
+      data: required(this.#message.elements[dtype], `a message with a tensor of ${dtype} has its elements`).subarray(
+        begin,
+        begin + count,
+      ),
       shape,
     }
   }

@@ -132,7 +132,7 @@ export class TrainingLoop<Batch> {
 
   /** The batches between the beginning and the end of a run. */
   get #openBatches() {
-    return required(this.#batches, 'the open batches')
+    return required(this.#batches, 'the loop opens its batches before the first step')
   }
 
   /** The batches of one update; fewer at the end of the data. */
