@@ -19,7 +19,7 @@ export async function networkOfAnyRun(directory: string): Promise<NetworkToExpor
   if (prefix !== null) return networkOfCheckpoint(prefix, task)
   throw codedRangeError(
     'ERR_NO_CHECKPOINT',
-    `Cannot export as ${directory}, ${task}, must hold a checkpoint: nothing was saved yet`,
+    `Cannot export as ${directory}, ${task}, must hold a checkpoint: nothing was saved yet. Continue the run with --resume until it saves`,
     { directory },
   )
 }

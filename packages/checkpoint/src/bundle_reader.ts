@@ -128,10 +128,14 @@ export class BundleReader implements CheckpointReader {
     const bytes = await source.read(offset, size)
     const { data, checksum } = decodeElements(name, dtype, count, bytes)
     if (this.#verify && maskCrc(checksum ?? crc32c(bytes)) !== crc) {
-      throw new CheckpointError('ERR_CHECKPOINT_CHECKSUM', `Cannot read tensor ${name} as its checksum is wrong`, {
-        path: source.name,
-        tensorName: name,
-      })
+      throw new CheckpointError(
+        'ERR_CHECKPOINT_CHECKSUM',
+        `Cannot read tensor ${name} as its checksum is wrong (the file was damaged after it was written: restore an older checkpoint)`,
+        {
+          path: source.name,
+          tensorName: name,
+        },
+      )
     }
     return data
   }
@@ -160,9 +164,13 @@ export class BundleReader implements CheckpointReader {
       const path = shardPath(this.prefix, shard, this.#numShards)
       source = this.#open(path).then(async (opened) => {
         if (opened === undefined) {
-          throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot read checkpoint as a data file is missing', {
-            path,
-          })
+          throw new CheckpointError(
+            'ERR_CHECKPOINT_NOT_FOUND',
+            'Cannot read checkpoint as a data file is missing (copy all files of the prefix)',
+            {
+              path,
+            },
+          )
         }
         // Saves use the names of data files again. Where checksums are not compared, the index must show that it is this one.
         if (this.#verify || (await this.#isCurrent())) return opened
@@ -194,7 +202,7 @@ export class BundleReader implements CheckpointReader {
   #replaced(cause?: unknown): CheckpointError {
     return new CheckpointError(
       'ERR_CHECKPOINT_REPLACED',
-      'Cannot read checkpoint as a save replaced or removed it since it was opened',
+      'Cannot read checkpoint as a save replaced or removed it since it was opened (open it again)',
       { path: this.prefix, cause },
     )
   }
@@ -202,10 +210,14 @@ export class BundleReader implements CheckpointReader {
   #entry(name: string): BundleEntry {
     const entry = this.has(name) ? this.#entries.get(name) : undefined
     if (entry !== undefined) return entry
-    throw new CheckpointError('ERR_TENSOR_NOT_FOUND', `Cannot find tensor ${describeValue(name)} in checkpoint`, {
-      path: this.prefix,
-      tensorName: name,
-    })
+    throw new CheckpointError(
+      'ERR_TENSOR_NOT_FOUND',
+      `Cannot find tensor ${describeValue(name)} in checkpoint (names() lists its tensors)`,
+      {
+        path: this.prefix,
+        tensorName: name,
+      },
+    )
   }
 
   #sliceEntry(name: string, slice: readonly SliceExtent[]): BundleEntry {
@@ -219,7 +231,7 @@ export class BundleReader implements CheckpointReader {
     if (dtype !== undefined) return dtype
     throw new CheckpointError(
       'ERR_CHECKPOINT_UNSUPPORTED',
-      `Cannot read tensor ${name} as its dtype is number ${dtypeId}`,
+      `Cannot read tensor ${name} as its dtype must be a number, bool or string type: current value is TensorFlow's dtype ${dtypeId}`,
       {
         path: this.prefix,
         tensorName: name,

@@ -73,7 +73,7 @@ export class CheckpointV1Reader implements CheckpointReader {
     if (dtype !== undefined) return dtype
     throw new CheckpointError(
       'ERR_CHECKPOINT_UNSUPPORTED',
-      `Cannot read tensor ${name} as its dtype is number ${dtypeId}`,
+      `Cannot read tensor ${name} as its dtype must be a number, bool or string type: current value is TensorFlow's dtype ${dtypeId}`,
       {
         path: this.prefix,
         tensorName: name,
@@ -127,10 +127,14 @@ export class CheckpointV1Reader implements CheckpointReader {
   #meta(name: string): TensorMeta {
     const meta = this.#metas.get(name)
     if (meta !== undefined) return meta
-    throw new CheckpointError('ERR_TENSOR_NOT_FOUND', `Cannot find tensor ${describeValue(name)} in checkpoint`, {
-      path: this.prefix,
-      tensorName: name,
-    })
+    throw new CheckpointError(
+      'ERR_TENSOR_NOT_FOUND',
+      `Cannot find tensor ${describeValue(name)} in checkpoint (names() lists its tensors)`,
+      {
+        path: this.prefix,
+        tensorName: name,
+      },
+    )
   }
 }
 

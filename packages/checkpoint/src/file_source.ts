@@ -95,19 +95,27 @@ class FileSource implements ByteSource {
     const handle = await open(path, READ_WITHOUT_WAITING).catch((cause: NodeJS.ErrnoException) => {
       this.#handle = undefined
       if (cause.code !== 'ENOENT') throw readError('open', path, cause)
-      throw new CheckpointError('ERR_CHECKPOINT_REPLACED', 'Cannot read file as it was removed since it was opened', {
-        path,
-        cause,
-      })
+      throw new CheckpointError(
+        'ERR_CHECKPOINT_REPLACED',
+        'Cannot read file as it was removed since it was opened (open the newest checkpoint)',
+        {
+          path,
+          cause,
+        },
+      )
     })
     const { ino, size, mtimeMs } = identityOf(await handle.stat())
     const was = this.#identity
     if (ino === was.ino && size === was.size && mtimeMs === was.mtimeMs) return handle
     this.#handle = undefined
     await handle.close()
-    throw new CheckpointError('ERR_CHECKPOINT_REPLACED', 'Cannot read file as it was changed since it was opened', {
-      path,
-    })
+    throw new CheckpointError(
+      'ERR_CHECKPOINT_REPLACED',
+      'Cannot read file as it was changed since it was opened (open it again)',
+      {
+        path,
+      },
+    )
   }
 }
 

@@ -56,7 +56,7 @@ async function readBlock(source: ByteSource, { offset, size }: BlockHandle): Pro
   if (maskCrc(crc32c(bytes.subarray(0, size + 1))) !== stored) {
     throw new CheckpointError(
       'ERR_CHECKPOINT_CHECKSUM',
-      `Cannot read block at offset ${offset} as its checksum is wrong`,
+      `Cannot read block at offset ${offset} as its checksum is wrong (the file was damaged after it was written: restore an older checkpoint)`,
       {
         path: source.name,
       },
@@ -69,9 +69,13 @@ async function readBlock(source: ByteSource, { offset, size }: BlockHandle): Pro
     case BLOCK_TYPES.snappy:
       return uncompressed(source, contents)
     default:
-      throw new CheckpointError('ERR_CHECKPOINT_UNSUPPORTED', `Cannot read block as its type is ${bytes[size]}`, {
-        path: source.name,
-      })
+      throw new CheckpointError(
+        'ERR_CHECKPOINT_UNSUPPORTED',
+        `Cannot read block as its compression must be none (0) or snappy (1): current value is ${bytes[size]}`,
+        {
+          path: source.name,
+        },
+      )
   }
 }
 
@@ -79,10 +83,14 @@ function uncompressed(source: ByteSource, contents: Uint8Array): Uint8Array {
   try {
     return uncompressBlock(contents)
   } catch (cause) {
-    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read block as its snappy data is damaged', {
-      path: source.name,
-      cause,
-    })
+    throw new CheckpointError(
+      'ERR_CHECKPOINT_CORRUPT',
+      'Cannot read block as its snappy data is damaged (restore an older checkpoint, or copy the file again)',
+      {
+        path: source.name,
+        cause,
+      },
+    )
   }
 }
 

@@ -66,6 +66,9 @@ export function checkOwnTape<OwnTape extends Tape>(
     )
   }
   if (!(tape instanceof ownTape)) {
-    throw codedTypeError('ERR_TAPE_FOREIGN', 'Cannot run backward as the tape belongs to another network or executor.')
+    throw codedTypeError(
+      'ERR_TAPE_FOREIGN',
+      'Cannot run backward as the tape belongs to another network or executor. Pass it to the model that returned it.',
+    )
   }
 }

@@ -39,7 +39,10 @@ export class RnnTape<Contents> extends OpenTape {
     const record = this.#openRecord
     record.versions.check()
     if (record.rnn !== rnn) {
-      throw codedTypeError('ERR_TAPE_FOREIGN', 'Cannot run backward as the tape belongs to another network.')
+      throw codedTypeError(
+        'ERR_TAPE_FOREIGN',
+        'Cannot run backward as the tape belongs to another network. Pass it to the model that returned it.',
+      )
     }
     return record.contents
   }

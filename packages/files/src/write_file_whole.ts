@@ -31,7 +31,11 @@ export async function writeFileWhole(
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     if (!replace && code === 'EEXIST') {
-      throw codedRangeError('ERR_FILE_EXISTS', `Cannot write ${path} as it must not exist: it does`, { path, cause })
+      throw codedRangeError(
+        'ERR_FILE_EXISTS',
+        `Cannot write ${path} as it must not exist: it does. Name another file`,
+        { path, cause },
+      )
     }
     throw codedRangeError('ERR_OUTPUT_FILE', `Cannot write ${path} (${message})`, { path, cause })
   } finally {

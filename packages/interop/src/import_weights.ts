@@ -109,7 +109,11 @@ function listed({ name, shape, dtype }: StoredTensor): UnusedTensor {
 function checkFound(path: string, interpretations: readonly Interpretation[], only: ImportOptions['only']): void {
   const missing = only?.find((name) => interpretations.every((interpretation) => interpretation.name !== name))
   if (missing === undefined) return
-  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot import weights as no network is named ${missing}`, {
-    path,
-  })
+  throw new WeightFileError(
+    'ERR_WEIGHTS_NOT_FOUND',
+    `Cannot import weights as no network is named ${missing}: the networks are ${interpretations.map(({ name }) => name).join(', ') || 'none'}`,
+    {
+      path,
+    },
+  )
 }

@@ -134,9 +134,13 @@ async function sourceOf(input: Exclude<WeightInput, readonly NamedBlob[]>): Prom
     throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path: input, cause })
   })
   if (source !== undefined) return source
-  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', 'Cannot import weights as the file does not exist', {
-    path: input,
-  })
+  throw new WeightFileError(
+    'ERR_WEIGHTS_NOT_FOUND',
+    'Cannot import weights as the file does not exist (check the path)',
+    {
+      path: input,
+    },
+  )
 }
 
 /** A `File` has a name. */

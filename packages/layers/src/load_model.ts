@@ -74,9 +74,13 @@ async function newestOf(run: FileStore) {
     const prefix = await latestCheckpoint(store)
     if (prefix !== null) return { prefix, store }
   }
-  throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot load a model as the store has no checkpoint', {
-    path: run.name,
-  })
+  throw new CheckpointError(
+    'ERR_CHECKPOINT_NOT_FOUND',
+    'Cannot load a model as the store has no checkpoint (write one by model.save or model.fit)',
+    {
+      path: run.name,
+    },
+  )
 }
 
 interface Description {

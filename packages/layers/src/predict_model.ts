@@ -65,7 +65,7 @@ export async function* predictBatches(
   if (options.sequenceLengths !== undefined) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      'Cannot predict as sequenceLengths are for one batch: a list of inputs has its own lengths',
+      'Cannot predict as sequenceLengths are for one batch: a list of inputs has its own lengths. Leave the option out',
       { option: 'sequenceLengths' },
     )
   }

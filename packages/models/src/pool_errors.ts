@@ -11,15 +11,18 @@ export function workerLost(cause: unknown): CodedError {
 
 /** The error of a worker that reported none. */
 export function workerEnded(exitCode: number): CodedError {
-  return failure('ERR_WORKER_ENDED', `Cannot use a worker as its thread ended: exit code is ${exitCode}`)
+  return failure(
+    'ERR_WORKER_ENDED',
+    `Cannot use a worker as its thread ended: exit code is ${exitCode}. Its program must call serveStreams, and must not exit`,
+  )
 }
 
 export function poolDisposed(): CodedError {
-  return codedRangeError('ERR_STREAM_DISPOSED', 'Cannot use a stream as its pool was disposed')
+  return codedRangeError('ERR_STREAM_DISPOSED', 'Cannot use a stream as its pool was disposed: open another pool')
 }
 
 export function streamClosed(): CodedError {
-  return codedRangeError('ERR_STREAM_CLOSED', 'Cannot use a stream of a pool as it was closed')
+  return codedRangeError('ERR_STREAM_CLOSED', 'Cannot use a stream of a pool as it was closed: open another one')
 }
 
 function failure(code: string, message: string, cause?: unknown): CodedError {

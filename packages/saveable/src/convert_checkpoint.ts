@@ -69,7 +69,7 @@ export async function convertCheckpoint(
       if (tensors.has(key)) {
         throw codedRangeError(
           'ERR_DUPLICATE_KEY',
-          `Cannot convert ${prefix} as two tensors would have the key ${key}`,
+          `Cannot convert ${prefix} as two tensors would have the key ${key}: convert one network at a time`,
           {
             key,
           },

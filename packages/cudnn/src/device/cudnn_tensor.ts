@@ -62,7 +62,10 @@ export class CudnnTensor extends ExecutorTensor {
   /** Throws RangeError `ERR_TENSOR_DISPOSED`. */
   get buffer(): DeviceBuffer {
     if (this.#holding === undefined || this.#memory.life.ended) {
-      throw codedRangeError('ERR_TENSOR_DISPOSED', 'Cannot read tensor as it was disposed')
+      throw codedRangeError(
+        'ERR_TENSOR_DISPOSED',
+        'Cannot read tensor as it was disposed: keep it until the last read()',
+      )
     }
     return this.#holding.buffer
   }

@@ -38,7 +38,10 @@ export class CudnnTape extends RnnTape<TapeContents> {
   override contentsFor(rnn: object): TapeContents {
     const contents = super.contentsFor(rnn)
     if (!this.#isInUse) return contents
-    throw codedRangeError('ERR_TAPE_CONSUMED', 'Cannot run backward as a tape serves exactly one: one is under way.')
+    throw codedRangeError(
+      'ERR_TAPE_CONSUMED',
+      'Cannot run backward as a tape serves exactly one: one is under way. Run forward again.',
+    )
   }
 
   /** Runs the one backward; the tape is consumed when it succeeds and stays open when it does not. */

@@ -61,7 +61,10 @@ export class HostTensor extends ExecutorTensor {
    */
   get data(): FloatArray | Int32Array {
     if (this.#data === undefined || this.#home.life.ended) {
-      throw codedRangeError('ERR_TENSOR_DISPOSED', 'Cannot read tensor as it was disposed')
+      throw codedRangeError(
+        'ERR_TENSOR_DISPOSED',
+        'Cannot read tensor as it was disposed: keep it until the last read()',
+      )
     }
     if (liveLength(this.#data) !== this.#length) {
       throw codedRangeError(

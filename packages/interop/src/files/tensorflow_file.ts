@@ -62,7 +62,7 @@ async function openLatest(directory: string): Promise<CheckpointReader> {
     const prefix = await latestCheckpoint(directory)
     if (prefix === null) {
       if (existsSync(join(directory, 'saved_model.pb'))) throw savedModel(directory)
-      const message = 'Cannot import weights as the directory has no checkpoint'
+      const message = 'Cannot import weights as the directory has no checkpoint (name its prefix, or another directory)'
       throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', message, { path: directory })
     }
     try {
