@@ -1,6 +1,7 @@
 // The dense operations of training. Equations: packages/reference/src.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -44,6 +45,12 @@ double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors);
 
 // Elements of an elementwise operation that one thread takes at a time.
 inline constexpr ptrdiff_t kElementwisePart = 1 << 14;
+
+// Rows of `columns` elements that make a part worth its thread.
+// A quarter of an elementwise part, 4096 elements, as a row operation reads its elements several times.
+inline ptrdiff_t RowsPerPart(ptrdiff_t columns) {
+  return std::max<ptrdiff_t>(1, kElementwisePart / 4 / std::max<ptrdiff_t>(1, columns));
+}
 
 // Runs `part` on ranges of `part_size` that cover [0, count), side by side where there are several.
 template <typename T>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,6 +40,12 @@ struct LayerOperands {
   double numbers[kMaxLayerNumbers];
 
   ptrdiff_t size(int k) const { return static_cast<ptrdiff_t>(numbers[k]); }
+
+  // Steps of a row, clamped to [0, T]: lengths come from JavaScript and can change until the job runs, and addresses
+  // depend on them.
+  ptrdiff_t length(ptrdiff_t row, ptrdiff_t time) const {
+    return lengths == nullptr ? time : std::clamp<ptrdiff_t>(lengths[row], 0, time);
+  }
 };
 
 // Results are overwritten whole, except the columns of kCopyColumns.
