@@ -1,23 +1,15 @@
 import fc from 'fast-check'
-import {
-  ANY,
-  type Argument,
-  type Extreme,
-  FAULTS,
-  type Program,
-  type State,
-  type Statement,
-  type StatementOf,
-} from './program.js'
+import { ANY, type Argument, FAULTS, type Program, type State, type Statement, type StatementOf } from './program.js'
 
 /** Mostly the newest few that fit, now and then any that ever was. */
-const index = fc.oneof(
+export const index = fc.oneof(
   { weight: 12, arbitrary: fc.nat(3) },
   { weight: 4, arbitrary: fc.nat(ANY - 1) },
   { weight: 1, arbitrary: fc.integer({ min: ANY, max: ANY + 20 }) },
 )
-const rarely = <Value>(value: fc.Arbitrary<Value>, oneIn: number) => fc.option(value, { nil: undefined, freq: oneIn })
-const size = fc.oneof(
+export const rarely = <Value>(value: fc.Arbitrary<Value>, oneIn: number) =>
+  fc.option(value, { nil: undefined, freq: oneIn })
+export const size = fc.oneof(
   { weight: 11, arbitrary: fc.integer({ min: 1, max: 9 }) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 40 }) },
 )
@@ -33,19 +25,19 @@ const rows = (few: number, many: number) =>
     { weight: 11, arbitrary: fc.integer({ min: 1, max: few }) },
     { weight: 1, arbitrary: fc.integer({ min: 1, max: many }) },
   )
-const pass = {
+export const pass = {
   time: rows(6, 40),
   batch: rows(5, 40),
   lengths: fc.option(fc.array(fc.nat(40), { minLength: 1, maxLength: 5 }), { nil: undefined }),
 }
-const rate = fc.constantFrom(0.1, 0.01, 0.5)
+export const rate = fc.constantFrom(0.1, 0.01, 0.5)
 
 /** A value once in `oneIn`, undefined otherwise. */
 function sometimes<Value>(value: fc.Arbitrary<Value>, oneIn: number): fc.Arbitrary<Value | undefined> {
   return fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value })
 }
 
-const model: fc.Arbitrary<StatementOf<'model'>> = fc
+export const model: fc.Arbitrary<StatementOf<'model'>> = fc
   .record({
     op: fc.constant('model' as const),
     cell: fc.constantFrom('lstm', 'gru', 'rnn_relu', 'rnn_tanh'),
@@ -108,7 +100,7 @@ const dispose: fc.Arbitrary<Statement> = fc.record({
   index,
 })
 
-const rule = fc.constantFrom(
+export const rule = fc.constantFrom(
   ...(['assign', 'accumulate', 'sgd', 'momentum', 'adam', 'rmsProp', 'adagrad', 'decay', 'clip'] as const),
 )
 
@@ -146,7 +138,7 @@ const train: fc.Arbitrary<Statement> = fc.record({
   maxNorm: fc.constantFrom(undefined, 0.5),
 })
 
-const stream: fc.Arbitrary<Statement> = fc.record({
+export const stream: fc.Arbitrary<Statement> = fc.record({
   op: fc.constant('stream' as const),
   model: index,
   params: index,
@@ -166,7 +158,10 @@ const reset: fc.Arbitrary<Statement> = fc.record({
     { nil: undefined },
   ),
 })
-const streamState: fc.Arbitrary<Statement> = fc.record({ op: fc.constant('streamState' as const), stream: index })
+export const streamState: fc.Arbitrary<Statement> = fc.record({
+  op: fc.constant('streamState' as const),
+  stream: index,
+})
 const restoreStream: fc.Arbitrary<Statement> = fc.record({
   op: fc.constant('restoreStream' as const),
   stream: index,
@@ -279,128 +274,4 @@ export const programs: fc.Arbitrary<Program> = fc
   .map(({ first, rest, ...options }) => ({
     ...options,
     statements: [first, { op: 'params', model: 0, seed: 1, kernel: 'glorot_uniform', bias: 0.1 } as const, ...rest],
-  }))
-
-/** Arguments of which few elements are extreme, so that results keep finite ones. */
-const extremeOf = (...values: readonly Extreme['value'][]) =>
-  fc.record({ value: fc.constantFrom(...values), at: fc.nat(500) })
-const anyExtreme = extremeOf('NaN', 'Infinity', '-Infinity', 'huge', '-huge')
-/** Without the fills at which cells saturate. */
-const extremeArgumentOf = (extreme: fc.Arbitrary<Extreme>): fc.Arbitrary<Argument> =>
-  fc.record({
-    form: fc.constantFrom('host', 'own'),
-    fill: fc.nat(5),
-    extremes: fc.option(fc.array(extreme, { minLength: 1, maxLength: 2 }), { nil: undefined, freq: 3 }),
-  })
-const extremeArgument = extremeArgumentOf(anyExtreme)
-/** For states and parameters: whether a saturated gate makes NaN of an infinity is up to the last bit of its sigmoid. */
-const notInfinite = extremeOf('NaN', 'huge', '-huge')
-const extremeState: fc.Arbitrary<State> = fc.oneof(
-  fc.constantFrom<State>('zeros', 'carried'),
-  extremeArgumentOf(notInfinite),
-)
-
-const extremeStatements: readonly fc.WeightedArbitrary<Statement>[] = [
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      op: fc.constant('import' as const),
-      model: index,
-      canonical: index,
-      extreme: fc.option(notInfinite, { nil: undefined, freq: 2 }),
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc
-      .record({ op: fc.constant('call' as const), model: index, params: index, ...pass, input: extremeArgument })
-      .chain((drawn) =>
-        fc.record({ h: extremeState, c: extremeState, training: fc.boolean() }).map((rest) => ({
-          ...drawn,
-          ...rest,
-          times: 1,
-        })),
-      ),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      op: fc.constant('gradients' as const),
-      tape: index,
-      output: rarely(extremeArgument, 6),
-      h: rarely(extremeArgument, 2),
-      c: rarely(extremeArgument, 2),
-      elsewhere: fc.constant(false),
-    }),
-  },
-  { weight: 2, arbitrary: stream },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      op: fc.constant('step' as const),
-      stream: index,
-      time: fc.nat(3),
-      input: extremeArgument,
-    }),
-  },
-  { weight: 1, arbitrary: streamState },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      op: fc.constant('dense' as const),
-      what: fc.constantFrom('linear', 'linearGradients', 'embedding', 'embeddingGradient', 'crossEntropy'),
-      sizes: fc.tuple(size, size, size),
-      argument: extremeArgument,
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      op: fc.constant('tensor' as const),
-      shape: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 3 }),
-      argument: extremeArgument,
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      op: fc.constant('update' as const),
-      kind: fc.constant('tensor' as const),
-      rule,
-      target: index,
-      source: fc.oneof(index, extremeArgument),
-      rate,
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      op: fc.constant('norm' as const),
-      tensors: fc.array(index, { minLength: 1, maxLength: 3 }),
-      limit: fc.constantFrom(undefined, 0.5, 3),
-    }),
-  },
-]
-
-/**
- * Programs whose parameters, inputs, states and gradients hold NaN, infinities and huge numbers. Results are read after each
- * statement, so that the comparison can stop where a value nears the end of the type's range.
- */
-export const extremePrograms: fc.Arbitrary<Program> = fc
-  .record({
-    dtype: fc.constantFrom('float64', 'float32'),
-    threads: fc.integer({ min: 1, max: 3 }),
-    dropout: fc.constantFrom(0, 0, 0, 0.4),
-    ending: fc.nat(1000),
-    first: model,
-    rest: fc.array(fc.oneof(...extremeStatements), { minLength: 3, maxLength: 12, size: 'max' }),
-  } as const)
-  .map(({ first, rest, ...options }) => ({
-    ...{ ...options, eager: true, watched: false },
-    statements: [
-      first,
-      { op: 'params', model: 0, seed: 1, kernel: 'glorot_uniform', bias: 0.1 } as const,
-      { op: 'export', model: 0, params: 0 } as const,
-      ...rest,
-    ],
   }))

@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { describe, it, test } from 'vitest'
 import { runDifferential } from '../src/differential_run.js'
 import { type TestedExecutor, testedExecutors } from '../src/executors.js'
-import { extremePrograms, programs } from '../src/program_arbitrary.js'
+import { extremePrograms } from '../src/extreme_program_arbitrary.js'
+import { programs } from '../src/program_arbitrary.js'
 
 /**
  * A test run has a fixed seed. `pnpm test:programs` runs more programs with a random seed and prints it.
