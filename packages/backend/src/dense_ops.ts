@@ -123,7 +123,7 @@ export interface DenseOps extends LayerOps {
    * cell computes it.
    */
   phasedGate?(times: TensorLike, variables: PhasedGateVariables, options: PhasedGateOptions): BackendTensor
-  /** Gradients by the operands of {@link phasedGate}, from that by its result [B,U]. */
+  /** Gradients with respect to the operands of {@link phasedGate}, from that with respect to its result [B,U]. */
   phasedGateGradients?(
     times: TensorLike,
     variables: PhasedGateVariables,

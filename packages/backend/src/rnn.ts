@@ -38,7 +38,7 @@ export interface Tape {
   [Symbol.dispose](): void
 }
 
-/** Gradients of the loss by the results of a forward; an absent one is zero. */
+/** Gradients of the loss with respect to the results of a forward; an absent one is zero. */
 export interface RnnOutputGradients {
   readonly output?: TensorLike | undefined
   readonly outputH?: TensorLike | undefined

@@ -16,8 +16,8 @@ export class CellTape<OutputGradients, InputGradients> extends OpenTape {
   }
 
   /**
-   * Gradients of the loss by the call's inputs, initial state and variables, from those by its results; results left out
-   * have none.
+   * Gradients of the loss with respect to the inputs, initial state and variables of the call, from those with respect to
+   * its results; absent ones are zero.
    *
    * @throws RangeError `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
    */

@@ -22,7 +22,7 @@ export interface StackBidirectionalOptions<State extends CellState, Training ext
   readonly timeMajor?: boolean | undefined
 }
 
-/** Gradients of the loss by the results; each may be left out. */
+/** Gradients of the loss with respect to the results; each may be left out. */
 export interface BidirectionalOutputGradients<State extends CellState> {
   readonly outputs?: FloatTensor | undefined
   readonly statesFw?: readonly State[] | undefined

@@ -133,7 +133,7 @@ export abstract class Layer {
   }
 
   /**
-   * Gradients of a loss, given its gradient by the output of the call that made `tape`.
+   * Gradients of a loss, given its gradient with respect to the output of the call that made `tape`.
    *
    * @throws RangeError `ERR_LAYER_TAPE`, `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_NOT_A_TENSOR`
    */

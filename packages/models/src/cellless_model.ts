@@ -34,7 +34,7 @@ export abstract class CelllessModel<
   }
 
   /**
-   * Gradients of a loss, given its gradients by the results of the call that made `tape` (absent ones are zero).
+   * Gradients of a loss, given its gradients with respect to the results of the call that made `tape`; absent ones are zero.
    *
    * @throws RangeError `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_TAPE_STALE`, `ERR_SHAPE`;
    *   TypeError `ERR_NO_TAPE`, `ERR_TAPE_FOREIGN`

@@ -23,6 +23,7 @@ export type {
   LSTMOutputGradients,
   OutputGradients,
 } from './call_result.js'
+export type { CreateParamsOptions } from './create_params_options.js'
 export { CudnnGRU } from './cudnn_gru.js'
 export { CudnnLSTM } from './cudnn_lstm.js'
 export { CudnnRNNRelu } from './cudnn_rnn_relu.js'
@@ -32,7 +33,7 @@ export type { Initializer, InitializerFunction, InitializerOptions } from './ini
 export type { CallOptions, DescriptorOptions, LSTMOptions, ModelOptions } from './model_options.js'
 export { streamPoolOf } from './open_stream_pool.js'
 export type { SampleSummary } from './recent_samples.js'
-export type { CreateParamsOptions, ModelCanonicalParams, RecurrentModel } from './recurrent_model.js'
+export type { ModelCanonicalParams, RecurrentModel } from './recurrent_model.js'
 export type { RowNetwork } from './row_network.js'
 export type { SharedParams } from './shared_params.js'
 export type { Stream, StreamOptions } from './stream.js'

@@ -12,7 +12,6 @@ import {
   type CanonicalParams,
   type CellMode,
   checkOptionNames,
-  codedRangeError,
   codedTypeError,
   createRnnDescriptor,
   describeValue,
@@ -27,8 +26,9 @@ import {
   type Summary,
 } from '@cudnn-rnn/canonical'
 import type { LSTMOutputGradients } from './call_result.js'
-import { checkIsBackend } from './check_is_backend.js'
-import { type InitializerOptions, initialCanonical } from './initializers.js'
+import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'
+import { initialCanonical } from './initializers.js'
+import { checkModelArguments, checkSignal } from './model_arguments.js'
 import {
   CALL_OPTION_NAMES,
   type CallOptions,
@@ -48,13 +48,6 @@ export interface ModelCanonicalParams extends CanonicalParams {
   readonly descriptor: RnnDescriptor
 }
 
-export interface CreateParamsOptions extends InitializerOptions {
-  /** Values of the canonical tensors, such as those of an imported network; then there is nothing to initialize. */
-  readonly canonical?: CanonicalParams | undefined
-  /** Name of the variable. Default `opaque_kernel`, as in TensorFlow. */
-  readonly name?: string | undefined
-}
-
 /** Option names of all four models. */
 export const MODEL_OPTION_NAMES: readonly (keyof ModelOptions)[] = [
   'numLayers',
@@ -64,15 +57,6 @@ export const MODEL_OPTION_NAMES: readonly (keyof ModelOptions)[] = [
   'direction',
   'dropout',
   'seed',
-]
-
-const CREATE_PARAMS_OPTION_NAMES: readonly (keyof CreateParamsOptions)[] = [
-  'seed',
-  'kernelInitializer',
-  'biasInitializer',
-  'forgetBias',
-  'canonical',
-  'name',
 ]
 
 /** In the printed form of a model, to be read before it is trained. */
@@ -98,15 +82,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
     optionNames: readonly string[],
   ) {
     super()
-    refusePositional(new.target.name, backend, options)
-    checkIsBackend(`build ${new.target.name}`, backend)
-    checkDescriptorOptions(`build ${new.target.name}`, rnnMode, options)
-    checkOptionNames(`build ${new.target.name}`, options, [
-      ...optionNames,
-      ...absentNames(options),
-      'cellMode',
-      'biasMode',
-    ])
+    checkModelArguments(new.target.name, backend, rnnMode, options, optionNames)
     this.descriptor = createRnnDescriptor({ ...options, cellMode: rnnMode })
     this.#backend = backend
     this.#rnn = backend.rnn(this.descriptor)
@@ -183,17 +159,10 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
    *   `ERR_INVALID_OPTION` for an initializer beside `canonical`; the errors of {@link canonicalToParams}
    */
   createParams(options: CreateParamsOptions = {}): Variable<Cell> {
-    checkOptionNames('create parameters', options, CREATE_PARAMS_OPTION_NAMES)
-    if (options.forgetBias !== undefined && this.rnnMode !== 'lstm') {
-      throw codedRangeError(
-        'ERR_NOT_LSTM',
-        `Cannot create parameters as forgetBias needs a forget gate, which only an LSTM has: current cell is ${this.rnnMode}`,
-        { option: 'forgetBias', cellMode: this.rnnMode },
-      )
-    }
+    checkCreateParamsOptions(options, this.rnnMode)
     const { array } = DTYPES[this.#backend.dtype]
     const allocate = (length: number): FloatArray => new array(length)
-    const canonical = givenCanonical(options) ?? initialCanonical(paramRegions(this.descriptor), options, allocate)
+    const canonical = options.canonical ?? initialCanonical(paramRegions(this.descriptor), options, allocate)
     return new Variable(this.#backend, this.#rnn.canonicalToParams(canonical), options.name ?? DEFAULT_NAME)
   }
 
@@ -342,63 +311,4 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
     // The executor refuses undefined with `ERR_NO_TAPE`.
     return this.#rnn.backward(tape as Tape, gradients)
   }
-}
-
-function checkSignal(signal: unknown): void {
-  if (signal === undefined || (typeof signal === 'object' && signal !== null)) return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot run forward as signal must be an AbortSignal: current value is ${describeValue(signal)}`,
-    { option: 'signal', value: signal },
-  )
-}
-
-/** Options of some models that a descriptor of any model lists, as undefined. */
-function absentNames(options: object): string[] {
-  if (typeof options !== 'object' || options === null) return []
-  return ['numProj', 'cellClip'].filter((name) => (options as Record<string, unknown>)[name] === undefined)
-}
-
-/** TensorFlow's models take sizes by position: `CudnnLSTM(num_layers, num_units, input_size)`. */
-function refusePositional(className: string, backend: unknown, options: unknown): void {
-  const positional = [backend, options].find((value) => typeof value === 'number')
-  if (positional === undefined) return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot build ${className} as its sizes must be fields of one object: current value is ${positional}. Write new ${className}(backend, { numLayers: 1, numUnits: 128, inputSize: 64 })`,
-    { value: positional },
-  )
-}
-
-/** An {@link RnnDescriptor} is valid options of the model that has its cell, with two biases for each gate. */
-function checkDescriptorOptions(action: string, rnnMode: CellMode, options: DescriptorOptions): void {
-  const { cellMode = rnnMode, biasMode = 'double' } = options ?? {}
-  if (cellMode !== rnnMode) {
-    throw codedRangeError(
-      'ERR_OTHER_CELL',
-      `Cannot ${action} as the descriptor's cellMode must be ${rnnMode}: current value is ${describeValue(cellMode)}. Build the model of that cell`,
-      { expected: rnnMode, cellMode },
-    )
-  }
-  if (biasMode !== 'double') {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot ${action} as the descriptor's biasMode must be double: current value is ${describeValue(biasMode)}`,
-      { option: 'biasMode', value: biasMode },
-    )
-  }
-}
-
-/** The values that `createParams` was given in place of initializers. */
-function givenCanonical(options: CreateParamsOptions): CanonicalParams | undefined {
-  if (options.canonical === undefined) return undefined
-  for (const option of ['seed', 'kernelInitializer', 'biasInitializer', 'forgetBias'] as const) {
-    if (options[option] === undefined) continue
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot create parameters as ${option} must be absent where canonical holds the values: current value is ${describeValue(options[option])}`,
-      { option, value: options[option] },
-    )
-  }
-  return options.canonical
 }

@@ -42,7 +42,7 @@ export function softmax(logits: FloatTensor, axis = -1): FloatTensor {
 }
 
 /**
- * Gradient of a loss by the logits, from that by `softmax(logits)`: p·(g - Σ g·p) along `axis`.
+ * Gradient of a loss with respect to the logits, from that with respect to `softmax(logits)`: p·(g - Σ g·p) along `axis`.
  *
  * @param probabilities the result of {@link softmax}; `outputGradient` has its shape.
  */
