@@ -9,11 +9,13 @@ export interface SequenceSizes {
   readonly reversed: boolean
 }
 
-/** [B,T,N] as [T,B,N]. */
-export function timeMajor(values: Float32Array, sizes: SequenceSizes): Float32Array {
-  const { columns } = sizes
-  const result = new Float32Array(values.length)
-  forEachStep(sizes, (inBatch, inTime) => copyRow(result, inTime * columns, values, inBatch * columns, columns))
+/** [B,T,N] as [T,B,N], or with a column of ones behind as [T,B,N+1]. */
+export function timeMajor(values: Float32Array, sizes: SequenceSizes, ones = false): Float32Array {
+  const { time, batch, columns } = sizes
+  const stride = ones ? columns + 1 : columns
+  const result = new Float32Array(time * batch * stride)
+  if (ones) for (let at = columns; at < result.length; at += stride) result[at] = 1
+  forEachStep(sizes, (inBatch, inTime) => copyRow(result, inTime * stride, values, inBatch * columns, columns))
   return result
 }
 

@@ -35,7 +35,6 @@ export function lstmRecurrence(kernels: Kernels, given: SequenceOperands, activa
     ...given,
     kernel: exchanged(given.kernel, units),
     recurrentKernel: exchanged(given.recurrentKernel, units),
-    bias: given.bias === null ? null : exchanged(given.bias, units),
   }
   const gates = inputSide(kernels, o)
   const hidden = hiddenStates(o)
@@ -61,12 +60,11 @@ export function lstmRecurrence(kernels: Kernels, given: SequenceOperands, activa
         4 * units,
         time * batch,
       )
-      const { x, kernel, bias } = inputGradients(kernels, o, gates)
+      const { x, kernel } = inputGradients(kernels, o, gates)
       return {
         x,
         kernel: exchanged(kernel, units),
         recurrentKernel: exchanged(recurrentKernel, units),
-        bias: bias === null ? null : exchanged(bias, units),
         states: [dh, dc],
       }
     },

@@ -52,17 +52,24 @@ export function recurrentOperation(
     weight ? [weight.read()] : [],
   )
   const hasBias = weights.length === 3
-  const tensors: Tensor[] = [x, ...weights, ...(states ?? [])]
+  const tensors: Tensor[] = [...weights, ...(states ?? [])]
+  let gradientByInput: (() => Tensor) | undefined
+  // TensorFlow.js requests the gradients of an operation by those inputs that depend on variables, but of a customGrad all
+  // at once. The gradient by x is a long product, and x is data in many models, so x is the input of a separate operation.
+  // Its result [1] is the input of the other one in place of x.
+  const link = tf.customGrad(() => ({
+    value: tf.tensor([0], [1]),
+    gradFunc: () => (gradientByInput as () => Tensor)(),
+  }))
   // TensorFlow.js passes a function that saves tensors as the last argument.
   const compute = tf.customGrad((...given) => {
-    const [xTensor, kernel, recurrentKernel, ...others] = given.slice(0, tensors.length) as Tensor[]
+    const [, kernel, recurrentKernel, ...others] = given.slice(0, 1 + tensors.length) as Tensor[]
     const values = (tensor: Tensor) => tensor.dataSync<'float32'>()
     const o: SequenceOperands = {
       ...{ time, batch, inputs, units, mask },
-      x: timeMajor(values(xTensor), sizes),
-      kernel: values(kernel),
+      x: timeMajor(values(x), sizes, hasBias),
+      kernel: hasBias ? joined(values(kernel), values(others[0])) : values(kernel),
       recurrentKernel: values(recurrentKernel),
-      bias: hasBias ? values(others[0]) : null,
       states:
         states === null
           ? Array.from({ length: count }, () => new Float32Array(batch * units))
@@ -81,16 +88,21 @@ export function recurrentOperation(
         pass = undefined
         const arrived = unpackGradients(o, values(dy as Tensor), returnSequences, columns, count)
         const gradients = own.backward(arrived.outputs, arrived.states)
-        const results = [batchMajor(gradients.x, sizes), gradients.kernel, gradients.recurrentKernel]
-        if (gradients.bias !== null) results.push(gradients.bias)
+        const end = kernel.size
+        const results = [gradients.kernel.slice(0, end), gradients.recurrentKernel]
+        if (hasBias) results.push(gradients.kernel.slice(end))
         if (states !== null) results.push(...gradients.states)
-        return results.map((data, index) =>
-          firstOrder(tf, cell, data, [dy as Tensor, ...tensors], tensors[index].shape),
-        )
+        const made = (data: Float32Array, shape: number[]) =>
+          firstOrder(tf, cell, data, [dy as Tensor, x, ...tensors], shape)
+        gradientByInput = () => {
+          gradientByInput = undefined
+          return made(batchMajor(gradients.x(), sizes), x.shape)
+        }
+        return [tf.tensor([0], [1]), ...results.map((data, index) => made(data, tensors[index].shape))]
       },
     }
   })
-  const value = compute(...tensors)
+  const value = compute(link(x), ...tensors)
   if (!returnStates) return { output: value, states: [] }
   const output = tf.slice(value as Tensor2D, [0, 0], [batch, outputColumns])
   return {
@@ -99,6 +111,14 @@ export function recurrentOperation(
       tf.slice(value as Tensor2D, [0, outputColumns + k * units], [batch, units]),
     ),
   }
+}
+
+/** The elements of `first`, then those of `second`. */
+function joined(first: Float32Array, second: Float32Array): Float32Array {
+  const result = new Float32Array(first.length + second.length)
+  result.set(first)
+  result.set(second, first.length)
+  return result
 }
 
 /** A gradient as a tensor that depends on `inputs` and refuses to be differentiated by them. Otherwise it would be a constant. */

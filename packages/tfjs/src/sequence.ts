@@ -1,5 +1,5 @@
 import type { HostLstm, HostProducts } from '@cudnn-rnn/backend'
-import { addColumnSums, addRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
 
 /** The kernels of a recurrence: an executor's products and its LSTM, done when a call returns. */
 export interface Kernels {
@@ -17,14 +17,12 @@ export interface SequenceOperands {
   readonly inputs: number
   /** H */
   readonly units: number
-  /** [T,B,I] */
+  /** [T,B,J]: J = I, or with a bias I + 1, and the last column has ones. */
   readonly x: Float32Array
-  /** [I,G·H], gates in Keras's order */
+  /** [J,G·H], gates in Keras's order. The bias is the last row: the products then add it and have its gradient. */
   readonly kernel: Float32Array
   /** [H,G·H] */
   readonly recurrentKernel: Float32Array
-  /** [G·H]; null for none */
-  readonly bias: Float32Array | null
   /** h, and for LSTM c, [B,H] each */
   readonly states: readonly Float32Array[]
   /** [T,B], 0 where a step is masked: the states stay, and h is also the output. Null for none. */
@@ -33,10 +31,10 @@ export interface SequenceOperands {
 
 /** Gradients of the loss by the operands of the same names. */
 interface SequenceGradients {
-  readonly x: Float32Array
+  /** [T,B,I]. Computed by the call, as x is data in many models. */
+  readonly x: () => Float32Array
   readonly kernel: Float32Array
   readonly recurrentKernel: Float32Array
-  readonly bias: Float32Array | null
   readonly states: readonly Float32Array[]
 }
 
@@ -59,39 +57,36 @@ export function isMasked({ mask, batch }: SequenceOperands, t: number, b: number
   return mask !== null && mask[t * batch + b] === 0
 }
 
+/** J and G·H. */
+function kernelShape(o: SequenceOperands): readonly [rows: number, columns: number] {
+  const rows = o.x.length / (o.time * o.batch)
+  return [rows, o.kernel.length / rows]
+}
+
 /** z [T·B,G·H] = x·W + b for all steps at once. */
 export function inputSide({ products }: Kernels, o: SequenceOperands): Float32Array {
-  const [rows, columns] = [o.time * o.batch, o.kernel.length / o.inputs]
-  const z = new Float32Array(rows * columns)
-  if (o.bias !== null) fillRows(z, rows, columns, o.bias, 0)
-  products.addProduct(matrix(z, columns), matrix(o.x, o.inputs), matrix(o.kernel, columns), rows, columns, o.inputs)
+  const steps = o.time * o.batch
+  const [rows, columns] = kernelShape(o)
+  const z = new Float32Array(steps * columns)
+  products.addProduct(matrix(z, columns), matrix(o.x, rows), matrix(o.kernel, columns), steps, columns, rows)
   return z
 }
 
 /** The gradients by x, W and b from those by z [T·B,G·H]. */
 export function inputGradients({ products }: Kernels, o: SequenceOperands, dz: Float32Array) {
-  const [rows, columns] = [o.time * o.batch, o.kernel.length / o.inputs]
-  const x = new Float32Array(o.x.length)
-  products.addProduct(
-    matrix(x, o.inputs),
-    matrix(dz, columns),
-    transposed(matrix(o.kernel, columns)),
-    rows,
-    o.inputs,
-    columns,
-  )
+  const { inputs } = o
+  const steps = o.time * o.batch
+  const [rows, columns] = kernelShape(o)
+  const gradient = matrix(dz, columns)
+  const x = () => {
+    const result = new Float32Array(steps * inputs)
+    const kernel = transposed(matrix(o.kernel, columns))
+    products.addProduct(matrix(result, inputs), gradient, kernel, steps, inputs, columns)
+    return result
+  }
   const kernel = new Float32Array(o.kernel.length)
-  products.addProduct(
-    matrix(kernel, columns),
-    transposed(matrix(o.x, o.inputs)),
-    matrix(dz, columns),
-    o.inputs,
-    columns,
-    rows,
-  )
-  const bias = o.bias === null ? null : new Float32Array(columns)
-  if (bias !== null) addColumnSums(bias, 0, dz, rows, columns)
-  return { x, kernel, bias }
+  products.addProduct(matrix(kernel, columns), transposed(matrix(o.x, rows)), gradient, rows, columns, steps)
+  return { x, kernel }
 }
 
 /**

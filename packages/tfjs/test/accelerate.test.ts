@@ -1,4 +1,4 @@
-import type { Backend, HostLstmOperands } from '@cudnn-rnn/backend'
+import type { Backend, HostLstmOperands, HostProducts } from '@cudnn-rnn/backend'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
@@ -285,6 +285,24 @@ describe('accelerate', () => {
       { layer: 'recurrent', className: 'GRU', computedBy: 'tensorflow.js', reason: 'its activation is selu' },
     ])
     expect(passedOn).toHaveLength(1)
+  })
+
+  test.each(['lstm', 'gru', 'simpleRNN'])('computes the gradient of %s by x only where it is requested', (name) => {
+    const { products } = backends[0] as Backend
+    let count = 0
+    const addProduct: HostProducts['addProduct'] = (...operands) => {
+      count += 1
+      products?.addProduct(...operands)
+    }
+    using _ = accelerate(tf, { ...{ name: 'counting', dtype: 'float32' }, products: { addProduct } } as Backend)
+    const layer = (LAYERS[name] as MakeLayer)({})
+    layer.apply(x)
+    const counted = (inputs: readonly tf.Tensor[]) => {
+      count = 0
+      evaluate((input = x) => apply(layer, input), inputs, layer)
+      return count
+    }
+    expect(counted([x])).toBe(counted([]) + 1)
   })
 
   test('refuses gradients of gradients by a code, and computes them when it is disposed', () => {

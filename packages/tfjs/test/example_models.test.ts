@@ -14,19 +14,22 @@ beforeAll(() => {
 afterAll(() => cpu.dispose())
 
 describe('models of tfjs-examples', () => {
-  test.each(Object.entries(EXAMPLE_MODELS))('%s trains to the losses of TensorFlow.js', async (_, make) => {
-    const expected = await train(make)
-    using acceleration = accelerate(tf, cpu)
-    expectTraining(await train(make), expected)
-    const computedBy = acceleration.report().map((report) => report.computedBy)
-    expect(computedBy.length).toBeGreaterThan(0)
-    expect(new Set(computedBy)).toEqual(new Set(['cpu']))
-  })
+  test.each(Object.entries(EXAMPLE_MODELS))(
+    '%s has the outputs, gradients and losses of TensorFlow.js',
+    async (_, make) => {
+      const expected = await train(make)
+      using acceleration = accelerate(tf, cpu)
+      expectTraining(await train(make), expected)
+      const computedBy = acceleration.report().map((report) => report.computedBy)
+      expect(computedBy.length).toBeGreaterThan(0)
+      expect(new Set(computedBy)).toEqual(new Set(['cpu']))
+    },
+  )
 
   test('jena-weather with recurrent dropout is trained by TensorFlow.js and predicts accelerated', async () => {
     using backend = openReferenceBackend()
     using acceleration = accelerate(tf, backend)
-    const { model, x, y } = jenaWeather({ dropout: 0.2, recurrentDropout: 0.2 })
+    const { model, x, y } = jenaWeather('gru', { dropout: 0.2, recurrentDropout: 0.2 })
     await model.trainOnBatch(x, y)
     expect(acceleration.report()).toMatchObject([{ computedBy: 'tensorflow.js', reason: 'it has recurrentDropout' }])
     model.predict(x)

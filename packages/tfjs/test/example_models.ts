@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs'
-import { randomTensor, randomWeights, type Training } from './oracle.js'
+import { evaluate, randomTensor, randomWeights, type Training } from './oracle.js'
 
 /** A compiled model with seeded weights, and one batch for it. */
 export interface ExampleModel {
@@ -139,11 +139,14 @@ function dateConversion(): ExampleModel {
   }
 }
 
-/** `jena-weather`: a GRU over measurements, and one number. */
-export function jenaWeather(options: { dropout?: number; recurrentDropout?: number } = {}): ExampleModel {
+/** `jena-weather`: a GRU or a simple RNN over measurements, and one number. */
+export function jenaWeather(
+  recurrent: 'gru' | 'simpleRNN',
+  options: { dropout?: number; recurrentDropout?: number } = {},
+): ExampleModel {
   const [time, features] = [10, 5]
   const model = tf.sequential()
-  model.add(tf.layers.gru({ units: 6, inputShape: [time, features], ...options }))
+  model.add(tf.layers[recurrent]({ units: 6, inputShape: [time, features], ...options }))
   model.add(tf.layers.dense({ units: 1 }))
   return {
     model: compiled(model, 'meanAbsoluteError', 'rmsprop'),
@@ -189,17 +192,19 @@ export const EXAMPLE_MODELS: Readonly<Record<string, () => ExampleModel>> = {
   'addition-rnn, GRU': () => addition((options) => tf.layers.gru(options as never)),
   'addition-rnn, LSTM': () => addition((options) => tf.layers.lstm(options as never)),
   'date-conversion-attention': dateConversion,
-  'jena-weather': jenaWeather,
+  'jena-weather, gru': () => jenaWeather('gru'),
+  'jena-weather, simpleRNN': () => jenaWeather('simpleRNN'),
   translation,
 }
 
-/** The losses of some updates on the batch, then the prediction for it. The model and the data are disposed. */
+/** Outputs and gradients by the weights, the losses of some updates on the batch, then the prediction. Disposes the model and the data. */
 export async function train(make: () => ExampleModel, updates = 4): Promise<Training> {
   const { model, x, y } = make()
+  const before = evaluate(() => [model.apply(x) as tf.Tensor], [], model)
   const losses: number[] = []
   for (let update = 0; update < updates; update++) losses.push((await model.trainOnBatch(x, y)) as number)
   const prediction = tf.tidy(() => (model.predict(x) as tf.Tensor).dataSync<'float32'>().slice())
   model.dispose()
   tf.dispose([x, y])
-  return { losses, prediction }
+  return { before, losses, prediction }
 }

@@ -67,13 +67,20 @@ export function expectClose(what: string, actual: readonly Float32Array[], expec
 }
 
 export interface Training {
+  /** Of the model as it is made, by its weights. */
+  readonly before: Evaluation
   /** Of each update. */
   readonly losses: readonly number[]
   readonly prediction: Float32Array
 }
 
-/** Adam and RMSprop divide by the square root of squared gradients, so small ones amplify rounding. */
+/**
+ * Outputs and gradients before the first update agree within 1e-5. Then Adam and RMSprop divide by the square root of squared
+ * gradients, so small ones amplify rounding.
+ */
 export function expectTraining(actual: Training, expected: Training): void {
+  expectClose('output', actual.before.outputs, expected.before.outputs)
+  expectClose('gradient', actual.before.gradients, expected.before.gradients)
   for (const [update, loss] of expected.losses.entries()) expect(actual.losses[update]).toBeCloseTo(loss, 4)
   for (const [k, value] of expected.prediction.entries()) expect(actual.prediction[k]).toBeCloseTo(value, 3)
   expect(actual.losses).toHaveLength(expected.losses.length)
