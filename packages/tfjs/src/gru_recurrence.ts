@@ -65,14 +65,19 @@ export function gruRecurrence(
         takeGradient(o, t, outputs, dh, arriving)
         for (let b = 0; b < batch; b++) {
           const row = (t * batch + b) * columns
-          const masked = isMasked(o, t, b)
+          const own = b * units
+          const h = (t * batch + b) * units
+          if (isMasked(o, t, b)) {
+            z.fill(0, row, row + units)
+            z.fill(0, row + 2 * units, row + columns)
+            continue
+          }
           for (let k = 0; k < units; k++) {
             const update = z[row + k]
             const n = z[row + 2 * units + k]
-            const [own, h] = [b * units + k, (t * batch + b) * units + k]
-            const arrived = masked ? 0 : arriving[own]
-            dh[own] += arrived * update
-            z[row + k] = arrived * (hidden[h] - n) * gate.slope(update)
+            const arrived = arriving[own + k]
+            dh[own + k] += arrived * update
+            z[row + k] = arrived * (hidden[h + k] - n) * gate.slope(update)
             z[row + 2 * units + k] = arrived * (1 - update) * candidate.slope(n)
           }
         }
@@ -82,12 +87,13 @@ export function gruRecurrence(
         products.addProduct(matrix(dReset, units), candidates, transposed(candidateSide), batch, units, units)
         for (let b = 0; b < batch; b++) {
           const row = (t * batch + b) * columns + units
+          const own = b * units
+          const h = (t * batch + b) * units
           for (let k = 0; k < units; k++) {
-            const own = b * units + k
-            const h = t * stateSize + own
             const r = z[row + k]
-            dh[own] += dReset[own] * r
-            z[row + k] = dReset[own] * hidden[h] * gate.slope(r)
+            const arrived = dReset[own + k]
+            dh[own + k] += arrived * r
+            z[row + k] = arrived * hidden[h + k] * gate.slope(r)
           }
         }
         products.addProduct(matrix(dh, units), gates, transposed(gatesSide), batch, units, 2 * units)
