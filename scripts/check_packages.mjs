@@ -1,10 +1,13 @@
 // `pnpm packages`: the packages to publish have correct entry points and types (publint, Are the types wrong?), and its
 // declarations compile without the types of Node.js or of the DOM.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { pack } from './packed_packages.mjs'
 import { readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -16,40 +19,43 @@ const run = (command, args, cwd) =>
     env: { ...process.env, NO_COLOR: '1' },
   })
 
-/** pnpm packs, as it publishes: it replaces exports that only the workspace has. */
-function checkTypes(folder) {
-  const packed = mkdtempSync(join(tmpdir(), 'cudnn-rnn-pack-'))
-  try {
-    const { status, ...output } = run('pnpm', ['pack', '--pack-destination', packed], folder)
-    if (status !== 0) return { status, ...output }
-    return run('attw', [join(packed, readdirSync(packed)[0]), '--no-emoji', '--profile', 'node16'], folder)
-  } finally {
-    rmSync(packed, { recursive: true })
-  }
-}
-
 let failures = 0
-let checked = 0
 const declarations = []
 /** TensorFlow.js's own declarations need those of the DOM, and have errors. */
 const WITH_FOREIGN_TYPES = '@cudnn-rnn/tfjs'
-for (const { packageName, folder, manifest } of workspacePackages(root, readJson(join(root, 'scripts/layers.json')))) {
-  if (manifest.private) continue
-  checked++
-  const checks = [run('publint', ['--strict'], folder)]
-  // A package of commands alone has no types to be wrong.
-  // The resolution of Node.js 10 has no subpaths; no runtime of this code uses it.
-  if (manifest.types !== undefined) {
+const published = workspacePackages(root, readJson(join(root, 'scripts/layers.json'))).filter(
+  ({ manifest }) => !manifest.private,
+)
+
+function fail(packageName, text) {
+  failures++
+  console.error(`${packageName}:\n${text}`)
+}
+
+const tarballs = mkdtempSync(join(tmpdir(), 'cudnn-rnn-pack-'))
+try {
+  pack(
+    root,
+    published.map(({ packageName }) => packageName),
+    tarballs,
+  )
+  for (const { packageName, folder, manifest } of published) {
+    const tarball = join(tarballs, `${packageName.slice(1).replace('/', '-')}-${manifest.version}.tgz`)
+    const bytes = Uint8Array.from(readFileSync(tarball))
+    const { messages, pkg } = await publint({ pack: { tarball: bytes.buffer }, strict: true })
+    const errors = messages.filter(({ type }) => type === 'error')
+    if (errors.length > 0) fail(packageName, errors.map((message) => formatMessage(message, pkg)).join('\n'))
+    // A package of commands alone has no types to be wrong.
+    if (manifest.types === undefined) continue
     const output = join(folder, 'dist')
     if (packageName !== WITH_FOREIGN_TYPES)
       declarations.push(...readdirSync(output).flatMap((name) => (/\.d\.c?ts$/.test(name) ? [join(output, name)] : [])))
-    checks.push(checkTypes(folder))
+    // The resolution of Node.js 10 has no subpaths; no runtime of this code uses it.
+    const types = run('attw', [tarball, '--no-emoji', '--profile', 'node16'], folder)
+    if (types.status !== 0) fail(packageName, `${types.stdout}${types.stderr}`)
   }
-  for (const { status, stdout, stderr } of checks) {
-    if (status === 0) continue
-    failures++
-    console.error(`${packageName}:\n${stdout}${stderr}`)
-  }
+} finally {
+  rmSync(tarballs, { recursive: true })
 }
 
 const project = mkdtempSync(join(tmpdir(), 'cudnn-rnn-types-'))
@@ -67,5 +73,5 @@ try {
 } finally {
   rmSync(project, { recursive: true })
 }
-console.log(`Packages: ${checked} checked, ${failures} failures`)
+console.log(`Packages: ${published.length} checked, ${failures} failures`)
 process.exitCode = failures === 0 ? 0 : 1

@@ -17,6 +17,20 @@ export function addonOf({ addon, platform, file, folder }) {
 }
 
 /**
+ * Packs packages of the workspace at `folder` into `destination`, by pnpm as it publishes: it replaces exports that only the
+ * workspace has. One process packs all, as most of its time is its start.
+ */
+export function pack(folder, names, destination) {
+  const filters = names.flatMap((name) => ['--filter', name])
+  const { status, stdout, stderr } = spawnSync(
+    'pnpm',
+    ['--recursive', '--fail-if-no-match', ...filters, 'pack', '--pack-destination', destination],
+    { cwd: folder, shell, encoding: 'utf8' },
+  )
+  if (status !== 0) throw new Error(`${names.join(', ')} cannot be packed\n${stdout}${stderr}`)
+}
+
+/**
  * Packs `packageNames`, all that they depend on in the workspace and the platform packages; resolves to
  * { install, close }. `close` removes every installation too.
  */
@@ -24,30 +38,28 @@ export async function packPackages(packageNames) {
   const work = mkdtempSync(join(tmpdir(), 'cudnn-rnn-packed-'))
   const tarballs = join(work, 'tarballs')
   const packages = workspacePackages(root, readJson(join(root, 'scripts/layers.json')))
-  const packed = new Set()
 
-  function pack(folder) {
-    const { status, stdout, stderr } = spawnSync('pnpm', ['pack', '--pack-destination', tarballs], {
-      ...{ cwd: folder, shell, encoding: 'utf8' },
-    })
-    if (status !== 0) throw new Error(`${folder} cannot be packed\n${stdout}${stderr}`)
+  /** The packages named and all that they depend on in the workspace. */
+  function withDependencies(names, found = new Set()) {
+    for (const name of names) {
+      if (found.has(name) || !name.startsWith('@cudnn-rnn/')) continue
+      const { manifest } = packages.find(({ packageName }) => packageName === name)
+      withDependencies(Object.keys(manifest.dependencies ?? {}), found.add(name))
+    }
+    return found
   }
-  function packWithDependencies(packageName) {
-    if (packed.has(packageName)) return
-    packed.add(packageName)
-    const { folder, manifest } = packages.find((each) => each.packageName === packageName)
-    pack(folder)
-    Object.keys(manifest.dependencies ?? {})
-      .filter((name) => name.startsWith('@cudnn-rnn/'))
-      .forEach(packWithDependencies)
-  }
-  /** A platform package with its addon, where there is one: the others are never downloaded. */
-  function packPlatform(each) {
-    const copy = join(work, 'platforms', each.name)
-    cpSync(join(root, each.folder), copy, { recursive: true })
-    const addon = addonOf(each)
-    if (addon !== undefined) copyFileSync(addon, join(copy, each.file))
-    pack(copy)
+  /** The platform packages with their addons, where there are any: the others are never downloaded. */
+  function packPlatforms() {
+    const workspace = join(work, 'platforms')
+    mkdirSync(workspace)
+    writeFileSync(join(workspace, 'pnpm-workspace.yaml'), "packages: ['@cudnn-rnn/*']\n")
+    for (const each of platformPackages()) {
+      const copy = join(workspace, each.name)
+      cpSync(join(root, each.folder), copy, { recursive: true })
+      const addon = addonOf(each)
+      if (addon !== undefined) copyFileSync(addon, join(copy, each.file))
+    }
+    pack(workspace, ['@cudnn-rnn/*'], tarballs)
   }
 
   function emptyFolder(registry) {
@@ -59,8 +71,8 @@ export async function packPackages(packageNames) {
 
   try {
     mkdirSync(tarballs)
-    packageNames.forEach(packWithDependencies)
-    platformPackages().forEach(packPlatform)
+    pack(root, [...withDependencies(packageNames)], tarballs)
+    packPlatforms()
     const registry = await openRegistry(readdirSync(tarballs).map((file) => join(tarballs, file)))
     return {
       /** Installs packages into an empty folder without running their scripts, by npm with `options`; resolves to the folder. */
