@@ -8,7 +8,7 @@
 namespace cudnn_rnn {
 namespace {
 
-/// A promise, and the array that the operation works in: it must live until then.
+/// A promise, and the array (or the array of arrays) that the operation works in: it must live until then.
 struct Settlement {
   explicit Settlement(Napi::Env env) : deferred(Napi::Promise::Deferred::New(env)) {}
   Napi::Promise::Deferred deferred;
@@ -178,29 +178,47 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   return promise;
 }
 
+/// Adds a typed array to those that `operation` reduces, all of one type.
+template <typename Element>
+void AddArray(Operation& operation, ElementKind kind, const Napi::Value& array) {
+  const auto span = Span<Element>(array);
+  operation.element = kind;
+  operation.arrays.push_back({span.data, static_cast<std::size_t>(span.count)});
+}
+
 // allReduce(array: Float32Array | Float64Array | Int32Array, reduction: 0 | 1 | 2, asBfloat16: boolean): Promise<void>
 Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   auto operation = std::make_unique<Operation>();
   operation->kind = OperationKind::kAllReduce;
   operation->reduce = static_cast<ReduceKind>(info[1].ToNumber().Int32Value());
   operation->as_bfloat16 = info[2].ToBoolean().Value();
-  const auto fill = [&](ElementKind element, void* data, std::ptrdiff_t count) {
-    operation->element = element;
-    operation->data = data;
-    operation->count = static_cast<std::size_t>(count);
-  };
   const auto type = info[0].As<Napi::TypedArray>().TypedArrayType();
   if (type == napi_float64_array) {
-    const auto span = Span<double>(info[0]);
-    fill(ElementKind::kFloat64, span.data, span.count);
+    AddArray<double>(*operation, ElementKind::kFloat64, info[0]);
   } else if (type == napi_int32_array) {
-    const auto span = Span<int32_t>(info[0]);
-    fill(ElementKind::kInt32, span.data, span.count);
+    AddArray<int32_t>(*operation, ElementKind::kInt32, info[0]);
   } else {
-    const auto span = Span<float>(info[0]);
-    fill(ElementKind::kFloat32, span.data, span.count);
+    AddArray<float>(*operation, ElementKind::kFloat32, info[0]);
   }
   return Post(info, std::move(operation), info[0]);
+}
+
+// sumArrays(arrays: Float32Array[] | Float64Array[], asBfloat16: boolean): Promise<void>
+Napi::Value SumArrays(const Napi::CallbackInfo& info) {
+  auto operation = std::make_unique<Operation>();
+  operation->kind = OperationKind::kAllReduce;
+  operation->as_bfloat16 = info[1].ToBoolean().Value();
+  const auto arrays = info[0].As<Napi::Array>();
+  const bool is_double =
+      arrays.Length() > 0 && arrays.Get(0U).As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
+  for (std::uint32_t k = 0; k < arrays.Length(); k++) {
+    if (is_double) {
+      AddArray<double>(*operation, ElementKind::kFloat64, arrays.Get(k));
+    } else {
+      AddArray<float>(*operation, ElementKind::kFloat32, arrays.Get(k));
+    }
+  }
+  return Post(info, std::move(operation), arrays);
 }
 
 /// An operation on the bytes of a Uint8Array. The settlement keeps the array alive; JavaScript must not transfer it
@@ -209,8 +227,8 @@ std::unique_ptr<Operation> OfBytes(OperationKind kind, const Napi::Value& bytes)
   auto operation = std::make_unique<Operation>();
   const auto span = Span<std::uint8_t>(bytes);
   operation->kind = kind;
-  operation->data = span.data;
-  operation->count = static_cast<std::size_t>(span.count);
+  operation->bytes = span.data;
+  operation->byte_count = static_cast<std::size_t>(span.count);
   return operation;
 }
 
@@ -256,6 +274,7 @@ Napi::Value Abort(const Napi::CallbackInfo& info) {
 Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("open", Napi::Function::New(env, Open));
   exports.Set("allReduce", Napi::Function::New(env, AllReduce));
+  exports.Set("sumArrays", Napi::Function::New(env, SumArrays));
   exports.Set("broadcast", Napi::Function::New(env, Broadcast));
   exports.Set("allGather", Napi::Function::New(env, AllGather));
   exports.Set("barrier", Napi::Function::New(env, Barrier));

@@ -160,4 +160,8 @@ std::string MpiLibrary::ErrorText(int status) const {
   return std::string(text.data(), strnlen(text.data(), text.size()));
 }
 
+void MpiLibrary::Check(int status, const char* call) const {
+  if (status != 0) throw MpiError{call, ErrorText(status)};
+}
+
 }  // namespace cudnn_rnn

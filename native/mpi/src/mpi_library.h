@@ -24,6 +24,12 @@ struct MpiConstants {
   int thread_multiple;
 };
 
+/// A call of MPI that failed.
+struct MpiError {
+  const char* call;
+  std::string detail;
+};
+
 /// Every function that is called: name, then the types of its parameters. All return an int.
 #define CUDNN_RNN_MPI_FUNCTIONS(X)                                                                                    \
   X(Initialized, (int*))                                                                                              \
@@ -64,6 +70,9 @@ struct MpiLibrary {
   std::string Version() const;
   /// The library's text for `status` (MPI_Error_string), or the number if the library has none.
   std::string ErrorText(int status) const;
+  /// Throws MpiError unless `status` is MPI_SUCCESS (0 in all three interfaces). Statuses are returned at all because
+  /// World::Open() installs MPI_ERRORS_RETURN; the default handler ends the process.
+  void Check(int status, const char* call) const;
 };
 
 /// Opens the first library of `names` that is an MPI, for the rest of the process; false where none is, and then

@@ -1,11 +1,8 @@
 #include "world.h"
 
 #include <unistd.h>
-#include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <thread>
 
@@ -14,8 +11,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Counts of MPI are ints: longer arrays go in pieces of this many elements.
-constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
 /// Bytes of a host name in the table of hosts, with the terminating zero; a longer name is cut.
 constexpr int kHostBytes = 64;
 /// Tags of the control communicator: a question is empty, a report is a Progress.
@@ -44,53 +39,6 @@ constexpr auto kAbortGrace = std::chrono::seconds(5);
 constexpr std::size_t kMostRanksNamed = 8;
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// An error of MPI on its way to the operation that failed.
-struct MpiError {
-  const char* call;
-  std::string detail;
-};
-
-const char* NameOf(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::kOpen:
-      return "openCommunicator";
-    case OperationKind::kAllReduce:
-      return "allReduce";
-    case OperationKind::kBroadcast:
-      return "broadcast";
-    case OperationKind::kAllGather:
-      return "allGather";
-    case OperationKind::kBarrier:
-      return "barrier";
-    case OperationKind::kClose:
-      return "dispose";
-    case OperationKind::kNone:
-      break;
-  }
-  return "no call";
-}
-
-bool IsCollective(OperationKind kind) {
-  return kind != OperationKind::kNone && kind != OperationKind::kOpen && kind != OperationKind::kClose;
-}
-
-std::size_t BytesPerElement(ElementKind element) { return element == ElementKind::kFloat64 ? 8 : 4; }
-
-/// To the nearest, ties to even; NaN stays NaN.
-std::uint16_t ToBfloat16(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  if (value != value) return 0x7fff;
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-float FromBfloat16(std::uint16_t half) {
-  const std::uint32_t bits = static_cast<std::uint32_t>(half) << 16;
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 std::string Rounded(double seconds) {
   char text[32];
@@ -173,9 +121,7 @@ void World::Run() {
       // The sequence number counts collectives only: it is the same on all ranks that are at the same call.
       progress_.kind = operation->kind;
       if (IsCollective(operation->kind)) progress_.sequence++;
-      const std::size_t element =
-          operation->kind == OperationKind::kAllReduce ? BytesPerElement(operation->element) : 1;
-      progress_.bytes = static_cast<std::int64_t>(operation->count * element);
+      progress_.bytes = static_cast<std::int64_t>(BytesOf(*operation));
       since_ = Clock::now();
     }
     Perform(*operation);
@@ -206,13 +152,13 @@ void World::Perform(Operation& operation) {
       case OperationKind::kOpen:
         return Open(operation);
       case OperationKind::kAllReduce:
-        return AllReduce(operation);
+        return collectives_->AllReduce(operation);
       case OperationKind::kBroadcast:
-        return Broadcast(static_cast<std::uint8_t*>(operation.data), operation.count, operation.root);
+        return collectives_->Broadcast(operation.bytes, operation.byte_count, operation.root);
       case OperationKind::kAllGather:
-        return AllGather(operation);
+        return collectives_->AllGather(operation);
       case OperationKind::kBarrier:
-        return Check(library_.Barrier(data_comm_), "MPI_Barrier");
+        return collectives_->Barrier();
       case OperationKind::kClose:
         return Close(operation);
       case OperationKind::kNone:
@@ -223,10 +169,6 @@ void World::Perform(Operation& operation) {
   } catch (const std::exception& error) {
     operation.failure = {"ERR_COMMUNICATOR", NameOf(operation.kind), error.what(), {}};
   }
-}
-
-void World::Check(int status, const char* call) const {
-  if (status != 0) throw MpiError{call, library_.ErrorText(status)};
 }
 
 void World::Open(Operation& operation) {
@@ -244,43 +186,46 @@ void World::Open(Operation& operation) {
   int flag = 0;
   // MPI_Init_thread may be called once per process. Another addon that has called it owns the threads and the
   // finalisation.
-  Check(library_.Initialized(&flag), "MPI_Initialized");
+  library_.Check(library_.Initialized(&flag), "MPI_Initialized");
   if (flag != 0) {
     state_ = State::kClosed;
     operation.failure = {"ERR_COMMUNICATOR_UNAVAILABLE", "MPI_Initialized", "this process has initialised MPI", {}};
     return;
   }
   int provided = 0;
-  Check(library_.Init_thread(nullptr, nullptr, c.thread_multiple, &provided), "MPI_Init_thread");
+  library_.Check(library_.Init_thread(nullptr, nullptr, c.thread_multiple, &provided), "MPI_Init_thread");
   is_initialised_ = true;
   // Inherited by the duplicates below. The default, MPI_ERRORS_ARE_FATAL, would end the process inside MPI.
-  Check(library_.Comm_set_errhandler(c.world, c.errors_return), "MPI_Comm_set_errhandler");
-  Check(library_.Comm_size(c.world, &info_.size), "MPI_Comm_size");
-  Check(library_.Comm_rank(c.world, &info_.rank), "MPI_Comm_rank");
+  library_.Check(library_.Comm_set_errhandler(c.world, c.errors_return), "MPI_Comm_set_errhandler");
+  library_.Check(library_.Comm_size(c.world, &info_.size), "MPI_Comm_size");
+  library_.Check(library_.Comm_rank(c.world, &info_.rank), "MPI_Comm_rank");
   // With the wrong library for the launcher, each process is rank 0 of a job of 1: every process would train alone.
   if (options_.expected_size > 0 && options_.expected_size != info_.size) {
-    Check(library_.Finalize(), "MPI_Finalize");
+    library_.Check(library_.Finalize(), "MPI_Finalize");
     is_initialised_ = false;
     state_ = State::kClosed;
     operation.failure = {"ERR_WORLD_MISMATCH", "MPI_Comm_size", std::to_string(info_.size), {}};
     return;
   }
-  Check(library_.Comm_dup(c.world, &data_comm_), "MPI_Comm_dup");
-  Check(library_.Comm_dup(c.world, &control_comm_), "MPI_Comm_dup");
+  library_.Check(library_.Comm_dup(c.world, &data_comm_), "MPI_Comm_dup");
+  library_.Check(library_.Comm_dup(c.world, &control_comm_), "MPI_Comm_dup");
   // MPI_COMM_TYPE_SHARED groups the ranks that share memory, that is, one host. The key, the rank, keeps their order.
   MpiHandle shared = 0;
-  Check(library_.Comm_split_type(c.world, c.shared_type, info_.rank, c.info_null, &shared), "MPI_Comm_split_type");
-  Check(library_.Comm_size(shared, &info_.local_size), "MPI_Comm_size");
-  Check(library_.Comm_rank(shared, &info_.local_rank), "MPI_Comm_rank");
-  Check(library_.Comm_free(&shared), "MPI_Comm_free");
+  library_.Check(library_.Comm_split_type(c.world, c.shared_type, info_.rank, c.info_null, &shared),
+                 "MPI_Comm_split_type");
+  library_.Check(library_.Comm_size(shared, &info_.local_size), "MPI_Comm_size");
+  library_.Check(library_.Comm_rank(shared, &info_.local_rank), "MPI_Comm_rank");
+  library_.Check(library_.Comm_free(&shared), "MPI_Comm_free");
 
   char host[kHostBytes] = "";
   if (gethostname(host, sizeof host) != 0) host[0] = '\0';
   host[kHostBytes - 1] = '\0';
   std::vector<char> hosts(static_cast<std::size_t>(info_.size) * kHostBytes);
-  Check(library_.Allgather(host, kHostBytes, c.byte, hosts.data(), kHostBytes, c.byte, data_comm_), "MPI_Allgather");
+  library_.Check(library_.Allgather(host, kHostBytes, c.byte, hosts.data(), kHostBytes, c.byte, data_comm_),
+                 "MPI_Allgather");
   for (int rank = 0; rank < info_.size; rank++) hosts_.emplace_back(hosts.data() + rank * kHostBytes);
   info_.names_missing_ranks = provided == c.thread_multiple;
+  collectives_.emplace(library_, data_comm_, info_.rank, info_.size);
   // Last, and under the lock: the watchdog's calls of MPI happen after all writes above.
   const std::lock_guard lock(control_);
   may_call_roll_ = info_.names_missing_ranks && info_.size > 1;
@@ -290,7 +235,7 @@ void World::Close(Operation& operation) {
   (void)operation;
   // Over the control communicator: a rank that still waits in a collective of data_comm_ must not be matched by this
   // barrier.
-  Check(library_.Barrier(control_comm_), "MPI_Barrier");
+  library_.Check(library_.Barrier(control_comm_), "MPI_Barrier");
   {
     const std::lock_guard lock(control_);
     // After this block the watchdog makes no call of MPI, which is not allowed during or after MPI_Finalize.
@@ -300,125 +245,11 @@ void World::Close(Operation& operation) {
       for (const int tag : kTags) TakeAll(rank, tag);
     }
   }
-  Check(library_.Comm_free(&data_comm_), "MPI_Comm_free");
-  Check(library_.Comm_free(&control_comm_), "MPI_Comm_free");
-  Check(library_.Finalize(), "MPI_Finalize");
+  library_.Check(library_.Comm_free(&data_comm_), "MPI_Comm_free");
+  library_.Check(library_.Comm_free(&control_comm_), "MPI_Comm_free");
+  library_.Check(library_.Finalize(), "MPI_Finalize");
   is_initialised_ = false;
   state_ = State::kClosed;
-}
-
-void World::AllReduce(const Operation& operation) {
-  if (operation.as_bfloat16) {
-    return operation.element == ElementKind::kFloat64
-               ? SumAsBfloat16(static_cast<double*>(operation.data), operation.count)
-               : SumAsBfloat16(static_cast<float*>(operation.data), operation.count);
-  }
-  const MpiConstants& c = library_.constants;
-  // In the order of ElementKind and ReduceKind.
-  const MpiHandle types[] = {c.float32, c.float64, c.int32};
-  const MpiHandle reductions[] = {c.sum, c.min, c.max};
-  const MpiHandle type = types[static_cast<int>(operation.element)];
-  const MpiHandle reduction = reductions[static_cast<int>(operation.reduce)];
-  auto* data = static_cast<std::uint8_t*>(operation.data);
-  // An empty array is a separate call too: all ranks wait for each other.
-  // MPI 4 has functions with large counts (MPI_Allreduce_c), but Open MPI 4 and MPICH 3 do not.
-  std::size_t done = 0;
-  do {
-    const std::size_t piece = std::min(operation.count - done, kLongestPiece);
-    Check(library_.Allreduce(c.in_place, data + done * BytesPerElement(operation.element), static_cast<int>(piece),
-                             type, reduction, data_comm_),
-          "MPI_Allreduce");
-    done += piece;
-  } while (done < operation.count);
-}
-
-template <typename Element>
-void World::SumAsBfloat16(Element* data, std::size_t count) {
-  const MpiHandle byte = library_.constants.byte;
-  const auto size = static_cast<std::size_t>(info_.size);
-  const auto own = static_cast<std::size_t>(info_.rank);
-  std::vector<std::uint16_t> sent;
-  std::vector<std::uint16_t> received;
-  std::vector<int> counts(size);
-  std::vector<int> offsets(size);
-  std::vector<int> own_counts(size);
-  std::vector<int> own_offsets(size);
-  std::size_t done = 0;
-  do {
-    const std::size_t piece = std::min(count - done, kLongestPiece / sizeof(std::uint16_t));
-    Element* elements = data + done;
-    const auto begin_of = [&](std::size_t rank) { return piece * rank / size; };
-    const std::size_t part = begin_of(own + 1) - begin_of(own);
-    for (std::size_t rank = 0; rank < size; rank++) {
-      // In bytes: the three interfaces have no 16-bit type in common.
-      offsets[rank] = static_cast<int>(begin_of(rank) * sizeof(std::uint16_t));
-      counts[rank] = static_cast<int>((begin_of(rank + 1) - begin_of(rank)) * sizeof(std::uint16_t));
-      own_counts[rank] = static_cast<int>(part * sizeof(std::uint16_t));
-      own_offsets[rank] = static_cast<int>(rank * part * sizeof(std::uint16_t));
-    }
-    sent.resize(piece);
-    received.resize(part * size);
-    for (std::size_t k = 0; k < piece; k++) sent[k] = ToBfloat16(static_cast<float>(elements[k]));
-    Check(library_.Alltoallv(sent.data(), counts.data(), offsets.data(), byte, received.data(), own_counts.data(),
-                             own_offsets.data(), byte, data_comm_),
-          "MPI_Alltoallv");
-    for (std::size_t k = 0; k < part; k++) {
-      float sum = 0;
-      for (std::size_t rank = 0; rank < size; rank++) sum += FromBfloat16(received[rank * part + k]);
-      received[k] = ToBfloat16(sum);
-    }
-    Check(library_.Allgatherv(received.data(), own_counts[own], byte, sent.data(), counts.data(), offsets.data(), byte,
-                              data_comm_),
-          "MPI_Allgatherv");
-    for (std::size_t k = 0; k < piece; k++) elements[k] = FromBfloat16(sent[k]);
-    done += piece;
-  } while (done < count);
-}
-
-void World::Broadcast(std::uint8_t* data, std::size_t count, int root) {
-  std::size_t done = 0;
-  do {
-    const std::size_t piece = std::min(count - done, kLongestPiece);
-    Check(library_.Bcast(data + done, static_cast<int>(piece), library_.constants.byte, root, data_comm_), "MPI_Bcast");
-    done += piece;
-  } while (done < count);
-}
-
-void World::AllGather(Operation& operation) {
-  const MpiConstants& c = library_.constants;
-  const auto size = static_cast<std::size_t>(info_.size);
-  const auto own = static_cast<std::int64_t>(operation.count);
-  operation.lengths.resize(size);
-  // First the lengths: MPI_Allgatherv needs the counts of all ranks on every rank.
-  Check(library_.Allgather(&own, 1, c.int64, operation.lengths.data(), 1, c.int64, data_comm_), "MPI_Allgather");
-  std::int64_t total = 0;
-  for (const std::int64_t length : operation.lengths) total += length;
-  operation.gathered.resize(static_cast<std::size_t>(total));
-  // Offsets of MPI_Allgatherv are ints too, so its limit is the sum, not the largest part.
-  if (total <= INT_MAX) {
-    std::vector<int> counts(size);
-    std::vector<int> offsets(size);
-    int offset = 0;
-    for (std::size_t rank = 0; rank < size; rank++) {
-      counts[rank] = static_cast<int>(operation.lengths[rank]);
-      offsets[rank] = offset;
-      offset += counts[rank];
-    }
-    Check(library_.Allgatherv(operation.data, static_cast<int>(own), c.byte, operation.gathered.data(), counts.data(),
-                              offsets.data(), c.byte, data_comm_),
-          "MPI_Allgatherv");
-    return;
-  }
-  // Over 2 GiB: one broadcast for each rank, in pieces. All ranks take this branch together, as `total` is the same
-  // everywhere.
-  std::size_t offset = 0;
-  for (std::size_t rank = 0; rank < size; rank++) {
-    const auto length = static_cast<std::size_t>(operation.lengths[rank]);
-    std::uint8_t* part = operation.gathered.data() + offset;
-    if (static_cast<int>(rank) == info_.rank) std::memcpy(part, operation.data, length);
-    Broadcast(part, length, static_cast<int>(rank));
-    offset += length;
-  }
 }
 
 World::Progress World::CurrentProgress() {

@@ -30,11 +30,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "collectives.h"
 #include "mpi_library.h"
+#include "operation.h"
 
 namespace cudnn_rnn {
 
@@ -42,44 +45,6 @@ namespace cudnn_rnn {
 inline constexpr int kLeftExitCode = 70;
 /// A rank is missing; EX_TEMPFAIL of sysexits.h, as starting again may help.
 inline constexpr int kTimeoutExitCode = 75;
-
-/// Kinds of operations. The numbers are sent between ranks in reports of a roll call, so all ranks must run the same
-/// build.
-enum class OperationKind : std::int64_t { kNone, kOpen, kAllReduce, kBroadcast, kAllGather, kBarrier, kClose };
-/// Element types of an all-reduce, in the order of the table of MPI datatypes in World::AllReduce.
-enum class ElementKind { kFloat32, kFloat64, kInt32 };
-/// Reductions of an all-reduce, with the numbers that JavaScript passes. The order in which a library sums is its own,
-/// so float sums may differ between libraries and between numbers of ranks.
-enum class ReduceKind { kSum, kMin, kMax };
-
-/// The reason why an operation failed; none where `code` is empty.
-struct Failure {
-  std::string code;
-  /// The function of MPI that failed, and its text.
-  std::string call;
-  std::string detail;
-  /// For each library that was tried, the loader's text.
-  std::vector<std::string> attempts;
-};
-
-/// One call, from its queueing to its settlement. `data` must stay valid until then.
-struct Operation {
-  OperationKind kind = OperationKind::kNone;
-  ElementKind element = ElementKind::kFloat32;
-  ReduceKind reduce = ReduceKind::kSum;
-  /// Of a sum: the elements travel as bfloat16.
-  bool as_bfloat16 = false;
-  void* data = nullptr;
-  /// Elements of an all-reduce, else bytes.
-  std::size_t count = 0;
-  int root = 0;
-  /// Result of an all-gather: the bytes of all ranks one after the other, and the number of each.
-  std::vector<std::uint8_t> gathered;
-  std::vector<std::int64_t> lengths;
-  Failure failure;
-  /// The caller's.
-  void* settlement = nullptr;
-};
 
 struct WorldOptions {
   /// Libraries to try, in order.
@@ -149,24 +114,11 @@ class World {
   /// Body of the thread of MPI: performs operations in the order of the queue until one closes the world.
   void Run();
   /// Performs one operation. An error is stored in `operation.failure`; nothing is thrown. On the thread of MPI, as are
-  /// the six functions below.
+  /// the two functions below.
   void Perform(Operation& operation);
   void Open(Operation& operation);
   /// Waits for all ranks (MPI_Finalize alone need not), frees the communicators and finalises MPI.
   void Close(Operation& operation);
-  /// Reduces `data` over all ranks in place. Every rank must pass the same element type, reduction and count.
-  void AllReduce(const Operation& operation);
-  /// Sums arrays of floats that travel as bfloat16. Each rank sums one part of the array in float32, so every sum is
-  /// rounded once, for any number of ranks, and all ranks get the same bits.
-  template <typename Element>
-  void SumAsBfloat16(Element* data, std::size_t count);
-  /// Copies `count` bytes from `root` to all other ranks. Every rank must pass the same count.
-  void Broadcast(std::uint8_t* data, std::size_t count, int root);
-  /// Collects the bytes of every rank on every rank. Counts may differ between ranks.
-  void AllGather(Operation& operation);
-  /// Throws MpiError unless `status` is MPI_SUCCESS (0 in all three interfaces). Statuses are returned at all because
-  /// Open() installs MPI_ERRORS_RETURN; the default handler ends the process.
-  void Check(int status, const char* call) const;
 
   /// Body of the watchdog thread: looks for an expired operation, answers roll calls of other ranks, and while this
   /// rank closes looks for ranks that still wait in a collective.
@@ -207,6 +159,8 @@ class World {
   /// calls and MPI calls of other code in the process cannot be confused.
   MpiHandle data_comm_ = 0;
   MpiHandle control_comm_ = 0;
+  /// Over data_comm_, from the end of Open().
+  std::optional<Collectives> collectives_;
   /// Host names by rank, gathered at opening, as a missing rank can no longer report its own.
   std::vector<std::string> hosts_;
   std::atomic<State> state_ = State::kNew;
