@@ -1,12 +1,49 @@
 // One rank of mpi.test.ts: node ranks_program.mjs <what>. Each way of ending is one that a training run may end by.
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openCommunicator } from '../src/index.js'
 
 const [what = '', library] = process.argv.slice(2)
 
+/** Sums of tensors of which some are small and one is large, between other calls; throws where one is wrong. */
+async function sumTensors(world: Awaited<ReturnType<typeof openCommunicator>>): Promise<void> {
+  const { rank, size } = world
+  const ranks = (size * (size + 1)) / 2
+  for (const dtype of ['float32', 'float64'] as const) {
+    using backend = openReferenceBackend({ dtype })
+    using other = openReferenceBackend({ dtype })
+    const sum = world.tensorSum!(backend)!
+    const values = [1, -2, 0, 7, 12]
+    const shapes = [[], [3], [0], [100_000], [2, 5]]
+    const tensors = shapes.map((shape) => backend.zeros(shape))
+    for (const wire of [undefined, 'bfloat16'] as const) {
+      for (const [index, tensor] of tensors.entries()) {
+        const data = (await tensor.read()).data.map(() => values[index]! * (rank + 1))
+        backend.ops.assign(tensor, { data, shape: tensor.shape } as never)
+      }
+      // Not awaited: every rank makes the calls in this order.
+      const counted = Int32Array.of(rank)
+      const calls = [sum(tensors, { wire }), world.allReduce(counted, { op: 'max' }), sum([]), sum([tensors[1]!])]
+      await Promise.all(calls)
+      for (const [index, tensor] of tensors.entries()) {
+        const expected = values[index]! * ranks * (index === 1 ? size : 1)
+        const { data } = await tensor.read()
+        if (!data.every((each) => each === expected)) {
+          throw new Error(`tensor ${index} in ${dtype}, wire ${wire}: ${data.slice(0, 3)} for ${expected}`)
+        }
+      }
+      if (counted[0] !== size - 1) throw new Error(`the call between the sums: ${counted[0]}`)
+    }
+    const refused = await sum([other.zeros([3])]).catch((error: { code?: string }) => error.code)
+    if (refused !== 'ERR_FOREIGN_TENSOR') throw new Error(`a tensor of another executor: ${refused}`)
+    for (const tensor of tensors) tensor.dispose()
+  }
+}
+
 const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCommunicator>>) => Promise<void> | void>> =
   {
     async conformance(world) {
+      if (world.engine === 'mpi') await sumTensors(world)
       for (const { name, run } of COMMUNICATOR_CASES) {
         if (world.rank === 0) process.stdout.write(`${name}\n`)
         await run(world)

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { HostBackend, pinBuffer } from '@cudnn-rnn/executor-kit'
 import type { Communicator, ReduceOperation } from '@cudnn-rnn/train'
 import { CheckedCommunicator } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'
@@ -59,12 +60,14 @@ export async function openMpiCommunicator(
     // The process ends normally, and all ranks may do so.
     if (isOpen && code === 0) void communicator.dispose().catch(() => {})
   }
+  /** Until a sum of tensors is queued, once its executor has computed them. Later calls wait for it: all ranks keep one order. */
+  let filling: Promise<void> | undefined
   let uncaught: { readonly error: unknown } | undefined
   const rememberUncaught = (error: unknown) => {
     uncaught = { error }
   }
   const abortAtExit = (code: number) => {
-    if (!isOpen || (code === 0 && addon.closeAtExit())) return
+    if (!isOpen || (code === 0 && filling === undefined && addon.closeAtExit())) return
     const how = code === 0 ? 'it left while a call was pending' : `it ended with exit code ${code} before dispose()`
     // Node.js prints an uncaught error after this event, which no process survives.
     const why = uncaught === undefined ? '' : `\n${inspect(uncaught.error)}`
@@ -76,6 +79,7 @@ export async function openMpiCommunicator(
   process.on('beforeExit', disposeAtEnd)
   process.on('exit', abortAtExit)
   const call = async <Result>(name: string, run: () => Promise<Result>): Promise<Result> => {
+    while (filling !== undefined) await filling
     try {
       return await run()
     } catch (cause) {
@@ -87,6 +91,25 @@ export async function openMpiCommunicator(
     {
       allReduce: (array, op, wire) =>
         call('allReduce', () => addon.allReduce(array, REDUCTIONS.indexOf(op), wire === 'bfloat16')),
+      tensorSum(backend) {
+        if (!(backend instanceof HostBackend)) return undefined
+        return async (tensors, { wire } = {}) => {
+          while (filling !== undefined) await filling
+          const arrays = backend.arraysToWrite('sum tensors', tensors)
+          let sum: Promise<void> | undefined
+          const queueSum = (all: readonly (Float32Array | Float64Array)[]) => {
+            filling = undefined
+            for (const { buffer } of all) pinBuffer(buffer)
+            sum = call('allReduce', () => addon.sumArrays(all, wire === 'bfloat16'))
+          }
+          filling = arrays.then(queueSum, () => {
+            filling = undefined
+          })
+          await arrays
+          await filling
+          await sum
+        }
+      },
       broadcast: (bytes, root) => call('broadcast', () => addon.broadcast(bytes, root)),
       allGather: (bytes) => call('allGather', () => addon.allGather(bytes)),
       barrier: () => call('barrier', () => addon.barrier()),

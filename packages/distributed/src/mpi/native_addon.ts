@@ -10,6 +10,8 @@ export interface NativeAddon {
     readonly busySeconds: number
   }): Promise<NativeWorld>
   allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number, asBfloat16: boolean): Promise<void>
+  /** Sums arrays of one type in place, by one operation. */
+  sumArrays(arrays: readonly (Float32Array | Float64Array)[], asBfloat16: boolean): Promise<void>
   broadcast(bytes: Uint8Array, root: number): Promise<void>
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
   barrier(): Promise<void>

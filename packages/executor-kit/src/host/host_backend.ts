@@ -12,13 +12,16 @@ import {
   checkDescriptor,
   checkOptionNames,
   Inspectable,
+  type FloatArray,
   type RnnDescriptor,
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { CheckedDenseOps } from '../checked_dense_ops.js'
 import type { DenseKernels } from '../dense_kernels.js'
+import { writableTensor } from '../executor_memory.js'
 import { backendSummary } from '../summaries.js'
+import { checkRule } from '../tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'
 import type { HostTensor } from './host_tensor.js'
 
@@ -31,6 +34,8 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   readonly kernels: DenseKernels<HostTensor>
   readonly products: HostProducts
   readonly lstm?: HostLstm | undefined
+  /** Resolves when every operation that was queued before is done; absent where none is queued. */
+  settled?(): Promise<void>
   /** Prepares a network; throws RangeError `ERR_PARAMS_TOO_LARGE`. */
   prepare(descriptor: RnnDescriptor): OwnRnn
 }
@@ -46,9 +51,20 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   readonly products: HostProducts
   readonly lstm: HostLstm | undefined
   readonly #memory: HostMemory
+  readonly #settled: (() => Promise<void>) | undefined
   readonly #prepare: (descriptor: RnnDescriptor) => OwnRnn
 
-  constructor({ name, reason, implementation, memory, kernels, products, lstm, prepare }: HostExecutor<OwnRnn>) {
+  constructor({
+    name,
+    reason,
+    implementation,
+    memory,
+    kernels,
+    products,
+    lstm,
+    settled,
+    prepare,
+  }: HostExecutor<OwnRnn>) {
     super()
     this.name = name
     this.reason = reason
@@ -58,6 +74,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
     this.products = products
     this.lstm = lstm
     this.#memory = memory
+    this.#settled = settled
     this.shared = {
       allocate: memory.allocateShared,
       tensor: (elements, options) => memory.shared(elements, options),
@@ -76,6 +93,28 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
 
   owns(tensor: BackendTensor): boolean {
     return this.#memory.owns(tensor)
+  }
+
+  /**
+   * The arrays of floating tensors, for a library that writes them where they are. Resolves when the operations queued before are
+   * done. The tensors count as written, and must not be used until the library is done.
+   *
+   * @throws TypeError `ERR_FOREIGN_TENSOR`, `ERR_NOT_A_TENSOR`; RangeError `ERR_BACKEND_DISPOSED`, `ERR_SHARED_TENSOR`,
+   *   `ERR_TENSOR_DISPOSED`, `ERR_TENSOR_TRANSFERRED`, and the errors of the operations that fill them
+   */
+  async arraysToWrite(action: string, tensors: readonly BackendTensor[]): Promise<FloatArray[]> {
+    const memory = this.#memory
+    memory.life.check(action)
+    const own = tensors.map((tensor, index) => {
+      const name = `tensors[${index}]`
+      const taken = writableTensor(memory, action, name, tensor)
+      checkRule(action, name, taken, { dtype: memory.dtype })
+      return taken
+    })
+    const arrays = own.map(({ data }) => data as FloatArray)
+    for (const tensor of own) tensor.version++
+    await Promise.all([this.#settled?.(), ...own.map(({ job }) => (job > 0 ? memory.done(job) : undefined))])
+    return arrays
   }
 
   rnn(descriptor: RnnDescriptor): OwnRnn {

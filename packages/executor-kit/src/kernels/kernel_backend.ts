@@ -14,12 +14,18 @@ export interface KernelBackendLabels {
 
 /** The backend whose networks and operations the kernels of `executor` compute. */
 export function openKernelBackend(executor: KernelExecutor, labels: KernelBackendLabels): HostBackend<KernelRnn> {
+  const { memory, operations } = executor
   return new HostBackend({
     ...labels,
-    memory: executor.memory,
+    memory,
     kernels: new BoundaryDenseKernels(executor),
     products: new KernelProducts(executor),
     lstm: new KernelLstm(executor),
+    settled() {
+      // An assignment of no elements: operations are done in their order.
+      const operands = [memory.allocate(0), memory.allocate(0)]
+      return memory.done(operations.update({ rule: 0, operands, numbers: new Float64Array(0) }))
+    },
     prepare: (descriptor) => new KernelRnn(executor, descriptor),
   })
 }

@@ -19,9 +19,9 @@ export interface AllReduceOptions {
 }
 
 /**
- * Sums tensors of one executor over all ranks, in place and in the memory of its device: the sum is queued between the calls
- * made to the executor before and after it, and nothing waits for it. Collective; resolves once it is queued. A sum that fails
- * later ends the process, as a call of the communicator that fails.
+ * Sums tensors of one executor over all ranks, in place and in the memory of the executor, between the calls made to it before
+ * and after. Collective. Over a device it resolves once the sum is queued, and a sum that fails later ends the process, as a
+ * call of the communicator that fails; over the host it resolves when the sum is done.
  */
 export type TensorSum = (tensors: readonly BackendTensor[], options?: Pick<AllReduceOptions, 'wire'>) => Promise<void>
 
@@ -44,7 +44,7 @@ export interface Communicator {
   readonly localSize: number
   /** Combines the arrays of all ranks element by element, in place. The array belongs to the call until it resolves. */
   allReduce(array: ReducibleArray, options?: AllReduceOptions): Promise<void>
-  /** The sum of tensors of `backend`; undefined where they must be read and pass through {@link Communicator.allReduce}. */
+  /** The sum of tensors of `backend`; undefined where they must be copied to pass through {@link Communicator.allReduce}. */
   tensorSum?(backend: Backend): TensorSum | undefined
   /** Overwrites the bytes of every rank with those of `root`, 0 by default. */
   broadcast(bytes: Uint8Array, root?: number): Promise<void>

@@ -37,11 +37,7 @@ export async function gatherResults<Result>(
 }
 
 /** Waits for a call of a rank that has failed; ends the job where the others do not come to that call in time. */
-export async function endIfLate<Result>(
-  communicator: Communicator,
-  error: unknown,
-  call: Promise<Result>,
-): Promise<Result> {
+async function endIfLate<Result>(communicator: Communicator, error: unknown, call: Promise<Result>): Promise<Result> {
   const late = setTimeout(() => communicator.abort(messageOf(error)), FAILURE_SECONDS * 1000)
   try {
     return await call

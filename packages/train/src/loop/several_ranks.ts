@@ -1,24 +1,16 @@
-import { type Backend, isBackendTensor } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/backend'
 import { type AbortSignalLike, codedRangeError, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { isEmptyShare } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import { type BatchRows, copyRows } from './batch_rows.js'
-import { clipGradients } from './clip_gradients.js'
 import type { AllReduceOptions, Communicator, TensorSum } from './communicator.js'
-import { endIfLate, gatherResults } from './gather_results.js'
-import { checkedResult, weightOf } from './gradient_accumulator.js'
-import { GradientSum } from './gradient_sum.js'
-import { sumOnDevice } from './sum_on_device.js'
+import { gatherResults } from './gather_results.js'
+import { meanOverRanks } from './mean_over_ranks.js'
+import { sumThroughHost } from './sum_through_host.js'
 import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
-import {
-  type StepMeans,
-  type StepOutcome,
-  type TrainingStep,
-  type TrainingStepOptions,
-  trainingStep,
-} from './training_step.js'
+import { type StepMeans, type TrainingStep, type TrainingStepOptions, trainingStep } from './training_step.js'
 
 /** A failure that this rank has not yet reported to the others. */
 interface Failure {
@@ -35,9 +27,7 @@ export class SeveralRanks implements TrainingRanks {
   readonly #variables: readonly Trainable[]
   readonly #signal: AbortSignalLike | undefined
   readonly #wire: AllReduceOptions['wire']
-  /** Sums gradients where they are; else they pass through a buffer of the host. */
-  readonly #tensorSum: TensorSum | undefined
-  readonly #sum: GradientSum
+  readonly #tensorSum: TensorSum
   readonly #seconds = { steps: 0, computing: 0, reducing: 0 }
   #failure: Failure | undefined
   #isStopping = false
@@ -53,8 +43,7 @@ export class SeveralRanks implements TrainingRanks {
     this.#variables = variables
     this.#signal = signal
     this.#wire = wire
-    this.#tensorSum = communicator.tensorSum?.(backend)
-    this.#sum = new GradientSum(backend, this.#tensorSum === undefined ? variables : [])
+    this.#tensorSum = communicator.tensorSum?.(backend) ?? sumThroughHost(backend, communicator)
   }
 
   get isStopping(): boolean {
@@ -165,35 +154,61 @@ export class SeveralRanks implements TrainingRanks {
     this.#isStopping = (await this.#gather(() => this.#signal?.aborted === true)).includes(true)
   }
 
+  /**
+   * The gradients are summed between the passes and the update. On an executor with `Backend.steps` nothing is read, and the
+   * weights and flags of the ranks are exchanged while the device computes the passes.
+   */
   async step<Batch>(
     options: TrainingStepOptions<Batch>,
     batches: readonly Batch[],
     learningRate: number,
     before: TrainingStep | undefined,
   ): Promise<TrainingStep | undefined> {
-    const { steps } = this.#backend
-    if (this.#tensorSum !== undefined && steps !== undefined) {
-      return await this.#stepOnDevice(this.#tensorSum, options, batches, learningRate, before)
-    }
-    const sum = this.#sum
     const began = performance.now()
-    sum.clear()
-    await this.attempt(async () => {
-      for (const batch of batches) if (!isEmptyShare(batch)) await this.#addBatch(options, batch)
-    })
-    const computed = performance.now()
-    await this.#reduce(batches.length === 0)
-    this.#seconds.computing += (computed - began) / 1000
-    this.#seconds.reducing += (performance.now() - computed) / 1000
-    if (sum.count('outOfData') > 0) return undefined
-    this.#seconds.steps++
-    const loss = sum.takeMeans()
-    using norm = clipGradients(options.backend, sum.gradients, options)
-    const gradientNorm = (await norm.read()).data[0]
-    const skipped = !(Number.isFinite(gradientNorm) && Number.isFinite(loss))
-    if (!skipped) options.optimizer.apply(sum.gradients, learningRate)
-    const outcome: StepOutcome = { loss, gradientNorm, skipped }
-    return { isKnown: true, outcome: async () => outcome }
+    let waiting = 0
+    let hasMet = false
+    const timed = async <Result>(call: () => Promise<Result>): Promise<Result> => {
+      const came = performance.now()
+      try {
+        return await call()
+      } finally {
+        waiting += performance.now() - came
+      }
+    }
+    /** The weight of all ranks together. */
+    const totalWeight = async (weight: number) => {
+      hasMet = true
+      const isOutOfData = batches.length === 0
+      const all = await timed(() =>
+        this.#gather(() => ({ weight, isOutOfData, isStopping: this.#signal?.aborted === true })),
+      )
+      await this.#checkSameEnd(all.filter((each) => each.isOutOfData).length, isOutOfData)
+      this.#isStopping = all.some((each) => each.isStopping)
+      return all.reduce((total, each) => total + each.weight, 0)
+    }
+    if (batches.length === 0) {
+      await totalWeight(0)
+      return undefined
+    }
+    const calls = {
+      totalWeight,
+      tensorSum: (...given: Parameters<TensorSum>) => timed(() => this.#tensorSum(...given)),
+    }
+    const overRanks = async (own: StepMeans & { readonly weight: number }) =>
+      await meanOverRanks(this.#backend, this.#variables, calls, own, this.#wire)
+    try {
+      const own = batches.filter((batch) => !isEmptyShare(batch))
+      return await trainingStep({ ...options, overRanks }, own, learningRate, before)
+    } catch (error) {
+      if (hasMet) throw error
+      this.#failure ??= { error }
+      await this.#gather(() => null)
+      throw error
+    } finally {
+      this.#seconds.steps++
+      this.#seconds.reducing += waiting / 1000
+      this.#seconds.computing += (performance.now() - began - waiting) / 1000
+    }
   }
 
   /** Compares the variables first: ranks that have drifted apart evaluate different models. */
@@ -212,96 +227,16 @@ export class SeveralRanks implements TrainingRanks {
   }
 
   /** The communicator is the caller's. */
-  [Symbol.dispose](): void {
-    this.#sum[Symbol.dispose]()
-  }
+  [Symbol.dispose](): void {}
 
   get #isFirst(): boolean {
     return this.#communicator.rank === 0
-  }
-
-  /**
-   * A step that reads nothing: the gradients are summed between the passes and the update, in the order of the executor's
-   * calls. The weights and flags of the ranks are exchanged while the device computes the passes.
-   */
-  async #stepOnDevice<Batch>(
-    tensorSum: TensorSum,
-    options: TrainingStepOptions<Batch>,
-    batches: readonly Batch[],
-    learningRate: number,
-    before: TrainingStep | undefined,
-  ): Promise<TrainingStep | undefined> {
-    const began = performance.now()
-    let waiting = 0
-    let hasMet = false
-    /** The weight of all ranks together. */
-    const meet = async (weight: number) => {
-      hasMet = true
-      const came = performance.now()
-      const isOutOfData = batches.length === 0
-      const all = await this.#gather(() => ({ weight, isOutOfData, isStopping: this.#signal?.aborted === true }))
-      waiting += performance.now() - came
-      await this.#checkSameEnd(all.filter((each) => each.isOutOfData).length, isOutOfData)
-      this.#isStopping = all.some((each) => each.isStopping)
-      return all.reduce((total, each) => total + each.weight, 0)
-    }
-    if (batches.length === 0) {
-      await meet(0)
-      return undefined
-    }
-    const overRanks = async (own: StepMeans & { readonly weight: number }) =>
-      await sumOnDevice(this.#backend, this.#variables, tensorSum, own, await meet(own.weight), this.#wire)
-    try {
-      const own = batches.filter((batch) => !isEmptyShare(batch))
-      return await trainingStep({ ...options, overRanks }, own, learningRate, before)
-    } catch (error) {
-      if (hasMet) throw error
-      this.#failure ??= { error }
-      await this.#gather(() => null)
-      throw error
-    } finally {
-      this.#seconds.steps++
-      this.#seconds.reducing += waiting / 1000
-      this.#seconds.computing += (performance.now() - began - waiting) / 1000
-    }
   }
 
   /** Throws RangeError `ERR_RANKS_DIFFER` where the data of some ranks have ended and those of others have not. */
   async #checkSameEnd(ended: number, isOutOfData: boolean): Promise<void> {
     if (ended === 0 || ended === this.#communicator.size) return
     await this.compare(() => ({ data: isOutOfData ? 'no further batch' : 'a batch' }))
-  }
-
-  async #addBatch<Batch>({ batchGradients }: TrainingStepOptions<Batch>, batch: Batch): Promise<void> {
-    const result = checkedResult(await batchGradients(batch))
-    const tensors = [result.loss, ...result.gradients].filter(isBackendTensor)
-    try {
-      const loss = isBackendTensor(result.loss) ? (await result.loss.read()).data[0] : result.loss
-      await this.#sum.add(loss, result.gradients, weightOf(batch, result))
-    } finally {
-      for (const tensor of tensors) tensor.dispose()
-    }
-  }
-
-  /** Sums the gradients of all ranks, and the flags. Throws the error of this rank; RangeError `ERR_RANK_FAILED`, `ERR_RANKS_DIFFER`. */
-  async #reduce(isOutOfData: boolean): Promise<void> {
-    const sum = this.#sum
-    if (this.#signal?.aborted === true) sum.raise('stopping')
-    if (isOutOfData) sum.raise('outOfData')
-    if (this.#failure !== undefined) sum.raise('failed')
-    const call = this.#allReduce(sum)
-    await (this.#failure === undefined ? call : endIfLate(this.#communicator, this.#failure.error, call))
-    if (sum.count('failed') > 0) await this.#gather(() => null)
-    await this.#checkSameEnd(sum.count('outOfData'), isOutOfData)
-    this.#isStopping = sum.count('stopping') > 0
-  }
-
-  /** The controls are not rounded. */
-  async #allReduce(sum: GradientSum): Promise<void> {
-    const wire = this.#wire
-    if (wire === undefined) return await this.#communicator.allReduce(sum.buffer)
-    const calls = [this.#communicator.allReduce(sum.elements, { wire }), this.#communicator.allReduce(sum.controls)]
-    await Promise.all(calls)
   }
 
   /** Runs `work` on the first rank; all wait for it. */

@@ -20,7 +20,7 @@ export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly
     learningRate: typeof learningRate === 'number' ? learningRate : learningRate(0),
     evaluation: options.evaluate !== undefined,
     saver: options.saver !== undefined,
-    sum: options.communicator?.tensorSum?.(backend) === undefined ? 'of host arrays' : 'on the device',
+    sum: options.communicator?.tensorSum?.(backend) === undefined ? 'of copies' : 'in place',
   }
 }
 

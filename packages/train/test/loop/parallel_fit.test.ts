@@ -151,14 +151,14 @@ describe('fit over several ranks', () => {
     expectAllclose('params', first.elements, alone.elements, TOLERANCE)
   })
 
-  it('makes one all-reduce for an update', async () => {
+  it('makes one message and one all-reduce for an update', async () => {
     const calls = async (maxSteps: number) => {
       const communicators = localCommunicators(2)
       const more = { maxSteps, evaluate: undefined, earlyStopping: undefined, evaluateEvery: undefined }
       await Promise.all(communicators.map((each) => train(each, undefined, more)))
       return communicators[0].calls
     }
-    expect((await calls(12)) - (await calls(5))).toBe(7)
+    expect((await calls(12)) - (await calls(5))).toBe(14)
   })
 
   it('continues over another number of ranks with the same results', async () => {

@@ -1,20 +1,29 @@
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor } from '@cudnn-rnn/backend'
+import { checkShape } from '@cudnn-rnn/executor-kit'
+import { checkGradientCount } from '../optimizers/gradient_count.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { AllReduceOptions, TensorSum } from './communicator.js'
 import type { StepMeans } from './training_step.js'
 
+/** The calls that all ranks make together in a step. */
+export interface RankCalls {
+  /** The weight of all ranks. @param weight of this one */
+  totalWeight(weight: number): Promise<number>
+  readonly tensorSum: TensorSum
+}
+
 /**
  * The means over all ranks, Σ wᵣ·meanᵣ with wᵣ = weightᵣ/total, by calls to the executor. Takes over the losses of `own`.
+ * Checks and allocates before the ranks meet: a failure after that would leave the others waiting.
  *
  * @param own of this rank; without batches its gradients are empty and its weight is 0
- * @param total weight of all ranks; where it is 0 the means are 0
+ * @throws RangeError `ERR_GRADIENT_COUNT`, `ERR_SHAPE`
  */
-export async function sumOnDevice(
+export async function meanOverRanks(
   backend: Backend,
   variables: readonly Trainable[],
-  tensorSum: TensorSum,
+  { totalWeight, tensorSum }: RankCalls,
   own: StepMeans & { readonly weight: number },
-  total: number,
   wire: AllReduceOptions['wire'],
 ): Promise<StepMeans> {
   const { array } = DTYPES[backend.dtype]
@@ -25,13 +34,17 @@ export async function sumOnDevice(
     return tensor
   }
   try {
+    if (own.weight > 0) checkGradients(own.gradients, variables)
     const loss = zeros([])
+    const gradients = variables.map(({ value }) => zeros(value.shape, value.layout))
+    // The passes are computed here where nothing is queued as a whole, so that their failure is known to the other ranks.
+    if (backend.steps === undefined) for (const gradient of own.gradients) await gradient.read()
+    const total = await totalWeight(own.weight)
     for (const { loss: each, weight } of own.losses) {
       const scalar = isBackendTensor(each) ? each : { data: array.of(each), shape: [] }
       // A batch that does not count may be NaN.
       if (weight > 0) backend.ops.accumulate(loss, scalar, weight / total)
     }
-    const gradients = variables.map(({ value }) => zeros(value.shape, value.layout))
     if (own.weight > 0) {
       for (const [index, gradient] of gradients.entries()) {
         backend.ops.accumulate(gradient, own.gradients[index], own.weight / total)
@@ -48,5 +61,12 @@ export async function sumOnDevice(
     throw error
   } finally {
     for (const { loss } of own.losses) if (isBackendTensor(loss)) loss.dispose()
+  }
+}
+
+function checkGradients(gradients: readonly BackendTensor[], variables: readonly Trainable[]): void {
+  checkGradientCount('add gradients', gradients, variables)
+  for (const [index, { name, value }] of variables.entries()) {
+    checkShape('add gradients', `gradient of ${name}`, gradients[index].shape, value.shape)
   }
 }
