@@ -1,14 +1,29 @@
-// Runs the browser tests where there is a Chromium, and reports a skip where there is none.
+// Runs the browser tests in Chromium, and those of wasm in Firefox; reports a skip where there is no such browser. Options of
+// vitest, such as those of reports, are for Chromium; names of files are for both.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-const chromium = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-if (!existsSync(chromium)) {
-  console.log(`Browser tests skipped: no Chromium at ${chromium}. Install it or set CHROMIUM_PATH.`)
-  process.exit(0)
+const given = process.argv.slice(2)
+const RUNS = [
+  {
+    browser: 'Chromium',
+    path: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
+    args: ['--config', 'vitest.browser.config.ts', ...given],
+  },
+  {
+    browser: 'Firefox',
+    path: process.env['FIREFOX_PATH'] ?? '/usr/bin/firefox-esr',
+    args: ['--config', 'vitest.firefox.config.ts', '--passWithNoTests', ...given.filter((arg) => !arg.startsWith('-'))],
+  },
+]
+
+for (const { browser, path, args } of RUNS) {
+  if (!existsSync(path)) {
+    console.log(
+      `Browser tests in ${browser} skipped: no program at ${path}. Install it or set ${browser.toUpperCase()}_PATH.`,
+    )
+    continue
+  }
+  const { status } = spawnSync('vitest', ['run', ...args], { stdio: 'inherit', shell: process.platform === 'win32' })
+  if (status !== 0) process.exitCode = status ?? 1
 }
-const { status } = spawnSync('vitest', ['run', '--config', 'vitest.browser.config.ts', ...process.argv.slice(2)], {
-  stdio: 'inherit',
-  shell: process.platform === 'win32',
-})
-process.exit(status ?? 1)

@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config'
+import { firefox } from './scripts/firefox.js'
+import { optionalBuiltinsInVite } from './scripts/optional_builtins.js'
+import { sourceAliases } from './scripts/vitest_aliases.js'
+
+/** The tests of wasm in an installed Firefox: another engine compiles the modules and starts the workers. */
+export default defineConfig({
+  plugins: [optionalBuiltinsInVite()],
+  resolve: { alias: sourceAliases },
+  // Cross-origin isolation: pages have SharedArrayBuffer only with these headers.
+  server: {
+    headers: { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' },
+  },
+  test: {
+    include: ['packages/wasm/test/**/*.test.ts'],
+    exclude: ['**/*.node.test.ts'],
+    testTimeout: 60_000,
+    browser: {
+      enabled: true,
+      headless: true,
+      screenshotFailures: false,
+      connectTimeout: 120_000,
+      provider: firefox({ executablePath: process.env['FIREFOX_PATH'] ?? '/usr/bin/firefox-esr' }),
+      instances: [{ browser: 'firefox' }],
+    },
+  },
+})
