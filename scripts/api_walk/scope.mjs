@@ -79,6 +79,10 @@ export const LEFT_OUT = [
     /^ctc: (checkCtcLossSettings|ctcBlank)$/,
     'used by the losses of layers: their action and names are literals in the source of the caller, and the settings that they check are walked in ctcLoss',
   ],
+  [
+    /^backend: DeviceGroups?\./,
+    'needs NCCL and GPUs: packages/cudnn/test/device_group.test.ts calls them with wrong arguments over the emulator',
+  ],
   [/: Communicator\.abort$/, 'ends the process'],
   [
     /^checkpoint: (FileStore|MemoryStore|StoreLock|DirectoryHandleLike|FileHandleLike|WritableLike)\./,
