@@ -42,7 +42,9 @@ export function crossEntropy(
   const result = meanOverRows(logits, smooth as FloatArray, rows, classes, options)
   const labelGradient = emptyLike(logits.data)
   for (let k = 0; k < labelGradient.length; k++) {
-    labelGradient[k] = -(1 - smoothing) * result.rowFactor(Math.floor(k / classes)) * result.logProbabilities[k]
+    const factor = result.rowFactor(Math.floor(k / classes))
+    // A masked row keeps its zeros, also when its logits are not finite.
+    if (factor !== 0) labelGradient[k] = -(1 - smoothing) * factor * result.logProbabilities[k]
   }
   return {
     loss: result.loss,
