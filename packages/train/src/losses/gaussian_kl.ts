@@ -1,4 +1,4 @@
-import { checkIsObject } from '@cudnn-rnn/canonical'
+import { checkIsObject, elementCount } from '@cudnn-rnn/canonical'
 import { checkTensor } from '@cudnn-rnn/executor-kit'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 
@@ -40,7 +40,7 @@ export function gaussianKl(q: DiagonalGaussian, p?: DiagonalGaussian): GaussianK
   const columns = shape.at(-1) ?? 1
   const make = () => emptyLike(q.mean.data)
   const gradients = { qMean: make(), qLogVariance: make(), pMean: make(), pLogVariance: make() }
-  const divergence = emptyLike(q.mean.data, columns === 0 ? 0 : q.mean.data.length / columns)
+  const divergence = emptyLike(q.mean.data, elementCount(shape.slice(0, -1)))
   for (let k = 0; k < q.mean.data.length; k++) {
     const difference = q.mean.data[k] - prior.mean.data[k]
     const logRatio = q.logVariance.data[k] - prior.logVariance.data[k]
