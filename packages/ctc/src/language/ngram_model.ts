@@ -179,7 +179,7 @@ function checkIsIterable(sequences: Iterable<readonly string[]>): void {
 
 function checkQuestion(context: readonly string[], token: string | null): void {
   const isToken = token === null || typeof token === 'string'
-  if (isToken && Array.isArray(context)) return
+  if (isToken && Array.isArray(context) && context.every((each) => typeof each === 'string')) return
   const [name, rule, value] = isToken
     ? ['context', 'an array of strings', context]
     : ['token', 'a string or null', token]
@@ -240,7 +240,7 @@ function checkSaved(saved: SavedNGramModel): void {
 }
 
 function isCounts(pairs: unknown, tokens: number): boolean {
-  if (!Array.isArray(pairs) || pairs.length % 2 !== 0) return false
+  if (!Array.isArray(pairs) || pairs.length === 0 || pairs.length % 2 !== 0) return false
   return pairs.every(
     (value, k) => Number.isSafeInteger(value) && (k % 2 === 0 ? value >= 0 && value < tokens : value > 0),
   )
