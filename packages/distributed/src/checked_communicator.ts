@@ -75,7 +75,7 @@ export class CheckedCommunicator implements Communicator {
       checkOptions('allReduce', options, SUM_OPTIONS)
     }
     pinBuffer(array.buffer)
-    await this.#transport.allReduce(array, op, wire)
+    await this.#transport.allReduce(array, op, this.#wire(wire))
   }
 
   tensorSum(backend: Backend): TensorSum | undefined {
@@ -85,7 +85,7 @@ export class CheckedCommunicator implements Communicator {
     return async (tensors, options = {}) => {
       this.#check('sum tensors', { tensors }, { tensors: TENSORS })
       checkOptions('sum tensors', options, TENSOR_SUM_OPTIONS)
-      await sum(tensors, options)
+      await sum(tensors, { wire: this.#wire(options.wire) })
     }
   }
 
@@ -119,6 +119,11 @@ export class CheckedCommunicator implements Communicator {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose()
+  }
+
+  /** Over one rank nothing travels, so nothing is rounded. */
+  #wire(wire: AllReduceOptions['wire']): AllReduceOptions['wire'] {
+    return this.size === 1 ? undefined : wire
   }
 
   #check(call: string, values: Readonly<Record<string, unknown>>, rules: Parameters<typeof checkArguments>[2]): void {
