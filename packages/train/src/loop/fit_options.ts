@@ -10,7 +10,13 @@ import {
   TEXT,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { type AbortSignalLike, checkOptionNames, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import {
+  type AbortSignalLike,
+  checkOptionNames,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+} from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import type { Dataset } from '../data/dataset.js'
 import type { World } from '../data/shard_stage.js'
@@ -196,16 +202,27 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
       'a number or a schedule such as cosineRate(…)',
     )
   checkOptionValues('fit', options, RULES)
-  checkHyperparameter('fit', 'maxSteps', options.maxSteps, { minimum: 0 })
-  checkHyperparameter('fit', 'maxSkipped', options.maxSkipped ?? 10, { minimum: 0 })
-  checkHyperparameter('fit', 'accumulate', options.accumulate ?? 1, { minimum: 1 })
+  checkCount('maxSteps', options.maxSteps, 0)
+  checkCount('maxSkipped', options.maxSkipped ?? 10, 0)
+  checkCount('accumulate', options.accumulate ?? 1, 1)
   for (const name of ['evaluateEvery', 'saveEvery'] as const) {
     const { [name]: steps = Number.POSITIVE_INFINITY } = options
-    if (steps !== Number.POSITIVE_INFINITY) checkHyperparameter('fit', name, steps, { minimum: 1 })
+    if (steps !== Number.POSITIVE_INFINITY) checkCount(name, steps, 1)
   }
   for (const name of ['clipNorm', 'clipValue'] as const) {
     if (options[name] !== undefined) checkHyperparameter('fit', name, options[name], { minimum: 0 })
   }
+}
+
+/** Steps and batches are counted: a run never comes to a fraction, and would leave out what happens there. */
+function checkCount(option: string, value: number, minimum: number): void {
+  checkHyperparameter('fit', option, value, { minimum })
+  if (Number.isInteger(value)) return
+  throw codedRangeError(
+    'ERR_HYPERPARAMETER',
+    `Cannot fit as ${option} must be an integer >= ${minimum}: current value is ${describeValue(value)}`,
+    { option, value },
+  )
 }
 
 function checkKind(option: string, value: unknown, isRight: boolean, kind: string): void {
