@@ -41,7 +41,7 @@ describe('dimensions', () => {
     expect(new Set(gatesOf(cellMode)).size).toBe(gates)
   })
 
-  it('refuses what is no network', () => {
+  it('refuses other values than a network', () => {
     const invalid = coded('ERR_INVALID_OPTION_TYPE')
     for (const size of [numGates, numDirections, hiddenColumns, outputSize, numPseudoLayers]) {
       for (const value of [undefined, null, 3]) expect(() => size(value as never)).toThrow(invalid)

@@ -102,7 +102,7 @@ describe('BundleEntryProto', () => {
 describe('decodeSlice', () => {
   it.each([
     ['no dimension', [], []],
-    ['a whole dimension, whatever its start', nested(1, ...varint(1, 3)), [undefined]],
+    ['a whole dimension with any start', nested(1, ...varint(1, 3)), [undefined]],
     ['a start that is left out', nested(1, ...varint(2, 3)), [{ start: 0, length: 3 }]],
     ['a length of 0', nested(1, ...varint(1, 2), ...varint(2, 0)), [{ start: 2, length: 0 }]],
   ])('decodes %s', (_, message, expected) => {

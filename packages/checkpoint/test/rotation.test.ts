@@ -56,7 +56,7 @@ describe('rotate', () => {
     expect(state.allModelCheckpointPaths).toEqual(['b', 'a'])
     expect(state.allModelCheckpointTimestamps).toEqual([20, 3600])
     expect(evicted).toEqual([])
-    // What was given is as it was.
+    // The argument is not changed.
     expect(before.allModelCheckpointPaths).toEqual(['a', 'b'])
   })
 

@@ -84,7 +84,7 @@ describe('ctcBeamSearchDecoder', () => {
     }
   })
 
-  it('decodes each row of its length alone, whatever is past it', () => {
+  it('decodes each row of its length alone, for any padding', () => {
     const data = Float64Array.from({ length: 3 * 2 * 3 }, (_, k) => Math.sin(k * 7))
     const shape = [3, 2, 3]
     const whole = ctcBeamSearchDecoder({ data, shape }, [2, 3])

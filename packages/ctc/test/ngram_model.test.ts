@@ -82,7 +82,7 @@ describe('NGramModel', () => {
     }
   })
 
-  it('refuses sequences without changing what was trained', () => {
+  it('refuses sequences of other values', () => {
     for (const sequences of [[['a', '']], [['a', 1]], ['ab'], [null]]) {
       expect(() => NGramModel.train(sequences as never)).toThrow(refused)
     }

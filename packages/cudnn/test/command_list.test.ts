@@ -61,7 +61,7 @@ describe('CommandList', () => {
     expect(words[1][1]).toEqual([2.5])
   })
 
-  it('marks what it writes, and not what it reads', () => {
+  it('marks the buffers that it writes, and none that it only reads', () => {
     const own = home()
     const [read, written] = [new DeviceBuffer(own, 4), new DeviceBuffer(own, 4)]
     const list = new CommandList(own, 'copy')

@@ -130,7 +130,7 @@ describe('CheckedCommunicator', () => {
     expect(calls.length).toBe(1)
   })
 
-  it('rounds nothing over one rank, whatever the wire', async () => {
+  it('rounds nothing over one rank, with a wire too', async () => {
     const { calls, communicator } = noted(1)
     const array = Float32Array.of(1)
     await communicator.allReduce(array, { wire: 'bfloat16' })

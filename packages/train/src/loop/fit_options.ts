@@ -214,7 +214,7 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   }
 }
 
-/** Steps and batches are counted: a run never comes to a fraction, and would leave out what happens there. */
+/** No step is equal to a fraction: an evaluation or a save at one would be left out. */
 function checkCount(option: string, value: number, minimum: number): void {
   checkHyperparameter('fit', option, value, { minimum })
   if (Number.isInteger(value)) return

@@ -17,7 +17,7 @@ const check = (changed: Readonly<Record<string, unknown>>) => () =>
 
 describe('checkFitOptions', () => {
   it.each<[string, Readonly<Record<string, unknown>>]>([
-    ['what is required', {}],
+    ['the required options alone', {}],
     ['a schedule', { learningRate: () => 0.1 }],
     ['a rate of 0, and no steps', { learningRate: 0, maxSteps: 0 }],
     ['clipping', { clipNorm: 0, clipValue: 2.5 }],

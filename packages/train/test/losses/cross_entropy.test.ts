@@ -34,7 +34,7 @@ describe('sparseCrossEntropy', () => {
     }
   })
 
-  it('divides by the sum of the weights, and masks rows of weight 0 whatever they hold', () => {
+  it('divides by the sum of the weights, and masks rows of weight 0, also with NaN', () => {
     const rows = [Math.log(0.25), Math.log(0.75), Number.NaN, Number.POSITIVE_INFINITY, 0, 0]
     const weights = tensor([3], 3, 0, 1)
     const { loss, gradients } = sparseCrossEntropy(tensor([3, 2], ...rows), ids(0, 0, 1), { weights })
@@ -127,7 +127,7 @@ describe('crossEntropy', () => {
     expect(() => crossEntropy(single, { data: Float32Array.of(1), shape: [1, 1] })).toThrow(coded('ERR_SHAPE'))
   })
 
-  it('gives labels of a masked row the gradient 0, whatever its logits hold', () => {
+  it('gives labels of a masked row the gradient 0, also where its logits are not finite', () => {
     const logits = tensor([2, 2], Number.NEGATIVE_INFINITY, 0, Number.NaN, 1)
     const { loss, gradients } = crossEntropy(logits, tensor([2, 2], 0, 1, 0, 1), { weights: tensor([2], 0, 0) })
     expect(loss).toBe(0)

@@ -12,7 +12,7 @@ describe('meanSquaredError', () => {
     expect([...gradients.targets.data]).toEqual([-0, -1, 0.5, 2])
   })
 
-  it('divides by the sum of the weights, and passes over elements of weight 0 whatever they hold', () => {
+  it('divides by the sum of the weights, and passes over elements of weight 0, NaN among them', () => {
     const predictions = tensor([4], 1, Number.NaN, 5, Number.POSITIVE_INFINITY)
     const { loss, gradients } = meanSquaredError(predictions, tensor([4], 0, 1, 2, 3), tensor([4], 3, 0, 1, 0))
     expect(loss).toBe((3 * 1 + 9) / 4)
