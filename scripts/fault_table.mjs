@@ -4,7 +4,7 @@
 //   npm run build && node scripts/fault_table.mjs [--write] [launcher…]
 //
 // Each job trains with packages/distributed/test/training_program.ts over three ranks, of which rank 1 fails. The table has
-// the seconds from the fault to the end of the last other rank, and the first message that names the rank. --write
+// the seconds from the fault to the end of the last other rank, and the exit code of the launcher. --write
 // replaces the table in docs/distributed.md. `srun` needs a running Slurm with four CPUs; torchrun trains on the CUDA
 // emulator. TORCHRUN is the path of torchrun.
 import { spawn, spawnSync } from 'node:child_process'
@@ -129,15 +129,15 @@ const isAlive = ({ kind }) => kind === 'loop' || kind === 'wait'
 /** The first line that names the failing rank, or the launcher's. */
 function lineOf(errors) {
   const lines = errors.split('\n').map((line) => line.trim())
-  const names = (line) => new RegExp(`rank[ :]+${FAILING}\\b`, 'i').test(line)
+  const names = (line) => new RegExp(`(rank|task)[ :]+${FAILING}\\b`, 'i').test(line)
   const own = lines.find((line) => line.includes('cudnn-rnn:') && names(line))
-  const found = own ?? lines.find(names) ?? lines.find((line) => /error/i.test(line)) ?? '(none)'
+  const found = own ?? lines.find(names) ?? lines.find((line) => /RUNNING AT|error/i.test(line)) ?? '(none)'
   const text = found.replace(/^.*?cudnn-rnn: /, '').replaceAll(/process \d+/g, 'process N')
   return text.replaceAll(new RegExp(`\\b${hostname()}\\b`, 'g'), 'HOST').replaceAll(/PID \d+/g, 'PID N')
 }
 
 async function measure(folder, program, launcher, environment) {
-  const rows = []
+  const cells = []
   for (const [kind, title] of FAULTS) {
     const file = join(folder, `fault-${launcher.name.replaceAll(/\W/g, '')}-${kind}`)
     const fault = { kind, rank: FAILING, batches: 20, file }
@@ -148,14 +148,13 @@ async function measure(folder, program, launcher, environment) {
     if (!existsSync(file)) throw new Error(`${launcher.name} did not train: ${errors}`)
     const seconds = (ended - Number(readFileSync(file, 'utf8'))) / 1000
     // MPICH's launcher reports on stdout.
-    const row = [launcher.name, title, `${seconds.toFixed(1)} s`, String(code), lineOf(`${errors}\n${output}`)]
-    console.log(row.join(' | '))
-    rows.push(row)
+    cells.push(`${seconds.toFixed(1)} s, ${code}`)
+    console.log([launcher.name, title, cells.at(-1), lineOf(`${errors}\n${output}`)].join(' | '))
   }
-  return rows
+  return cells
 }
 
-/** Kills a rank once and starts again until the job ends; compares with an uninterrupted job. */
+/** Kills a rank once and starts again until the job ends. Throws where the result differs from an uninterrupted job. */
 async function restart(folder, program, launcher, environment) {
   const name = launcher.name.replaceAll(/\W/g, '')
   const settings = (checkpoint) => ({ engine: 'auto', backend: launcher.backend, epochs: 40, checkpoint })
@@ -177,15 +176,10 @@ async function restart(folder, program, launcher, environment) {
     JSON.stringify(expected.kernel) === JSON.stringify(resumed.kernel) &&
     JSON.stringify(expected.losses.slice(-resumed.losses.length)) === JSON.stringify(resumed.losses) &&
     resumed.losses.length < expected.losses.length
-  const by = launcher.restarting ? '`torchrun --max-restarts`' : 'the same command again'
-  const row = [
-    launcher.name,
-    by,
-    isEqual ? 'equal bits' : 'DIFFERS',
-    `${resumed.losses.length} of ${expected.losses.length}`,
-  ]
-  console.log(row.join(' | '))
-  return row
+  if (!isEqual) throw new Error(`${launcher.name}: the resumed job differs from an uninterrupted one`)
+  const cell = `equal bits; ${resumed.losses.length} of ${expected.losses.length} updates after the last start`
+  console.log(`${launcher.name} | started again | ${cell}`)
+  return cell
 }
 
 const table = (titles, rows) =>
@@ -202,20 +196,17 @@ try {
     external: ['apache-arrow', 'hyparquet', 'hyparquet-compressors'],
   })
   const emulator = launchers.some(({ usesEmulator }) => usesEmulator) ? openCudaEmulator(9) : undefined
-  const [faults, restarts] = [[], []]
+  const rows = []
   for (const launcher of launchers) {
     if (!isInstalled(launcher)) {
       console.log(`${launcher.name} is not installed here, and is left out`)
       continue
     }
     const environment = environmentOf(launcher, emulator)
-    faults.push(...(await measure(folder, program, launcher, environment)))
-    restarts.push(await restart(folder, program, launcher, environment))
+    const ends = await measure(folder, program, launcher, environment)
+    rows.push([launcher.name, ...ends, await restart(folder, program, launcher, environment)])
   }
-  const text = [
-    table(['launcher', 'rank 1', 'others ended after', 'exit code', 'message'], faults),
-    table(['launcher', 'started again by', 'final variables and losses', 'updates after the last start'], restarts),
-  ].join('\n\n')
+  const text = table(['launcher', ...FAULTS.map(([, title]) => title), 'started again after SIGKILL'], rows)
   console.log(text)
   if (process.argv.includes('--write')) {
     const document = readFileSync(DOCUMENT, 'utf8')
