@@ -1,8 +1,10 @@
-// Tests native/cpu under sanitizers, and its NEON kernels under an emulator where there is a cross compiler:
-//   node scripts/test_native_cpu.mjs [--every-kernel] [neon | thread | address | suite]…    (all of them when none is named)
+// Tests the C++ of native/ under sanitizers, and the NEON kernels under an emulator where there is a cross compiler:
+//   node scripts/test_native.mjs [--every-kernel] [neon | thread | address | mpi | suite]…    (all when none is named)
 // neon: the C++ tests, cross-compiled, under qemu-user. thread: those of several threads under ThreadSanitizer, with the portable
 // kernels alone unless --every-kernel is given, since instrumented kernels take minutes to compile and all share the passes that split
-// the work; --every-kernel also runs those of one thread. address: the C++ tests under AddressSanitizer with UBSan. suite: the vitest project of packages/cpu under the same, on
+// the work; --every-kernel also runs those of one thread. address: the C++ tests under AddressSanitizer with UBSan. mpi, cudnn:
+// those of native/mpi and native/cudnn under the same, without an MPI and without CUDA. suite: the vitest project of packages/cpu
+// under the same, on
 // every instruction set.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -10,7 +12,6 @@ import { fileURLToPath } from 'node:url'
 import { testFilesExcept } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const source = join(root, 'native/cpu')
 const CROSS = 'aarch64-linux-gnu-'
 
 function run(command, args, env = {}) {
@@ -31,8 +32,9 @@ function hasDoctest() {
   return false
 }
 
-/** Configures with plain CMake in build/`name` and builds `target`; returns the path of `file`. */
-function build(name, options, target, file = target) {
+/** Configures with plain CMake in build/`name` of `addon` and builds `target`; returns the path of `file`. */
+function build(name, options, target, { addon = 'cpu', file = target } = {}) {
+  const source = join(root, 'native', addon)
   const folder = join(source, 'build', name)
   const tests = `-DCUDNN_RNN_TESTS=${target === 'native_test' ? 'ON' : 'OFF'}`
   // Line numbers are all that a sanitizer's report needs; full debug information makes the build half as long again.
@@ -81,8 +83,13 @@ const tests = {
     if (!hasDoctest()) return
     run(build('asan', ASAN, 'native_test'), [], { UBSAN_OPTIONS })
   },
+  mpi() {
+    if (!hasDoctest()) return
+    const options = ['-DCUDNN_RNN_SANITIZE=address,undefined']
+    run(build('asan', options, 'native_test', { addon: 'mpi' }), [], { UBSAN_OPTIONS })
+  },
   suite() {
-    const addon = build('asan', ASAN, 'cudnn_rnn_cpu', 'cudnn_rnn_cpu.node')
+    const addon = build('asan', ASAN, 'cudnn_rnn_cpu', { file: 'cudnn_rnn_cpu.node' })
     // Memory measurements mean nothing under the sanitizer, which quarantines freed blocks.
     const left = ['lifetimes.test.ts', 'result_memory.test.ts']
     const names = testFilesExcept(root, 'packages/cpu/test', left)
