@@ -1,11 +1,10 @@
 // Tests the C++ of native/ under sanitizers, and the NEON kernels under an emulator where there is a cross compiler:
-//   node scripts/test_native.mjs [--every-kernel] [neon | thread | address | mpi | suite]…    (all when none is named)
+//   node scripts/test_native.mjs [--every-kernel] [neon | thread | address | mpi | cudnn | suite]…    (all when none is named)
 // neon: the C++ tests, cross-compiled, under qemu-user. thread: those of several threads under ThreadSanitizer, with the portable
 // kernels alone unless --every-kernel is given, since instrumented kernels take minutes to compile and all share the passes that split
 // the work; --every-kernel also runs those of one thread. address: the C++ tests under AddressSanitizer with UBSan. mpi, cudnn:
 // those of native/mpi and native/cudnn under the same, without an MPI and without CUDA. suite: the vitest project of packages/cpu
-// under the same, on
-// every instruction set.
+// under the same, on every instruction set.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -87,6 +86,10 @@ const tests = {
     if (!hasDoctest()) return
     const options = ['-DCUDNN_RNN_SANITIZE=address,undefined']
     run(build('asan', options, 'native_test', { addon: 'mpi' }), [], { UBSAN_OPTIONS })
+  },
+  cudnn() {
+    if (!hasDoctest()) return
+    run(build('asan', ['-DCUDNN_RNN_SANITIZE=ON'], 'native_test', { addon: 'cudnn' }), [], { UBSAN_OPTIONS })
   },
   suite() {
     const addon = build('asan', ASAN, 'cudnn_rnn_cpu', { file: 'cudnn_rnn_cpu.node' })
