@@ -1,6 +1,6 @@
 #include "command_reader.h"
 
-#include <cstdlib>
+#include <cstring>
 
 #include "commands.h"
 #include "worker.h"
@@ -143,8 +143,11 @@ void CommandReader::AllocateOnHost() {
   const Id id = SlotId();
   const std::size_t bytes = Size();
   made_.push_back(id);
-  // Not in Worker::live_, so Release() does not pass it to cudaFree.
-  worker_.Make(id).value = Buffer{std::calloc(bytes, 1), bytes};
+  // The batch owns it, and Worker::live_ does not have it, so Release() does not pass it to cudaFree.
+  const HostBlockRef block = worker_.host_blocks.TakeWithoutCuda(bytes);
+  std::memset(block->data, 0, bytes);
+  batch_.sources.push_back({block, bytes});
+  worker_.Make(id).value = Buffer{block->data, bytes};
 }
 
 }  // namespace cudnn_rnn

@@ -412,5 +412,23 @@ TEST_CASE("A call on the stream whose other end was dropped fails, and does not 
   CHECK(open.ErrorOf(1) == batch.error);
 }
 
+TEST_CASE("Commands without a device run on host memory, and leave nothing behind") {
+  HostDevice device;
+  HostBlockPool pool(device.libraries);
+  Worker worker(device.libraries, 0, pool);
+  BatchWords words;
+  words.Segment().Add(Opcode::kAllocateOnHost, {words.Slot(1), 100});
+  words.Add(Opcode::kSetDropoutDescriptor, {20, 0.5, words.Slot(1), -2});
+  words.Segment().Add(Opcode::kSetRnnDescriptor, {21, 0, 2, 2, 0, 0, 0, 0, 0, 3, 4, 4, 1, 20, 0, NAN});
+  words.Add(Opcode::kWeightSpaceSize, {21});
+  worker.RunWithoutDevice(words.batch());
+  REQUIRE(words.batch().error == nullptr);
+  CHECK(words.batch().results == std::vector<double>{8589934597.0});
+  CHECK(device.calls("cudnnSetDropoutDescriptor")[0].numbers[1] == 100);
+  CHECK(device.live().empty());
+  CHECK(worker.Find(1) == nullptr);
+  CHECK(worker.Find(21) == nullptr);
+}
+
 }  // namespace
 }  // namespace cudnn_rnn
