@@ -30,7 +30,7 @@ TEST_CASE("Upload and download move more than a piece through one page-locked bl
   CHECK(open.device.count("cudaMallocHost") == 1);
 }
 
-TEST_CASE("Upload and download refuse what is beyond the end of a buffer, and copy nothing") {
+TEST_CASE("Upload and download refuse bytes beyond the end of a buffer, and copy nothing") {
   const struct {
     double offset;
     std::size_t floats;

@@ -11,7 +11,7 @@
 namespace cudnn_rnn {
 namespace {
 
-TEST_CASE("OpenLibrary opens by name, FindSymbol finds what it exports, LibraryFile has its path") {
+TEST_CASE("OpenLibrary opens by name, FindSymbol finds its exports, LibraryFile has its path") {
   std::string error = "unchanged";
   void* library = OpenLibrary("libm.so.6", &error);
   REQUIRE(library != nullptr);

@@ -30,7 +30,7 @@ TEST_CASE("HostBlockPool rounds page-locked blocks up to powers of two, from a p
   }
 }
 
-TEST_CASE("HostBlockPool reuses a block of its own size class only") {
+TEST_CASE("HostBlockPool reuses a block in its size class only") {
   HostDevice device;
   HostBlockPool pool(device.libraries);
   void* small = pool.Take(5000)->data;
@@ -99,7 +99,7 @@ TEST_CASE("HostBlockPool::TakeWithoutCuda makes no call of CUDA, and neither doe
   CHECK(device.names().empty());
 }
 
-TEST_CASE("HostBlockPool keeps 256 MiB and frees what is above on the next thread that may call CUDA") {
+TEST_CASE("HostBlockPool keeps 256 MiB and frees the surplus on the next thread that may call CUDA") {
   HostDevice device;
   HostBlockPool pool(device.libraries);
   {

@@ -1,4 +1,4 @@
-// NVIDIA's functions in host memory, for tests of what native/cudnn calls and of what it does after a failure. Work is
+// NVIDIA's functions in host memory, for tests of the calls of native/cudnn and of its state after a failure. Work is
 // done at once, in the order of the calls. Each test makes one HostDevice; the functions of its tables use the last
 // one.
 #pragma once

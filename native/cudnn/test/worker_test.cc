@@ -40,7 +40,7 @@ TEST_CASE("Worker::Open reads the device, and Close gives everything back") {
   }
 }
 
-TEST_CASE("Worker::Open fails with the call that failed, and Close gives back what was made") {
+TEST_CASE("Worker::Open fails with the call that failed, and Close gives back every object") {
   for (const char* function : {"cudaSetDevice",
                                "cudaFree(null)",
                                "cuInit",
@@ -151,7 +151,7 @@ TEST_CASE("After a failure the rest is skipped: its new objects carry the error,
   std::vector<float> read(1);
   CHECK(open.Read(2, read) == nullptr);
   CHECK(read[0] == 2);
-  // Whoever reads an invalid buffer fails with the first error.
+  // A command that reads an invalid buffer fails with the first error.
   CHECK(IsOf(open.Read(1, read), "cudaMemsetAsync", 77));
   CHECK(IsOf(open.Read(11, read), "cudaMemsetAsync", 77));
   CHECK(read[0] == 2);
@@ -206,7 +206,7 @@ TEST_CASE("An allocation that fails trims the pool, tries again, and reports the
   CHECK(open.device.count("cudaMallocAsync") == 2);
   CHECK(open.device.count("cudaMemPoolTrimTo") == 1);
   CHECK(open.device.count("cudaGetLastError") == 2);
-  // The worker goes on.
+  // Later batches run.
   BatchWords smaller;
   smaller.Segment().Allocate(2, 1000);
   CHECK(open.Run(smaller).error == nullptr);

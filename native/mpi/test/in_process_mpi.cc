@@ -79,7 +79,7 @@ static void* const kStatusIgnore = nullptr;
 constexpr int kShared = 221;
 constexpr int kThreadMultiple = 4096;
 #else
-// 32 bits: whoever passes 64 must not rely on the upper half, and only the lower half of a result is written.
+// 32 bits: the upper half of an argument of 64 is not read, and only the lower half of a result is written.
 using Handle = int;
 constexpr Handle kWorld = 0x44000000;
 constexpr Handle kFloat = 0x4c00040a;
@@ -155,7 +155,7 @@ int Collect(Handle handle, std::function<void()> send, std::function<void()> tak
   return Meet(handle, std::move(take));
 }
 
-/// What ranks have sent in a collective, by context and rank.
+/// Bytes that ranks have sent in a collective, by context and rank.
 std::map<std::pair<int, int>, std::vector<char>> sent;
 
 void Send(const Job::Communicator& own, const void* data, std::size_t bytes) {

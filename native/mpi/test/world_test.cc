@@ -422,7 +422,7 @@ TEST_CASE("World performs the operations of a rank in the order of their posts")
   ranks.Close();
 }
 
-TEST_CASE("World reports the function that failed with the library's text, and goes on") {
+TEST_CASE("World reports the function that failed with the library's text, and stays open") {
   const struct {
     OperationKind kind;
     const char* function;
@@ -519,7 +519,7 @@ TEST_CASE("World::CloseAtExit refuses while an operation is pending, and closes 
   CHECK(job.finalized == 2);
 }
 
-/// A child process that runs `body`, which ends the process: its status and what it wrote to stderr.
+/// A child process that runs `body`, which ends the process: its status and its output to stderr.
 class Child {
  public:
   template <typename Body>
