@@ -52,14 +52,14 @@ Napi::Value ErrorOf(Napi::Env env, const Failure& failure) {
   auto attempts = Napi::Array::New(env, failure.attempts.size());
   for (std::uint32_t k = 0; k < failure.attempts.size(); k++) attempts[k] = failure.attempts[k];
   error.Set("attempts", attempts);
-  const WorldInfo& info = World::Instance().info();
+  const JobInfo& info = World::Instance().info();
   error.Set("library", Napi::String::New(env, info.library));
   error.Set("version", Napi::String::New(env, info.version));
   return error.Value();
 }
 
 Napi::Value InfoOf(Napi::Env env) {
-  const WorldInfo& info = World::Instance().info();
+  const JobInfo& info = World::Instance().info();
   auto result = Napi::Object::New(env);
   result.Set("rank", info.rank);
   result.Set("size", info.size);
@@ -138,7 +138,7 @@ Napi::Value Post(const Napi::CallbackInfo& info, std::unique_ptr<Operation> oper
 
 // open(options: { libraries: string[]; expectedSize: number; timeoutSeconds: number; silenceSeconds: number;
 // busySeconds: number }):
-//   Promise<WorldInfo>
+//   Promise<JobInfo>
 Napi::Value Open(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   World& world = World::Instance();
@@ -148,7 +148,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
     ThrowCoded(env, "ERR_COMMUNICATOR_OPENED", world.state() == World::State::kClosed ? "closed" : "open");
   }
   const auto given = info[0].As<Napi::Object>();
-  WorldOptions options;
+  JobOptions options;
   const auto libraries = given.Get("libraries").As<Napi::Array>();
   for (std::uint32_t k = 0; k < libraries.Length(); k++) {
     options.libraries.push_back(libraries.Get(k).ToString().Utf8Value());

@@ -71,7 +71,7 @@ struct MpiLibrary {
   /// The library's text for `status` (MPI_Error_string), or the number if the library has none.
   std::string ErrorText(int status) const;
   /// Throws MpiError unless `status` is MPI_SUCCESS (0 in all three interfaces). Statuses are returned at all because
-  /// World::Open() installs MPI_ERRORS_RETURN; the default handler ends the process.
+  /// Job::Open() installs MPI_ERRORS_RETURN; the default handler ends the process.
   void Check(int status, const char* call) const;
 };
 

@@ -34,7 +34,7 @@ void Give(Operation& operation, void* data, std::size_t count) {
 /// One rank: a World and the operations that it has settled.
 class Rank {
  public:
-  void Open(WorldOptions options) {
+  void Open(JobOptions options) {
     world_.Start(std::move(options), Settling(OperationKind::kOpen), [this](std::unique_ptr<Operation> operation) {
       const std::lock_guard lock(mutex_);
       settled_.push_back(std::move(operation));
@@ -73,10 +73,10 @@ int StartedOf(Job& job) {
 /// The ranks of a job, by rank: ranks are numbered in the order in which they open.
 class Ranks {
  public:
-  Ranks(Job& job, const std::string& file, const WorldOptions& options = {}) {
+  Ranks(Job& job, const std::string& file, const JobOptions& options = {}) {
     const std::string path = TestLibrary(file);
     Begin(path, job);
-    WorldOptions own = options;
+    JobOptions own = options;
     own.libraries = {path};
     for (int rank = 0; rank < job.size; rank++) {
       ranks_.push_back(std::make_unique<Rank>());
@@ -116,15 +116,15 @@ class Ranks {
   std::vector<std::unique_ptr<Operation>> opened_;
 };
 
-WorldOptions OfSize(int size) {
-  WorldOptions options;
+JobOptions OfSize(int size) {
+  JobOptions options;
   options.expected_size = size;
   return options;
 }
 
 /// Options of which one deadline is short.
-WorldOptions Impatient(double WorldOptions::* deadline) {
-  WorldOptions options;
+JobOptions Impatient(double JobOptions::* deadline) {
+  JobOptions options;
   options.*deadline = 0.3;
   return options;
 }
@@ -138,7 +138,7 @@ TEST_CASE("World opens with the rank, the size and the place on the host, and cl
     Ranks ranks(job, file, OfSize(5));
     for (int rank = 0; rank < 5; rank++) {
       REQUIRE(ranks.opened(rank).failure.code.empty());
-      const WorldInfo& info = ranks.world(rank).info();
+      const JobInfo& info = ranks.world(rank).info();
       CHECK(info.rank == rank);
       CHECK(info.size == 5);
       CHECK(info.local_rank == rank % 2);
@@ -461,7 +461,7 @@ TEST_CASE("World that finds no library is new again, and another open may follow
   Job job;
   Begin(TestLibrary("libmpich_abi.so"), job);
   Rank rank;
-  WorldOptions options;
+  JobOptions options;
   options.libraries = {TestLibrary("libmissing.so"), TestLibrary("libincomplete_mpi.so")};
   rank.Open(options);
   const auto failed = rank.Next();
@@ -569,7 +569,7 @@ TEST_CASE("World ends the job with a message that names the ranks and their call
   Child late([] {
     Job job;
     job.size = 2;
-    Ranks ranks(job, "libmpich_abi.so", Impatient(&WorldOptions::timeout_seconds));
+    Ranks ranks(job, "libmpich_abi.so", Impatient(&JobOptions::timeout_seconds));
     ranks.Call(OperationKind::kBarrier);
     ranks.PostTo(0, OperationKind::kBarrier);
     Forever();
@@ -589,7 +589,7 @@ TEST_CASE("World ends the job with a message that names the ranks and their call
     Job job;
     job.size = 3;
     job.deaf = 1;
-    Ranks ranks(job, "libstandard_abi.so", Impatient(&WorldOptions::silence_seconds));
+    Ranks ranks(job, "libstandard_abi.so", Impatient(&JobOptions::silence_seconds));
     ranks.PostTo(0, OperationKind::kBroadcast);
     Forever();
   });

@@ -1,0 +1,279 @@
+#include "watchdog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+
+namespace cudnn_rnn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Tags of the control communicator: a question is empty, a report is a Progress.
+constexpr int kAskTag = 1;
+constexpr int kReportTag = 2;
+constexpr int kHeartbeatAskTag = 3;
+constexpr int kHeartbeatTag = 4;
+/// The answer of a rank whose JavaScript does not return to its event loop.
+constexpr int kBusyTag = 5;
+constexpr int kTags[] = {kAskTag, kReportTag, kHeartbeatAskTag, kHeartbeatTag, kBusyTag};
+constexpr auto kWatchInterval = std::chrono::milliseconds(100);
+/// A longer turn of the watchdog counts as this many seconds: the process was stopped.
+constexpr double kLongestTurnSeconds = 0.2;
+/// Between a sign of life and the next question.
+constexpr double kHeartbeatPause = 0.5;
+/// A rank that has been idle for less is not queried.
+constexpr double kSilentSeconds = 0.5;
+constexpr double kRollCallSeconds = 2;
+/// A closing rank looks at the others this often.
+constexpr double kClosingCheckSeconds = 1;
+/// A message of thousands of ranks would be unreadable.
+constexpr std::size_t kMostRanksNamed = 8;
+
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::string Rounded(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, seconds < 10 ? "%.1f s" : "%.0f s", seconds);
+  return text;
+}
+
+}  // namespace
+
+void Watchdog::Start(const JobOptions& options) {
+  options_ = options;
+  is_stopped_ = false;
+  thread_ = std::thread([this] { Watch(); });
+}
+
+void Watchdog::PermitCalls() {
+  // Under the lock: the calls happen after all writes of opening.
+  const std::lock_guard lock(control_);
+  may_call_ = job_.info().names_missing_ranks && job_.info().size > 1;
+}
+
+void Watchdog::ForbidCalls() {
+  const std::lock_guard lock(control_);
+  may_call_ = false;
+  // Questions and answers that crossed the last calls.
+  for (int rank = 0; rank < job_.info().size; rank++) {
+    for (const int tag : kTags) TakeAll(rank, tag);
+  }
+}
+
+void Watchdog::Stop() {
+  const std::lock_guard lock(mutex_);
+  is_stopped_ = true;
+  stopped_.notify_all();
+}
+
+bool Watchdog::NextTurn() {
+  std::unique_lock lock(mutex_);
+  return !stopped_.wait_for(lock, kWatchInterval, [this] { return is_stopped_; });
+}
+
+void Watchdog::Watch() {
+  auto checked = Clock::now();
+  auto turn = checked;
+  while (NextTurn()) {
+    const Progress progress = progress_.Current();
+    CountTurn(std::min(SecondsSince(turn), kLongestTurnSeconds));
+    turn = Clock::now();
+    // An idle rank has no deadline: JavaScript may compute for any time between collectives.
+    if (progress.kind != OperationKind::kNone && progress.seconds > options_.timeout_seconds) Expire(progress);
+    if (progress.seconds < kSilentSeconds) {
+      silent_seconds_ = 0;
+      continue;
+    }
+    AnswerRollCall();
+    if (progress.kind != OperationKind::kNone) {
+      const Sign sign = NextRank();
+      const std::string cannot =
+          "Cannot complete " + Description(progress) + " as " + job_.Name((job_.info().rank + 1) % job_.info().size);
+      if (sign == Sign::kSilent) {
+        job_.Abort(cannot + " has given no sign of life for " + Rounded(options_.silence_seconds) +
+                       ": its process was stopped, or its host is dead. All ranks are ended",
+                   kTimeoutExitCode);
+      }
+      if (sign == Sign::kBusy && progress.seconds > options_.busy_seconds) {
+        job_.Abort(
+            cannot + " computes for more than " + Rounded(options_.busy_seconds) +
+                " without a return to its event loop. An endless loop does so; where it is none, set busySeconds. All "
+                "ranks are ended",
+            kTimeoutExitCode);
+      }
+    }
+    if (progress.kind != OperationKind::kClose || SecondsSince(checked) < kClosingCheckSeconds) continue;
+    checked = Clock::now();
+    if (progress.seconds < kClosingCheckSeconds) continue;
+    // A rank that waits in a collective waits for this one, which will make no further call.
+    const std::vector<Progress> reports = CallRoll(kSilentSeconds);
+    for (int rank = 0; rank < static_cast<int>(reports.size()); rank++) {
+      const Progress& report = reports[rank];
+      if (!IsCollective(report.kind) || report.sequence <= progress.sequence || report.seconds < 1) continue;
+      job_.Abort("it left while " + job_.Name(rank) + " waits for it in " + NameOf(report.kind) + " (call " +
+                     std::to_string(report.sequence) + "). Every rank must make the same calls. All ranks are ended",
+                 kLeftExitCode);
+    }
+  }
+}
+
+void Watchdog::Expire(const Progress& progress) {
+  const std::vector<Progress> reports = CallRoll(kRollCallSeconds);
+  // The call may have ended meanwhile.
+  const Progress now = progress_.Current();
+  if (now.kind != progress.kind || now.sequence != progress.sequence) return;
+  job_.Abort("Cannot complete " + Description(progress) + " as every rank must come to it within " +
+                 Rounded(options_.timeout_seconds) + MissingRanks(progress, reports) + ". All ranks are ended",
+             kTimeoutExitCode);
+}
+
+std::string Watchdog::Description(const Progress& progress) {
+  const std::string name = NameOf(progress.kind);
+  if (!IsCollective(progress.kind)) return name;
+  return name + " (call " + std::to_string(progress.sequence) + ", " + std::to_string(progress.bytes) + " bytes)";
+}
+
+std::string Watchdog::MissingRanks(const Progress& progress, const std::vector<Progress>& reports) const {
+  std::string text;
+  std::size_t named = 0;
+  for (int rank = 0; rank < static_cast<int>(reports.size()); rank++) {
+    const Progress& report = reports[rank];
+    if (rank == job_.info().rank || (report.kind == progress.kind && report.sequence == progress.sequence)) continue;
+    if (++named > kMostRanksNamed) return text + ", and others";
+    text += named == 1 ? ": " : ", ";
+    text += job_.Name(rank);
+    if (report.sequence < 0) {
+      text += " does not answer";
+    } else if (report.kind != OperationKind::kNone) {
+      text += std::string(" is in ") + NameOf(report.kind) + " (call " + std::to_string(report.sequence) + ")";
+    } else {
+      text += " is in no call since " + Rounded(report.seconds) + " (its last was call " +
+              std::to_string(report.sequence) + ")";
+    }
+  }
+  return text;
+}
+
+void Watchdog::AnswerRollCall() {
+  // Try only: if the thread of MPI holds the lock, it is opening or finalising, and no answer is due.
+  const std::unique_lock lock(control_, std::try_to_lock);
+  if (!lock.owns_lock() || !may_call_) return;
+  for (int rank = 0; rank < job_.info().size; rank++) {
+    if (rank == job_.info().rank) continue;
+    int flag = 0;
+    void* ignore = job_.library().constants.status_ignore;
+    // Probing never blocks; MPI_Recv follows only if the message has arrived.
+    if (job_.library().Iprobe(rank, kAskTag, job_.control_comm(), &flag, ignore) != 0 || flag == 0) continue;
+    char nothing = 0;
+    if (job_.library().Recv(&nothing, 0, job_.library().constants.byte, rank, kAskTag, job_.control_comm(), ignore) !=
+        0)
+      continue;
+    // The report is never freed, as the send may never complete; a job calls the roll a few times before its end.
+    auto* report = new Progress(progress_.Current());
+    // Nonblocking: a rank that was stopped would block MPI_Send. The request is never completed, as the job ends soon
+    // after.
+    MpiHandle request = 0;
+    const int status = job_.library().Isend(report, sizeof *report, job_.library().constants.byte, rank, kReportTag,
+                                            job_.control_comm(), &request);
+    // An answer that cannot be sent is missed by the rank that waits for it.
+    if (status == 0) job_.library().Request_free(&request);
+  }
+  const int previous = (job_.info().rank + job_.info().size - 1) % job_.info().size;
+  if (!TakeAll(previous, kHeartbeatAskTag)) return;
+  // JavaScript may wait in CloseAtExit(): in a call it is not late.
+  const bool is_idle = progress_.Current().kind == OperationKind::kNone;
+  const bool is_busy = is_idle && busy_seconds_ > options_.busy_seconds;
+  SendEmpty(previous, is_busy ? kBusyTag : kHeartbeatTag);
+}
+
+void Watchdog::CountTurn(double seconds) {
+  const std::uint64_t beats = beats_;
+  // Until the first one JavaScript opens the world.
+  busy_seconds_ = beats == seen_beats_ && beats > 0 ? busy_seconds_ + seconds : 0;
+  seen_beats_ = beats;
+  silent_seconds_ += seconds;
+}
+
+Watchdog::Sign Watchdog::NextRank() {
+  const std::unique_lock lock(control_, std::try_to_lock);
+  if (!lock.owns_lock() || !may_call_) return Sign::kAlive;
+  const int next = (job_.info().rank + 1) % job_.info().size;
+  const bool is_alive = TakeAll(next, kHeartbeatTag);
+  const bool is_busy = TakeAll(next, kBusyTag);
+  if (is_alive || is_busy) {
+    is_next_busy_ = is_busy;
+    awaits_heartbeat_ = false;
+    silent_seconds_ = 0;
+  }
+  if (!awaits_heartbeat_ && silent_seconds_ > kHeartbeatPause) {
+    SendEmpty(next, kHeartbeatAskTag);
+    awaits_heartbeat_ = true;
+    silent_seconds_ = 0;
+  }
+  if (awaits_heartbeat_ && silent_seconds_ > options_.silence_seconds) return Sign::kSilent;
+  return is_next_busy_ ? Sign::kBusy : Sign::kAlive;
+}
+
+void Watchdog::SendEmpty(int rank, int tag) {
+  // The buffer is a literal, so it outlives the send.
+  MpiHandle request = 0;
+  const int status =
+      job_.library().Isend("", 0, job_.library().constants.byte, rank, tag, job_.control_comm(), &request);
+  if (status == 0) job_.library().Request_free(&request);
+}
+
+bool Watchdog::TakeAll(int rank, int tag) {
+  void* ignore = job_.library().constants.status_ignore;
+  bool found = false;
+  for (;;) {
+    int flag = 0;
+    if (job_.library().Iprobe(rank, tag, job_.control_comm(), &flag, ignore) != 0 || flag == 0) return found;
+    Progress message;
+    if (job_.library().Recv(&message, sizeof message, job_.library().constants.byte, rank, tag, job_.control_comm(),
+                            ignore) != 0) {
+      return found;
+    }
+    found = true;
+  }
+}
+
+std::vector<Progress> Watchdog::CallRoll(double seconds) {
+  {
+    const std::lock_guard lock(control_);
+    if (!may_call_) return {};
+    for (int rank = 0; rank < job_.info().size; rank++) {
+      if (rank == job_.info().rank) continue;
+      SendEmpty(rank, kAskTag);
+    }
+  }
+  Progress silent;
+  silent.sequence = -1;
+  std::vector<Progress> reports(static_cast<std::size_t>(job_.info().size), silent);
+  reports[job_.info().rank] = progress_.Current();
+  int missing = job_.info().size - 1;
+  for (const auto start = Clock::now(); missing > 0 && SecondsSince(start) < seconds;) {
+    // Others may have called the roll at the same time.
+    AnswerRollCall();
+    {
+      const std::lock_guard lock(control_);
+      if (!may_call_) return reports;
+      for (int rank = 0; rank < job_.info().size; rank++) {
+        int flag = 0;
+        void* ignore = job_.library().constants.status_ignore;
+        if (rank == job_.info().rank ||
+            job_.library().Iprobe(rank, kReportTag, job_.control_comm(), &flag, ignore) != 0 || flag == 0) {
+          continue;
+        }
+        missing -= reports[rank].sequence < 0 ? 1 : 0;
+        job_.library().Recv(&reports[rank], sizeof(Progress), job_.library().constants.byte, rank, kReportTag,
+                            job_.control_comm(), ignore);
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return reports;
+}
+
+}  // namespace cudnn_rnn
