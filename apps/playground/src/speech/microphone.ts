@@ -9,12 +9,15 @@ export interface MicrophoneRecording {
 /** Without loss where the browser can; its own default otherwise. */
 const FORMAT = 'audio/webm;codecs=pcm'
 
-const REFUSALS: Readonly<Record<string, string>> = {
-  NotAllowedError:
+/** By the name of the error. */
+const REFUSALS: ReadonlyMap<string, string> = new Map([
+  [
+    'NotAllowedError',
     'the browser does not allow it for this page. Allow it in the settings of the page, and record again.',
-  NotFoundError: 'there is none. Connect one, or drop an audio file.',
-  NotReadableError: 'another program uses it. Close that program, and record again.',
-}
+  ],
+  ['NotFoundError', 'there is none. Connect one, or drop an audio file.'],
+  ['NotReadableError', 'another program uses it. Close that program, and record again.'],
+])
 
 /**
  * Begins to record one channel. The browser's own noise suppression is off: the model gets the sound as it is.
@@ -28,7 +31,7 @@ export async function recordMicrophone(): Promise<MicrophoneRecording> {
   }
   const audio = { channelCount: 1, noiseSuppression: false, echoCancellation: false, autoGainControl: false }
   const stream = await navigator.mediaDevices.getUserMedia({ audio }).catch((cause: Error) => {
-    throw new Error(`Cannot use the microphone: ${REFUSALS[cause.name] ?? cause.message}`, { cause })
+    throw new Error(`Cannot use the microphone: ${REFUSALS.get(cause.name) ?? cause.message}`, { cause })
   })
   const release = () => {
     for (const track of stream.getTracks()) track.stop()

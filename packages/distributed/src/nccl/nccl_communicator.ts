@@ -213,7 +213,13 @@ async function signsOfLife(
     throw new CommunicatorError('ERR_COMMUNICATOR', `Cannot open communicator as ${cause.message}`, { cause })
   })
   const signs = first ?? new SignsOfLife({ ...options, port: Number(new TextDecoder().decode(port)), onTrouble })
-  await signs.port
+  await signs.port.catch((cause: Error) => {
+    throw new CommunicatorError(
+      'ERR_COMMUNICATOR',
+      `Cannot open communicator as the signs of life of the ranks cannot be exchanged: ${cause.message}`,
+      { cause },
+    )
+  })
   return signs
 }
 

@@ -80,19 +80,29 @@ if (rank === 0) {
     follow(socket, (line) => {
       if (other !== undefined) return take(other, line)
       const [number, ...given] = line.split(' ')
-      if (given.join(' ') === job) other = add(Number(number), socket)
-      else socket.destroy()
+      if (given.join(' ') !== job) return void socket.destroy()
+      other = add(Number(number), socket)
+      socket.write('0\\n')
     })
   })
   server.listen(port, () => parentPort.postMessage({ port: server.address().port }))
 } else {
-  const socket = connect(port, host, () => {
-    socket.write(rank + ' ' + job + '\\n')
-    const other = add(0, socket)
-    follow(socket, (line) => take(other, line))
+  // A rank that stops before the first one follows it would be missed: the communicator opens after the first line.
+  let other
+  const socket = connect(port, host, () => socket.write(rank + ' ' + job + '\\n'))
+  socket.on('error', (error) => {
+    if (other === undefined) throw error
   })
-  socket.on('error', () => {})
-  parentPort.postMessage({ port })
+  socket.on('close', () => {
+    if (other === undefined) throw new Error('the first rank has closed the connection')
+  })
+  follow(socket, (line) => {
+    if (other === undefined) {
+      other = add(0, socket)
+      parentPort.postMessage({ port })
+    }
+    take(other, line)
+  })
 }
 
 let last = performance.now()
@@ -120,7 +130,7 @@ setInterval(() => {
 export class SignsOfLife {
   readonly #worker: Worker
   readonly #beat: NodeJS.Timeout
-  /** The port of the first rank. Rejects where the thread does not start. */
+  /** The port of the first rank, when this rank is connected to it. Rejects where the thread or the connection fails. */
   readonly port: Promise<number>
 
   constructor({ rank, host, port, job, silenceSeconds, busySeconds, onTrouble }: SignsOfLifeOptions) {
