@@ -22,6 +22,10 @@ function(cudnn_rnn_addon target)
   add_library(${target} SHARED ${ARGN} ${CMAKE_JS_SRC})
   set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".node")
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+  if(NOT MSVC)
+    # Bindings: -O3 inlines more and gains nothing. The kernels of native/cpu are a library with flags of its own.
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+  endif()
   target_include_directories(${target} SYSTEM PRIVATE ${headers})
   target_compile_definitions(${target} PRIVATE
     NAPI_VERSION=9 NODE_ADDON_API_DISABLE_DEPRECATED NODE_ADDON_API_CPP_EXCEPTIONS BUILDING_NODE_EXTENSION

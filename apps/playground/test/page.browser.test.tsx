@@ -1,3 +1,5 @@
+/** @jsxImportSource preact */
+// Vite's search for dependencies does not read the tsconfig of a test: without this it fails, and pages reload during tests.
 import { FRAME, SAMPLE_RATE, wavFile } from '@cudnn-rnn/pretrained'
 import { render } from 'preact'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'

@@ -33,7 +33,7 @@ describe.skipIf(skipped)('arraysToWrite of the cpu executor', () => {
       message: expect.stringMatching(/^Cannot sum tensors as tensors\[1\]/),
     })
     expect(tensor.version).toBe(version + 1)
-    const shared = backend.shared.tensor(backend.shared.allocate(2), { shape: [2], id: 'shared' })
+    const shared = backend.shared.tensor(backend.shared.allocate(2), { shape: [2], layout: undefined, id: 'shared' })
     await expect(backend.arraysToWrite('sum tensors', [shared])).rejects.toMatchObject({ code: 'ERR_SHARED_TENSOR' })
     backend.dispose()
     await expect(backend.arraysToWrite('sum tensors', [tensor])).rejects.toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
