@@ -7,7 +7,7 @@ export interface Fault {
   readonly rank: number
   /** It occurs in this batch, counted from the start of the process. */
   readonly batches: number
-  /** File that gets the time. Where it exists there is no fault: a job that is started again ends. */
+  /** File to which the time of the fault is written. If it exists, no fault occurs, so that a restarted job completes. */
   readonly file: string
 }
 

@@ -22,7 +22,7 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
 /**
  * Begins to record one channel. The browser's own noise suppression is off: the model gets the sound as it is.
  *
- * @throws Error where there is no microphone or the reader does not allow it
+ * @throws Error without a microphone, or if the user denies access to it
  */
 export async function recordMicrophone(): Promise<MicrophoneRecording> {
   // Absent on pages that are served without encryption.
