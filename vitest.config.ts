@@ -27,6 +27,7 @@ const scripts = [
 export default defineConfig({
   test: {
     globalSetup: 'scripts/temporary_folder.mjs',
+    reporters: ['default', './scripts/stuck_tests.mjs'],
     // vitest leaves one processor to itself, but it is idle while the tests run.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // One root and one set of options: projects share the transformed sources.

@@ -12,6 +12,8 @@ const loaded = loadAddon()
 const emulator = openCudaEmulator()
 const problem = loaded.addon === undefined ? 'the cuDNN addon is not built: npm run build:native' : emulator.problem
 const TIMEOUT = { timeout: 120_000 }
+/** A section that hangs is ended at its own limit, and reported. */
+const LIMIT = '100'
 
 /** Sections that the emulator supports. */
 const SECTIONS =
@@ -32,8 +34,8 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
   const validate = (out: string, only: string, settings = '', python = 'none') =>
     spawnSync(
       process.execPath,
-      [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', python, '--limit', '0', '--only', only],
-      { encoding: 'utf8', env: environment(settings) },
+      [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', python, '--limit', LIMIT, '--only', only],
+      { encoding: 'utf8', env: environment(settings), timeout: TIMEOUT.timeout, killSignal: 'SIGKILL' },
     )
   const outcomes = (out: string, file = 'checklist'): Record<string, unknown>[] =>
     readFileSync(join(out, `${file}.jsonl`), 'utf8')
@@ -66,8 +68,8 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
       // No time for the tests: those behind the deadline are reported as skipped, each by its name.
       const args = [out, '--section', section, '--seconds', '0']
       const { stderr } = spawnSync(process.execPath, ['--expose-gc', join(folder, 'gpu_validation.mjs'), ...args], {
-        encoding: 'utf8',
-        env: environment(),
+        ...{ encoding: 'utf8', env: environment() },
+        ...{ timeout: TIMEOUT.timeout, killSignal: 'SIGKILL' },
       })
       const made = outcomes(out, 'conformance')
       expect(made.at(-1), stderr).toMatchObject({ verdict: 'skipped', measured: 'no time was left' })

@@ -10,7 +10,10 @@ if (problem !== undefined) test.skip(`the CUDA emulator is not tested here: ${pr
 
 describe.skipIf(build === undefined)('the CUDA emulator', () => {
   test('pass their own programs, in both versions', { timeout: 300_000 }, () => {
-    const { status, stdout } = spawnSync('ctest', ['--output-on-failure'], { cwd: build, encoding: 'utf8' })
+    const { status, stdout } = spawnSync('ctest', ['--output-on-failure', '--timeout', '120'], {
+      cwd: build,
+      encoding: 'utf8',
+    })
     expect(status, stdout).toBe(0)
   })
 

@@ -27,6 +27,7 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
       env: { ...env, CUDNN_RNN_CUDA_EMULATOR_SETTINGS: settings },
       encoding: 'utf8',
       timeout: 50_000,
+      killSignal: 'SIGKILL',
     })
 
   beforeAll(() => bundleProgram(fileURLToPath(new URL('./programs/train.ts', import.meta.url)), program))

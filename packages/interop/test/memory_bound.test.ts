@@ -73,7 +73,11 @@ describe.skipIf(process.platform === 'win32')('importWeights takes at most 4 × 
     const [small, large] = [join(folder, 'small'), join(folder, 'large')]
     await writeFile(small, make(2))
     await writeFile(large, bytes)
-    const { stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', program, small, large], { encoding: 'utf8' })
+    const { stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', program, small, large], {
+      encoding: 'utf8',
+      timeout: 50_000,
+      killSignal: 'SIGKILL',
+    })
     expect(stderr).toBe('')
     const result = JSON.parse(stdout) as { outcome: string; growth: number }
     expect(result.outcome).toBe(outcome)

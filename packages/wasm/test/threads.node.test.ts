@@ -160,7 +160,11 @@ console.log((await output.read()).data[0], backend.reason.includes('2 threads'))
   })
 
   it('ends with 0 when it has disposed nothing', () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, 'program.mjs')], { encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, 'program.mjs')], {
+      encoding: 'utf8',
+      timeout: 50_000,
+      killSignal: 'SIGKILL',
+    })
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '64 true\n', stderr: '' })
   })
 })
