@@ -1,4 +1,4 @@
-import { checkIsObject, codedRangeError } from '@cudnn-rnn/arguments'
+import { checkIsObject, checkOptionValues, codedRangeError, FLAG, oneOf, optional } from '@cudnn-rnn/arguments'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import {
@@ -21,6 +21,8 @@ export interface KerasOptions {
   readonly variant?: KerasVariant | undefined
 }
 
+const RULES = { variant: optional(oneOf(['plain', 'cudnn'] satisfies KerasVariant[])) }
+
 /**
  * The weights of Keras layers, one record per pseudo-layer (`Bidirectional` holds two): `kernel` [in,G·H],
  * `recurrent_kernel` [H,G·H] and `bias`. Gates i,f,c,o and z,r,h.
@@ -32,11 +34,12 @@ export interface KerasOptions {
  *
  * Source: Keras 2.2 `saving.py`, `_convert_rnn_weights`.
  *
- * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_OPTION_TYPE`
  */
 export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {}): FrameworkLayout {
   checkDescriptor(descriptor)
   checkIsObject('lay out Keras weights', 'options', options)
+  checkOptionValues('lay out Keras weights', options, RULES)
   const { variant = 'plain' } = options
   const { cellMode, numUnits: H } = descriptor
   const width = numGates(descriptor) * H
@@ -81,7 +84,7 @@ export function canonicalToKeras<Data extends FloatArray>(
  * Canonical parameters from the weights of Keras layers; each canonical bias gets half of a summed one.
  *
  * @param options `resetAfter` is the GRU layer's `reset_after` (default true); a bias [3H] gives away a false one.
- * @throws as `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE`
+ * @throws as `kerasLayout` and `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE`
  */
 export function kerasToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,
@@ -90,8 +93,10 @@ export function kerasToCanonical<Data extends FloatArray>(
 ): CanonicalParams<Data> {
   checkDescriptor(descriptor)
   checkIsObject('convert Keras weights', 'options', given)
+  checkOptionValues('convert Keras weights', given, { resetAfter: optional(FLAG) })
   checkIsObject('convert Keras weights', 'layers', layers)
   const { resetAfter = true, ...options } = given
+  const layout = kerasLayout(descriptor, options)
   if (descriptor.cellMode === 'gru') {
     if (!resetAfter) refuseResetBefore('keras', 'reset_after must be true', resetAfter)
     for (const layer of options.variant === 'cudnn' || !Array.isArray(layers) ? [] : layers) {
@@ -100,5 +105,5 @@ export function kerasToCanonical<Data extends FloatArray>(
         refuseResetBefore('keras', 'a reset_after bias is [2,3H]', `bias [${bias.shape}]`)
     }
   }
-  return frameworkToCanonical(descriptor, kerasLayout(descriptor, options), layers)
+  return frameworkToCanonical(descriptor, layout, layers)
 }

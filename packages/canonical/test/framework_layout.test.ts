@@ -221,6 +221,34 @@ describe('refusals', () => {
     expect(() => kerasLayout(plain, { variant: 'cudnn' })).toThrow(code('ERR_UNSUPPORTED_BY_FRAMEWORK'))
   })
 
+  it.each([
+    ['CuDNN', 'ERR_INVALID_OPTION'],
+    ['', 'ERR_INVALID_OPTION'],
+    ['toString', 'ERR_INVALID_OPTION'],
+    [null, 'ERR_INVALID_OPTION_TYPE'],
+    [true, 'ERR_INVALID_OPTION_TYPE'],
+  ])('the variant %j of Keras is refused in both directions and changes no weight', (variant, expected) => {
+    const options = { variant: variant as never }
+    const layers = canonicalToKeras(lstm, countedCanonical(lstm))
+    const before = structuredClone(layers)
+    expect(() => kerasLayout(lstm, options)).toThrow(code(expected))
+    expect(() => canonicalToKeras(lstm, countedCanonical(lstm), options)).toThrow(code(expected))
+    expect(() => kerasToCanonical(lstm, layers, options)).toThrow(code(expected))
+    expect(() => kerasLayout(lstm, options)).toThrow(/variant must be one of plain, cudnn/)
+    expect(layers).toEqual(before)
+  })
+
+  it('kerasToCanonical refuses an unknown variant of a GRU before it reads the biases', () => {
+    const [layer] = canonicalToKeras(gru, countedCanonical(gru), { variant: 'cudnn' })
+    expect(() => kerasToCanonical(gru, [layer], { variant: 'CuDNNGRU' as never })).toThrow(code('ERR_INVALID_OPTION'))
+  })
+
+  it.each(['false', 0, null])('kerasToCanonical refuses %j as resetAfter, which is a boolean', (resetAfter) => {
+    const layers = canonicalToKeras(gru, countedCanonical(gru))
+    const options = { resetAfter: resetAfter as never }
+    expect(() => kerasToCanonical(gru, layers, options)).toThrow(code('ERR_INVALID_OPTION_TYPE'))
+  })
+
   it('kerasToCanonical refuses a GRU with reset_after false, said so or betrayed by its bias [3H]', () => {
     const [layer] = canonicalToKeras(gru, countedCanonical(gru))
     const before = { ...layer, bias: { data: new Float64Array(6), shape: [6] } }
