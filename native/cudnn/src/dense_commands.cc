@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 
 #include "commands.h"
 
@@ -27,22 +28,32 @@ void MatrixProduct::Run(Worker& worker, Batch&) const {
 }
 
 // CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name)
+// CUresult cuModuleUnload(CUmodule module)
 /// Loads the cubin or PTX of kernels/ into the context of this thread and looks up every kernel by its unmangled name
-/// (extern "C"). The driver translates PTX here, which may take seconds.
+/// (extern "C"). The driver translates PTX here, which may take seconds. A failed load leaves the kernels as they were.
 void LoadKernels::Run(Worker& worker, Batch&) const {
   const auto& driver = worker.libraries.driver;
   // A PTX image is read up to its terminating zero.
   std::vector<char> bytes(static_cast<const char*>(image.block->data),
                           static_cast<const char*>(image.block->data) + image.bytes);
   bytes.push_back(0);
-  CheckDriver(worker.libraries, driver.cuModuleLoadData(&worker.module, bytes.data()), "cuModuleLoadData");
-  worker.has_double_scalars = is_double != 0;
-  for (const KernelShape& kernel : Kernels()) {
-    CUfunction function = nullptr;
-    CheckDriver(worker.libraries, driver.cuModuleGetFunction(&function, worker.module, kernel.name),
-                "cuModuleGetFunction");
-    worker.kernels.push_back(function);
+  CUmodule module = nullptr;
+  CheckDriver(worker.libraries, driver.cuModuleLoadData(&module, bytes.data()), "cuModuleLoadData");
+  std::vector<CUfunction> functions;
+  try {
+    for (const KernelShape& kernel : Kernels()) {
+      CUfunction function = nullptr;
+      CheckDriver(worker.libraries, driver.cuModuleGetFunction(&function, module, kernel.name), "cuModuleGetFunction");
+      functions.push_back(function);
+    }
+  } catch (...) {
+    // The first failure is the one to report.
+    driver.cuModuleUnload(module);
+    throw;
   }
+  worker.module = module;
+  worker.kernels = std::move(functions);
+  worker.has_double_scalars = is_double != 0;
 }
 
 /// The order of the parameters is that of the kernel's prototype; scripts/generate_commands.mjs compares both.

@@ -289,6 +289,43 @@ TEST_CASE("Kernels are loaded from an image that is terminated, and looked up by
   CHECK(open.device.live().empty());
 }
 
+TEST_CASE("A load of kernels that fails leaves no module and no kernel, and the next one is whole") {
+  for (const char* function : {"cuModuleLoadData", "cuModuleGetFunction"}) {
+    CAPTURE(function);
+    OpenWorker open;
+    open.device.failing[function] = 500;
+    BatchWords words;
+    words.Segment().Add(Opcode::kLoadKernels, {words.Source<char>(open.pool, {'p', 't', 'x'}), 1});
+    const ErrorRef error = open.Run(words).error;
+    REQUIRE(error != nullptr);
+    CHECK(error->call == function);
+    CHECK(open.worker.kernels.empty());
+    CHECK(open.worker.module == nullptr);
+    CHECK(!open.worker.has_double_scalars);
+    CHECK(open.device.live()["module"] == 0);
+    open.device.failing.clear();
+    Load(open, true);
+    CHECK(open.worker.kernels.size() == Kernels().size());
+    CHECK(open.worker.has_double_scalars);
+  }
+}
+
+TEST_CASE("A load that fails at a later kernel leaves the kernels of the earlier load") {
+  OpenWorker open;
+  Load(open, false);
+  const std::vector<CUfunction> before = open.worker.kernels;
+  const CUmodule module = open.worker.module;
+  open.device.succeeding["cuModuleGetFunction"] = 3;
+  open.device.failing["cuModuleGetFunction"] = 500;
+  BatchWords words;
+  words.Segment().Add(Opcode::kLoadKernels, {words.Source<char>(open.pool, {'p', 't', 'x'}), 1});
+  CHECK(open.Run(words).error != nullptr);
+  CHECK(open.worker.kernels == before);
+  CHECK(open.worker.module == module);
+  CHECK(!open.worker.has_double_scalars);
+  CHECK(open.device.live()["module"] == 1);
+}
+
 TEST_CASE("A kernel gets its pointers, counts and scalars in order, and a null in place of live scalars") {
   for (const bool is_double : {false, true}) {
     OpenWorker open;

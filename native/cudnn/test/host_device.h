@@ -35,6 +35,8 @@ class HostDevice {
 
   /// The status of a function by its name; success for all others.
   std::map<std::string, int> failing;
+  /// How many calls of a failing function succeed first.
+  std::map<std::string, int> succeeding;
   /// Bytes on the device; an allocation beyond them fails.
   std::size_t capacity = std::size_t{1} << 40;
   std::size_t used = 0;
