@@ -18,8 +18,8 @@ interface Recording {
   readonly variables: ReadonlyMap<string, TensorValue>
   readonly backwards: (() => void)[]
   readonly constants: Map<string, BackendTensor>
-  /** Tensors that the recording disposes. */
-  readonly owned: Set<BackendTensor>
+  /** Tensors that the recording disposes, with the gradients that their values still have. */
+  readonly owned: Map<BackendTensor, TensorValue>
 }
 
 /**
@@ -46,16 +46,21 @@ export class TensorGraph extends StepGraph<TensorValue> {
       variables: matrices,
       backwards: [],
       constants: new Map(),
-      owned: new Set(),
+      owned: new Map(),
     }
     const run = new CellRun(backend.dtype, training, kernelsOf('run a cell', undefined, backend.dtype))
     const graph = new TensorGraph(run, recording, '')
-    for (const [name, variable] of variables) {
-      const columns = variable.shape[variable.shape.length - 1]
-      const shape = variable.shape.length <= 2 ? variable.shape : [elementCount(variable.shape) / columns, columns]
-      matrices.set(name, graph.#value(backend.ops.reshape(variable, shape)))
+    try {
+      for (const [name, variable] of variables) {
+        const columns = variable.shape[variable.shape.length - 1]
+        const shape = variable.shape.length <= 2 ? variable.shape : [elementCount(variable.shape) / columns, columns]
+        matrices.set(name, graph.#value(backend.ops.reshape(variable, shape)))
+      }
+      return graph
+    } catch (error) {
+      graph.dispose()
+      throw error
     }
-    return graph
   }
 
   get #ops() {
@@ -119,10 +124,9 @@ export class TensorGraph extends StepGraph<TensorValue> {
   clip(x: TensorValue, bound: number, gradient: LSTMRule['clipGradient']): TensorValue {
     if (bound === Number.POSITIVE_INFINITY) return x
     // min(max(x, 0), bound) - min(max(-x, 0), bound)
-    const clipped = this.#ops.activate(x.tensor, 'relu', { maximum: bound })
     using negative = this.#negative(x.tensor)
     using below = this.#ops.activate(negative, 'relu', { maximum: bound })
-    this.#ops.accumulate(clipped, below, -1)
+    const clipped = this.#accumulated(this.#ops.activate(x.tensor, 'relu', { maximum: bound }), below, -1)
     return this.#result(clipped, (dy, y) => {
       if (gradient === 'straight_through') {
         x.addGradient(this.#ops, dy)
@@ -206,9 +210,7 @@ export class TensorGraph extends StepGraph<TensorValue> {
     const y = this.#ops.layerNorm(x.tensor, gamma.tensor, beta.tensor, { epsilon })
     return this.#result(y, (dy) => {
       const gradients = this.#ops.layerNormGradients(x.tensor, gamma.tensor, dy, { epsilon })
-      x.give(this.#ops, gradients.input)
-      gamma.give(this.#ops, gradients.gamma)
-      beta.give(this.#ops, gradients.beta)
+      this.#give([x, gradients.input], [gamma, gradients.gamma], [beta, gradients.beta])
     })
   }
 
@@ -240,11 +242,12 @@ export class TensorGraph extends StepGraph<TensorValue> {
     }
     return this.#result(phasedGate(time.tensor, variables, { leak }), (dy) => {
       const gradients = phasedGateGradients(time.tensor, variables, dy, { leak })
-      time.give(this.#ops, gradients.times)
-      period.give(this.#ops, gradients.period)
-      phase.give(this.#ops, gradients.phase)
-      if (trainsRatio) ratioOn.give(this.#ops, gradients.ratioOn)
-      else gradients.ratioOn.dispose()
+      this.#give(
+        [time, gradients.times],
+        [period, gradients.period],
+        [phase, gradients.phase],
+        [trainsRatio ? ratioOn : undefined, gradients.ratioOn],
+      )
     })
   }
 
@@ -285,7 +288,7 @@ export class TensorGraph extends StepGraph<TensorValue> {
     const { owned, variables, constants } = this.#recording
     const staying = new Set([...kept, ...variables.values()].map(({ tensor }) => tensor))
     for (const tensor of constants.values()) staying.add(tensor)
-    for (const tensor of owned) {
+    for (const tensor of owned.keys()) {
       if (staying.has(tensor)) continue
       tensor.dispose()
       owned.delete(tensor)
@@ -311,8 +314,12 @@ export class TensorGraph extends StepGraph<TensorValue> {
     return tensor
   }
 
+  /** After a failed operation too, whose operands may have gradients that nothing took. */
   dispose(): void {
-    for (const tensor of this.#recording.owned) tensor.dispose()
+    for (const [tensor, value] of this.#recording.owned) {
+      value.takeGradient()?.dispose()
+      tensor.dispose()
+    }
     this.#recording.owned.clear()
   }
 
@@ -331,10 +338,7 @@ export class TensorGraph extends StepGraph<TensorValue> {
     const added = bias?.tensor ?? this.#filled(0, [kernel.columns])
     return this.#result(this.#ops.linear(x.tensor, kernel.tensor, added), (dz) => {
       const gradients = this.#ops.linearGradients(x.tensor, kernel.tensor, dz)
-      x.give(this.#ops, gradients.input)
-      kernel.give(this.#ops, gradients.kernel)
-      if (bias === undefined) gradients.bias.dispose()
-      else bias.give(this.#ops, gradients.bias)
+      this.#give([x, gradients.input], [kernel, gradients.kernel], [bias, gradients.bias])
     })
   }
 
@@ -343,22 +347,42 @@ export class TensorGraph extends StepGraph<TensorValue> {
     const kept = this.#value(weights)
     return this.#result(output, (dy) => {
       const gradients = this.#ops.attendGradients(memory.tensor, kept.tensor, dy)
-      memory.give(this.#ops, gradients.input)
-      scores.give(this.#ops, gradients.scores)
+      this.#give([memory, gradients.input], [scores, gradients.scores])
     })
   }
 
   /** a + scale·b */
   #sum(a: BackendTensor, b: BackendTensor, scale: number): BackendTensor {
-    const sum = this.#ops.reshape(a, a.shape)
-    this.#ops.accumulate(sum, b, scale)
-    return sum
+    return this.#accumulated(this.#ops.reshape(a, a.shape), b, scale)
   }
 
   #negative(x: BackendTensor): BackendTensor {
-    const negative = this.#recording.backend.zeros(x.shape)
-    this.#ops.accumulate(negative, x, -1)
-    return negative
+    return this.#accumulated(this.#recording.backend.zeros(x.shape), x, -1)
+  }
+
+  /** `sum` after scale·b was added to it; disposed if that fails. */
+  #accumulated(sum: BackendTensor, b: BackendTensor, scale: number): BackendTensor {
+    try {
+      this.#ops.accumulate(sum, b, scale)
+      return sum
+    } catch (error) {
+      sum.dispose()
+      throw error
+    }
+  }
+
+  /** Gives each value its gradient; one for no value is disposed, and so are the rest if one fails. */
+  #give(...pairs: readonly (readonly [TensorValue | undefined, BackendTensor])[]): void {
+    const waiting = new Set(pairs.map(([, gradient]) => gradient))
+    try {
+      for (const [value, gradient] of pairs) {
+        if (value === undefined) continue
+        waiting.delete(gradient)
+        value.give(this.#ops, gradient)
+      }
+    } finally {
+      for (const gradient of waiting) gradient.dispose()
+    }
   }
 
   /** A tensor of one number, made once. */
@@ -380,8 +404,9 @@ export class TensorGraph extends StepGraph<TensorValue> {
   }
 
   #value(tensor: BackendTensor, isConstant = false): TensorValue {
-    this.#recording.owned.add(tensor)
-    return new TensorValue(tensor, isConstant)
+    const value = new TensorValue(tensor, isConstant)
+    this.#recording.owned.set(tensor, value)
+    return value
   }
 
   /** The result of an operation, and the backward that passes its gradient on where it has one. */

@@ -86,17 +86,23 @@ export function tensorRnn<State extends CellState>(cell: RNNCell<State>, given: 
       if (!training) graph.releaseAllBut([...steps.slice(t + 1), ...outputs, ...leavesOf(state)])
     }
     const stacked = graph.withoutPadding(stackedSteps(graph, outputs), lengths)
+    // Copies: the backward reads the values themselves.
+    const kept = keepsState ? leavesOf(state).map(({ tensor }) => graph.constant(tensor)) : []
     return {
       outputs: graph.taken(stacked),
-      // Copies: the backward reads the values themselves.
-      state: keepsState ? leavesOf(state).map(({ tensor, shape }) => backend.ops.reshape(tensor, shape)) : [],
+      state: kept.map((value) => graph.taken(value)),
       backward(outputGradient) {
         stacked.addGradient(backend.ops, outputGradient)
         graph.backward()
-        return {
-          inputs: x.takeGradient() ?? backend.zeros(x.shape),
-          variables: [...variables].map(([name, { shape }]) => graph.variableGradient(name, shape)),
+        const inputGradient = x.takeGradient() ?? backend.zeros(x.shape)
+        const variableGradients: BackendTensor[] = []
+        try {
+          for (const [name, { shape }] of variables) variableGradients.push(graph.variableGradient(name, shape))
+        } catch (error) {
+          for (const gradient of [inputGradient, ...variableGradients]) gradient.dispose()
+          throw error
         }
+        return { inputs: inputGradient, variables: variableGradients }
       },
       dispose: () => graph.dispose(),
     }

@@ -34,7 +34,7 @@ export class TensorValue implements GraphValue {
     return this.#gradient
   }
 
-  /** Adds a gradient, which becomes this value's or is disposed. */
+  /** Adds a gradient, which becomes this value's or is disposed, also if the addition fails. */
   give(ops: DenseOps, gradient: BackendTensor): void {
     if (this.isConstant) {
       gradient.dispose()
@@ -44,8 +44,8 @@ export class TensorValue implements GraphValue {
       this.#gradient = gradient
       return
     }
-    ops.accumulate(this.#gradient, gradient)
-    gradient.dispose()
+    using given = gradient
+    ops.accumulate(this.#gradient, given)
   }
 
   /** Adds a gradient that stays the caller's. */

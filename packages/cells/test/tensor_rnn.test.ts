@@ -1,3 +1,4 @@
+import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { addProduct } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
@@ -16,6 +17,7 @@ import {
   tensorRnn,
   UGRNNCell,
 } from '../src/index.js'
+import { callsOf, failingAt } from './failing_backend.js'
 
 const dtype = 'float64'
 const waves = (...shape: number[]) => ({
@@ -77,6 +79,28 @@ describe('tensorRnn', () => {
     result.dispose()
     dy.dispose()
     expect(backend.stats().tensors).toBe(0)
+  })
+
+  test.each([null, Int32Array.of(2, 1)])('leaves no tensor where the executor fails, lengths %s', (sequenceLength) => {
+    using backend = openReferenceBackend({ dtype })
+    const { variables } = built()
+    const given = { variables, inputs: waves(2, 2, 3), initialState: [waves(2, 3)], sequenceLength }
+    const step = (failing: Backend) => {
+      const result = tensorRnn(built(), { ...given, backend: failing, training: true, keepsState: true })
+      try {
+        const gradients = result.backward(waves(2, 2, 3) as unknown as BackendTensor)
+        for (const tensor of [gradients.inputs, ...gradients.variables]) tensor.dispose()
+      } finally {
+        for (const tensor of [result.outputs, ...result.state]) tensor.dispose()
+        result.dispose()
+      }
+    }
+    const calls = callsOf(backend, step)
+    expect(backend.stats().tensors).toBe(0)
+    for (let call = 0; call < calls; call++) {
+      expect(() => step(failingAt(backend, call)), `call ${call}`).toThrow('out of memory')
+      expect(backend.stats().tensors, `after call ${call}`).toBe(0)
+    }
   })
 
   test.each<[string, string, (given: TensorRnnArguments) => unknown]>([
