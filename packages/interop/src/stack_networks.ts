@@ -1,6 +1,7 @@
 import { checkArguments, FLAG, fields, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
-import { checkDescriptor, codedRangeError, createRnnDescriptor, describeValue, outputSize } from '@cudnn-rnn/canonical'
+import { checkDescriptor, createRnnDescriptor, outputSize } from '@cudnn-rnn/canonical'
 import type { ImportedNetwork } from './networks/interpretation.js'
+import { refused, stackedInputs } from './stacked_inputs.js'
 
 const NETWORKS = listOf(
   fields({
@@ -8,6 +9,7 @@ const NETWORKS = listOf(
     descriptor: OBJECT,
     canonical: fields({ weights: listOf(OBJECT), biases: listOf(OBJECT) }),
     reverse: optional(FLAG),
+    inputs: optional(OBJECT),
     tensorNames: listOf(TEXT),
     notes: listOf(TEXT),
   }),
@@ -17,7 +19,8 @@ const NETWORKS = listOf(
  * One network of several that feed each other, as files that store layer by layer hold them.
  *
  * @param networks in the order of computation; the input of each is the output of the one before.
- * @throws RangeError `ERR_STACK` for networks of different cells, units or directions, or sizes that do not fit
+ * @returns the network, whose fixed inputs are those of all.
+ * @throws RangeError `ERR_STACK` for networks of different cells, units or directions, or sizes or inputs that do not fit
  */
 export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNetwork {
   checkArguments('stack networks', { networks }, { networks: NETWORKS })
@@ -25,8 +28,8 @@ export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNet
   const [first] = networks
   if (first === undefined) throw refused('there must be at least one network', 0)
   let expected = first.descriptor.inputSize
-  for (const { descriptor, reverse, name } of networks) {
-    for (const key of ['cellMode', 'numUnits', 'direction', 'numProj', 'cellClip'] as const) {
+  for (const [index, { descriptor, reverse, name }] of networks.entries()) {
+    for (const key of ['cellMode', 'numUnits', 'direction', 'numProj', 'cellClip', 'biasMode'] as const) {
       if (descriptor[key] === first.descriptor[key]) continue
       throw refused(`every ${key} must be ${String(first.descriptor[key])}`, `${String(descriptor[key])} of ${name}`)
     }
@@ -34,9 +37,13 @@ export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNet
     if (descriptor.inputSize !== expected) {
       throw refused(`the input of ${name} must be the output before it, ${expected}`, descriptor.inputSize)
     }
+    // Layers above the first always have input weights.
+    if (index > 0 && descriptor.inputMode === 'skip_input') {
+      throw refused('only the first network may skip its input weights', `skip_input of ${name}`)
+    }
     expected = outputSize(descriptor)
   }
-  const { cellMode, numUnits, inputSize, inputMode, direction, numProj, cellClip } = first.descriptor
+  const { cellMode, numUnits, inputSize, inputMode, direction, numProj, cellClip, biasMode } = first.descriptor
   const numLayers = networks.reduce((sum, { descriptor }) => sum + descriptor.numLayers, 0)
   return {
     name: networks.map(({ name }) => name).join('+'),
@@ -50,20 +57,15 @@ export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNet
       direction,
       numProj,
       cellClip,
+      biasMode,
     }),
     canonical: {
       weights: networks.flatMap(({ canonical }) => canonical.weights),
       biases: networks.flatMap(({ canonical }) => canonical.biases),
     },
     reverse: false,
-    inputs: {},
+    inputs: stackedInputs(networks),
     tensorNames: networks.flatMap(({ tensorNames }) => tensorNames),
     notes: [...new Set(networks.flatMap(({ notes }) => notes))],
   }
-}
-
-function refused(rule: string, value: unknown) {
-  return codedRangeError('ERR_STACK', `Cannot stack networks as ${rule}: current value is ${describeValue(value)}`, {
-    value,
-  })
 }

@@ -2,6 +2,8 @@ import {
   type CellMode,
   createRnnDescriptor,
   type FloatArray,
+  numDirections,
+  numGates,
   onnxToCanonical,
   type RnnDescriptor,
   type Tensor,
@@ -184,7 +186,8 @@ async function networkOf(
     if (await isZero(states.source(value))) named.delete(input)
     else if (!isFixed) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${STATES[input]}.`)
   }
-  const inputs = await fixedInputs(named, batchMajor)
+  checkShapes(path, name, descriptor, named, batchMajor)
+  const inputs = await fixedInputs(path, name, named, batchMajor)
   checkEmptyRows(path, name, inputs)
   const common = {
     name,
@@ -220,6 +223,8 @@ function clipOf({ attributes }: OnnxNodeMessage): number | undefined {
   return clip > 0 ? clip : undefined
 }
 
+const DIRECTIONS = ['forward', 'reverse', 'bidirectional']
+
 function direction(node: OnnxNodeMessage): string {
   return node.attributes.get('direction')?.s ?? 'forward'
 }
@@ -239,8 +244,14 @@ function descriptorOf(
 ): RnnDescriptor {
   const [, , inputSize] = W
   const [, , numUnits] = R
-  if (W.length !== 3 || R.length !== 3 || inputSize === undefined || numUnits === undefined)
-    throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D`)
+  if (W.length !== 3 || R.length !== 3 || !inputSize || !numUnits)
+    throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D, with elements`)
+  if (!DIRECTIONS.includes(direction(node))) {
+    throw corrupt(
+      path,
+      `the direction of ${shownName(node)} must be one of ${DIRECTIONS.join(', ')}: ${direction(node)}`,
+    )
+  }
   return createRnnDescriptor({
     cellMode,
     numLayers: 1,
@@ -292,8 +303,38 @@ function checkEmptyRows(path: string, name: string, { initialH, initialC, sequen
   )
 }
 
+/** Throws unless the constants of a node have the shapes of onnx/defs/rnn/defs.cc, and equal numbers of rows. */
+function checkShapes(
+  path: string,
+  name: string,
+  descriptor: RnnDescriptor,
+  named: ReadonlyMap<InputName, StoredTensor>,
+  batchMajor: boolean,
+): void {
+  const { numUnits: H, inputSize: I } = descriptor
+  const [D, columns] = [numDirections(descriptor), numGates(descriptor) * H]
+  const states = STATE_INPUTS.flatMap((input) => named.get(input) ?? [])
+  // The number of rows is that of any of these, which the others are compared with.
+  const B = named.get('sequence_lens')?.shape[0] ?? states[0]?.shape[batchMajor ? 0 : 1] ?? 0
+  const state = batchMajor ? [B, D, H] : [D, B, H]
+  const expected: Readonly<Partial<Record<InputName, readonly number[]>>> = {
+    ...{ W: [D, columns, I], R: [D, columns, H], B: [D, 2 * columns], P: [D, 3 * H] },
+    ...{ sequence_lens: [B], initial_h: state, initial_c: state },
+  }
+  for (const [input, { shape }] of named) {
+    const right = expected[input]
+    if (right === undefined || String(right) === String(shape)) continue
+    throw corrupt(path, `${input} of the node ${name} must be [${right}]: its shape is [${shape}]`)
+  }
+}
+
 /** Initial states as [L·D,B,H] and lengths, where they are constants. */
-async function fixedInputs(named: ReadonlyMap<InputName, StoredTensor>, batchMajor: boolean): Promise<FixedInputs> {
+async function fixedInputs(
+  path: string,
+  name: string,
+  named: ReadonlyMap<InputName, StoredTensor>,
+  batchMajor: boolean,
+): Promise<FixedInputs> {
   const state = async (input: 'initial_h' | 'initial_c'): Promise<Tensor<FloatArray> | undefined> => {
     const stored = named.get(input)
     if (stored === undefined) return undefined
@@ -301,11 +342,15 @@ async function fixedInputs(named: ReadonlyMap<InputName, StoredTensor>, batchMaj
     return batchMajor ? exchangeFirstAxes(tensor) : tensor
   }
   const [initialH, initialC] = [await state('initial_h'), await state('initial_c')]
-  const lengths = named.get('sequence_lens')
+  const stored = named.get('sequence_lens')
+  // The option `inputs` has arrays of floating-point numbers for integers too.
+  const sequenceLengths = await (stored?.integers?.() ?? stored?.read())
+  const wrong = sequenceLengths?.find((length) => !Number.isSafeInteger(length) || length < 0)
+  if (wrong !== undefined) throw corrupt(path, `sequence_lens of the node ${name} must be lengths: one is ${wrong}`)
   return {
     ...(initialH !== undefined && { initialH }),
     ...(initialC !== undefined && { initialC }),
-    ...(lengths?.integers !== undefined && { sequenceLengths: await lengths.integers() }),
+    ...(sequenceLengths !== undefined && { sequenceLengths: [...sequenceLengths] }),
   }
 }
 
