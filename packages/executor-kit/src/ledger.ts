@@ -7,12 +7,15 @@ type Counts = { -readonly [Name in keyof BackendStats]: number }
 /** One thing that a ledger counts. It has no reference to its owner, which may be collected at any time. */
 export class LedgerEntry {
   readonly #counts: Counts
+  readonly #collected: FinalizationRegistry<LedgerEntry>
   readonly #kind: Kind
   #bytes: number
   #left = false
 
-  constructor(counts: Counts, kind: Kind, bytes: number) {
+  /** @param collected where the owner may be registered, with this entry as the token */
+  constructor(counts: Counts, collected: FinalizationRegistry<LedgerEntry>, kind: Kind, bytes: number) {
     this.#counts = counts
+    this.#collected = collected
     this.#kind = kind
     this.#bytes = bytes
     counts[kind]++
@@ -32,6 +35,9 @@ export class LedgerEntry {
     this.#left = true
     this.#counts[this.#kind]--
     this.#counts.bytes -= this.#bytes
+    // V8 keeps a registered owner through every collection of the young generation: disposed tensors of an inference
+    // would be copied twice, and fill the old generation.
+    this.#collected.unregister(this)
   }
 }
 
@@ -49,8 +55,8 @@ export class Ledger {
    * @param isWatched the caller has the entry leave when `owner` is collected
    */
   enter(kind: Kind, owner: object, bytes = 0, isWatched = false): LedgerEntry {
-    const entry = new LedgerEntry(this.#counts, kind, bytes)
-    if (!isWatched) this.#collected.register(owner, entry)
+    const entry = new LedgerEntry(this.#counts, this.#collected, kind, bytes)
+    if (!isWatched) this.#collected.register(owner, entry, entry)
     if (kind === 'tensors' || kind === 'tapes') noteInScope(owner)
     return entry
   }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Ledger } from '../src/index.js'
 
 const NONE = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
@@ -22,6 +22,14 @@ describe('Ledger', () => {
     entry.leave()
     entry.hold(5)
     expect(ledger.snapshot()).toEqual(NONE)
+  })
+
+  it('does not keep an owner registered whose entry has left', () => {
+    const unregister = vi.spyOn(FinalizationRegistry.prototype, 'unregister')
+    const ledger = new Ledger()
+    ledger.enter('tensors', {}, 8).leave()
+    expect(unregister).toHaveReturnedWith(true)
+    unregister.mockRestore()
   })
 
   it('subtracts the final bytes of an entry', () => {
