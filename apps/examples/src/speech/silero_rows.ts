@@ -99,6 +99,8 @@ export class SileroRows implements RowNetwork<SileroState> {
   readonly #output: Matrix
   /** [maxStreams, CONTEXT] */
   readonly #contexts: Float32Array
+  /** One frame between its context and its mirrored end. */
+  readonly #padded = new Float32Array(CONTEXT + FRAME + CONTEXT)
   /** The operands of one block, written again for each; zeros stay where a window reaches over the end. */
   readonly #windows = new Float32Array(BLOCK * STEPS * WINDOW)
   readonly #spectra = new Float32Array(BLOCK * STEPS * 3 * BINS)
@@ -182,13 +184,13 @@ export class SileroRows implements RowNetwork<SileroState> {
 
   /** The context before, the samples, and their end mirrored: [R,640], of which each window is a row of the product. */
   #gatherWindows(rows: Int32Array, frames: Float32Array): void {
-    const padded = new Float32Array(CONTEXT + FRAME + CONTEXT)
+    const padded = this.#padded
     const last = CONTEXT + FRAME - 1
     for (let index = 0; index < rows.length; index++) {
       const context = rows[index] * CONTEXT
       padded.set(this.#contexts.subarray(context, context + CONTEXT))
       padded.set(frames.subarray(index * FRAME, (index + 1) * FRAME), CONTEXT)
-      padded.set(padded.slice(last - CONTEXT, last).reverse(), last + 1)
+      for (let distance = 1; distance <= CONTEXT; distance++) padded[last + distance] = padded[last - distance]
       for (let t = 0; t < STEPS; t++) {
         const begin = t * (WINDOW / 2)
         this.#windows.set(padded.subarray(begin, begin + WINDOW), (index * STEPS + t) * WINDOW)

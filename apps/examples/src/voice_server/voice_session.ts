@@ -1,6 +1,6 @@
 import { FRAME, SAMPLE_RATE, SpeechDetector, type SpeechEvent } from '@cudnn-rnn/pretrained'
 import type { WebSocket } from 'ws'
-import { samplesOfPcm16 } from './pcm_samples.js'
+import { readPcm16 } from './pcm_samples.js'
 import { RateLimit } from './rate_limit.js'
 import type { RefusalReason, ServerMetrics } from './server_metrics.js'
 import type { SpeechStream } from './speech_pool.js'
@@ -87,16 +87,15 @@ export class VoiceSession {
       this.#refuse(CLOSE.unsupported, 'protocol', 'a message must hold whole samples of 16 bits')
       return
     }
-    let samples = samplesOfPcm16(data)
-    if (!this.#rate.take(samples.length)) {
+    if (!this.#rate.take(data.length / 2)) {
       this.#refuse(CLOSE.policy, 'rate', 'samples arrive faster than the limit')
       return
     }
-    while (samples.length > 0) {
-      const part = samples.subarray(0, FRAME - this.#filled)
-      this.#frame.set(part, this.#filled)
-      this.#filled += part.length
-      samples = samples.subarray(part.length)
+    for (let begin = 0; begin < data.length; ) {
+      const end = Math.min(data.length, begin + 2 * (FRAME - this.#filled))
+      readPcm16(data.subarray(begin, end), this.#frame, this.#filled)
+      this.#filled += (end - begin) / 2
+      begin = end
       if (this.#filled === FRAME) this.#step()
     }
   }

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
-import { samplesOfPcm16 } from '../../src/voice_server/pcm_samples.js'
+import { readPcm16 } from '../../src/voice_server/pcm_samples.js'
 
-it('samples of 16-bit integers', () => {
-  const bytes = Buffer.from(Int16Array.of(0, 16384, -32768, 32767).buffer)
-  expect([...samplesOfPcm16(bytes)]).toEqual([0, 0.5, -1, 32767 / 32768])
+it('readPcm16 reads 16-bit integers at an odd offset', () => {
+  const bytes = Buffer.from([7, ...new Uint8Array(Int16Array.of(0, 16384, -32768, 32767).buffer)]).subarray(1)
+  const samples = new Float32Array(6).fill(9)
+  readPcm16(bytes, samples, 1)
+  expect([...samples]).toEqual([9, 0, 0.5, -1, 32767 / 32768, 9])
 })

@@ -7,7 +7,10 @@ export function splitMagnitudes(spectra: ArrayLike<number>, bins: number): Float
   for (let row = 0; row < magnitudes.length / bins; row++) {
     for (let k = 0; k < bins; k++) {
       const at = row * 2 * bins + k
-      magnitudes[row * bins + k] = Math.hypot(spectra[at], spectra[at + bins])
+      const real = spectra[at]
+      const imaginary = spectra[at + bins]
+      // Not Math.hypot, which takes several times as long: squares of single-precision values do not overflow here.
+      magnitudes[row * bins + k] = Math.sqrt(real * real + imaginary * imaginary)
     }
   }
   return magnitudes
