@@ -1,4 +1,5 @@
 // A worker thread of the voice server: Silero VAD on one core, its streams gathered into batches.
+import { constants, getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type BackendName, openBackend, serveStreams, streamPoolOf } from '@cudnn-rnn/rnn'
 import { type SharedSilero, SileroRows } from '../speech/silero_rows.js'
@@ -12,6 +13,13 @@ export interface VoiceWorkerData {
   readonly maxDelayMs: number
   readonly maxBatch: number
 }
+
+/** Added to the nice value of this thread. */
+const NICENESS = 5
+// A round keeps a core busy for milliseconds. Where clients, sockets and workers need more cores than there are, the thread
+// with the sockets would wait for as long; with the higher priority it interrupts the round. Only on Linux is the priority
+// that of the thread: elsewhere the whole process would get it.
+if (process.platform === 'linux') setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + NICENESS))
 
 const { backend, weights, descriptor, maxStreams, maxDelayMs, maxBatch } = workerData as VoiceWorkerData
 const rows = new SileroRows(
