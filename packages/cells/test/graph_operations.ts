@@ -109,7 +109,7 @@ export const GRAPH_OPERATIONS: Readonly<Record<string, GraphOperation>> = {
     apply: (graph, { a, b }) => graph.multiply(a, b),
     expected: (of, row, column) => of('a', row, column) * of('b', row, column),
   },
-  'multiply of one operand by itself': {
+  'multiply of one operand with the same': {
     operands: { a: [ROWS, 2] },
     apply: (graph, { a }) => graph.multiply(a, a),
     expected: (of, row, column) => of('a', row, column) ** 2,

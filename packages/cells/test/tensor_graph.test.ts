@@ -149,7 +149,7 @@ describe('TensorGraph', () => {
     graph.dispose()
   })
 
-  it('releases what is not kept in inference, but neither variables nor shared constants', async () => {
+  it('releases all other values in inference, but neither variables nor shared constants', async () => {
     using backend = open()
     const graph = TensorGraph.open(backend, tensorsOf({ kernel: [2, 2] }, 0), false)
     const x = graph.input(float64([1, 2], [1, 2]))
