@@ -28,6 +28,15 @@ inline constexpr bool kHasScales = false;
 template <>
 inline constexpr bool kHasScales<Int8Quad> = true;
 
+// Steps of the depth in one body of a tile's loop. Several steps share the counting of the loop: older cores take in
+// four instructions a cycle, two of them multiply-adds. V8 11 would load the operands of two steps at once
+// (vector_wasm.h).
+#if defined(__wasm__) && !defined(__wasm_relaxed_simd__)
+inline constexpr int kLeastSteps = 1;
+#else
+inline constexpr int kLeastSteps = 2;
+#endif
+
 constexpr int Larger(int a, int b) { return a > b ? a : b; }
 constexpr ptrdiff_t Smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
@@ -184,9 +193,8 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
     }
   }
   constexpr int kGroup = kRowsOf<Weight>;
-  // Several steps share the counting of the loop: older cores take in four instructions a cycle, two of them
-  // multiply-adds.
-  constexpr int kSteps = V::kMultipliesLanes ? static_cast<int>(V::kLanes) : Larger(2, Larger(kSplit, kGroup));
+  constexpr int kSteps =
+      V::kMultipliesLanes ? static_cast<int>(V::kLanes) : Larger(kLeastSteps, Larger(kSplit, kGroup));
   static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
   // Readahead stands between bursts of steps, as the inner loop has neither registers nor instructions to spare. Half
   // as many lines as the tile itself reads, so that two tiles of rows prefetch the whole panel.

@@ -1,10 +1,14 @@
 // Vectors of WebAssembly: simd128, and with -mrelaxed-simd its fused multiply-add. Included by kernels_wasm.cc only.
 // Functions as in vector_avx512.h.
 //
-// The engine assigns registers. V8 on x64 has 15 for values. Its compiler of Node.js 20 loads all operands of a step
-// before the first multiply-add, so a tile of rows x vectors takes rows · vectors + rows + vectors registers there, and
-// 12 sums spill: they halve the rate. 1 x 8, 2 x 4 and 5 x 2 do not spill in V8 12 and later. kRegisters is 13 so that
-// no tile of six sums is split into twelve.
+// The engine assigns registers. V8 on x64 has 15 for values. V8 12 and later keep the order of the module: 1 x 8, 2 x 4
+// and 5 x 2 do not spill there, 12 sums do, which halves the rate. kRegisters is 13 so that no tile of six sums is
+// split into twelve.
+//
+// V8 11, that of Node.js 20, loads all operands of a loop body before the first multiply-add, so a tile of rows x
+// vectors takes rows · vectors + rows + vectors registers, and two steps in one body take the operands of both. V8 11
+// has no relaxed SIMD, so the tiles without it are at most 4 x 2, a step at a time (kLeastSteps of product_kernels.h):
+// products take 0.85 to 0.92 of the time of 5 x 2 there, and the same time in V8 13.
 #pragma once
 
 #include <stddef.h>
@@ -15,13 +19,19 @@
 
 namespace {
 
+#if defined(__wasm_relaxed_simd__)
+inline constexpr int kWasmTileVectors[] = {8, 4, 2, 2, 2};
+#else
+inline constexpr int kWasmTileVectors[] = {8, 4, 2, 2};
+#endif
+
 // 128 bits: four lanes of float32, two of float64. An engine maps these to SSE4.1 or NEON, mostly one instruction for
 // one (https://github.com/WebAssembly/simd).
 struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr int kRegisters = 13;
-  static constexpr int kTileVectors[] = {8, 4, 2, 2, 2};
+  static constexpr auto& kTileVectors = kWasmTileVectors;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;
@@ -91,7 +101,7 @@ struct VectorF64 {
   using Element = double;
   static constexpr ptrdiff_t kLanes = 2;
   static constexpr int kRegisters = 13;
-  static constexpr int kTileVectors[] = {8, 4, 2, 2, 2};
+  static constexpr auto& kTileVectors = kWasmTileVectors;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;
