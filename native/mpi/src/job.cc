@@ -95,7 +95,12 @@ void Job::Abort(const std::string& reason, int code) {
   }).detach();
   // MPICH's launcher drops output that it has not read when it learns of the abort.
   std::this_thread::sleep_for(kOutputDelay);
-  if (is_initialised_) library_.Abort(library_.constants.world, status);
+  const int aborted = is_initialised_ ? library_.Abort(library_.constants.world, status) : 0;
+  if (aborted != 0) {
+    const std::string failed = "cudnn-rnn: " + Name(info_.rank) + ": MPI_Abort failed (" + library_.ErrorText(aborted) +
+                               "), so that only the launcher can end the other ranks\n";
+    if (write(STDERR_FILENO, failed.data(), failed.size()) < 0) errno = 0;
+  }
   _exit(status);
 }
 

@@ -170,22 +170,19 @@ void Watchdog::AnswerRollCall() {
     if (job_.library().Recv(&nothing, 0, job_.library().constants.byte, rank, kAskTag, job_.control_comm(), ignore) !=
         0)
       continue;
-    // The report is never freed, as the send may never complete; a job calls the roll a few times before its end.
+    // Never freed, as the send may never complete; a job calls the roll a few times before its end.
     auto* report = new Progress(progress_.Current());
-    // Nonblocking: a rank that was stopped would block MPI_Send. The request is never completed, as the job ends soon
-    // after.
-    MpiHandle request = 0;
-    const int status = job_.library().Isend(report, sizeof *report, job_.library().constants.byte, rank, kReportTag,
-                                            job_.control_comm(), &request);
-    // An answer that cannot be sent is missed by the rank that waits for it.
-    if (status == 0) job_.library().Request_free(&request);
+    // Where MPI takes no message, the signs of life wait for the next turn, too. The rank that waits for the report
+    // goes on without it.
+    if (!StartSend(report, sizeof *report, rank, kReportTag)) return;
   }
   const int previous = (job_.info().rank + job_.info().size - 1) % job_.info().size;
-  if (!TakeAll(previous, kHeartbeatAskTag)) return;
+  owes_heartbeat_ = TakeAll(previous, kHeartbeatAskTag) || owes_heartbeat_;
+  if (!owes_heartbeat_) return;
   // JavaScript may wait in CloseAtExit(): in a call it is not late.
   const bool is_idle = progress_.Current().kind == OperationKind::kNone;
   const bool is_busy = is_idle && busy_seconds_ > options_.busy_seconds;
-  SendEmpty(previous, is_busy ? kBusyTag : kHeartbeatTag);
+  owes_heartbeat_ = !SendEmpty(previous, is_busy ? kBusyTag : kHeartbeatTag);
 }
 
 void Watchdog::CountTurn(double seconds) {
@@ -208,20 +205,27 @@ Watchdog::Sign Watchdog::NextRank() {
     silent_seconds_ = 0;
   }
   if (!awaits_heartbeat_ && silent_seconds_ > kHeartbeatPause) {
-    SendEmpty(next, kHeartbeatAskTag);
-    awaits_heartbeat_ = true;
+    // A rank that was not asked is not silent.
+    awaits_heartbeat_ = SendEmpty(next, kHeartbeatAskTag);
     silent_seconds_ = 0;
   }
   if (awaits_heartbeat_ && silent_seconds_ > options_.silence_seconds) return Sign::kSilent;
   return is_next_busy_ ? Sign::kBusy : Sign::kAlive;
 }
 
-void Watchdog::SendEmpty(int rank, int tag) {
-  // The buffer is a literal, so it outlives the send.
+bool Watchdog::StartSend(const void* data, int bytes, int rank, int tag) {
+  // Nonblocking: a rank that was stopped would block MPI_Send. The request is never completed, as the job ends soon
+  // after, or the message is empty.
   MpiHandle request = 0;
-  const int status =
-      job_.library().Isend("", 0, job_.library().constants.byte, rank, tag, job_.control_comm(), &request);
-  if (status == 0) job_.library().Request_free(&request);
+  if (job_.library().Isend(data, bytes, job_.library().constants.byte, rank, tag, job_.control_comm(), &request) != 0) {
+    return false;
+  }
+  return job_.library().Request_free(&request) == 0;
+}
+
+bool Watchdog::SendEmpty(int rank, int tag) {
+  // The buffer is a literal, so it outlives the send.
+  return StartSend("", 0, rank, tag);
 }
 
 bool Watchdog::TakeAll(int rank, int tag) {
@@ -240,19 +244,20 @@ bool Watchdog::TakeAll(int rank, int tag) {
 }
 
 std::vector<Progress> Watchdog::CallRoll(double seconds) {
+  int missing = 0;
   {
     const std::lock_guard lock(control_);
     if (!may_call_) return {};
     for (int rank = 0; rank < job_.info().size; rank++) {
       if (rank == job_.info().rank) continue;
-      SendEmpty(rank, kAskTag);
+      // A rank that cannot be asked is not waited for.
+      missing += SendEmpty(rank, kAskTag) ? 1 : 0;
     }
   }
   Progress silent;
   silent.sequence = -1;
   std::vector<Progress> reports(static_cast<std::size_t>(job_.info().size), silent);
   reports[job_.info().rank] = progress_.Current();
-  int missing = job_.info().size - 1;
   for (const auto start = Clock::now(); missing > 0 && SecondsSince(start) < seconds;) {
     // Others may have called the roll at the same time.
     AnswerRollCall();
@@ -266,9 +271,14 @@ std::vector<Progress> Watchdog::CallRoll(double seconds) {
             job_.library().Iprobe(rank, kReportTag, job_.control_comm(), &flag, ignore) != 0 || flag == 0) {
           continue;
         }
+        Progress report;
+        // A report that cannot be received now is missing until a later attempt.
+        if (job_.library().Recv(&report, sizeof report, job_.library().constants.byte, rank, kReportTag,
+                                job_.control_comm(), ignore) != 0) {
+          continue;
+        }
         missing -= reports[rank].sequence < 0 ? 1 : 0;
-        job_.library().Recv(&reports[rank], sizeof(Progress), job_.library().constants.byte, rank, kReportTag,
-                            job_.control_comm(), ignore);
+        reports[rank] = report;
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -63,8 +63,11 @@ class Watchdog {
   Sign NextRank();
   /// Adds the turn to the times below.
   void CountTurn(double seconds);
-  /// Sends an empty message. Requires `control_`.
-  void SendEmpty(int rank, int tag);
+  /// Starts to send `data`, which must live until the message has left, if it ever does. Requires `control_`.
+  /// @returns whether MPI has taken it
+  bool StartSend(const void* data, int bytes, int rank, int tag);
+  /// Starts to send an empty message, as StartSend().
+  bool SendEmpty(int rank, int tag);
   /// Takes all messages of a rank with a tag; whether there were any. Requires `control_`.
   bool TakeAll(int rank, int tag);
   /// Requests the progress of all other ranks and waits at most `seconds` for the reports, one per rank; `sequence` is
@@ -92,6 +95,8 @@ class Watchdog {
   bool awaits_heartbeat_ = false;
   double silent_seconds_ = 0;
   bool is_next_busy_ = false;
+  /// Whether the rank before has asked for a sign of life that is not sent yet.
+  bool owes_heartbeat_ = false;
   /// Calls of Beat(), those that the watchdog has seen, and the seconds since the last one.
   std::atomic<std::uint64_t> beats_ = 0;
   std::uint64_t seen_beats_ = 0;

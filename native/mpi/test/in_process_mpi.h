@@ -30,6 +30,8 @@ struct Job {
   std::string failing;
   /// The rank to which no message arrives; none where it is negative.
   int deaf = -1;
+  /// As many calls of MPI_Recv for a message that is not empty fail first, with the status 17.
+  int failing_reports = 0;
   /// Collectives check and note their arguments, and move no data. For arrays that are larger than the memory.
   bool moves_nothing = false;
 

@@ -569,6 +569,8 @@ TEST_CASE("World ends the job with a message that names the ranks and their call
   Child late([] {
     Job job;
     job.size = 2;
+    // The report is received by a later call.
+    job.failing_reports = 1;
     Ranks ranks(job, "libmpich_abi.so", Impatient(&JobOptions::timeout_seconds));
     ranks.Call(OperationKind::kBarrier);
     ranks.PostTo(0, OperationKind::kBarrier);
