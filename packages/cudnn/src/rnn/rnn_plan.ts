@@ -86,7 +86,9 @@ export class PlanCache {
     return plan
   }
 
+  /** Drops the plan that `plan` replaces, where there is one. */
   set(key: string, plan: RnnPlan): void {
+    if (this.#plans.has(key)) this.#drop(key)
     this.#plans.set(key, plan)
     if (this.#plans.size <= this.#capacity) return
     const [oldest] = this.#plans.keys()
