@@ -1,4 +1,5 @@
 import { checkFitOptions, type FitOptions } from './fit_options.js'
+import { gatherResults } from './gather_results.js'
 import { SeveralRanks } from './several_ranks.js'
 import { SoleRank } from './sole_rank.js'
 import { type FitResult, TrainingLoop } from './training_loop.js'
@@ -15,11 +16,22 @@ import type { TrainingRanks } from './training_ranks.js'
  *   saver and the data
  */
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
-  checkFitOptions(options)
+  await checkOptions(options)
   using ranks = ranksOf(options)
   await using _lock = await ranks.lock(options.saver)
   const loop = await TrainingLoop.restore(options, ranks)
   return await loop.run()
+}
+
+/** The other ranks reject too where the options of one are wrong, and a mistake that all ranks make is reported once. */
+async function checkOptions<Batch>(options: FitOptions<Batch>): Promise<void> {
+  try {
+    checkFitOptions(options)
+  } catch (error) {
+    const communicator = options?.communicator
+    if (typeof communicator?.allGather !== 'function' || !(communicator.size > 1)) throw error
+    await gatherResults(communicator, () => Promise.reject(error))
+  }
 }
 
 function ranksOf<Batch>({ communicator, backend, optimizer, signal, wire }: FitOptions<Batch>): TrainingRanks {

@@ -331,6 +331,20 @@ describe('fit over several ranks', () => {
     }
   })
 
+  it('reports a wrong option once where all ranks have it, and on all ranks where one has it', async () => {
+    const [first, ...others] = await failuresOver(3, () => ({ maxSkipped: 1.5 }))
+    expect(first).toMatchObject({ code: 'ERR_HYPERPARAMETER' })
+    for (const error of others) {
+      expect(error).toMatchObject({ code: 'ERR_RANK_FAILED', rank: 0, cause: { code: 'ERR_HYPERPARAMETER' } })
+    }
+    const errors = await failuresOver(3, (rank) => (rank === 1 ? { maxSkipped: 1.5 } : {}))
+    expect(errors.map((error) => (error as { code?: string } | undefined)?.code)).toEqual([
+      'ERR_RANK_FAILED',
+      'ERR_HYPERPARAMETER',
+      'ERR_RANK_FAILED',
+    ])
+  })
+
   it.each([
     ['maxSteps', { maxSteps: 7 }, /the same maxSteps: rank 0 has "1000", rank 1 has "7"/],
     ['clipNorm', { clipNorm: 1 }, /the same clipNorm/],
