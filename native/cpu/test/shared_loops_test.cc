@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "threads/thread_pool.h"
@@ -52,6 +54,25 @@ TEST_CASE("SharedLoops::Member passes loops without items, and runs backwards fr
   member.Run(0, [&](ptrdiff_t item) { order.push_back(item); });
   member.Run(3, [&](ptrdiff_t item) { order.push_back(item); }, true);
   CHECK(order == std::vector<ptrdiff_t>{2, 1, 0});
+}
+
+TEST_CASE("SharedLoops runs every item once where a thread yields to one that comes late, or never comes") {
+  SharedLoops loops(2);
+  SharedLoops::Member member(&loops, 0);
+  int done = 0;
+  // Each loop takes longer than the time after which the present thread first yields to the absent one.
+  const auto wait = [] { std::this_thread::sleep_for(std::chrono::nanoseconds(YieldSchedule::kFirstInterval)); };
+  for (int loop = 0; loop < 4; loop++) {
+    member.Run(2, [&](ptrdiff_t) {
+      done++;
+      wait();
+    });
+  }
+  CHECK(done == 8);
+  // The late thread finds these loops finished.
+  SharedLoops::Member late(&loops, 1);
+  for (int loop = 0; loop < 4; loop++) late.Run(2, [&](ptrdiff_t) { done++; });
+  CHECK(done == 8);
 }
 
 TEST_CASE("SharedLoops::Reset lets new members begin with the first loop") {

@@ -15,6 +15,9 @@
 #include <memory>
 
 #include "threads/spin_wait.h"
+#if !defined(__wasm__)
+#include "threads/yield_schedule.h"
+#endif
 
 namespace cudnn_rnn {
 
@@ -57,6 +60,10 @@ class SharedLoops {
         loops_->Report(loop, target_, helped);
         // The owner of the range is late. In the following loops this thread helps at once.
         patience_ = helped > 0 ? 0 : kPatience;
+#if !defined(__wasm__)
+        // A thread without a home helps with loops whose owners may be at work elsewhere.
+        if (home_ >= 0) YieldToAbsent(items, helped);
+#endif
       }
       loops_->WaitFor(target_);
     }
@@ -78,6 +85,19 @@ class SharedLoops {
       return done;
     }
 
+#if !defined(__wasm__)
+    // Of a loop of `items` items, of which this thread has taken `helped` of the others' ranges.
+    void YieldToAbsent(ptrdiff_t items, uint64_t helped) {
+      const ptrdiff_t own = items * (home_ + 1) / loops_->homes_ - items * home_ / loops_->homes_;
+      if (helped > 0 && helped == static_cast<uint64_t>(items - own)) {
+        YieldIfDue(&yields_);
+      } else {
+        yields_.Met();
+      }
+    }
+
+    YieldSchedule yields_;
+#endif
     SharedLoops* const loops_;
     const int home_;
     int patience_ = kPatience;
