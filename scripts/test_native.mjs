@@ -2,9 +2,10 @@
 //   node scripts/test_native.mjs [--every-kernel] [neon | thread | address | mpi | cudnn | suite]…    (all when none is named)
 // neon: the C++ tests, cross-compiled, under qemu-user. thread: those of several threads under ThreadSanitizer, with the portable
 // kernels alone unless --every-kernel is given, since instrumented kernels take minutes to compile and all share the passes that split
-// the work; --every-kernel also runs those of one thread. address: the C++ tests under AddressSanitizer with UBSan. mpi, cudnn:
-// those of native/mpi and native/cudnn under the same, without an MPI and without CUDA. suite: the vitest project of packages/cpu
-// under the same, on every instruction set.
+// the work; --every-kernel also runs those of one thread. address: the C++ tests under AddressSanitizer with UBSan, without the
+// kernels of AVX-512 unless --every-kernel is given: they are the same templates as those of AVX2. mpi, cudnn: the tests of native/mpi
+// and native/cudnn under the same, without an MPI and without CUDA. suite: the vitest project of packages/cpu under the same, on each
+// instruction set that was built.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -47,10 +48,14 @@ function build(name, options, target, { addon = 'cpu', file = target } = {}) {
 /** The path of a library of the compiler, for LD_PRELOAD: Node.js itself is not built with the sanitizer. */
 const library = (name) => spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim()
 
-const ASAN = ['-DCUDNN_RNN_ADDON=ON', '-DCUDNN_RNN_SANITIZE=address,undefined']
-const UBSAN_OPTIONS = 'halt_on_error=1:print_stacktrace=1'
-
 const everyKernel = process.argv.includes('--every-kernel')
+
+const ASAN = [
+  '-DCUDNN_RNN_ADDON=ON',
+  '-DCUDNN_RNN_SANITIZE=address,undefined',
+  `-DCUDNN_RNN_AVX512=${everyKernel ? 'ON' : 'OFF'}`,
+]
+const UBSAN_OPTIONS = 'halt_on_error=1:print_stacktrace=1'
 
 const tests = {
   neon() {

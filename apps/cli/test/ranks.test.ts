@@ -148,7 +148,8 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     expect([exitCode, stderr.match(/^error: .*--steps.*/gm)]).toEqual([2, [expect.stringMatching('many')]])
   }, 60_000)
 
-  it.each(['train', 'classify', 'forecast'])(
+  // A start takes a second: the others are run by `npm run test:all` and every night.
+  it.each(['train', ...(process.env['CUDNN_RNN_TESTS'] === 'all' ? ['classify', 'forecast'] : [])])(
     '%s refuses ranks with and without --wire bfloat16',
     async (command) => {
       const directory = await temporaryDirectory()

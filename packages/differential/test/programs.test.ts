@@ -23,8 +23,8 @@ const KINDS = [
 
 /** The CUDA emulator takes ten times as long as all instruction sets of the CPU together. */
 const GROUPS: readonly (readonly [string, number, readonly TestedExecutor[]])[] = [
-  ['the CPU', 100, found.filter(({ name }) => !name.startsWith('cudnn'))],
-  ['cuDNN', 30, found.filter(({ name }) => name.startsWith('cudnn'))],
+  ['the CPU', 60, found.filter(({ name }) => !name.startsWith('cudnn'))],
+  ['cuDNN', 16, found.filter(({ name }) => name.startsWith('cudnn'))],
 ]
 
 describe.each(KINDS)('%s', (_, kind, share) => {

@@ -23,6 +23,7 @@ bool HasAvx2() {
          HasBits(leaf7[1], 1 << 5);
 }
 
+#if defined(CUDNN_RNN_AVX512)
 bool HasAvx512() {
   int leaf7[4];
   __cpuidex(leaf7, 7, 0);
@@ -37,16 +38,19 @@ bool HasVnni() {
   __cpuidex(leaf7, 7, 0);
   return HasBits(leaf7[2], 1 << 11);
 }
+#endif
 #else
 // The compilers' run-time checks include XCR0.
 bool HasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
+#if defined(CUDNN_RNN_AVX512)
 bool HasAvx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
 bool HasVnni() { return __builtin_cpu_supports("avx512vnni"); }
+#endif
 #endif
 #endif
 
@@ -57,8 +61,10 @@ bool HasVnni() { return __builtin_cpu_supports("avx512vnni"); }
 std::vector<const Kernels*> SupportedKernels() {
   std::vector<const Kernels*> supported;
 #if defined(CUDNN_RNN_X86)
+#if defined(CUDNN_RNN_AVX512)
   if (HasAvx512() && HasVnni()) supported.push_back(&kAvx512VnniKernels);
   if (HasAvx512()) supported.push_back(&kAvx512Kernels);
+#endif
   if (HasAvx2()) supported.push_back(&kAvx2Kernels);
 #elif defined(CUDNN_RNN_NEON)
   supported.push_back(&kNeonKernels);

@@ -291,9 +291,11 @@ double InverseRoot(double x);
 extern const Kernels kPortableKernels;
 #if defined(CUDNN_RNN_X86)
 extern const Kernels kAvx2Kernels;
+#if defined(CUDNN_RNN_AVX512)
 extern const Kernels kAvx512Kernels;
 // The same with products of int8 weights in integers.
 extern const Kernels kAvx512VnniKernels;
+#endif
 #elif defined(CUDNN_RNN_NEON)
 extern const Kernels kNeonKernels;
 #elif defined(__wasm__)
