@@ -18,7 +18,7 @@ TEST_CASE("YieldSchedule is due when a thread has been late for its first interv
   CHECK(schedule.IsDue(1000 + 7 * kFirst));
 }
 
-TEST_CASE("YieldSchedule begins anew when all threads have met") {
+TEST_CASE("YieldSchedule starts again when all threads have met") {
   YieldSchedule schedule;
   CHECK_FALSE(schedule.IsDue(0));
   CHECK(schedule.IsDue(kFirst));

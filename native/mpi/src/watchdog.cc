@@ -172,8 +172,8 @@ void Watchdog::AnswerRollCall() {
       continue;
     // Never freed, as the send may never complete; a job calls the roll a few times before its end.
     auto* report = new Progress(progress_.Current());
-    // Where MPI takes no message, the signs of life wait for the next turn, too. The rank that waits for the report
-    // goes on without it.
+    // Where MPI_Isend fails, the signs of life are sent in the next turn. The rank that waits for the report continues
+    // without it.
     if (!StartSend(report, sizeof *report, rank, kReportTag)) return;
   }
   const int previous = (job_.info().rank + job_.info().size - 1) % job_.info().size;

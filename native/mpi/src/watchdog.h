@@ -95,9 +95,9 @@ class Watchdog {
   bool awaits_heartbeat_ = false;
   double silent_seconds_ = 0;
   bool is_next_busy_ = false;
-  /// Whether the rank before has asked for a sign of life that is not sent yet.
+  /// Whether the rank before has requested a sign of life that is not sent yet.
   bool owes_heartbeat_ = false;
-  /// Calls of Beat(), those that the watchdog has seen, and the seconds since the last one.
+  /// Number of calls of Beat(), that number as the watchdog read it last, and the seconds since it changed.
   std::atomic<std::uint64_t> beats_ = 0;
   std::uint64_t seen_beats_ = 0;
   double busy_seconds_ = 0;

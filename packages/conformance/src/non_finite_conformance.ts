@@ -75,6 +75,18 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
         const gradient = gradients[name === 'outputH' ? 'inputH' : 'inputC']
         expect(ofRow1(gradient), name).toEqual(ofRow1(Array.from(given.data)))
       }
+      // Two columns of input.
+      const ofPadding = gradients.input.filter((_, k) => Math.floor(k / 2) % SMALL_BATCH === 1)
+      expect(ofPadding, 'input').toEqual(ofPadding.map(() => 0))
+    })
+
+    test.each(CELLS)('%s: NaN in the parameters reaches no gradient of a batch without steps', async (cellMode) => {
+      using backend = await open()
+      const network = smallNetwork(backend, { cellMode, numLayers: 1 }, [0, 0, 0])
+      const poisoned = { data: new own(network.rnn.paramsSize).fill(Number.NaN), shape: [network.rnn.paramsSize] }
+      const result = await network.forward(true, { params: poisoned })
+      const gradients = await readAll(await network.backward(result))
+      for (const name of ['input', 'params']) expect(gradients[name], name).toEqual(gradients[name].map(() => 0))
     })
 
     test.each(['lstm', 'rnn_tanh'] as const)(

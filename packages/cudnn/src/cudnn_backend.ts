@@ -27,9 +27,9 @@ import type { CudnnTensor } from './device/cudnn_tensor.js'
 import { type Float16Tensor, isFloat16Tensor } from './device/float16_values.js'
 import type { Arithmetic } from './device/precision.js'
 import { CudnnTrainingSteps } from './device/training_steps.js'
+import { connectDevices } from './nccl/device_group.js'
 import { CudnnRnn } from './rnn/cudnn_rnn.js'
 import type { SessionInfo } from './sys/native_addon.js'
-import { connectDevices } from './nccl/device_group.js'
 import { versionText } from './sys/version_text.js'
 
 /** The executor over cuDNN: one GPU, one stream, one thread that makes all calls. */

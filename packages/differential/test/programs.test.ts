@@ -29,7 +29,7 @@ const GROUPS: readonly (readonly [string, number, readonly TestedExecutor[]])[] 
 
 describe.each(KINDS)('%s', (_, kind, share) => {
   describe.each(GROUPS)('on the reference and %s', (_, usual, group) => {
-    const number = count === undefined ? usual * share : Number(count)
+    const number = count === undefined ? Math.round(usual * share) : Number(count)
     it.skipIf(group.length === 0)(
       `agree in values, errors and live objects: ${number}, seed ${seed}`,
       { timeout: 120_000 + number * 5000 },

@@ -178,7 +178,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
       }
       const scales = dropoutScales[layer - 1]
       if (scales !== undefined) inputGradient = scaled(inputGradient, scales)
-      outputGradient = inputGradient
+      outputGradient = withoutPadding(inputGradient, sizes)
     }
 
     tape.consume()

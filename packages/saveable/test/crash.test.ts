@@ -14,7 +14,7 @@ import { savedTensors } from '../fuzz/saved_tensors.js'
 import { Saver } from '../src/index.js'
 
 /** Of the calls of a save, every so many-th kills it in a test run; `fuzz/saves.mjs` kills at every one. */
-const STRIDE = 12
+const STRIDE = 7
 const KILLS = 3
 
 const BOTH: ScenarioName[] = ['a new prefix', 'a prefix without a step, again']

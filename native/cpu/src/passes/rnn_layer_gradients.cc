@@ -125,7 +125,20 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, const TimeB
     // The next item's columns.
     product.next_column = last < size ? last : 0;
     matrix.Multiply(kernels_, product, first, last);
+    ClearPadding(row, rows, first, last, size, dx);
   });
+}
+
+// Columns [first, last) of the rows [row, row + rows) of dx [T·B][size] that are past a row's steps: the product of
+// their zeros is NaN where a weight is not finite.
+template <typename T>
+void LayerGradients<T>::ClearPadding(ptrdiff_t row, ptrdiff_t rows, ptrdiff_t first, ptrdiff_t last, ptrdiff_t size,
+                                     T* dx) const {
+  if (pass_.tape->lengths.empty()) return;
+  const ptrdiff_t batch = pass_.tape->batch;
+  for (ptrdiff_t k = row; k < row + rows; k++) {
+    if (k / batch >= pass_.tape->lengths[k % batch]) std::fill(dx + k * size + first, dx + k * size + last, T(0));
+  }
 }
 
 // Adds dx [T·B][size] in time order to d_input [T,B,size].

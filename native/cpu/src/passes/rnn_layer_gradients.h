@@ -30,6 +30,7 @@ class LayerGradients {
   void OfBiases(SharedLoops::Member* all, int pseudo_layer) const;
   // The steps of a time block of dx [T·B,in] of one direction, in its time order.
   void OfPseudoLayerInput(SharedLoops::Member* all, const TimeBlock& time_block, T* dx) const;
+  void ClearPadding(ptrdiff_t row, ptrdiff_t rows, ptrdiff_t first, ptrdiff_t last, ptrdiff_t size, T* dx) const;
   void AddInTime(SharedLoops::Member* all, int direction, const T* dx, ptrdiff_t size, T* d_input) const;
 
   // Elements between panels of z, which are [T·B][z_width] each.

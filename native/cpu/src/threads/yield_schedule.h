@@ -15,7 +15,7 @@ namespace cudnn_rnn {
 // Times are nanoseconds of any clock.
 class YieldSchedule {
  public:
-  // Another thread took part in a loop: nobody is late.
+  // Another thread took part in a loop: no thread is late.
   void Met() { interval_ = 0; }
 
   // All others took no part in a loop. True at times: first when that has lasted for kFirstInterval, then after twice
@@ -36,7 +36,7 @@ class YieldSchedule {
   static constexpr int64_t kFirstInterval = 300'000;
 
  private:
-  // 0: nobody is late.
+  // 0: no thread is late.
   int64_t interval_ = 0;
   int64_t next_ = 0;
 };

@@ -74,6 +74,8 @@ export interface DeviceLengths {
   readonly real: DeviceBuffer | undefined
   /** `real` where some row has no step; undefined where none is empty. */
   readonly withEmptyRows: DeviceBuffer | undefined
+  /** Whether no row has a step. */
+  readonly areAllZero: boolean
 }
 
 /**
@@ -95,6 +97,7 @@ export function uploadLengths(
     given: isRead ? upload(cudnnLengths(time, batch, sequenceLengths)) : undefined,
     real,
     withEmptyRows: sequenceLengths?.includes(0) ? real : undefined,
+    areAllZero: sequenceLengths?.every((length) => length === 0) ?? false,
   }
 }
 

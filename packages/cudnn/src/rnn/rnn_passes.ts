@@ -173,6 +173,8 @@ export class RnnPasses {
     }
     // Everything that these matrices multiply was dropped.
     for (const region of this.#droppedInputs()) this.#clearRegion(list, params, region)
+    // What cuDNN computes in the steps of empty rows is 0, or NaN where a parameter is not finite.
+    if (lengths.areAllZero) list.add('clear', { to: params, offset: 0, bytes: params.bytes })
     return { input, inputH, inputC, params }
   }
 
