@@ -17,8 +17,9 @@ void World::Start(JobOptions options, std::unique_ptr<Operation> first, Settle s
   // Before the thread starts, which loops while the state is kOpen.
   state_ = State::kOpen;
   Post(std::move(first));
-  caller_ = std::thread([this] { Run(); });
+  // First: Run() stops the watchdog where opening fails, which can be before this function returns.
   watchdog_.Start(options_);
+  caller_ = std::thread([this] { Run(); });
 }
 
 void World::Post(std::unique_ptr<Operation> operation) {

@@ -478,6 +478,17 @@ TEST_CASE("World that finds no library is new again, and another open may follow
   CHECK(rank.world().state() == World::State::kClosed);
 }
 
+TEST_CASE("World that finds no library can be joined, however early its threads end") {
+  JobOptions options;
+  options.libraries = {TestLibrary("libmissing.so")};
+  Rank rank;
+  for (int open = 0; open < 500; open++) {
+    rank.Open(options);
+    CHECK(rank.Next()->failure.code == "ERR_COMMUNICATOR_UNAVAILABLE");
+    rank.world().Join();
+  }
+}
+
 TEST_CASE("World refuses a process in which another one has initialised MPI, and leaves MPI to it") {
   Job job;
   job.was_initialised = true;

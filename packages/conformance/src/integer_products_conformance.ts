@@ -1,6 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { createRnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { expectAllclose } from './closeness.js'
 import { filled, filledCanonical } from './fills.js'
 import { readAll } from './small_network.js'
@@ -39,18 +39,9 @@ export function registerIntegerProductsConformance(
   { inputBits }: { readonly inputBits: number },
 ): void {
   describe(`int8 weights in integers on ${title}`, () => {
-    let backends: Readonly<Record<'float32' | 'int8', Backend>>
-
-    beforeAll(async () => {
-      backends = { float32: await open('float32'), int8: await open('int8') }
-    })
-
-    afterAll(() => {
-      for (const backend of Object.values(backends)) backend.dispose()
-    })
-
     async function outputs(weights: 'float32' | 'int8', input: Tensor): Promise<number[]> {
-      const rnn = backends[weights].rnn(descriptor)
+      using backend = await open(weights)
+      const rnn = backend.rnn(descriptor)
       const params = rnn.canonicalToParams(exactWeights())
       const pass = { input, inputH: null, inputC: null, params, sequenceLengths: null, training: false }
       return (await readAll(await rnn.forward(pass)))['output']
