@@ -1,4 +1,11 @@
-import { codedRangeError, describeValue, type FloatArray, numPseudoLayers, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  codedRangeError,
+  describeValue,
+  elementCount,
+  type FloatArray,
+  numPseudoLayers,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import type { FixedInputs, ImportedNetwork } from './networks/interpretation.js'
 
 /**
@@ -32,7 +39,7 @@ function stackedStates(
   const [first] = given
   if (first === undefined) return undefined
   const sizes = first.shape.slice(1)
-  const size = sizes.reduce((product, each) => product * each, 1)
+  const size = elementCount(sizes)
   const layers = networks.map(({ descriptor }) => numPseudoLayers(descriptor))
   const total = layers.reduce((sum, each) => sum + each, 0)
   const isDouble = given.every(({ data }) => data instanceof Float64Array)
