@@ -192,6 +192,9 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     }
     // A round that runs may still use the row. The stream that gets it begins with a change, which waits for the round.
     this.#freeRows.push(stream.row)
+    if (this.#gathered.length === 0) this.#turn.cancel()
+    // Every stream that is left may have input now.
+    this.#schedule(false)
     this.#checkDrained()
   }
 

@@ -28,7 +28,7 @@ export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, o
 /**
  * Opens a pool over your own network: a model that has layers beside its recurrent ones.
  *
- * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`
+ * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  */
 export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamPoolOptions = {}): StreamPool<State> {
   const action = 'open a pool of streams'

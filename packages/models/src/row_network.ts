@@ -3,7 +3,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 
 /**
  * A network whose streams are the rows of one batch: the steps that a pool gathers. A model of recurrent and other layers
- * becomes a pool by implementing it. Only `checkedState` is called before the promise of a step is settled.
+ * becomes a pool by implementing it. Only `checkedState` and `dispose` are called before the promise of a step is settled.
  */
 export interface RowNetwork<State> {
   readonly dtype: FloatDType

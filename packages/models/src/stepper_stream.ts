@@ -60,7 +60,8 @@ export class StepperStream extends Inspectable implements Stream {
 
   async state(rows?: RowNumbers): Promise<RnnStreamState> {
     const numbers = rows === undefined ? undefined : this.#rows.copyOf('read the state of a stream', rows)
-    await this.#previous
+    // A microtask would let steps and changes that are called afterwards come first.
+    if (this.#waiting > 0) await this.#previous
     return this.#stepper.state(numbers)
   }
 

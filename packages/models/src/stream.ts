@@ -32,7 +32,10 @@ export interface Stream {
   stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor
   /** Zeroes the state of all streams, or of the batch rows named. Throws `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
   reset(rows?: RowNumbers): void
-  /** Copies of the carried states [L,B,·], or of those of R batch rows [L,R,·]. Rejects with `ERR_STREAM_ROW`. */
+  /**
+   * Copies of the carried states [L,B,·], or of those of R batch rows [L,R,·]: after the steps called before. Rejects with
+   * `ERR_STREAM_ROW`.
+   */
   state(rows?: RowNumbers): Promise<RnnStreamState>
   /**
    * Takes over a state, that of all rows or of those named.
