@@ -313,6 +313,9 @@ void BindRank(NcclTable& t) {
                        cudaStream_t) {
     return device->Note({"ncclAllReduce", {static_cast<double>(count), double(type), double(operation)}, {from, to}});
   };
+  t.ncclBroadcast = [](const void* from, void* to, std::size_t count, int type, int root, ncclComm_t, cudaStream_t) {
+    return device->Note({"ncclBroadcast", {static_cast<double>(count), double(type), double(root)}, {from, to}});
+  };
   t.ncclGroupStart = [] { return Plain("ncclGroupStart"); };
   t.ncclGroupEnd = [] { return Plain("ncclGroupEnd"); };
   t.ncclGetErrorString = [](ncclResult_t) { return "NCCL_ERROR_OF_THE_TEST"; };
