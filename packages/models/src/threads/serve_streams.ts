@@ -41,11 +41,13 @@ export function serveStreams<State>(port: ServingPort | null, pool: ServedPool<S
   port.postMessage(ready)
 }
 
+/** What `open` returned or threw. */
+type ServedStream<State> = PooledStream<State> | { readonly refusal: unknown }
+
 class StreamServer<State> {
   readonly #port: ServingPort
   readonly #pool: ServedPool<State>
-  /** What `open` returned or threw. */
-  readonly #streams = new Map<number, PooledStream<State> | { readonly refusal: unknown }>()
+  readonly #streams = new Map<number, ServedStream<State>>()
   readonly #answers = new MessageWriter()
 
   constructor(port: ServingPort, pool: ServedPool<State>) {
@@ -83,7 +85,7 @@ class StreamServer<State> {
       const state = reader.readValue() as State
       this.#answer(id, call, STREAM_ANSWER.done, () => open().restore(state))
     } else if (kind === STREAM_CALL.reset) {
-      if ('reset' in stream) stream.reset()
+      this.#reset(id, stream)
     } else {
       if ('close' in stream) stream.close()
       this.#streams.delete(id)
@@ -91,11 +93,22 @@ class StreamServer<State> {
   }
 
   /** A refusal is the answer to each call of the stream: an exception here would end the thread. */
-  #opened(): PooledStream<State> | { readonly refusal: unknown } {
+  #opened(): ServedStream<State> {
     try {
       return this.#pool.open()
     } catch (refusal) {
       return { refusal }
+    }
+  }
+
+  /** A reset has no answer: where it fails, its reason is the answer to each call that follows. */
+  #reset(id: number, stream: ServedStream<State>): void {
+    if ('refusal' in stream) return
+    try {
+      stream.reset()
+    } catch (refusal) {
+      stream.close()
+      this.#streams.set(id, { refusal })
     }
   }
 

@@ -61,6 +61,8 @@ export class StreamWorker implements WorkerOperations {
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = { resolve, reject }
     })
+    // The end of a thread is reported to onLost: not every caller awaits this.
+    this.ready.catch(() => undefined)
     thread.on('message', (message) => this.#receive(message as PackedMessage | WorkerReady))
     thread.on('error', (error) => {
       this.#error = error

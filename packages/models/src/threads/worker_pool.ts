@@ -190,8 +190,7 @@ export class WorkerPool<State = RnnStreamState> extends Inspectable {
 
   #replace(failures: number): void {
     try {
-      // Its end is reported to onLost.
-      this.#startWorker(failures).ready.catch(() => undefined)
+      this.#startWorker(failures)
     } catch (reason) {
       this.#pauseBeforeReplacing(failures + 1)
       this.#onWorkerLost({ streams: 0, reason })
