@@ -106,7 +106,9 @@ export class ReferenceDenseKernels extends ReferenceLayerKernels implements Dens
   }
 
   clip(tensors: readonly HostTensor[], limit: number): void {
-    for (const { data } of tensors) {
+    // All are looked at first: none is clipped where one was transferred elsewhere.
+    const arrays = tensors.map(({ data }) => data)
+    for (const data of arrays) {
       for (let index = 0; index < data.length; index++) data[index] = Math.max(-limit, Math.min(limit, data[index]))
     }
   }

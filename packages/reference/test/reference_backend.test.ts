@@ -51,6 +51,18 @@ describe('ReferenceBackend', () => {
     expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
   })
 
+  it('clips no tensor where the elements of another were transferred', async () => {
+    const backend = openReferenceBackend()
+    const tensors = [3, -4].map((value) => backend.tensor({ data: Float32Array.of(value), shape: [1] }))
+    const [first, second] = await Promise.all(tensors.map((tensor) => tensor.read()))
+    structuredClone(second.data, { transfer: [second.data.buffer as ArrayBuffer] })
+    const refusal = coded('ERR_TENSOR_TRANSFERRED')
+    expect(() => backend.ops.clipByValue(tensors, 1)).toThrow(refusal)
+    expect(() => backend.ops.clipByGlobalNorm(tensors, 1)).toThrow(refusal)
+    expect([...first.data]).toEqual([3])
+    expect(tensors.map(({ version }) => version)).toEqual([0, 0])
+  })
+
   it('refuses everything after dispose()', () => {
     const backend = openReferenceBackend()
     const tensor = backend.zeros([1])

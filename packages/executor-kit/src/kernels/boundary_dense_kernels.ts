@@ -104,6 +104,8 @@ export class BoundaryDenseKernels extends BoundaryLayerKernels implements DenseK
   }
 
   clip(tensors: readonly HostTensor[], limit: number): void {
+    // All are looked at first: none is clipped where one was transferred elsewhere.
+    for (const tensor of tensors) void tensor.data
     for (const tensor of tensors) this.#queue('clip', [tensor], [], [limit])
   }
 

@@ -98,10 +98,17 @@ export class KernelRnn extends Inspectable implements Rnn {
     const paramsVersion = params instanceof HostTensor ? params.version : undefined
     const tape = training ? makeTape() : null
     const quantized = training ? null : (this.#quantized.of(params, given.params)?.weights ?? null)
-    const job = operations.forward({
-      ...{ network: this.#network, time, batch, ...given, quantized, lengths: sequenceLengths },
-      ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape, paramsVersion },
-    })
+    let job: number
+    try {
+      job = operations.forward({
+        ...{ network: this.#network, time, batch, ...given, quantized, lengths: sequenceLengths },
+        ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape, paramsVersion },
+      })
+    } catch (error) {
+      // The kernels may have filled a part of it before they ran out of memory.
+      tape?.release()
+      throw error
+    }
     if (training && descriptor.dropout > 0) this.#dropoutPosition += (descriptor.numLayers - 1) * output.length
     const result = {
       output: memory.result(shapes.output, output, job),
