@@ -9,6 +9,9 @@ import {
   type RnnOptions,
 } from '../src/index.js'
 
+/** The networks of every property: the same in each run, so that a failure is seen again. */
+export const RUNS = { seed: 20261121, numRuns: 100 } as const
+
 /** Random small networks; `cellModes` and the flags name the capabilities of the layout under test. */
 export function descriptors({
   cellModes = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as readonly CellMode[],

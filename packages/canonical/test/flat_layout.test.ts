@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CellMode, createRnnDescriptor, type Direction, flatLayout, type RnnOptions } from '../src/index.js'
-import { descriptors } from './arbitraries.js'
+import { descriptors, RUNS } from './arbitraries.js'
 
 /**
  * cuDNN's sizes and offsets as measured with cudnnGetRNNWeightParams of cuDNN 9.24 and written down in
@@ -35,6 +35,7 @@ describe('flatLayout', () => {
         expect(layout.size).toBe(measured.total)
         expect(layout.biases[0].offset).toBe(measured.matrices)
       }),
+      RUNS,
     )
   })
 
@@ -48,6 +49,7 @@ describe('flatLayout', () => {
         }, 0)
         expect(end).toBe(size)
       }),
+      RUNS,
     )
   })
 

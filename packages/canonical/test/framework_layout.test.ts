@@ -18,7 +18,7 @@ import {
   tensorflowLayout,
   tensorflowToCanonical,
 } from '../src/index.js'
-import { canonicalFilled, countedCanonical, descriptors } from './arbitraries.js'
+import { canonicalFilled, countedCanonical, descriptors, RUNS } from './arbitraries.js'
 
 const lstm = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 2, inputSize: 3 })
 const gru = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 2, inputSize: 3 })
@@ -41,6 +41,7 @@ describe('inverse pairs', () => {
         const canonical = countedCanonical(descriptor)
         expect(pytorchToCanonical(descriptor, canonicalToPytorch(descriptor, canonical))).toEqual(canonical)
       }),
+      RUNS,
     )
   })
 
@@ -51,6 +52,7 @@ describe('inverse pairs', () => {
         const nodes = canonicalToOnnx(descriptor, canonical)
         expect(onnxToCanonical(descriptor, nodes, { linearBeforeReset: 1 })).toEqual(canonical)
       }),
+      RUNS,
     )
   })
 
@@ -62,12 +64,14 @@ describe('inverse pairs', () => {
         const layers = canonicalToKeras(descriptor, canonical, { variant: 'cudnn' })
         expect(kerasToCanonical(descriptor, layers, { variant: 'cudnn' })).toEqual(canonical)
       }),
+      RUNS,
     )
     fc.assert(
       fc.property(descriptors({ cellModes: ['gru'] }), (descriptor) => {
         const canonical = countedCanonical(descriptor)
         expect(kerasToCanonical(descriptor, canonicalToKeras(descriptor, canonical))).toEqual(canonical)
       }),
+      RUNS,
     )
   })
 
@@ -79,6 +83,7 @@ describe('inverse pairs', () => {
         const restored = kerasToCanonical(descriptor, canonicalToKeras(descriptor, canonical))
         expect(restored).toEqual(withHalvedSums(canonical, descriptor.cellMode === 'lstm' ? 4 : 1))
       }),
+      RUNS,
     )
   })
 
@@ -89,6 +94,7 @@ describe('inverse pairs', () => {
         const restored = tensorflowToCanonical(descriptor, canonicalToTensorflow(descriptor, canonical))
         expect(restored).toEqual(withHalvedSums(canonical, descriptor.cellMode === 'lstm' ? 4 : 1))
       }),
+      RUNS,
     )
   })
 
@@ -101,6 +107,7 @@ describe('inverse pairs', () => {
         expect(restored.weights).toEqual(canonical.weights)
         expect(restored.biases).toEqual(halved.map((half, index) => (index % 3 === 2 ? canonical.biases[index] : half)))
       }),
+      RUNS,
     )
   })
 
@@ -110,6 +117,7 @@ describe('inverse pairs', () => {
         const cells = canonicalToTensorflow(descriptor, countedCanonical(descriptor))
         expect(canonicalToTensorflow(descriptor, tensorflowToCanonical(descriptor, cells))).toEqual(cells)
       }),
+      RUNS,
     )
   })
 

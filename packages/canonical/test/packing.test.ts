@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createRnnDescriptor, flatLayout, packCanonical, unpackCanonical } from '../src/index.js'
-import { canonicalFilled, countedCanonical, descriptors } from './arbitraries.js'
+import { canonicalFilled, countedCanonical, descriptors, RUNS } from './arbitraries.js'
 
 const layout = flatLayout(createRnnDescriptor({ cellMode: 'rnn_tanh', numLayers: 1, numUnits: 2, inputSize: 3 }))
 const blank = () => unpackCanonical(layout, new Float32Array(layout.size))
@@ -21,6 +21,7 @@ describe('packCanonical and unpackCanonical', () => {
         expect(Array.from(packed)).toEqual(Array.from({ length: flat.size }, (_, index) => index + 1))
         expect(unpackCanonical(flat, packed)).toEqual(canonical)
       }),
+      RUNS,
     )
   })
 
