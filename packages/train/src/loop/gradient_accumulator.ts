@@ -1,5 +1,6 @@
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+import { checkGradientCount } from '../optimizers/gradient_count.js'
 import type { Trainable } from '../optimizers/trainable.js'
 
 /** Loss and gradients of one batch; {@link fit} disposes the tensors. */
@@ -44,7 +45,7 @@ export class GradientAccumulator {
   readonly #variables: readonly Trainable[]
   /** Σ weight·gradient / `#base` */
   #gradients: readonly BackendTensor[] = []
-  /** Weight of the first batch that counts. */
+  /** Weight of the first batch that counts, or of all once the mean was taken. */
   #base = 0
   #total = 0
   #losses: WeightedLoss[] = []
@@ -54,21 +55,22 @@ export class GradientAccumulator {
     this.#variables = variables
   }
 
-  /** Throws TypeError `ERR_NOT_A_BATCH_RESULT`; RangeError `ERR_BATCH_WEIGHT`. */
+  /**
+   * A result that is refused is disposed.
+   *
+   * @throws TypeError `ERR_NOT_A_BATCH_RESULT`; RangeError `ERR_BATCH_WEIGHT`, `ERR_GRADIENT_COUNT`, `ERR_SHAPE`
+   */
   add(result: BatchResult, batch: unknown): void {
     const { loss, gradients } = checkedResult(result)
-    const weight = weightOf(batch, result)
-    this.#losses.push({ loss, weight })
-    this.#total += weight
-    if (this.#base === 0) {
-      for (const gradient of this.#gradients) gradient.dispose()
-      this.#gradients = gradients
-      this.#base = weight
-      return
-    }
-    for (const [index, gradient] of gradients.entries()) {
-      if (weight > 0) this.#backend.ops.accumulate(this.#gradients[index], gradient, weight / this.#base)
-      gradient.dispose()
+    try {
+      const weight = weightOf(batch, result)
+      if (weight > 0) checkGradientCount('average gradients', gradients, this.#variables)
+      this.#addGradients(gradients, weight)
+      this.#losses.push({ loss, weight })
+      this.#total += weight
+    } catch (error) {
+      for (const tensor of [loss, ...gradients]) if (isBackendTensor(tensor)) tensor.dispose()
+      throw error
     }
   }
 
@@ -92,6 +94,7 @@ export class GradientAccumulator {
         return mean
       })
       for (const sum of sums) sum.dispose()
+      this.#base = this.#total
     }
     return this.#gradients
   }
@@ -101,6 +104,20 @@ export class GradientAccumulator {
       if (isBackendTensor(tensor)) tensor.dispose()
     }
     this.#gradients = []
+  }
+
+  /** Takes the gradients over. */
+  #addGradients(gradients: readonly BackendTensor[], weight: number): void {
+    if (this.#base === 0) {
+      for (const gradient of this.#gradients) gradient.dispose()
+      this.#gradients = gradients
+      this.#base = weight
+      return
+    }
+    for (const [index, gradient] of gradients.entries()) {
+      if (weight > 0) this.#backend.ops.accumulate(this.#gradients[index], gradient, weight / this.#base)
+      gradient.dispose()
+    }
   }
 }
 
