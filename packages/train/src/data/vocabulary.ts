@@ -48,7 +48,9 @@ export class Vocabulary {
   /** The symbols joined, those of ids out of range left out. */
   decode(ids: Iterable<number>, separator = ''): string {
     checkArguments('decode', { ids, separator }, { ids: ITERABLE, separator: TEXT })
-    return Array.from(ids, (id) => this.symbols[id] ?? '').join(separator)
+    return Array.from(ids, (id) => this.symbols[id])
+      .filter((symbol) => symbol !== undefined)
+      .join(separator)
   }
 }
 

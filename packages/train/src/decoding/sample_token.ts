@@ -25,7 +25,7 @@ export function sampleToken(logits: FloatArray, random: Philox, options: Samplin
   const action = 'sample'
   checkArguments(action, { logits, random }, ARGUMENTS)
   checkOptionNames(action, options, ['temperature', 'topK', 'topP'])
-  const { temperature = 1, topK = logits.length, topP = 1 } = options
+  const { temperature = 1, topK = Math.max(1, logits.length), topP = 1 } = options
   checkHyperparameter(action, 'temperature', temperature, { minimum: 0 })
   checkHyperparameter(action, 'topK', topK, { minimum: 1 })
   checkHyperparameter(action, 'topP', topP, { minimum: Number.MIN_VALUE })

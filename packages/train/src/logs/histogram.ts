@@ -27,14 +27,20 @@ export function histogramOf(values: ArrayLike<number>): Histogram {
     sumSquares += value * value
   }
   if (num === 0) return { min: 0, max: 0, num, sum, sumSquares, limits: [0], counts: [0] }
-  const width = (max - min) / BUCKETS
-  // One value alone needs a bucket that is not empty of width.
-  if (width === 0) return { min, max, num, sum, sumSquares, limits: [max, max + 1], counts: [num, 0] }
+  // Half of each value where the distance of the extremes overflows.
+  const scale = Number.isFinite(max - min) ? 1 : 0.5
+  const width = (max * scale - min * scale) / BUCKETS
+  if (width === 0) {
+    // One value alone needs a bucket that is not empty of width.
+    const above = max + Math.max(1, Math.abs(max) * 2 * Number.EPSILON)
+    return { min, max, num, sum, sumSquares, limits: [max, above], counts: [num, 0] }
+  }
   const counts = new Array<number>(BUCKETS).fill(0)
   for (let k = 0; k < values.length; k++) {
     const value = values[k]
-    if (Number.isFinite(value)) counts[Math.min(BUCKETS - 1, Math.floor((value - min) / width))]++
+    if (!Number.isFinite(value)) continue
+    counts[Math.min(BUCKETS - 1, Math.floor((value * scale - min * scale) / width))]++
   }
-  const limits = counts.map((_, k) => (k === BUCKETS - 1 ? max : min + (k + 1) * width))
+  const limits = counts.map((_, k) => (k === BUCKETS - 1 ? max : (min * scale + (k + 1) * width) / scale))
   return { min, max, num, sum, sumSquares, limits, counts }
 }

@@ -30,7 +30,7 @@ export function cosineRate(options: CosineOptions): Schedule {
   checkHyperparameter(ACTION, 'warmup', warmup, { minimum: 0 })
   checkHyperparameter(ACTION, 'steps', steps, { minimum: warmup + 1 })
   return (step) => {
-    if (step < warmup) return (peak * (step + 1)) / warmup
+    if (step < warmup) return peak * Math.min(1, (step + 1) / warmup)
     const x = Math.min(1, (step - warmup) / (steps - warmup))
     return final + ((peak - final) * (1 + Math.cos(Math.PI * x))) / 2
   }

@@ -19,3 +19,25 @@ it('Vocabulary names an unknown symbol, or reads it as the unknown one', () => {
   expect([...new Vocabulary(['?', 'a'], { unknown: '?' }).encode('abc')]).toEqual([1, 0, 0])
   expect(() => new Vocabulary(['a'], { unknown: '?' })).toThrow(expect.objectContaining({ symbol: '?' }))
 })
+
+it('Vocabulary decodes with a separator, and leaves ids out of range out', () => {
+  const words = new Vocabulary(['call', 'me', 'Ismael'])
+  expect(words.decode(words.encode(['call', 'me', 'Ismael']), ' ')).toBe('call me Ismael')
+  expect(words.decode([2, 3, -1, 0.5, 0], ',')).toBe('Ismael,call')
+  expect(words.decode([])).toBe('')
+})
+
+it('Vocabulary of no symbols encodes nothing', () => {
+  const none = Vocabulary.of('')
+  expect([none.size, none.encode('').length]).toEqual([0, 0])
+  expect(() => none.encode('a')).toThrow(expect.objectContaining({ code: 'ERR_UNKNOWN_SYMBOL', symbol: 'a', index: 0 }))
+})
+
+it('Vocabulary refuses an unknown symbol that it lacks, and symbols of another kind', () => {
+  const code = (expected: string) => expect.objectContaining({ code: expected })
+  expect(() => new Vocabulary(['a', 'b'], { unknown: 'c' })).toThrow(code('ERR_UNKNOWN_SYMBOL'))
+  expect(() => new Vocabulary(['a'], { other: 'a' } as never)).toThrow(code('ERR_UNKNOWN_OPTION'))
+  expect(() => new Vocabulary([1, 2] as never)).toThrow(code('ERR_INVALID_ARGUMENT'))
+  expect(() => Vocabulary.of(3 as never)).toThrow(code('ERR_INVALID_ARGUMENT'))
+  expect(() => new Vocabulary('ab').encode(undefined as never)).toThrow(code('ERR_INVALID_ARGUMENT'))
+})
