@@ -92,6 +92,36 @@ describe('TcpStar', () => {
     await late[2 - rank]
   })
 
+  it('takes the message of the rank that has named the missing ones, and has ended', async () => {
+    // The deadlines of the first and the third rank pass at once. One calls the roll; the other asks it too late.
+    for (const [ended, asks] of [
+      [0, 2],
+      [2, 0],
+    ] as const) {
+      const all = await ranks(3)
+      const missing = messageOf(all[asks]!.star.missingRanks(1, 'allGather'))
+      all[ended]!.star.fail('every rank must come to it within 1 s: rank 1 of 3 is in no call')
+      all[ended]!.star.close()
+      expect(await missing).toBe('every rank must come to it within 1 s: rank 1 of 3 is in no call')
+    }
+  })
+
+  it('names the rank that does not come to the opening, on all others', async () => {
+    const port = await freePort()
+    const progress = () => new CallProgress().current
+    const options = { size: 4, host: '127.0.0.1', port, job: 'test', progress }
+    // The third rank's own deadline passes before that of the first.
+    const opened = [
+      TcpStar.open({ ...options, rank: 0, timeoutSeconds: 0.3 }),
+      TcpStar.open({ ...options, rank: 1, timeoutSeconds: 0.3 }),
+      TcpStar.open({ ...options, rank: 2, timeoutSeconds: 0.2 }),
+    ]
+    for (const [rank, message] of (await Promise.all(opened.map(messageOf))).entries()) {
+      expect(message).toContain(`Cannot open communicator as rank ${rank} of 4 must reach the other ranks`)
+      expect(message).toContain('2 of 3 other ranks have connected within 0.3 s; missing: 3.')
+    }
+  })
+
   it('names a rank that is in another call', async () => {
     const [first, second] = await ranks(2)
     second!.progress.begin('barrier')

@@ -23,7 +23,7 @@ interface Peers {
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
   /** The result, or where a rank is lost or fails before it, an Error that names that rank. */
   orFailed<Result>(result: Promise<Result>): Promise<Result>
-  /** Names the ranks that are not in a call. */
+  /** Names the ranks that are not in a call. Rejects as `orFailed`. */
   missingRanks?(sequence: number, call: string): Promise<string>
   /**
    * Ends this process; the launcher, or MPI, ends the others.
@@ -66,8 +66,7 @@ export async function openNcclCommunicator(
       const cannot = `Cannot complete ${name} as `
       isOpen = false
       if (statusName === 'TIMEOUT') {
-        const missing = await peers.missingRanks?.(sequence, name)
-        const why = `every rank must come to it within ${timeoutSeconds} s${missing ? `: ${missing}` : ''}`
+        const why = await lateRanks(peers, sequence, name, timeoutSeconds)
         return peers.abort(cannot + why, LOST_EXIT_CODE, why)
       }
       if (native === undefined) return peers.abort(cannot + message, LOST_EXIT_CODE, message)
@@ -134,6 +133,16 @@ export async function openNcclCommunicator(
     },
   )
   return world
+}
+
+/** The ranks that are not in a call at its deadline, or where another rank has named them, its message. */
+async function lateRanks(peers: Peers, sequence: number, call: string, timeoutSeconds: number): Promise<string> {
+  try {
+    const missing = await peers.missingRanks?.(sequence, call)
+    return `every rank must come to it within ${timeoutSeconds} s${missing ? `: ${missing}` : ''}`
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 /** The rank that is lost, where this is known within a moment, for a message. */

@@ -9,6 +9,8 @@ const RETRY_MILLISECONDS = 100
 const ROLL_CALL_SECONDS = 2
 /** The first rank waits for the answers of the others. */
 const ROLL_SECONDS = 3
+/** All ranks have one deadline: the others wait longer for the first, which names the ranks that are missing. */
+const OPENING_GRACE_SECONDS = 5
 const LONGEST_HOST = 64
 
 export interface StarOptions {
@@ -79,14 +81,17 @@ export class TcpStar {
     const server = createServer()
     await new Promise<void>((resolve, reject) => {
       const fail = (reason: string) => {
-        for (const { socket } of peers.values()) socket.destroy()
+        for (const peer of peers.values()) {
+          peer.send('failure', new TextEncoder().encode(reason))
+          peer.socket.end()
+        }
         server.close()
         reject(unavailable(options, reason))
       }
       const late = setTimeout(() => {
         const missing = Array.from({ length: size - 1 }, (_, index) => index + 1).filter((rank) => !peers.has(rank))
         const count = `${peers.size} of ${size - 1} other ranks have connected within ${timeoutSeconds} s`
-        fail(`${count}, ranks without ${missing.slice(0, 8).join(', ')}${missing.length > 8 ? ' and others' : ''}`)
+        fail(`${count}; missing: ${missing.slice(0, 8).join(', ')}${missing.length > 8 ? ' and others' : ''}`)
       }, timeoutSeconds * 1000)
       const done = () => {
         clearTimeout(late)
@@ -121,16 +126,21 @@ export class TcpStar {
   static async #connect(options: StarOptions): Promise<TcpStar> {
     const { rank, size, host, port, job, timeoutSeconds } = options
     const end = performance.now() + timeoutSeconds * 1000
+    /** The failure of the first rank. */
+    let refusal: string | undefined
     for (let reason = ''; ; ) {
       try {
         const peer = new TcpPeer(await connected(host, port))
+        peer.onFrame = (kind, bytes) => {
+          if (kind === 'failure') refusal = new TextDecoder().decode(bytes)
+        }
         peer.send('message', bytesOf({ job, rank, size, host: ownHost() }))
-        const hosts = await withDeadline(peer.next(), (end - performance.now()) / 1000)
+        const hosts = await withDeadline(peer.next(), (end - performance.now()) / 1000 + OPENING_GRACE_SECONDS)
         return new TcpStar(options, [peer], jsonOf(hosts) as string[])
       } catch (error) {
         reason = (error as Error).message
       }
-      if (performance.now() > end) throw unavailable(options, reason)
+      if (refusal !== undefined || performance.now() > end) throw unavailable(options, refusal ?? reason)
       await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS))
     }
   }
@@ -165,10 +175,13 @@ export class TcpStar {
     }
   }
 
-  /** Names the ranks that are not in this call, with their places, for a message. Waits for a few seconds. */
+  /**
+   * Names the ranks that are not in this call, with their places, for a message. Waits for a few seconds. Rejects as
+   * `orFailed`: the deadline of all ranks passes at once, and one that has named the missing ranks ends and answers no more.
+   */
   async missingRanks(sequence: number, call: string): Promise<string> {
     const { rank, size } = this.#options
-    const roll = rank === 0 ? await this.#callRoll() : await this.#requestRoll()
+    const roll = await this.orFailed(rank === 0 ? this.#callRoll() : this.#requestRoll())
     if (roll === undefined) return `${this.name(0)} does not answer`
     const places = Array.from({ length: size }, (_, other) => {
       const place = other === rank ? undefined : whereElse(roll[other] ?? undefined, sequence, call)
