@@ -1,8 +1,9 @@
 import type { BackendTensor, DeviceGroup } from '@cudnn-rnn/backend'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { CudnnBackend } from '../src/index.js'
+import type { CudnnBackend, CudnnBackendOptions } from '../src/index.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
+import { smallLstm } from './small_lstm.js'
 
 const gpu = openEmulatedGpu()
 const SIZE = 70_000 // more than a piece of the emulator's shared memory
@@ -24,9 +25,9 @@ describe.skipIf(gpu.problem !== undefined)(`groups of GPUs (${gpu.problem ?? 'CU
     libraries.configure('reset')
   })
 
-  async function openDevices(count: number) {
+  async function openDevices(count: number, options: CudnnBackendOptions = {}) {
     const devices = await Promise.all(
-      Array.from({ length: count }, (_, device) => open({ device, algorithm: 'standard', graphs: false })),
+      Array.from({ length: count }, (_, device) => open({ device, algorithm: 'standard', graphs: false, ...options })),
     )
     backends.push(...devices)
     return devices
@@ -45,6 +46,10 @@ describe.skipIf(gpu.problem !== undefined)(`groups of GPUs (${gpu.problem ?? 'CU
       device.zeros([0]),
       device.tensor({ data: Float32Array.of(-d - 1), shape: [] }),
     ])
+  const rampOf = ({ shape }: BackendTensor) => ({
+    data: Float32Array.from({ length: shape[0]! }, (_, k) => Math.sin(k)),
+    shape,
+  })
   const read = async (tensor: BackendTensor) => [...(await tensor.read()).data]
 
   it.each([1, 2, 3])('sums and copies tensors over %d devices, and the host has no part in it', async (count) => {
@@ -174,5 +179,81 @@ describe.skipIf(gpu.problem !== undefined)(`groups of GPUs (${gpu.problem ?? 'CU
       code: 'ERR_FOREIGN_TENSOR',
     })
     await expect(group.sum([[first.zeros([2])], [second.zeros([3])]])).rejects.toMatchObject({ code: 'ERR_SHAPE' })
+  })
+
+  describe('a network whose parameters a group has written', () => {
+    const passOf = (network: ReturnType<typeof smallLstm>) => network.forward()
+    const outputs = async ({ output }: Awaited<ReturnType<typeof passOf>>) => read(output)
+
+    it.each(['float32', 'float16'] as const)('computes with the new ones at precision %s', async (precision) => {
+      const devices = await openDevices(2, { precision })
+      const group = await connect(devices)
+      const networks = devices.map((device) => smallLstm(device))
+      const [first, second] = networks as [ReturnType<typeof smallLstm>, ReturnType<typeof smallLstm>]
+      const before = await outputs(await passOf(second))
+      devices[0]!.ops.assign(first.params, rampOf(first.params))
+      await group.broadcast(networks.map(({ params }) => [params]))
+      const expected = await outputs(await passOf(first))
+      expect(await outputs(await passOf(second))).toEqual(expected)
+      expect(expected).not.toEqual(before)
+      // The sum of two equal ones is twice each.
+      await group.sum(networks.map(({ params }) => [params]))
+      const doubled = await outputs(await passOf(second))
+      expect(doubled).not.toEqual(expected)
+      expect(await outputs(await passOf(first))).toEqual(doubled)
+    })
+
+    it('refuses the tape of a pass with the old ones, and takes that of the device that was only read', async () => {
+      const devices = await openDevices(2)
+      const group = await connect(devices)
+      const networks = devices.map((device) => smallLstm(device))
+      const passes = await Promise.all(networks.map(passOf))
+      await group.broadcast(networks.map(({ params }) => [params]))
+      const [first, second] = networks.map(
+        ({ rnn }, d) =>
+          () =>
+            rnn.backward(passes[d]!.tape!, { output: passes[d]!.output }),
+      )
+      await first!()
+      await expect(second!()).rejects.toMatchObject({ code: 'ERR_TAPE_STALE' })
+    })
+  })
+
+  it('refuses lists that are none, or of another number, and tensors of another type, and changes nothing', async () => {
+    const devices = await openDevices(2)
+    const [first, second] = devices as [CudnnBackend, CudnnBackend]
+    const group = await connect(devices)
+    const [a, b] = [first, second].map((device) => device.tensor({ data: Int32Array.of(1, 2), shape: [2] }))
+    const [x, y] = [first, second].map((device) => device.tensor({ data: Float32Array.of(1, 2), shape: [2] }))
+    for (const call of ['sum', 'broadcast'] as const) {
+      for (const tensors of [undefined, null, 7, [], [[x]], [[x], [y], [x]], [x, y], [[x], undefined], [[x], 'y']]) {
+        const error = await group[call](tensors as never).catch((reason: unknown) => reason)
+        expect(error, String(tensors)).toMatchObject({ code: expect.stringMatching(/^ERR_INVALID_/) })
+      }
+      for (const tensors of [
+        [[a], [b]],
+        [[x], [b]],
+      ]) {
+        await expect(group[call](tensors as never)).rejects.toMatchObject({ code: 'ERR_DTYPE' })
+      }
+      await expect(group[call]([[{ data: Float32Array.of(1), shape: [1] }], [y!]] as never)).rejects.toMatchObject({
+        code: 'ERR_NOT_A_TENSOR',
+      })
+    }
+    for (const tensor of [a, b, x, y]) expect(await read(tensor!)).toEqual([1, 2])
+    const gone = first.zeros([2])
+    gone.dispose()
+    await expect(group.sum([[gone], [y!]])).rejects.toMatchObject({ code: 'ERR_TENSOR_DISPOSED' })
+    expect(await read(y!)).toEqual([1, 2])
+  })
+
+  it('refuses executors of two element types', async () => {
+    const [single] = await openDevices(1)
+    const double = await open({ device: 1, dtype: 'float64' })
+    backends.push(double)
+    await expect(connect([single!, double])).rejects.toMatchObject({
+      code: 'ERR_BACKEND_UNAVAILABLE',
+      message: expect.stringContaining('float32, float64'),
+    })
   })
 })

@@ -1,7 +1,8 @@
 import type { BackendTensor, FloatDType } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { ownTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor, ownTensor } from '@cudnn-rnn/executor-kit'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
+import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 
 /** As ncclDataType_t numbers them. */
@@ -10,16 +11,19 @@ export const NCCL_TYPES: Readonly<Record<FloatDType | 'bfloat16', number>> = { f
 /** As ncclRedOp_t numbers them. */
 export const NCCL_REDUCTIONS = { sum: 0, max: 2, min: 3 } as const
 
-/** An array on the device. */
+/** An array on the device, and the tensor whose elements it has. */
 export interface DeviceArray {
+  readonly tensor: CudnnTensor
   readonly buffer: DeviceBuffer
   readonly count: number
 }
 
 /**
- * The arrays of tensors of `executor`; tensors without elements have no memory, and no rank sends them.
+ * The arrays of tensors of `executor`; tensors without elements have no memory, and no rank sends them. The caller marks
+ * those that it writes: {@link markWritten}.
  *
- * @throws TypeError `ERR_FOREIGN_TENSOR`; RangeError `ERR_BACKEND_DISPOSED`
+ * @throws TypeError `ERR_FOREIGN_TENSOR`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE` for another type than the executor's; RangeError
+ *   `ERR_TENSOR_DISPOSED`, `ERR_BACKEND_DISPOSED`
  */
 export function deviceArrays(
   { memory }: CudnnExecutor,
@@ -27,8 +31,19 @@ export function deviceArrays(
   tensors: readonly BackendTensor[],
 ): readonly DeviceArray[] {
   memory.life.check(action)
-  const own = tensors.map((tensor, index) => ownTensor(memory, action, `tensors[${index}]`, tensor))
+  const own = tensors.map((tensor, index) => {
+    const name = `tensors[${index}]`
+    return checkTensor(action, name, ownTensor(memory, action, name, tensor), { dtype: memory.dtype })
+  })
   return own
-    .map((tensor) => ({ buffer: tensor.buffer, count: elementCount(tensor.shape) }))
+    .map((tensor) => ({ tensor, buffer: tensor.buffer, count: elementCount(tensor.shape) }))
     .filter(({ count }) => count > 0)
+}
+
+/**
+ * Marks the tensors of arrays that a queued call writes: converted copies of them, and tapes of passes that read them, are
+ * out of date from here on.
+ */
+export function markWritten(arrays: readonly DeviceArray[]): void {
+  for (const { tensor } of arrays) tensor.version++
 }

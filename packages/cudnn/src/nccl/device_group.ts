@@ -1,11 +1,20 @@
-import { checkArguments, checkOptions, listOf, methods, optional, POSITIVE } from '@cudnn-rnn/arguments'
+import {
+  ANYTHING,
+  checkArguments,
+  checkOptions,
+  listOf,
+  methods,
+  optional,
+  POSITIVE,
+  where,
+} from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor, DeviceGroup, DeviceGroupOptions } from '@cudnn-rnn/backend'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { DeviceSession } from '../device/device_session.js'
 import { cudnnError } from '../sys/cudnn_error.js'
 import type { NativeNccl } from '../sys/native_addon.js'
-import { deviceArrays, NCCL_REDUCTIONS, NCCL_TYPES } from './device_arrays.js'
+import { deviceArrays, markWritten, NCCL_REDUCTIONS, NCCL_TYPES } from './device_arrays.js'
 import { findNccl, ncclUnavailable } from './find_nccl.js'
 
 const ACTION = 'connect devices'
@@ -49,6 +58,13 @@ function checkConnectable(devices: readonly Backend[], executors: readonly Cudnn
     throw refuse('it connects cudnn executors only', "Open all of them by openBackend('cudnn', { device }).")
   }
   for (const { memory } of executors) memory.life.check(ACTION)
+  const types = executors.map(({ memory }) => memory.dtype)
+  if (new Set(types).size > 1) {
+    throw refuse(
+      `it connects executors of one element type: the types are ${types.join(', ')}`,
+      'Open all of them with the same `dtype`.',
+    )
+  }
   const numbers = executors.map(({ session }) => session.device)
   if (new Set(numbers).size < numbers.length) {
     throw refuse(
@@ -100,6 +116,12 @@ class NcclDeviceGroup implements DeviceGroup {
       throw codedRangeError('ERR_BACKEND_DISPOSED', `Cannot ${action} as the communicators were closed`)
     }
     const executors = this.#executors
+    const lists = where(
+      listOf(listOf(ANYTHING)),
+      `a list of tensors for each of the ${executors.length} devices`,
+      (given: readonly unknown[]) => given.length === executors.length,
+    )
+    checkArguments(action, { tensors }, { tensors: lists })
     const arrays = executors.map((executor, device) => deviceArrays(executor, action, tensors[device]))
     const counts = arrays[0].map(({ count }) => count)
     for (const [device, own] of arrays.entries()) {
@@ -117,10 +139,14 @@ class NcclDeviceGroup implements DeviceGroup {
     const type = NCCL_TYPES[executors[0].memory.dtype]
     const buffers = arrays.map((own) => own.map(({ buffer }) => buffer.id))
     try {
-      await DeviceSession.callOnStreams(
+      const done = DeviceSession.callOnStreams(
         executors.map(({ session }) => session),
         (sessions) => native[call](this.#communicator, sessions, buffers, counts, type, reductionOrRoot),
       )
+      // The root of a copy is only read.
+      const written = call === 'ncclBroadcastOnStreams' ? arrays.toSpliced(reductionOrRoot, 1) : arrays
+      for (const own of written) markWritten(own)
+      await done
     } catch (error) {
       throw cudnnError(action, error)
     }

@@ -4,7 +4,7 @@ import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { launchEach } from '../device/device_kernels.js'
 import { DeviceSession } from '../device/device_session.js'
 import type { NativeNccl } from '../sys/native_addon.js'
-import { type DeviceArray, deviceArrays, NCCL_REDUCTIONS, NCCL_TYPES } from './device_arrays.js'
+import { type DeviceArray, deviceArrays, markWritten, NCCL_REDUCTIONS, NCCL_TYPES } from './device_arrays.js'
 
 /** The calls of a communicator on the stream of one executor, in the order of the executor's calls. */
 export class StreamCalls {
@@ -26,16 +26,20 @@ export class StreamCalls {
    * Sums tensors of the executor over all ranks in place, as one group of NCCL. Resolves when the device has done it. With
    * `wire` they are rounded to bfloat16 before, and NCCL rounds after each addition.
    *
-   * @throws TypeError `ERR_FOREIGN_TENSOR`; RangeError `ERR_BACKEND_DISPOSED`
+   * @throws as {@link deviceArrays}
    */
   sum(tensors: readonly BackendTensor[], wire?: 'bfloat16'): Promise<void> {
     const arrays = deviceArrays(this.#executor, 'sum tensors', tensors)
     if (arrays.length === 0) return Promise.resolve()
-    if (wire === undefined) return this.#reduce(arrays, NCCL_TYPES[this.#executor.memory.dtype])
+    if (wire === undefined) {
+      const summed = this.#reduce(arrays, NCCL_TYPES[this.#executor.memory.dtype])
+      markWritten(arrays)
+      return summed
+    }
     const { session } = this.#executor
     const rounding = session.begin('sum tensors')
-    const halves = arrays.map(({ buffer, count }) => {
-      const half = { buffer: rounding.allocate(2 * count), count, wide: buffer }
+    const halves = arrays.map(({ tensor, buffer, count }) => {
+      const half = { tensor, buffer: rounding.allocate(2 * count), count, wide: buffer }
       launchEach(session, rounding, 'to_bfloat16', count, { y: half.buffer, x: buffer, count })
       return half
     })
@@ -46,6 +50,7 @@ export class StreamCalls {
       launchEach(session, widening, 'from_bfloat16', count, { y: wide, x: buffer, count })
     }
     session.post(widening)
+    markWritten(arrays)
     for (const { buffer } of halves) buffer.release()
     return summed
   }
