@@ -41,11 +41,21 @@ export function tableText(table: ResultTable): string {
   const header = table.header.map(visibleText)
   const rows = table.rows.map((row) => row.map(visibleText))
   const widths = header.map((_, column) => {
-    return [header, ...rows].reduce((widest, row) => Math.max(widest, Array.from(row[column]).length), 0)
+    return [header, ...rows].reduce((widest, row) => Math.max(widest, lengthOf(row[column])), 0)
   })
   const line = (row: readonly string[]) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join('  ')
+    row
+      .map((cell, column) => {
+        const space = ' '.repeat(widths[column] - lengthOf(cell))
+        return column === 0 ? cell + space : space + cell
+      })
+      .join('  ')
   return [header, widths.map((width) => '─'.repeat(width)), ...rows].map((row) => line(row).trimEnd()).join('\n')
+}
+
+/** Of a text in code points: padding by JavaScript's length would shift rows with others than of the basic plane. */
+function lengthOf(text: string): number {
+  return Array.from(text).length
 }
 
 /** The table as HTML. */

@@ -127,8 +127,8 @@ function zoomedTop(losses: readonly Point[], others: readonly number[]): number 
 }
 
 function cutOff(losses: readonly Point[], top: number): string {
-  const above = losses.filter(({ y }) => y > top)
-  const highest = Math.max(...above.map(({ y }) => y)).toPrecision(3)
+  const above = losses.filter(({ y }) => Number.isFinite(y) && y > top)
+  const highest = above.reduce((most, { y }) => Math.max(most, y), top).toPrecision(3)
   return above.length === 1
     ? `The loss of step ${above[0].x}, ${highest}, is above the chart.`
     : `The losses of ${above.length} steps up to step ${above[above.length - 1].x} are above the chart, at most ${highest}.`

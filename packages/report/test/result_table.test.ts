@@ -52,3 +52,36 @@ it('tableText takes more rows than a call has arguments', () => {
   const rows = Array.from({ length: 200_000 }, (_, row) => [String(row), ''])
   expect(tableText({ header: ['row', ''], rows }).length).toBeGreaterThan(1_000_000)
 })
+
+it('tableText aligns columns after symbols of two UTF-16 units', () => {
+  const text = tableText({
+    header: ['name', 'n'],
+    rows: [
+      ['🐋 whale', '12'],
+      ['sea', '3'],
+    ],
+  })
+  expect(text.split('\n').map((row) => [...row].length)).toEqual([11, 11, 11, 11])
+})
+
+it('tableText of a header alone has no rows', () => {
+  expect(tableText({ header: ['a', 'bc'], rows: [] })).toBe('a  bc\n─  ──')
+})
+
+it('tables mark no row where none is named', () => {
+  const html = tableHtml({ header: ['a'], rows: [['1'], ['2']] })
+  expect(html).not.toContain('class="ours')
+  expect(html).not.toContain('best')
+  expect(tableHtml({ header: ['a'], rows: [['1']], best: 0, ours: 0 })).toContain('<tr class="ours best">')
+})
+
+it.each<[string, unknown]>([
+  ['a row with a cell less', { header: ['a', 'b'], rows: [['1']] }],
+  ['a row with a cell more', { header: ['a'], rows: [['1', '2']] }],
+  ['a number for a cell', { header: ['a'], rows: [[1]] }],
+  ['no header', { rows: [] }],
+])('tables refuse %s', (_, given) => {
+  const code = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+  expect(() => tableText(given as ResultTable)).toThrow(code)
+  expect(() => tableHtml(given as ResultTable)).toThrow(code)
+})

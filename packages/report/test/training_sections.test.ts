@@ -77,3 +77,33 @@ it('trainingSections draws the mean of the steps around each step, which does no
   // Of a straight line the mean is the line itself, except at its ends.
   expect(thick[50]).toBe(thin[50])
 })
+
+it('trainingSections names the highest loss above the chart, without those that are not finite', () => {
+  const loss = (step: number) => (step === 1 ? 8 : step === 2 ? 7 : step === 60 ? Number.POSITIVE_INFINITY : 1)
+  const reports = Array.from({ length: 100 }, (_, k) => report(k + 1, { loss: loss(k + 1) }))
+  const [section] = trainingSections({ ...curves, reports, rules: [] })
+  expect(section?.html).toContain('The losses of 2 steps up to step 2 are above the chart, at most 8.00.')
+})
+
+it('trainingSections scales the loss, and leaves the weights out where there are none', () => {
+  const reports = [report(1, { loss: 2 }), report(2, { loss: 1 })]
+  const sections = trainingSections({ ...curves, reports, lossScale: 0.5, gates: undefined })
+  expect(sections).toHaveLength(4)
+  const title = parseHTML(sections[0].html).document.querySelector('circle title')?.textContent
+  expect(title).toMatch(/training step 1: 1$/)
+})
+
+it('trainingSections of no steps draws empty charts', () => {
+  const sections = trainingSections({ ...curves, reports: [], gates: [] })
+  expect(sections).toHaveLength(4)
+  for (const { html } of sections) expect(html).not.toMatch(/NaN|Infinity|undefined/)
+})
+
+it('trainingSections refuses reports without their numbers', () => {
+  const code = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+  for (const changed of [{ loss: '1' }, { step: undefined }, { skipped: 0 }]) {
+    const reports = [report(1, changed as never)]
+    expect(() => trainingSections({ ...curves, reports })).toThrow(code)
+  }
+  expect(() => trainingSections({ ...curves, lossLabel: undefined } as never)).toThrow(code)
+})
