@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { TerminalProgress } from '../src/index.js'
 
 function show(terminal: { isTTY?: boolean; columns?: number }): string {
@@ -22,4 +23,36 @@ it('TerminalProgress prints plain lines into a file or pipe: the first, importan
 
 it('TerminalProgress draws a bar with figures and time left on a terminal', () => {
   expect(show({ isTTY: true, columns: 80 })).toMatch(/100% {2}loss 1\.386 {2}12,345 chars\/s {2}\S+ left/)
+})
+
+it('TerminalProgress prints a line at most every five seconds', () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 })
+  try {
+    const lines: string[] = []
+    const progress = new TerminalProgress({ write: (line) => lines.push(line) }, { total: 9 })
+    for (const step of [1, 2, 3, 4]) {
+      progress.update(step, [])
+      vi.setSystemTime(Date.now() + 2500)
+    }
+    progress.stop()
+    expect(lines).toEqual(['step 1/9  \n', 'step 3/9  \n'])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it('TerminalProgress shows control characters of its figures', () => {
+  const lines: string[] = []
+  new TerminalProgress({ write: (line) => lines.push(line) }, { total: 1 }).update(1, ['a\x1b[2J', 'b\n'])
+  expect(lines).toEqual(['step 1/1  a\\x1b[2J  b\\n\n'])
+})
+
+it.each<[string, unknown, unknown, string]>([
+  ['a stream that cannot be written', {}, { total: 1 }, 'ERR_INVALID_ARGUMENT'],
+  ['a total below 0', { write: () => {} }, { total: -1 }, 'ERR_INVALID_OPTION'],
+  ['half a step done', { write: () => {} }, { total: 1, done: 0.5 }, 'ERR_INVALID_OPTION'],
+  ['no total', { write: () => {} }, {}, 'ERR_INVALID_OPTION_TYPE'],
+  ['another name', { write: () => {} }, { total: 1, steps: 3 }, 'ERR_UNKNOWN_OPTION'],
+])('TerminalProgress refuses %s', (_, stream, options, code) => {
+  expect(() => new TerminalProgress(stream as never, options as never)).toThrow(coded(code))
 })
