@@ -18,7 +18,7 @@ export class Lifetime {
   }
 
   get ended(): boolean {
-    return this.#ended
+    return this.#ended || this.#executor?.ended === true
   }
 
   /** Throws RangeError `ERR_BACKEND_DISPOSED`, `ERR_RNN_DISPOSED` or `ERR_STREAM_DISPOSED` once it has ended. */

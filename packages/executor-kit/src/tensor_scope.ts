@@ -111,20 +111,33 @@ export function scope<Result>(body: () => Result): Result {
   ) as Result
 }
 
-/** Disposes the tensors that are not part of `result`; the others belong to the outer scope. */
+/**
+ * Disposes the tensors that are not part of `result`; the others belong to the outer scope. Disposes all where a getter of
+ * the result throws: its caller gets the error in place of the result.
+ */
 function end({ made, outer }: Scope, result: unknown): void {
-  const seen = new Set<unknown>()
-  const keep = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null || seen.has(value) || ArrayBuffer.isView(value)) return
-    seen.add(value)
-    if (made.delete(value as Disposed)) outer?.made.add(value as Disposed)
-    if (value instanceof Map) for (const each of value.values()) keep(each)
-    else if (value instanceof Set) for (const each of value) keep(each)
-    else for (const each of Object.values(value)) keep(each)
+  const kept = new Set<Disposed>()
+  try {
+    notePartsOf(result, made, kept, new Set())
+  } catch (error) {
+    kept.clear()
+    throw error
+  } finally {
+    for (const each of made) {
+      if (kept.has(each)) outer?.made.add(each)
+      else each.dispose()
+    }
+    made.clear()
   }
-  keep(result)
-  for (const each of made) each.dispose()
-  made.clear()
+}
+
+/** Adds to `kept` each of `made` that `value` is or holds. */
+function notePartsOf(value: unknown, made: ReadonlySet<Disposed>, kept: Set<Disposed>, seen: Set<unknown>): void {
+  if (typeof value !== 'object' || value === null || seen.has(value) || ArrayBuffer.isView(value)) return
+  seen.add(value)
+  if (made.has(value as Disposed)) kept.add(value as Disposed)
+  const parts = value instanceof Map ? value.values() : value instanceof Set ? value : Object.values(value)
+  for (const each of parts) notePartsOf(each, made, kept, seen)
 }
 
 function isPromise(value: unknown): value is Promise<unknown> {

@@ -12,6 +12,22 @@ describe('Lifetime', () => {
     expect(() => life.check('run forward')).toThrow('Cannot run forward as the network was disposed')
   })
 
+  it('has ended with its executor, and can still end itself once', () => {
+    const backend = new Lifetime('backend')
+    const rnn = new Lifetime('rnn', backend)
+    expect(rnn.ended).toBe(false)
+    backend.end()
+    expect([rnn.ended, rnn.end(), rnn.end()]).toEqual([true, true, false])
+    expect(() => rnn.check('run forward')).toThrow(coded('ERR_RNN_DISPOSED'))
+  })
+
+  it('does not end its executor', () => {
+    const backend = new Lifetime('backend')
+    new Lifetime('rnn', backend).end()
+    expect(backend.ended).toBe(false)
+    backend.check('make a tensor')
+  })
+
   it('reports its own end before that of its executor', () => {
     const backend = new Lifetime('backend')
     const [rnn, stepper] = [new Lifetime('rnn', backend), new Lifetime('stepper', backend)]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { HostMemory, scope } from '../src/index.js'
+import { HostMemory, OpenTape, scope } from '../src/index.js'
 
 const memory = new HostMemory('float32')
 const live = () => memory.ledger.snapshot().tensors
@@ -75,6 +75,55 @@ describe('scope', () => {
     })
     await expect(rejecting).rejects.toBe(failure)
     expect(live()).toBe(0)
+  })
+
+  it('disposes everything when its result cannot be read', async () => {
+    const failure = new Error('getter')
+    const unreadable = () => {
+      const result = { output: make() }
+      make()
+      return Object.defineProperty(result, 'loss', {
+        enumerable: true,
+        get: () => {
+          throw failure
+        },
+      })
+    }
+    expect(() => scope(unreadable)).toThrow(failure)
+    await expect(scope(async () => unreadable())).rejects.toBe(failure)
+    expect(live()).toBe(0)
+  })
+
+  it('keeps tapes as it does tensors', () => {
+    class NotingTape extends OpenTape {
+      constructor() {
+        super()
+        memory.ledger.enter('tapes', this)
+      }
+      protected override release(): void {}
+    }
+    let dropped: NotingTape | undefined
+    const kept = scope(() => {
+      dropped = new NotingTape()
+      return { tape: new NotingTape() }
+    })
+    expect([kept.tape.state, dropped?.state]).toEqual(['open', 'disposed'])
+  })
+
+  it('disposes no tensor twice that its body disposed', () => {
+    scope(() => make().dispose())
+    expect(live()).toBe(0)
+  })
+
+  it('keeps a tensor of an outer scope that an inner one returns', () => {
+    const kept = scope(() => {
+      const outer = make()
+      expect(scope(() => outer)).toBe(outer)
+      expect(outer.disposed).toBe(false)
+      return outer
+    })
+    expect(kept.disposed).toBe(false)
+    kept.dispose()
   })
 
   it('notes nothing after its end', async () => {
