@@ -22,8 +22,8 @@ const FOLDERS = [
   'native/mpi',
   'native/onednn_runner',
 ]
-/** Folders with compile_commands.json. */
-const BUILDS = ['native/cpu/build/release', 'native/cudnn/build/release']
+/** Addons whose files clang-tidy checks. */
+const ADDONS = ['native/cpu', 'native/cudnn']
 const INCLUDED = ['native/cpu/src', 'native/cpu/test', 'native/cudnn/src', 'native/common']
 /** The kernels over other vectors: the same templates as kernels_portable.cc, which take a minute each. */
 const SAME_AS_PORTABLE = /kernels_(avx2|avx512|neon)\.cc$/
@@ -74,16 +74,20 @@ function fingerprint(file, command) {
 function tidy() {
   const clangTidy = tool('clang-tidy')
   if (clangTidy === undefined) return true
-  return BUILDS.map((build) => tidyBuild(clangTidy, build)).every(Boolean)
+  return ADDONS.map((addon) => tidyAddon(clangTidy, addon)).every(Boolean)
 }
 
-/** Checks the files that one addon is compiled from. */
-function tidyBuild(clangTidy, build) {
-  const database = join(root, build, 'compile_commands.json')
-  if (!existsSync(database)) {
-    console.log(`clang-tidy: ${build} skipped, as it is not built (npm run build:native)`)
+/** Checks the files that one addon is compiled from, each alone: the build compiles them in groups. */
+function tidyAddon(clangTidy, addon) {
+  const build = join(addon, 'build/tidy')
+  const options = ['-DCMAKE_UNITY_BUILD=OFF', '-DCMAKE_BUILD_TYPE=Release', '--log-level=WARNING']
+  const configured = spawnSync('cmake', ['-S', addon, '-B', build, ...options], { cwd: root, stdio: 'inherit' })
+  if (configured.error !== undefined) {
+    console.log(`clang-tidy: ${addon} skipped, as CMake was not found`)
     return true
   }
+  if (configured.status !== 0) return false
+  const database = join(root, build, 'compile_commands.json')
   const ours = readJson(database).filter(
     ({ file }) => !relative(root, file).startsWith('..') && !SAME_AS_PORTABLE.test(file),
   )
@@ -100,7 +104,7 @@ function tidyBuild(clangTidy, build) {
     mkdirSync(CACHE, { recursive: true })
     for (const { mark } of changed) writeFileSync(mark, '')
   }
-  console.log(`clang-tidy: ${build}: ${changed.length} of ${ours.length} files had changed`)
+  console.log(`clang-tidy: ${addon}: ${changed.length} of ${ours.length} files had changed`)
   return status === 0 || changed.length === 0
 }
 

@@ -29,8 +29,8 @@ inline constexpr napi_typedarray_type kArrayType<std::uint16_t> = napi_uint16_ar
 namespace {
 
 /// A promise, and the array that the operation works in: it must live until then.
-struct Settlement {
-  explicit Settlement(Napi::Env env) : deferred(Napi::Promise::Deferred::New(env)) {}
+struct PendingCollective {
+  explicit PendingCollective(Napi::Env env) : deferred(Napi::Promise::Deferred::New(env)) {}
   Napi::Promise::Deferred deferred;
   Napi::Reference<Napi::Value> array;
 };
@@ -62,7 +62,7 @@ void StopAtEnvironmentEnd(void* data) {
 void SettleOnJavaScript(Napi::Env env, std::shared_ptr<NcclHandle>* held, NcclOperation* raw) {
   NcclHandle& handle = **held;
   const std::unique_ptr<NcclOperation> operation(raw);
-  const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(operation->settlement));
+  const std::unique_ptr<PendingCollective> settlement(static_cast<PendingCollective*>(operation->settlement));
   // The environment ends: the promise can no longer be settled.
   if (env == nullptr) return;
   // A referenced function keeps the event loop running; without operations the process may end.
@@ -86,7 +86,7 @@ void SettleOnJavaScript(Napi::Env env, std::shared_ptr<NcclHandle>* held, NcclOp
 
 /// The promise of `operation`, which is about to be queued.
 Napi::Value PromiseOf(Napi::Env env, NcclHandle& handle, NcclOperation& operation, const Napi::Value& array) {
-  auto* settlement = new Settlement(env);
+  auto* settlement = new PendingCollective(env);
   operation.settlement = settlement;
   if (!array.IsEmpty()) settlement->array = Napi::Persistent(array);
   if (handle.outstanding++ == 0) handle.settled.Ref(env);
