@@ -427,7 +427,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("Arrays that could not be computed fail the call: alone where all ranks are of this process, else for good") {
+TEST_CASE("Arrays that could not be computed fail the call; where a rank is elsewhere they abort the communicator") {
   for (const int size : {2, 3}) {
     CAPTURE(size);
     Communicator communicator({{4, 6}, 0, size, {}, 600});
@@ -502,7 +502,7 @@ TEST_CASE("A call on streams that fails lets every worker go with its error, onc
   }
 }
 
-TEST_CASE("A failure after NCCL took the call is of the call, not of the workers, which have gone on") {
+TEST_CASE("A failure behind the accepted call is the error of the call, and of no worker") {
   Communicator communicator({{4, 6}, 0, 2, {}, 600});
   communicator.Open();
   communicator.device.query = [] { return 719; };

@@ -15,8 +15,9 @@ export interface DeviceGroup {
   /** The library, for people. */
   readonly reason: string
   /**
-   * Sums tensors of the executors' dtype over the devices in place: `tensors[d][k]` of all devices `d`. Resolves when all devices have the sums. Where
-   * a device could not compute one of them, it rejects with that error, and the group stays usable.
+   * Sums tensors of the executors' dtype over the devices in place: `tensors[d][k]` of all devices `d`. Resolves when all
+   * devices have the sums. Where a device could not compute one of them, it rejects with that error, and the group stays
+   * usable.
    */
   sum(tensors: readonly (readonly BackendTensor[])[]): Promise<void>
   /** Copies the tensors of the first device into those of the others. Resolves when all devices have them. */
