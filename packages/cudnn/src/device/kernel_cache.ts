@@ -4,8 +4,13 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectory } from '@cudnn-rnn/files'
 
+/** Of the image, in front of it. */
+const DIGEST_BYTES = 32
+
 /**
- * Compiled kernels on disk, one file per source, options and compiler. After any error the kernels are compiled again.
+ * Compiled kernels on disk, one file per source, options and compiler: the SHA-256 of the image, then the image. After any
+ * error the kernels are compiled again, also where the image is damaged: the driver takes it without a length, and reads
+ * past the end of one that was cut off.
  */
 export class KernelCache {
   readonly #folder: string
@@ -21,13 +26,11 @@ export class KernelCache {
   async image(key: readonly string[], compile: () => Promise<Uint8Array>): Promise<Uint8Array> {
     // The key has the source, the options and the compiler's version, so a file never needs to be invalidated.
     const file = join(this.#folder, `${createHash('sha256').update(key.join('\0')).digest('hex')}.cubin`)
-    try {
-      return await readFile(file)
-    } catch {
-      const image = await compile()
-      await this.#write(file, image)
-      return image
-    }
+    const kept = imageOf(await readFile(file).catch(() => new Uint8Array(0)))
+    if (kept !== undefined) return kept
+    const image = await compile()
+    await this.#write(file, image)
+    return image
   }
 
   /** Written beside and renamed, so that no other process reads half a file. */
@@ -35,11 +38,21 @@ export class KernelCache {
     const half = `${file}.${randomUUID()}`
     try {
       await makeDirectory(this.#folder)
-      await writeFile(half, image, { flag: 'wx' })
+      await writeFile(half, Buffer.concat([digestOf(image), image]), { flag: 'wx' })
       await rename(half, file)
     } catch {
       // A read-only or full disk costs the compilation next time, nothing else.
       await rm(half, { force: true }).catch(() => undefined)
     }
   }
+}
+
+/** The image of a file; undefined where it is not the one that was written. */
+function imageOf(file: Uint8Array): Uint8Array | undefined {
+  const image = file.subarray(DIGEST_BYTES)
+  return digestOf(image).equals(file.subarray(0, DIGEST_BYTES)) ? image : undefined
+}
+
+function digestOf(image: Uint8Array): Buffer {
+  return createHash('sha256').update(image).digest()
 }
