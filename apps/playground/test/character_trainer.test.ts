@@ -76,3 +76,45 @@ it('a text without one window, and a task without a model, are refused in words'
   await expect(trainer.train('too short', SETTINGS, task())).rejects.toThrow('at least 2,000 characters: it has 9')
   await expect(trainer.watch('text', task())).rejects.toThrow('train one first')
 })
+
+it('a training that cannot begin leaves the model before as it is', async () => {
+  using backend = await openBackend('reference')
+  const trainer = new CharacterTrainer(backend)
+  await trainer.train(TEXT, { ...SETTINGS, units: 4, steps: 1 }, task())
+  await expect(trainer.train(TEXT, { ...SETTINGS, units: 0 }, task())).rejects.toThrow()
+  await expect(trainer.train('too short', SETTINGS, task())).rejects.toThrow('at least 2,000 characters')
+  const writing = task()
+  await trainer.write({ prompt: 'the', temperature: 1, length: 2 }, writing)
+  expect(writing.of('written')).toHaveLength(3)
+})
+
+it('a new model disposes the tensors of the one before', async () => {
+  using backend = await openBackend('reference')
+  const trainer = new CharacterTrainer(backend)
+  const train = () => trainer.train(TEXT, { ...SETTINGS, units: 4, steps: 1 }, task())
+  await train()
+  const { tensors } = backend.stats()
+  await train()
+  expect(backend.stats().tensors).toBe(tensors)
+})
+
+it('watch has a step for each character, those of two UTF-16 units among them', async () => {
+  using backend = await openBackend('reference')
+  const trainer = new CharacterTrainer(backend)
+  await trainer.train('🐋 and 🌊. '.repeat(300), { ...SETTINGS, units: 4, steps: 1 }, task())
+  const watching = task()
+  await trainer.watch('🐋🌊🚢.', watching)
+  const [watched] = watching.of('watched')
+  expect(watched?.text).toBe('🐋🌊.')
+  expect(watched?.activity.input).toHaveLength(3 * 4)
+})
+
+it('write begins with a character of the text where the prompt has none, and ends at a stop', async () => {
+  using backend = await openBackend('reference')
+  const trainer = new CharacterTrainer(backend)
+  await trainer.train(TEXT, { ...SETTINGS, units: 4, steps: 1 }, task())
+  const stopping = task()
+  const breathe = async () => stopping.stop()
+  await trainer.write({ prompt: '0123', temperature: 0, length: 50 }, { ...stopping, breathe })
+  expect(stopping.of('written').map(({ text }) => text)).toEqual([' '])
+})

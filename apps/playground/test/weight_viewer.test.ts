@@ -80,3 +80,36 @@ it('pooled keeps the strongest value of each block of a large matrix', () => {
   expect([small.rows, small.columns]).toEqual([134, 10])
   expect([small.values[1 * 10 + 4], small.values.at(-1)]).toEqual([-5, 7])
 })
+
+it('run leaves no tensors behind, also where its input is refused', async () => {
+  using backend = await openBackend('reference')
+  const viewer = new WeightViewer(backend)
+  await viewer.open([await fixture('pytorch/tagger_half.pt')], task())
+  const before = backend.stats().tensors
+  await viewer.run(0, { input: 'impulse', text: '', steps: 2 }, task())
+  await expect(viewer.run(0, { input: 'impulse', text: '', steps: 0 }, task())).rejects.toThrow()
+  expect(backend.stats().tensors).toBe(before)
+})
+
+it('run on no text has one step, and on an impulse the same output each time', async () => {
+  using backend = await openBackend('reference')
+  const viewer = new WeightViewer(backend)
+  const done = task()
+  await viewer.open([await fixture('pytorch/tagger_half.pt')], done)
+  await viewer.run(0, { input: 'text', text: '', steps: 9 }, done)
+  for (let times = 0; times < 2; times++) await viewer.run(0, { input: 'impulse', text: '', steps: 4 }, done)
+  const [text, first, second] = done.of('ran')
+  expect(text?.output.columns).toBe(1)
+  expect(first?.output).toEqual(second?.output)
+})
+
+it('a file that is not one of weights is refused, and the networks before remain', async () => {
+  using backend = await openBackend('reference')
+  const viewer = new WeightViewer(backend)
+  const done = task()
+  await viewer.open([await fixture('pytorch/tagger_half.pt')], done)
+  await expect(viewer.open([new File(['no weights'], 'notes.txt')], done)).rejects.toThrow()
+  viewer.show(0, done)
+  expect(done.of('shown')).toHaveLength(1)
+  expect(() => viewer.show(7, done)).toThrow('open a file first')
+})

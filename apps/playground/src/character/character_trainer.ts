@@ -57,7 +57,11 @@ export class CharacterTrainer {
     const ids = vocabulary.encode(text)
     const boundary = ids.length - Math.min(5000, Math.floor(ids.length / 10))
     const size = vocabulary.symbols.length
-    this.#trained?.model.dispose()
+    const data = new Dataset(truncatedWindows(ids.subarray(0, boundary), { time: TIME, batch: BATCH })).map(
+      ({ inputs, labels, restarts }): LayerBatch => ({ input: inputs, labels, restarts }),
+    )
+    const warmup = Math.min(WARM_UP_STEPS, Math.floor(steps / 2))
+    const learningRate = cosineRate({ peak: PEAK_RATE, steps, warmup, final: PEAK_RATE / 10 })
     const model = sequential(
       this.#backend,
       [
@@ -68,18 +72,16 @@ export class CharacterTrainer {
       ],
       { seed: 1 },
     )
+    this.#trained?.model.dispose()
     this.#trained = { model, vocabulary }
     const parameters = model.variables.reduce((sum, { value }) => sum + value.shape.reduce((a, b) => a * b, 1), 0)
     task.post({ kind: 'started', backend: this.#backend.reason, parameters, symbols: size, characters: text.length })
 
-    const data = new Dataset(truncatedWindows(ids.subarray(0, boundary), { time: TIME, batch: BATCH })).map(
-      ({ inputs, labels, restarts }): LayerBatch => ({ input: inputs, labels, restarts }),
-    )
     const heldOut = ids.subarray(boundary)
     const losses = new LossReport(task)
     await model.fit(data, {
       loss: 'softmax_cross_entropy',
-      learningRate: cosineRate({ peak: PEAK_RATE, steps, warmup: WARM_UP_STEPS, final: PEAK_RATE / 10 }),
+      learningRate,
       maxSteps: steps,
       clipNorm: MAXIMUM_NORM,
       signal: task.signal,
@@ -115,8 +117,9 @@ export class CharacterTrainer {
     const recurrent = model.layers[1] as RecurrentLayer
     const table = await model.layers[0]?.variables[0]?.value.read()
     const canonical = await recurrent.model.paramsToCanonical(recurrent.variables[0].value)
-    const rows = new Float32Array(known.length * EMBEDDING)
-    for (const [t, id] of [...vocabulary.encode(known)].entries()) {
+    const ids = vocabulary.encode(known)
+    const rows = new Float32Array(ids.length * EMBEDDING)
+    for (const [t, id] of ids.entries()) {
       const row = table?.data.subarray(id * EMBEDDING, (id + 1) * EMBEDDING) as Float32Array
       rows.set(row, t * EMBEDDING)
     }

@@ -1,4 +1,4 @@
-import type { CellMode } from '@cudnn-rnn/canonical'
+import type { CellMode, Tensor } from '@cudnn-rnn/canonical'
 import { MemoryStore } from '@cudnn-rnn/checkpoint'
 import {
   type Backend,
@@ -63,16 +63,17 @@ export class WeightViewer {
     const inputSize = 'cell' in network ? network.inputSize : network.descriptor.inputSize
     const input = inputOf(run, inputSize)
     const made = modelFromNetwork(this.#backend, network)
-    const began = performance.now()
-    const { output } = await made.run(input)
-    const milliseconds = performance.now() - began
-    if ('model' in made) {
-      made.params.dispose()
-      made.model.dispose()
+    try {
+      const began = performance.now()
+      const { output } = await made.run(input)
+      const milliseconds = performance.now() - began
+      post({ kind: 'ran', ...picture(output), milliseconds })
+    } finally {
+      if ('model' in made) {
+        made.params.dispose()
+        made.model.dispose()
+      }
     }
-    const [steps, , units] = output.shape as [number, number, number]
-    const matrix = turned(Float32Array.from(output.data), steps, units)
-    post({ kind: 'ran', output: matrix, limit: largest(matrix.values), milliseconds })
   }
 
   /** The networks of the file in another format; ONNX has one network. */
@@ -90,17 +91,20 @@ export class WeightViewer {
   async #checkpoint(networks: readonly ImportedNetwork[]): Promise<File[]> {
     const store = new MemoryStore()
     const made = networks.map((network) => modelFromNetwork(this.#backend, network))
-    const saveables = made.map(({ model, params }, index) => {
-      const name = networks[index].name.replaceAll('.', '/') || 'params_canonical'
-      return new RNNParamsSaveable(model.paramsToCanonical, model.canonicalToParams, [params], name)
-    })
-    const prefix = await new Saver(saveables, { store }).save('converted')
-    for (const { model, params } of made) {
-      params.dispose()
-      model.dispose()
+    try {
+      const saveables = made.map(({ model, params }, index) => {
+        const name = networks[index].name.replaceAll('.', '/') || 'params_canonical'
+        return new RNNParamsSaveable(model.paramsToCanonical, model.canonicalToParams, [params], name)
+      })
+      const prefix = await new Saver(saveables, { store }).save('converted')
+      const ofCheckpoint = [...store.files].filter(([name]) => name.startsWith(prefix))
+      return ofCheckpoint.map(([name, bytes]) => new File([new Uint8Array(bytes)], name))
+    } finally {
+      for (const { model, params } of made) {
+        params.dispose()
+        model.dispose()
+      }
     }
-    const ofCheckpoint = [...store.files].filter(([name]) => name.startsWith(prefix))
-    return ofCheckpoint.map(([name, bytes]) => new File([new Uint8Array(bytes)], name))
   }
 
   #network(index: number): ImportedNetwork | ImportedCell {
@@ -146,6 +150,13 @@ function inputOf({ input, text, steps }: Run, inputSize: number) {
 /** A standard normal value, by Box and Muller. */
 function normal(): number {
   return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
+}
+
+/** An output [T,1,H] with a row for each unit. */
+function picture(output: Tensor): { readonly output: Matrix; readonly limit: number } {
+  const [steps, , units] = output.shape as [number, number, number]
+  const matrix = turned(Float32Array.from(output.data), steps, units)
+  return { output: matrix, limit: largest(matrix.values) }
 }
 
 /** Rows of units, columns of steps. */
