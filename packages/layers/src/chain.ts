@@ -14,6 +14,7 @@ import { type Signal, signalText } from './signal.js'
  */
 export function buildChain(definitions: readonly LayerDefinition[], input: Signal, build: LayerBuild): Layer[] {
   const layers: Layer[] = []
+  build.reserve(definitions.map(({ name }) => name))
   try {
     for (const definition of definitions) {
       const before = layers.at(-1)

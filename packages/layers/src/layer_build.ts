@@ -25,7 +25,11 @@ const FIRST_STREAM = 2
 export class LayerBuild {
   readonly backend: Backend
   readonly seed: number
+  /** By kind: the number of the next layer without a given name. */
   readonly #counts = new Map<string, number>()
+  readonly #names = new Set<string>()
+  /** Names of layers that are still to be built. */
+  readonly #reserved = new Set<string>()
   #stream = FIRST_STREAM
   #recurrent = 0
   #masks = 0
@@ -37,26 +41,30 @@ export class LayerBuild {
     new Philox(seed)
   }
 
+  /** Keeps names that users gave for the layers that are built later. */
+  reserve(names: readonly (string | undefined)[]): void {
+    for (const name of names) if (name !== undefined) this.#reserved.add(name)
+  }
+
   /** `given`, or `base`, `base_1`, … as Keras numbers layers. Throws RangeError `ERR_INVALID_OPTION` for a name in use. */
   nameOf(given: string | undefined, base: string): string {
     if (given !== undefined) {
-      if (typeof given !== 'string' || !NAME.test(given) || this.#counts.has(given)) {
+      if (typeof given !== 'string' || !NAME.test(given) || this.#names.has(given)) {
         throw codedRangeError(
           'ERR_INVALID_OPTION',
           `Cannot build a layer as its name must be of letters, digits, ".", "_" and "-", and its own: current value is ${describeValue(given)}`,
           { option: 'name', value: given },
         )
       }
-      this.#counts.set(given, 1)
+      this.#names.add(given)
       return given
     }
     for (;;) {
       const count = this.#counts.get(base) ?? 0
       this.#counts.set(base, count + 1)
       const name = count === 0 ? base : `${base}_${count}`
-      if (count === 0) return name
-      if (this.#counts.has(name)) continue
-      this.#counts.set(name, 1)
+      if (this.#names.has(name) || this.#reserved.has(name)) continue
+      this.#names.add(name)
       return name
     }
   }
