@@ -67,7 +67,7 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
     const model = new SequentialModel(
       backend,
       imported.map(({ definition }) => definition),
-      inputOf(layers, imported),
+      inputOf(file.kerasModel as Json, layers, imported),
     )
     try {
       for (const [index, each] of imported.entries()) await setValues(backend, model.layers[index], each)
@@ -193,7 +193,9 @@ async function importedLayer(
       return [{ definition: conv1d(own), values }]
     }
     case 'MaxPooling1D': {
-      const [poolSize, strides] = [axisOf(config, 'pool_size', label), axisOf(config, 'strides', label)]
+      const poolSize = axisOf(config, 'pool_size', label)
+      // Keras' None is the size of the pool.
+      const strides = config['strides'] == null ? poolSize : axisOf(config, 'strides', label)
       return [
         { definition: maxPool1d({ poolSize, strides, padding: paddingOf(config, ['valid', 'same'], label), ...name }) },
       ]
@@ -210,8 +212,11 @@ async function importedLayer(
       if (typeof maximum === 'number' && maximum > 0) return [{ definition: activation('relu', { maximum, ...name }) }]
       throw unknownLayer(label, `max_value must be a number > 0: current value is ${describeValue(maximum)}`)
     }
-    case 'Softmax':
+    case 'Softmax': {
+      const isLast = [config['axis'] ?? -1].flat().every((each) => each === -1)
+      if (!isLast) throw unknownLayer(label, 'its axis must be the last one')
       return [{ definition: activation('softmax', name) }]
+    }
     case 'Dropout': {
       if (Array.isArray(config['noise_shape'])) throw unknownLayer(label, 'it must have no noise_shape')
       return [{ definition: dropout({ rate: Number(config['rate']), ...name }) }]
@@ -289,13 +294,19 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** The input of the model: from the first layer's description, or from the rows of its kernel. */
-function inputOf(layers: readonly Json[], imported: readonly Imported[]) {
+/** The input of the model: from the description of its layers or its own, or from the rows of the first kernel. */
+function inputOf(model: Json, layers: readonly Json[], imported: readonly Imported[]) {
   const [first] = imported
   if (first === undefined || first.definition.input !== undefined) return {}
-  const shape = layers.map(configOf).flatMap((config) => [config['batch_shape'], config['batch_input_shape']])
-  const known = shape.find(Array.isArray) as readonly unknown[] | undefined
-  const size = known?.at(-1) ?? first.values?.[0]?.shape[0]
+  const shapes = [
+    ...layers.map(configOf).flatMap((config) => [config['batch_shape'], config['batch_input_shape']]),
+    configOf(model)['build_input_shape'],
+    asRecord(model['build_config'])?.['input_shape'],
+  ]
+  const known = shapes.find(Array.isArray) as readonly unknown[] | undefined
+  // Rows are the last axis but one: a kernel of Conv1D has its time before them.
+  const shape = first.values?.[0]?.shape ?? []
+  const size = known?.at(-1) ?? (shape.length > 1 ? shape.at(-2) : shape[0])
   return { inputSize: Number(size), isSequence: known === undefined || known.length === 3 }
 }
 

@@ -1,0 +1,498 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { encodeKerasArchive } from '@cudnn-rnn/interop'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { describe, expect, test } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import { importKeras, type SequentialModel } from '../src/index.js'
+
+const FOLDER = join(import.meta.dirname, '../../../fixtures/interop/keras')
+// Made by fixtures/interop/make_keras.py.
+const { cases } = JSON.parse(readFileSync(join(FOLDER, 'expected.json'), 'utf8')) as {
+  readonly cases: Readonly<Record<string, { readonly input: Numbers; readonly output: Numbers }>>
+}
+
+interface Numbers {
+  readonly shape: readonly number[]
+  readonly data: readonly number[]
+}
+
+type Json = Readonly<Record<string, unknown>>
+type Variables = Readonly<Record<string, Tensor<Float32Array>>>
+
+const tensor = (shape: readonly number[], ...data: number[]) => ({ data: Float32Array.from(data), shape })
+const doubles = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })
+const layer = (className: string, config: Json = {}): Json => ({ class_name: className, config })
+const inputLayer = (...shape: readonly (number | null)[]) => layer('InputLayer', { batch_shape: [null, ...shape] })
+
+/** A `.keras` file of a Sequential of `layers`, with variables at their paths below `layers/`. */
+function archive(layers: unknown, variables: Variables = {}, more: Json = {}): Promise<Uint8Array> {
+  const placed = new Map(Object.entries(variables).map(([path, value]) => [`layers/${path}`, value]))
+  return encodeKerasArchive({ class_name: 'Sequential', config: { name: 'net', layers }, ...more }, placed)
+}
+
+/** Runs `use` with the model of such a file, in float64. */
+async function withModel<Result>(
+  layers: unknown,
+  variables: Variables,
+  use: (model: SequentialModel) => Promise<Result> | Result,
+  more: Json = {},
+): Promise<Result> {
+  using backend = openReferenceBackend({ dtype: 'float64' })
+  using model = await importKeras(backend, await archive(layers, variables, more))
+  return await use(model)
+}
+
+/** The output of the imported model. */
+function outputOf(layers: unknown, variables: Variables, input: Tensor): Promise<Tensor> {
+  return withModel(layers, variables, async (model) => model.predict(input))
+}
+
+/** Imports a file that must be refused, and returns the error; the executor must hold no tensor afterwards. */
+async function refusalOf(layers: unknown, variables: Variables = {}, more: Json = {}): Promise<Error> {
+  using backend = openReferenceBackend()
+  const error = await importKeras(backend, await archive(layers, variables, more)).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(Error)
+  expect(backend.stats().tensors).toBe(0)
+  return error as Error
+}
+
+const close = (values: ArrayLike<number>) => Array.from(values, (value) => expect.closeTo(value, 9))
+
+describe('importKeras computes in closed form', () => {
+  test('Dense: the product of input and kernel, plus the bias, through its activation', async () => {
+    const variables = {
+      'dense/vars/0': tensor([2, 3], 1, 2, 3, 4, 5, 6),
+      'dense/vars/1': tensor([3], 10, 20, -100),
+    }
+    const layers = [inputLayer(2), layer('Dense', { name: 'dense', units: 3, activation: 'relu' })]
+    const { data, shape } = await outputOf(layers, variables, doubles([2, 2], 1, 1, 2, 0))
+    expect(shape).toEqual([2, 3])
+    expect([...data]).toEqual([15, 27, 0, 12, 24, 0])
+  })
+
+  test('Dense without a bias, and with an activation of null, which is linear', async () => {
+    const layers = [inputLayer(2), layer('Dense', { units: 1, activation: null, use_bias: false })]
+    const { data } = await outputOf(layers, { 'dense/vars/0': tensor([2, 1], 2, -3) }, doubles([1, 2], 5, 7))
+    expect([...data]).toEqual([-11])
+  })
+
+  test('Dense layers of one class at the places that Keras numbers in the order of the model', async () => {
+    const layers = [
+      inputLayer(1),
+      layer('Dense', { name: 'b', units: 1, use_bias: false }),
+      layer('Activation', { name: 'nothing', activation: 'linear' }),
+      layer('Dense', { name: 'a', units: 1, use_bias: false }),
+      layer('Dense', { name: 'c', units: 2, use_bias: false }),
+    ]
+    const variables = {
+      'dense/vars/0': tensor([1, 1], 2),
+      'dense_1/vars/0': tensor([1, 1], 5),
+      'dense_2/vars/0': tensor([1, 2], 1, -1),
+    }
+    const { data } = await outputOf(layers, variables, doubles([1, 1], 3))
+    expect([...data]).toEqual([30, -30])
+  })
+
+  test('Embedding: the row of each id', async () => {
+    const layers = [layer('Embedding', { input_dim: 3, output_dim: 2, mask_zero: true })]
+    const variables = { 'embedding/vars/0': tensor([3, 2], 1, 2, 3, 4, 5, 6) }
+    const { data, shape } = await outputOf(layers, variables, { data: Int32Array.of(2, 0, 1, 2), shape: [2, 2] })
+    expect(shape).toEqual([2, 2, 2])
+    expect([...data]).toEqual([5, 6, 1, 2, 3, 4, 5, 6])
+  })
+
+  test('Conv1D: kernel [time, columns, filters] along time, with each padding', async () => {
+    const variables = {
+      'conv1d/vars/0': tensor([2, 1, 1], 10, 1),
+      'conv1d/vars/1': tensor([1], 0.5),
+    }
+    const input = doubles([3, 1, 1], 1, 2, 3)
+    const convolved = async (config: Json) => {
+      const conv1d = layer('Conv1D', { name: 'conv', filters: 1, kernel_size: [2], ...config })
+      return [...(await outputOf([inputLayer(null, 1), conv1d], variables, input)).data]
+    }
+    expect(await convolved({})).toEqual([12.5, 23.5])
+    expect(await convolved({ padding: 'same', strides: [1] })).toEqual([12.5, 23.5, 30.5])
+    expect(await convolved({ padding: 'causal', dilation_rate: [1], groups: 1 })).toEqual([1.5, 12.5, 23.5])
+    expect(await convolved({ strides: [2], kernel_size: 2 })).toEqual([12.5])
+    expect(await convolved({ use_bias: false, activation: 'linear' })).toEqual([12, 23])
+  })
+
+  test('MaxPooling1D: the strides are the size of the pool where none are given', async () => {
+    const input = doubles([4, 1, 1], 1, 5, 2, 3)
+    const pooled = async (config: Json) => [
+      ...(await outputOf([inputLayer(null, 1), layer('MaxPooling1D', config)], {}, input)).data,
+    ]
+    expect(await pooled({ pool_size: [2], strides: [1], padding: 'valid' })).toEqual([5, 5, 3])
+    expect(await pooled({ pool_size: [2], strides: [2] })).toEqual([5, 3])
+    expect(await pooled({ pool_size: [2], strides: null })).toEqual([5, 3])
+    expect(await pooled({ pool_size: 3, strides: 3, padding: 'same' })).toEqual([5, 3])
+  })
+
+  test('LayerNormalization: gamma and beta of the last axis, with its epsilon', async () => {
+    const variables = {
+      'layer_normalization/vars/0': tensor([2], 2, 4),
+      'layer_normalization/vars/1': tensor([2], 1, -1),
+    }
+    for (const axis of [-1, [-1]]) {
+      const layers = [inputLayer(2), layer('LayerNormalization', { axis, epsilon: 0 })]
+      const { data } = await outputOf(layers, variables, doubles([1, 2], 3, 7))
+      expect([...data]).toEqual(close([-1, 3]))
+    }
+    // Variance 4 and epsilon 12: the deviations ±2 are divided by 4.
+    const layers = [inputLayer(2), layer('LayerNormalization', { axis: -1, epsilon: 12 })]
+    expect([...(await outputOf(layers, variables, doubles([1, 2], 3, 7))).data]).toEqual(close([0, 1]))
+  })
+
+  test.each<[Json, readonly number[]]>([
+    [layer('ReLU'), [0, 0, 3]],
+    [layer('ReLU', { max_value: null, negative_slope: 0, threshold: 0 }), [0, 0, 3]],
+    [layer('ReLU', { max_value: 2.5 }), [0, 0, 2.5]],
+    [layer('Activation', { activation: 'relu' }), [0, 0, 3]],
+    [layer('Activation', { activation: 'tanh' }), [Math.tanh(-2), 0, Math.tanh(3)]],
+    [layer('Activation', { activation: 'sigmoid' }), [1 / (1 + Math.exp(2)), 0.5, 1 / (1 + Math.exp(-3))]],
+    [layer('Activation', { activation: 'elu' }), [Math.expm1(-2), 0, 3]],
+    [layer('Activation', { activation: 'softplus' }), [-2, 0, 3].map((x) => Math.log1p(Math.exp(x)))],
+    [layer('Softmax', { axis: -1 }), [-2, 0, 3].map((x) => Math.exp(x) / (Math.exp(-2) + 1 + Math.exp(3)))],
+    [layer('Dropout', { rate: 0.5, seed: null, noise_shape: null }), [-2, 0, 3]],
+  ])('%o', async (described, expected) => {
+    const { data } = await outputOf([inputLayer(3), described], {}, doubles([1, 3], -2, 0, 3))
+    expect([...data]).toEqual(close(expected))
+  })
+
+  test('GlobalAveragePooling1D and GlobalMaxPooling1D: over time, and over the valid steps alone', async () => {
+    const input = doubles([3, 1, 2], 1, 9, 2, 8, 6, -2)
+    for (const [className, all, first] of [
+      ['GlobalAveragePooling1D', [3, 5], [1.5, 8.5]],
+      ['GlobalMaxPooling1D', [6, 9], [2, 9]],
+    ] as const) {
+      await withModel([inputLayer(null, 2), layer(className)], {}, async (model) => {
+        expect([...(await model.predict(input)).data]).toEqual(close(all))
+        const sequenceLengths = Int32Array.of(2)
+        expect([...(await model.predict(input, { sequenceLengths })).data]).toEqual(close(first))
+      })
+    }
+  })
+
+  test('TimeDistributed: its layer at each step, with the variables below the wrapper', async () => {
+    const inner = layer('Dense', { name: 'inner', units: 1, activation: 'linear' })
+    const layers = [inputLayer(null, 2), layer('TimeDistributed', { name: 'each', layer: inner })]
+    const variables = {
+      'time_distributed/layer/vars/0': tensor([2, 1], 1, 10),
+      'time_distributed/layer/vars/1': tensor([1], 100),
+    }
+    const { data, shape } = await outputOf(layers, variables, doubles([2, 1, 2], 1, 2, 3, 4))
+    expect(shape).toEqual([2, 1, 1])
+    expect([...data]).toEqual([121, 143])
+  })
+
+  test('SimpleRNN of one unit, whose recurrence is written out', async () => {
+    const config = { name: 'plain', units: 1, activation: 'tanh', return_sequences: true }
+    const variables = {
+      'simple_rnn/cell/vars/0': tensor([1, 1], 0.5),
+      'simple_rnn/cell/vars/1': tensor([1, 1], 2),
+      'simple_rnn/cell/vars/2': tensor([1], 0.25),
+    }
+    const first = Math.tanh(0.5 * 1 + 0.25)
+    const second = Math.tanh(0.5 * 3 + 2 * first + 0.25)
+    const input = doubles([2, 1, 1], 1, 3)
+    const sequences = await outputOf([inputLayer(null, 1), layer('SimpleRNN', config)], variables, input)
+    expect([...sequences.data]).toEqual(close([first, second]))
+    const last = [inputLayer(null, 1), layer('SimpleRNN', { ...config, return_sequences: false })]
+    const state = await outputOf(last, variables, input)
+    expect(state.shape).toEqual([1, 1])
+    expect([...state.data]).toEqual(close([second]))
+  })
+
+  test('Bidirectional without sequences: the last state of each direction, that of the backward one at step 0', async () => {
+    const side = (name: string, go_backwards: boolean) =>
+      layer('SimpleRNN', { name, units: 1, activation: 'relu', use_bias: false, return_sequences: false, go_backwards })
+    const config = {
+      name: 'both',
+      merge_mode: 'concat',
+      layer: side('forward', false),
+      backward_layer: side('backward', true),
+    }
+    const variables = {
+      'bidirectional/forward_layer/cell/vars/0': tensor([1, 1], 1),
+      'bidirectional/forward_layer/cell/vars/1': tensor([1, 1], 10),
+      'bidirectional/backward_layer/cell/vars/0': tensor([1, 1], 1),
+      'bidirectional/backward_layer/cell/vars/1': tensor([1, 1], 100),
+    }
+    const { data, shape } = await outputOf(
+      [inputLayer(null, 1), layer('Bidirectional', config)],
+      variables,
+      doubles([3, 1, 1], 1, 2, 3),
+    )
+    expect(shape).toEqual([1, 2])
+    expect([...data]).toEqual([123, 30_201])
+  })
+})
+
+describe('importKeras computes the outputs of Keras', () => {
+  test.each([
+    'gru.keras',
+    'gru.legacy.h5',
+    'lstm_stacked.keras',
+    'lstm_stacked.legacy.h5',
+    'bidirectional_lstm.keras',
+    'bidirectional_lstm.legacy.h5',
+    'simple_rnn.legacy.h5',
+    'simple_rnn_relu.keras',
+  ])('%s', async (file) => {
+    using backend = openReferenceBackend({ dtype: 'float64' })
+    using model = await importKeras(backend, join(FOLDER, file))
+    const { input, output } = cases[file.split('.')[0]]
+    const { data, shape } = await model.predict(doubles(input.shape, ...input.data))
+    expect(shape).toEqual(output.shape)
+    expect([...data]).toEqual(output.data.map((value) => expect.closeTo(value, 6)))
+  })
+
+  test.each(['gru_backwards.keras', 'gru_reset_before.keras'])(
+    'and refuses %s, whose layer no model computes',
+    async (file) => {
+      using backend = openReferenceBackend()
+      await expect(importKeras(backend, join(FOLDER, file))).rejects.toThrow(
+        coded('ERR_UNKNOWN_LAYER', { layer: 'gru (GRU)' }),
+      )
+      expect(backend.stats().tensors).toBe(0)
+    },
+  )
+
+  test('and refuses a file whose activation is another function', async () => {
+    using backend = openReferenceBackend()
+    await expect(importKeras(backend, join(FOLDER, 'lstm_hard_sigmoid.keras'))).rejects.toThrow(
+      coded('ERR_WEIGHTS_OTHER_FUNCTION'),
+    )
+  })
+
+  test('and refuses files of weights alone', async () => {
+    using backend = openReferenceBackend()
+    for (const file of ['gru.weights.h5', 'cudnn_lstm.h5'])
+      await expect(importKeras(backend, join(FOLDER, file))).rejects.toThrow(coded('ERR_NOT_A_MODEL'))
+  })
+})
+
+describe('the input of an imported model', () => {
+  const dense = { 'dense/vars/0': tensor([2, 1], 1, 1), 'dense/vars/1': tensor([1], 0) }
+  const inputs = async (layers: readonly Json[], variables: Variables, more: Json = {}) =>
+    withModel(layers, variables, ({ input }) => ({ ...input }), more)
+  const kernel = { 'conv1d/vars/0': tensor([3, 2, 1], 1, 2, 3, 4, 5, 6), 'conv1d/vars/1': tensor([1], 0) }
+  const conv1d = layer('Conv1D', { filters: 1, kernel_size: [3] })
+
+  test('is a vector or a sequence as the first layer describes it', async () => {
+    const units = { units: 1 }
+    expect(await inputs([inputLayer(2), layer('Dense', units)], dense)).toEqual({ isSequence: false, features: 2 })
+    expect(await inputs([inputLayer(7, 2), layer('Dense', units)], dense)).toEqual({ isSequence: true, features: 2 })
+    const older = layer('Dense', { ...units, batch_input_shape: [null, 2] })
+    expect(await inputs([older], dense)).toEqual({ isSequence: false, features: 2 })
+  })
+
+  test('is described by the model where no layer describes it', async () => {
+    const layers = [layer('Dense', { units: 1 })]
+    const vector = { config: { name: 'net', layers, build_input_shape: [null, 2] } }
+    expect(await inputs(layers, dense, vector)).toEqual({ isSequence: false, features: 2 })
+    const built = { build_config: { input_shape: [null, 2] } }
+    expect(await inputs(layers, dense, built)).toEqual({ isSequence: false, features: 2 })
+    const dropped = [layer('Dropout', { rate: 0.1 }), ...layers]
+    const sequence = { config: { name: 'net', layers: dropped, build_input_shape: [null, 5, 2] } }
+    expect(await inputs(dropped, dense, sequence)).toEqual({ isSequence: true, features: 2 })
+  })
+
+  test('is a sequence of the rows of the first kernel where nothing describes it', async () => {
+    expect(await inputs([layer('Dense', { units: 1 })], dense)).toEqual({ isSequence: true, features: 2 })
+    expect(await inputs([conv1d], kernel)).toEqual({ isSequence: true, features: 2 })
+    const norm = {
+      'layer_normalization/vars/0': tensor([3], 1, 1, 1),
+      'layer_normalization/vars/1': tensor([3], 0, 0, 0),
+    }
+    expect(await inputs([layer('LayerNormalization', { axis: -1 })], norm)).toEqual({ isSequence: true, features: 3 })
+  })
+})
+
+describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
+  const dense = (config: Json) => layer('Dense', { name: 'top', units: 1, ...config })
+  const kernel = { 'dense/vars/0': tensor([2, 1], 1, 1), 'dense/vars/1': tensor([1], 0) }
+  const conv1d = (config: Json) => layer('Conv1D', { name: 'conv', filters: 1, kernel_size: [1], ...config })
+  const convolution = { 'conv1d/vars/0': tensor([1, 2, 1], 1, 1), 'conv1d/vars/1': tensor([1], 0) }
+  const norm = { 'layer_normalization/vars/0': tensor([2], 1, 1), 'layer_normalization/vars/1': tensor([2], 0, 0) }
+
+  test.each<[string, string, Json, Variables]>([
+    ['a class that is not here', 'l (LeakyReLU)', layer('LeakyReLU', { name: 'l' }), {}],
+    ['a class that is missing', 'undefined (undefined)', { config: {} }, {}],
+    ['a mask layer', 'm (Masking)', layer('Masking', { name: 'm', mask_value: 0 }), {}],
+    ['a model within', 'inner (Sequential)', layer('Sequential', { name: 'inner', layers: [] }), {}],
+    ['no units', 'top (Dense)', dense({ units: 0 }), kernel],
+    ['units that are not a number', 'top (Dense)', dense({ units: '1' }), kernel],
+    ['another activation', 'top (Dense)', dense({ activation: 'gelu' }), kernel],
+    ['a custom activation', 'top (Dense)', dense({ activation: { class_name: 'mine' } }), kernel],
+    ['variables that are missing', 'top (Dense)', dense({}), {}],
+    ['a bias that is missing', 'top (Dense)', dense({}), { 'dense/vars/0': tensor([2, 1], 1, 1) }],
+    [
+      'a bias of another size',
+      'top (Dense)',
+      dense({}),
+      { 'dense/vars/0': tensor([2, 1], 1, 1), 'dense/vars/1': tensor([2], 0, 0) },
+    ],
+    [
+      'an embedding of another size',
+      'e (Embedding)',
+      layer('Embedding', { name: 'e', input_dim: 4, output_dim: 2 }),
+      { 'embedding/vars/0': tensor([3, 2], 1, 2, 3, 4, 5, 6) },
+    ],
+    ['dilation', 'conv (Conv1D)', conv1d({ dilation_rate: [2] }), convolution],
+    ['groups', 'conv (Conv1D)', conv1d({ groups: 2 }), convolution],
+    ['two axes', 'conv (Conv1D)', conv1d({ kernel_size: [1, 1] }), convolution],
+    ['strides of zero', 'conv (Conv1D)', conv1d({ strides: [0] }), convolution],
+    ['another padding', 'conv (Conv1D)', conv1d({ padding: 'full' }), convolution],
+    ['channels first', 'conv (Conv1D)', conv1d({ data_format: 'channels_first' }), convolution],
+    [
+      'causal pools',
+      'p (MaxPooling1D)',
+      layer('MaxPooling1D', { name: 'p', pool_size: 2, strides: 2, padding: 'causal' }),
+      {},
+    ],
+    ['a slope', 'r (ReLU)', layer('ReLU', { name: 'r', negative_slope: 0.1 }), {}],
+    ['a threshold', 'r (ReLU)', layer('ReLU', { name: 'r', threshold: 1 }), {}],
+    ['a bound of zero', 'r (ReLU)', layer('ReLU', { name: 'r', max_value: 0 }), {}],
+    ['a bound that is not a number', 'r (ReLU)', layer('ReLU', { name: 'r', max_value: 'six' }), {}],
+    ['a softmax over time', 's (Softmax)', layer('Softmax', { name: 's', axis: 1 }), {}],
+    ['a softmax over two axes', 's (Softmax)', layer('Softmax', { name: 's', axis: [-2, -1] }), {}],
+    ['shared noise', 'd (Dropout)', layer('Dropout', { name: 'd', rate: 0.1, noise_shape: [1, 2] }), {}],
+    ['another axis', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: 1 }), norm],
+    ['no gamma', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: -1, scale: false }), norm],
+    ['no beta', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: -1, center: false }), norm],
+    [
+      'root mean squares',
+      'n (LayerNormalization)',
+      layer('LayerNormalization', { name: 'n', axis: -1, rms_scaling: true }),
+      norm,
+    ],
+    ['kept dimensions', 'g (GlobalMaxPooling1D)', layer('GlobalMaxPooling1D', { name: 'g', keepdims: true }), {}],
+    [
+      'channels first of a pool',
+      'g (GlobalAveragePooling1D)',
+      layer('GlobalAveragePooling1D', { name: 'g', data_format: 'channels_first' }),
+      {},
+    ],
+    ['a wrapper of nothing', 't (TimeDistributed)', layer('TimeDistributed', { name: 't' }), {}],
+    [
+      'a recurrent layer at each step',
+      't (LSTM)',
+      layer('TimeDistributed', { name: 't', layer: layer('LSTM', { name: 'own', units: 1 }) }),
+      {},
+    ],
+  ])('%s', async (_, label, described, variables) => {
+    expect(await refusalOf([inputLayer(null, 2), described], variables)).toEqual(
+      coded('ERR_UNKNOWN_LAYER', { layer: label }),
+    )
+  })
+
+  const gru = (config: Json) => layer('GRU', { name: 'gru', units: 1, activation: 'tanh', ...config })
+  const gruVariables = {
+    'gru/cell/vars/0': tensor([2, 3], 1, 2, 3, 4, 5, 6),
+    'gru/cell/vars/1': tensor([1, 3], 1, 2, 3),
+    'gru/cell/vars/2': tensor([2, 3], 1, 2, 3, 4, 5, 6),
+  }
+  const gates = { recurrent_activation: 'sigmoid', reset_after: true }
+
+  test('a layer that keeps its state between batches', async () => {
+    const layers = [inputLayer(null, 2), gru({ ...gates, stateful: true })]
+    expect(await refusalOf(layers, gruVariables)).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'gru (GRU)' }))
+  })
+
+  test('a recurrent layer without variables', async () => {
+    expect(await refusalOf([inputLayer(null, 2), gru(gates)])).toEqual(coded('ERR_WEIGHTS_OTHER_FUNCTION'))
+  })
+
+  test('a layer after others that were read: their tensors are not kept', async () => {
+    const layers = [inputLayer(null, 2), gru(gates), dense({}), layer('Lambda', { name: 'mine' })]
+    expect(
+      await refusalOf(layers, { ...gruVariables, 'dense/vars/0': tensor([1, 1], 1), 'dense/vars/1': tensor([1], 1) }),
+    ).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'mine (Lambda)' }))
+  })
+
+  test('layers whose sizes do not fit, with the code of a model that is built', async () => {
+    const layers = [inputLayer(2), layer('GlobalMaxPooling1D', { name: 'pool' })]
+    expect(await refusalOf(layers)).toEqual(coded('ERR_LAYERS_DO_NOT_FIT'))
+  })
+
+  test('a kernel of other sizes than those of the layer, and releases the model', async () => {
+    const wide = { 'dense/vars/0': tensor([3, 1], 1, 1, 1), 'dense/vars/1': tensor([1], 0) }
+    expect(await refusalOf([inputLayer(2), dense({})], wide)).toEqual(coded('ERR_SHAPE'))
+  })
+})
+
+describe('importKeras refuses with ERR_NOT_A_MODEL', () => {
+  test.each<[string, Json]>([
+    ['a Functional model', { class_name: 'Functional' }],
+    ['a model without a class', { class_name: null }],
+    ['a model without layers', { config: {} }],
+    ['layers that are not a list', { config: { layers: { 0: layer('Dense') } } }],
+    ['a layer that is not an object', { config: { layers: ['Dense'] } }],
+    ['a configuration that is not an object', { config: 'layers' }],
+  ])('%s', async (_, more) => {
+    expect(await refusalOf([], {}, more)).toEqual(coded('ERR_NOT_A_MODEL'))
+  })
+
+  test('a list of layers without a model around it is one of Keras before 2.2.3', async () => {
+    const layers = [layer('Dense', { name: 'a', units: 1, batch_input_shape: [null, 1] })]
+    const variables = { 'dense/vars/0': tensor([1, 1], 3), 'dense/vars/1': tensor([1], 1) }
+    await withModel(
+      layers,
+      variables,
+      async (model) => {
+        expect([...(await model.predict(doubles([1, 1], 2))).data]).toEqual([7])
+      },
+      { config: layers },
+    )
+  })
+})
+
+describe('the names of imported layers', () => {
+  test('are those of Keras where they can be, and otherwise those of their kind', async () => {
+    const layers = [
+      inputLayer(1),
+      layer('Dense', { name: 'mine.1', units: 1, use_bias: false }),
+      layer('Dense', { name: 'a/b', units: 1, use_bias: false }),
+      layer('Dense', { units: 1, use_bias: false }),
+      layer('TimeDistributed', { name: 'each', layer: layer('Dense', { units: 1, use_bias: false }) }),
+    ]
+    const variables = {
+      'dense/vars/0': tensor([1, 1], 1),
+      'dense_1/vars/0': tensor([1, 1], 1),
+      'dense_2/vars/0': tensor([1, 1], 1),
+      'time_distributed/layer/vars/0': tensor([1, 1], 1),
+    }
+    const sequence = [inputLayer(null, 1), ...layers.slice(1)]
+    await withModel(sequence, variables, (model) => {
+      expect(model.variables.map(({ name }) => name)).toEqual([
+        'mine.1/kernel',
+        'mine.1/bias',
+        'dense/kernel',
+        'dense/bias',
+        'dense_1/kernel',
+        'dense_1/bias',
+        'each_dense/kernel',
+        'each_dense/bias',
+      ])
+    })
+  })
+
+  test('do not clash with the names of layers that are added: a Dense named last_step', async () => {
+    const layers = [
+      inputLayer(null, 1),
+      layer('SimpleRNN', { name: 'plain', units: 1, activation: 'tanh', use_bias: false }),
+      layer('Dense', { name: 'last_step', units: 1, use_bias: false }),
+    ]
+    const variables = {
+      'simple_rnn/cell/vars/0': tensor([1, 1], 1),
+      'simple_rnn/cell/vars/1': tensor([1, 1], 0),
+      'dense/vars/0': tensor([1, 1], 2),
+    }
+    const { data } = await outputOf(layers, variables, doubles([1, 1, 1], 0.5))
+    expect([...data]).toEqual(close([2 * Math.tanh(0.5)]))
+  })
+})
