@@ -29,9 +29,9 @@ template <>
 inline constexpr bool kHasScales<Int8Quad> = true;
 
 // Steps of the depth in one body of a tile's loop. Several steps share the counting of the loop: older cores take in
-// four instructions a cycle, two of them multiply-adds. V8 11 would load the operands of two steps at once
+// four instructions a cycle, two of them multiply-adds. V8 would load the operands of two steps at once
 // (vector_wasm.h).
-#if defined(__wasm__) && !defined(__wasm_relaxed_simd__)
+#if defined(__wasm__)
 inline constexpr int kLeastSteps = 1;
 #else
 inline constexpr int kLeastSteps = 2;

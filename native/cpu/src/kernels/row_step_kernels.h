@@ -26,7 +26,7 @@ template <typename V, int kFirst, int kVectors, int kSplit, int kSums>
 static inline void AddRowProduct(const typename V::Element* a, ptrdiff_t depth, const typename V::Element* panel,
                                  V (&sums)[kSplit][kSums]) {
   constexpr ptrdiff_t kStride = kVectors * V::kLanes;
-  constexpr int kSteps = Larger(4, kSplit);
+  constexpr int kSteps = Larger(kLeastSteps == 1 ? 1 : 4, kSplit);
   ptrdiff_t k = 0;
   for (; k + kSteps <= depth; k += kSteps, panel += kSteps * kStride) {
     CUDNN_RNN_UNROLL

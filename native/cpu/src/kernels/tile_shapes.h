@@ -44,15 +44,30 @@ constexpr bool TilesFit() {
   return true;
 }
 
+// Steps of the depth that a tile sums apart, in further registers: a multiply-add waits about four cycles for the one
+// before on the same sum, and two begin each cycle, so fewer than eight sums would leave the units idle.
+inline constexpr int kLeastSums = 8;
+
+template <typename V>
+constexpr int TileSplit(int sums) {
+  int split = 1;
+  while (split < 4 && sums * split < kLeastSums && 2 * split * sums + 2 <= V::kRegisters) split *= 2;
+  return split;
+}
+
 // Rows of the tiles that cover a panel with the fewest bytes loaded per multiply-add. Weights count twice: a's part of
-// a tile stays in the first-level cache, the panel comes from the second at half the rate.
+// a tile stays in the first-level cache, the panel comes from the second at half the rate. Tiles of too few sums are
+// left out.
 template <typename V>
 constexpr int TileRows(int panel_vectors) {
   static_assert(TilesFit<V>(), "a tile of kTileVectors needs more than kRegisters");
   int best = 1;
   double least = 1e9;
   for (int rows = 1; rows <= kMaxTileRows<V>; rows++) {
-    const double vectors = static_cast<double>(panel_vectors) / TilesAcross<V>(rows, panel_vectors);
+    const int across = TilesAcross<V>(rows, panel_vectors);
+    const int narrowest = rows * (panel_vectors / across);
+    if (narrowest * TileSplit<V>(narrowest) < kLeastSums) continue;
+    const double vectors = static_cast<double>(panel_vectors) / across;
     const double loads = (rows + 2 * vectors) / (rows * vectors);
     if (loads <= least) {
       least = loads;
@@ -60,15 +75,6 @@ constexpr int TileRows(int panel_vectors) {
     }
   }
   return best;
-}
-
-// Steps of the depth that a tile sums apart, in further registers: a multiply-add waits about four cycles for the one
-// before on the same sum, and two begin each cycle, so fewer than eight sums would leave the units idle.
-template <typename V>
-constexpr int TileSplit(int sums) {
-  int split = 1;
-  while (split < 4 && sums * split < 8 && 2 * split * sums + 2 <= V::kRegisters) split *= 2;
-  return split;
 }
 
 }  // namespace

@@ -1,14 +1,11 @@
 // Vectors of WebAssembly: simd128, and with -mrelaxed-simd its fused multiply-add. Included by kernels_wasm.cc only.
 // Functions as in vector_avx512.h.
 //
-// The engine assigns registers. V8 on x64 has 15 for values. V8 12 and later keep the order of the module: 1 x 8, 2 x 4
-// and 5 x 2 do not spill there, 12 sums do, which halves the rate. kRegisters is 13 so that no tile of six sums is
-// split into twelve.
-//
-// V8 11, that of Node.js 20, loads all operands of a loop body before the first multiply-add, so a tile of rows x
-// vectors takes rows · vectors + rows + vectors registers, and two steps in one body take the operands of both. V8 11
-// has no relaxed SIMD, so the tiles without it are at most 4 x 2, a step at a time (kLeastSteps of product_kernels.h):
-// products take 0.85 to 0.92 of the time of 5 x 2 there, and the same time in V8 13.
+// The engine assigns registers. V8 on x64 has 15 for values, and loads the operands of a loop body before the first
+// multiply-add: a tile of rows x vectors takes rows · vectors + rows + vectors registers, and two steps in one body
+// take the operands of both. So a body has one step (kLeastSteps of product_kernels.h), and the tiles are 1 x 8, 2 x 4
+// and 3 x 3, of 17, 14 and 15 registers. 1 x 8 uses each of its weights once, at their load, and does not spill.
+// docs/wasm.md has the rates of other tiles. kRegisters is 13 so that no tile of six sums is split into twelve.
 #pragma once
 
 #include <stddef.h>
@@ -19,11 +16,7 @@
 
 namespace {
 
-#if defined(__wasm_relaxed_simd__)
-inline constexpr int kWasmTileVectors[] = {8, 4, 2, 2, 2};
-#else
-inline constexpr int kWasmTileVectors[] = {8, 4, 2, 2};
-#endif
+inline constexpr int kWasmTileVectors[] = {8, 4, 3};
 
 // 128 bits: four lanes of float32, two of float64. An engine maps these to SSE4.1 or NEON, mostly one instruction for
 // one (https://github.com/WebAssembly/simd).
