@@ -240,7 +240,8 @@ Job LayerJobOf(const JobContext& context, const Napi::Object& arguments) {
   for (ptrdiff_t k = 0; k < numbers.count && k < static_cast<ptrdiff_t>(kMaxLayerNumbers); k++) {
     layer.numbers[k] = numbers.data[k];
   }
-  layer.lengths = Span<int32_t>(arguments.Get("lengths")).data;
+  // Every operation with lengths has the numbers time, batch, columns first.
+  layer.lengths = Elements<int32_t>(arguments, "lengths", layer.size(1));
   const auto op = static_cast<LayerOp>(static_cast<int>(Number(arguments, "op")));
   const auto run = [=, engine = context.core->engine<T>()] { RunLayerOp(engine, op, layer); };
   // These operations are bound by memory, not by multiply-adds.
