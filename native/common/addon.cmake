@@ -17,20 +17,25 @@ function(cudnn_rnn_node_api_headers result)
   set(${result} ${headers} ${addon_api} PARENT_SCOPE)
 endfunction()
 
-function(cudnn_rnn_addon target)
+# How every target that includes Node-API is compiled: an addon, and the C++ tests of its bindings.
+function(cudnn_rnn_use_node_api target)
   cudnn_rnn_node_api_headers(headers)
-  add_library(${target} SHARED ${ARGN} ${CMAKE_JS_SRC})
-  set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".node")
-  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   if(NOT MSVC)
     # Bindings: -O3 inlines more and gains nothing. The kernels of native/cpu are a library with flags of its own.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   endif()
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   target_include_directories(${target} SYSTEM PRIVATE ${headers})
   target_compile_definitions(${target} PRIVATE
     NAPI_VERSION=9 NODE_ADDON_API_DISABLE_DEPRECATED NODE_ADDON_API_CPP_EXCEPTIONS BUILDING_NODE_EXTENSION
     # A worker thread that is being terminated takes no more exceptions: without this they end the process.
     NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS)
+endfunction()
+
+function(cudnn_rnn_addon target)
+  add_library(${target} SHARED ${ARGN} ${CMAKE_JS_SRC})
+  set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".node")
+  cudnn_rnn_use_node_api(${target})
   target_link_libraries(${target} PRIVATE ${CMAKE_JS_LIB})
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now -Wl,--gc-sections)

@@ -9,3 +9,13 @@ function(cudnn_rnn_native_test target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${target} SYSTEM PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/include)
 endfunction()
+
+# Lets a target of C++ tests link the bindings of an addon, over test/in_process_node_api.h in place of Node.js. Include
+# addon.cmake before.
+function(cudnn_rnn_test_bindings target)
+  cudnn_rnn_use_node_api(${target})
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test)
+  # Functions of node-addon-api that nothing calls need no Node-API below them.
+  target_link_options(${target} PRIVATE -Wl,--gc-sections)
+  target_sources(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test/in_process_node_api.cc)
+endfunction()
