@@ -3,10 +3,10 @@
 //   node scripts/bench_distributed.mjs [--python FILE] [--rounds N] [--steps N] [--units N] [--json FILE] [--write FILE]
 // - tokens per second of 1 and 2 ranks, with two processes that do not communicate as a control; rounds alternate
 // - the same of PyTorch's DistributedDataParallel over Gloo, where --python names an interpreter with torch
-// - the share of a step that the all-reduce takes, the wait for the other rank included
+// - the share of a step that collective calls take: the wait for the other rank, and the exchange
 // - an all-reduce of 16 MB from JavaScript, over the same in C++, which mpicxx compiles
 // - the time that a communicator of size 1 adds to a step
-// - latency and bandwidth fitted to all-reduces of two ranks, and the steps of 1 to 4 ranks that they predict
+// - the steps of 1 to 4 ranks, and those that the cost model predicts from runs of one and two processes
 // Build first: npm run build. Open MPI's mpirun must be installed.
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,6 +14,8 @@ import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
+import { fitNetwork, medianOfSlowest, reduceTime, relativeSteps, stepTime } from './bench_distributed/cost_model.mjs'
+import { skewOfIndependent, waitsOf } from './bench_distributed/waits.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -40,7 +42,12 @@ const mpi = async (ranks, ...command) => {
   const given = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '-n', String(ranks)]
   return lineOf(await run('mpirun', [...given, ...command]))
 }
-const node = (settings) => [process.execPath, path('bench_distributed/rank.mjs'), JSON.stringify(settings)]
+/** A rank has one core, on which threads of the garbage collector would wait for each other. */
+const ONE_THREAD = ['--single-threaded-gc']
+const node = (settings, flags = ONE_THREAD) => [
+  ...[process.execPath, ...flags],
+  ...[path('bench_distributed/rank.mjs'), JSON.stringify(settings)],
+]
 const alone = async (settings) => {
   const [command, ...rest] = node({ ...settings, engine: 'none' })
   return lineOf(await run(command, rest))
@@ -65,12 +72,19 @@ async function alternate(kinds) {
 /** One or several processes at the same time that do not communicate: the slowest step. */
 const control = async (processes) => {
   const all = await Promise.all(Array.from({ length: processes }, () => alone(TASK)))
-  return { milliseconds: Math.max(...all.map((each) => each.milliseconds)), tokens: processes * all[0].tokens }
+  return {
+    milliseconds: Math.max(...all.map((each) => each.milliseconds)),
+    tokens: processes * all[0].tokens,
+    processes: all.map(({ times }) => times),
+  }
 }
 
 const runs = await alternate({
   one: () => mpi(1, ...node(TASK)),
   two: () => mpi(2, ...node(TASK)),
+  twoParallelGc: () => mpi(2, ...node(TASK, [])),
+  three: () => mpi(3, ...node(TASK)),
+  four: () => mpi(4, ...node(TASK)),
   control: () => control(2),
   sizeOne: () => alone(TASK),
   none: () => alone({ ...TASK, isAlone: true }),
@@ -88,9 +102,17 @@ const ratioOfRounds = (above, below) =>
       return each.tokens / each.milliseconds / (other.tokens / other.milliseconds)
     }),
   )
-const waiting = median(
-  runs.two.map(({ ranks }) => mean(ranks.map(({ computing, reducing }) => reducing / (computing + reducing)))),
-)
+/** Medians over the rounds, per step: milliseconds of the wait for the other rank and of the exchange, and their share. */
+const waitsIn = (name) => {
+  const rounds = runs[name].map(({ ranks, times }) => {
+    const { skew, exchange } = waitsOf(ranks, steps)
+    return { skew, exchange, share: (skew + exchange) / mean(times) }
+  })
+  return Object.fromEntries(Object.keys(rounds[0]).map((part) => [part, median(rounds.map((round) => round[part]))]))
+}
+const waits = waitsIn('two')
+const waitsParallelGc = waitsIn('twoParallelGc')
+const independentSkew = median(runs.control.map(({ processes }) => skewOfIndependent(processes)))
 
 // All-reduce, in turns with the program in C++.
 const native = join(folder, 'all_reduce')
@@ -103,61 +125,53 @@ const reductions = await alternate({
 })
 const reduceOf = (name, bytes) => median(reductions[name].map((times) => times[bytes]))
 
-/**
- * Ring all-reduce over n ranks: 2(n-1)·(α + bytes/(n·B)); over two of them 2α + bytes/B. Least squares over the sizes, each
- * weighted by 1/time².
- */
-function fitted() {
-  const points = SIZES.map((bytes) => ({ bytes, time: reduceOf('javaScript', bytes) }))
-  const sum = (of) => points.reduce((total, point) => total + of(point) / point.time ** 2, 0)
-  const [s, sx, sxx, sy, sxy] = [
-    sum(() => 1),
-    sum(({ bytes }) => bytes),
-    sum(({ bytes }) => bytes ** 2),
-    sum(({ time }) => time),
-    sum(({ bytes, time }) => bytes * time),
-  ]
-  const perByte = (s * sxy - sx * sy) / (s * sxx - sx ** 2)
-  return { latency: Math.max(0, (sy - perByte * sx) / s) / 2, bandwidth: 1 / perByte }
-}
-/** Milliseconds; bytes per millisecond. */
-const reduceTime = ({ latency, bandwidth }, ranks, bytes) =>
-  ranks === 1 ? 0 : 2 * (ranks - 1) * (latency + bytes / (ranks * bandwidth))
-const host = fitted()
+const network = fitNetwork(SIZES.map((bytes) => ({ bytes, time: reduceOf('javaScript', bytes) })))
 const cores = availableParallelism()
-const predictions = []
-for (const ranks of [1, 2, 3, 4]) {
-  const all = []
-  for (let round = 0; round < Math.min(3, rounds); round++) all.push((await mpi(ranks, ...node(TASK))).milliseconds)
-  const measured = median(all)
-  const predicted = step.one * Math.max(1, ranks / cores) + reduceTime(host, ranks, MODEL_BYTES)
-  predictions.push({ ranks, predicted, measured, error: Math.abs(predicted / measured - 1) })
+/** Of one and two processes alone: the steps of 3 and 4 ranks check it. */
+const model = {
+  ...{ step: step.one, cores, network, bytes: MODEL_BYTES },
+  contention: median(
+    runs.control.map(({ processes }, round) => mean(processes.map(median)) / runs.one[round].milliseconds),
+  ),
+  spread: relativeSteps(runs.control.flatMap(({ processes }) => processes)),
 }
+const predictions = ['one', 'two', 'three', 'four'].map((name, index) => {
+  const [predicted, measured] = [stepTime(model, index + 1), step[name]]
+  return { ranks: index + 1, predicted, measured, error: Math.abs(predicted / measured - 1) }
+})
 
 /** Published figures: NVLink of an H200 900 GB/s in both directions, 80 % of one; a network of 100 Gb/s, 90 %. */
 const NETWORKS = [
   { name: '8 × H200 over NVLink', ranks: 8, latency: 0.01, bandwidth: 0.8 * 450e6 },
   { name: '64 hosts over 100 Gb/s', ranks: 64, latency: 0.015, bandwidth: 0.9 * 12.5e6 },
-].map((network) => ({ ...network, milliseconds: reduceTime(network, network.ranks, MODEL_BYTES) }))
+].map((each) => ({ ...each, milliseconds: reduceTime(each, each.ranks, MODEL_BYTES) }))
 
 const version = execFileSync('mpirun', ['--version'], { encoding: 'utf8' }).split('\n')[0]
 const report = {
   date: new Date().toISOString().slice(0, 10),
   machine: `${cpus()[0]?.model ?? 'unknown'}, ${cores} cores, load ${loadavg()[0].toFixed(2)}, ${version}`,
   settings: { ...TASK, rounds },
-  ...{ step, speed, waiting, host, predictions, networks: NETWORKS, runs, reductions },
+  ...{ step, speed, waits, waitsParallelGc, independentSkew, model, predictions, networks: NETWORKS, runs, reductions },
 }
 if (options.json) writeFileSync(options.json, `${JSON.stringify(report, null, 1)}\n`)
 
 const count = (value) => Math.round(value).toLocaleString('en-US')
 const percent = (value) => `${(100 * value).toFixed(1)} %`
+const shown = (milliseconds) => `${milliseconds.toFixed(1)} ms`
 const rows = [
   ['1 rank', `${count(speed.one)} tokens/s, ${step.one.toFixed(1)} ms a step`, ''],
   ['2 ranks', `${count(speed.two)} tokens/s, ${step.two.toFixed(1)} ms a step`, ''],
   ['2 processes without communication', `${count(speed.control)} tokens/s`, ''],
   ['2 ranks over 1', ratioOfRounds('two', 'one').toFixed(2), '≥ 1.9'],
   ['2 ranks over the control', ratioOfRounds('two', 'control').toFixed(3), ''],
-  ['share of a step in the all-reduce, waiting included', percent(waiting), '≤ 5 %'],
+  ['share of a step in collective calls', percent(waits.share), '≤ 5 %'],
+  ['of it the wait for the other rank, and the exchange', `${shown(waits.skew)}, ${shown(waits.exchange)}`, ''],
+  ['wait of two processes with the step times of the control', shown(independentSkew), ''],
+  [
+    'with threads of the garbage collector: a step, wait, exchange, share',
+    `${shown(step.twoParallelGc)}, ${shown(waitsParallelGc.skew)}, ${shown(waitsParallelGc.exchange)}, ${percent(waitsParallelGc.share)}`,
+    '',
+  ],
   ...(options.python
     ? [
         ['PyTorch DDP over Gloo, 1 and 2 ranks', `${count(speed.ddpOne)}, ${count(speed.ddpTwo)} tokens/s`, ''],
@@ -175,7 +189,14 @@ const rows = [
       ]
     : []),
   ['a communicator of size 1 adds', percent(1 / ratioOfRounds('sizeOne', 'none') - 1), 'none measurable'],
-  ['latency, bandwidth', `${(1000 * host.latency).toFixed(1)} µs, ${(host.bandwidth / 1e6).toFixed(2)} GB/s`, ''],
+  ['latency, bandwidth', `${(1000 * network.latency).toFixed(1)} µs, ${(network.bandwidth / 1e6).toFixed(2)} GB/s`, ''],
+  [
+    'contention; median of the slowest of 2, 3 and 4 steps, over that of one',
+    [model.contention, ...[2, 3, 4].map((ranks) => medianOfSlowest(model.spread, ranks))]
+      .map((factor) => factor.toFixed(3))
+      .join(', '),
+    '',
+  ],
   ...predictions.map(({ ranks, predicted, measured, error }) => [
     `step of ${ranks} ${ranks === 1 ? 'rank' : 'ranks'}, predicted and measured`,
     `${predicted.toFixed(1)}, ${measured.toFixed(1)} ms: error ${percent(error)}`,

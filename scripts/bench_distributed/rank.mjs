@@ -8,6 +8,7 @@ import {
   openCommunicator,
   sequential,
 } from '../../packages/rnn/dist/index.js'
+import { callsOfSteps, tracedCommunicator } from './traced_communicator.mjs'
 
 const settings = JSON.parse(process.argv[2])
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
@@ -30,7 +31,7 @@ async function reduce(world, { sizes, rounds }) {
   return times
 }
 
-/** A character LSTM with batches of `batch` rows for each rank: median milliseconds of a step, and the seconds of each rank. */
+/** A character LSTM with batches of `batch` rows for each rank: milliseconds of its steps, and the collective calls of each rank. */
 async function train(world, { units, batch, time, steps, warmup, isAlone }) {
   const backend = await openBackend('cpu', { threads: 1 })
   const layers = [
@@ -46,18 +47,24 @@ async function train(world, { units, batch, time, steps, warmup, isAlone }) {
   })
   const data = Dataset.fromArray([{ input: ids(0), labels: ids(1) }]).repeat(steps + warmup)
   const ends = []
-  const result = await model.fit(data, {
+  const { communicator, calls } = tracedCommunicator(world)
+  await model.fit(data, {
     loss: 'softmax_cross_entropy',
     maxSteps: steps + warmup,
     clipNorm: 1,
     // A communicator of size 1 is compared with none.
-    ...(isAlone !== true && { communicator: world }),
+    ...(isAlone !== true && { communicator }),
     onStep: () => void ends.push(performance.now()),
   })
   model.dispose()
   backend.dispose()
-  const times = ends.slice(1).map((end, k) => end - ends[k])
-  return { milliseconds: median(times.slice(warmup - 1)), tokens: time * rows, ranks: result.ranks }
+  const times = ends
+    .slice(1)
+    .map((end, k) => end - ends[k])
+    .slice(warmup - 1)
+  const own = new TextEncoder().encode(JSON.stringify(callsOfSteps(calls, steps)))
+  const ranks = (await world.allGather(own)).map((bytes) => JSON.parse(new TextDecoder().decode(bytes)))
+  return { milliseconds: median(times), times, tokens: time * rows, ranks }
 }
 
 const world = await openCommunicator(settings.engine ?? 'auto')
