@@ -266,6 +266,10 @@ Napi::Value CloseAtExit(const Napi::CallbackInfo& info) {
 // beat(): void — from the event loop, while it turns
 void Beat(const Napi::CallbackInfo&) { World::Instance().Beat(); }
 
+// beginDeviceCall(), endDeviceCall(): void — of a call of NCCL, for which the watchdog waits too
+void BeginDeviceCall(const Napi::CallbackInfo&) { World::Instance().BeginDeviceCall(); }
+void EndDeviceCall(const Napi::CallbackInfo&) { World::Instance().EndDeviceCall(); }
+
 // abort(reason: string, code: number): never
 Napi::Value Abort(const Napi::CallbackInfo& info) {
   World::Instance().Abort(info[0].ToString().Utf8Value(), info[1].ToNumber().Int32Value());
@@ -281,6 +285,8 @@ Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("close", Napi::Function::New(env, Close));
   exports.Set("closeAtExit", Napi::Function::New(env, CloseAtExit));
   exports.Set("beat", Napi::Function::New(env, Beat));
+  exports.Set("beginDeviceCall", Napi::Function::New(env, BeginDeviceCall));
+  exports.Set("endDeviceCall", Napi::Function::New(env, EndDeviceCall));
   exports.Set("abort", Napi::Function::New(env, Abort));
   return exports;
 }

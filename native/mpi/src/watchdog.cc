@@ -39,6 +39,23 @@ std::string Rounded(double seconds) {
   return text;
 }
 
+/// The device call of `progress`, as the progress of a rank that is in no call of MPI.
+Progress DeviceCallOf(Progress progress) {
+  progress.kind = OperationKind::kNone;
+  return progress;
+}
+
+std::string DeviceCallName(const Progress& progress) {
+  return "call " + std::to_string(progress.device_ended + 1) + " of NCCL";
+}
+
+/// Whether a rank of `report` has come to the call of `progress`; one that has left a call of a device has made its
+/// part.
+bool IsIn(const Progress& progress, const Progress& report) {
+  if (progress.kind == OperationKind::kNone) return report.device_begun > progress.device_ended;
+  return report.kind == progress.kind && report.sequence == progress.sequence;
+}
+
 }  // namespace
 
 void Watchdog::Start(const JobOptions& options) {
@@ -81,13 +98,15 @@ void Watchdog::Watch() {
     CountTurn(std::min(SecondsSince(turn), kLongestTurnSeconds));
     turn = Clock::now();
     // An idle rank has no deadline: JavaScript may compute for any time between collectives.
-    if (progress.kind != OperationKind::kNone && progress.seconds > options_.timeout_seconds) Expire(progress);
+    const bool is_in_mpi = progress.kind != OperationKind::kNone;
+    if (is_in_mpi && progress.seconds > options_.timeout_seconds) Expire(progress);
+    if (progress.device_seconds > options_.timeout_seconds) Expire(DeviceCallOf(progress));
     if (progress.seconds < kSilentSeconds) {
       silent_seconds_ = 0;
       continue;
     }
     AnswerRollCall();
-    if (progress.kind != OperationKind::kNone) {
+    if (is_in_mpi || progress.device_seconds >= kSilentSeconds) {
       const Sign sign = NextRank();
       const std::string cannot =
           "Cannot complete " + Description(progress) + " as " + job_.Name((job_.info().rank + 1) % job_.info().size);
@@ -96,7 +115,8 @@ void Watchdog::Watch() {
                        ": its process was stopped, or its host is dead. All ranks are ended",
                    kTimeoutExitCode);
       }
-      if (sign == Sign::kBusy && progress.seconds > options_.busy_seconds) {
+      const double waited = is_in_mpi ? progress.seconds : progress.device_seconds;
+      if (sign == Sign::kBusy && waited > options_.busy_seconds) {
         job_.Abort(
             cannot + " computes for more than " + Rounded(options_.busy_seconds) +
                 " without a return to its event loop. An endless loop does so; where it is none, set busySeconds. All "
@@ -123,13 +143,15 @@ void Watchdog::Expire(const Progress& progress) {
   const std::vector<Progress> reports = CallRoll(kRollCallSeconds);
   // The call may have ended meanwhile.
   const Progress now = progress_.Current();
-  if (now.kind != progress.kind || now.sequence != progress.sequence) return;
+  const bool is_device_call = progress.kind == OperationKind::kNone;
+  if (is_device_call ? now.device_ended != progress.device_ended : !IsIn(progress, now)) return;
   job_.Abort("Cannot complete " + Description(progress) + " as every rank must come to it within " +
                  Rounded(options_.timeout_seconds) + MissingRanks(progress, reports) + ". All ranks are ended",
              kTimeoutExitCode);
 }
 
 std::string Watchdog::Description(const Progress& progress) {
+  if (progress.kind == OperationKind::kNone) return DeviceCallName(progress);
   const std::string name = NameOf(progress.kind);
   if (!IsCollective(progress.kind)) return name;
   return name + " (call " + std::to_string(progress.sequence) + ", " + std::to_string(progress.bytes) + " bytes)";
@@ -140,7 +162,7 @@ std::string Watchdog::MissingRanks(const Progress& progress, const std::vector<P
   std::size_t named = 0;
   for (int rank = 0; rank < static_cast<int>(reports.size()); rank++) {
     const Progress& report = reports[rank];
-    if (rank == job_.info().rank || (report.kind == progress.kind && report.sequence == progress.sequence)) continue;
+    if (rank == job_.info().rank || IsIn(progress, report)) continue;
     if (++named > kMostRanksNamed) return text + ", and others";
     text += named == 1 ? ": " : ", ";
     text += job_.Name(rank);
@@ -148,6 +170,8 @@ std::string Watchdog::MissingRanks(const Progress& progress, const std::vector<P
       text += " does not answer";
     } else if (report.kind != OperationKind::kNone) {
       text += std::string(" is in ") + NameOf(report.kind) + " (call " + std::to_string(report.sequence) + ")";
+    } else if (report.is_in_device_call()) {
+      text += " is in " + DeviceCallName(report);
     } else {
       text += " is in no call since " + Rounded(report.seconds) + " (its last was call " +
               std::to_string(report.sequence) + ")";

@@ -44,6 +44,10 @@ class World {
   bool CloseAtExit();
   /// JavaScript's event loop has turned.
   void Beat() { watchdog_.Beat(); }
+  /// The begin and the end of a call of the devices' library, which the watchdog waits for as for one of MPI. All ranks
+  /// make the same calls, which end in the order of their begins. On JavaScript's thread, while the world is open.
+  void BeginDeviceCall() { progress_.BeginDeviceCall(); }
+  void EndDeviceCall() { progress_.EndDeviceCall(); }
   /// Joins the threads, once an operation has been settled that closed the world or failed to open it.
   void Join();
   /// Prints `reason` and ends all ranks, this process at the latest after some seconds.

@@ -606,7 +606,28 @@ TEST_CASE("World ends the job with a message that names the ranks and their call
     ranks.PostTo(0, OperationKind::kBroadcast);
     Forever();
   });
-  for (Child* child : {&first, &wide, &zero, &late, &left, &silent}) child->Wait();
+  Child device([] {
+    Job job;
+    job.size = 3;
+    Ranks ranks(job, "libmpich_abi.so", Impatient(&JobOptions::timeout_seconds));
+    // The first call ends everywhere. Rank 2 does not come to the second one; rank 1 has come.
+    for (int rank = 0; rank < 3; rank++) {
+      ranks.world(rank).BeginDeviceCall();
+      ranks.world(rank).EndDeviceCall();
+    }
+    ranks.world(0).BeginDeviceCall();
+    ranks.world(1).BeginDeviceCall();
+    Forever();
+  });
+  Child silent_device([] {
+    Job job;
+    job.size = 3;
+    job.deaf = 1;
+    Ranks ranks(job, "libstandard_abi.so", Impatient(&JobOptions::silence_seconds));
+    ranks.world(0).BeginDeviceCall();
+    Forever();
+  });
+  for (Child* child : {&first, &wide, &zero, &late, &left, &silent, &device, &silent_device}) child->Wait();
 
   CHECK(first.errors == "cudnn-rnn: rank 0 of 1 (process " + std::to_string(first.process()) + "): its reason\n");
   // A status of a process has 8 bits, and 0 would be success.
@@ -628,6 +649,16 @@ TEST_CASE("World ends the job with a message that names the ranks and their call
   CHECK(Contains(silent.errors, "Cannot complete broadcast (call 1, 0 bytes) as rank 1 of 3 on "));
   CHECK(Contains(silent.errors, " has given no sign of life for 0.3 s"));
   CHECK(silent.status == kTimeoutExitCode);
+
+  CHECK(Contains(device.errors,
+                 "Cannot complete call 2 of NCCL as every rank must come to it within 0.3 s: rank 2 of 3 on "));
+  CHECK(Contains(device.errors, " is in no call since "));
+  CHECK(!Contains(device.errors, ", rank 1 of 3"));
+  CHECK(device.status == kTimeoutExitCode);
+
+  CHECK(Contains(silent_device.errors, "Cannot complete call 1 of NCCL as rank 1 of 3 on "));
+  CHECK(Contains(silent_device.errors, " has given no sign of life for 0.3 s"));
+  CHECK(silent_device.status == kTimeoutExitCode);
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ describe.each(launchers)('MPI by $name', (launcher) => {
   })
 
   it.runIf(launchers.length === 2)('refuses the library of another MPI, which sees one process', async () => {
-    const { code, errors } = await launch(launcher, 2, programs.ranks, ['dispose', launcher.foreign])
+    const { code, errors } = await launch(launcher, 2, programs.ranks, ['dispose', 'auto', launcher.foreign])
     expect(errors).toMatch(
       /must see the 2 processes that mpi(run|exec) of .* has started: it sees 1, so that each would/,
     )

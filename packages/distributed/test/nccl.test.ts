@@ -163,6 +163,24 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     expectAllclose('losses', together.losses, alone.losses, 1e-6)
   })
 
+  it.runIf(isWhole && launchers.length > 0).each([
+    [
+      'late all-reduce of one',
+      /rank 0 of 2 .*Cannot complete call 2 of NCCL as every rank must come to it within 1\.5 s: rank 1 of 2 on \S+ is in no call since/,
+    ],
+    [
+      'silence of one in an all-reduce of the others',
+      /rank 0 of 2 .*Cannot complete call 2 of NCCL as rank 1 of 2 on \S+ has given no sign of life for 1\.0 s/,
+    ],
+  ])('names the missing rank under a launcher of MPI: %s', async (what, message) => {
+    const { code, errors } = await launch(launchers[0]!, 2, programs.ranks, [what, 'nccl'], {
+      ...emulated,
+      CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'devices=2',
+    })
+    expect(errors).toMatch(message)
+    expect(code).toBe(75)
+  })
+
   it('ends with code 0 at the end of the program', async () => {
     expect(await torchrun(2, 'end of the program')).toEqual([
       { code: 0, output: '', errors: '' },

@@ -1,9 +1,9 @@
-// One rank of mpi.test.ts: node ranks_program.mjs <what>. Each way of ending is one that a training run may end by.
+// One rank of mpi.test.ts and nccl.test.ts: node ranks_program.mjs <what> [engine [library]]. Each way of ending is one that a training run may end by.
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openCommunicator } from '../src/index.js'
 
-const [what = '', library] = process.argv.slice(2)
+const [what = '', engine = 'auto', library] = process.argv.slice(2)
 
 /** Sums of tensors of which some are small and one is large, between other calls; throws where one is wrong. */
 async function sumTensors(world: Awaited<ReturnType<typeof openCommunicator>>): Promise<void> {
@@ -111,6 +111,11 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
       await new Promise((resolve) => setTimeout(resolve, 3500))
       process.exit(0)
     },
+    async 'silence of one in an all-reduce of the others'(world) {
+      await world.barrier()
+      if (world.rank === 1) process.kill(process.pid, 'SIGSTOP')
+      await world.allReduce(new Float32Array(3))
+    },
     async 'late sum on the device of one'(world) {
       const { openCudnnBackend } = await import('@cudnn-rnn/cudnn')
       using backend = await openCudnnBackend({ device: world.localRank })
@@ -152,11 +157,16 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
 
 /** Those that end by the deadline, and by a missing sign of life; the endless loop ends by `busySeconds`. */
 const LATE = ['stop of one', 'late all-reduce of one', 'late sum on the device of one']
-const SILENT = ['silence of one', 'long work of one']
+const SILENT = ['silence of one', 'silence of one in an all-reduce of the others', 'long work of one']
 const timeoutSeconds = LATE.includes(what) ? 1.5 : 60
 const silenceSeconds = SILENT.includes(what) ? 1 : 30
 const busySeconds = what === 'endless loop of one' ? 1.5 : 30
-const world = await openCommunicator('auto', { timeoutSeconds, silenceSeconds, busySeconds, library })
+const world = await openCommunicator(engine as 'auto' | 'nccl', {
+  timeoutSeconds,
+  silenceSeconds,
+  busySeconds,
+  library,
+})
 if (what === 'reopen') {
   const again = openCommunicator('mpi', { timeoutSeconds: 1.5, library })
   const code = await again.then(

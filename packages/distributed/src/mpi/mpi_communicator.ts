@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { HostBackend, pinBuffer } from '@cudnn-rnn/executor-kit'
-import type { Communicator, ReduceOperation } from '@cudnn-rnn/train'
+import type { ReduceOperation } from '@cudnn-rnn/train'
 import { CheckedCommunicator } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'
 import type { Launcher } from '../launcher.js'
@@ -20,6 +20,26 @@ const BEAT_MILLISECONDS = 500
 const INSTALL =
   'Install one (Debian, Ubuntu: apt-get install openmpi-bin or mpich; Fedora: dnf install openmpi; macOS: brew install open-mpi) or name its library in CUDNN_RNN_MPI_LIBRARY'
 
+/** The ranks of MPI, whose watchdog also waits for calls of NCCL. */
+export class MpiCommunicator extends CheckedCommunicator {
+  readonly #addon: NativeAddon
+
+  constructor(addon: NativeAddon, ...given: ConstructorParameters<typeof CheckedCommunicator>) {
+    super(...given)
+    this.#addon = addon
+  }
+
+  /** A call of NCCL, which has the limits of a call of MPI: its ranks are named where they are exceeded. */
+  async deviceCall<Result>(run: () => Promise<Result>): Promise<Result> {
+    this.#addon.beginDeviceCall()
+    try {
+      return await run()
+    } finally {
+      this.#addon.endDeviceCall()
+    }
+  }
+}
+
 /** Opens MPI. Throws CommunicatorError; see `openCommunicator`. */
 export async function openMpiCommunicator(
   launcher: Launcher | undefined,
@@ -29,7 +49,7 @@ export async function openMpiCommunicator(
     readonly busySeconds: number
     readonly library: string | undefined
   },
-): Promise<Communicator> {
+): Promise<MpiCommunicator> {
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     throw new CommunicatorError(
@@ -86,7 +106,8 @@ export async function openMpiCommunicator(
       throw failedCall(name, cause as NativeFailure)
     }
   }
-  const communicator = new CheckedCommunicator(
+  const communicator = new MpiCommunicator(
+    addon,
     { engine: 'mpi', reason, rank, size, localRank, localSize },
     {
       allReduce: (array, op, wire) =>

@@ -21,6 +21,9 @@ export interface NativeAddon {
   closeAtExit(): boolean
   /** A sign of life of the event loop. */
   beat(): void
+  /** A call of NCCL begins, or ends: the watchdog waits for its ranks as for those of a call of MPI. */
+  beginDeviceCall(): void
+  endDeviceCall(): void
   abort(reason: string, code: number): never
 }
 

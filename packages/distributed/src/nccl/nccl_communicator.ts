@@ -4,6 +4,7 @@ import type { Communicator } from '@cudnn-rnn/train'
 import { CheckedCommunicator } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'
 import type { Launcher } from '../launcher.js'
+import type { MpiCommunicator } from '../mpi/mpi_communicator.js'
 import { CallProgress } from './call_progress.js'
 import { SignsOfLife, type SignsOfLifeOptions, type Trouble } from './signs_of_life.js'
 import { TcpStar } from './tcp_star.js'
@@ -14,6 +15,9 @@ const LOST_EXIT_CODE = 75
 /** NCCL may notice an error of another rank before that rank's connection has closed. */
 const CAUSE_MILLISECONDS = 500
 
+/** The watchdog of MPI calls the roll at the deadline, and ends the process before NCCL's own deadline passes. */
+const ROLL_CALL_SECONDS = 5
+
 /** The ranks of a communicator of NCCL: their numbers, the exchange of small messages between them, and their end. */
 interface Peers {
   readonly rank: number
@@ -23,6 +27,8 @@ interface Peers {
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
   /** The result, or where a rank is lost or fails before it, an Error that names that rank. */
   orFailed<Result>(result: Promise<Result>): Promise<Result>
+  /** A call of NCCL, which is not an exchange of messages. */
+  deviceCall<Result>(run: () => Promise<Result>): Promise<Result>
   /** Names the ranks that are not in a call. Rejects as `orFailed`. */
   missingRanks?(sequence: number, call: string): Promise<string>
   /**
@@ -38,7 +44,7 @@ export interface NcclOptions {
   readonly timeoutSeconds: number
   readonly silenceSeconds: number
   readonly busySeconds: number
-  readonly mpi?: Communicator | undefined
+  readonly mpi?: MpiCommunicator | undefined
 }
 
 /**
@@ -76,9 +82,11 @@ export async function openNcclCommunicator(
       progress.end(sequence)
     }
   }
+  const deviceCall = <Result>(name: string, run: () => Promise<Result>) => call(name, () => peers.deviceCall(run))
   const id = await call('openCommunicator', () => peers.allGather(rank === 0 ? nccl.newId() : new Uint8Array(0)))
-  const communicator = await call('openCommunicator', () =>
-    nccl.open({ device: localRank, rank, size, id: id[0] as Uint8Array, timeoutSeconds }),
+  const deviceSeconds = timeoutSeconds + (mpi === undefined ? 0 : ROLL_CALL_SECONDS)
+  const communicator = await deviceCall('openCommunicator', () =>
+    nccl.open({ device: localRank, rank, size, id: id[0] as Uint8Array, timeoutSeconds: deviceSeconds }),
   )
   const reason = `nccl: NCCL ${nccl.version} (${nccl.file}), as ${launcher.name} has started ${size} processes`
   /** Calls begin when the one before has ended: NCCL and the messages keep one order. */
@@ -96,7 +104,8 @@ export async function openNcclCommunicator(
   const world = new CheckedCommunicator(
     { engine: 'nccl', reason, rank, size, localRank, localSize },
     {
-      allReduce: (array, op, wire) => inOrder(() => call('allReduce', () => communicator.allReduce(array, op, wire))),
+      allReduce: (array, op, wire) =>
+        inOrder(() => deviceCall('allReduce', () => communicator.allReduce(array, op, wire))),
       tensorSum(backend) {
         const calls = communicator.streamCallsOf(backend)
         if (calls === undefined) return undefined
@@ -105,7 +114,7 @@ export async function openNcclCommunicator(
             // Throws for tensors that it cannot sum, before anything is sent.
             const summed = calls.sum(tensors, wire)
             // The device completes it later, and nothing of this thread waits for that.
-            void call('allReduce', () => summed)
+            void deviceCall('allReduce', () => summed)
           })
       },
       broadcast: (bytes, root) =>
@@ -181,6 +190,7 @@ async function peersByTcp(
     ...{ rank, size, localRank, localSize },
     allGather: (bytes) => star.allGather(bytes),
     orFailed: (result) => star.orFailed(result),
+    deviceCall: (run) => run(),
     missingRanks: (sequence, call) => star.missingRanks(sequence, call),
     abort(text, code, cause = `${own}: ${text}`) {
       star.fail(cause)
@@ -232,13 +242,14 @@ async function signsOfLife(
   return signs
 }
 
-function peersByMpi(mpi: Communicator): Peers {
+function peersByMpi(mpi: MpiCommunicator): Peers {
   const { rank, size, localRank, localSize } = mpi
   return {
     ...{ rank, size, localRank, localSize },
     allGather: (bytes) => mpi.allGather(bytes),
     // MPI ends this process then.
     orFailed: (result) => result,
+    deviceCall: (run) => mpi.deviceCall(run),
     abort: (reason, code) => mpi.abort(reason, code),
     close: () => mpi.dispose(),
   }
