@@ -68,7 +68,16 @@ export function describedLayers(path: string, model: unknown): KerasLayer[] {
   }
   const masks = maskingLayers(path, model, 0)
   const notes = masks.length === 0 ? [] : [maskNote(masks)]
-  return layersOfModel(model, { path, prefix: '', place: '', group: undefined, trainable: true, notes, depth: 0 })
+  return layersOfModel(model, {
+    path,
+    prefix: '',
+    place: '',
+    group: undefined,
+    trainable: true,
+    inTraining: false,
+    notes,
+    depth: 0,
+  })
 }
 
 /** The position of the walk. */
@@ -80,6 +89,8 @@ interface Place {
   readonly place: string
   readonly group: string | undefined
   readonly trainable: boolean
+  /** A model or wrapper around it is called with training=True. */
+  readonly inTraining: boolean
   readonly notes: readonly string[]
   readonly depth: number
 }
@@ -105,12 +116,15 @@ function layersOfLayer(layer: Json, name: string, at: LayerPlace): KerasLayer[] 
   if (kind.length > LONGEST_NAME) throw corrupt(at.path, 'the class name of a layer is too long')
   const config = configOf(layer)
   const trainable = at.trainable && config['trainable'] !== false
+  const inTraining = at.inTraining || isCalledInTraining(layer)
   const found = (directions: readonly KerasDirection[], more: Partial<KerasLayer> = {}): KerasLayer[] => {
     const notes = [...at.notes, ...callNotes(layer)]
-    return [{ name, group: at.group, place: at.place, notes, directions, ...more }]
+    const isDrawn = inTraining && directions.some(({ cells }) => cells.some((cell) => drops(cell.config)))
+    return [{ name, group: at.group, place: at.place, notes, directions, ...(isDrawn && { refusal: DRAWN }), ...more }]
   }
   if (isForeign(layer)) return found([], { refusal: foreign(classInWords(layer)) })
-  if (MODELS.has(kind)) return layersOfModel(layer, { ...at, trainable, prefix: `${name}/`, place: `${at.place}/` })
+  if (MODELS.has(kind))
+    return layersOfModel(layer, { ...at, trainable, inTraining, prefix: `${name}/`, place: `${at.place}/` })
   if (CONVOLUTIONAL.test(kind)) {
     const cells = [cellAt(`${at.place}/cell`, layer, undefined, trainable)]
     const refusal = `${kind} convolves its input, which no model here does`
@@ -122,19 +136,18 @@ function layersOfLayer(layer: Json, name: string, at: LayerPlace): KerasLayer[] 
     return found([{ className: kind, config: {}, cells }], { notes })
   }
   if (RECURRENT.has(kind)) {
-    const own = direction(layer, at.place, trainable)
-    const isDrawn = isCalledInTraining(layer) && own.cells.some((cell) => drops(cell.config))
-    const refusal = 'it is called with training=True: its dropout is drawn in inference, too'
-    return found([own], isDrawn ? { refusal } : {})
+    return found([direction(layer, at.place, trainable)])
   }
   const inner = config['layer']
   if (!isRecord(inner)) return []
   if (kind === 'Bidirectional') return found(...bidirectional(config, inner, at.place, trainable))
-  const place = { ...at, trainable, place: `${at.place}/layer`, depth: at.depth + 1 }
+  const place = { ...at, trainable, inTraining, place: `${at.place}/layer`, depth: at.depth + 1 }
   if (kind === 'TimeDistributed') return layersOfLayer(inner, name, { ...place, notes: [...at.notes, SLICES] })
   // A wrapper of another kind: its effect on the layer is unknown.
   return layersOfLayer(inner, name, place).map((each) => ({ ...each, refusal: `it is within a ${kind}` }))
 }
+
+const DRAWN = 'it is called with training=True: its dropout is drawn in inference, too'
 
 const SLICES = 'TimeDistributed applies the network to every slice along axis 1: make these rows of the batch.'
 

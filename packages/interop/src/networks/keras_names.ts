@@ -45,8 +45,9 @@ function layersIn({ tensors, kerasNames }: WeightFile): Layer[] {
   const layers = new Map<string, Layer>()
   for (const found of placed) {
     const { side, variables, cell } = found
-    // Cells of one layer that feed each other.
-    const name = entryOf(cellsOf, key(found)) > 1 ? `${found.name}/${cell}` : found.name
+    // Cells of one layer that feed each other, or layers of one group.
+    const short = entryOf(cellsOf, key(found)) > 1 ? `${found.name}/${cell}` : found.name
+    const name = layers.get(short)?.[side] === undefined ? short : found.path
     layers.set(name, { ...layers.get(name), name, [side]: variables })
   }
   return [...layers.values()]
@@ -67,9 +68,10 @@ function placeOf(prefix: string, names: WeightFile['kerasNames']) {
   }
   const cell = parts.at(-1) ?? ''
   // Keras 2's weights are under their layer's name: the rest repeats it.
-  if (!segments.includes('cell')) return { name: parts[0] ?? '', side, cell }
+  const path = segments.join('/')
+  if (!segments.includes('cell')) return { name: parts[0] ?? '', side, cell, path }
   const isStacked = segments.includes('cells')
-  return { name: parts.join('/'), side, cell: isStacked ? cell : '' }
+  return { name: parts.join('/'), side, cell: isStacked ? cell : '', path }
 }
 
 function interpretationsOf({ name, forward, backward }: Layer): Interpretation[] {
