@@ -13,13 +13,16 @@ export function forecastAdvice(
 ): { readonly instead: string; readonly tries: readonly string[] } | undefined {
   const errors = backtests.map((one) => forecastErrors(one).mae)
   const best = errors.indexOf(Math.min(...errors))
-  if (best === 0) return undefined
+  // Without a held-out value every error is NaN.
+  if (best <= 0) return undefined
   const { shape, sizes, steps, learningRate } = settings
   const tries: string[] = []
   const share = (training.best?.step ?? training.step) / steps
   if (share >= LATE) tries.push(`--steps ${3 * steps}: the calibration error was still falling at the last steps`)
   if (share <= EARLY)
-    tries.push(`--learning-rate ${learningRate / 3}: the best step was an early one, ${training.best?.step}`)
+    tries.push(
+      `--learning-rate ${Number((learningRate / 3).toPrecision(2))}: the best step was an early one, ${training.best?.step}`,
+    )
   if (shape.window < 2 * shape.season) {
     tries.push(
       `--window ${2 * shape.season}: the network reads ${shape.window} steps, less than two seasons of ${shape.season}`,
@@ -27,7 +30,7 @@ export function forecastAdvice(
   }
   if (share <= EARLY && sizes.numUnits > 8) {
     tries.push(
-      `--units ${Math.max(8, sizes.numUnits / 2)}: ${trainingWindows} windows are few for ${sizes.numUnits} units`,
+      `--units ${Math.max(8, Math.floor(sizes.numUnits / 2))}: ${trainingWindows} windows are few for ${sizes.numUnits} units`,
     )
   } else tries.push(`--units ${2 * sizes.numUnits}, or --layers ${sizes.numLayers + 1} --dropout 0.2`)
   if (shape.season === 1) tries.push('--season <n>, where the series repeats after n steps')

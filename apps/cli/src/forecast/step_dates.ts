@@ -15,8 +15,13 @@ export function parsedDate(text: string): Date | undefined {
   const date = new Date(
     Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)),
   )
-  // 2020-02-31 would be in March.
-  if (date.getUTCDate() !== Number(day) || date.getUTCMonth() !== Number(month) - 1) return undefined
+  // 2020-02-31 would be in March, 13:75 at 14:15, and the year 50 would be 1950.
+  const read = [
+    ...[date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()],
+    ...[date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()],
+  ]
+  const given = [year, month, day, hour, minute, second]
+  if (read.some((part, index) => part !== Number(given[index]))) return undefined
   const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(match[7] ?? '') ?? []
   if (sign === undefined) return date
   const offset = (Number(hours) * 60 + Number(minutes)) * 60 * 1000

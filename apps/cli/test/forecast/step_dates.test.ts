@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { afterSteps, dateText, parsedDate, stepOf, stepsBetween } from '../../src/forecast/step_dates.js'
+import { afterSteps, dateText, parsedDate, parsedDates, stepOf, stepsBetween } from '../../src/forecast/step_dates.js'
 
 const dates = (...texts: string[]) => texts.map((text) => parsedDate(text)!)
 
@@ -29,4 +29,47 @@ it('stepsBetween counts months and times', () => {
   const [from, to] = dates('2020-01-01', '2021-03-01') as [Date, Date]
   expect(stepsBetween(from, to, { months: 1, milliseconds: 0 })).toBe(14)
   expect(stepsBetween(from, to, { months: 0, milliseconds: 24 * 3600 * 1000 })).toBe(425)
+})
+
+it.each([
+  '2020-04-01 13:75',
+  '2020-04-01T24:30',
+  '2020-04-01 13:30:60',
+  '0050-01-01',
+  '2020-00-01',
+  '2020-Q5',
+  '2020-04-01 13',
+  '2020-04-01T13:30+0200',
+  '20200401',
+])('parsedDate refuses %s', (text) => {
+  expect(parsedDate(text)).toBeUndefined()
+})
+
+it('parsedDate moves a time by its offset, over midnight too', () => {
+  const read = (text: string) => parsedDate(text)?.toISOString()
+  expect(read('2020-01-01T00:30+01:30')).toBe('2019-12-31T23:00:00.000Z')
+  expect(read('2019-12-31T23:00-02:00')).toBe('2020-01-01T01:00:00.000Z')
+  expect(read('2020-04-01T13:30Z')).toBe('2020-04-01T13:30:00.000Z')
+})
+
+it('parsedDates has all dates or none', () => {
+  expect(parsedDates(['2020-01', '2020-02'])).toHaveLength(2)
+  expect(parsedDates(['2020-01', 'later'])).toBeUndefined()
+  expect(parsedDates([])).toEqual([])
+})
+
+it('stepOf passes over gaps, and takes quarters and years for months', () => {
+  expect(stepOf(dates('2020-01-01', '2020-01-02', '2020-01-09', '2020-01-10'))).toEqual({
+    months: 0,
+    milliseconds: 24 * 3600 * 1000,
+  })
+  expect(stepOf(dates('2020-Q1', '2020-Q2', '2020-Q3'))).toEqual({ months: 3, milliseconds: 0 })
+  expect(stepOf(dates('2019', '2020', '2021'))).toEqual({ months: 12, milliseconds: 0 })
+  expect(stepOf(dates('2020-02-01', '2020-03-01')).months).toBe(1)
+})
+
+it('stepsBetween is a fraction where a date is off the step, and below 0 backwards', () => {
+  const [from, to] = dates('2020-01-01', '2020-01-02 12:00') as [Date, Date]
+  const day = { months: 0, milliseconds: 24 * 3600 * 1000 }
+  expect([stepsBetween(from, to, day), stepsBetween(to, from, day)]).toEqual([1.5, -1.5])
 })
