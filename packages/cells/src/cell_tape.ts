@@ -1,31 +1,34 @@
 import { required } from '@cudnn-rnn/arguments'
 import { OpenTape } from '@cudnn-rnn/executor-kit'
 
+/** Checks its argument, so that a refused call leaves the tape open, and returns the computation. */
+type CheckedBackward<OutputGradients, InputGradients> = (gradients: OutputGradients) => () => InputGradients
+
 /**
  * State from a training call of a cell, fused layer or wrapper to its one backward.
  *
  * It holds the variables as the forward saw them: `setVariables` between the two does not disturb it.
  */
 export class CellTape<OutputGradients, InputGradients> extends OpenTape {
-  #backward: ((gradients: OutputGradients) => InputGradients) | undefined
+  #backward: CheckedBackward<OutputGradients, InputGradients> | undefined
 
-  /** @param backward checks its argument before it computes, so that a refused call leaves the tape open. */
-  constructor(backward: (gradients: OutputGradients) => InputGradients) {
+  constructor(backward: CheckedBackward<OutputGradients, InputGradients>) {
     super()
     this.#backward = backward
   }
 
   /**
    * Gradients of the loss with respect to the inputs, initial state and variables of the call, from those with respect to
-   * its results; absent ones are zero.
+   * its results; absent ones are zero. A refused call leaves the tape open.
    *
    * @throws RangeError `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
    */
   gradients(outputGradients: OutputGradients): InputGradients {
     this.checkOpen()
-    const inputGradients = required(this.#backward, 'an open tape has its backward pass')(outputGradients)
+    const compute = required(this.#backward, 'an open tape has its backward pass')(outputGradients)
+    // Before it computes: a backward that fails half-way, as memory runs out, has changed the values of the forward.
     this.consume()
-    return inputGradients
+    return compute()
   }
 
   protected override release(): void {
@@ -43,7 +46,7 @@ export type TapeWhen<Training extends boolean, Tape> = Training extends true
 /** The tape of a training call; without training, `backward` and all it keeps is forgotten. */
 export function tapeWhen<Training extends boolean, OutputGradients, InputGradients>(
   training: Training | undefined,
-  backward: (gradients: OutputGradients) => InputGradients,
+  backward: CheckedBackward<OutputGradients, InputGradients>,
 ): TapeWhen<Training, CellTape<OutputGradients, InputGradients>> {
   const tape = training === false ? undefined : new CellTape(backward)
   return tape as TapeWhen<Training, CellTape<OutputGradients, InputGradients>>

@@ -140,7 +140,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     const zeroGradients = this.zeroGradients.bind(this)
     const run = new CellRun(this.dtype, training !== false, kernels)
     const step = this.step(x, before, run)
-    const backward = (given: CellOutputGradients<State>): CellInputGradients<State> => {
+    const backward = (given: CellOutputGradients<State>) => {
       checkOptionNames('run backward', given, ['output', 'state'])
       const outputShape = [batch, this.outputSize]
       const output = checkFloatTensor(
@@ -158,10 +158,12 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
         this.dtype,
         'state gradient',
       ) as State
-      const variables = zeroGradients()
-      const gradients = step.backward(output, stateGradient, variables)
-      run.finishGradients()
-      return { ...gradients, variables }
+      return (): CellInputGradients<State> => {
+        const variables = zeroGradients()
+        const gradients = step.backward(output, stateGradient, variables)
+        run.finishGradients()
+        return { ...gradients, variables }
+      }
     }
     return { output: step.output, state: step.state, tape: tapeWhen(training, backward) }
   }

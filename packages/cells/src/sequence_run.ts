@@ -98,7 +98,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
   runner.build(inputSize)
   const run = new CellRun(dtype, options.training !== false, kernelsOf(action, options.backend, dtype))
   const pass = runner.pass(input, initialState, lengths, run)
-  const backward = (given: SequenceOutputGradients<State>): SequenceInputGradients<State, Sequence> => {
+  const backward = (given: SequenceOutputGradients<State>) => {
     checkOptionNames('run backward', given, ['outputs', 'state'])
     const outputShape = [time, batch, runner.outputSize]
     if (given.outputs !== undefined && isList(given.outputs) !== isList(inputs)) {
@@ -115,10 +115,12 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
     checkFloatTensor('run backward', 'output gradients', outputs, dtype, outputShape)
     const givenState = (given.state ?? zeroState(runner.stateSize, batch, dtype)) as CellState
     const state = checkState('run backward', givenState, runner.stateSize, batch, dtype, 'state gradients') as State
-    const variables = runner.zeroGradients()
-    const gradients = pass.backward(outputs, state, variables)
-    run.finishGradients()
-    return { inputs: fromTimeMajor(gradients.inputs), state: gradients.state, variables }
+    return (): SequenceInputGradients<State, Sequence> => {
+      const variables = runner.zeroGradients()
+      const gradients = pass.backward(outputs, state, variables)
+      run.finishGradients()
+      return { inputs: fromTimeMajor(gradients.inputs), state: gradients.state, variables }
+    }
   }
   return {
     outputs: fromTimeMajor(pass.outputs),

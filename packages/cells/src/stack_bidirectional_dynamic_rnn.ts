@@ -85,14 +85,15 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
     { initialState, sequenceLength, training, backend },
     options.timeMajor ?? false,
   )
-  const backward = (given: BidirectionalOutputGradients<State>): BidirectionalGradients<State> => {
+  const backward = (given: BidirectionalOutputGradients<State>) => {
     checkOptionNames('run backward', given, ['outputs', 'statesFw', 'statesBw'])
     const gradients = required(result.tape, 'a backward exists only for a training run, which has a tape').gradients({
       outputs: given.outputs,
       state: pair(given.statesFw, given.statesBw),
     })
     const [statesFw, statesBw] = gradients.state
-    return { inputs: gradients.inputs, statesFw, statesBw, variables: gradients.variables }
+    const { inputs, variables } = gradients
+    return (): BidirectionalGradients<State> => ({ inputs, statesFw, statesBw, variables })
   }
   const [statesFw, statesBw] = result.state
   return { outputs: result.outputs, statesFw, statesBw, tape: tapeWhen(options.training, backward) }

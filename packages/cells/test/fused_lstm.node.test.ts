@@ -117,7 +117,7 @@ test('LSTMBlockFusedCell and stacks use the kernel', () => {
   expectClose(stacked.outputs.data, dynamicRnn(stack, inputs, options).outputs.data, 1e-5, 'MultiRNNCell')
 })
 
-test('a disposed executor refuses the backward of a tape, which stays open', () => {
+test('a disposed executor refuses the backward of a tape', () => {
   const backend = openCpuBackend({ dtype: 'float32', threads: 1 })
   const cell = new LayerNormBasicLSTMCell(8)
   const { tape } = dynamicRnn(cell, float32(fill(6, [5, 9, 4]), [3, 1, 2]), { timeMajor: true, backend })
