@@ -8,7 +8,7 @@ import {
   type VariableSpec,
 } from './cell_variables.js'
 import type { DropoutMasks } from './dropout_masks.js'
-import type { FloatTensor } from './float_tensor.js'
+import { checkFloatTensor, type FloatTensor } from './float_tensor.js'
 import { GraphCell } from './graph_cell.js'
 import { RNNCell } from './rnn_cell.js'
 import { inScope, scopedName, scopedVariables } from './variable_scopes.js'
@@ -61,8 +61,14 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
   }
 
   override prepareVariables(values: Readonly<Record<string, FloatTensor>>): () => void {
-    const known = this.variableSpecs(1).map(({ name }) => name)
-    checkOptionNames(`set variables of ${this.name}`, values, known)
+    const action = `set variables of ${this.name}`
+    const ofOne = this.variableSpecs(1)
+    checkOptionNames(
+      action,
+      values,
+      ofOne.map(({ name }) => name),
+    )
+    this.#checkFit(action, values, ofOne)
     const given = new Map(Object.entries(values))
     const writes = this.parts
       .map((part) => ({ cell: part.cell, values: this.#ownValues(given, part) }))
@@ -70,6 +76,18 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
       .map(({ cell, values }) => cell.prepareVariables(values))
     return () => {
       for (const write of writes) write()
+    }
+  }
+
+  /** Throws unless the values are those of one inputSize, where it is known or the first of them states it. */
+  #checkFit(action: string, values: Readonly<Record<string, FloatTensor>>, ofOne: readonly VariableSpec[]): void {
+    const ofNone = this.variableSpecs(0)
+    const lead = ofOne.find(({ shape }, k) => shape[0] !== ofNone[k].shape[0])?.name ?? ''
+    const inputSize = this.inputSize ?? (values[lead] === undefined ? undefined : this.inputSizeOf(action, values))
+    if (inputSize === undefined) return
+    for (const { name, shape } of this.variableSpecs(inputSize)) {
+      const value = values[name]
+      if (value !== undefined) checkFloatTensor(action, name, value, this.dtype, shape)
     }
   }
 
