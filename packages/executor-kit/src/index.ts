@@ -97,7 +97,7 @@ export { scope } from './tensor_scope.js'
 
 export { hostCtcLoss } from './host/ctc_loss.js'
 export { floatAt } from './host/float_at.js'
-export { allocating, floatView, type HostAllocation, sharedAllocator } from './host/host_allocation.js'
+export { allocating, floatView, type HostAllocation, outOfMemory, sharedAllocator } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'

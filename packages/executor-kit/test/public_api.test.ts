@@ -62,6 +62,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "logSoftmaxInto",
       "matrix",
       "openKernelBackend",
+      "outOfMemory",
       "ownTensor",
       "passShapes",
       "philoxBlock",

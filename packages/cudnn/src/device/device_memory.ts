@@ -1,6 +1,6 @@
 import { DTYPES, type DType, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { type ExecutorMemory, Ledger, Lifetime } from '@cudnn-rnn/executor-kit'
+import { type ExecutorMemory, Ledger, Lifetime, outOfMemory } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from './command_list.js'
 import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor.js'
 import type { DeviceBuffer } from './device_buffer.js'
@@ -75,8 +75,11 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     return new CudnnTensor(this, buffer, shape, dtype, layout)
   }
 
-  /** A tensor of zeros, queued separately. */
+  /** A tensor of zeros, queued separately. Throws RangeError `ERR_OUT_OF_MEMORY` for a size that no integer has. */
   zeros(shape: readonly number[], layout?: string): CudnnTensor {
+    const bytes = elementCount(shape) * DTYPES[this.dtype].bytes
+    // The addon would convert it to another size. Smaller ones that the device does not have fail there.
+    if (!Number.isSafeInteger(bytes)) throw outOfMemory('make a tensor of zeros', bytes)
     const list = this.session.begin('make zeros')
     const to = this.allocate(list, elementCount(shape))
     list.add('clear', { to, offset: 0, bytes: to.bytes })
