@@ -88,9 +88,10 @@ function parsePlan(notes: string): SavePlan | undefined {
   }
 }
 
-/** A name in this directory, not a path out of it. */
+/** A name that a file in this directory can have: no path, and neither the directory itself nor its parent. */
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value === basename(value) && value !== '..'
+  if (typeof value !== 'string' || ['', '.', '..'].includes(value)) return false
+  return value === basename(value) && !value.includes('\0')
 }
 
 async function listedNames(directory: string): Promise<ReadonlySet<string> | undefined> {
