@@ -24,3 +24,20 @@ describe('mebibytes', () => {
     expect([mebibytes(3 * 2 ** 20), mebibytes(null)]).toEqual(['3 MiB', '–'])
   })
 })
+
+it.each([
+  [9.999, '10.0'],
+  [99.96, '100'],
+  [0.099_96, '0.100'],
+  [9.994, '9.99'],
+  [999.6, '1000'],
+  [12_345, '12345'],
+  [-9.999, '-10.0'],
+  [1e-9, '0.000000'],
+])('threeDigits of %d rounds before it counts digits', (value, text) => {
+  expect(threeDigits(value)).toBe(text)
+})
+
+it('percent shows shares beyond the whole and below half a percent', () => {
+  expect([1.254, 0.004, 0, -0.1].map(percent)).toEqual(['125 %', '0 %', '0 %', '-10 %'])
+})
