@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cellsPage } from '../src/cells_page.js'
-import { sampleReport } from './sample_report.js'
+import { compared, lane, measured, sampleReport } from './sample_report.js'
 
 const report = (instructionSet: 'avx2' | 'avx512') => ({
   ...sampleReport,
@@ -24,5 +24,40 @@ describe('cellsPage', () => {
 
   it('leaves out passes that no report has', () => {
     expect(page).not.toContain('## Single steps')
+  })
+})
+
+describe('cellsPage of reports that differ', () => {
+  const { comparisons } = sampleReport
+
+  it('leaves the columns of a cell empty that a report does not have', () => {
+    const page = cellsPage([sampleReport, { ...sampleReport, comparisons: comparisons.slice(1, 2) }])
+    expect(page).toContain('| LSTM 1 × 70 × 512 | 1.50 / 2.00 onnxruntime | 0.75 | 1.20 reading | 80 % |  |  |  |  |')
+    // Of the first report √(0.75 · 0.5), of the second 0.5.
+    expect(page).toContain('| geometric mean |  | 0.61 |  |  |  | 0.50 |  |  |')
+  })
+
+  it('shows a cell that no peer has run, without a ratio', () => {
+    const cell = compared('table', {}, [lane('cpu'), measured(4)])
+    const page = cellsPage([{ ...sampleReport, comparisons: [cell] }])
+    expect(page).toContain('| LSTM 1 × 70 × 512 | 4.00 / – |  |  |  |')
+    expect(page).toContain('| geometric mean |  |  |  |  |')
+  })
+
+  it('leaves out goals that no report measured, and keeps vertical bars in their cells', () => {
+    const target = { number: 1, verdict: 'open', misses: [] } as const
+    const targets = [
+      { ...target, text: 'a | b', measured: '0.50' },
+      { ...target, text: 'never', measured: 'not measured' },
+    ]
+    const page = cellsPage([{ ...sampleReport, targets }])
+    expect(page).toContain('| a \\| b | **open**: 0.50 |')
+    expect(page).not.toContain('never')
+  })
+
+  it('names the report without an instruction set, and has no rates where they were not measured', () => {
+    const page = cellsPage([{ ...sampleReport, rates: 'g++ is missing' }])
+    expect(page).toContain('- widest: A <fast> CPU')
+    expect(page).not.toContain('## Rates of this machine')
   })
 })

@@ -59,4 +59,48 @@ describe('rooflineOf', () => {
     expect(bytes).toBe(70 * 4 * 2 * 4 * 64 * 64)
     expect(ms).toBeCloseTo(bytes / 100e6, 9)
   })
+
+  it('steps in both directions at a time, and feeds both to the next layer', () => {
+    const [batch, units, time] = [16, 64, 70]
+    const stack = { ...lstm(batch, units), numLayers: 2, bidirectional: true }
+    const { operations, bytes } = rooflineOf(stack, 'inference', 2, rates)
+    // Elements of the input matrices of both layers and of their recurrent ones, of both directions.
+    const [input, recurrent] = [2 * (4 * units * units) + 2 * (4 * units * 2 * units), 4 * (4 * units * units)]
+    expect(operations).toBe(2 * batch * time * (input + recurrent))
+    expect(bytes).toBe(4 * (input + time * recurrent))
+  })
+
+  it.each([
+    ['lstm', 4],
+    ['gru', 3],
+    ['rnn_tanh', 1],
+  ] as const)('counts the gates of %s', (cellMode, gates) => {
+    const { operations } = rooflineOf({ ...lstm(1, 64), cellMode }, 'inference', 1, rates)
+    expect(operations).toBe(2 * 70 * gates * 2 * 64 * 64)
+  })
+
+  it('is bound by the meetings of the threads where steps are short', () => {
+    const fast = { ...rates, gflops: [1, 1e6] as const, reads: [{ bytes: 1, gigabytes: [1, 1e6] as const }] }
+    const { boundBy, ms } = rooflineOf(lstm(1, 64), 'inference', 2, fast)
+    expect(boundBy).toBe('meeting')
+    expect(ms).toBeGreaterThan(71 * 100e-6)
+  })
+
+  it('is never longer with a second thread, and shorter with faster reads', () => {
+    for (const pass of ['inference', 'training', 'streaming'] as const) {
+      for (const batch of [1, 64]) {
+        const work = lstm(batch, 512)
+        const one = rooflineOf(work, pass, 1, rates).ms
+        expect(rooflineOf(work, pass, 2, rates).ms).toBeLessThanOrEqual(one)
+        const faster = { ...rates, reads: rates.reads.map((read) => ({ ...read, gigabytes: [1e3, 1e3] as const })) }
+        expect(rooflineOf(work, pass, 1, faster).ms).toBeLessThanOrEqual(one)
+      }
+    }
+  })
+
+  it('takes as many operations for steps as for a pass, and reads more', () => {
+    const [pass, steps] = (['inference', 'streaming'] as const).map((kind) => rooflineOf(lstm(4, 128), kind, 1, rates))
+    expect(steps?.operations).toBe(pass?.operations)
+    expect(steps?.bytes).toBe(70 * 2 * 4 * 4 * 128 * 128)
+  })
 })
