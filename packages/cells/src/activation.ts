@@ -11,7 +11,8 @@ export interface ActivationFunction {
 /** Activations of the cells that let one choose. */
 export const ACTIVATIONS = Object.freeze({
   tanh: { apply: Math.tanh, slope: (y: number) => 1 - y * y },
-  relu: { apply: (x: number) => (x > 0 ? x : 0), slope: (y: number) => (y > 0 ? 1 : 0) },
+  // NaN stays, as on executors.
+  relu: { apply: (x: number) => (x < 0 ? 0 : x), slope: (y: number) => (y > 0 ? 1 : 0) },
 } as const satisfies Readonly<Record<string, ActivationFunction>>)
 
 export type Activation = keyof typeof ACTIVATIONS
