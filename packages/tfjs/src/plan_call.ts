@@ -16,11 +16,13 @@ export function planCall(
   inputs: Tensor | Tensor[],
   given: CallArguments | null | undefined,
 ): ComputableCall | string {
-  const x = Array.isArray(inputs) ? inputs[0] : inputs
-  if (x === undefined || x.rank !== 3 || x.size === 0) return `its input must be [B,T,I] and not empty`
+  const list = [inputs].flat()
+  const [x] = list
+  if (list.length !== 1) return 'its input must be one tensor'
+  if (x.rank !== 3 || x.size === 0) return `its input must be [B,T,I] and not empty`
   const mask = Array.isArray(given?.mask) ? given.mask[0] : given?.mask
   const [batch, time] = (x as Tensor3D).shape
-  if (mask && (mask.rank !== 2 || mask.size !== batch * time)) return 'its mask must be [B,T]'
+  if (mask && !hasShape(mask, batch, time)) return 'its mask must be [B,T]'
   const training = given?.training === true
   const isSingle = classes.singleCell.includes(layer.constructor as never)
   const cells: PlannedCell[] = []
@@ -32,7 +34,16 @@ export function planCall(
   const initial = given?.initialState ?? (layer.stateful ? layer.states_ : null)
   const states = distributed(cells, initial)
   if (states === undefined) return 'its initial states must be one per state of its cells'
+  // TensorFlow.js repeats a state of one row for all.
+  const areWhole = states.every(
+    (own, index) => own?.every((each) => hasShape(each, batch, cells[index].fields.units)) ?? true,
+  )
+  if (!areWhole) return 'its initial states must be [B,H]'
   return { x: x as Tensor3D, mask: mask ?? null, training, cells, states }
+}
+
+function hasShape({ rank, shape }: Tensor, rows: number, columns: number): boolean {
+  return rank === 2 && shape[0] === rows && shape[1] === columns
 }
 
 function stackOf({ cells }: RecurrentClasses, cell: CellFields): readonly CellFields[] {

@@ -274,6 +274,17 @@ describe('accelerate', () => {
     },
   )
 
+  test('passes states of one row for the whole batch on to TensorFlow.js, which repeats them', () => {
+    const layer = tf.layers.gru({ units: UNITS })
+    const x = randomTensor([BATCH, TIME, INPUTS], 3)
+    const given = { initialState: [randomTensor([1, UNITS], 4)] }
+    const [expected] = apply(layer, x, given)
+    using acceleration = accelerate(tf, backends[0])
+    const [actual] = apply(layer, x, given)
+    expect(actual.dataSync()).toEqual(expected.dataSync())
+    expect(acceleration.report()).toMatchObject([{ reason: 'its initial states must be [B,H]' }])
+  })
+
   test('reports layers of two models apart that have one name', () => {
     const passedOn: LayerReport[] = []
     using acceleration = accelerate(tf, backends[0] as Backend, { onPassedOn: (report) => passedOn.push(report) })
