@@ -26,3 +26,31 @@ describe('fillMissing', () => {
     expect([...fillMissing([gap], 2)]).toEqual([gap])
   })
 })
+
+describe('fillMissing of any series', () => {
+  it.each([1, 3, 12])('keeps known values and leaves no gap, with a season of %d', (season) => {
+    for (let pattern = 0; pattern < 40; pattern++) {
+      const values = Array.from({ length: 30 }, (_, k) => ((k * k + pattern) % 7 < 3 ? gap : Math.sin(k)))
+      const filled = fillMissing(values, season)
+      for (const [index, value] of values.entries()) {
+        if (Number.isNaN(value)) expect(filled[index]).not.toBeNaN()
+        else expect(filled[index]).toBe(value)
+      }
+    }
+  })
+
+  it('moves with the level: a series and the same one higher have the same gaps filled', () => {
+    const values = Array.from({ length: 24 }, (_, k) => (k % 5 === 3 ? gap : 10 * Math.sin(k)))
+    const higher = fillMissing(
+      values.map((value) => value + 100),
+      4,
+    )
+    for (const [index, value] of fillMissing(values, 4).entries()) expect(higher[index]).toBeCloseTo(value + 100, 9)
+  })
+
+  it('refuses other values than numbers, and seasons below one step', () => {
+    const code = (expected: string) => expect.objectContaining({ code: expected })
+    expect(() => fillMissing(['1'] as never, 1)).toThrow(code('ERR_INVALID_ARGUMENT'))
+    expect(() => fillMissing([1], 0)).toThrow(code('ERR_INVALID_OPTION'))
+  })
+})
