@@ -1,6 +1,7 @@
 // Defects of the job files in docs/guide/cluster.md: shell syntax of the Slurm script, and fields, types and required members of
-// the MPIJob and the PyTorchJob. The fields are those of the APIs kubeflow.org/v2beta1 and kubeflow.org/v1 that the guide uses,
-// written by hand: each operator's own schema is 8,000 lines, of which most describe pods. No cluster reads them here.
+// the MPIJob and the PyTorchJob. The fields are those of the APIs kubeflow.org/v2beta1 (mpi-operator 0.6) and kubeflow.org/v1
+// (training-operator 1.9), written by hand: each operator's own schema is 8,000 lines, of which most describe pods. No cluster
+// reads them here.
 import { spawnSync } from 'node:child_process'
 import { parse } from 'yaml'
 

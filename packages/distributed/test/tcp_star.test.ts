@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { CallProgress } from '../src/nccl/call_progress.js'
 import { TcpStar } from '../src/nccl/tcp_star.js'
@@ -120,6 +120,32 @@ describe('TcpStar', () => {
       expect(message).toContain(`Cannot open communicator as rank ${rank} of 4 must reach the other ranks`)
       expect(message).toContain('2 of 3 other ranks have connected within 0.3 s; missing: 3.')
     }
+  })
+
+  it('opens although strangers connect: another job, another size, no rank of this job, no JSON', async () => {
+    const port = await freePort()
+    const progress = () => new CallProgress().current
+    const options = { size: 2, host: '127.0.0.1', port, job: 'test', timeoutSeconds: 30, progress }
+    const first = TcpStar.open({ ...options, rank: 0 })
+    const hello = { job: 'test', rank: 1, size: 2, host: 'here' }
+    const refused = [
+      { ...hello, job: 'another' },
+      { ...hello, size: 3 },
+      ...[0, 2, 0.5, '1', null].map((rank) => ({ ...hello, rank })),
+      { ...hello, host: 7 },
+      null,
+    ].map((each) => Buffer.from(JSON.stringify(each)))
+    for (const bytes of [...refused, Buffer.from('{'), Buffer.alloc(0)]) {
+      const socket = new Socket().connect(port, '127.0.0.1')
+      const header = Buffer.alloc(5)
+      header.writeUInt32LE(bytes.length)
+      socket.on('error', () => {}).write(Buffer.concat([header, bytes]))
+      // The first rank ends the connection.
+      await new Promise((resolve) => socket.on('close', resolve).resume())
+    }
+    open.push(...(await Promise.all([first, TcpStar.open({ ...options, rank: 1 })])))
+    const gathered = await Promise.all(open.map((star, rank) => star.allGather(Uint8Array.of(rank))))
+    expect(gathered).toEqual([gathered[1], [Uint8Array.of(0), Uint8Array.of(1)]])
   })
 
   it('names a rank that is in another call', async () => {
