@@ -50,6 +50,8 @@ export interface ImportedCellOptions {
   readonly usePeephole?: boolean
   /** Of `LSTMCell`. */
   readonly usePeepholes?: boolean
+  /** Of `LSTMCell`: P. */
+  readonly numProj?: number
   readonly activation?: 'tanh' | 'relu'
   /** ONNX's `clip`. */
   readonly preactivationClip?: number

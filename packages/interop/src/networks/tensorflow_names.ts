@@ -130,7 +130,7 @@ function networkInterpretations(
             convention: 'tensorflow',
             descriptor,
             canonical: tensorflowToCanonical(descriptor, biased),
-            reverse: /bidirectional_rnn\/bw\//.test(name),
+            reverse: isWithinBackward(name),
             inputs: {},
             tensorNames: stored.map((tensor) => tensor.name),
             notes: notesOn(first, added),
@@ -194,6 +194,8 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
   if (!isMatrix(kernel)) return undefined
   const [rows, width] = kernel
   const numUnits = isLstm ? width / 4 : width
+  const numProj = isLstm ? tensors.get('projection/kernel')?.shape[1] : undefined
+  const inputSize = rows - (numProj ?? numUnits)
   const added = isLstm && addsForgetBias(cell) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
   const stored = [...tensors.values()]
   const found = async (): Promise<ImportedCell> => {
@@ -201,12 +203,11 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
     return {
       name: prefix,
       convention: 'tensorflow',
-      cell: isLstm ? 'LSTMBlockCell' : 'GRUBlockCell',
-      options: isLstm ? { forgetBias: 0, usePeephole: true } : {},
-      inputSize: rows - numUnits,
+      ...(isLstm ? peepholeCell(numProj) : { cell: 'GRUBlockCell', options: {} }),
+      inputSize,
       numUnits,
       variables: isLstm ? withForgetBias(read, added) : gruVariables(read),
-      reverse: cell.isBackward,
+      reverse: cell.isBackward || isWithinBackward(prefix),
       inputs: {},
       tensorNames: stored.map(({ name }) => name),
       notes: isLstm ? notesOn(cell, added) : [],
@@ -217,10 +218,22 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
     name: prefix,
     convention: 'tensorflow',
     cellMode: isLstm ? 'lstm' : 'gru',
-    summary: `tensorflow ${what}, ${numUnits} units, input ${rows - numUnits}`,
+    summary: `tensorflow ${what}, ${numUnits} units, input ${inputSize}`,
     tensors: stored,
     result: async () => [await found()],
   }
+}
+
+/** Only `LSTMCell` has peepholes and a projection. */
+function peepholeCell(numProj: number | undefined): Pick<ImportedCell, 'cell' | 'options'> {
+  return numProj === undefined
+    ? { cell: 'LSTMBlockCell', options: { forgetBias: 0, usePeephole: true } }
+    : { cell: 'LSTMCell', options: { forgetBias: 0, usePeepholes: true, numProj } }
+}
+
+/** Whether a scope is in the backward side of a `bidirectional_rnn`, which reads from the end. */
+function isWithinBackward(scope: string): boolean {
+  return /bidirectional_rnn\/bw\//.test(scope)
 }
 
 /** The scopes of `GRUCell` for the letters of `GRUBlockCell`. */

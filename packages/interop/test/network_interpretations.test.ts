@@ -1,0 +1,332 @@
+import { LSTMCell } from '@cudnn-rnn/cells'
+import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import { type ImportOptions, importWeights, type WeightFile, type WeightFormat } from '../src/index.js'
+
+type Shapes = Readonly<Record<string, readonly number[]>>
+
+/** Every element of a tensor is its number in the file, from 1 on. */
+function fileOf(format: WeightFormat, shapes: Shapes): WeightFile {
+  const tensors = Object.entries(shapes).map(([name, shape], index) => ({
+    name,
+    shape,
+    dtype: 'float32',
+    read: async () => new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(index + 1),
+  }))
+  return { format, path: 'made', tensors, close: async () => undefined }
+}
+
+/** The one item of a list. */
+function only<Item>(list: readonly Item[]): Item {
+  expect(list).toHaveLength(1)
+  return list[0]!
+}
+
+describe('importWeights of variables of TensorFlow', () => {
+  const importOf = (shapes: Shapes, options: ImportOptions = {}) => importWeights(fileOf('tensorflow', shapes), options)
+  /** An LSTM of 2 units and `inputs` inputs. */
+  const lstm = (prefix: string, inputs = 3): Shapes => ({
+    [`${prefix}/kernel`]: [inputs + 2, 8],
+    [`${prefix}/bias`]: [8],
+  })
+  const gru = (prefix: string): Shapes => ({
+    [`${prefix}/gates/kernel`]: [5, 4],
+    [`${prefix}/gates/bias`]: [4],
+    [`${prefix}/candidate/kernel`]: [5, 2],
+    [`${prefix}/candidate/bias`]: [2],
+  })
+
+  it('takes the names of all releases', async () => {
+    for (const [kernel, bias] of [
+      ['kernel', 'bias'],
+      ['weights', 'biases'],
+    ]) {
+      const { networks } = await importOf({ [`rnn/lstm_cell/${kernel}`]: [5, 8], [`rnn/lstm_cell/${bias}`]: [8] })
+      expect(only(networks)).toMatchObject({
+        name: 'rnn/lstm_cell',
+        descriptor: { cellMode: 'lstm', numUnits: 2, inputSize: 3, numLayers: 1 },
+      })
+    }
+  })
+
+  it('adds the forget bias of cells that add it at run time, and only of these', async () => {
+    const forgetOf = async (cell: string, options: ImportOptions = {}) => {
+      const { canonical, notes } = only((await importOf(lstm(`rnn/${cell}`), options)).networks)
+      // The input side holds the sum of both biases or half of it: their sum counts.
+      const sums = canonical.biases.slice(0, 4).map(({ data }, gate) => data[0]! + canonical.biases[gate + 4]!.data[0]!)
+      return { sums, hasNote: notes.length === 1 }
+    }
+    // Gates i, f, c, o of cuDNN; the bias is the second tensor of the file.
+    expect(await forgetOf('basic_lstm_cell')).toEqual({ sums: [2, 3, 2, 2], hasNote: true })
+    expect(await forgetOf('lstm_block_cell', { forgetBias: 0.5 })).toEqual({ sums: [2, 2.5, 2, 2], hasNote: true })
+    expect(await forgetOf('lstm_cell_1', { forgetBias: 0 })).toEqual({ sums: [2, 2, 2, 2], hasNote: true })
+    expect(await forgetOf('cudnn_compatible_lstm_cell')).toEqual({ sums: [2, 2, 2, 2], hasNote: false })
+  })
+
+  it('puts the cells of a stack together in the order of their numbers', async () => {
+    const shapes = Object.fromEntries(
+      Array.from({ length: 11 }, (_, k) =>
+        Object.entries(lstm(`rnn/multi_rnn_cell/cell_${k}/lstm_cell`, k === 0 ? 3 : 2)),
+      )
+        .flat()
+        .reverse(),
+    )
+    const { descriptor, tensorNames } = only((await importOf(shapes)).networks)
+    expect(descriptor).toMatchObject({ numLayers: 11, inputSize: 3, direction: 'unidirectional' })
+    const layers = tensorNames.filter((name) => name.endsWith('kernel')).map((name) => /cell_(\d+)/.exec(name)?.[1])
+    expect(layers).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
+  })
+
+  it('leaves the cells of an incomplete stack unused', async () => {
+    const shapes = { ...lstm('multi_rnn_cell/cell_0/lstm_cell'), ...lstm('multi_rnn_cell/cell_2/lstm_cell', 2) }
+    const { networks, unusedTensors } = await importOf(shapes)
+    expect(networks).toEqual([])
+    expect(unusedTensors).toHaveLength(4)
+    const alone = await importOf(lstm('bidirectional_rnn/bw/lstm_cell'))
+    expect(alone.networks).toEqual([])
+  })
+
+  it('reads both directions as one network, and stacks of them', async () => {
+    const sides = { ...lstm('enc/bidirectional_rnn/bw/lstm_cell'), ...lstm('enc/bidirectional_rnn/fw/lstm_cell') }
+    const both = only((await importOf(sides)).networks)
+    expect(both).toMatchObject({
+      name: 'enc/bidirectional_rnn',
+      reverse: false,
+      descriptor: { direction: 'bidirectional', numLayers: 1 },
+    })
+    expect(both.tensorNames[0]).toContain('/fw/')
+    const stack = Object.fromEntries(
+      [0, 1].flatMap((layer) =>
+        ['fw', 'bw'].flatMap((side) =>
+          Object.entries(
+            lstm(`stack_bidirectional_rnn/cell_${layer}/bidirectional_rnn/${side}/lstm_cell`, layer === 0 ? 3 : 4),
+          ),
+        ),
+      ),
+    )
+    expect(only((await importOf(stack)).networks)).toMatchObject({
+      name: 'stack_bidirectional_rnn',
+      descriptor: { direction: 'bidirectional', numLayers: 2, inputSize: 3 },
+    })
+  })
+
+  it('reads stacks within the directions separately, those of bw reversed', async () => {
+    const stack = (side: string, cell: (prefix: string, inputs: number) => Shapes) => ({
+      ...cell(`bidirectional_rnn/${side}/multi_rnn_cell/cell_0/own`, 3),
+      ...cell(`bidirectional_rnn/${side}/multi_rnn_cell/cell_1/own`, 2),
+    })
+    const lstms = (side: string) => stack(side, (prefix, inputs) => lstm(prefix.replace('own', 'lstm_cell'), inputs))
+    const { networks } = await importOf({ ...lstms('fw'), ...lstms('bw') })
+    expect(networks.map(({ name, reverse }) => [name, reverse])).toEqual([
+      ['bidirectional_rnn/fw/multi_rnn_cell', false],
+      ['bidirectional_rnn/bw/multi_rnn_cell', true],
+    ])
+    const grus = (side: string) => stack(side, (prefix) => gru(prefix.replace('own', 'gru_cell')))
+    const { cells } = await importOf({ ...grus('fw'), ...grus('bw') })
+    expect(cells.map(({ name, reverse }) => [name.slice(18, 20), reverse])).toEqual([
+      ['fw', false],
+      ['fw', false],
+      ['bw', true],
+      ['bw', true],
+    ])
+  })
+
+  it('reads a GRU that resets before the product as a cell, under either of its names', async () => {
+    const block = {
+      'gru_block_cell/w_ru': [5, 4],
+      'gru_block_cell/b_ru': [4],
+      'gru_block_cell/w_c': [5, 2],
+      'gru_block_cell/b_c': [2],
+    }
+    for (const shapes of [block, gru('gru_cell')]) {
+      const cell = only((await importOf(shapes)).cells)
+      expect(cell).toMatchObject({ cell: 'GRUBlockCell', numUnits: 2, inputSize: 3, reverse: false })
+      expect(Object.entries(cell.variables).map(([name, { data }]) => [name, data[0]])).toEqual([
+        ['w_ru', 1],
+        ['b_ru', 2],
+        ['w_c', 3],
+        ['b_c', 4],
+      ])
+    }
+  })
+
+  const diagonals = (prefix: string): Shapes => ({
+    [`${prefix}/w_i_diag`]: [2],
+    [`${prefix}/w_f_diag`]: [2],
+    [`${prefix}/w_o_diag`]: [2],
+  })
+
+  it('reads an LSTM with peepholes as a cell whose bias includes the forget bias', async () => {
+    const cell = only((await importOf({ ...lstm('lstm_cell'), ...diagonals('lstm_cell') })).cells)
+    expect(cell).toMatchObject({
+      cell: 'LSTMBlockCell',
+      options: { forgetBias: 0, usePeephole: true },
+      numUnits: 2,
+      inputSize: 3,
+    })
+    // Gates i, c, f, o.
+    expect([...cell.variables['bias']!.data]).toEqual([2, 2, 2, 2, 3, 3, 2, 2])
+  })
+
+  it('reads a projection from the columns of its kernel', async () => {
+    const projected = { 'lstm_cell/kernel': [4, 8], 'lstm_cell/bias': [8], 'lstm_cell/projection/kernel': [2, 1] }
+    expect(only((await importOf(projected)).networks).descriptor).toMatchObject({
+      numUnits: 2,
+      numProj: 1,
+      inputSize: 3,
+    })
+  })
+
+  it('reads an LSTM with peepholes and a projection as an LSTMCell, which takes the variables', async () => {
+    const shapes = {
+      ...{ 'lstm_cell/kernel': [4, 8], 'lstm_cell/bias': [8], 'lstm_cell/projection/kernel': [2, 1] },
+      ...diagonals('lstm_cell'),
+    }
+    const { cell, options, numUnits, inputSize, variables } = only((await importOf(shapes)).cells)
+    expect({ cell, options, numUnits, inputSize }).toEqual({
+      ...{ cell: 'LSTMCell', options: { forgetBias: 0, usePeepholes: true, numProj: 1 }, numUnits: 2, inputSize: 3 },
+    })
+    const built = new LSTMCell(numUnits, options)
+    built.setVariables(variables)
+    expect(built.outputSize).toBe(1)
+  })
+
+  it('requires the cell of a BasicRNNCell, and takes its width as its units', async () => {
+    const shapes = { 'rnn/basic_rnn_cell/kernel': [5, 2], 'rnn/basic_rnn_cell/bias': [2] }
+    await expect(importOf(shapes)).rejects.toThrow(coded('ERR_WEIGHTS_AMBIGUOUS', { decidedBy: ['cellMode'] }))
+    const { descriptor, notes } = only((await importOf(shapes, { cellMode: 'rnn_relu' })).networks)
+    expect(descriptor).toMatchObject({ cellMode: 'rnn_relu', numUnits: 2, inputSize: 3 })
+    expect(notes).toEqual([])
+  })
+})
+
+describe('importWeights of the modules of PyTorch', () => {
+  const importOf = (shapes: Shapes, options: ImportOptions = {}) => importWeights(fileOf('pytorch', shapes), options)
+  const module = (prefix: string, gates: number, suffix = '_l0', inputs = 3): Shapes => ({
+    [`${prefix}weight_ih${suffix}`]: [gates * 2, inputs],
+    [`${prefix}weight_hh${suffix}`]: [gates * 2, 2],
+    [`${prefix}bias_ih${suffix}`]: [gates * 2],
+    [`${prefix}bias_hh${suffix}`]: [gates * 2],
+  })
+
+  it('names networks by their modules, also where they are the whole file or a cell', async () => {
+    const names = async (shapes: Shapes) => (await importOf(shapes)).networks.map(({ name }) => name)
+    expect(await names(module('', 4))).toEqual([''])
+    expect(await names({ ...module('encoder.rnn.', 3), ...module('cell.', 4, '') })).toEqual(['encoder.rnn', 'cell'])
+  })
+
+  it('takes layers and directions from the names', async () => {
+    const shapes = {
+      ...module('rnn.', 3, '_l0'),
+      ...module('rnn.', 3, '_l0_reverse'),
+      ...module('rnn.', 3, '_l1', 4),
+      ...module('rnn.', 3, '_l1_reverse', 4),
+    }
+    expect(only((await importOf(shapes)).networks).descriptor).toMatchObject({
+      ...{ cellMode: 'gru', numLayers: 2, direction: 'bidirectional', numUnits: 2, inputSize: 3 },
+    })
+    const { 'rnn.weight_hh_l1': _, ...missing } = shapes
+    await expect(importOf(missing)).rejects.toThrow(coded('ERR_MISSING_TENSOR'))
+    await expect(importOf({ ...shapes, 'rnn.weight_ih_l1': [6, 5] })).rejects.toThrow(coded('ERR_TENSOR_SHAPE'))
+  })
+
+  it('leaves tensors that are not of a recurrent module unused', async () => {
+    for (const shapes of [
+      module('rnn.', 2),
+      { 'rnn.weight_ih_l0': [8, 3] },
+      { ...module('rnn.', 4), 'rnn.weight_ih_l0': [8, 0] },
+      { 'rnn.weight_ih_l1000000': [8, 3], 'rnn.weight_ih_l0': [8, 3], 'rnn.weight_hh_l0': [8, 2] },
+    ]) {
+      const { networks, unusedTensors } = await importOf(shapes)
+      expect(networks).toEqual([])
+      expect(unusedTensors).toHaveLength(Object.keys(shapes).length)
+    }
+  })
+
+  it('takes absent biases as zeros, and notes it', async () => {
+    const { networks } = await importOf({ 'rnn.weight_ih_l0': [8, 3], 'rnn.weight_hh_l0': [8, 2] })
+    const { canonical, notes } = only(networks)
+    expect(notes).toEqual(['Biases are absent and were taken as zeros.'])
+    expect(canonical.biases.every(({ data }) => data.every((value) => value === 0))).toBe(true)
+  })
+
+  it('notes a module within the network, which torch.nn does not have', async () => {
+    const shapes = { ...module('rnn.', 4), 'rnn.norm.weight': [2], 'other.weight': [2] }
+    expect(only((await importOf(shapes)).networks).notes).toEqual([expect.stringContaining('rnn.norm.weight')])
+  })
+
+  it.each([
+    ['weight_norm', ['rnn.weight_hh_l0_g', 'rnn.weight_hh_l0_v']],
+    ['pruning', ['rnn.weight_hh_l0_orig', 'rnn.weight_hh_l0_mask']],
+    [
+      'parametrizations',
+      ['rnn.parametrizations.weight_hh_l0.original0', 'rnn.parametrizations.weight_hh_l0.original1'],
+    ],
+  ])('refuses weights that %s computes, and takes the networks beside them', async (_, parts) => {
+    const { 'rnn.weight_hh_l0': __, ...stored } = module('rnn.', 4)
+    const shapes = { ...stored, ...Object.fromEntries(parts.map((part) => [part, [8, 2]])), ...module('other.', 4) }
+    await expect(importOf(shapes)).rejects.toThrow(coded('ERR_WEIGHTS_OTHER_FUNCTION'))
+    const { networks } = await importOf(shapes, { only: ['other'] })
+    expect(networks.map(({ name }) => name)).toEqual(['other'])
+  })
+})
+
+describe('importWeights of the cells of Flax', () => {
+  const importOf = (shapes: Shapes, options: ImportOptions = {}) => importWeights(fileOf('flax', shapes), options)
+  const gates = (names: string, separator = '/'): Shapes =>
+    Object.fromEntries(
+      [...names].flatMap((gate) => [
+        [`cell${separator}i${gate}${separator}kernel`, [3, 2]],
+        [`cell${separator}h${gate}${separator}kernel`, [2, 2]],
+        [`cell${separator}h${gate}${separator}bias`, [2]],
+      ]),
+    )
+
+  it.each(['/', '.'])('recognizes an LSTM by its gates, joined by %s', async (separator) => {
+    expect(only((await importOf(gates('ifgo', separator))).networks)).toMatchObject({
+      ...{ name: 'cell', convention: 'flax', descriptor: { cellMode: 'lstm', numUnits: 2, inputSize: 3 } },
+    })
+  })
+
+  it('refuses a cell of which a gate is missing', async () => {
+    await expect(importOf(gates('ifo'))).rejects.toThrow(coded('ERR_MISSING_TENSOR'))
+  })
+
+  it('leaves layers of other kinds unused', async () => {
+    const { networks, unusedTensors } = await importOf({ 'dense/kernel': [3, 2], 'i/kernel': [3, 2], 'h/bias': [2] })
+    expect(networks).toEqual([])
+    expect(unusedTensors).toHaveLength(3)
+  })
+})
+
+describe('importWeights of tensors that can be read in two ways', () => {
+  const plain = { 'rnn.weight_ih_l0': [2, 3], 'rnn.weight_hh_l0': [2, 2] }
+
+  it('takes a named cell where tensors are contested, and other networks as they are', async () => {
+    const shapes = { ...plain, 'gru.weight_ih_l0': [6, 3], 'gru.weight_hh_l0': [6, 2] }
+    const { networks } = await importWeights(fileOf('pytorch', shapes), { cellMode: 'rnn_tanh' })
+    expect(networks.map(({ descriptor }) => descriptor.cellMode)).toEqual(['rnn_tanh', 'gru'])
+  })
+
+  it('shows both readings and the option that decides', async () => {
+    await expect(importWeights(fileOf('pytorch', plain))).rejects.toThrow(
+      coded('ERR_WEIGHTS_AMBIGUOUS', {
+        path: 'made',
+        decidedBy: ['cellMode'],
+        interpretations: [expect.stringContaining('tanh'), expect.stringContaining('relu')],
+      }),
+    )
+  })
+
+  it('refuses a cell that none of the readings has', async () => {
+    await expect(importWeights(fileOf('pytorch', plain), { cellMode: 'lstm' })).rejects.toThrow(
+      coded('ERR_WEIGHTS_AMBIGUOUS'),
+    )
+  })
+
+  it('has no network under a convention that the file does not follow', async () => {
+    const { networks, unusedTensors } = await importWeights(fileOf('pytorch', plain), { convention: 'keras' })
+    expect(networks).toEqual([])
+    expect(unusedTensors).toHaveLength(2)
+  })
+})
