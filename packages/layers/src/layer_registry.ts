@@ -64,7 +64,6 @@ export function layersFromConfig(
   given: Readonly<Record<string, LayerDefinition>>,
   depth = 0,
 ): LayerDefinition[] {
-  if (depth > DEEPEST) throw unknownLayer(`its branches are more than ${DEEPEST} deep`)
   return layers.map((layer) => layerFromConfig(layer, given, depth))
 }
 
@@ -73,6 +72,7 @@ function layerFromConfig(
   given: Readonly<Record<string, LayerDefinition>>,
   depth: number,
 ): LayerDefinition {
+  if (depth > DEEPEST) throw unknownLayer(`its branches and wrappers are more than ${DEEPEST} deep`)
   const { kind, name, config = {} } = asRecord(layer, 'a layer')
   const label = typeof name === 'string' ? name : String(kind)
   if (Object.hasOwn(given, label)) return given[label]
