@@ -16,6 +16,7 @@ import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
 import { type ChartSize, everySize } from './chart_sizes.js'
 import { escapeHtml } from './escape_html.js'
+import { extent } from './extent.js'
 import { spread } from './spread_labels.js'
 
 export interface Point {
@@ -95,7 +96,7 @@ function draw(
   const domain = verticalDomain(shown, rules, bands, top, logarithmic)
   const xs = shown.flatMap(({ points }) => points.map((point) => Number(point.x)))
   const isTime = shown.some(({ points }) => points[0]?.x instanceof Date)
-  const ends = [Math.min(...xs), Math.max(...xs)].map((value) => (isTime ? new Date(value) : value))
+  const ends = extent(xs).map((value) => (isTime ? new Date(value) : value))
   // Only an axis that ends below its data needs a clip path.
   const clip = top !== undefined
   const marginBottom = isTime ? MARGIN_BOTTOM.dates : MARGIN_BOTTOM.numbers
@@ -160,8 +161,8 @@ function verticalDomain(
     ...bands.flatMap(({ low, high }) => [low, high]),
   ].filter((value) => Number.isFinite(value) && (!logarithmic || value > 0))
   if (values.length === 0) return logarithmic ? [1, 10] : [0, 1]
-  const low = values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY)
-  const high = top ?? values.reduce((greatest, value) => Math.max(greatest, value), Number.NEGATIVE_INFINITY)
+  const [low, greatest] = extent(values)
+  const high = top ?? greatest
   if (low >= high) return [low - (Math.abs(low) || 1) * 0.1, low + (Math.abs(low) || 1) * 0.1]
   if (logarithmic) return [low, high]
   const space = (high - low) * 0.04
