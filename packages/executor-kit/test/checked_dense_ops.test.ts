@@ -85,3 +85,165 @@ describe('CheckedDenseOps', () => {
     expect(variable.version).toBe(0)
   })
 })
+
+/** Operations with the kernels that an executor may leave out; ids are unread where `readsIds` is false. */
+function openOptional({ readsIds = true, readsCounts = true } = {}) {
+  const memory = new HostMemory('float32')
+  const noted: unknown[][] = []
+  const note =
+    (kernel: string) =>
+    (...given: unknown[]) => {
+      noted.push([kernel, ...given])
+      return memory.zeros([])
+    }
+  const names = ['embedding', 'embeddingGradient', 'softmaxCrossEntropy', 'ctcLoss', 'phasedGate', 'update']
+  const kernels = {
+    ...Object.fromEntries([...names, 'phasedGateGradients'].map((name) => [name, note(name)])),
+    readIds: ({ data }: { data: Int32Array }) => (readsIds ? data.slice() : undefined),
+    readsCounts,
+  } as unknown as DenseKernels<HostTensor>
+  return { memory, noted, ops: new CheckedDenseOps(memory, kernels) }
+}
+
+describe('optional operations of CheckedDenseOps', () => {
+  const gates = () => ({ period: zeros(3), phase: zeros(3), ratioOn: zeros(3) })
+
+  it('are absent where the executor has no kernel for them', () => {
+    const { ops } = open()
+    expect([ops.ctcLoss, ops.phasedGate, ops.phasedGateGradients]).toEqual([undefined, undefined, undefined])
+  })
+
+  it('give phased gates their sizes and leak', () => {
+    const { ops, noted } = openOptional()
+    ops.phasedGate?.(zeros(2, 1), gates(), { leak: 0.5 })
+    ops.phasedGateGradients?.(zeros(2, 1), gates(), zeros(2, 3), { leak: 0 })
+    expect(noted.map(([name, , ...numbers]) => [name, ...numbers])).toEqual([
+      ['phasedGate', { batch: 2, units: 3 }, 0.5],
+      ['phasedGateGradients', { batch: 2, units: 3 }, 0],
+    ])
+  })
+
+  it.each<[string, (ops: ReturnType<typeof openOptional>['ops']) => unknown, string]>([
+    ['times of rank 1', (ops) => ops.phasedGate?.(zeros(2), gates(), { leak: 0 }), 'ERR_SHAPE'],
+    ['no leak', (ops) => ops.phasedGate?.(zeros(2, 1), gates(), {} as never), 'ERR_HYPERPARAMETER'],
+    [
+      'an output gradient of other units',
+      (ops) => ops.phasedGateGradients?.(zeros(2, 1), gates(), zeros(2, 4), { leak: 0 }),
+      'ERR_SHAPE',
+    ],
+    [
+      'a foreign tensor',
+      (ops) => ops.phasedGate?.(new HostMemory('float32').zeros([2, 1]), gates(), { leak: 0 }),
+      'ERR_FOREIGN_TENSOR',
+    ],
+    [
+      'logits of another executor',
+      (ops) =>
+        ops.ctcLoss?.(new HostMemory('float32').zeros([1, 1, 2]), ids(1, 0), {
+          ...{ labelLengths: [0], logitLengths: [1], blank: 0 },
+        }),
+      'ERR_FOREIGN_TENSOR',
+    ],
+  ])('refuse %s', (_, run, code) => {
+    const { ops, noted } = openOptional()
+    expect(() => run(ops)).toThrow(coded(code))
+    expect(noted).toEqual([])
+  })
+})
+
+describe('ids of CheckedDenseOps', () => {
+  it('are left to kernels that alone can read them', () => {
+    const { ops, noted } = openOptional({ readsIds: false })
+    const given = { data: Int32Array.of(99), shape: [1] }
+    ops.embedding(zeros(5, 2), given)
+    ops.softmaxCrossEntropy(zeros(1, 5), given)
+    expect(noted.map(([, operands]) => operands)).toMatchObject([{ ids: given }, { labels: given }])
+  })
+
+  it.each([-1, 1.5, Number.NaN, 2 ** 60])('add up into no table of %s rows', (vocabulary) => {
+    const { ops, noted } = openOptional()
+    const add = () => ops.embeddingGradient(vocabulary, ids(0), zeros(0, 2))
+    expect(add).toThrow(coded('ERR_SHAPE', { name: 'RangeError' }))
+    expect(noted).toEqual([])
+  })
+})
+
+describe("the step of CheckedDenseOps' Adam", () => {
+  const slots = (memory: HostMemory) => [memory.zeros([2]), memory.zeros([2]), memory.zeros([2])] as const
+
+  it('is a tensor where the executor reads it, whose ε is left as it is', () => {
+    const { ops, noted, memory } = openOptional()
+    const [x, m, v] = slots(memory)
+    const step = memory.zeros([])
+    ops.applyAdam(x, m, v, zeros(2), { learningRate: 0.1, step, epsilon: 1e-3, epsilonHat: true })
+    expect(noted[0][1]).toMatchObject({ rule: 'adam', step: Number.NaN, epsilon: 1e-3, epsilonHat: true })
+    expect((noted[0][1] as { count: unknown }).count).toBe(step)
+    expect([x.version, m.version, v.version, step.version]).toEqual([1, 1, 1, 0])
+  })
+
+  it('is a number elsewhere: a tensor is refused, and nothing is counted', () => {
+    const { ops, noted, memory } = openOptional({ readsCounts: false })
+    const [x, m, v] = slots(memory)
+    const step = memory.zeros([])
+    expect(() => ops.applyAdam(x, m, v, zeros(2), { learningRate: 0.1, step })).toThrow(coded('ERR_HYPERPARAMETER'))
+    expect([noted, x.version]).toEqual([[], 0])
+  })
+
+  it.each<[string, (memory: HostMemory) => HostTensor, string]>([
+    ['a vector', (memory) => memory.zeros([1]), 'ERR_SHAPE'],
+    ['an integer', (memory) => memory.copyOf({ data: Int32Array.of(1), shape: [] }), 'ERR_DTYPE'],
+    ['of another executor', () => new HostMemory('float32').zeros([]), 'ERR_FOREIGN_TENSOR'],
+  ])('is refused where it is %s', (_, make, code) => {
+    const { ops, noted, memory } = openOptional()
+    const [x, m, v] = slots(memory)
+    const apply = () => ops.applyAdam(x, m, v, zeros(2), { learningRate: 0.1, step: make(memory) })
+    expect(apply).toThrow(coded(code))
+    expect(noted).toEqual([])
+  })
+})
+
+describe('tensors that CheckedDenseOps writes', () => {
+  it('must be of the executor, live and of one shape, dtype and layout', () => {
+    const { ops, memory, noted } = open()
+    const variable = memory.zeros([2], 'lstm/1')
+    const shared = memory.shared(memory.allocateShared(2), { shape: [2], layout: 'lstm/1', id: 'weights' })
+    const disposed = memory.zeros([2])
+    disposed.dispose()
+    const sgd = (x: unknown, gradient: unknown) => () =>
+      ops.applySgd(x as HostTensor, gradient as HostTensor, { learningRate: 1 })
+    for (const [run, code] of [
+      [sgd(zeros(2), zeros(2)), 'ERR_NOT_A_TENSOR'],
+      [sgd(shared, zeros(2)), 'ERR_SHARED_TENSOR'],
+      [sgd(disposed, zeros(2)), 'ERR_TENSOR_DISPOSED'],
+      [sgd(variable, memory.zeros([2], 'gru/1')), 'ERR_OTHER_LAYOUT'],
+      [sgd(variable, ids(2)), 'ERR_DTYPE'],
+      [sgd(variable, undefined), 'ERR_NOT_A_TENSOR'],
+      [() => ops.clipByValue([variable, shared], 1), 'ERR_SHARED_TENSOR'],
+      [() => ops.clipByGlobalNorm(variable as never, 1), 'ERR_NOT_A_TENSOR'],
+      [() => ops.clipByGlobalNorm([variable], -1), 'ERR_HYPERPARAMETER'],
+      [() => ops.clipByValue([variable], Number.NaN), 'ERR_HYPERPARAMETER'],
+      [() => ops.globalNorm([memory.copyOf(ids(2))]), 'ERR_DTYPE'],
+      [() => ops.assign(shared, zeros(2)), 'ERR_SHARED_TENSOR'],
+      [() => ops.assign(variable, zeros(3)), 'ERR_SHAPE'],
+      [() => ops.accumulate(variable, zeros(2), Number.POSITIVE_INFINITY), 'ERR_HYPERPARAMETER'],
+      [() => ops.applyWeightDecay(variable, { rate: -1 }), 'ERR_HYPERPARAMETER'],
+      [() => ops.applyWeightDecay(variable, { rate: 0, mask: zeros(3) }), 'ERR_SHAPE'],
+      [() => ops.applyWeightDecay(variable, undefined as never), 'ERR_INVALID_OPTION_TYPE'],
+    ] as const) {
+      expect(run).toThrow(coded(code))
+    }
+    expect(noted).toEqual([])
+    expect([variable.version, shared.version]).toEqual([0, 0])
+  })
+
+  it('read shared tensors, and take a list of none', () => {
+    const { ops, memory, noted } = open()
+    const shared = memory.shared(memory.allocateShared(2), { shape: [2], layout: undefined, id: 'weights' })
+    ops.globalNorm([shared])
+    ops.clipByGlobalNorm([], 1)
+    expect(noted).toEqual([
+      ['norm', [shared], Number.POSITIVE_INFINITY],
+      ['norm', [], 1],
+    ])
+  })
+})
