@@ -110,13 +110,14 @@ export class WasmOperations implements KernelOperations {
 
   lstmForward(job: LstmJob): void {
     this.#heap.call('run an LSTM', (frame, exports) => {
-      exports.lstmForward(...lstmOperands(frame, job))
+      exports.lstmForward(...lstmOperands(frame, job, (array) => frame.update(array)))
     })
   }
 
   lstmBackward(job: Job<'lstmBackward'>): void {
     this.#heap.call('run an LSTM backward', (frame, exports) => {
-      const operands = lstmOperands(frame, job)
+      // The backward changes the gates alone: arrays that the forward filled are not copied back.
+      const operands = lstmOperands(frame, job, (array) => frame.read(array))
       const written = [
         frame.update(job.dh),
         frame.update(job.dc),
@@ -221,11 +222,19 @@ type Layout = readonly [
   number,
 ]
 
-/** The operands that both passes share, in the order of SequenceOf in native/wasm/src/lstm_exports.cc, and their sizes. */
-function lstmOperands(frame: CallFrame, job: LstmJob): [sizes: Address, operands: Address] {
+/**
+ * The operands that both passes share, in the order of SequenceOf in native/wasm/src/lstm_exports.cc, and their sizes.
+ *
+ * @param states copies the arrays that the forward fills.
+ */
+function lstmOperands(
+  frame: CallFrame,
+  job: LstmJob,
+  states: (array: FloatArray | null) => Address,
+): [sizes: Address, operands: Address] {
   const { time, batch, units, forgetBias, epsilon, kernel, kernelBegin, lengths, dropout } = job
   const rows = time * batch
-  const states = (rows + batch) * units
+  const stateElements = (rows + batch) * units
   const pointers = frame.pointers([
     frame.read(elementsOf('kernel', kernel, kernelBegin, 4 * units * units)),
     frame.read(lengths === null ? null : elementsOf('lengths', lengths, 0, batch)),
@@ -233,10 +242,10 @@ function lstmOperands(frame: CallFrame, job: LstmJob): [sizes: Address, operands
     frame.read(job.gamma),
     frame.read(job.beta),
     frame.update(elementsOf('gates', job.gates, 0, rows * 4 * units)),
-    frame.update(elementsOf('hidden', job.hidden, 0, states)),
-    frame.update(elementsOf('cells', job.cells, 0, states)),
-    frame.update(job.normalizedCells),
-    frame.update(job.inverses),
+    states(elementsOf('hidden', job.hidden, 0, stateElements)),
+    states(elementsOf('cells', job.cells, 0, stateElements)),
+    states(job.normalizedCells),
+    states(job.inverses),
   ])
   return [frame.read(Float64Array.of(time, batch, units, forgetBias, epsilon, job.hardSigmoid ? 1 : 0)), pointers]
 }
