@@ -27,8 +27,6 @@ struct Int8Dots {
   static_assert(kInt8BlockRows * 16383 * 127 <= INT32_MAX);
   // Eight weights that lie side by side are those of four columns in two rows of the depth.
   static_assert(kInt8GroupRows == 2);
-  // Pairs of the depth that the loop takes at once: stored depths are whole groups of four rows.
-  static constexpr ptrdiff_t kPairs = 2;
 
   static ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
   static ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t first) {
@@ -67,7 +65,7 @@ struct Int8Dots {
       const v128_t sum = wasm_f32x4_add(wasm_f32x4_mul(wasm_f32x4_splat(a[k]), factor), offset);
       numbers[k] = wasm_i16x8_extract_lane(sum, 0);
     }
-    for (; k % (2 * kPairs) != 0; k++) numbers[k] = 0;
+    for (; k % kInt8GroupRows != 0; k++) numbers[k] = 0;
     return finite ? limit / kLimit : __builtin_nanf("");
   }
 
@@ -100,36 +98,35 @@ struct Int8Dots {
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kVectors; j++) sums[i][j] = wasm_i32x4_const_splat(0);
       }
-      constexpr ptrdiff_t kSteps = 2 * kPairs;
-      for (ptrdiff_t left = BlockRows(p.depth, first); left > 0; left -= kSteps, numbers += kSteps) {
-        CUDNN_RNN_UNROLL
-        for (int pair = 0; pair < kPairs; pair++, weights += stride) {
-          if constexpr (kRows < kVectors) {
-            v128_t x[kRows];
-            CUDNN_RNN_UNROLL
-            for (int i = 0; i < kRows; i++) x[i] = wasm_v128_load32_splat(numbers + i * numbers_stride + 2 * pair);
-            CUDNN_RNN_UNROLL
-            for (int j = 0; j < kVectors; j++) {
-              const v128_t w = wasm_i16x8_load8x8(weights + 8 * j);
-              CUDNN_RNN_UNROLL
-              for (int i = 0; i < kRows; i++) {
-                sums[i][j] = wasm_i32x4_add(sums[i][j], wasm_i32x4_dot_i16x8(w, x[i]));
-              }
-            }
-          } else {
-            v128_t w[kVectors];
-            CUDNN_RNN_UNROLL
-            for (int j = 0; j < kVectors; j++) w[j] = wasm_i16x8_load8x8(weights + 8 * j);
+      // One pair of rows of the depth in a body: a second one's operands would need registers (vector_wasm.h).
+      for (ptrdiff_t left = BlockRows(p.depth, first); left > 0; left -= kInt8GroupRows) {
+        if constexpr (kRows < kVectors) {
+          v128_t x[kRows];
+          CUDNN_RNN_UNROLL
+          for (int i = 0; i < kRows; i++) x[i] = wasm_v128_load32_splat(numbers + i * numbers_stride);
+          CUDNN_RNN_UNROLL
+          for (int j = 0; j < kVectors; j++) {
+            const v128_t w = wasm_i16x8_load8x8(weights + 8 * j);
             CUDNN_RNN_UNROLL
             for (int i = 0; i < kRows; i++) {
-              const v128_t x = wasm_v128_load32_splat(numbers + i * numbers_stride + 2 * pair);
-              CUDNN_RNN_UNROLL
-              for (int j = 0; j < kVectors; j++) {
-                sums[i][j] = wasm_i32x4_add(sums[i][j], wasm_i32x4_dot_i16x8(w[j], x));
-              }
+              sums[i][j] = wasm_i32x4_add(sums[i][j], wasm_i32x4_dot_i16x8(w, x[i]));
+            }
+          }
+        } else {
+          v128_t w[kVectors];
+          CUDNN_RNN_UNROLL
+          for (int j = 0; j < kVectors; j++) w[j] = wasm_i16x8_load8x8(weights + 8 * j);
+          CUDNN_RNN_UNROLL
+          for (int i = 0; i < kRows; i++) {
+            const v128_t x = wasm_v128_load32_splat(numbers + i * numbers_stride);
+            CUDNN_RNN_UNROLL
+            for (int j = 0; j < kVectors; j++) {
+              sums[i][j] = wasm_i32x4_add(sums[i][j], wasm_i32x4_dot_i16x8(w[j], x));
             }
           }
         }
+        numbers += kInt8GroupRows;
+        weights += stride;
       }
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
@@ -148,14 +145,14 @@ struct Int8Dots {
     }
   }
 
-  // The tiles of `rows` <= kRows rows side by side over a panel of kVectors vectors: 8, 4 or 2 vectors each, as
-  // VectorF32::kTileVectors, or the remainder.
+  // The tiles of `rows` <= kRows rows side by side over a panel of kVectors vectors: 1 x 8, 2 x 4, 3 x 3 and 4 x 2, or
+  // the remainder.
   template <int kRows, int kVectors>
   static void TilesOfRows(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t rows) {
     if constexpr (kRows > 1) {
       if (rows < kRows) return TilesOfRows<kRows - 1, kVectors>(p, row, rows);
     }
-    constexpr int kWidest = kRows == 1 ? 8 : kRows == 2 ? 4 : 2;
+    constexpr int kWidest = kRows == 1 ? 8 : kRows == 2 ? 4 : kRows == 3 ? 3 : 2;
     constexpr int kTile = kVectors < kWidest ? kVectors : kWidest;
     for (int first = 0; first + kTile <= kVectors; first += kTile) Tile<kRows, kTile>(p, row, first * kLanes);
     if constexpr (kVectors % kTile != 0) {
@@ -165,12 +162,14 @@ struct Int8Dots {
 
   template <int kChunks>
   static void Rows(const PanelProduct<float>& p) {
-    constexpr int kMaxRows = 5;
+    constexpr int kVectors = kChunks * kChunk<float> / kLanes;
+    // The tallest tile by whose width the panel can be divided.
+    constexpr int kMaxRows = kVectors % 3 == 0 ? 3 : 4;
     // Tiles of equal height, as a tile of one row costs nearly as much as a full one.
     const ptrdiff_t tiles = (p.rows + kMaxRows - 1) / kMaxRows;
     for (ptrdiff_t tile = 0; tile < tiles; tile++) {
       const ptrdiff_t row = p.rows * tile / tiles;
-      TilesOfRows<kMaxRows, kChunks * kChunk<float> / kLanes>(p, row, p.rows * (tile + 1) / tiles - row);
+      TilesOfRows<kMaxRows, kVectors>(p, row, p.rows * (tile + 1) / tiles - row);
     }
   }
 };
