@@ -28,8 +28,9 @@ export default defineConfig({
   test: {
     globalSetup: 'scripts/temporary_folder.mjs',
     reporters: ['default', './scripts/stuck_tests.mjs'],
-    // vitest leaves one processor to itself, but it is idle while the tests run.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than there are processors: a sixth of the time tests wait for processes that they start, and vitest's own
+    // process is idle while they run.
+    maxWorkers: availableParallelism() + 1,
     // One root and one set of options: projects share the transformed sources.
     experimental: { fsModuleCache: true },
     projects: [...packages, ...scripts].map(({ name, include }) => ({
