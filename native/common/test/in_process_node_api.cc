@@ -559,6 +559,16 @@ napi_status napi_typeof(napi_env env, napi_value value, napi_valuetype* result) 
   return Done(env, napi_ok);
 }
 
+napi_status napi_strict_equals(napi_env env, napi_value left, napi_value right, bool* result) {
+  const bool is_alike = left->type == right->type && !IsObject(left) && left->type != napi_external;
+  if (left->type == napi_number && is_alike) {
+    *result = left->number == right->number;
+  } else {
+    *result = left == right || (is_alike && TextOf(left) == TextOf(right));
+  }
+  return Done(env, napi_ok);
+}
+
 napi_status napi_set_named_property(napi_env env, napi_value object, const char* name, napi_value value) {
   if (!IsObject(object)) return Done(env, napi_object_expected, "An object was expected");
   object->properties[name] = value;
