@@ -28,18 +28,19 @@ struct PassCase {
   std::vector<int32_t> lengths;
 };
 
-// Every cell in one direction, and in both with lengths; sizes with odd tails; few rows, and so many that a backward
-// copies its matrices and computes layer by layer instead of in a wavefront.
+// Every cell in one direction, and in both with lengths; sizes with odd tails; one row, few rows, and so many that a
+// backward copies its matrices and computes layer by layer instead of in a wavefront.
 std::vector<PassCase> PassCases() {
   std::vector<PassCase> cases;
   for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
-    for (const ptrdiff_t batch : {5, 50}) {
+    for (const ptrdiff_t batch : {1, 5, 50}) {
       NetworkOptions options{cell, 2, 1, 37, 19, 0, false, true, true, INFINITY, 0.25, 7};
       cases.push_back({options, 11, batch, {}});
       options.directions = 2;
       if (cell == Cell::kLstm) options.projection = 21;
       std::vector<int32_t> lengths;
       while (static_cast<ptrdiff_t>(lengths.size()) < batch) lengths.insert(lengths.end(), {9, 0, 4, 11, 1});
+      lengths.resize(batch);
       cases.push_back({options, 11, batch, lengths});
     }
   }

@@ -227,6 +227,12 @@ struct KernelTable {
   void (*gru_forward)(const CellForward<T>&);
   void (*relu_forward)(const CellForward<T>&);
   void (*tanh_forward)(const CellForward<T>&);
+  // Likewise for one row, with the product before it: its z += h_previous [depth] · panel, of as many chunks as the
+  // cell's. Null where the registers are too few for it.
+  void (*lstm_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
+  void (*gru_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
+  void (*relu_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
+  void (*tanh_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
   // Null where the registers are too few for it.
   void (*lstm_row_step)(const RowStep<T>&);
   void (*gru_row_step)(const RowStep<T>&);

@@ -1,4 +1,5 @@
-// One time step of one row of a gated layer: the path of latency. Included, after product_kernels.h and cell_kernels.h,
+// One time step of one row: of a gated layer with both products, the path of latency, and of any layer with the
+// recurrent product, for whole passes. Included, after product_kernels.h and cell_kernels.h,
 // by the kernel files only.
 //
 // A step of one row reads every weight once, so its time is that of reading. The sums of a panel stay in registers over
@@ -113,6 +114,80 @@ static constexpr void (*RowStepKernel())(const RowStep<typename V::Element>&) {
   } else {
     return nullptr;
   }
+}
+
+// z[0…kSums) + a · panel, of one row.
+template <typename V, int kSums>
+static inline void SumRowProduct(const typename V::Element* a, ptrdiff_t depth, const typename V::Element* panel,
+                                 const typename V::Element* z, V (&sums)[kSums]) {
+  constexpr int kSplit = TileSplit<V>(kSums);
+  V split[kSplit][kSums];
+  CUDNN_RNN_UNROLL
+  for (int s = 0; s < kSplit; s++) {
+    CUDNN_RNN_UNROLL
+    for (int j = 0; j < kSums; j++) split[s][j] = s == 0 ? V::Load(z + j * V::kLanes) : V::Set(0);
+  }
+  AddRowProduct<V, 0, kSums>(a, depth, panel, split);
+  CUDNN_RNN_UNROLL
+  for (int j = 0; j < kSums; j++) {
+    sums[j] = split[0][j];
+    CUDNN_RNN_UNROLL
+    for (int s = 1; s < kSplit; s++) sums[j] = sums[j] + split[s][j];
+  }
+}
+
+// The recurrent half of a step of one row, of one panel of units: the product by h, whose sums begin with the
+// pre-activations of the input side, and the cell.
+template <typename V>
+static void LstmRowRecurrence(const typename V::Element* h_previous, ptrdiff_t depth, const typename V::Element* panel,
+                              const CellForward<typename V::Element>& p) {
+  V sums[4 * kVectorsOfChunk<V>];
+  SumRowProduct<V>(h_previous, depth, panel, p.z, sums);
+  CUDNN_RNN_UNROLL
+  for (int j = 0; j < 4 * kVectorsOfChunk<V>; j++) sums[j].Store(p.z + j * V::kLanes);
+  LstmRows<V, 1>(p, 0);
+}
+
+// h has three planes, the last three of z.
+template <typename V>
+static void GruRowRecurrence(const typename V::Element* h_previous, ptrdiff_t depth, const typename V::Element* panel,
+                             const CellForward<typename V::Element>& p) {
+  typename V::Element* z = p.z + kChunk<typename V::Element>;
+  V sums[3 * kVectorsOfChunk<V>];
+  SumRowProduct<V>(h_previous, depth, panel, z, sums);
+  CUDNN_RNN_UNROLL
+  for (int j = 0; j < 3 * kVectorsOfChunk<V>; j++) sums[j].Store(z + j * V::kLanes);
+  GruRows<V, 1>(p, 0);
+}
+
+template <typename V, typename Activation, int kChunks>
+static inline void PlainRowOfChunks(const typename V::Element* h_previous, ptrdiff_t depth,
+                                    const typename V::Element* panel, const CellForward<typename V::Element>& p) {
+  V sums[kChunks * kVectorsOfChunk<V>];
+  SumRowProduct<V>(h_previous, depth, panel, p.z, sums);
+  CUDNN_RNN_UNROLL
+  for (int j = 0; j < kChunks * kVectorsOfChunk<V>; j++) Activation::Forward(sums[j]).Store(p.h + j * V::kLanes);
+}
+
+template <typename V, typename Activation>
+static void PlainRowRecurrence(const typename V::Element* h_previous, ptrdiff_t depth, const typename V::Element* panel,
+                               const CellForward<typename V::Element>& p) {
+  switch (p.chunks) {
+    case 1:
+      return PlainRowOfChunks<V, Activation, 1>(h_previous, depth, panel, p);
+    case 2:
+      return PlainRowOfChunks<V, Activation, 2>(h_previous, depth, panel, p);
+    case 3:
+      return PlainRowOfChunks<V, Activation, 3>(h_previous, depth, panel, p);
+    default:
+      return PlainRowOfChunks<V, Activation, 4>(h_previous, depth, panel, p);
+  }
+}
+
+// `kernel`, or null where the sums do not fit.
+template <typename V, typename Kernel>
+static constexpr Kernel* RowRecurrenceKernel(Kernel* kernel) {
+  return kRowStepFits<V> ? kernel : nullptr;
 }
 
 }  // namespace

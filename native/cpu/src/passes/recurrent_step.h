@@ -26,6 +26,22 @@ void (*ForwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellForwar
   }
 }
 
+// The same for one row, with its product before it; null where there is none.
+template <typename T>
+void (*RowRecurrenceKernel(const KernelTable<T>& kernels, Cell cell))(const T*, ptrdiff_t, const T*,
+                                                                      const CellForward<T>&) {
+  switch (cell) {
+    case Cell::kLstm:
+      return kernels.lstm_row_recurrence;
+    case Cell::kGru:
+      return kernels.gru_row_recurrence;
+    case Cell::kRelu:
+      return kernels.relu_row_recurrence;
+    default:
+      return kernels.tanh_row_recurrence;
+  }
+}
+
 template <typename T>
 void (*BackwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellBackward<T>&) {
   switch (cell) {
@@ -95,6 +111,25 @@ struct RecurrentStep {
   void RunPanel(ptrdiff_t panel, ptrdiff_t next = -1) const {
     T* pre = z + panel * z_panel_stride;
     const ptrdiff_t unit = panel * network.panel_units();
+    CellForward<T> step{};
+    step.z = pre;
+    step.z_stride = network.z_width();
+    step.rows = batch;
+    step.chunks = layout.recurrent.ChunksOf(panel);
+    step.c_previous = c_previous == nullptr ? nullptr : c_previous + unit;
+    step.c = c == nullptr ? nullptr : c + unit;
+    step.cell_rows = cell_rows;
+    step.h_previous = h_previous + unit;
+    // With a projection the cell's output o·tanh(c) is an intermediate; h is its projection.
+    step.h = (layout.projection.present() ? unprojected : h) + unit;
+    step.state_stride = network.padded_units();
+    step.clip = static_cast<T>(network.options().clip);
+    step.keep = keep;
+    if (batch == 1 && params.quantized == nullptr) {
+      const auto kernel = RowRecurrenceKernel(kernels, network.options().cell);
+      if (kernel != nullptr)
+        return kernel(h_previous, network.columns(), params.RowsOf(layout.recurrent, panel, 0), step);
+    }
     PanelProduct<T> product{};
     product.a = h_previous;
     // Rows of h are whole chunks, with zeros past the last column.
@@ -110,20 +145,6 @@ struct RecurrentStep {
     if (next >= 0 && next < network.panels()) product.next = params.RowsOf(layout.recurrent, next, 0);
     params.Multiply(kernels, layout.recurrent, panel, 0, &product);
     // On the same thread, right after the product: z of the panel is in its first-level cache.
-    CellForward<T> step{};
-    step.z = pre;
-    step.z_stride = network.z_width();
-    step.rows = batch;
-    step.chunks = layout.recurrent.ChunksOf(panel);
-    step.c_previous = c_previous == nullptr ? nullptr : c_previous + unit;
-    step.c = c == nullptr ? nullptr : c + unit;
-    step.cell_rows = cell_rows;
-    step.h_previous = h_previous + unit;
-    // With a projection the cell's output o·tanh(c) is an intermediate; h is its projection.
-    step.h = (layout.projection.present() ? unprojected : h) + unit;
-    step.state_stride = network.padded_units();
-    step.clip = static_cast<T>(network.options().clip);
-    step.keep = keep;
     ForwardKernel(kernels, network.options().cell)(step);
   }
 

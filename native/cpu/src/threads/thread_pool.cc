@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "threads/idle_wait.h"
 #include "threads/spin_wait.h"
 
 namespace cudnn_rnn {
@@ -157,9 +158,9 @@ void ThreadPool::RunLocked(int members, const Work& work) {
 
 void ThreadPool::Serve(int index) {
   const FlushDenormals flush;
+  IdlePatience patience;
   for (int seen = 0;;) {
-    // Spins about 20 µs before it sleeps: the calls of a training loop follow each other within that.
-    WaitWhileAtMost(calls_, seen);
+    WaitIdle(calls_, seen, &patience);
     seen = calls_.load(std::memory_order_acquire);
     if (stopping_) return;
     // Enters unless the call was closed: an increment that tests kClosed in the same step.
