@@ -68,6 +68,7 @@ struct napi_ref__ {
   uint32_t count;
 };
 
+// The promise is null once it is settled.
 struct napi_deferred__ {
   napi_value promise;
 };
@@ -95,6 +96,8 @@ struct napi_env__ {
   napi_value exception = nullptr;
   napi_extended_error_info last_error{};
   std::string last_message;
+  // Node.js frees those that nobody settled with their environment.
+  std::deque<napi_deferred__> deferred;
   bool refuses_external_buffers = false;
   bool refuses_threadsafe_functions = false;
 
@@ -248,9 +251,10 @@ void Define(napi_env env, napi_value object, const napi_property_descriptor& pro
 }
 
 napi_status Settle(napi_env env, napi_deferred deferred, PromiseState state, napi_value result) {
+  if (deferred->promise == nullptr) return Done(env, napi_invalid_arg, "Invalid argument");
   deferred->promise->state = state;
   deferred->promise->result = result;
-  delete deferred;
+  deferred->promise = nullptr;
   return Done(env, napi_ok);
 }
 
@@ -702,7 +706,7 @@ napi_status napi_add_finalizer(napi_env env, napi_value object, void* data, node
 napi_status napi_create_promise(napi_env env, napi_deferred* deferred, napi_value* promise) {
   *promise = Make(env, napi_object);
   (*promise)->is_promise = true;
-  *deferred = new napi_deferred__{*promise};
+  *deferred = &env->deferred.emplace_back(napi_deferred__{*promise});
   return Done(env, napi_ok);
 }
 
