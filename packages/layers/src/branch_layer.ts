@@ -6,7 +6,7 @@ import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pas
 import type { LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
 import { checkLayerOptions, doesNotFit, type LayerOptions } from './layer_options.js'
-import { combinedStream, type LayerStream } from './layer_stream.js'
+import { combinedStream, type LayerStream, openStreams } from './layer_stream.js'
 import { savedLayer } from './saved_layer.js'
 import { featuresOf, type Signal, signalText } from './signal.js'
 
@@ -133,6 +133,7 @@ export abstract class BranchLayer extends Layer {
       return { output, backward, release, states: parts.flatMap((part) => part?.states ?? []) }
     } catch (error) {
       release()
+      for (const state of parts.flatMap((part) => part?.states ?? [])) state.dispose()
       throw error
     }
   }
@@ -141,28 +142,38 @@ export abstract class BranchLayer extends Layer {
     const { ops } = this.backend
     const variables: BackendTensor[] = []
     let dInput: BackendTensor | undefined
-    for (const [index, part] of parts.entries()) {
-      const slice = slices[index]
-      const gradients = part === undefined ? { input: slice, variables: [] } : await part.backward(slice)
-      if (part !== undefined) slice.dispose()
-      variables.push(...gradients.variables)
-      if (dInput === undefined) {
-        dInput = gradients.input
-      } else if (gradients.input !== undefined) {
-        ops.accumulate(dInput, gradients.input)
-        gradients.input.dispose()
+    try {
+      for (const [index, part] of parts.entries()) {
+        const slice = slices[index]
+        const gradients = part === undefined ? { input: slice, variables: [] } : await part.backward(slice)
+        if (part !== undefined) slice.dispose()
+        variables.push(...gradients.variables)
+        if (dInput === undefined) {
+          dInput = gradients.input
+        } else if (gradients.input !== undefined) {
+          using own = gradients.input
+          ops.accumulate(dInput, own)
+        }
       }
+      return { input: dInput, variables }
+    } catch (error) {
+      for (const tensor of [...slices, ...variables]) tensor.dispose()
+      dInput?.dispose()
+      throw error
     }
-    return { input: dInput, variables }
   }
 
   override openStream(batch: number): LayerStream {
-    const streams = this.branches.map((branch) => chainStream(branch, batch))
+    const streams = openStreams(this.branches, (branch) => chainStream(branch, batch))
     return combinedStream(streams, async (input) => {
-      const outputs = await Promise.all(streams.map((stream) => stream.step(input)))
-      const joined = this.join(outputs)
-      for (const output of outputs) if (output !== input && isBackendTensor(output)) output.dispose()
-      return joined
+      const steps = await Promise.allSettled(streams.map((stream) => stream.step(input)))
+      const outputs = steps.filter((step) => step.status === 'fulfilled').map(({ value }) => value)
+      try {
+        for (const step of steps) if (step.status === 'rejected') throw step.reason
+        return this.join(outputs)
+      } finally {
+        for (const output of outputs) if (output !== input && isBackendTensor(output)) output.dispose()
+      }
     })
   }
 

@@ -4,7 +4,7 @@ import { codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
 import type { Forwarded, LayerGradients } from './forwarded.js'
 import type { Layer, LayerDefinition, Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { combinedStream, type LayerStream } from './layer_stream.js'
+import { combinedStream, type LayerStream, openStreams } from './layer_stream.js'
 import { type Signal, signalText } from './signal.js'
 
 /**
@@ -108,19 +108,16 @@ function lengthsAfter(layer: Layer, lengths: Tensor<Int32Array>): Tensor<Int32Ar
 
 /** The streams of layers as one. */
 export function chainStream(layers: readonly Layer[], batch: number): LayerStream {
-  const streams: LayerStream[] = []
-  try {
-    for (const layer of layers) streams.push(layer.openStream(batch))
-  } catch (error) {
-    for (const stream of streams) stream.dispose()
-    throw error
-  }
+  const streams = openStreams(layers, (layer) => layer.openStream(batch))
   return combinedStream(streams, async (input) => {
     let x = input
     for (const stream of streams) {
-      const y = await stream.step(x)
-      if (x !== input && isBackendTensor(x)) x.dispose()
-      x = y
+      const taken = x
+      try {
+        x = await stream.step(taken)
+      } finally {
+        if (taken !== input && isBackendTensor(taken)) taken.dispose()
+      }
     }
     return x
   })

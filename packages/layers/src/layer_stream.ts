@@ -17,6 +17,18 @@ export function statelessStream(step: (input: TensorLike) => Promise<BackendTens
   return { step, reset() {}, state: async () => null, restore() {}, dispose() {} }
 }
 
+/** A stream for each part; if one cannot be opened, the others are disposed. */
+export function openStreams<Part>(parts: readonly Part[], open: (part: Part) => LayerStream): LayerStream[] {
+  const streams: LayerStream[] = []
+  try {
+    for (const part of parts) streams.push(open(part))
+    return streams
+  } catch (error) {
+    for (const stream of streams) stream.dispose()
+    throw error
+  }
+}
+
 /** Streams as one, with the steps of `step`; a state of it is the list of their states. */
 export function combinedStream(streams: readonly LayerStream[], step: LayerStream['step']): LayerStream {
   return {
