@@ -1,7 +1,7 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type Pass } from './layer.js'
-import type { LayerInitializer } from './layer_build.js'
+import type { LayerInitializer, VariableSpec } from './layer_build.js'
 import {
   checkInputRule,
   checkLayerOptions,
@@ -46,14 +46,14 @@ export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDe
       const name = build.nameOf(options.name, 'attention_pooling')
       const features = featuresOf(input)
       const units = given ?? features
-      const random = build.random()
-      const hidden = isLinear
-        ? []
-        : [
-            build.variable(`${name}/kernel`, [features, units], 'glorot_uniform', random),
-            build.variable(`${name}/bias`, [units], 0, random),
-          ]
-      const variables = [...hidden, build.variable(`${name}/context`, [units, 1], contextInitializer, random)]
+      const hidden: readonly VariableSpec[] = [
+        ['kernel', [features, units], 'glorot_uniform'],
+        ['bias', [units], 0],
+      ]
+      const variables = build.variables(name, [
+        ...(isLinear ? [] : hidden),
+        ['context', [units, 1], contextInitializer],
+      ])
       const output = { isSequence: false, features }
       const AttentionLayer = isLinear ? LinearAttentionLayer : AttentionPoolingLayer
       return new AttentionLayer(build.backend, { definition, name, input, output, variables })

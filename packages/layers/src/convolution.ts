@@ -134,14 +134,13 @@ function convolution(
       checkInputRule(definition, input, SEQUENCE)
       const channels = channelsOf(definition, input, sizes)
       const name = build.nameOf(options.name, kind)
-      const random = build.random()
       const shape = [...kernelShape(sizes, channels), filters]
       const taps = sizes.size[0] * sizes.size[1]
       const initializer = kernelInitializer === 'glorot_uniform' ? glorot(taps, channels, filters) : kernelInitializer
-      const variables = [
-        build.variable(`${name}/kernel`, shape, initializer, random),
-        build.variable(`${name}/bias`, [filters], biasInitializer, random),
-      ]
+      const variables = build.variables(name, [
+        ['kernel', shape, initializer],
+        ['bias', [filters], biasInitializer],
+      ])
       const output = { isSequence: true, features: outputHeight(sizes) * filters }
       return new ConvolutionLayer(build, { definition, name, input, output, variables }, sizes, channels, activation)
     },

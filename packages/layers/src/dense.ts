@@ -45,12 +45,11 @@ export function dense(options: DenseOptions): LayerDefinition {
     build(input, build) {
       checkInputRule(definition, input, ANY_FLOATS)
       const name = build.nameOf(options.name, 'dense')
-      const random = build.random()
       const { kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
-      const variables = [
-        build.variable(`${name}/kernel`, [featuresOf(input), units], kernelInitializer, random),
-        build.variable(`${name}/bias`, [units], biasInitializer, random),
-      ]
+      const variables = build.variables(name, [
+        ['kernel', [featuresOf(input), units], kernelInitializer],
+        ['bias', [units], biasInitializer],
+      ])
       const output = { isSequence: input.isSequence, features: units }
       return new DenseLayer(build, { definition, name, input, output, variables }, activation)
     },

@@ -33,9 +33,9 @@ export function embedding(options: EmbeddingOptions): LayerDefinition {
       checkInputRule(definition, input, CLASS_IDS)
       const name = build.nameOf(options.name, 'embedding')
       const initializer = options.initializer ?? { uniform: 0.05 }
-      const table = build.variable(`${name}/embeddings`, [size, units], initializer, build.random())
+      const variables = build.variables(name, [['embeddings', [size, units], initializer]])
       const output = { isSequence: input.isSequence, features: units }
-      return new EmbeddingLayer(build.backend, { definition, name, input, output, variables: [table] })
+      return new EmbeddingLayer(build.backend, { definition, name, input, output, variables })
     },
   }
   return definition

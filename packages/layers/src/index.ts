@@ -79,7 +79,7 @@ export {
   type LayerInfo,
   type Pass,
 } from './layer.js'
-export { LayerBuild, type LayerInitializer, type LayerInitializerFunction } from './layer_build.js'
+export { LayerBuild, type LayerInitializer, type LayerInitializerFunction, type VariableSpec } from './layer_build.js'
 export type { LayerStream } from './layer_stream.js'
 export type { LayerTape } from './layer_tape.js'
 export { transpose } from './transpose.js'

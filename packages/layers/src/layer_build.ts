@@ -18,6 +18,9 @@ export type LayerInitializer =
   | LayerInitializerFunction
   | Tensor<FloatArray>
 
+/** A variable of a layer: its name there, its shape and its initial values. */
+export type VariableSpec = readonly [own: string, shape: readonly number[], initializer: LayerInitializer]
+
 /** Initial values of plain layers draw from separate streams, after those of masks (0) and recurrent networks (1). */
 const FIRST_STREAM = 2
 
@@ -82,6 +85,26 @@ export class LayerBuild {
   /** A seed for the masks of one dropout layer. */
   maskSeed(): number {
     return (this.seed + this.#masks++) % Number.MAX_SAFE_INTEGER
+  }
+
+  /**
+   * The variables of one layer, `<layer>/<own name>`, with initial values from one generator. If one cannot be made, the
+   * others are disposed.
+   *
+   * @throws RangeError `ERR_OUT_OF_MEMORY`, `ERR_INVALID_OPTION`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
+   */
+  variables(layer: string, specs: readonly VariableSpec[]): Variable[] {
+    const random = this.random()
+    const made: Variable[] = []
+    try {
+      for (const [own, shape, initializer] of specs) {
+        made.push(this.variable(`${layer}/${own}`, shape, initializer, random))
+      }
+      return made
+    } catch (error) {
+      for (const variable of made) variable.dispose()
+      throw error
+    }
   }
 
   /** @throws RangeError `ERR_OUT_OF_MEMORY` */

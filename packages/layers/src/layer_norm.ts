@@ -32,12 +32,11 @@ export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition 
     build(input, build) {
       checkInputRule(definition, input, ANY_FLOATS)
       const name = build.nameOf(options.name, 'layer_normalization')
-      const random = build.random()
       const shape = [featuresOf(input)]
-      const variables = [
-        build.variable(`${name}/gamma`, shape, gammaInitializer, random),
-        build.variable(`${name}/beta`, shape, betaInitializer, random),
-      ]
+      const variables = build.variables(name, [
+        ['gamma', shape, gammaInitializer],
+        ['beta', shape, betaInitializer],
+      ])
       return new LayerNormLayer(build, { definition, name, input, output: input, variables }, epsilon)
     },
   }

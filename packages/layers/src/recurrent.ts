@@ -109,6 +109,7 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
       checkInputRule(definition, input, SEQUENCE)
       const { inputSize = featuresOf(input) } = options
       if (inputSize !== input.features) throw doesNotFit(definition, input, `[T,B,${inputSize}]`)
+      const name = build.nameOf(given, base)
       const seed = options.seed ?? build.recurrentSeed()
       const model: RecurrentModel = new Model(build.backend, {
         inputMode: 'linear_input',
@@ -117,7 +118,6 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
         inputSize,
         seed,
       })
-      const name = build.nameOf(given, base)
       const { descriptor, numDirs } = model
       const output: Signal = {
         isSequence: true,
@@ -125,8 +125,15 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
         ...(numDirs === 2 && { reversedFrom: hiddenColumns(descriptor) }),
       }
       const initializers = { kernelInitializer, biasInitializer, ...(forgetBias !== undefined && { forgetBias }) }
-      const params = model.createParams(canonical === undefined ? { seed, name, ...initializers } : { name, canonical })
-      return new RecurrentLayer(build, model, { definition, name, input, output, variables: [params] })
+      try {
+        const params = model.createParams(
+          canonical === undefined ? { seed, name, ...initializers } : { name, canonical },
+        )
+        return new RecurrentLayer(build, model, { definition, name, input, output, variables: [params] })
+      } catch (error) {
+        model.dispose()
+        throw error
+      }
     },
   }
   return definition

@@ -52,6 +52,10 @@ export class TimeDistributedLayer extends Layer {
     return this.inner.openStream(batch)
   }
 
+  override dispose(): void {
+    this.inner.dispose()
+  }
+
   override randomState(): Promise<ConfigValue> {
     return this.inner.randomState()
   }
