@@ -66,12 +66,12 @@ const INITIALIZER_STREAM = 1
 
 function initializerFunction(initializer: Initializer): InitializerFunction {
   if (typeof initializer === 'function') return initializer
-  if (typeof initializer === 'number') return (values) => void values.fill(initializer)
+  if (typeof initializer === 'number' && Number.isFinite(initializer)) return (values) => void values.fill(initializer)
   if (initializer === 'glorot_uniform') return glorotUniform
   if (initializer === 'orthogonal') return orthogonal
   throw codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot create parameters as an initializer must be glorot_uniform, orthogonal, a number or a function: current value is ${describeValue(initializer)}`,
+    `Cannot create parameters as an initializer must be glorot_uniform, orthogonal, a finite number or a function: current value is ${describeValue(initializer)}`,
     { value: initializer },
   )
 }

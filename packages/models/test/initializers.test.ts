@@ -97,8 +97,10 @@ describe('initialCanonical', () => {
     [{ forgetBias: '1' }, 'forgetBias must be a finite number: current value is 1'],
     [
       { kernelInitializer: 'zeros' },
-      'an initializer must be glorot_uniform, orthogonal, a number or a function: current value is zeros',
+      'an initializer must be glorot_uniform, orthogonal, a finite number or a function: current value is zeros',
     ],
+    [{ kernelInitializer: Number.NaN }, 'a finite number or a function: current value is NaN'],
+    [{ biasInitializer: Number.NEGATIVE_INFINITY }, 'a finite number or a function: current value is -Infinity'],
     [{ seed: -1 }, 'seed must be an integer in 0..9007199254740991: current value is -1'],
   ])('refuses %o', (options, message) => {
     expect(() => initial(options as InitializerOptions)).toThrow(
