@@ -21,6 +21,7 @@ import { maxPool1d } from './max_pooling.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh, RecurrentLayer } from './recurrent.js'
 import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
 import { SequentialModel } from './sequential_model.js'
+import type { Signal } from './signal.js'
 import { timeDistributed } from './time_distributed.js'
 
 type Json = Readonly<Record<string, unknown>>
@@ -43,6 +44,8 @@ interface Imported {
   readonly definition: LayerDefinition
   readonly values?: readonly Tensor<FloatArray>[]
   readonly network?: ImportedNetwork
+  /** Throws RangeError `ERR_UNKNOWN_LAYER` where Keras computes something else from such an input. */
+  readonly checkInput?: ((input: Signal) => void) | undefined
 }
 
 /**
@@ -70,7 +73,10 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
       inputOf(file.kerasModel as Json, layers, imported),
     )
     try {
-      for (const [index, each] of imported.entries()) await setValues(backend, model.layers[index], each)
+      for (const [index, each] of imported.entries()) {
+        each.checkInput?.(model.layers[index].input)
+        await setValues(backend, model.layers[index], each)
+      }
       return model
     } catch (error) {
       model.dispose()
@@ -151,9 +157,10 @@ async function importedLayer(
     const inner = asRecord(config['layer'])
     if (inner === undefined) throw unknownLayer(label, 'it has no layer')
     const found = await importedLayer(inner, `${place}/layer`, file, undefined, String(given))
-    return found.map(({ definition, values }) => ({
+    return found.map(({ definition, values, checkInput }) => ({
       definition: timeDistributed(definition),
       ...(values && { values }),
+      checkInput: (input) => checkInput?.({ ...input, isSequence: false }),
     }))
   }
   const read = (shapes: readonly (readonly [OwnName, readonly number[] | undefined])[]) =>
@@ -213,25 +220,24 @@ async function importedLayer(
       throw unknownLayer(label, `max_value must be a number > 0: current value is ${describeValue(maximum)}`)
     }
     case 'Softmax': {
-      const isLast = [config['axis'] ?? -1].flat().every((each) => each === -1)
-      if (!isLast) throw unknownLayer(label, 'its axis must be the last one')
-      return [{ definition: activation('softmax', name) }]
+      const checkInput = lastAxisCheck(config, label, 'its axis must be the last one')
+      return [{ definition: activation('softmax', name), checkInput }]
     }
     case 'Dropout': {
       if (Array.isArray(config['noise_shape'])) throw unknownLayer(label, 'it must have no noise_shape')
       return [{ definition: dropout({ rate: Number(config['rate']), ...name }) }]
     }
     case 'LayerNormalization': {
-      const axis = config['axis']
-      const isLast = [axis].flat().every((each) => each === -1)
-      if (!isLast || config['rms_scaling'] === true) throw unknownLayer(label, 'it must normalize the last axis')
+      const rule = 'it must normalize the last axis'
+      const checkInput = lastAxisCheck(config, label, rule)
+      if (config['rms_scaling'] === true) throw unknownLayer(label, rule)
       const [hasGamma, hasBeta] = [config['scale'] !== false, config['center'] !== false]
       if (!hasGamma || !hasBeta) throw unknownLayer(label, 'it must have scale and center')
       const values = await read([
         ['gamma', undefined],
         ['beta', undefined],
       ])
-      return [{ definition: layerNorm({ epsilon: Number(config['epsilon'] ?? 1e-3), ...name }), values }]
+      return [{ definition: layerNorm({ epsilon: Number(config['epsilon'] ?? 1e-3), ...name }), values, checkInput }]
     }
     case 'GlobalAveragePooling1D':
     case 'GlobalMaxPooling1D': {
@@ -331,6 +337,15 @@ function axisOf(config: Json, option: string, label: string): number {
   const value = [config[option] ?? 1].flat()
   if (value.length === 1) return countOf({ [option]: value[0] }, option, label)
   throw unknownLayer(label, `${option} must be of one axis: current value is ${describeValue(config[option])}`)
+}
+
+/** A check that `axis` is the last one of an input. Keras 2 counts it from the batch: 2 of [B,T,E], 1 of [B,E]. */
+function lastAxisCheck(config: Json, label: string, rule: string): Imported['checkInput'] {
+  const [axis, ...others] = [config['axis'] ?? -1].flat()
+  if (others.length > 0 || !Number.isInteger(axis)) throw unknownLayer(label, rule)
+  return ({ isSequence }) => {
+    if (axis !== -1 && axis !== (isSequence ? 2 : 1)) throw unknownLayer(label, rule)
+  }
 }
 
 function paddingOf<const Known extends string>(config: Json, known: readonly Known[], label: string): Known {

@@ -146,6 +146,36 @@ describe('importKeras computes in closed form', () => {
     expect([...(await outputOf(layers, variables, doubles([1, 2], 3, 7))).data]).toEqual(close([0, 1]))
   })
 
+  test.each([2, [2], [-1], null, undefined])('LayerNormalization of sequences, whose axis is %o', async (axis) => {
+    const variables = {
+      'layer_normalization/vars/0': tensor([2], 2, 4),
+      'layer_normalization/vars/1': tensor([2], 1, -1),
+    }
+    const layers = [inputLayer(null, 2), layer('LayerNormalization', { axis, epsilon: 0 })]
+    const { data } = await outputOf(layers, variables, doubles([2, 1, 2], 3, 7, 9, 5))
+    expect([...data]).toEqual(close([-1, 3, 3, -5]))
+  })
+
+  test('LayerNormalization after the time axis has gone, and in TimeDistributed, where the last axis is 1', async () => {
+    const variables = (place: string) => ({
+      [`${place}/vars/0`]: tensor([2], 1, 1),
+      [`${place}/vars/1`]: tensor([2], 0, 0),
+    })
+    const norm = layer('LayerNormalization', { axis: [1], epsilon: 0 })
+    const input = doubles([2, 1, 2], 0, 8, 6, 4)
+    const pooled = [inputLayer(null, 2), layer('GlobalMaxPooling1D'), norm]
+    expect([...(await outputOf(pooled, variables('layer_normalization'), input)).data]).toEqual(close([-1, 1]))
+    const wrapped = [inputLayer(null, 2), layer('TimeDistributed', { layer: norm })]
+    const { data } = await outputOf(wrapped, variables('time_distributed/layer'), input)
+    expect([...data]).toEqual(close([-1, 1, 1, -1]))
+  })
+
+  test('Softmax over the last axis by its number', async () => {
+    const layers = [inputLayer(null, 2), layer('Softmax', { axis: 2 })]
+    const { data } = await outputOf(layers, {}, doubles([2, 1, 2], 0, Math.log(3), Math.log(4), 0))
+    expect([...data]).toEqual(close([0.25, 0.75, 0.8, 0.2]))
+  })
+
   test.each<[Json, readonly number[]]>([
     [layer('ReLU'), [0, 0, 3]],
     [layer('ReLU', { max_value: null, negative_slope: 0, threshold: 0 }), [0, 0, 3]],
@@ -362,6 +392,15 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
     ['a softmax over two axes', 's (Softmax)', layer('Softmax', { name: 's', axis: [-2, -1] }), {}],
     ['shared noise', 'd (Dropout)', layer('Dropout', { name: 'd', rate: 0.1, noise_shape: [1, 2] }), {}],
     ['another axis', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: 1 }), norm],
+    ['an axis past the last', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: [3] }), norm],
+    ['two axes', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: [1, 2] }), norm],
+    ['an axis that is text', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: '2' }), norm],
+    [
+      'the axis of sequences in slices of them',
+      't (LayerNormalization)',
+      layer('TimeDistributed', { name: 't', layer: layer('LayerNormalization', { axis: [2] }) }),
+      { 'time_distributed/layer/vars/0': tensor([2], 1, 1), 'time_distributed/layer/vars/1': tensor([2], 0, 0) },
+    ],
     ['no gamma', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: -1, scale: false }), norm],
     ['no beta', 'n (LayerNormalization)', layer('LayerNormalization', { name: 'n', axis: -1, center: false }), norm],
     [
