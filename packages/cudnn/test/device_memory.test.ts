@@ -204,6 +204,8 @@ describe.skipIf(gpu.problem !== undefined)(`tensors in device memory (${gpu.prob
   it('report an allocation that fails at their read, and all others stay', async () => {
     await using backend = await open()
     const kept = backend.tensor(pair)
+    // The fault would hit an allocation that is still queued.
+    await read(kept)
     libraries.configure('fault.cudaMallocAsync=2')
     const [zeros, copy] = [backend.zeros([4]), backend.tensor(pair)]
     for (const tensor of [zeros, copy]) {

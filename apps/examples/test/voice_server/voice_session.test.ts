@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ServerMetrics } from '../../src/voice_server/server_metrics.js'
 import { type SessionLimits, VoiceSession } from '../../src/voice_server/voice_session.js'
 import { energyPool, tone } from './energy_pool.js'
@@ -28,7 +28,7 @@ class Socket extends EventEmitter {
   }
 }
 
-/** Frames of the pool resolve within a turn of the event loop. */
+/** For what must not happen: the pool computes a waiting frame in a turn of the event loop. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 let pool: ReturnType<typeof energyPool>
@@ -56,8 +56,7 @@ describe('VoiceSession', () => {
     const { socket, send } = connected()
     const bytes = tone(3 * 512 + 100, 0.01)
     for (let begin = 0; begin < bytes.length; begin += 314) send(bytes.subarray(begin, begin + 314))
-    await settled()
-    expect(socket.types).toEqual(['probability', 'probability', 'probability'])
+    await vi.waitFor(() => expect(socket.types).toEqual(['probability', 'probability', 'probability']))
     expect((await metrics.frames.get()).values[0]?.value).toBe(3)
   })
 
@@ -92,10 +91,9 @@ describe('VoiceSession', () => {
     for (let frame = 0; frame < 20; frame++) send(tone(512, 0.9))
     socket.emit('message', Buffer.from('{"type":"end"}'), false)
     send(tone(512, 0.9))
-    await settled()
+    await vi.waitFor(() => expect(socket.closes).toEqual([[1000, 'all samples are processed']]))
     expect(socket.types.filter((type) => type === 'probability')).toHaveLength(20)
     expect(socket.types.filter((type) => type !== 'probability')).toHaveLength(2)
-    expect(socket.closes).toEqual([[1000, 'all samples are processed']])
     expect(await refusals()).toEqual([])
   })
 
@@ -121,7 +119,7 @@ describe('VoiceSession', () => {
     const { socket, send } = connected()
     pool.dispose()
     send(tone(512, 0.01))
-    await settled()
+    await vi.waitFor(() => expect(socket.closes).toHaveLength(1))
     const [event] = socket.events
     expect(event).toEqual({ type: 'error', code: expect.stringMatching(/^ERR_/) })
     expect(socket.closes).toEqual([[1011, event?.code]])
