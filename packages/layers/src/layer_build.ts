@@ -1,3 +1,4 @@
+import { checkArguments, kind } from '@cudnn-rnn/arguments'
 import { type Backend, DTYPES } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, Philox } from '@cudnn-rnn/executor-kit'
@@ -44,8 +45,9 @@ export class LayerBuild {
     new Philox(seed)
   }
 
-  /** Keeps names that users gave for the layers that are built later. */
+  /** Keeps names that users gave for the layers that are built later. Throws TypeError `ERR_INVALID_ARGUMENT`. */
   reserve(names: readonly (string | undefined)[]): void {
+    checkArguments('reserve names', { names }, { names: NAMES })
     for (const name of names) if (name !== undefined) this.#reserved.add(name)
   }
 
@@ -118,6 +120,7 @@ export class LayerBuild {
 }
 
 const NAME = /^[A-Za-z0-9._-]+$/
+const NAMES = kind('an array of names', Array.isArray)
 
 function isTensor(initializer: LayerInitializer): initializer is Tensor<FloatArray> {
   return typeof initializer === 'object' && initializer !== null && 'data' in initializer

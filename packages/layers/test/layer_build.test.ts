@@ -37,6 +37,7 @@ describe('the names of layers', () => {
     names.reserve(['dropout', undefined, 'dropout_2'])
     expect([1, 2].map(() => names.nameOf(undefined, 'dropout'))).toEqual(['dropout_1', 'dropout_3'])
     expect(names.nameOf('dropout', 'dropout')).toBe('dropout')
+    expect(() => names.reserve(undefined as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
   })
 
   test('of a model are those that its user gave, whichever comes first', () => {

@@ -30,7 +30,7 @@ export function sampleToken(logits: FloatArray, random: Philox, options: Samplin
   checkHyperparameter(action, 'topK', topK, { minimum: 1 })
   checkHyperparameter(action, 'topP', topP, { minimum: Number.MIN_VALUE })
   const uniform = random.uniform()
-  const ids = Array.from(logits.keys())
+  const ids = Array.from({ length: logits.length }, (_, id) => id)
   // Equal logits keep the order of their ids.
   ids.sort((a, b) => logits[b] - logits[a] || a - b)
   const best = logits[ids[0]]

@@ -32,6 +32,9 @@ it('sampleToken never draws an id of logit -∞ and refuses NaN', () => {
   const code = expect.objectContaining({ code: 'ERR_NOT_FINITE' })
   expect(() => sampleToken(Float32Array.of(0, Number.NaN), random)).toThrow(code)
   expect(() => sampleToken(Float32Array.of(-Infinity), random)).toThrow(code)
+  const detached = Float32Array.of(0)
+  structuredClone(detached, { transfer: [detached.buffer] })
+  for (const none of [new Float32Array(0), detached]) expect(() => sampleToken(none, random)).toThrow(code)
 })
 
 it('generate streams the continuation of the prompt, ends at endId and stops with its reader', async () => {
