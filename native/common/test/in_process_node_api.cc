@@ -96,7 +96,7 @@ struct napi_env__ {
   napi_value exception = nullptr;
   napi_extended_error_info last_error{};
   std::string last_message;
-  // Node.js frees those that nobody settled with their environment.
+  // Unsettled promises are freed with their environment, as in Node.js.
   std::deque<napi_deferred__> deferred;
   bool refuses_external_buffers = false;
   bool refuses_threadsafe_functions = false;
