@@ -1,5 +1,7 @@
 #include "job.h"
 
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,10 +14,23 @@ namespace {
 
 /// Bytes of a host name in the table of hosts, with the terminating zero; a longer name is cut.
 constexpr int kHostBytes = 64;
-/// Time for the launcher to read stderr before it learns of the abort.
+/// Time for the launcher to pass on what it has read from stderr before it learns of the abort.
 constexpr auto kOutputDelay = std::chrono::milliseconds(200);
+/// Longest wait for the launcher to read stderr; a busy host may run it late.
+constexpr auto kOutputGrace = std::chrono::seconds(1);
 /// If MPI_Abort does not return or end the process within this time, it is ended without MPI.
 constexpr auto kAbortGrace = std::chrono::seconds(5);
+
+/// Waits until everything written to stderr has been read, where stderr is a pipe, as it is under a launcher.
+void AwaitReaderOfStderr() {
+  struct stat status;
+  if (fstat(STDERR_FILENO, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  const auto deadline = std::chrono::steady_clock::now() + kOutputGrace;
+  int unread = 0;
+  while (ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
 
 }  // namespace
 
@@ -93,7 +108,8 @@ void Job::Abort(const std::string& reason, int code) {
     std::this_thread::sleep_for(kAbortGrace);
     _exit(status);
   }).detach();
-  // MPICH's launcher drops output that it has not read when it learns of the abort.
+  // MPICH's launcher drops output that it has not passed on when it learns of the abort.
+  AwaitReaderOfStderr();
   std::this_thread::sleep_for(kOutputDelay);
   const int aborted = is_initialised_ ? library_.Abort(library_.constants.world, status) : 0;
   if (aborted != 0) {
