@@ -8,6 +8,10 @@ function(cudnn_rnn_native_test target)
   # Each file of tests has helpers of its own, whose names may repeat.
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${target} SYSTEM PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/include)
+  if(NOT MSVC)
+    # Optimizing the many assertions takes longer than running them.
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
 endfunction()
 
 # Lets a target of C++ tests link the bindings of an addon, over test/in_process_node_api.h in place of Node.js. Include
