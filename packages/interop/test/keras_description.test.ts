@@ -480,6 +480,28 @@ describe('importWeights of a file of weights alone', () => {
     expect(older.networks).toMatchObject([{ name: 'both', descriptor: { direction: 'bidirectional' } }])
   })
 
+  it('keeps the sides of two Bidirectional in one group together, although every cell has its own name', async () => {
+    const places = ['', '_1'].flatMap((number, index) =>
+      ['forward', 'backward'].map((side, second) => {
+        return `encoder/bidirectional${number}/${side}_lstm${number}/lstm_cell_${2 * index + second + 1}`
+      }),
+    )
+    for (const own of [places, places.map((place) => `model_weights/${place}`)]) {
+      const { networks } = await importOf(named(4, ...own))
+      expect(networks).toMatchObject([
+        { descriptor: { direction: 'bidirectional' }, reverse: false },
+        { descriptor: { direction: 'bidirectional' }, reverse: false },
+      ])
+    }
+    expect(await names(named(4, ...places))).toEqual(['encoder/bidirectional', 'encoder/bidirectional_1'])
+    const [, backward] = places as [string, string]
+    const [alone, plain] = (await importOf(named(4, backward, 'encoder/lstm/lstm_cell'))).networks
+    expect([alone, plain]).toMatchObject([
+      { descriptor: { direction: 'unidirectional' }, reverse: true },
+      { descriptor: { direction: 'unidirectional' }, reverse: false },
+    ])
+  })
+
   it('recognizes cells by the width of their recurrent kernel, and leaves other tensors unused', async () => {
     expect((await importOf(cells(4, 'layers/lstm/cell'))).networks[0]?.descriptor.cellMode).toBe('lstm')
     const before = await importOf(cells(3, 'layers/gru/cell'))

@@ -39,18 +39,33 @@ function layersIn({ tensors, kerasNames }: WeightFile): Layer[] {
   })
   const recurrent = groups.filter((group) => group.tensors.has('recurrent_kernel'))
   const placed = recurrent.map(({ prefix, tensors: variables }) => ({ ...placeOf(prefix, kerasNames), variables }))
-  const cellsOf = new Map<string, number>()
-  const key = ({ name, side }: (typeof placed)[number]) => `${side} ${name}`
-  for (const found of placed) cellsOf.set(key(found), (cellsOf.get(key(found)) ?? 0) + 1)
+  const inLayer = counted(placed, ofLayer)
+  const inWrapper = counted(placed, ofWrapper)
   const layers = new Map<string, Layer>()
   for (const found of placed) {
-    const { side, variables, cell } = found
-    // Cells of one layer that feed each other, or layers of one group.
-    const short = entryOf(cellsOf, key(found)) > 1 ? `${found.name}/${cell}` : found.name
+    const { side, variables, cell, wrapper } = found
+    // Cells of one layer that feed each other, or layers of one group: the sides of a wrapper have its name in common.
+    const isOne =
+      entryOf(inLayer, ofLayer(found)) === 1 &&
+      placed.every((other) => other.name !== found.name || other.wrapper === wrapper)
+    const own = wrapper !== undefined && entryOf(inWrapper, ofWrapper(found)) === 1 ? wrapper : cell
+    const short = isOne ? found.name : `${found.name}/${own}`
     const name = layers.get(short)?.[side] === undefined ? short : found.path
     layers.set(name, { ...layers.get(name), name, [side]: variables })
   }
   return [...layers.values()]
+}
+
+type Placed = ReturnType<typeof placeOf>
+
+const ofLayer = ({ side, name }: Placed) => `${side} ${name}`
+const ofWrapper = ({ side, name, wrapper }: Placed) => `${side} ${name} ${wrapper}`
+
+/** How many cells have each key. */
+function counted(placed: readonly Placed[], key: (found: Placed) => string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const found of placed) counts.set(key(found), (counts.get(key(found)) ?? 0) + 1)
+  return counts
 }
 
 /**
@@ -62,16 +77,19 @@ function placeOf(prefix: string, names: WeightFile['kerasNames']) {
   const sideSegment = segments.find((segment) => SIDE.test(segment))
   const side = SIDE.exec(sideSegment ?? '')?.[1] === 'backward' ? ('backward' as const) : ('forward' as const)
   const parts: string[] = []
+  // The `Bidirectional` around the side.
+  let wrapper: string | undefined
   for (const [index, segment] of segments.entries()) {
+    if (SIDE.test(segment)) wrapper ??= parts.at(-1)
     if (STRUCTURE.has(segment) || SIDE.test(segment)) continue
     parts.push(names?.get(segments.slice(0, index + 1).join('/')) ?? segment)
   }
   const cell = parts.at(-1) ?? ''
   // Keras 2's weights are under their layer's name: the rest repeats it.
   const path = segments.join('/')
-  if (!segments.includes('cell')) return { name: parts[0] ?? '', side, cell, path }
+  if (!segments.includes('cell')) return { name: parts[0] ?? '', side, cell, wrapper, path }
   const isStacked = segments.includes('cells')
-  return { name: parts.join('/'), side, cell: isStacked ? cell : '', path }
+  return { name: parts.join('/'), side, cell: isStacked ? cell : '', wrapper: undefined, path }
 }
 
 function interpretationsOf({ name, forward, backward }: Layer): Interpretation[] {
