@@ -14,7 +14,7 @@ namespace {
 
 /// Bytes of a host name in the table of hosts, with the terminating zero; a longer name is cut.
 constexpr int kHostBytes = 64;
-/// Time for the launcher to pass on what it has read from stderr before it learns of the abort.
+/// Time for the launcher to forward the error message, which it read from stderr, before it learns of the abort.
 constexpr auto kOutputDelay = std::chrono::milliseconds(200);
 /// Longest wait for the launcher to read stderr; a busy host may run it late.
 constexpr auto kOutputGrace = std::chrono::seconds(1);

@@ -28,7 +28,7 @@ class Socket extends EventEmitter {
   }
 }
 
-/** For what must not happen: the pool computes a waiting frame in a turn of the event loop. */
+/** Waits long enough for the pool to compute a waiting frame, which takes one turn of the event loop. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 let pool: ReturnType<typeof energyPool>
