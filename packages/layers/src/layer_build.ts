@@ -1,4 +1,4 @@
-import { checkArguments, kind } from '@cudnn-rnn/arguments'
+import { checkArguments, kind, TEXT } from '@cudnn-rnn/arguments'
 import { type Backend, DTYPES } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, Philox } from '@cudnn-rnn/executor-kit'
@@ -93,9 +93,11 @@ export class LayerBuild {
    * The variables of one layer, `<layer>/<own name>`, with initial values from one generator. If one cannot be made, the
    * others are disposed.
    *
-   * @throws RangeError `ERR_OUT_OF_MEMORY`, `ERR_INVALID_OPTION`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
+   * @throws RangeError `ERR_OUT_OF_MEMORY`, `ERR_INVALID_OPTION`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`,
+   *   `ERR_INVALID_ARGUMENT`
    */
   variables(layer: string, specs: readonly VariableSpec[]): Variable[] {
+    checkArguments('build variables', { layer, specs }, { layer: TEXT, specs: SPECS })
     const random = this.random()
     const made: Variable[] = []
     try {
@@ -121,6 +123,14 @@ export class LayerBuild {
 
 const NAME = /^[A-Za-z0-9._-]+$/
 const NAMES = kind('an array of names', Array.isArray)
+const SPECS = kind(
+  'an array of triples [name, shape, initializer]',
+  (specs) => Array.isArray(specs) && [...specs].every(isSpec),
+)
+
+function isSpec(spec: unknown): boolean {
+  return Array.isArray(spec) && typeof spec[0] === 'string' && Array.isArray(spec[1]) && spec[2] !== undefined
+}
 
 function isTensor(initializer: LayerInitializer): initializer is Tensor<FloatArray> {
   return typeof initializer === 'object' && initializer !== null && 'data' in initializer

@@ -127,6 +127,49 @@ describe('the initial values of a variable', () => {
   })
 })
 
+describe('the variables of one layer', () => {
+  test('are named after it and have its generator', async () => {
+    const own = build(3)
+    const [kernel, bias] = own.variables('dense', [
+      ['kernel', [2, 3], { uniform: 1 }],
+      ['bias', [3], 0],
+    ])
+    expect([kernel?.name, bias?.name]).toEqual(['dense/kernel', 'dense/bias'])
+    expect(Array.from((await bias!.value.read()).data)).toEqual([0, 0, 0])
+    const [second] = own.variables('dense_1', [['kernel', [2, 3], { uniform: 1 }]])
+    expect((await second!.value.read()).data).not.toEqual((await kernel!.value.read()).data)
+  })
+
+  test('are disposed where a later one cannot be made', () => {
+    const own = build()
+    const specs = [
+      ['kernel', [2], 0],
+      ['bias', [2], Number.NaN],
+    ] as const
+    expect(() => own.variables('dense', specs)).toThrow(coded('ERR_INVALID_OPTION'))
+    expect(own.backend.stats().tensors).toBe(0)
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['no array', 'kernel'],
+    ['a hole', new Array(2)],
+    ['a triple without a shape', [['kernel']]],
+    ['a triple without an initializer', [['kernel', [1]]]],
+    ['a triple whose name is a number', [[1, [1], 0]]],
+  ])('are refused where their specifications are %s, before one is made', (_, specs) => {
+    const own = build()
+    expect(() => own.variables('dense', specs as never)).toThrow(coded('ERR_INVALID_ARGUMENT', { argument: 'specs' }))
+    expect(own.backend.stats().tensors).toBe(0)
+  })
+
+  test('are refused where the name of the layer is a symbol', () => {
+    expect(() => build().variables(Symbol('dense') as never, [])).toThrow(
+      coded('ERR_INVALID_ARGUMENT', { argument: 'layer' }),
+    )
+  })
+})
+
 describe('the seeds of a build', () => {
   test('are refused where they are not integers from 0 on', () => {
     for (const seed of [-1, 0.5, Number.NaN, 2 ** 53, '1'])
