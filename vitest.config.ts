@@ -9,10 +9,10 @@ const root = fileURLToPath(new URL('.', import.meta.url))
 
 /**
  * Workspaces whose test files have a process each, because they measure the memory of the process, change its environment, kill
- * processes or start workers that load an addon. On Node.js 22 a process that ran the conformance of wasm calls no more
+ * processes, or start workers that load an addon. On Node.js 22 a process that ran the conformance of wasm calls no more
  * callbacks of a FinalizationRegistry, which its test of collected executors needs. Each file costs a third of a second more.
  */
-const ISOLATED = new Set(['checkpoint', 'interop', 'cpu', 'cudnn', 'wasm', 'differential', 'rnn', 'gpu_validation'])
+const ISOLATED = new Set(['cpu', 'cudnn', 'wasm', 'differential', 'gpu_validation'])
 
 const packages = ['packages', 'apps'].flatMap((folder) =>
   readdirSync(join(root, folder))

@@ -1,27 +1,38 @@
-// Builds the native addons where that is possible, then every package, quietly: turbo's output is shown only when
-// something fails.
+// Builds the native addons where that is possible and every package, side by side and quietly: turbo's output is shown only
+// when something fails.
 //
 //   node build.mjs                          modules and declarations
 //   node build.mjs --without-declarations   modules alone, which is all that tests load
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-const native = spawnSync(process.execPath, [fileURLToPath(new URL('build_native.mjs', import.meta.url))], {
-  stdio: 'inherit',
-})
-if (native.status !== 0) process.exit(native.status ?? 1)
-
-const declarations = process.argv.includes('--without-declarations') ? { CUDNN_RNN_DECLARATIONS: '0' } : {}
-const { status, stdout, stderr } = spawnSync('turbo', ['run', 'build', '--output-logs=errors-only', '--no-color'], {
-  encoding: 'utf8',
-  env: { ...process.env, ...declarations, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' },
-  maxBuffer: 64 * 2 ** 20,
-  shell: process.platform === 'win32',
-})
-if (status !== 0) {
-  process.stderr.write(`${stdout}${stderr}`)
-  process.exit(status ?? 1)
+/** Compiles the addons. Returns the exit status. */
+async function buildAddons() {
+  const script = fileURLToPath(new URL('build_native.mjs', import.meta.url))
+  const [status] = await once(spawn(process.execPath, [script], { stdio: 'inherit' }), 'close')
+  return status ?? 1
 }
-console.log(
-  `Built: ${/Tasks:\s+(.*)/.exec(stdout)?.[1] ?? 'all packages'} (${/Cached:\s+(.*)/.exec(stdout)?.[1] ?? ''})`,
-)
+
+/** Builds the packages. Returns the exit status. */
+async function buildPackages() {
+  const declarations = process.argv.includes('--without-declarations') ? { CUDNN_RNN_DECLARATIONS: '0' } : {}
+  const turbo = spawn('turbo', ['run', 'build', '--output-logs=errors-only', '--no-color'], {
+    env: { ...process.env, ...declarations, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell: process.platform === 'win32',
+  })
+  const [stdout, stderr, [status]] = await Promise.all([text(turbo.stdout), text(turbo.stderr), once(turbo, 'close')])
+  if (status === 0) {
+    const [tasks, cached] = [/Tasks:\s+(.*)/, /Cached:\s+(.*)/].map((pattern) => pattern.exec(stdout)?.[1])
+    console.log(`Built: ${tasks ?? 'all packages'} (${cached ?? ''})`)
+  } else {
+    process.stderr.write(`${stdout}${stderr}`)
+  }
+  return status ?? 1
+}
+
+// The addons and the WebAssembly modules take most of the time; neither keeps two cores busy alone.
+const statuses = await Promise.all([buildAddons(), buildPackages()])
+process.exitCode = statuses.find((status) => status !== 0) ?? 0

@@ -2,10 +2,11 @@
 // binding, the kernels and the CUDA emulator. Writes docs/gpu/without_gpu.md. Where the wheels are unavailable it reports that
 // and succeeds.
 //
-//     node scripts/test_real_libraries.mjs [--site-packages FOLDER] [--seed NUMBER] [--cases NUMBER] [--check]
+//     node scripts/test_real_libraries.mjs [--site-packages FOLDER] [--seed NUMBER] [--cases NUMBER] [--check] [--brief]
 //
 // The wheels are installed into .real_libraries with pip, unless --site-packages (or CUDNN_RNN_REAL_LIBRARIES) names a
-// folder that holds them. --check leaves the document alone.
+// folder that holds them. --check leaves the document alone. --brief compiles the kernels for three architectures instead of
+// ten, and implies --check.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,7 +17,7 @@ import { parseArgs } from 'node:util'
 import { buildCudaEmulator } from '../native/cuda_emulator/cuda_emulator.mjs'
 import { compareConstants } from './real_libraries/constants.mjs'
 import { compareWithRealCudnn, KNOWN_DIFFERENCES } from './real_libraries/differential.mjs'
-import { ARCHITECTURES, compileByNvcc, compileByNvrtc } from './real_libraries/kernels.mjs'
+import { ARCHITECTURES, compileByNvcc, compileByNvrtc, FEW_ARCHITECTURES } from './real_libraries/kernels.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -26,6 +27,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     cases: { type: 'string', default: '24000' },
     check: { type: 'boolean', default: false },
+    brief: { type: 'boolean', default: false },
   },
 })
 
@@ -132,16 +134,19 @@ try {
   const constants = await compareConstants({ includes, build })
   record('Constants of binding, executor and emulator', `${constants.count}`, !constants.problem, constants.problem)
 
-  const nvrtc = await compileByNvrtc({ addon: createRequire(import.meta.url)(addon), folder: join(nvidia, 'cu13/lib') })
+  const architectures = options.brief ? FEW_ARCHITECTURES : ARCHITECTURES
+  const nvrtc = await compileByNvrtc({
+    ...{ addon: createRequire(import.meta.url)(addon), folder: join(nvidia, 'cu13/lib'), architectures },
+  })
   const types = 'float and double'
-  const range = `sm_${ARCHITECTURES[0]} … sm_${ARCHITECTURES.at(-1)} and PTX`
+  const range = `sm_${architectures[0]} … sm_${architectures.at(-1)} and PTX`
   const compiled = nvrtc.problems.length === 0
   record('Kernels by NVRTC 13.0', `${nvrtc.images} images: ${range}, ${types}`, compiled, nvrtc.problems.join('\n'))
 
   const nvcc = compileByNvcc({
     nvcc: join(nvidia, 'cu13/bin/nvcc'),
     files: ['dense.cu', 'layers.cu', 'ctc.cu', 'streams.cu'].map((name) => join(root, 'native/cudnn/kernels', name)),
-    build,
+    ...{ build, architectures },
   })
   const spills = nvcc.usage.reduce((sum, use) => sum + use.spills + use.stack, 0)
   const registers = Math.max(...nvcc.usage.map((use) => use.registers))
@@ -166,7 +171,7 @@ try {
       .map((fault) => `${fault.call}\n  real      ${fault.line}\n  emulator  ${fault.emulated}`)
       .join('\n'),
   )
-  if (!options.check) writeFileSync(join(root, 'docs/gpu/without_gpu.md'), documentOf(known))
+  if (!options.check && !options.brief) writeFileSync(join(root, 'docs/gpu/without_gpu.md'), documentOf(known))
 } finally {
   removeBuild()
 }

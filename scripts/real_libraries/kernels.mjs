@@ -1,14 +1,16 @@
-// Compiles native/cudnn/kernels by the real NVRTC and by nvcc for every architecture and element type.
+// Compiles native/cudnn/kernels by the real NVRTC and by nvcc for architectures and both element types.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const ARCHITECTURES = [75, 80, 86, 89, 90, 100, 103, 110, 120, 121]
+/** The oldest, the newest, and that of the H200. */
+export const FEW_ARCHITECTURES = [75, 90, 121]
 const TYPES = ['float', 'double']
 const BLOCK = 256
 
 /** Compiles by NVRTC: the number of images, and errors. */
-export async function compileByNvrtc({ addon, folder }) {
+export async function compileByNvrtc({ addon, folder, architectures }) {
   const nvrtc = join(
     folder,
     readdirSync(folder).find((name) => /^libnvrtc\.so\.\d+$/.test(name)),
@@ -23,7 +25,7 @@ export async function compileByNvrtc({ addon, folder }) {
   const problems = []
   let images = 0
   for (const type of TYPES) {
-    for (const architecture of [...ARCHITECTURES.map((number) => `sm_${number}`), 'compute_75', 'compute_121']) {
+    for (const architecture of [...architectures.map((number) => `sm_${number}`), 'compute_75', 'compute_121']) {
       const options = [`--gpu-architecture=${architecture}`, `-DREAL=${type}`, `-DBLOCK=${BLOCK}`]
       try {
         const image = await addon.compileKernels(libraries, source, options)
@@ -37,13 +39,13 @@ export async function compileByNvrtc({ addon, folder }) {
 }
 
 /** Compiles by nvcc, which reports registers and spills. */
-export function compileByNvcc({ nvcc, files, build }) {
+export function compileByNvcc({ nvcc, files, build, architectures }) {
   const file = join(build, 'kernels.cu')
   writeFileSync(file, files.map((each) => readFileSync(each, 'utf8')).join('\n'))
   const problems = []
   const usage = []
   for (const type of TYPES) {
-    for (const architecture of ARCHITECTURES) {
+    for (const architecture of architectures) {
       const output = join(build, `${type}_${architecture}.cubin`)
       const options = [`-arch=sm_${architecture}`, '-cubin', '-Xptxas', '-v', `-DREAL=${type}`, `-DBLOCK=${BLOCK}`]
       const { status, stderr, stdout } = spawnSync(nvcc, [...options, '-o', output, file], { encoding: 'utf8' })

@@ -23,7 +23,7 @@ const KINDS = [
 
 /** The CUDA emulator takes ten times as long as all instruction sets of the CPU together. */
 const GROUPS: readonly (readonly [string, number, readonly TestedExecutor[]])[] = [
-  ['the CPU', 60, found.filter(({ name }) => !name.startsWith('cudnn'))],
+  ['the CPU', 30, found.filter(({ name }) => !name.startsWith('cudnn'))],
   ['cuDNN', 16, found.filter(({ name }) => name.startsWith('cudnn'))],
 ]
 
