@@ -113,7 +113,8 @@ export abstract class CellVariables extends Inspectable {
    * Copies values into the named variables, creating all variables if there are none yet (the kernel's rows then determine I).
    *
    * @throws TypeError `ERR_UNKNOWN_OPTION` for a name that is not a variable of this cell, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`
-   * @throws RangeError `ERR_SHAPE`; nothing is written when anything is refused
+   * @throws RangeError `ERR_SHAPE`, `ERR_INVALID_OPTION` for an inputSize that `build` refuses; nothing is written when anything
+   *   is refused
    */
   setVariables(values: Readonly<Record<string, FloatTensor>>): void {
     this.prepareVariables(values)()
@@ -138,6 +139,15 @@ export abstract class CellVariables extends Inspectable {
       this.build(inputSize)
       // New arrays: an open tape keeps the values of its forward.
       this.#variables = new Map([...this.#variables].map(([name, value]) => [name, written.get(name) ?? value]))
+    }
+  }
+
+  /** The function that gives the cell back the variables that it has now, or none where it is not built. */
+  savepoint(): () => void {
+    const [inputSize, variables] = [this.#inputSize, this.#variables]
+    return () => {
+      this.#inputSize = inputSize
+      this.#variables = variables
     }
   }
 

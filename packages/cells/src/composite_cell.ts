@@ -7,6 +7,7 @@ import {
   type VariableMap,
   type VariableSpec,
 } from './cell_variables.js'
+import { changeTogether } from './change_together.js'
 import type { DropoutMasks } from './dropout_masks.js'
 import { checkFloatTensor, type FloatTensor } from './float_tensor.js'
 import { GraphCell } from './graph_cell.js'
@@ -51,14 +52,27 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
     )
   }
 
-  /** Builds every part; part k draws from seed + k. */
+  /** Builds every part, or none where one refuses; part k draws from seed + k. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
+    this.checkInputSize(inputSize)
     const { seed = 0 } = options
-    for (const [k, { cell, inputSizeOf }] of this.parts.entries()) {
-      cell.build(inputSizeOf(inputSize), { seed: seed + k })
+    this.#changeParts(() => {
+      for (const [k, { cell, inputSizeOf }] of this.parts.entries()) {
+        cell.build(inputSizeOf(inputSize), { seed: seed + k })
+      }
+    })
+  }
+
+  override savepoint(): () => void {
+    const restores = this.parts.map(({ cell }) => cell.savepoint())
+    return () => {
+      for (const restore of restores) restore()
     }
   }
+
+  /** Throws RangeError `ERR_INVALID_OPTION` where the cell itself cannot take inputs of `inputSize` columns, which its parts can. */
+  protected checkInputSize(_inputSize: number): void {}
 
   override prepareVariables(values: Readonly<Record<string, FloatTensor>>): () => void {
     const action = `set variables of ${this.name}`
@@ -75,8 +89,17 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
       .filter(({ values }) => Object.keys(values).length > 0)
       .map(({ cell, values }) => cell.prepareVariables(values))
     return () => {
-      for (const write of writes) write()
+      this.#changeParts(() => {
+        for (const write of writes) write()
+      })
     }
+  }
+
+  #changeParts(change: () => void): void {
+    changeTogether(
+      this.parts.map(({ cell }) => cell),
+      change,
+    )
   }
 
   /** Throws unless the values are those of one inputSize, where it is known or the first of them states it. */
@@ -85,6 +108,7 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
     const lead = ofOne.find(({ shape }, k) => shape[0] !== ofNone[k].shape[0])?.name ?? ''
     const inputSize = this.inputSize ?? (values[lead] === undefined ? undefined : this.inputSizeOf(action, values))
     if (inputSize === undefined) return
+    this.checkInputSize(inputSize)
     for (const { name, shape } of this.variableSpecs(inputSize)) {
       const value = values[name]
       if (value !== undefined) checkFloatTensor(action, name, value, this.dtype, shape)

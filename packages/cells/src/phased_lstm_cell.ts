@@ -1,4 +1,4 @@
-import { entryOf, FINITE, FLAG, optional, POSITIVE } from '@cudnn-rnn/arguments'
+import { entryOf, FINITE, FLAG, NUMBER, optional, POSITIVE, where } from '@cudnn-rnn/arguments'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import { type CellOptions, checkCellOptions } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
@@ -12,7 +12,7 @@ export interface PhasedLSTMCellOptions extends CellOptions {
   readonly usePeepholes?: boolean | undefined
   /** Openness of a closed gate per phase, in training and inference. Default 0.001. */
   readonly leak?: number | undefined
-  /** The beginning of `ratio_on`: the part of a period in which the gate is open. Default 0.1. */
+  /** The beginning of `ratio_on`: the part of a period in which the gate is open, in (0, 1]. Default 0.1. */
   readonly ratioOn?: number | undefined
   /** False: `ratio_on` has no gradient. Default true. */
   readonly trainableRatioOn?: boolean | undefined
@@ -25,7 +25,7 @@ export interface PhasedLSTMCellOptions extends CellOptions {
 const OPTIONS = {
   usePeepholes: optional(FLAG),
   leak: optional(FINITE),
-  ratioOn: optional(POSITIVE),
+  ratioOn: optional(where(NUMBER, 'a number in (0, 1]', (ratio: number) => ratio > 0 && ratio <= 1)),
   trainableRatioOn: optional(FLAG),
   periodInitMin: optional(POSITIVE),
   periodInitMax: optional(POSITIVE),

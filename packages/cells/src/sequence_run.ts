@@ -95,8 +95,9 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
   const lengths = checkSequenceLengths(action, options.sequenceLength ?? null, time, batch)
   const givenState = (options.initialState ?? zeroState(runner.stateSize, batch, dtype)) as CellState
   const initialState = checkState(action, givenState, runner.stateSize, batch, dtype, 'initialState') as State
+  const kernels = kernelsOf(action, options.backend, dtype)
   runner.build(inputSize)
-  const run = new CellRun(dtype, options.training !== false, kernelsOf(action, options.backend, dtype))
+  const run = new CellRun(dtype, options.training !== false, kernels)
   const pass = runner.pass(input, initialState, lengths, run)
   const backward = (given: SequenceOutputGradients<State>) => {
     checkOptionNames('run backward', given, ['outputs', 'state'])

@@ -4,6 +4,7 @@ import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
 import { type CellState, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'
+import { changeTogether } from './change_together.js'
 import { addTensor, type FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { joinColumns, takeColumns } from './sequence_layout.js'
@@ -48,7 +49,7 @@ export interface BidirectionalResult<State extends CellState, Training extends b
 }
 
 const CELLS = listOf(CELL)
-const ARGUMENTS = { cellsFw: CELLS, cellsBw: CELLS, timeMajor: optional(FLAG) }
+const ARGUMENTS = { cellsFw: CELLS, cellsBw: CELLS, timeMajor: optional(FLAG), training: optional(FLAG) }
 const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'training', 'backend', 'timeMajor']
 
 /**
@@ -56,9 +57,9 @@ const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'traini
  * layer below, joined on the last axis.
  *
  * @param inputs [B,T,I], or [T,B,I] with `timeMajor`.
- * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
- * @throws RangeError `ERR_INVALID_OPTION` for lists of cells that are empty or differ in length, `ERR_SHAPE`,
- *   `ERR_SEQUENCE_LENGTHS`
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
+ * @throws RangeError `ERR_INVALID_OPTION` for lists of cells that are empty, differ in length, mix dtypes or have a cell
+ *   twice, `ERR_CELL_BUILT`, `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
  */
 export function stackBidirectionalDynamicRnn<State extends CellState, Training extends boolean = true>(
   cellsFw: readonly RNNCell<State>[],
@@ -68,7 +69,11 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
 ): BidirectionalResult<State, Training> {
   checkOptionNames('run stackBidirectionalDynamicRnn', options, OPTIONS)
   const { initialStatesFw, initialStatesBw, sequenceLength, backend, timeMajor } = options
-  checkArguments('run stackBidirectionalDynamicRnn', { cellsFw, cellsBw, timeMajor }, ARGUMENTS)
+  checkArguments(
+    'run stackBidirectionalDynamicRnn',
+    { cellsFw, cellsBw, timeMajor, training: options.training },
+    ARGUMENTS,
+  )
   const runner = bidirectionalStack(cellsFw, cellsBw)
   const { shape } = checkIsHostTensor('run stackBidirectionalDynamicRnn', 'inputs', inputs)
   const batch = shape[timeMajor ? 1 : 0] ?? 0
@@ -116,6 +121,22 @@ function bidirectionalStack<State extends CellState>(
       { option: 'cellsBw', value: cellsBw.length },
     )
   }
+  const dtypes = [...new Set([...cellsFw, ...cellsBw].map(({ dtype }) => dtype))]
+  if (dtypes.length !== 1) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot run stackBidirectionalDynamicRnn as all cells must have one dtype: current dtypes are ${dtypes.join(', ')}`,
+      { option: 'cellsBw' },
+    )
+  }
+  const cells = [...cellsFw, ...cellsBw]
+  if (new Set(cells).size !== cells.length) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      'Cannot run stackBidirectionalDynamicRnn as cellsFw and cellsBw must have a different cell for each layer and direction: current lists have one cell twice',
+      { option: 'cellsBw' },
+    )
+  }
   const layers = cellsFw.map((fw, layer) => ({ fw, bw: cellsBw[layer] }))
   const scopeOf = (layer: number, direction: 'fw' | 'bw') =>
     joinScopes(`cell_${layer}/bidirectional_rnn/${direction}`, layers[layer][direction].scope)
@@ -130,13 +151,15 @@ function bidirectionalStack<State extends CellState>(
     stateSize: [cellsFw.map(({ stateSize }) => stateSize), cellsBw.map(({ stateSize }) => stateSize)],
     outputSize: cellsFw[cellsFw.length - 1].outputSize + cellsBw[cellsBw.length - 1].outputSize,
     build(inputSize) {
-      let columns = inputSize
-      for (const [layer, { fw, bw }] of layers.entries()) {
-        // Different seeds: directions with equal initial weights would stay equal.
-        fw.build(columns, { seed: 2 * layer })
-        bw.build(columns, { seed: 2 * layer + 1 })
-        columns = fw.outputSize + bw.outputSize
-      }
+      changeTogether(cells, () => {
+        let columns = inputSize
+        for (const [layer, { fw, bw }] of layers.entries()) {
+          // Different seeds: directions with equal initial weights would stay equal.
+          fw.build(columns, { seed: 2 * layer })
+          bw.build(columns, { seed: 2 * layer + 1 })
+          columns = fw.outputSize + bw.outputSize
+        }
+      })
     },
     zeroGradients: () =>
       new Map(

@@ -6,6 +6,7 @@ import {
   FusedRNNCellAdaptor,
   LSTMBlockFusedCell,
   LSTMCell,
+  ResidualWrapper,
   stackBidirectionalDynamicRnn,
   staticRnn,
   TimeReversedFusedRNN,
@@ -127,6 +128,28 @@ describe('dynamicRnn', () => {
     ['training that is not a flag', { training: 1 }, 'ERR_INVALID_ARGUMENT'],
   ])('refuses %s', (_, options, code) => {
     expect(() => dynamicRnn(cellOf(), sequence(), { timeMajor: true, ...options } as never)).toThrow(coded(code))
+  })
+})
+
+describe('a backend that is refused', () => {
+  const steps = () => unstackSteps(sequence())
+  it.each<[string, unknown, string]>([
+    ['no backend', {}, 'ERR_DTYPE'],
+    ['a backend of another dtype', { dtype: 'float32' }, 'ERR_DTYPE'],
+    ['a number', 3, 'ERR_INVALID_OPTION_TYPE'],
+    ['null', null, 'ERR_INVALID_OPTION_TYPE'],
+  ])('leaves the cells unbuilt, %s', (_, backend, code) => {
+    const options = { backend } as never
+    const [cell, other, block] = [
+      new UGRNNCell(H, { dtype }),
+      new UGRNNCell(H, { dtype }),
+      new LSTMBlockFusedCell(H, { dtype }),
+    ]
+    expect(() => dynamicRnn(cell, sequence(), options)).toThrow(coded(code))
+    expect(() => staticRnn(cell, steps(), options)).toThrow(coded(code))
+    expect(() => stackBidirectionalDynamicRnn([cell], [other], sequence(), options)).toThrow(coded(code))
+    expect(() => new TimeReversedFusedRNN(block).call(sequence(), options)).toThrow(coded(code))
+    expect([cell, other, block].map(({ inputSize }) => inputSize)).toEqual([undefined, undefined, undefined])
   })
 })
 
@@ -285,6 +308,80 @@ describe('stackBidirectionalDynamicRnn', () => {
     ],
   ])('refuses %s', (_, run, code) => {
     expect(run).toThrow(coded(code))
+  })
+
+  it.each([0, null, 'false'])('refuses training that is not a flag, %o', (training) => {
+    const [fw, bw] = [new UGRNNCell(2, { dtype }), new UGRNNCell(2, { dtype })]
+    expect(() => stackBidirectionalDynamicRnn([fw], [bw], sequence(), { training } as never)).toThrow(
+      coded('ERR_INVALID_ARGUMENT'),
+    )
+    expect([fw.inputSize, bw.inputSize]).toEqual([undefined, undefined])
+  })
+
+  it.each([
+    ['direction', 0, 1],
+    ['layer', 1, 0],
+  ])('refuses cells of another dtype in one %s, and builds none', (_, layer, direction) => {
+    const make = (k: number, side: number) =>
+      new UGRNNCell(2, { dtype: k === layer && side === direction ? 'float32' : dtype })
+    const [fw, bw] = [0, 1].map((side) => [make(0, side), make(1, side)])
+    expect(() => stackBidirectionalDynamicRnn(fw, bw, sequence(), options)).toThrow(
+      coded('ERR_INVALID_OPTION', { option: 'cellsBw' }),
+    )
+    expect([...fw, ...bw].map(({ inputSize }) => inputSize)).toEqual(new Array(4).fill(undefined))
+  })
+
+  it.each<[string, string, () => readonly (readonly UGRNNCell[])[]]>([
+    [
+      'a cell in both directions',
+      'ERR_INVALID_OPTION',
+      () => {
+        const shared = new UGRNNCell(2, { dtype })
+        return [[shared], [shared]]
+      },
+    ],
+    [
+      'a cell in two layers',
+      'ERR_INVALID_OPTION',
+      () => {
+        const [shared, ...others] = [4, 2, 2].map((units) => new UGRNNCell(units, { dtype }))
+        return [[shared, shared], others]
+      },
+    ],
+    [
+      'a cell built for other columns in the last layer',
+      'ERR_CELL_BUILT',
+      () => {
+        const [a, b, c, d] = [2, 2, 3, 3].map((units) => new UGRNNCell(units, { dtype }))
+        d.build(7)
+        return [
+          [a, c],
+          [b, d],
+        ]
+      },
+    ],
+  ])('refuses %s, and builds none', (_, code, make) => {
+    const [fw, bw] = make()
+    const sizes = () => [...fw, ...bw].map(({ inputSize }) => inputSize)
+    const before = sizes()
+    expect(() => stackBidirectionalDynamicRnn(fw, bw, sequence(), options)).toThrow(coded(code))
+    expect(sizes()).toEqual(before)
+  })
+
+  it('builds none where a wrapper refuses its columns', () => {
+    const inner = new UGRNNCell(3, { dtype })
+    const cells = [new UGRNNCell(2, { dtype }), new ResidualWrapper(inner)] as const
+    expect(() => stackBidirectionalDynamicRnn([cells[0]], [cells[1]], sequence(), options)).toThrow(
+      coded('ERR_INVALID_OPTION', { option: 'inputSize' }),
+    )
+    expect([cells[0].inputSize, inner.inputSize]).toEqual([undefined, undefined])
+  })
+
+  it('has no tape in inference, and the outputs of training', () => {
+    const [fw, bw] = [[cellOf()], [cellOf(2)]]
+    const inference = stackBidirectionalDynamicRnn(fw, bw, sequence(), { ...options, training: false })
+    expect(inference.tape).toBeUndefined()
+    expect(inference.outputs).toEqual(stackBidirectionalDynamicRnn(fw, bw, sequence(), options).outputs)
   })
 
   it('keeps its tape open where gradients are refused', () => {

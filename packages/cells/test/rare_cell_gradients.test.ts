@@ -409,6 +409,9 @@ describe('refusals', () => {
       () => new PhasedLSTMCell(2, { periodInitMin: 5, periodInitMax: 2 }),
     ],
     ['a period of 0', 'ERR_INVALID_OPTION', () => new PhasedLSTMCell(2, { periodInitMin: 0 })],
+    ['a gate that is open for two periods', 'ERR_INVALID_OPTION', () => new PhasedLSTMCell(2, { ratioOn: 2 })],
+    ['a gate that is never open', 'ERR_INVALID_OPTION', () => new PhasedLSTMCell(2, { ratioOn: 0 })],
+    ['a ratio that is not a number', 'ERR_INVALID_OPTION', () => new PhasedLSTMCell(2, { ratioOn: Number.NaN })],
     ['a kernel of other dimensions', 'ERR_INVALID_OPTION', () => new Conv2DLSTMCell(conv)],
     ['no options of a convolution', 'ERR_INVALID_OPTION_TYPE', () => new Conv1DLSTMCell(undefined as never)],
     [

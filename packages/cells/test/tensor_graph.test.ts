@@ -6,7 +6,7 @@ import { UGRNNCell } from '../src/index.js'
 import { TensorGraph } from '../src/tensor_graph.js'
 import type { TensorValue } from '../src/tensor_value.js'
 import { expectClose, float64 } from './cell_checks.js'
-import { callsOf, failingAt } from './failing_backend.js'
+import { callsOf, failingAt } from '../../../scripts/failing_backend.mjs'
 import { definition, GRAPH_OPERATIONS, type GraphOperation, hostGradients, tensorsOf } from './graph_operations.js'
 
 const open = () => openReferenceBackend({ dtype: 'float64' })

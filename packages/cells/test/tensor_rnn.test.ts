@@ -17,7 +17,7 @@ import {
   tensorRnn,
   UGRNNCell,
 } from '../src/index.js'
-import { callsOf, failingAt } from './failing_backend.js'
+import { callsOf, failingAt } from '../../../scripts/failing_backend.mjs'
 
 const dtype = 'float64'
 const waves = (...shape: number[]) => ({
