@@ -2,6 +2,7 @@ import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { type Branch, BranchLayer, branching, type Joint } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import type { LayerOptions } from './layer_options.js'
+import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const ADD: Joint = {
   kind: 'add',
@@ -26,12 +27,14 @@ export function add(branches: readonly Branch[], options: LayerOptions = {}): La
 class AddLayer extends BranchLayer {
   protected join([first, ...others]: readonly [TensorLike, ...TensorLike[]]): BackendTensor {
     const { ops } = this.backend
-    const sum = ops.concat([first])
+    using made = new UnfinishedTensors()
+    const sum = made.add(ops.concat([first]))
     for (const output of others) ops.accumulate(sum, output)
-    return sum
+    return made.finish(sum)
   }
 
   protected split(outputs: readonly TensorLike[], outputGradient: BackendTensor): BackendTensor[] {
-    return outputs.map(() => this.backend.ops.concat([outputGradient]))
+    using made = new UnfinishedTensors()
+    return made.finish(outputs.map(() => made.add(this.backend.ops.concat([outputGradient]))))
   }
 }

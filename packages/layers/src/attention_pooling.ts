@@ -11,6 +11,7 @@ import {
   SEQUENCE,
 } from './layer_options.js'
 import { featuresOf } from './signal.js'
+import { UnfinishedTensors } from './unfinished_tensors.js'
 
 export interface AttentionPoolingOptions extends LayerOptions {
   /** A, size of the hidden layer of the scores. Default E. */
@@ -71,13 +72,16 @@ class LinearAttentionLayer extends Layer {
     using scores = ops.linear(input, context, none)
     const { output, weights } = ops.attend(input, scores, lengths)
     const backward = (dy: BackendTensor) => {
+      using made = new UnfinishedTensors()
       const attended = ops.attendGradients(input, weights, dy)
+      made.add(attended.input)
       using dScores = attended.scores
-      const { input: throughScores, kernel, bias } = ops.linearGradients(input, context, dScores)
-      bias.dispose()
+      const gradients = ops.linearGradients(input, context, dScores)
+      made.add(gradients.kernel)
+      using throughScores = gradients.input
+      gradients.bias.dispose()
       ops.accumulate(attended.input, throughScores)
-      throughScores.dispose()
-      return { input: attended.input, variables: [kernel] }
+      return made.finish({ input: attended.input, variables: [gradients.kernel] })
     }
     return { output, backward, release: () => weights.dispose() }
   }
@@ -91,28 +95,33 @@ class AttentionPoolingLayer extends Layer {
       BackendTensor,
       BackendTensor,
     ]
+    using made = new UnfinishedTensors()
     using product = ops.linear(input, kernel, bias)
-    const hidden = ops.activate(product, 'tanh')
+    const hidden = made.add(ops.activate(product, 'tanh'))
     // A bias of the scores would move all of a row's alike: their softmax does not see it.
     using none = this.backend.zeros([1])
     using scores = ops.linear(hidden, context, none)
     const { output, weights } = ops.attend(input, scores, lengths)
     const backward = (dy: BackendTensor) => {
+      using gradients = new UnfinishedTensors()
       const attended = ops.attendGradients(input, weights, dy)
+      gradients.add(attended.input)
       using dScores = attended.scores
       const top = ops.linearGradients(hidden, context, dScores)
+      gradients.add(top.kernel)
       top.bias.dispose()
       using dHidden = top.input
       using dProduct = ops.activationGradient(hidden, dHidden, 'tanh')
       const bottom = ops.linearGradients(input, kernel, dProduct)
       using throughScores = bottom.input
+      const variables = [gradients.add(bottom.kernel), gradients.add(bottom.bias), top.kernel]
       ops.accumulate(attended.input, throughScores)
-      return { input: attended.input, variables: [bottom.kernel, bottom.bias, top.kernel] }
+      return gradients.finish({ input: attended.input, variables })
     }
     const release = () => {
       hidden.dispose()
       weights.dispose()
     }
-    return { output, backward, release }
+    return made.finish({ output, backward, release })
   }
 }

@@ -3,13 +3,15 @@ import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@c
 import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
+import { checkTensor } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
-import type { LayerStream } from './layer_stream.js'
+import { checkStateList, type LayerStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
+import { UnfinishedTensors } from './unfinished_tensors.js'
 
 export interface RnnLayerOptions extends LayerOptions {
   /** I; needed where the layer is the first of a model. */
@@ -48,9 +50,13 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
       }
       const name = build.nameOf(options.name, 'rnn')
       cell.build(featuresOf(input), { seed: build.recurrentSeed() })
-      const variables = [...cell.variables].map(([own, value]) => {
-        return new Variable(backend, backend.tensor(value), scopedName(name, scopedName(cell.scope, own)))
-      })
+      using made = new UnfinishedTensors()
+      const variables = made.finish(
+        [...cell.variables].map(([own, value]) => {
+          const tensor = made.add(backend.tensor(value))
+          return new Variable(backend, tensor, scopedName(name, scopedName(cell.scope, own)))
+        }),
+      )
       const output = { isSequence: true, features: cell.outputSize }
       return new CellLayer(build, { definition, name, input, output, variables }, cell)
     },
@@ -85,21 +91,19 @@ class CellLayer extends Layer {
     const { backend } = this
     const initial = states && (await Promise.all(states.map(hostTensor)))
     const { outputs, state, tape } = await this.#run(input, initial, isTraining, lengths?.data ?? null)
-    const output = backend.tensor(outputs)
+    using made = new UnfinishedTensors()
+    const output = made.add(backend.tensor(outputs))
     const backward = async (dy: BackendTensor) => {
       const gradients = required(tape, 'only a training pass has a backward, and it has a tape').gradients({
         outputs: await hostTensor(dy),
       })
-      const variables = this.#names.map((name) => backend.tensor(entryOf(gradients.variables, name)))
-      return { input: backend.tensor(gradients.inputs), variables }
+      using made = new UnfinishedTensors()
+      const variables = this.#names.map((name) => made.add(backend.tensor(entryOf(gradients.variables, name))))
+      return made.finish({ input: backend.tensor(gradients.inputs), variables })
     }
     const release = () => tape?.dispose()
-    return {
-      output,
-      backward,
-      release,
-      ...(keepsStates && { states: leavesOf(state).map((leaf) => backend.tensor(leaf)) }),
-    }
+    const final = keepsStates && { states: leavesOf(state).map((leaf) => made.add(backend.tensor(leaf))) }
+    return made.finish({ output, backward, release, ...final })
   }
 
   /** Whether the executor has neither kernels for cells nor its tensors in host memory, and the cell can do without them. */
@@ -160,7 +164,7 @@ class CellLayer extends Layer {
         )
       },
       state: () => Promise.all(state.map(hostTensor)),
-      restore: (saved) => replace((saved as FloatTensor[]).map((tensor) => backend.tensor(tensor))),
+      restore: (saved) => replace(this.#checkedState(saved, batch).map((tensor) => backend.tensor(tensor))),
       dispose: () => replace([]),
     }
   }
@@ -192,10 +196,21 @@ class CellLayer extends Layer {
       },
       state: async () => state.map(({ data, shape }) => ({ data: data.slice(), shape })),
       restore: (saved) => {
-        state = (saved as FloatTensor[]).map(({ data, shape }) => ({ data: data.slice(), shape }))
+        state = this.#checkedState(saved, batch).map(({ data, shape }) => ({ data: data.slice(), shape }))
       },
       dispose() {},
     }
+  }
+
+  /** A saved state of a stream of B rows. Throws RangeError `ERR_LAYER_STATES`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`. */
+  #checkedState(saved: unknown, batch: number): FloatTensor[] {
+    const action = `restore the state of ${this.name}`
+    const shapes = this.stateShapes(batch)
+    const states = checkStateList(action, saved, shapes.length)
+    const { dtype } = this.backend
+    return shapes.map((shape, index) => {
+      return checkTensor(action, `state[${index}]`, states[index] as FloatTensor, { dtype, shape }) as FloatTensor
+    })
   }
 
   async #run(

@@ -2,6 +2,7 @@ import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { type Branch, BranchLayer, branching, type Joint } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import type { LayerOptions } from './layer_options.js'
+import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const CONCAT: Joint = {
   kind: 'concat',
@@ -29,11 +30,13 @@ class ConcatLayer extends BranchLayer {
   }
 
   protected split(outputs: readonly TensorLike[], outputGradient: BackendTensor): BackendTensor[] {
+    using made = new UnfinishedTensors()
     let begin = 0
-    return outputs.map(({ shape }) => {
+    const slices = outputs.map(({ shape }) => {
       const columns = shape[shape.length - 1]
       begin += columns
-      return this.backend.ops.columns(outputGradient, begin - columns, columns)
+      return made.add(this.backend.ops.columns(outputGradient, begin - columns, columns))
     })
+    return made.finish(slices)
   }
 }

@@ -21,6 +21,7 @@ import {
 } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
+import { UnfinishedTensors } from './unfinished_tensors.js'
 import { channelsOf, checkPadding, extentOf, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
 import { PADDINGS, type Padding, type Windows, windowsOf } from './windows.js'
 
@@ -180,16 +181,16 @@ class ConvolutionLayer extends WindowLayer {
       using slope = activation === 'linear' ? undefined : ops.activationGradient(activated, flat, activation)
       const dProduct = slope ?? flat
       using kernel = this.#matrix()
+      using made = new UnfinishedTensors()
       const { input: dPatches, kernel: dKernel, bias } = ops.linearGradients(patches, kernel, dProduct)
+      made.add(bias)
       using _dPatches = dPatches
       using _dKernel = dKernel
       const [time, rows] = patches.shape as readonly [number, number]
       const gathered = [time, rows, this.#taps]
       using dRows = ops.reshape(dPatches, [...gathered, this.channels])
-      return {
-        input: this.scatter(dRows, windows, gathered, input.shape),
-        variables: [ops.reshape(dKernel, this.variables[0].shape), bias],
-      }
+      const dInput = made.add(this.scatter(dRows, windows, gathered, input.shape))
+      return made.finish({ input: dInput, variables: [ops.reshape(dKernel, this.variables[0].shape), bias] })
     }
     const release = () => {
       patches.dispose()
@@ -233,11 +234,13 @@ class ConvolutionLayer extends WindowLayer {
     const { ops } = this.backend
     const [, batch] = input.shape as readonly [number, number]
     const { time, height } = windows
+    using made = new UnfinishedTensors()
     using rows = this.gather(input, windows, [time, batch * height, this.#taps])
-    const patches = ops.reshape(rows, [time, batch * height, this.#taps * this.channels])
+    const patches = made.add(ops.reshape(rows, [time, batch * height, this.#taps * this.channels]))
     using kernel = this.#matrix()
-    const activated = this.#activated(ops.linear(patches, kernel, this.variables[1].value))
-    return { patches, activated, output: ops.reshape(activated, [time, batch, featuresOf(this.output)]) }
+    const activated = made.add(this.#activated(ops.linear(patches, kernel, this.variables[1].value)))
+    const output = ops.reshape(activated, [time, batch, featuresOf(this.output)])
+    return made.finish({ patches, activated, output })
   }
 
   #activated(product: BackendTensor): BackendTensor {

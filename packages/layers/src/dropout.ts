@@ -4,6 +4,7 @@ import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pas
 import type { LayerBuild } from './layer_build.js'
 import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
+import { UnfinishedTensors } from './unfinished_tensors.js'
 
 export interface DropoutLayerOptions extends LayerOptions {
   /** Probability 0..1 with which an element becomes 0 in training. */
@@ -72,9 +73,10 @@ class DropoutLayer extends Layer {
 
   #copy(input: TensorLike): BackendTensor {
     if (!isBackendTensor(input)) return this.backend.tensor(input)
-    const copy = this.backend.zeros(input.shape)
+    using made = new UnfinishedTensors()
+    const copy = made.add(this.backend.zeros(input.shape))
     this.backend.ops.assign(copy, input)
-    return copy
+    return made.finish(copy)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 
 /** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {
@@ -38,10 +39,22 @@ export function combinedStream(streams: readonly LayerStream[], step: LayerStrea
     },
     state: () => Promise.all(streams.map((stream) => stream.state())),
     restore: (state) => {
-      for (const [index, stream] of streams.entries()) stream.restore((state as readonly unknown[])[index])
+      const states = checkStateList('restore the state of a stream', state, streams.length)
+      for (const [index, stream] of streams.entries()) stream.restore(states[index])
     },
     dispose: () => {
       for (const stream of streams) stream.dispose()
     },
   }
+}
+
+/** A saved state, which must be the list of `count` states that `state()` returned. Throws RangeError `ERR_LAYER_STATES`. */
+export function checkStateList(action: string, saved: unknown, count: number): readonly unknown[] {
+  if (Array.isArray(saved) && saved.length === count) return saved
+  const current = Array.isArray(saved) ? `a list of ${saved.length}` : describeValue(saved)
+  throw codedRangeError(
+    'ERR_LAYER_STATES',
+    `Cannot ${action} as it must be a list of ${count}, which state() returned: current value is ${current}`,
+    { expected: count },
+  )
 }

@@ -2,6 +2,7 @@ import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import type { LayerDefinition, Pass } from './layer.js'
 import { checkInputRule, checkLayerOptions, type LayerOptions, positiveInteger, SEQUENCE } from './layer_options.js'
+import { UnfinishedTensors } from './unfinished_tensors.js'
 import { channelsOf, checkPadding, extentOf, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
 import { type Padding, windowsOf } from './windows.js'
 
@@ -94,7 +95,8 @@ class MaxPoolingLayer extends WindowLayer {
     const [, batch] = input.shape as readonly [number, number]
     const { time, height } = windows
     const gathered = [size[0] * size[1], time * batch * height]
-    const rows = this.gather(input, windows, gathered)
+    using made = new UnfinishedTensors()
+    const rows = made.add(this.gather(input, windows, gathered))
     using pooled = ops.poolSequence(rows, null, { pooling: 'max' })
     const output = ops.reshape(pooled, [time, batch, height * this.channels])
     const backward = (dy: BackendTensor) => {
@@ -102,6 +104,6 @@ class MaxPoolingLayer extends WindowLayer {
       using dRows = ops.poolSequenceGradient(rows, null, flat, { pooling: 'max' })
       return { input: this.scatter(dRows, windows, gathered, input.shape), variables: [] }
     }
-    return { output, backward, release: () => rows.dispose() }
+    return made.finish({ output, backward, release: () => rows.dispose() })
   }
 }

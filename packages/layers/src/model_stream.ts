@@ -1,6 +1,6 @@
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkStreamBatch, checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkStreamBatch, checkStreamRows, checkTensor } from '@cudnn-rnn/executor-kit'
 import type { LayerStream } from './layer_stream.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -50,10 +50,10 @@ export class ModelStream {
     return result
   }
 
-  /** Zeroes the states of all streams, or of the batch rows named. Throws RangeError `ERR_STREAM_BUSY`, `ERR_STREAM_ROW`. */
+  /** Zeroes the states of all streams, or of the batch rows named. Throws RangeError `ERR_STREAM_BUSY`, `ERR_STREAM_ROW`; nothing is zeroed then. */
   reset(rows?: readonly number[]): void {
     this.#checkIdle('reset a stream')
-    this.#stream.reset(rows)
+    this.#stream.reset(rows === undefined ? undefined : checkStreamRows(this.batch, rows))
   }
 
   /** The carried states, for {@link restore}. */
@@ -85,10 +85,12 @@ export class ModelStream {
   }
 
   async #step(input: Tensor, isSingle: boolean): Promise<Tensor<FloatArray>> {
-    const x = isSingle && this.#model.input.isSequence ? { data: input.data, shape: [1, ...input.shape] } : input
+    // A model without a time axis takes [B,I] and gives [B,O] itself.
+    const isLifted = isSingle && this.#model.input.isSequence
+    const x = isLifted ? { data: input.data, shape: [1, ...input.shape] } : input
     const y = await this.#stream.step(x)
     const { data, shape } = isBackendTensor(y) ? await y.read() : y
-    const own = { data: data.slice() as FloatArray, shape: isSingle ? shape.slice(1) : shape }
+    const own = { data: data.slice() as FloatArray, shape: isLifted ? shape.slice(1) : shape }
     if (isBackendTensor(y)) y.dispose()
     return own
   }

@@ -2,6 +2,7 @@ import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { type Branch, BranchLayer, branching, type Joint } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import { invalidOption, type LayerOptions } from './layer_options.js'
+import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const MULTIPLY: Joint = {
   kind: 'multiply',
@@ -33,6 +34,7 @@ class MultiplyLayer extends BranchLayer {
 
   protected split([a, b]: readonly [TensorLike, TensorLike], outputGradient: BackendTensor): BackendTensor[] {
     const { ops } = this.backend
-    return [ops.multiply(outputGradient, b), ops.multiply(outputGradient, a)]
+    using made = new UnfinishedTensors()
+    return made.finish([b, a].map((other) => made.add(ops.multiply(outputGradient, other))))
   }
 }

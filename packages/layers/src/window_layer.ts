@@ -91,8 +91,10 @@ export abstract class WindowLayer extends Layer {
       }
     }
     const row = reshaped(backend, x, [1, count])
+    using _row = row.own
     using zeros = backend.zeros([1, channels])
     using joined = ops.concat([row.tensor, zeros])
+    // Released early: `joined` is a copy.
     row.own?.dispose()
     using table = ops.reshape(joined, [count / channels + 1, channels])
     return ops.embedding(table, ids)

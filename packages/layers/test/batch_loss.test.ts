@@ -1,0 +1,126 @@
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { describe, expect, test } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import { batchLoss, outputLengths, rowLabels, weightsOf } from '../src/batch_loss.js'
+import { dense, lastStep, maxPool1d, sequential } from '../src/index.js'
+
+const floats = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })
+const halved = { output: { isSequence: true, features: 1 }, outputLengths: (n: Int32Array) => n.map((t) => t >> 1) }
+
+describe('rowLabels', () => {
+  test('gives the one tensor of a batch', () => {
+    const labels = floats([2, 1], 1, 2)
+    expect(rowLabels('mean_squared_error', { input: labels, labels })).toBe(labels)
+  })
+
+  test.each([
+    ['a list of label sequences', { labels: [[1], [2]] }, /list of label sequences/],
+    [
+      'a tensor with labelLengths',
+      { labels: { data: Int32Array.of(1), shape: [1, 1] }, labelLengths: [1] },
+      /labelLengths/,
+    ],
+  ])('refuses %s', (_, labels, message) => {
+    const read = () => rowLabels('softmax_cross_entropy', { input: floats([1], 0), ...labels })
+    expect(read).toThrow(coded('ERR_EXAMPLE'))
+    expect(read).toThrow(message)
+  })
+})
+
+describe('outputLengths', () => {
+  test.each([null, undefined])('are null for %o', (lengths) => {
+    expect(outputLengths(halved, lengths)).toBeNull()
+  })
+
+  test('are those that the layers leave, of an array or an Int32Array, which is not written', () => {
+    const lengths = Int32Array.of(4, 3, 0)
+    expect([...outputLengths(halved, lengths)!]).toEqual([2, 1, 0])
+    expect([...outputLengths(halved, [4, 3, 0])!]).toEqual([2, 1, 0])
+    expect([...lengths]).toEqual([4, 3, 0])
+  })
+})
+
+describe('weightsOf', () => {
+  const labels = floats([2, 3, 1], 1, 2, 3, 4, 5, 6)
+  const batch = { input: labels, labels, sequenceLengths: [4, 0, 2] }
+
+  test('are those of the batch where it has some', () => {
+    const weights = floats([2, 3], 1, 1, 1, 1, 1, 1)
+    expect(weightsOf(halved, { ...batch, weights }, 'float64')).toBe(weights)
+  })
+
+  test('are 1 within the lengths of the output and 0 past them', () => {
+    expect(weightsOf(halved, batch, 'float64')).toEqual(floats([2, 3], 1, 0, 1, 1, 0, 0))
+    expect(weightsOf(halved, batch, 'float32')?.data).toBeInstanceOf(Float32Array)
+  })
+
+  test('are none for an output without a time axis, and without lengths', () => {
+    const pooled = { ...halved, output: { isSequence: false, features: 1 } }
+    expect(weightsOf(pooled, batch, 'float64')).toBeUndefined()
+    expect(weightsOf(halved, { input: labels, labels }, 'float64')).toBeUndefined()
+  })
+})
+
+describe('batchLoss', () => {
+  /** A model that gives its input back, pooled by two steps. */
+  const pooled = (backend: ReturnType<typeof openReferenceBackend>) => {
+    const kernelInitializer = floats([1, 1], 1)
+    return sequential(backend, [maxPool1d(), dense({ units: 1, kernelInitializer })], { inputSize: 1 })
+  }
+
+  test('averages over the steps within the lengths of the output', async () => {
+    using backend = openReferenceBackend({ dtype: 'float64' })
+    using model = pooled(backend)
+    // Two rows, whose outputs have 2 and 1 steps: errors 1, 2 and 10; the fourth lies past the length.
+    using output = backend.tensor(floats([2, 2, 1], 1, 10, 2, 999))
+    const labels = floats([2, 2, 1], 0, 0, 0, 0)
+    const result = await batchLoss(model, 'mean_squared_error', output, {
+      input: labels,
+      labels,
+      sequenceLengths: [4, 3],
+    })
+    expect((await result.loss.read()).data[0]).toBeCloseTo((1 + 4 + 100) / 3, 12)
+    expect([...(await result.gradient.read()).data]).toEqual(
+      [2 / 3, 20 / 3, 4 / 3, 0].map((value) => expect.closeTo(value, 12)),
+    )
+    expect(
+      (await batchLoss(model, 'mean_absolute_error', output, { input: labels, labels, sequenceLengths: [4, 3] })).loss,
+    ).toMatchObject({
+      shape: [],
+    })
+  })
+
+  test('is that of CTC by hand: one step of two classes, of which one is the label', async () => {
+    using backend = openReferenceBackend({ dtype: 'float64' })
+    using model = sequential(backend, [dense({ units: 2 })], { inputSize: 1 })
+    using output = backend.tensor(floats([1, 1, 2], Math.log(3), 0))
+    const batch = { input: floats([1, 1, 1], 0), labels: [[0]] }
+    const { tensors } = backend.stats()
+    const { loss, gradient } = await batchLoss(model, { name: 'ctc' }, output, batch)
+    // The label has the probability 3/4; the gradient by the logits is softmax - onehot.
+    expect((await loss.read()).data[0]).toBeCloseTo(Math.log(4 / 3), 12)
+    expect([...(await gradient.read()).data]).toEqual([expect.closeTo(-0.25, 12), expect.closeTo(0.25, 12)])
+    expect(backend.stats().tensors).toBe(tensors + 2)
+  })
+
+  test('refuses weights for CTC, and leaves no tensor', async () => {
+    using backend = openReferenceBackend({ dtype: 'float64' })
+    using model = sequential(backend, [dense({ units: 2 })], { inputSize: 1 })
+    using output = backend.zeros([1, 1, 2])
+    const { tensors } = backend.stats()
+    const batch = { input: floats([1, 1, 1], 0), labels: [[0]], weights: floats([1, 1], 1) }
+    await expect(batchLoss(model, { name: 'ctc' }, output, batch)).rejects.toThrow(coded('ERR_EXAMPLE'))
+    expect(backend.stats().tensors).toBe(tensors)
+  })
+
+  test('has class ids of rows without a time axis', async () => {
+    using backend = openReferenceBackend({ dtype: 'float64' })
+    using model = sequential(backend, [lastStep()], { inputSize: 2 })
+    using output = backend.tensor(floats([2, 2], 0, Math.log(3), 0, 0))
+    const labels = { data: Int32Array.of(1, 0), shape: [2] }
+    const batch = { input: floats([1, 2, 2], 0, 0, 0, 0), labels, sequenceLengths: [1, 0] }
+    const { loss } = await batchLoss(model, 'softmax_cross_entropy', output, batch)
+    // Rows count alike, those of length 0 included: -ln 3/4 and -ln 1/2.
+    expect((await loss.read()).data[0]).toBeCloseTo((Math.log(4 / 3) + Math.log(2)) / 2, 12)
+  })
+})
