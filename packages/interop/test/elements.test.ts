@@ -1,0 +1,169 @@
+import { checkArguments } from '@cudnn-rnn/arguments'
+import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import { checkedCount, decodeElements, type ElementTypeName } from '../src/elements.js'
+import { FLOAT_TENSOR } from '../src/float_tensor.js'
+import { isZero, OnnxStates } from '../src/networks/onnx_states.js'
+import { groupTensors, readGroups } from '../src/networks/tensor_groups.js'
+import type { StoredTensor } from '../src/weight_file.js'
+
+const little = (...words: number[]) => new Uint8Array(Uint16Array.from(words).buffer)
+
+describe('decodeElements', () => {
+  it.each<[ElementTypeName, Uint8Array, number[]]>([
+    // 1, -2, the smallest subnormal, the largest number, infinity.
+    ['float16', little(0x3c00, 0xc000, 0x0001, 0x7bff, 0x7c00), [1, -2, 2 ** -24, 65_504, Number.POSITIVE_INFINITY]],
+    ['bfloat16', little(0x3f80, 0xc000, 0x4049, 0xff80), [1, -2, 3.140625, Number.NEGATIVE_INFINITY]],
+    ['float32', new Uint8Array(Float32Array.of(0.5, -3).buffer), [0.5, -3]],
+    ['float64', new Uint8Array(Float64Array.of(0.1, -3).buffer), [0.1, -3]],
+  ])('reads %s, at any offset in its file', (type, bytes, expected) => {
+    const values = decodeElements('f', 'w', type, bytes)
+    expect([...values]).toEqual(expected)
+    expect(values).toBeInstanceOf(type === 'float64' ? Float64Array : Float32Array)
+    for (const offset of [1, 2, 3]) {
+      const file = new Uint8Array(bytes.length + offset)
+      file.set(bytes, offset)
+      expect(decodeElements('f', 'w', type, file.subarray(offset))).toEqual(values)
+    }
+  })
+
+  it('keeps NaN, and reads no elements of no bytes', () => {
+    expect([...decodeElements('f', 'w', 'float16', little(0x7e00))]).toEqual([Number.NaN])
+    expect(decodeElements('f', 'w', 'float32', new Uint8Array(0))).toHaveLength(0)
+  })
+
+  it.each(['int8', 'uint16', 'int64', 'bool'] as const)('refuses %s, which are not weights', (type) => {
+    expect(() => decodeElements('f', 'w', type, new Uint8Array(8))).toThrow(
+      coded('ERR_WEIGHTS_UNSUPPORTED', { path: 'f' }),
+    )
+  })
+
+  it.each([
+    ['float16', 3],
+    ['float32', 6],
+    ['float64', 12],
+  ] as const)('refuses %s in %i bytes', (type, bytes) => {
+    expect(() => decodeElements('f', 'w', type, new Uint8Array(bytes))).toThrow(coded('ERR_WEIGHTS_CORRUPT'))
+  })
+})
+
+describe('checkedCount', () => {
+  it.each([
+    [[], 1],
+    [[2, 3], 6],
+    [[0, 2 ** 40], 0],
+  ])('of shape %o is %i', (shape, count) => {
+    expect(checkedCount('f', 'w', shape, 6)).toBe(count)
+  })
+
+  it.each([[[7]], [[2 ** 30, 2 ** 30]], [[-1, -6]], [[1.5, 2]], [[Number.NaN]], [[2 ** 53]]])(
+    'refuses shape %o where there is room for 6',
+    (shape) => {
+      expect(() => checkedCount('f', 'w', shape, 6)).toThrow(coded('ERR_WEIGHTS_CORRUPT'))
+    },
+  )
+})
+
+describe('FLOAT_TENSOR', () => {
+  const check = (value: unknown) => checkArguments('read', { value }, { value: FLOAT_TENSOR })
+  it('takes float arrays with as many elements as the shape has', () => {
+    expect(() => check({ data: new Float32Array(6), shape: [2, 3] })).not.toThrow()
+    expect(() => check({ data: new Float64Array(1), shape: [] })).not.toThrow()
+    expect(() => check({ data: new Float32Array(0), shape: [0, 5] })).not.toThrow()
+  })
+
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['numbers', [1, 2]],
+    ['integers', { data: new Int32Array(2), shape: [2] }],
+    ['too few elements', { data: new Float32Array(1), shape: [2] }],
+    ['too many', { data: new Float32Array(3), shape: [2] }],
+    ['a negative size', { data: new Float32Array(2), shape: [-1, -2] }],
+    ['no shape', { data: new Float32Array(2) }],
+    ['a shape that is not an array', { data: new Float32Array(2), shape: 2 }],
+    ['half a size', { data: new Float32Array(3), shape: [1.5, 2] }],
+  ])('refuses %s', (_, value) => {
+    expect(() => check(value)).toThrow(coded('ERR_INVALID_ARGUMENT', { argument: 'value' }))
+  })
+})
+
+const stored = (name: string, values: Float32Array | Float64Array, dtype = 'float32'): StoredTensor => ({
+  name,
+  shape: [values.length],
+  dtype,
+  read: async () => values,
+})
+
+describe('groupTensors and readGroups', () => {
+  it('collect tensors of one prefix, in the order of their first, and leave others out', () => {
+    const tensors = ['b.w', 'a.w', 'other', 'b.v'].map((name) => stored(name, Float32Array.of(1)))
+    const groups = groupTensors(tensors, (name) => {
+      const [prefix = '', own] = name.split('.')
+      return own === undefined ? undefined : [prefix, own]
+    })
+    expect(groups.map(({ prefix, tensors: own }) => [prefix, [...own.keys()]])).toEqual([
+      ['b', ['w', 'v']],
+      ['a', ['w']],
+    ])
+  })
+
+  it('are double where every tensor is, and single where one is not', async () => {
+    const double = new Map([['w', stored('w', Float64Array.of(0.1))]])
+    const single = new Map([['w', stored('w', Float32Array.of(0.5))]])
+    expect(await readGroups([double, double])).toEqual([
+      { w: { data: Float64Array.of(0.1), shape: [1] } },
+      { w: { data: Float64Array.of(0.1), shape: [1] } },
+    ])
+    expect(await readGroups([double, single])).toEqual([
+      { w: { data: Float32Array.of(0.1), shape: [1] } },
+      { w: { data: Float32Array.of(0.5), shape: [1] } },
+    ])
+  })
+})
+
+describe('OnnxStates', () => {
+  const node = (opType: string, inputs: string[], outputs: string[], domain = '') =>
+    ({ opType, domain, inputs, outputs, name: '', attributes: [] }) as never
+  const zeros = stored('zeros', Float32Array.of(0, 0))
+  const ones = stored('ones', Float32Array.of(0, 1))
+  const shape = stored('shape', Float32Array.of(3), 'int64')
+  const constants = new Map([zeros, ones, shape].map((tensor) => [tensor.name, tensor]))
+
+  it('follows nodes that shape constants', async () => {
+    const states = new OnnxStates(
+      [
+        node('Reshape', ['zeros', 'shape'], ['a']),
+        node('Concat', ['a', 'ones'], ['b']),
+        node('ConstantOfShape', ['shape'], ['c']),
+      ],
+      constants,
+    )
+    const a = states.source('a')
+    expect([a.isConstant, a.constants.map(({ name }) => name).sort()]).toEqual([true, ['shape', 'zeros']])
+    expect(await isZero(a)).toBe(true)
+    expect(await isZero(states.source('b'))).toBe(false)
+    expect(states.source('b').isConstant).toBe(true)
+    // The integers of a shape are not elements of the state.
+    expect(await isZero(states.source('c'))).toBe(true)
+    expect(states.source('a')).toBe(a)
+  })
+
+  it.each([
+    ['an input of the graph', []],
+    ['a computation', [node('Add', ['zeros', 'zeros'], ['state'])]],
+    ['an operator of another domain', [node('Identity', ['zeros'], ['state'], 'com.example')]],
+    ['a concatenation with an input', [node('Concat', ['zeros', 'given'], ['state'])]],
+  ])('does not take %s for a constant', async (_, nodes) => {
+    const source = new OnnxStates(nodes, constants).source('state')
+    expect(source.isConstant).toBe(false)
+    expect(await isZero(source)).toBe(false)
+  })
+
+  it('ends on a cycle, and on a chain that is too long', () => {
+    const cycle = new OnnxStates([node('Identity', ['b'], ['a']), node('Identity', ['a'], ['b'])], constants)
+    expect(cycle.source('a').constants).toEqual([])
+    const chain = Array.from({ length: 100 }, (_, k) => node('Identity', [k === 99 ? 'zeros' : `v${k + 1}`], [`v${k}`]))
+    expect(new OnnxStates(chain, constants).source('v0').isConstant).toBe(false)
+    expect(new OnnxStates(chain, constants).source('v90').isConstant).toBe(true)
+  })
+})
