@@ -61,10 +61,16 @@ afterAll(() => {
   for (const backend of backends) backend.dispose()
 })
 
+/** The layers that an executor computes: those of both directions, or the layer itself. */
+function computedLayers(layer: tf.layers.Layer): readonly tf.layers.Layer[] {
+  const { forwardLayer, backwardLayer } = layer as unknown as Record<string, tf.layers.Layer | undefined>
+  return forwardLayer === undefined || backwardLayer === undefined ? [layer] : [forwardLayer, backwardLayer]
+}
+
 /** Compares a call with TensorFlow.js's own on every executor. */
-function compare(
-  make: () => tf.RNN,
-  call: (layer: tf.RNN) => (...inputs: tf.Tensor[]) => tf.Tensor[],
+function compare<Layer extends tf.layers.Layer>(
+  make: () => Layer,
+  call: (layer: Layer) => (...inputs: tf.Tensor[]) => tf.Tensor[],
   inputs: readonly tf.Tensor[],
 ): void {
   const layer = make()
@@ -74,10 +80,24 @@ function compare(
   for (const backend of backends) {
     using acceleration = accelerate(tf, backend)
     const actual = evaluate(call(layer), inputs, layer)
-    expect(acceleration.report()).toMatchObject([{ layer: layer.name, computedBy: backend.name, reason: undefined }])
+    expect(acceleration.report()).toMatchObject(
+      computedLayers(layer).map(({ name }) => ({ layer: name, computedBy: backend.name, reason: undefined })),
+    )
     expectClose(`${backend.name}: output`, actual.outputs, expected.outputs)
     expectClose(`${backend.name}: gradient`, actual.gradients, expected.gradients)
   }
+}
+
+/** What `model.save` gives to its handler. */
+async function artifactsOf(model: tf.LayersModel): Promise<tf.io.ModelArtifacts> {
+  let saved: tf.io.ModelArtifacts | undefined
+  await model.save(
+    tf.io.withSaveHandler(async (artifacts) => {
+      saved = artifacts
+      return { modelArtifactsInfo: { dateSaved: new Date(0), modelTopologyType: 'JSON' } }
+    }),
+  )
+  return saved as tf.io.ModelArtifacts
 }
 
 function apply(layer: tf.layers.Layer, x: tf.Tensor, given: LayerOptions = {}): tf.Tensor[] {
@@ -139,6 +159,72 @@ describe.each(Object.entries(LAYERS))('accelerate: %s computes as TensorFlow.js'
   })
 })
 
+const MERGE_MODES = ['concat', 'sum', 'ave', 'mul'] as const
+
+describe.each(['lstm', 'gru', 'simpleRNN'] as const)(
+  'accelerate: bidirectional %s computes as TensorFlow.js',
+  (name) => {
+    const x = randomTensor([BATCH, TIME, INPUTS], 50)
+    const make = (options: LayerOptions, mergeMode: (typeof MERGE_MODES)[number] = 'concat') =>
+      tf.layers.bidirectional({ layer: LAYERS[name]?.(options) as tf.RNN, mergeMode })
+
+    test.each(MERGE_MODES)('merged by %s, with sequences and final states', (mergeMode) => {
+      for (const options of [
+        {},
+        { returnSequences: true },
+        { returnState: true },
+        { returnSequences: true, returnState: true },
+      ]) {
+        compare(
+          () => make(options, mergeMode),
+          (layer) => (input) => apply(layer, input as tf.Tensor),
+          [x],
+        )
+      }
+    })
+
+    test.each([
+      ['holes', HOLES],
+      ['padding', PADDING],
+    ])('with a mask of %s', (_, mask) => {
+      for (const options of [{ returnSequences: true }, { returnState: true }]) {
+        compare(
+          () => make(options),
+          (layer) => (input) => apply(layer, input as tf.Tensor, { mask: tf.tensor2d(mask) }),
+          [x],
+        )
+      }
+    })
+
+    test('with initial states of both directions', () => {
+      const states = Array.from({ length: name === 'lstm' ? 4 : 2 }, (_, k) => randomTensor([BATCH, UNITS], 60 + k))
+      compare(
+        () => make({ returnState: true }),
+        (layer) =>
+          (input, ...initialState) => {
+            if (!layer.built) layer.apply(x)
+            return [layer.call(input as tf.Tensor, { initialState })].flat()
+          },
+        [x, ...states],
+      )
+    })
+
+    test('with states kept from batch to batch', () => {
+      compare(
+        () => make({ stateful: true, batchInputShape: [BATCH, TIME, INPUTS] }),
+        (layer) => (input) => {
+          if (layer.built) layer.resetStates()
+          return [
+            ...apply(layer, input as tf.Tensor),
+            ...apply(layer, (input as tf.Tensor).mul(0.5), { training: true }),
+          ]
+        },
+        [x],
+      )
+    })
+  },
+)
+
 describe('accelerate', () => {
   const x = randomTensor([BATCH, TIME, INPUTS], 50)
 
@@ -149,24 +235,6 @@ describe('accelerate', () => {
         (layer) => (input) => apply(layer, input as tf.Tensor),
         [x.mul(0.5)],
       )
-    }
-  })
-
-  test.each(['concat', 'sum', 'ave', 'mul'] as const)('computes bidirectional layers, merged by %s', (mergeMode) => {
-    const layer = tf.layers.bidirectional({
-      layer: tf.layers.lstm({ units: UNITS, returnSequences: true }),
-      mergeMode,
-    } as never)
-    const call = (input: tf.Tensor) => apply(layer, input)
-    call(x)
-    randomWeights(layer, 1)
-    const expected = evaluate(call, [x], layer)
-    for (const backend of backends) {
-      using acceleration = accelerate(tf, backend)
-      const actual = evaluate(call, [x], layer)
-      expect(acceleration.report().map(({ computedBy }) => computedBy)).toEqual([backend.name, backend.name])
-      expectClose('output', actual.outputs, expected.outputs)
-      expectClose('gradient', actual.gradients, expected.gradients)
     }
   })
 
@@ -238,17 +306,34 @@ describe('accelerate', () => {
     expect(actual.model.weights.map(({ originalName }) => originalName)).toEqual(
       expected.model.weights.map(({ originalName }) => originalName),
     )
-    let saved: tf.io.ModelArtifacts | undefined
-    await actual.model.save(
-      tf.io.withSaveHandler(async (artifacts) => {
-        saved = artifacts
-        return { modelArtifactsInfo: { dateSaved: new Date(0), modelTopologyType: 'JSON' } }
-      }),
-    )
-    const loaded = await tf.loadLayersModel(tf.io.fromMemory(saved as tf.io.ModelArtifacts))
+    const loaded = await tf.loadLayersModel(tf.io.fromMemory(await artifactsOf(actual.model)))
     const predict = (model: tf.LayersModel) => (model.predict(inputs) as tf.Tensor).dataSync<'float32'>()
     expectClose('loaded', [predict(loaded)], [predict(actual.model)])
     expect(new Set(acceleration.report().map(({ computedBy }) => computedBy))).toEqual(new Set(['cpu']))
+  })
+
+  test.each(['before', 'after'])('computes models loaded from an IO handler %s it', async (order) => {
+    const made = tf.sequential()
+    const inner = tf.layers.gru({ units: 3, returnSequences: true }) as tf.RNN
+    made.add(tf.layers.embedding({ inputDim: 9, outputDim: 4, inputLength: TIME, maskZero: true }))
+    made.add(tf.layers.bidirectional({ layer: inner, mergeMode: 'ave' }))
+    made.add(tf.layers.lstm({ units: UNITS, returnSequences: true }))
+    made.add(tf.layers.simpleRNN({ units: 2 }))
+    randomWeights(made as never, 1)
+    const ids = tf.tensor2d([
+      [1, 2, 3, 4, 5],
+      [8, 7, 0, 0, 0],
+    ])
+    const predict = (model: tf.LayersModel) => (model.predict(ids) as tf.Tensor).dataSync<'float32'>()
+    const expected = predict(made)
+    const artifacts = await artifactsOf(made)
+    for (const backend of backends) {
+      const early = order === 'before' ? await tf.loadLayersModel(tf.io.fromMemory(artifacts)) : undefined
+      using acceleration = accelerate(tf, backend)
+      const model = early ?? (await tf.loadLayersModel(tf.io.fromMemory(artifacts)))
+      expectClose(`${backend.name}: loaded`, [predict(model)], [expected])
+      expect(acceleration.report().map(({ computedBy }) => computedBy)).toEqual(Array(4).fill(backend.name))
+    }
   })
 
   test.each(['sigmoid', 'hardSigmoid'])(
