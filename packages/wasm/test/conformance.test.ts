@@ -1,19 +1,19 @@
 import { type ConformanceOptions, runConformance } from '@cudnn-rnn/conformance'
-import { requestedExtent } from '@cudnn-rnn/conformance/extent'
+import { type Extent, requestedExtent } from '@cudnn-rnn/conformance/extent'
 import { openWasmBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 const tolerances = { float32: 5e-6, float64: 1e-12 }
 
-// The sources of both element types and instruction sets are the same: one of the four runs everything, the others a
-// covering subset.
+// The sources of both element types and instruction sets are the same: one of the four always runs everything, the others a
+// covering subset, or everything on request.
 for (const [index, instructionSet] of instructionSetsUnderTest().entries()) {
-  const run = (dtypes: ConformanceOptions['dtypes'], extent: 'all' | 'covering') =>
+  const run = (dtypes: ConformanceOptions['dtypes'], extent: Extent) =>
     runConformance(`wasm ${instructionSet}`, ({ dtype }) => openWasmBackend({ dtype, instructionSet, threads: 1 }), {
       ...{ dtypes, tolerances, extent },
     })
-  run(['float32'], index === 0 ? 'all' : 'covering')
-  run(['float64'], 'covering')
+  run(['float32'], index === 0 ? 'all' : requestedExtent)
+  run(['float64'], requestedExtent)
 }
 
 // Nearly all is the same code; in a page this test also starts workers of the browser.
