@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,10 +22,21 @@ constexpr auto kOutputGrace = std::chrono::seconds(1);
 /// If MPI_Abort does not return or end the process within this time, it is ended without MPI.
 constexpr auto kAbortGrace = std::chrono::seconds(5);
 
-/// Waits until everything written to stderr has been read, where stderr is a pipe, as it is under a launcher.
+/// Whether stderr is a pipe, as it is under a launcher.
+bool IsStderrPipe() {
+#ifdef F_GETPIPE_SZ
+  // Linux. The call fails for a file that is not a pipe; fstat would require glibc 2.33.
+  return fcntl(STDERR_FILENO, F_GETPIPE_SZ) >= 0;
+#else
+  struct stat status;
+  return fstat(STDERR_FILENO, &status) == 0 && S_ISFIFO(status.st_mode);
+#endif
+}
+
+/// Waits until everything written to a stderr that is a pipe has been read. Returns immediately on a system that
+/// reports no unread bytes at the writing end.
 void AwaitReaderOfStderr() {
-  // Fails for a file that is not a pipe. (fstat would require glibc 2.33.)
-  if (fcntl(STDERR_FILENO, F_GETPIPE_SZ) < 0) return;
+  if (!IsStderrPipe()) return;
   const auto deadline = std::chrono::steady_clock::now() + kOutputGrace;
   int unread = 0;
   while (ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0 && std::chrono::steady_clock::now() < deadline) {
