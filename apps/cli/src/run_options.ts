@@ -3,8 +3,8 @@ import { integerAtLeast, numberAtLeast } from './number_options.js'
 
 /** Options of every command that trains. */
 export interface RunOptions {
-  /** Go on with the run in the directory. */
-  readonly resume?: boolean | undefined
+  /** Go on with the run in the directory; 'auto' begins one where there is none. */
+  readonly resume?: boolean | 'auto' | undefined
   /** Replace a run that the directory holds. */
   readonly overwrite?: boolean | undefined
   readonly maxSeconds?: number | undefined
@@ -25,7 +25,12 @@ export function addRunOptions(command: Command, changeable: string, json: string
     .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
     .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
-    .option('--resume', `go on where the run in --out was saved last; ${changeable} may change`)
+    .addOption(
+      new Option(
+        '--resume [auto]',
+        `go on where the run in --out was saved last; ${changeable} may change; with auto, begin it where there is none`,
+      ).choices(['auto']),
+    )
     .option('--overwrite', 'replace a run that --out holds')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .addOption(

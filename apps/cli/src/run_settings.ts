@@ -32,9 +32,14 @@ export async function writeRunSettings(directory: string, settings: RunSettings)
   await writeFileWhole(join(directory, FILE_NAME), `${JSON.stringify(settings, null, 2)}\n`)
 }
 
+/** Whether a command goes on with the run of a directory; 'auto' does where it holds one, of any task. */
+export function isResume(directory: string, resume: boolean | 'auto' | undefined): boolean {
+  return resume === 'auto' ? holdsRun(directory) : resume === true
+}
+
 /** Throws RangeError `ERR_RUN_EXISTS` when the directory holds a run, which a new one would overwrite. */
 export function checkNoRun(directory: string): void {
-  if (!existsSync(join(directory, FILE_NAME))) return
+  if (!holdsRun(directory)) return
   throw codedRangeError(
     'ERR_RUN_EXISTS',
     `Cannot train as ${directory} holds a run already: go on with it by --resume, replace it by --overwrite, or name another directory by --out`,
@@ -67,4 +72,8 @@ export async function readRunSettings<Settings extends RunSettings>(
     `Cannot open a run as ${join(directory, FILE_NAME)} must be the record of ${wanted ?? 'one'} (${format}): ${other ?? 'name the directory that was trained in'}`,
     { directory, format: found },
   )
+}
+
+function holdsRun(directory: string): boolean {
+  return existsSync(join(directory, FILE_NAME))
 }

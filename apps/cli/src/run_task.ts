@@ -7,7 +7,7 @@ import { EXIT_CODES } from './exit_codes.js'
 import { programCommand } from './invocation.js'
 import type { LoggedFitResult } from './logged_fit.js'
 import { beginOnFirst, onEach, onFirst, overRanks } from './ranks.js'
-import { beginRun, checkNoRun, type RunSettings, readRunSettings } from './run_settings.js'
+import { beginRun, checkNoRun, isResume, type RunSettings, readRunSettings } from './run_settings.js'
 
 /** Options of a command that trains a task: `classify` or `forecast`. */
 export interface TaskRequest<Settings> extends RunOptions {
@@ -70,7 +70,7 @@ async function trainOver<
 >(world: Communicator, task: TrainingTask<Request, Saved, Run, Result>, request: Request): Promise<void> {
   const { directory, json = false, maxSeconds, wire } = request
   const saved = await onFirst(world, async () => {
-    if (request.resume) return await readRunSettings<Saved>(directory, task.format)
+    if (isResume(directory, request.resume)) return await readRunSettings<Saved>(directory, task.format)
     if (!request.overwrite) checkNoRun(directory)
     return null
   })

@@ -11,6 +11,8 @@ describe('the command line', () => {
     ['train --text a.txt --steps 0', 'It must be an integer >= 1.'],
     ['train --text a.txt --learning-rate fast', 'It must be a number >= 0.'],
     ['train --text a.txt --wire float16', 'Allowed choices are bfloat16.'],
+    ['train --text a.txt --resume always', 'Allowed choices are auto.'],
+    ['train --resume auto', "required option '--text <file>' not specified"],
     ['train --text a.txt --seed -1', 'It must be an integer >= 0.'],
     ['demo --max-seconds -1', 'It must be a number >= 0.'],
     ['forecast --window 1', 'It must be an integer >= 2.'],

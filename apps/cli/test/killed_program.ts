@@ -11,7 +11,10 @@ interface Remains {
   readonly result: string
 }
 
-/** Runs a task once from end to end, and once more killed `kills` times at random moments and resumed. */
+/**
+ * Runs a task once from end to end, and once more killed `kills` times at random moments and started again by the same
+ * command line.
+ */
 export async function killedAndWhole(
   [command = '', ...args]: readonly string[],
   directory: string,
@@ -26,16 +29,15 @@ export async function killedAndWhole(
     return { metrics, result: stdout.trim().split('\n').at(-1)! }
   }
   const whole = await finish(wholeRun, args)
-  let next = args
+  const again = [...args, '--resume', 'auto']
   for (let kill = 0; kill < kills; kill++) {
-    const child = start([command, ...next, '--json', '--out', killedRun])
+    const child = start([command, ...again, '--json', '--out', killedRun])
     let linesLeft = 1 + Math.floor((Math.random() * whole.metrics.length) / (kills + 1))
     child.stdout.on('data', (piece: Buffer) => {
       linesLeft -= piece.toString().split('\n').length - 1
       if (linesLeft <= 0) setTimeout(() => child.kill('SIGKILL'), Math.random() * 10)
     })
     await outcome(child)
-    next = ['--resume']
   }
-  return { whole, killed: await finish(killedRun, next) }
+  return { whole, killed: await finish(killedRun, again) }
 }

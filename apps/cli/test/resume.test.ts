@@ -146,6 +146,23 @@ describe.each([0, 1, 2])('--resume of task %i', { timeout: 180_000 }, (which) =>
   })
 })
 
+it('--resume auto begins a run where the directory holds none, and refuses that of another command', async () => {
+  const directory = await temporaryDirectory()
+  const [train, forecast] = await tasks(directory)
+  const out = join(directory, 'run')
+  const command = [...forecast.begin, '--out', out, '--steps', '4', '--evaluate-every', '2', '--resume', 'auto']
+  const begun = await run('forecast', ...command)
+  expect(begun).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(begun.stdout).not.toContain('Resumed')
+  const again = await run('forecast', ...command)
+  expect(again).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(again.stdout).toContain('Resumed   after step 4 of 4')
+  expect(await stepsOf(out)).toEqual(upTo(4))
+  const refused = await run('train', ...train.begin, '--out', out, '--resume', 'auto')
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('[ERR_NO_RUN]') })
+  expect(refused.stderr).toContain('this is a forecast run')
+}, 60_000)
+
 describe('a run that another process trains', () => {
   it('is neither resumed nor replaced', async () => {
     const directory = await temporaryDirectory()

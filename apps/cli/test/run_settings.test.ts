@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runTask, taskOf } from '../src/run_kind.js'
-import { beginRun, checkNoRun, readRunSettings, writeRunSettings } from '../src/run_settings.js'
+import { beginRun, checkNoRun, isResume, readRunSettings, writeRunSettings } from '../src/run_settings.js'
 import { coded, temporaryDirectory } from './small_run.js'
 
 const FORECAST = 'cudnn-rnn forecast 2'
@@ -12,9 +12,11 @@ describe('beginRun', () => {
   it('makes the directory and writes the settings, which are read back', async () => {
     const directory = join(await temporaryDirectory(), 'runs', 'a')
     expect(() => checkNoRun(directory)).not.toThrow()
+    expect([true, 'auto' as const, undefined].map((resume) => isResume(directory, resume))).toEqual([true, false, false])
     await beginRun(directory, settings)
     expect(await readRunSettings(directory, FORECAST)).toEqual(settings)
     expect(() => checkNoRun(directory)).toThrow(expect.objectContaining(coded('ERR_RUN_EXISTS', { directory })))
+    expect([true, 'auto' as const, undefined].map((resume) => isResume(directory, resume))).toEqual([true, true, false])
   })
 
   it('removes the files of the run before, and leaves those of others', async () => {

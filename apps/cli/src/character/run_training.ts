@@ -11,7 +11,7 @@ import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
 import type { LoggedFitResult } from '../logged_fit.js'
 import { onEach, onFirst, overRanks, rankLines, rankSpeeds } from '../ranks.js'
-import { checkNoRun } from '../run_settings.js'
+import { checkNoRun, isResume } from '../run_settings.js'
 import { unfinishedLines } from '../run_task.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
 import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
@@ -46,18 +46,19 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
 
 async function trainOver(world: Communicator, request: TrainingRequest): Promise<void> {
   const { directory, json = false, maxSeconds, isDemo = false, backend, given, wire } = request
-  await onFirst(world, async () => {
+  const resumes = await onFirst(world, async () => {
     if (request.batch < world.size) {
       throw codedRangeError(
         'ERR_INVALID_OPTION',
         `Cannot train as --batch must be at least the number of ranks, ${world.size}: current value is ${request.batch}`,
       )
     }
+    if (isResume(directory, request.resume)) return true
     const replaces = request.overwrite || (isDemo && (await isRunOfDemo(directory)))
-    if (!request.resume && !replaces) checkNoRun(directory)
-    return null
+    if (!replaces) checkNoRun(directory)
+    return false
   })
-  const run = request.resume
+  const run = resumes
     ? await TrainingRun.resume(directory, backend, { given, newRun: newRun(request) }, world)
     : await onEach(world, () => TrainingRun.create(directory, backend, newRun(request), world))
   try {

@@ -37,7 +37,7 @@ export function addTrainCommand(program: Command): void {
     .description('train a character language model on your own text file')
     .option('--text <file>', 'UTF-8 text to learn from; a resumed run has recorded its text')
   addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
-    if (options.text === undefined && !options.resume)
+    if (options.text === undefined && options.resume !== true)
       command.error("error: required option '--text <file>' not specified")
     await runTraining(trainingRequest(options, givenOptions(command)))
   })
