@@ -144,6 +144,19 @@ describe('fit over several ranks', () => {
     expectAllclose('metrics', metrics(first), metrics(alone), TOLERANCE)
   })
 
+  it.each([1, 2, 3, 4])('stops early on every rank, at the step of one process: %d ranks', async (size) => {
+    // The loss falls from the first evaluation on, so none after it has a greater one.
+    const more = { earlyStopping: { metric: 'loss', mode: 'max', patience: 2 } } as const
+    const alone = await train(undefined, undefined, more)
+    expect(alone.result.ending).toBe('stopped early')
+    expect(alone.result).toMatchObject({ step: 12, best: { step: 4 } })
+    for (const { result } of await trainOver(size, undefined, () => more)) {
+      expect(result).toMatchObject({ ending: alone.result.ending, step: alone.result.step })
+      expect(result.best!.step).toBe(alone.result.best!.step)
+      expectAllclose('best', [result.best!.value], [alone.result.best!.value], TOLERANCE)
+    }
+  })
+
   it('weighs accumulated batches by their rows, as one process does', async () => {
     const more = { accumulate: 3, maxSteps: 6 }
     const alone = await train(undefined, undefined, more)
