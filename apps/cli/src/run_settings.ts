@@ -32,7 +32,7 @@ export async function writeRunSettings(directory: string, settings: RunSettings)
   await writeFileWhole(join(directory, FILE_NAME), `${JSON.stringify(settings, null, 2)}\n`)
 }
 
-/** Whether a command goes on with the run of a directory; 'auto' does where it holds one, of any task. */
+/** Whether a command continues the run of a directory. With `auto` it does so if the directory contains a run of any task. */
 export function isResume(directory: string, resume: boolean | 'auto' | undefined): boolean {
   return resume === 'auto' ? holdsRun(directory) : resume === true
 }

@@ -12,7 +12,11 @@ describe('beginRun', () => {
   it('makes the directory and writes the settings, which are read back', async () => {
     const directory = join(await temporaryDirectory(), 'runs', 'a')
     expect(() => checkNoRun(directory)).not.toThrow()
-    expect([true, 'auto' as const, undefined].map((resume) => isResume(directory, resume))).toEqual([true, false, false])
+    expect([true, 'auto' as const, undefined].map((resume) => isResume(directory, resume))).toEqual([
+      true,
+      false,
+      false,
+    ])
     await beginRun(directory, settings)
     expect(await readRunSettings(directory, FORECAST)).toEqual(settings)
     expect(() => checkNoRun(directory)).toThrow(expect.objectContaining(coded('ERR_RUN_EXISTS', { directory })))
