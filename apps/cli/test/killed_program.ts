@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { outcome, start } from './built_program.js'
-import { run } from './program_run.js'
+import { outcome, runProcess, start } from './built_program.js'
 
 /** The results of a run without its times, the only part that may differ. */
 interface Remains {
@@ -13,7 +12,8 @@ interface Remains {
 
 /**
  * Runs a task once from end to end, and once more killed `kills` times at random moments and started again by the same
- * command line.
+ * command line. Every run is a separate process: a run in this process would take the CUDA emulator as its executor where
+ * another test has loaded it.
  */
 export async function killedAndWhole(
   [command = '', ...args]: readonly string[],
@@ -22,7 +22,7 @@ export async function killedAndWhole(
 ): Promise<{ whole: Remains; killed: Remains }> {
   const [wholeRun, killedRun] = [join(directory, 'whole'), join(directory, 'killed')]
   const finish = async (out: string, more: readonly string[]): Promise<Remains> => {
-    const { exitCode, stdout, stderr } = await run(command, ...more, '--json', '--out', out)
+    const { exitCode, stdout, stderr } = await runProcess(command, ...more, '--json', '--out', out)
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
     const lines = (await readFile(join(out, 'metrics.jsonl'), 'utf8')).trim().split('\n')
     const metrics = lines.map((line) => ({ ...(JSON.parse(line) as object), seconds: 0 }))
