@@ -1,7 +1,7 @@
 // Compares TensorFlow's cells on the cpu executor, in float32 with inputs of H columns, with
 //   - PyTorch's scripted LayerNormLSTMCell (benchmarks/fastrnns/custom_lstms.py), against LayerNormBasicLSTMCell;
 //   - TensorFlow's own operations, against the cells of their names, and an LSTM written by hand against one written by hand.
-//   node scripts/bench_cells.mjs --python PATH [--peer pytorch|tensorflow]… [--only CASE]… [--training true|false] [--batch N]…
+//   node scripts/bench_cells.mjs --python PATH [--baseline pytorch|tensorflow]… [--only CASE]… [--training true|false] [--batch N]…
 //     [--threads N] [--seconds S] [--json FILE]
 // The two take turns of half a second in rounds until each has had S seconds; the figures are medians over all repeats.
 // Build first: npm run build. Results: docs/bench/tensorflow_cells.md.
@@ -38,7 +38,7 @@ const CASES = {
 const { values: options } = parseArgs({
   options: {
     python: { type: 'string', default: 'python3' },
-    peer: { type: 'string', multiple: true, default: Object.keys(CASES) },
+    baseline: { type: 'string', multiple: true, default: Object.keys(CASES) },
     only: { type: 'string', multiple: true },
     training: { type: 'string' },
     batch: { type: 'string', multiple: true },
@@ -58,7 +58,7 @@ const sine = (shape, scale) => ({
   shape,
 })
 
-function openPeer(name) {
+function openBaseline(name) {
   const child = spawn(options.python, [script, name, String(threads)], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, OMP_NUM_THREADS: String(threads) },
@@ -95,35 +95,35 @@ function runnerOf(make, B, training, backend) {
 
 const meanSquare = (values) => values.reduce((sum, value) => sum + value * value, 0) / values.length
 
-async function compare(peer, name, B, training) {
+async function compare(baseline, name, B, training) {
   const request = { case: name, B, T, H, training }
-  const first = await peer.run({ ...request, repeats: 1 })
-  // Opened when the peer is ready: the pool measures how fast its threads meet, which a busy machine would falsify.
+  const first = await baseline.run({ ...request, repeats: 1 })
+  // Opened when the baseline is ready: the pool measures how fast its threads meet, which a busy machine would falsify.
   const backend = openCpuBackend({ threads })
-  const run = runnerOf(CASES[peer.name][name], B, training, backend)
+  const run = runnerOf(CASES[baseline.name][name], B, training, backend)
   for (let k = 0; k < 20; k++) run()
-  const times = { ours: [], peer: [] }
+  const times = { ours: [], baseline: [] }
   let check
   const turns = Math.max(1, Math.round((1000 * Number(options.seconds)) / TURN_MS))
   for (let turn = 0; turn < turns; turn++) {
-    run() // the peer has evicted our data from the caches
+    run() // the baseline has evicted our data from the caches
     for (const until = performance.now() + TURN_MS; performance.now() < until; ) {
       const before = performance.now()
       check = run()
       times.ours.push(performance.now() - before)
     }
     const repeats = Math.max(1, Math.round(TURN_MS / first.times[0]))
-    times.peer.push(...(await peer.run({ ...request, repeats })).times)
+    times.baseline.push(...(await baseline.run({ ...request, repeats })).times)
   }
   backend.dispose()
-  const [ours, theirs] = [median(times.ours), median(times.peer)]
+  const [ours, theirs] = [median(times.ours), median(times.baseline)]
   return {
     name,
     B,
     training,
     ours,
-    peer: theirs,
-    runs: [times.ours.length, times.peer.length],
+    baseline: theirs,
+    runs: [times.ours.length, times.baseline.length],
     checks: [meanSquare(check), first.check],
   }
 }
@@ -132,8 +132,8 @@ const results = {}
 const opened = openCpuBackend({ threads })
 console.log(`${opened.reason}; T ${T}, H ${H}, medians in ms`)
 opened.dispose()
-for (const name of options.peer) {
-  const peer = { name, ...openPeer(name) }
+for (const name of options.baseline) {
+  const baseline = { name, ...openBaseline(name) }
   const batches = options.batch?.map(Number) ?? (name === 'pytorch' ? [1, 16] : [1])
   console.log(
     `\n${'cell'.padEnd(24)} ${'B'.padStart(3)}  pass       ${'ours'.padStart(8)} ${name.padStart(11)}   ratio  mean squares`,
@@ -144,17 +144,17 @@ for (const name of options.peer) {
     for (const B of batches) {
       for (const training of [false, true]) {
         if (options.training !== undefined && options.training !== String(training)) continue
-        const result = await compare(peer, cell, B, training)
+        const result = await compare(baseline, cell, B, training)
         results[name].push(result)
         const pass = training ? 'training ' : 'inference'
-        const [own, other] = [result.ours, result.peer].map((ms) => ms.toFixed(2))
-        const ratio = (result.ours / result.peer).toFixed(2)
+        const [own, other] = [result.ours, result.baseline].map((ms) => ms.toFixed(2))
+        const ratio = (result.ours / result.baseline).toFixed(2)
         console.log(
           `${cell.padEnd(24)} ${String(B).padStart(3)}  ${pass}  ${own.padStart(8)} ${other.padStart(11)} ${ratio.padStart(7)}  ${result.checks.map((check) => check.toPrecision(5)).join(' ')}`,
         )
       }
     }
   }
-  peer.close()
+  baseline.close()
 }
 if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`)

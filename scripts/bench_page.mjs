@@ -1,7 +1,7 @@
 // Measures the wasm executor in pages of Chromium, on one thread of the page:
 //   node scripts/bench_page.mjs [--rounds N] [--write]
 // the first step after the scripts of a page have loaded, a step of a small stream, passes beside onnxruntime-web, and the
-// bytes of the JavaScript. `--write` puts the tables into docs/bench/wasm.md. Build and install the peers first, as for
+// bytes of the JavaScript. `--write` puts the tables into docs/bench/wasm.md. Build and install the baselines first, as for
 // bench_wasm.mjs.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -53,7 +53,7 @@ console.log(JSON.stringify({ results, version: ort.env.versions.web, reason: was
 /** Files of onnxruntime-web by their paths in a page. */
 function peerFiles() {
   const names = ['ort.wasm.min.mjs', 'ort-wasm-simd-threaded.mjs', 'ort-wasm-simd-threaded.wasm']
-  const folder = new URL('../apps/bench/peers/node_modules/onnxruntime-web/dist/', import.meta.url)
+  const folder = new URL('../apps/bench/baselines/node_modules/onnxruntime-web/dist/', import.meta.url)
   return names.map((name) => [`/${name}`, readFileSync(new URL(name, folder))])
 }
 

@@ -6,7 +6,7 @@
 // - the part of a pool's step that is the batched step itself
 // - the time that a pool adds to one stream: step of the pool less stepSync
 // - memory of an idle stream: 20,000 of them
-// Build first: npm run build. onnxruntime-node takes part after `npm ci --prefix apps/bench/peers --ignore-scripts`.
+// Build first: npm run build. onnxruntime-node takes part after `npm ci --prefix apps/bench/baselines --ignore-scripts`.
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism, loadavg } from 'node:os'
@@ -68,7 +68,7 @@ const stepRows = () => microseconds(STREAMS, () => batch.stepRowsSync(rows, rows
 async function openOnnxStreams() {
   let ort
   try {
-    ort = createRequire(new URL('../apps/bench/peers/package.json', import.meta.url))('onnxruntime-node')
+    ort = createRequire(new URL('../apps/bench/baselines/package.json', import.meta.url))('onnxruntime-node')
   } catch {
     return undefined
   }

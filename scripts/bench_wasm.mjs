@@ -3,7 +3,7 @@
 //   node scripts/bench_wasm.mjs --int8 [--rounds N] [--write]     int8 weights beside float32, one row, one thread
 // All take input and initial states and give output and final states. Rounds alternate, so that all meet the same load; the
 // figures are medians. `--write` puts the table into docs/bench/wasm.md. Build first: npm run build. onnxruntime-web takes
-// part after `npm ci --prefix apps/bench/peers --ignore-scripts`. In a page: scripts/bench_page.mjs.
+// part after `npm ci --prefix apps/bench/baselines --ignore-scripts`. In a page: scripts/bench_page.mjs.
 import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
 import { CudnnGRU, CudnnLSTM, openBackend } from '../packages/rnn/dist/index.js'
@@ -23,8 +23,8 @@ const rounds = Number(options.rounds)
 const threads = Number(options.threads)
 
 async function comparison() {
-  const peers = createRequire(new URL('../apps/bench/peers/package.json', import.meta.url))
-  const ort = peers('onnxruntime-web')
+  const baselines = createRequire(new URL('../apps/bench/baselines/package.json', import.meta.url))
+  const ort = baselines('onnxruntime-web')
   ort.env.wasm.numThreads = threads
   const backends = {
     wasm: await openBackend('wasm', { threads }),

@@ -6,7 +6,7 @@ import type { Plugin } from 'esbuild'
 /** The folder of the package that a file belongs to: the last one below node_modules. */
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/
 
-/** An esbuild plugin: `dist/THIRD_PARTY_LICENSES.txt` holds the licences of the packages that became part of the build. */
+/** An esbuild plugin: `dist/THIRD_PARTY_LICENSES.txt` holds the licenses of the packages that became part of the build. */
 export function bundledLicenses(): Plugin {
   return {
     name: 'bundled-licenses',

@@ -21,7 +21,7 @@ export function fittingArguments(api, subjects, fixtures) {
     saveables,
     cudnnOptions,
     reports,
-    labelledTexts,
+    labeledTexts,
     timeSeries,
     forecasterSizes,
     writeFileSync,
@@ -425,13 +425,13 @@ export function fittingArguments(api, subjects, fixtures) {
     'layers: TrainingCheckpoints.save': () => ['latest', [subjects.Trainable()], record()],
     'layers: TrainingCheckpoints.restore': () => [[subjects.Trainable()], 'latest'],
     // Tasks
-    'tasks: createTextClassifier': () => [subjects.Backend(), labelledTexts(), { numUnits: 2, embeddingSize: 2 }],
+    'tasks: createTextClassifier': () => [subjects.Backend(), labeledTexts(), { numUnits: 2, embeddingSize: 2 }],
     'tasks: loadTextClassifier': async () => {
       const path = join(scratch(), 'classifier')
       await subjects.TextClassifier().save(path)
       return [subjects.Backend(), path]
     },
-    'tasks: TextClassifier.examples': () => [labelledTexts()],
+    'tasks: TextClassifier.examples': () => [labeledTexts()],
     'tasks: TextClassifier.classify': () => [['walk']],
     'tasks: TextClassifier.save': () => [join(scratch(), 'classifier')],
     'tasks: new ForecasterTraining': () => [subjects.Backend(), [timeSeries()], forecasterSizes()],

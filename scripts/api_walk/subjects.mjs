@@ -130,7 +130,7 @@ export function createSubjects(api, executors) {
   )
 
   // Tasks
-  const labelledTexts = () => ['a', 'b'].map((label) => ({ text: `walk ${label}`, label }))
+  const labeledTexts = () => ['a', 'b'].map((label) => ({ text: `walk ${label}`, label }))
   const timeSeries = () => ({ values: Array.from({ length: 24 }, (_, index) => (index * index) % 7) })
   const forecasterSizes = () => ({ window: 3, horizon: 2, heldOut: 4, numUnits: 2, maxSteps: 2 })
   const forecasterTraining = () => new tasks.ForecasterTraining(open(), [timeSeries()], forecasterSizes())
@@ -258,7 +258,7 @@ export function createSubjects(api, executors) {
     // Tasks
     Forecaster: () => forecasterTraining().finish(),
     ForecasterTraining: forecasterTraining,
-    TextClassifier: () => tasks.createTextClassifier(open(), labelledTexts(), { numUnits: 2, embeddingSize: 2 }),
+    TextClassifier: () => tasks.createTextClassifier(open(), labeledTexts(), { numUnits: 2, embeddingSize: 2 }),
     // Cells
     AttentionCellWrapper: () => wrapped('AttentionCellWrapper', 2),
     BasicLSTMCell: cell('BasicLSTMCell'),
@@ -306,7 +306,7 @@ export function createSubjects(api, executors) {
       saveables,
       cudnnOptions: () => ({ ...executors.options }),
       reports,
-      labelledTexts,
+      labeledTexts,
       timeSeries,
       forecasterSizes,
       writeFileSync,

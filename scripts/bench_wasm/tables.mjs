@@ -6,14 +6,14 @@ const page = new URL('../../docs/bench/wasm.md', import.meta.url)
 export const ms = (value) => value.toPrecision(3)
 export const ratio = (value) => value.toFixed(2)
 
-/** Rows of results { name, wasm, onnx, … } with their ratios to each of `peers` ({ field: title }), and the ratios' mean. */
-export function comparisonTable(results, peers) {
-  const fields = Object.keys(peers)
+/** Rows of results { name, wasm, onnx, … } with their ratios to each of `baselines` ({ field: title }), and the ratios' mean. */
+export function comparisonTable(results, baselines) {
+  const fields = Object.keys(baselines)
   const rows = results.map((of) =>
     row([of.name, ms(of.wasm), ...fields.flatMap((field) => [ms(of[field]), ratio(of.wasm / of[field])])]),
   )
-  const head = ['cell, B × T × H', 'wasm', ...Object.values(peers).flatMap((title) => [title, 'ratio'])]
-  const summaries = fields.map((field) => `Time over ${peers[field]}: ${summary(results, field)}.`)
+  const head = ['cell, B × T × H', 'wasm', ...Object.values(baselines).flatMap((title) => [title, 'ratio'])]
+  const summaries = fields.map((field) => `Time over ${baselines[field]}: ${summary(results, field)}.`)
   return [row(head), `|${'---|'.repeat(head.length)}`, ...rows, '', summaries.join(' ')].join('\n')
 }
 

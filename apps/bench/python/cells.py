@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-PEER, THREADS = sys.argv[1], int(sys.argv[2])
+BASELINE, THREADS = sys.argv[1], int(sys.argv[2])
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
@@ -169,7 +169,7 @@ def tensorflow_case(case, B, T, H, training):
 
 
 CASES = {}
-make = {"pytorch": pytorch_case, "tensorflow": tensorflow_case}[PEER]
+make = {"pytorch": pytorch_case, "tensorflow": tensorflow_case}[BASELINE]
 for line in sys.stdin:
     request = json.loads(line)
     key = tuple(request[name] for name in ("case", "B", "T", "H", "training"))

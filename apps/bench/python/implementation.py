@@ -1,4 +1,4 @@
-"""The process of a peer written in Python: `implementation.py <pytorch|tensorflow|keras> <threads> <weights>`.
+"""The process of a baseline written in Python: `implementation.py <pytorch|tensorflow|keras> <threads> <weights>`.
 
 Speaks the protocol of src/implementation_protocol.ts: one JSON object a line, a request on stdin, its answer on stdout.
 """

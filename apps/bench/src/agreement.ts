@@ -13,7 +13,10 @@ export const LARGEST_DIFFERENCE = 1e-4
 /** Results of an implementation in an order that is the same for all. */
 export type ComparableResults = readonly (readonly [name: string, data: Tensor<Float32Array>['data']])[]
 
-/** Brings results to canonical layout: the output and, where they are there, the gradients by input and parameters. */
+/**
+ * Brings results to canonical layout: the output and, where they are there, the gradients with respect to input and
+ * parameters.
+ */
 export function comparableResults(
   implementation: Implementation,
   workload: Workload,
@@ -36,7 +39,8 @@ export function comparableResults(
 
 /**
  * The largest absolute difference between two implementations' results, each tensor measured in units of its largest value
- * where that is above 1 (gradients by weights are sums over the batch). Infinity for results of other shapes or NaN.
+ * where that is above 1 (gradients with respect to weights are sums over the batch). Infinity for results of other
+ * shapes or NaN.
  */
 export function largestDifference(ours: ComparableResults, theirs: ComparableResults): number {
   if (ours.length !== theirs.length) return Number.POSITIVE_INFINITY

@@ -1,6 +1,7 @@
 // Copies memory too large for any cache, again and again, between the two messages it is sent and sends.
-import { required } from '@cudnn-rnn/arguments'
+
 import { parentPort, workerData } from 'node:worker_threads'
+import { required } from '@cudnn-rnn/arguments'
 
 const { bytes, copies } = workerData as { bytes: number; copies: number }
 const source = new Float64Array(bytes / 8).fill(1)

@@ -1,5 +1,5 @@
 import type { CellMode } from '@cudnn-rnn/canonical'
-import type { Comparison, Lane, WeightType } from './comparison.js'
+import type { Comparison, Series, WeightType } from './comparison.js'
 import type { Implementation } from './implementation_table.js'
 import type { Pass, Workload } from './workload.js'
 
@@ -20,7 +20,7 @@ export const STEP_UNITS = [64, 128, 256, 512] as const
 export interface CaseSelection {
   /** Our executors, best first. */
   readonly executors: readonly Implementation[]
-  readonly peers: readonly Implementation[]
+  readonly baselines: readonly Implementation[]
   readonly threads: number
   /** Three of the six sizes. */
   readonly quick: boolean
@@ -30,10 +30,10 @@ const CELL_MODES = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const
 
 /** Every comparison of a benchmark, section by section and small before large, so that slow implementations are found out early. */
 export function benchCases(selection: CaseSelection): Comparison[] {
-  const { executors, peers, threads, quick } = selection
+  const { executors, baselines, threads, quick } = selection
   const sizes = quick ? [SIZES[0], SIZES[1], SIZES[3]] : SIZES
   const best = executors.slice(0, 1)
-  const lane = (implementation: Implementation, changes: Partial<Lane> = {}): Lane => ({
+  const series = (implementation: Implementation, changes: Partial<Series> = {}): Series => ({
     implementation: implementation.name,
     threads,
     weights: 'float32',
@@ -47,12 +47,12 @@ export function benchCases(selection: CaseSelection): Comparison[] {
     passes.flatMap((pass) =>
       CELL_MODES.map((mode) => {
         const work = workload(mode, size)
-        const lanes = [...executors, ...peers].filter(({ refusal }) => refusal(work, pass) === undefined)
+        const seriesList = [...executors, ...baselines].filter(({ refusal }) => refusal(work, pass) === undefined)
         return comparison(
           'table',
           work,
           pass,
-          lanes.map((implementation) => lane(implementation, { pass })),
+          seriesList.map((implementation) => series(implementation, { pass })),
         )
       }),
     ),
@@ -60,11 +60,11 @@ export function benchCases(selection: CaseSelection): Comparison[] {
   const steps = (['lstm', 'gru'] as const).flatMap((mode) =>
     STEP_UNITS.map((units) => {
       const work = workload(mode, [1, 70, units])
-      const others = peers.filter(({ refusal }) => refusal(work, 'streaming') === undefined)
-      const lanes = [...best, ...others].map((implementation) =>
-        lane(implementation, { pass: 'streaming', threads: 1 }),
+      const others = baselines.filter(({ refusal }) => refusal(work, 'streaming') === undefined)
+      const seriesList = [...best, ...others].map((implementation) =>
+        series(implementation, { pass: 'streaming', threads: 1 }),
       )
-      return comparison('step', work, 'streaming', lanes)
+      return comparison('step', work, 'streaming', seriesList)
     }),
   )
   const streaming = CELL_MODES.map((mode) =>
@@ -72,19 +72,22 @@ export function benchCases(selection: CaseSelection): Comparison[] {
       'streaming',
       workload(mode, SIZES[1]),
       'streaming',
-      best.flatMap((executor) => [lane(executor), lane(executor, { pass: 'streaming' })]),
+      best.flatMap((executor) => [series(executor), series(executor, { pass: 'streaming' })]),
     ),
   )
   const stack = { numLayers: 2, bidirectional: true }
-  const onStacks = [...best, ...peers.filter(({ refusal }) => !refusal(workload('lstm', SIZES[1], stack), 'inference'))]
+  const onStacks = [
+    ...best,
+    ...baselines.filter(({ refusal }) => !refusal(workload('lstm', SIZES[1], stack), 'inference')),
+  ]
   const threaded = CELL_MODES.map((mode) =>
     comparison(
       'threads',
       workload(mode, SIZES[1], stack),
       'inference',
       onStacks.flatMap((implementation) => [
-        lane(implementation, { threads: 1 }),
-        lane(implementation, { threads: 2 }),
+        series(implementation, { threads: 1 }),
+        series(implementation, { threads: 2 }),
       ]),
     ),
   )
@@ -94,7 +97,7 @@ export function benchCases(selection: CaseSelection): Comparison[] {
       'weights',
       workload(mode, SIZES[2]),
       'inference',
-      best.flatMap((executor) => weightTypes.map((type) => lane(executor, { weights: type }))),
+      best.flatMap((executor) => weightTypes.map((type) => series(executor, { weights: type }))),
     ),
   )
   const busy = sizes.flatMap((size) =>
@@ -104,12 +107,14 @@ export function benchCases(selection: CaseSelection): Comparison[] {
           'busy',
           workload(mode, size),
           pass,
-          best.flatMap((executor) => [lane(executor, { pass }), lane(executor, { pass, busy: true })]),
+          best.flatMap((executor) => [series(executor, { pass }), series(executor, { pass, busy: true })]),
         ),
       ),
     ),
   )
-  return [...table, ...steps, ...streaming, ...threaded, ...weights, ...busy].filter(({ lanes }) => lanes.length > 0)
+  return [...table, ...steps, ...streaming, ...threaded, ...weights, ...busy].filter(
+    ({ seriesList }) => seriesList.length > 0,
+  )
 }
 
 function workload(
@@ -120,7 +125,12 @@ function workload(
   return { cellMode, numLayers, bidirectional, batch, time, inputSize: numUnits, numUnits }
 }
 
-function comparison(section: Comparison['section'], work: Workload, pass: Pass, lanes: readonly Lane[]): Comparison {
+function comparison(
+  section: Comparison['section'],
+  work: Workload,
+  pass: Pass,
+  seriesList: readonly Series[],
+): Comparison {
   const { cellMode, batch, time, numUnits } = work
-  return { id: `${section}/${cellMode}/${pass}/${batch}x${time}x${numUnits}`, section, workload: work, lanes }
+  return { id: `${section}/${cellMode}/${pass}/${batch}x${time}x${numUnits}`, section, workload: work, seriesList }
 }

@@ -63,18 +63,21 @@ function targetTable({ targets }: BenchReport): string {
 }
 
 function charts(report: BenchReport, pass: 'inference' | 'training', title: string): PageSection[] {
-  const playing = report.implementations
+  const shown = report.implementations
     .map(({ name, title }, index) => ({ name, title, index }))
     .filter(({ name }) =>
       report.comparisons.some(({ section, results }) =>
         results.some(
-          ({ lane, outcome }) =>
-            section === 'table' && lane.pass === pass && lane.implementation === name && outcome.status === 'measured',
+          ({ series, outcome }) =>
+            section === 'table' &&
+            series.pass === pass &&
+            series.implementation === name &&
+            outcome.status === 'measured',
         ),
       ),
     )
-  if (playing.length === 0) return []
-  const legend = playing.map(
+  if (shown.length === 0) return []
+  const legend = shown.map(
     ({ title, index }) => `<span><i style="background:${seriesColor(index)}"></i>${escapeHtml(title)}</span>`,
   )
   return [
@@ -83,8 +86,8 @@ function charts(report: BenchReport, pass: 'inference' | 'training', title: stri
       html: `<p class="legend">${legend.join('')}</p>\n${timesChart(report, pass)}`,
     },
     {
-      heading: `${title}: time over that of the fastest peer`,
-      html: `<p class="note">Bars to the left of the line are faster than every peer.</p>\n${ratioChart(report, pass)}`,
+      heading: `${title}: time over that of the fastest baseline`,
+      html: `<p class="note">Bars to the left of the line are faster than every baseline.</p>\n${ratioChart(report, pass)}`,
     },
   ]
 }

@@ -1,39 +1,39 @@
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
-import type { Comparison, Lane, Section } from './comparison.js'
+import type { Comparison, Section, Series } from './comparison.js'
 import type { MachineRates } from './machine_rates.js'
 import type { Roofline } from './roofline.js'
 import type { Spread } from './statistics.js'
 
-/** What became of a lane. Times are in milliseconds. */
+/** What became of a series. Times are in milliseconds. */
 export type Outcome =
   | { readonly status: 'measured'; readonly spread: Spread; readonly difference: number | undefined }
   /** Not run: it cannot, or it would take longer than a cell may. */
   | { readonly status: 'skipped'; readonly reason: string }
   | { readonly status: 'failed'; readonly reason: string }
-  /** Refused, as it computed other numbers than the first lane. */
+  /** Refused, as it computed other numbers than the first series. */
   | { readonly status: 'differs'; readonly difference: number }
 
-export interface LaneResult {
-  readonly lane: Lane
+export interface SeriesResult {
+  readonly series: Series
   readonly outcome: Outcome
 }
 
-export interface ComparisonResult extends Omit<Comparison, 'lanes'> {
+export interface ComparisonResult extends Omit<Comparison, 'seriesList'> {
   /** Of one run, by the formula of `workloadFlops`. */
   readonly flops: number
   /** The least that this machine could take, in the table and in single steps; absent where its rates are unknown. */
   readonly roofline?: Roofline
-  readonly results: readonly LaneResult[]
+  readonly results: readonly SeriesResult[]
 }
 
 /** An implementation as it introduced itself, or why it did not take part. */
 export interface ImplementationReport {
   readonly name: string
   readonly title: string
-  readonly kind: 'executor' | 'peer'
+  readonly kind: 'executor' | 'baseline'
   readonly version: string | undefined
   readonly detail: string
-  readonly takesPart: boolean
+  readonly participates: boolean
 }
 
 /** Peak rates of this machine: the largest values of several short measurements. */
@@ -94,34 +94,36 @@ export function ofSection(comparisons: readonly ComparisonResult[], section: Sec
   return comparisons.filter((comparison) => comparison.section === section)
 }
 
-/** Median of the first measured lane that `accepts`, in milliseconds. */
-export function medianOf(comparison: ComparisonResult, accepts: (lane: Lane) => boolean): number | undefined {
-  for (const { lane, outcome } of comparison.results) {
-    if (outcome.status === 'measured' && accepts(lane)) return outcome.spread.median
+/** Median of the first measured series that `accepts`, in milliseconds. */
+export function medianOf(comparison: ComparisonResult, accepts: (series: Series) => boolean): number | undefined {
+  for (const { series, outcome } of comparison.results) {
+    if (outcome.status === 'measured' && accepts(series)) return outcome.spread.median
   }
   return undefined
 }
 
-/** The fastest peer of a comparison and its median; undefined where none was measured. */
-export function bestPeer(
+/** The fastest baseline of a comparison and its median; undefined where none was measured. */
+export function bestBaseline(
   { results }: ComparisonResult,
-  isPeer: (name: string) => boolean,
+  isBaseline: (name: string) => boolean,
 ): { readonly name: string; readonly ms: number } | undefined {
-  const peers = results.flatMap(({ lane, outcome }) =>
-    isPeer(lane.implementation) && outcome.status === 'measured'
-      ? [{ name: lane.implementation, ms: outcome.spread.median }]
+  const baselines = results.flatMap(({ series, outcome }) =>
+    isBaseline(series.implementation) && outcome.status === 'measured'
+      ? [{ name: series.implementation, ms: outcome.spread.median }]
       : [],
   )
-  return peers.length === 0 ? undefined : peers.reduce((best, peer) => (peer.ms < best.ms ? peer : best))
+  return baselines.length === 0
+    ? undefined
+    : baselines.reduce((best, baseline) => (baseline.ms < best.ms ? baseline : best))
 }
 
-/** Our time over that of the fastest peer; undefined where one of them is missing. */
-export function ratioToBestPeer(
+/** Our time over that of the fastest baseline; undefined where one of them is missing. */
+export function ratioToBestBaseline(
   comparison: ComparisonResult,
   executor: string,
-  isPeer: (name: string) => boolean,
+  isBaseline: (name: string) => boolean,
 ): number | undefined {
-  const ours = medianOf(comparison, (lane) => lane.implementation === executor)
-  const peer = bestPeer(comparison, isPeer)
-  return ours === undefined || peer === undefined ? undefined : ours / peer.ms
+  const ours = medianOf(comparison, (series) => series.implementation === executor)
+  const baseline = bestBaseline(comparison, isBaseline)
+  return ours === undefined || baseline === undefined ? undefined : ours / baseline.ms
 }

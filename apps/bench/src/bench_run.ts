@@ -1,19 +1,19 @@
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { inspectBackends } from '@cudnn-rnn/rnn'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
+import { installBaselines } from './baseline_packages.js'
 import { benchCases } from './bench_cases.js'
 import type { BenchReport, ComparisonResult, ImplementationReport, MachinePeak } from './bench_report.js'
-import { laneName } from './comparison.js'
+import { seriesName } from './comparison.js'
 import { runComparison } from './comparison_run.js'
 import { ImplementationPool } from './implementation_pool.js'
 import type { ImplementationProcess } from './implementation_process.js'
-import { executorImplementation, type Implementation, PEERS } from './implementation_table.js'
+import { BASELINES, executorImplementation, type Implementation } from './implementation_table.js'
 import { bindingNote } from './instruction_set_binding.js'
 import { LoadGenerator } from './load_generator.js'
 import { betterPeak, probeMachine } from './machine_peak.js'
 import { betterRates, type MachineRates, measureMachineRates } from './machine_rates.js'
 import { measureMemory } from './memory_run.js'
-import { installPeers } from './peer_packages.js'
 import { rooflineOf } from './roofline.js'
 import { judgeTargets } from './targets.js'
 import { TimeBudget } from './time_budget.js'
@@ -54,12 +54,12 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
   const rounds = quick ? 3 : 7
   const sliceMs = quick ? 30 : 100
   const executors = options.executors ?? (await workingExecutors(options))
-  const invited = [...executors.map(executorImplementation), ...PEERS]
-  const pool = new ImplementationPool(invited, options)
+  const candidates = [...executors.map(executorImplementation), ...BASELINES]
+  const pool = new ImplementationPool(candidates, options)
   const loadGenerator = new LoadGenerator(availableParallelism())
   try {
-    const implementations = await invite(invited, pool, options, announce)
-    const present = invited.filter((_, index) => implementations[index].takesPart)
+    const implementations = await startCandidates(candidates, pool, options, announce)
+    const present = candidates.filter((_, index) => implementations[index].participates)
     const executor = present.find(({ kind }) => kind === 'executor')
     if (executor === undefined) {
       const reasons = implementations
@@ -95,7 +95,12 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
       rates,
       comparisons,
       memory: { workload: `LSTM, ${sizesOf(MEMORY_WORKLOAD)}`, results: memory },
-      targets: judgeTargets(comparisons, executor.name, (name) => PEERS.some((peer) => peer.name === name), memory),
+      targets: judgeTargets(
+        comparisons,
+        executor.name,
+        (name) => BASELINES.some((baseline) => baseline.name === name),
+        memory,
+      ),
     }
   } finally {
     await pool.stop()
@@ -109,31 +114,31 @@ async function workingExecutors({ threads, instructionSet }: BenchOptions): Prom
 }
 
 /** Starts all implementations and records their versions, or the reasons of their absence. */
-async function invite(
-  invited: readonly Implementation[],
+async function startCandidates(
+  candidates: readonly Implementation[],
   pool: ImplementationPool,
   { threads, python, instructionSet }: BenchOptions,
   announce: Announce,
 ): Promise<ImplementationReport[]> {
-  const peerProblem = installPeers(announce)
+  const baselineProblem = installBaselines(announce)
   const reports: ImplementationReport[] = []
-  for (const implementation of invited) {
+  for (const implementation of candidates) {
     const { name, title, kind, language } = implementation
     announce(`Starting ${title}`)
     const absence =
       language === 'python' && python === undefined
         ? 'requested by --python PATH'
-        : kind === 'peer' && language === 'node'
-          ? peerProblem
+        : kind === 'baseline' && language === 'node'
+          ? baselineProblem
           : undefined
-    const process = absence ?? (await pool.process(homeLane(name, threads)))
+    const process = absence ?? (await pool.process(homeSeries(name, threads)))
     if (typeof process === 'string') {
-      reports.push({ name, title, kind, version: undefined, detail: process, takesPart: false })
+      reports.push({ name, title, kind, version: undefined, detail: process, participates: false })
       continue
     }
     const note = bindingNote(implementation, instructionSet)
     const detail = note === undefined ? process.detail : `${process.detail}; ${note}`
-    reports.push({ name, title, kind, version: process.version, detail, takesPart: true })
+    reports.push({ name, title, kind, version: process.version, detail, participates: true })
   }
   return reports
 }
@@ -145,7 +150,7 @@ async function probe(
 ): Promise<MachinePeak> {
   const running: [string, ImplementationProcess][] = []
   for (const { name, title } of present) {
-    const process = await pool.process(homeLane(name, threads))
+    const process = await pool.process(homeSeries(name, threads))
     if (typeof process !== 'string') running.push([title, process])
   }
   return probeMachine(running, threads)
@@ -161,8 +166,8 @@ async function compareAll(
 ): Promise<ComparisonResult[]> {
   const { threads, quick, only, limitMs } = options
   const executors = present.filter(({ kind }) => kind === 'executor')
-  const peers = present.filter(({ kind }) => kind === 'peer')
-  const cases = benchCases({ executors, peers, threads, quick }).filter(({ id }) => only?.test(id) ?? true)
+  const baselines = present.filter(({ kind }) => kind === 'baseline')
+  const cases = benchCases({ executors, baselines, threads, quick }).filter(({ id }) => only?.test(id) ?? true)
   const context = { ...shared, budget: new TimeBudget(limitMs) }
   const results: ComparisonResult[] = []
   for (const [index, comparison] of cases.entries()) {
@@ -183,22 +188,22 @@ async function measuredRates({ threads, instructionSet }: BenchOptions): Promise
 }
 
 function withRoofline(comparison: ComparisonResult, rates: MachineRates | string): ComparisonResult {
-  const lane = comparison.results[0]?.lane
+  const series = comparison.results[0]?.series
   const isBounded = comparison.section === 'table' || comparison.section === 'step'
-  if (typeof rates === 'string' || lane === undefined || !isBounded) return comparison
-  return { ...comparison, roofline: rooflineOf(comparison.workload, lane.pass, lane.threads, rates) }
+  if (typeof rates === 'string' || series === undefined || !isBounded) return comparison
+  return { ...comparison, roofline: rooflineOf(comparison.workload, series.pass, series.threads, rates) }
 }
 
-/** The lane whose process an implementation is first seen in. */
-function homeLane(implementation: string, threads: number) {
+/** The series whose process an implementation is first seen in. */
+function homeSeries(implementation: string, threads: number) {
   return { implementation, threads, weights: 'float32', pass: 'inference' } as const
 }
 
 /** "cpu 1.23 ms, onnxruntime 1.50 ms" */
 function progressOf({ section, results }: ComparisonResult): string {
   return results
-    .map(({ lane, outcome }) => {
-      const name = laneName(lane, section)
+    .map(({ series, outcome }) => {
+      const name = seriesName(series, section)
       if (outcome.status === 'measured') return `${name} ${outcome.spread.median.toPrecision(3)} ms`
       return outcome.status === 'differs' ? `${name} differs` : `${name} ${outcome.status}`
     })

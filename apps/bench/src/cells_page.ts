@@ -1,6 +1,6 @@
 import {
   type BenchReport,
-  bestPeer,
+  bestBaseline,
   type ComparisonResult,
   medianOf,
   ofSection,
@@ -67,7 +67,7 @@ function goalRows(reports: readonly BenchReport[]): string[][] {
 
 function tableText(reports: readonly BenchReport[], { heading, section, pass }: PageTable): string[] {
   const cellsOf = (report: BenchReport) =>
-    ofSection(report.comparisons, section).filter(({ results }) => results[0]?.lane.pass === pass)
+    ofSection(report.comparisons, section).filter(({ results }) => results[0]?.series.pass === pass)
   const names = [...new Set(reports.flatMap((report) => cellsOf(report).map(cellName)))]
   if (names.length === 0) return []
   const headers = reports.flatMap((report) => [`${setName(report)}: ours / best other`, 'ratio', 'bound', 'of bound'])
@@ -87,12 +87,12 @@ function tableText(reports: readonly BenchReport[], { heading, section, pass }: 
 function cellTexts({ implementations }: BenchReport, cell: ComparisonResult, ratios: number[]): string[] {
   const kindOf = (name: string) => implementations.find((each) => each.name === name)?.kind
   const ours = medianOf(cell, ({ implementation }) => kindOf(implementation) === 'executor')
-  const peer = bestPeer(cell, (name) => kindOf(name) === 'peer')
-  const ratio = ours === undefined || peer === undefined ? undefined : ours / peer.ms
+  const baseline = bestBaseline(cell, (name) => kindOf(name) === 'baseline')
+  const ratio = ours === undefined || baseline === undefined ? undefined : ours / baseline.ms
   if (ratio !== undefined) ratios.push(ratio)
   const { roofline } = cell
   return [
-    `${ours === undefined ? '–' : threeDigits(ours)} / ${peer === undefined ? '–' : `${threeDigits(peer.ms)} ${peer.name}`}`,
+    `${ours === undefined ? '–' : threeDigits(ours)} / ${baseline === undefined ? '–' : `${threeDigits(baseline.ms)} ${baseline.name}`}`,
     ratio?.toFixed(2) ?? '',
     roofline === undefined ? '' : `${threeDigits(roofline.ms)} ${roofline.boundBy}`,
     roofline === undefined || ours === undefined ? '' : percent(roofline.ms / ours),

@@ -4,7 +4,7 @@ import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { benchCases } from './bench_cases.js'
 import { type ComparisonResult, medianOf } from './bench_report.js'
-import type { Lane } from './comparison.js'
+import type { Series } from './comparison.js'
 import { type BenchContext, runComparison } from './comparison_run.js'
 import { processKey } from './implementation_pool.js'
 import { ImplementationProcess } from './implementation_process.js'
@@ -27,7 +27,7 @@ export interface CheckoutComparison {
   readonly rounds: number
 }
 
-/** The names of the two lanes. */
+/** The names of the two series. */
 const SIDES = ['before', 'after'] as const
 
 const SLICE_MS = 30
@@ -48,7 +48,7 @@ export async function compareCheckouts(
   const pool = new CheckoutPool(options)
   const budget = new TimeBudget(LONGEST_RUN_MS)
   const context: BenchContext = { pool, budget, loadGenerator: { running: false }, rounds, sliceMs: SLICE_MS }
-  const cases = benchCases({ executors: sides, peers: [], threads, quick: true }).filter(
+  const cases = benchCases({ executors: sides, baselines: [], threads, quick: true }).filter(
     ({ id, section }) => section === 'table' && (only?.test(id) ?? true),
   )
   try {
@@ -78,14 +78,14 @@ class CheckoutPool {
     return executorImplementation(this.#options.executor)
   }
 
-  process(lane: Lane): Promise<ImplementationProcess> {
-    const key = processKey(lane)
-    if (!this.#processes.has(key)) this.#processes.set(key, this.#start(lane))
+  process(series: Series): Promise<ImplementationProcess> {
+    const key = processKey(series)
+    if (!this.#processes.has(key)) this.#processes.set(key, this.#start(series))
     return entryOf(this.#processes, key)
   }
 
-  async discard(lane: Lane): Promise<void> {
-    const key = processKey(lane)
+  async discard(series: Series): Promise<void> {
+    const key = processKey(series)
     const process = await this.#processes.get(key)
     this.#processes.delete(key)
     process?.stop()
@@ -98,7 +98,7 @@ class CheckoutPool {
     this.#watch.stop()
   }
 
-  async #start({ implementation: side, threads, weights }: Lane): Promise<ImplementationProcess> {
+  async #start({ implementation: side, threads, weights }: Series): Promise<ImplementationProcess> {
     const { executor, instructionSet } = this.#options
     const checkout = resolve(
       required(this.#options[side as (typeof SIDES)[number]], 'the implementations of this comparison are its sides'),
@@ -137,5 +137,5 @@ Geometric mean of the ratios ${ratios.length === 0 ? '–' : threeDigits(geometr
 
 /** Why a cell has no ratio. */
 function outcomes({ results }: ComparisonResult): string {
-  return results.map(({ lane, outcome }) => `${lane.implementation}: ${outcome.status}`).join('; ')
+  return results.map(({ series, outcome }) => `${series.implementation}: ${outcome.status}`).join('; ')
 }

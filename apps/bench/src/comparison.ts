@@ -7,7 +7,7 @@ export type Section = 'table' | 'step' | 'streaming' | 'threads' | 'weights' | '
 export type WeightType = 'float32' | 'bfloat16' | 'int8'
 
 /** One way of running a comparison's workload. */
-export interface Lane {
+export interface Series {
   /** Name in the table of implementations. */
   readonly implementation: string
   readonly threads: number
@@ -17,21 +17,21 @@ export interface Lane {
   readonly busy: boolean
 }
 
-/** Lanes that run the same workload in turns, and so can be compared. */
+/** Series that run the same workload in turns, and so can be compared. */
 export interface Comparison {
   readonly id: string
   readonly section: Section
   readonly workload: Workload
-  readonly lanes: readonly Lane[]
+  readonly seriesList: readonly Series[]
 }
 
-/** The label of a lane in tables: "cpu", "cpu, 1 thread", "cpu, int8", "cpu, busy machine", "cpu, step by step". */
-export function laneName(lane: Lane, section: Section): string {
+/** The label of a series in tables: "cpu", "cpu, 1 thread", "cpu, int8", "cpu, busy machine", "cpu, step by step". */
+export function seriesName(series: Series, section: Section): string {
   const traits = [
-    section === 'threads' ? `${lane.threads} thread${lane.threads === 1 ? '' : 's'}` : '',
-    lane.weights === 'float32' ? '' : lane.weights,
-    lane.busy ? 'busy machine' : '',
-    lane.pass === 'streaming' ? 'step by step' : '',
+    section === 'threads' ? `${series.threads} thread${series.threads === 1 ? '' : 's'}` : '',
+    series.weights === 'float32' ? '' : series.weights,
+    series.busy ? 'busy machine' : '',
+    series.pass === 'streaming' ? 'step by step' : '',
   ]
-  return [lane.implementation, ...traits.filter((trait) => trait !== '')].join(', ')
+  return [series.implementation, ...traits.filter((trait) => trait !== '')].join(', ')
 }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ComparableResults, comparableResults, LARGEST_DIFFERENCE, largestDifference } from './agreement.js'
-import type { ComparisonResult, LaneResult, Outcome } from './bench_report.js'
-import type { Comparison, Lane } from './comparison.js'
+import type { ComparisonResult, Outcome, SeriesResult } from './bench_report.js'
+import type { Comparison, Series } from './comparison.js'
 import { type ImplementationPool, processKey } from './implementation_pool.js'
 import type { ImplementationProcess } from './implementation_process.js'
 import type { Task } from './implementation_protocol.js'
@@ -16,17 +16,17 @@ import { readTensorFile, type TensorFile, writeTensorFile } from './tensor_file.
 import type { TimeBudget } from './time_budget.js'
 import { type Workload, workloadDescriptor, workloadFlops } from './workload.js'
 
-/** An implementation that can be asked. */
-type Playing = Pick<ImplementationProcess, 'request'>
+/** The part of an implementation's process that a comparison uses. */
+type RequestHandler = Pick<ImplementationProcess, 'request'>
 
 /** State that all comparisons share. */
 export interface BenchContext {
   readonly pool: Pick<ImplementationPool, 'implementation' | 'discard'> & {
-    process(lane: Lane): Promise<Playing | string>
+    process(series: Series): Promise<RequestHandler | string>
   }
   readonly loadGenerator: Pick<LoadGenerator, 'running'>
   readonly budget: TimeBudget
-  /** Turns that every lane takes. */
+  /** Turns that every series takes. */
   readonly rounds: number
   /** Length of a turn in milliseconds; a turn has at least one run. */
   readonly sliceMs: number
@@ -37,43 +37,43 @@ const SETTLE_MS = 20
 
 const SEED = 1
 
-/** A lane that is ready to take turns. */
-interface RunningLane {
-  readonly lane: Lane
-  readonly process: Playing
-  /** The budget's estimate of this lane's speed. */
+/** A series that is ready to take turns. */
+interface RunningSeries {
+  readonly series: Series
+  readonly process: RequestHandler
+  /** The budget's estimate of the speed of this series. */
   readonly paceKey: string
   readonly flops: number
   readonly firstMs: number
   readonly difference: number | undefined
   readonly times: number[]
-  /** The error that ended the turns of this lane. */
+  /** The error that ended the turns of this series. */
   failure?: string
 }
 
-/** Loads every lane, compares their results, and times them in turns. */
+/** Loads every series, compares their results, and times them in turns. */
 export async function runComparison(comparison: Comparison, context: BenchContext): Promise<ComparisonResult> {
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-bench-'))
   try {
     const { id, section, workload } = comparison
-    const prepared = await prepareLanes(comparison, context, taskFiles(workload, folder), join(folder, 'results'))
-    const running = prepared.filter((entry): entry is RunningLane => 'process' in entry)
+    const prepared = await prepareSeries(comparison, context, taskFiles(workload, folder), join(folder, 'results'))
+    const running = prepared.filter((entry): entry is RunningSeries => 'process' in entry)
     for (let round = 0; round < context.rounds; round++) await takeTurns(running, round, context)
     for (const entry of running) await attempt(entry, context, () => entry.process.request('release', {}))
-    const results = prepared.map((entry): LaneResult => {
+    const results = prepared.map((entry): SeriesResult => {
       if ('outcome' in entry) return entry
-      const { lane, times, difference, failure } = entry
-      if (failure !== undefined) return { lane, outcome: { status: 'failed', reason: failure } }
-      return { lane, outcome: { status: 'measured', spread: spreadOf(times), difference } }
+      const { series, times, difference, failure } = entry
+      if (failure !== undefined) return { series, outcome: { status: 'failed', reason: failure } }
+      return { series, outcome: { status: 'measured', spread: spreadOf(times), difference } }
     })
-    return { id, section, workload, flops: workloadFlops(workload, comparison.lanes[0].pass), results }
+    return { id, section, workload, flops: workloadFlops(workload, comparison.seriesList[0].pass), results }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
 /** Makes the operands and writes them once for every layout that is requested. */
-export function taskFiles(workload: Workload, folder: string): (layout: LayoutName, pass: Lane['pass']) => Task {
+export function taskFiles(workload: Workload, folder: string): (layout: LayoutName, pass: Series['pass']) => Task {
   const { canonical, input, outputGradient } = makeOperands(workload, SEED)
   const operands = writeTensorFile(join(folder, 'operands'), { input, outputGradient })
   const written = new Map<LayoutName, TensorFile>()
@@ -88,65 +88,65 @@ export function taskFiles(workload: Workload, folder: string): (layout: LayoutNa
   }
 }
 
-async function prepareLanes(
-  { workload, lanes }: Comparison,
+async function prepareSeries(
+  { workload, seriesList }: Comparison,
   { pool, budget }: BenchContext,
   taskFor: ReturnType<typeof taskFiles>,
   resultPath: string,
-): Promise<(RunningLane | LaneResult)[]> {
-  const prepared: (RunningLane | LaneResult)[] = []
-  const loaded = new Map<string, RunningLane | LaneResult>()
+): Promise<(RunningSeries | SeriesResult)[]> {
+  const prepared: (RunningSeries | SeriesResult)[] = []
+  const loaded = new Map<string, RunningSeries | SeriesResult>()
   let base: ComparableResults | undefined
 
-  const prepare = async (lane: Lane): Promise<RunningLane | LaneResult> => {
-    const ended = (outcome: Outcome): LaneResult => ({ lane, outcome })
-    const flops = workloadFlops(workload, lane.pass)
-    const paceKey = `${processKey(lane)}/${lane.pass}`
+  const prepare = async (series: Series): Promise<RunningSeries | SeriesResult> => {
+    const ended = (outcome: Outcome): SeriesResult => ({ series, outcome })
+    const flops = workloadFlops(workload, series.pass)
+    const paceKey = `${processKey(series)}/${series.pass}`
     const refusal = budget.refusal(paceKey, flops)
     if (refusal !== undefined) return ended({ status: 'skipped', reason: refusal })
-    const process = await pool.process(lane)
+    const process = await pool.process(series)
     if (typeof process === 'string') return ended({ status: 'skipped', reason: process })
-    const implementation = pool.implementation(lane.implementation)
+    const implementation = pool.implementation(series.implementation)
     try {
-      const { firstMs } = await process.request('prepare', { task: taskFor(implementation.layout, lane.pass) })
+      const { firstMs } = await process.request('prepare', { task: taskFor(implementation.layout, series.pass) })
       budget.note(paceKey, flops, firstMs)
       const { file } = await process.request('results', { path: resultPath })
       const results = comparableResults(implementation, workload, readTensorFile(file))
       const difference = base === undefined ? undefined : largestDifference(base, results)
       base ??= results
       // Smaller weights are another function; how far they may be off is a matter for the executor's own tests.
-      if (difference !== undefined && !(difference <= LARGEST_DIFFERENCE) && lane.weights === 'float32') {
+      if (difference !== undefined && !(difference <= LARGEST_DIFFERENCE) && series.weights === 'float32') {
         return ended({ status: 'differs', difference })
       }
-      return { lane, process, paceKey, flops, firstMs, difference, times: [] }
+      return { series, process, paceKey, flops, firstMs, difference, times: [] }
     } catch (error) {
-      await pool.discard(lane)
+      await pool.discard(series)
       return ended({ status: 'failed', reason: messageOf(error) })
     }
   }
 
-  for (const lane of lanes) {
-    const key = processKey(lane)
+  for (const series of seriesList) {
+    const key = processKey(series)
     const same = loaded.get(key)
-    const entry = same === undefined ? await prepare(lane) : sameTask(same, lane)
+    const entry = same === undefined ? await prepare(series) : sameTask(same, series)
     loaded.set(key, entry)
     prepared.push(entry)
   }
   return prepared
 }
 
-/** A lane whose process has its task already. */
-function sameTask(entry: RunningLane | LaneResult, lane: Lane): RunningLane | LaneResult {
-  return 'outcome' in entry ? { lane, outcome: entry.outcome } : { ...entry, lane, times: [] }
+/** A series whose process has its task already. */
+function sameTask(entry: RunningSeries | SeriesResult, series: Series): RunningSeries | SeriesResult {
+  return 'outcome' in entry ? { series, outcome: entry.outcome } : { ...entry, series, times: [] }
 }
 
-/** One turn of every lane; who begins changes from round to round. */
-async function takeTurns(lanes: readonly RunningLane[], round: number, context: BenchContext): Promise<void> {
+/** One turn of every series; each round begins with another one. */
+async function takeTurns(seriesList: readonly RunningSeries[], round: number, context: BenchContext): Promise<void> {
   const { loadGenerator, budget, sliceMs } = context
-  for (let turn = 0; turn < lanes.length; turn++) {
-    const entry = lanes[(turn + round) % lanes.length]
-    const { lane, process, paceKey, flops, firstMs, times } = entry
-    loadGenerator.running = lane.busy
+  for (let turn = 0; turn < seriesList.length; turn++) {
+    const entry = seriesList[(turn + round) % seriesList.length]
+    const { series, process, paceKey, flops, firstMs, times } = entry
+    loadGenerator.running = series.busy
     await sleep(SETTLE_MS)
     // The others have emptied the caches; a run as long as a turn needs no second one to fill them.
     const warmUp = (times.at(-1) ?? firstMs) < sliceMs
@@ -158,14 +158,14 @@ async function takeTurns(lanes: readonly RunningLane[], round: number, context: 
   }
 }
 
-/** Sends a request to a lane's process, unless it failed before; a failure costs this lane, not the benchmark. */
-async function attempt(entry: RunningLane, { pool }: BenchContext, ask: () => Promise<unknown>): Promise<void> {
+/** Sends a request to the process of a series, unless it failed before; a failure costs this series, not the benchmark. */
+async function attempt(entry: RunningSeries, { pool }: BenchContext, request: () => Promise<unknown>): Promise<void> {
   if (entry.failure !== undefined) return
   try {
-    await ask()
+    await request()
   } catch (error) {
     entry.failure = messageOf(error)
-    await pool.discard(entry.lane)
+    await pool.discard(entry.series)
   }
 }
 

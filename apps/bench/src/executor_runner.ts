@@ -35,7 +35,7 @@ export async function openExecutorRunner(
   name: string,
   { threads, weights, instructionSet }: ExecutorConditions,
 ): Promise<Runner> {
-  // An executor that keeps only float32 refuses the option: its message states why the lane is left out.
+  // An executor that keeps only float32 refuses the option: its message states why the series is left out.
   const options = { threads, instructionSet, ...(weights !== 'float32' && { weights }) }
   const backend = await openBackend(name as BackendName, options as OpenBackendOptions)
   return {

@@ -34,5 +34,5 @@ try {
 } catch (error) {
   say({ ready: false, reason: error instanceof Error ? error.message : String(error) } satisfies Greeting)
 }
-// A peer's thread pool may keep the process alive after the last request; the last line has to get out before.
+// A baseline's thread pool may keep the process alive after the last request; the last line has to get out before.
 process.stdout.write('', () => process.exit())

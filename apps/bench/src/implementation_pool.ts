@@ -1,5 +1,5 @@
 import { entryOf } from '@cudnn-rnn/arguments'
-import type { Lane } from './comparison.js'
+import type { Series } from './comparison.js'
 import { ImplementationProcess, implementationLaunch, type LaunchConditions } from './implementation_process.js'
 import type { Implementation } from './implementation_table.js'
 import { ProcessWatch } from './process_watch.js'
@@ -20,27 +20,27 @@ export class ImplementationPool {
     return entryOf(this.#implementations, name)
   }
 
-  /** The process of a lane, or why there is none. */
-  process(lane: Omit<Lane, 'busy'>): Promise<ImplementationProcess | string> {
-    const key = processKey(lane)
+  /** The process of a series, or why there is none. */
+  process(series: Omit<Series, 'busy'>): Promise<ImplementationProcess | string> {
+    const key = processKey(series)
     const known = this.#processes.get(key)
     if (known !== undefined) return known
-    const started = this.startFresh(lane)
+    const started = this.startFresh(series)
     this.#processes.set(key, started)
     return started
   }
 
   /** A process for one caller, which stops it. */
-  startFresh({ implementation, threads, weights }: Omit<Lane, 'busy'>): Promise<ImplementationProcess | string> {
+  startFresh({ implementation, threads, weights }: Omit<Series, 'busy'>): Promise<ImplementationProcess | string> {
     return ImplementationProcess.start(
       implementationLaunch(this.implementation(implementation), threads, weights, this.#conditions),
       this.#watch,
     )
   }
 
-  /** Ends the process of a lane, so that the next request starts a new one. */
-  async discard(lane: Omit<Lane, 'busy'>): Promise<void> {
-    await this.#end(processKey(lane))
+  /** Ends the process of a series, so that the next request starts a new one. */
+  async discard(series: Omit<Series, 'busy'>): Promise<void> {
+    await this.#end(processKey(series))
   }
 
   async stop(): Promise<void> {
@@ -55,7 +55,7 @@ export class ImplementationPool {
   }
 }
 
-/** Lanes of one key share a process and the task it has loaded; the busy lane is the quiet one at another time. */
-export function processKey({ implementation, threads, weights, pass }: Omit<Lane, 'busy'>): string {
+/** Series of one key share a process and the task it has loaded; the busy series is the quiet one at another time. */
+export function processKey({ implementation, threads, weights, pass }: Omit<Series, 'busy'>): string {
   return [implementation, threads, weights, pass === 'streaming' ? 'steps' : 'calls'].join('/')
 }

@@ -6,12 +6,12 @@ export interface Implementation {
   /** Also the argument of the process that plays it. */
   readonly name: string
   readonly title: string
-  readonly kind: 'executor' | 'peer'
+  readonly kind: 'executor' | 'baseline'
   /** Written in TypeScript, or in Python and only there when an interpreter is given. */
   readonly language: 'node' | 'python'
   /** In which layout it takes its parameters and gives their gradients. */
   readonly layout: LayoutName
-  /** Why the peer cannot be held to an instruction set; undefined where it can. */
+  /** Why the baseline cannot be held to an instruction set; undefined where it can. */
   readonly unbound?: string
   /** Undefined where it can run the workload, else why not. */
   readonly refusal: (workload: Workload, pass: Pass) => string | undefined
@@ -28,12 +28,12 @@ const tfjsRefusal = (workload: Workload, pass: Pass) =>
 
 const TFJS_UNBOUND = 'V8 compiles to the best that the processor has for vectors of 128 bits'
 
-/** The peers, strongest first. */
-export const PEERS: readonly Implementation[] = [
+/** The baselines, strongest first. */
+export const BASELINES: readonly Implementation[] = [
   {
     name: 'onnxruntime',
     title: 'ONNX Runtime',
-    kind: 'peer',
+    kind: 'baseline',
     language: 'node',
     layout: 'onnx',
     unbound: 'MLAS takes the best that the processor has',
@@ -47,7 +47,7 @@ export const PEERS: readonly Implementation[] = [
   {
     name: 'onednn',
     title: 'oneDNN',
-    kind: 'peer',
+    kind: 'baseline',
     language: 'node',
     layout: 'canonical',
     refusal: (workload, pass) =>
@@ -56,7 +56,7 @@ export const PEERS: readonly Implementation[] = [
   {
     name: 'pytorch',
     title: 'PyTorch',
-    kind: 'peer',
+    kind: 'baseline',
     language: 'python',
     layout: 'pytorch',
     refusal: (_, pass) => (pass === 'streaming' ? 'compared over whole sequences' : undefined),
@@ -64,7 +64,7 @@ export const PEERS: readonly Implementation[] = [
   {
     name: 'tensorflow',
     title: 'TensorFlow BlockLSTM',
-    kind: 'peer',
+    kind: 'baseline',
     language: 'python',
     layout: 'tensorflow',
     refusal: (workload, pass) =>
@@ -75,7 +75,7 @@ export const PEERS: readonly Implementation[] = [
   {
     name: 'keras',
     title: 'Keras',
-    kind: 'peer',
+    kind: 'baseline',
     language: 'python',
     layout: 'keras',
     refusal: (workload, pass) =>
@@ -84,7 +84,7 @@ export const PEERS: readonly Implementation[] = [
   {
     name: 'tfjs-wasm',
     title: 'TensorFlow.js WASM',
-    kind: 'peer',
+    kind: 'baseline',
     language: 'node',
     layout: 'keras',
     unbound: TFJS_UNBOUND,
@@ -93,7 +93,7 @@ export const PEERS: readonly Implementation[] = [
   {
     name: 'tfjs-cpu',
     title: 'TensorFlow.js CPU',
-    kind: 'peer',
+    kind: 'baseline',
     language: 'node',
     layout: 'keras',
     unbound: TFJS_UNBOUND,

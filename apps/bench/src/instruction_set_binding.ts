@@ -2,10 +2,10 @@ import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { Implementation } from './implementation_table.js'
 
 /**
- * Environment variables that hold the libraries of the Python peers to an instruction set: ATen's own kernels, oneDNN (its
+ * Environment variables that hold the libraries of the Python baselines to an instruction set: ATen's own kernels, oneDNN (its
  * name of today and the one before), MKL, which heeds the variable on Intel's processors only, and XLA.
  */
-const PEER_ENVIRONMENT: Readonly<Record<InstructionSet, Readonly<Record<string, string>>>> = {
+const BASELINE_ENVIRONMENT: Readonly<Record<InstructionSet, Readonly<Record<string, string>>>> = {
   'avx512-vnni': environment('avx512', 'AVX512_CORE_VNNI', 'AVX512', 'AVX512'),
   avx512: environment('avx512', 'AVX512_CORE', 'AVX512', 'AVX512'),
   avx2: environment('avx2', 'AVX2', 'AVX2', 'AVX2'),
@@ -31,7 +31,7 @@ export function bindingEnvironment(
 ): Readonly<Record<string, string>> {
   return instructionSet === undefined || kind === 'executor' || unbound !== undefined
     ? {}
-    : PEER_ENVIRONMENT[instructionSet]
+    : BASELINE_ENVIRONMENT[instructionSet]
 }
 
 /** Why an implementation computes with other instructions than those requested; undefined where it does not. */

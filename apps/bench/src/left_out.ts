@@ -1,13 +1,13 @@
 import type { BenchReport } from './bench_report.js'
-import { laneName } from './comparison.js'
+import { seriesName } from './comparison.js'
 
 /** Why cells have no time: a line per implementation and reason, with the number of cells. */
 export function leftOut({ comparisons }: Pick<BenchReport, 'comparisons'>): string[] {
   const counts = new Map<string, number>()
   for (const { section, results } of comparisons) {
-    for (const { lane, outcome } of results) {
+    for (const { series, outcome } of results) {
       if (outcome.status === 'measured') continue
-      const name = section === 'table' ? lane.implementation : laneName(lane, section)
+      const name = section === 'table' ? series.implementation : seriesName(series, section)
       const text =
         outcome.status === 'differs'
           ? `${name} differs from the first implementation, by more than 1e-4`

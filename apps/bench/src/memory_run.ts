@@ -24,8 +24,8 @@ export async function measureMemory(
     for (const implementation of implementations) {
       for (const pass of ['inference', 'training'] as const) {
         if (implementation.refusal(workload, pass) !== undefined) continue
-        const lane = { implementation: implementation.name, threads, weights: 'float32', pass } as const
-        const process = await pool.startFresh(lane)
+        const series = { implementation: implementation.name, threads, weights: 'float32', pass } as const
+        const process = await pool.startFresh(series)
         if (typeof process === 'string') continue
         try {
           const { resident } = await process.request('memory', {})

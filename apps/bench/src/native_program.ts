@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const SOURCES = fileURLToPath(new URL('../../../native/', import.meta.url))
-const FOLDER = fileURLToPath(new URL('../peers/build/', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../baselines/build/', import.meta.url))
 
 /** A program of one C++ file, native/<name>/<name>.cc. */
 export interface NativeProgram {

@@ -1,6 +1,6 @@
+import { baselineVersion, requireBaseline } from './baseline_packages.js'
 import { onnxProductModel, onnxRecurrentModel, onnxStepModel } from './onnx_model.js'
 import { ungrouped } from './parameter_layouts.js'
-import { peerVersion, requirePeer } from './peer_packages.js'
 import type { LoadedTask, Runner, Task } from './runner.js'
 
 /** What of onnxruntime-node is used. */
@@ -21,7 +21,7 @@ interface OrtTensor {
 
 /** Plays ONNX Runtime's CPU provider on models built for the workload. */
 export async function openOnnxRuntimeRunner(threads: number): Promise<Runner> {
-  const ort = requirePeer<OnnxRuntime>('onnxruntime-node')
+  const ort = requireBaseline<OnnxRuntime>('onnxruntime-node')
   const open = (model: Uint8Array) =>
     ort.InferenceSession.create(model, {
       executionProviders: ['cpu'],
@@ -30,7 +30,7 @@ export async function openOnnxRuntimeRunner(threads: number): Promise<Runner> {
       logSeverityLevel: 3,
     })
   return {
-    version: peerVersion('onnxruntime-node'),
+    version: baselineVersion('onnxruntime-node'),
     detail: 'CPU execution provider, sequential, weights as constants of the model',
     load: async (task) => {
       const { workload, pass, parameters, input } = task

@@ -28,7 +28,7 @@ const DEFAULT_THREADS = Math.min(2, availableParallelism())
 /** The command line of the benchmark; sets the exit code to 1 where an implementation computed other numbers. */
 export function createProgram(): Command {
   const program = new Command('bench')
-    .description('Times our executors and their peers in the same run, in turns, and prints the ratios.')
+    .description('Times our executors and their baselines in the same run, in turns, and prints the ratios.')
     .option('--executors <names>', 'our executors, best first (default: all that work here)', nameList)
     .option('--threads <n>', 'threads of every implementation', count, DEFAULT_THREADS)
     .addOption(

@@ -1,14 +1,14 @@
 import { required } from '@cudnn-rnn/arguments'
 import {
   type BenchReport,
-  bestPeer,
+  bestBaseline,
   type ComparisonResult,
   medianOf,
   type Outcome,
   ofSection,
-  ratioToBestPeer,
+  ratioToBestBaseline,
 } from './bench_report.js'
-import type { Lane, Section, WeightType } from './comparison.js'
+import type { Section, Series, WeightType } from './comparison.js'
 import { mebibytes, percent, threeDigits } from './number_format.js'
 import { geometricMean } from './statistics.js'
 import { CELL_TITLES, sizesOf, type Workload } from './workload.js'
@@ -25,7 +25,7 @@ export interface ReportTable {
 /** Every table of a report that has rows, in reading order. */
 export function reportTables(report: BenchReport): ReportTable[] {
   const { comparisons } = report
-  const runner = report.implementations.find(({ kind, takesPart }) => kind === 'executor' && takesPart)
+  const runner = report.implementations.find(({ kind, participates }) => kind === 'executor' && participates)
   const executor = required(runner, 'a run without an executor of this project ends before its report').name
   return [
     passTable(report, executor, 'inference'),
@@ -57,7 +57,9 @@ export function reportTables(report: BenchReport): ReportTable[] {
       note: 'Milliseconds, and how much faster two threads are.',
       extras: [
         ...new Set(
-          ofSection(comparisons, 'threads').flatMap(({ results }) => results.map(({ lane }) => lane.implementation)),
+          ofSection(comparisons, 'threads').flatMap(({ results }) =>
+            results.map(({ series }) => series.implementation),
+          ),
         ),
       ].map((name) =>
         ratioColumn(
@@ -112,33 +114,35 @@ function outcomeText(outcome: Outcome | undefined): string {
 
 function passTable(report: BenchReport, executor: string, pass: 'inference' | 'training'): ReportTable {
   const { implementations, peak, comparisons, settings } = report
-  const cells = ofSection(comparisons, 'table').filter(({ results }) => results[0]?.lane.pass === pass)
-  const playing = implementations.filter(({ name }) =>
-    cells.some(({ results }) => results.some(({ lane }) => lane.implementation === name)),
+  const cells = ofSection(comparisons, 'table').filter(({ results }) => results[0]?.series.pass === pass)
+  const shown = implementations.filter(({ name }) =>
+    cells.some(({ results }) => results.some(({ series }) => series.implementation === name)),
   )
-  const peers = new Set(implementations.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
+  const baselines = new Set(implementations.filter(({ kind }) => kind === 'baseline').map(({ name }) => name))
   const ratios: number[] = []
   const rows = cells.map((cell) => {
-    const ratio = ratioToBestPeer(cell, executor, (name) => peers.has(name))
+    const ratio = ratioToBestBaseline(cell, executor, (name) => baselines.has(name))
     if (ratio !== undefined) ratios.push(ratio)
     const ms = medianOf(cell, ({ implementation }) => implementation === executor)
     const gflops = ms === undefined ? undefined : cell.flops / (ms * 1e6)
     return [
       rowName(cell.workload),
-      ...playing.map(({ name }) => outcomeText(cell.results.find(({ lane }) => lane.implementation === name)?.outcome)),
+      ...shown.map(({ name }) =>
+        outcomeText(cell.results.find(({ series }) => series.implementation === name)?.outcome),
+      ),
       ratio?.toFixed(2) ?? '',
       gflops === undefined ? '' : threeDigits(gflops),
       gflops === undefined ? '' : percent(gflops / peak.gflops),
     ]
   })
   if (ratios.length > 0) {
-    rows.push(['geometric mean', ...playing.map(() => ''), geometricMean(ratios).toFixed(2), '', ''])
+    rows.push(['geometric mean', ...shown.map(() => ''), geometricMean(ratios).toFixed(2), '', ''])
   }
   const what = pass === 'training' ? 'Training: forward and backward with all gradients' : 'Inference'
   return {
     title: what,
-    note: `Milliseconds, median (quartiles), ${settings.threads} threads, B × T × H, I = H. The ratio is ${executor} over its fastest peer; GFLOP/s and the share of the peak are ${executor}'s.`,
-    headers: ['cell', ...playing.map(({ name }) => name), 'ratio', 'GFLOP/s', 'of peak product'],
+    note: `Milliseconds, median (quartiles), ${settings.threads} threads, B × T × H, I = H. The ratio is ${executor} over its fastest baseline; GFLOP/s and the share of the peak are ${executor}'s.`,
+    headers: ['cell', ...shown.map(({ name }) => name), 'ratio', 'GFLOP/s', 'of peak product'],
     rows,
   }
 }
@@ -146,7 +150,7 @@ function passTable(report: BenchReport, executor: string, pass: 'inference' | 't
 interface LanesTable {
   readonly title: string
   readonly note: string
-  /** Columns after the lanes. */
+  /** Columns after the series. */
   readonly extras: readonly ExtraColumn[]
 }
 
@@ -155,10 +159,14 @@ interface ExtraColumn {
   readonly text: (comparison: ComparisonResult) => string
 }
 
-const isFull = ({ weights }: Lane) => weights === 'float32'
+const isFull = ({ weights }: Series) => weights === 'float32'
 
-/** Time of one lane over that of another. */
-function ratioColumn(header: string, above: (lane: Lane) => boolean, below: (lane: Lane) => boolean): ExtraColumn {
+/** Time of one series over that of another. */
+function ratioColumn(
+  header: string,
+  above: (series: Series) => boolean,
+  below: (series: Series) => boolean,
+): ExtraColumn {
   return {
     header,
     text: (comparison) => {
@@ -173,13 +181,13 @@ function differenceColumn(weights: WeightType): ExtraColumn {
   return {
     header: `${weights} differs by`,
     text: ({ results }) => {
-      const outcome = results.find(({ lane }) => lane.weights === weights)?.outcome
+      const outcome = results.find(({ series }) => series.weights === weights)?.outcome
       return outcome?.status === 'measured' ? (outcome.difference?.toExponential(1) ?? '') : ''
     },
   }
 }
 
-/** A row per comparison and a column per lane, then the ratios derived from them. */
+/** A row per comparison and a column per series, then the ratios derived from them. */
 function lanesTable(
   comparisons: readonly ComparisonResult[],
   section: Section,
@@ -187,13 +195,13 @@ function lanesTable(
   { title, note, extras }: LanesTable,
 ): ReportTable {
   const cells = ofSection(comparisons, section)
-  const columns = [...new Set(cells.flatMap(({ results }) => results.map(({ lane }) => columnName(lane, section))))]
+  const columns = [...new Set(cells.flatMap(({ results }) => results.map(({ series }) => columnName(series, section))))]
   const rows = cells.map((cell) => {
-    const pass = section === 'busy' ? ` ${cell.results[0].lane.pass}` : ''
+    const pass = section === 'busy' ? ` ${cell.results[0].series.pass}` : ''
     return [
       `${rowName(cell.workload)}${pass}`,
       ...columns.map((column) =>
-        outcomeText(cell.results.find(({ lane }) => columnName(lane, section) === column)?.outcome),
+        outcomeText(cell.results.find(({ series }) => columnName(series, section) === column)?.outcome),
       ),
       ...extras.map(({ text }) => text(cell)),
     ]
@@ -202,50 +210,50 @@ function lanesTable(
   return { title, note: `${note} The executor is ${executor}.`, headers, rows }
 }
 
-function columnName(lane: Lane, section: Section): string {
+function columnName(series: Series, section: Section): string {
   switch (section) {
     case 'streaming':
-      return lane.pass === 'streaming' ? 'step by step' : 'one call'
+      return series.pass === 'streaming' ? 'step by step' : 'one call'
     case 'threads':
-      return `${lane.implementation}, ${lane.threads} thread${lane.threads === 1 ? '' : 's'}`
+      return `${series.implementation}, ${series.threads} thread${series.threads === 1 ? '' : 's'}`
     case 'weights':
-      return lane.weights
+      return series.weights
     case 'busy':
-      return lane.busy ? 'busy' : 'alone'
+      return series.busy ? 'busy' : 'alone'
     case 'table':
     case 'step':
-      return lane.implementation
+      return series.implementation
     default:
       return section satisfies never
   }
 }
 
 function rooflineTable({ comparisons, implementations }: BenchReport, executor: string): ReportTable {
-  const peers = new Set(implementations.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
+  const baselines = new Set(implementations.filter(({ kind }) => kind === 'baseline').map(({ name }) => name))
   const rows = comparisons.flatMap((comparison) => {
     const { roofline, workload, results } = comparison
     if (roofline === undefined) return []
     const ours = medianOf(comparison, ({ implementation }) => implementation === executor)
-    const peer = bestPeer(comparison, (name) => peers.has(name))
+    const baseline = bestBaseline(comparison, (name) => baselines.has(name))
     const reached = (ms: number | undefined) =>
       ms === undefined ? ['', ''] : [threeDigits(ms), percent(roofline.ms / ms)]
     return [
       [
-        `${rowName(workload)} ${PASS_TITLES[results[0].lane.pass]}`,
+        `${rowName(workload)} ${PASS_TITLES[results[0].series.pass]}`,
         threeDigits(roofline.operations / 1e6),
         threeDigits(roofline.bytes / 1e6),
         threeDigits(roofline.ms),
         roofline.boundBy,
         ...reached(ours),
-        peer?.name ?? '',
-        ...reached(peer?.ms),
+        baseline?.name ?? '',
+        ...reached(baseline?.ms),
       ],
     ]
   })
   return {
     title: 'Rooflines',
     note: 'The least time of each cell by the rates below, in milliseconds: operations and bytes of the weights, with a meeting of the threads at every step where two are faster than one; activations, states and results are not counted. Then the measured times and the share of them that the bound is.',
-    headers: ['cell', 'Mflop', 'MB', 'bound', 'by', executor, 'of bound', 'best peer', 'ms', 'of bound'],
+    headers: ['cell', 'Mflop', 'MB', 'bound', 'by', executor, 'of bound', 'best baseline', 'ms', 'of bound'],
     rows,
   }
 }
@@ -300,10 +308,10 @@ function memoryTable({ memory, implementations }: BenchReport): ReportTable {
 
 function agreementTable({ comparisons, implementations }: BenchReport): ReportTable {
   const rows = implementations.flatMap(({ name }) => {
-    const differences = (pass: Lane['pass']) =>
+    const differences = (pass: Series['pass']) =>
       comparisons.flatMap(({ results }) =>
-        results.flatMap(({ lane, outcome }) => {
-          if (lane.implementation !== name || lane.pass !== pass || lane.weights !== 'float32') return []
+        results.flatMap(({ series, outcome }) => {
+          if (series.implementation !== name || series.pass !== pass || series.weights !== 'float32') return []
           const known = outcome.status === 'measured' || outcome.status === 'differs' ? outcome.difference : undefined
           return known === undefined ? [] : [known]
         }),

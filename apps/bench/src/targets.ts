@@ -4,10 +4,10 @@ import {
   type MemoryResult,
   medianOf,
   ofSection,
-  ratioToBestPeer,
+  ratioToBestBaseline,
   type TargetVerdict,
 } from './bench_report.js'
-import type { Lane } from './comparison.js'
+import type { Series } from './comparison.js'
 import { geometricMean } from './statistics.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
 
@@ -34,17 +34,17 @@ interface Limits {
 export function judgeTargets(
   comparisons: readonly ComparisonResult[],
   executor: string,
-  isPeer: (name: string) => boolean,
+  isBaseline: (name: string) => boolean,
   memory: readonly MemoryResult[],
 ): TargetVerdict[] {
   const table = ofSection(comparisons, 'table')
-  const own = (lane: Lane) => lane.implementation === executor
+  const own = (series: Series) => series.implementation === executor
   const atRoofline = (comparison: ComparisonResult, ratio: number | undefined) => {
     const ours = medianOf(comparison, own)
     if (ratio === undefined || ours === undefined || comparison.roofline === undefined) return undefined
     return (ratio * comparison.roofline.ms) / ours
   }
-  const againstPeers = (
+  const againstBaselines = (
     of: readonly ComparisonResult[],
     ratioOf: (comparison: ComparisonResult) => number | undefined,
   ) =>
@@ -54,43 +54,44 @@ export function judgeTargets(
     })
   const cells = (of: readonly ComparisonResult[], ratio: (comparison: ComparisonResult) => number | undefined) =>
     of.map((comparison) => ({ name: cellName(comparison), ratio: ratio(comparison) }))
-  const over = (above: (lane: Lane) => boolean, below: (lane: Lane) => boolean) => (comparison: ComparisonResult) =>
-    quotient(medianOf(comparison, above), medianOf(comparison, below))
-  const ofPass = (pass: Lane['pass']) => table.filter(({ results }) => results[0]?.lane.pass === pass)
+  const over =
+    (above: (series: Series) => boolean, below: (series: Series) => boolean) => (comparison: ComparisonResult) =>
+      quotient(medianOf(comparison, above), medianOf(comparison, below))
+  const ofPass = (pass: Series['pass']) => table.filter(({ results }) => results[0]?.series.pass === pass)
   const isSeed = ({ workload }: ComparisonResult) =>
     workload.cellMode === 'lstm' && sizesOf(workload) === '1 × 70 × 512'
-  const compressed = (weights: Lane['weights']) =>
+  const compressed = (weights: Series['weights']) =>
     cells(
       ofSection(comparisons, 'weights'),
       over(
-        (lane) => lane.weights === weights,
-        (lane) => lane.weights === 'float32',
+        (series) => series.weights === weights,
+        (series) => series.weights === 'float32',
       ),
     )
 
   return [
     atMost(
       1,
-      'Inference: time over the best peer',
+      'Inference: time over the best baseline',
       { each: 1, mean: 0.8 },
-      againstPeers(ofPass('inference'), (comparison) => ratioToBestPeer(comparison, executor, isPeer)),
+      againstBaselines(ofPass('inference'), (comparison) => ratioToBestBaseline(comparison, executor, isBaseline)),
     ),
     atMost(
       2,
       'Training: time over PyTorch',
       { each: 0.95, mean: 0.42 },
-      againstPeers(
+      againstBaselines(
         ofPass('training'),
-        over(own, (lane) => lane.implementation === 'pytorch'),
+        over(own, (series) => series.implementation === 'pytorch'),
       ),
     ),
     atMost(
       3,
       "B 1, T 70, H 512: time over TensorFlow's fused LSTM",
       { each: 0.25 },
-      againstPeers(
+      againstBaselines(
         ofPass('inference').filter(isSeed),
-        over(own, (lane) => lane.implementation === 'tensorflow'),
+        over(own, (series) => series.implementation === 'tensorflow'),
       ),
     ),
     ...STEP_UNITS.map((units, index) =>
@@ -98,9 +99,9 @@ export function judgeTargets(
         8,
         `stepSync, LSTM and GRU of H ${units} on one thread: time over ONNX Runtime's run with carried state`,
         { each: STEP_GOALS[index] },
-        againstPeers(
+        againstBaselines(
           ofSection(comparisons, 'step').filter(({ workload }) => workload.numUnits === units),
-          over(own, (lane) => lane.implementation === 'onnxruntime'),
+          over(own, (series) => series.implementation === 'onnxruntime'),
         ),
       ),
     ),
@@ -113,8 +114,8 @@ export function judgeTargets(
       cells(
         ofSection(comparisons, 'streaming'),
         over(
-          (lane) => lane.pass === 'streaming',
-          (lane) => lane.pass === 'inference',
+          (series) => series.pass === 'streaming',
+          (series) => series.pass === 'inference',
         ),
       ),
     ),
@@ -128,8 +129,8 @@ export function judgeTargets(
       cells(
         ofSection(comparisons, 'threads'),
         over(
-          (lane) => own(lane) && lane.threads === 1,
-          (lane) => own(lane) && lane.threads === 2,
+          (series) => own(series) && series.threads === 1,
+          (series) => own(series) && series.threads === 2,
         ),
       ),
     ),
@@ -140,8 +141,8 @@ export function judgeTargets(
       cells(
         ofSection(comparisons, 'busy'),
         over(
-          (lane) => lane.busy,
-          (lane) => !lane.busy,
+          (series) => series.busy,
+          (series) => !series.busy,
         ),
       ),
     ),
@@ -204,7 +205,7 @@ function judged(
 }
 
 function cellName({ workload, results }: ComparisonResult): string {
-  return `${CELL_TITLES[workload.cellMode]} ${results.at(-1)?.lane.pass ?? ''} ${sizesOf(workload)}`
+  return `${CELL_TITLES[workload.cellMode]} ${results.at(-1)?.series.pass ?? ''} ${sizesOf(workload)}`
 }
 
 function quotient(above: number | undefined, below: number | undefined): number | undefined {

@@ -1,5 +1,5 @@
+import { baselineVersion, requireBaseline } from './baseline_packages.js'
 import { ungrouped } from './parameter_layouts.js'
-import { peerVersion, requirePeer } from './peer_packages.js'
 import type { LoadedTask, Runner, Task } from './runner.js'
 
 /** What of @tensorflow/tfjs-core is used. */
@@ -32,15 +32,15 @@ const PLAIN = { rnn_relu: 'relu', rnn_tanh: 'tanh' } as const
 
 /** Plays the layers of TensorFlow.js on its CPU or its WASM backend; both have one thread in Node.js. */
 export async function openTfjsRunner(backend: 'cpu' | 'wasm'): Promise<Runner> {
-  const tf = requirePeer<TfCore>('@tensorflow/tfjs-core')
-  requirePeer(`@tensorflow/tfjs-backend-${backend}`)
-  const { layers } = requirePeer<TfLayers>('@tensorflow/tfjs-layers')
+  const tf = requireBaseline<TfCore>('@tensorflow/tfjs-core')
+  requireBaseline(`@tensorflow/tfjs-backend-${backend}`)
+  const { layers } = requireBaseline<TfLayers>('@tensorflow/tfjs-layers')
   // The layers warn about initial weights that setWeights replaces.
   console.warn = () => {}
   await tf.setBackend(backend)
   await tf.ready()
   return {
-    version: peerVersion('@tensorflow/tfjs-core'),
+    version: baselineVersion('@tensorflow/tfjs-core'),
     detail: `tf.layers on the ${backend === 'wasm' ? 'WebAssembly SIMD' : 'JavaScript'} backend; always one thread`,
     load: async (task) => load(tf, layers, task),
   }

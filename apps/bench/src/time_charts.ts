@@ -1,9 +1,9 @@
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
-import { type BenchReport, ofSection, ratioToBestPeer } from './bench_report.js'
+import { type BenchReport, ofSection, ratioToBestBaseline } from './bench_report.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
 
-/** Colours of implementations in the order of a report; the page sets the variables, light and dark. */
+/** Colors of implementations in the order of a report; the page sets the variables, light and dark. */
 const SERIES_COUNT = 8
 
 const STYLE = { fontSize: '13px', background: 'transparent', overflow: 'visible' }
@@ -22,7 +22,7 @@ const FRAME = 110
 
 type Pass = 'inference' | 'training'
 
-/** The colour of the implementation at `index` of the report. */
+/** The color of the implementation at `index` of the report. */
 export function seriesColor(index: number): string {
   return `var(--series-${index % SERIES_COUNT})`
 }
@@ -30,9 +30,9 @@ export function seriesColor(index: number): string {
 /** Times of all implementations, a panel per cell and a row per size, as an SVG element in text form. */
 export function timesChart(report: BenchReport, pass: Pass): string {
   const points = tableOf(report, pass).flatMap(({ workload, results }) =>
-    results.flatMap(({ lane, outcome }) => {
+    results.flatMap(({ series, outcome }) => {
       if (outcome.status !== 'measured') return []
-      const index = report.implementations.findIndex(({ name }) => name === lane.implementation)
+      const index = report.implementations.findIndex(({ name }) => name === series.implementation)
       const { median, q1, q3 } = outcome.spread
       return [
         { cell: CELL_TITLES[workload.cellMode], size: sizesOf(workload), color: seriesColor(index), median, q1, q3 },
@@ -53,12 +53,13 @@ export function timesChart(report: BenchReport, pass: Pass): string {
   })
 }
 
-/** The first executor's time over that of its fastest peer, cell by cell; left of the line it is faster. */
+/** The first executor's time over that of its fastest baseline, cell by cell; left of the line it is faster. */
 export function ratioChart(report: BenchReport, pass: Pass): string {
-  const executor = report.implementations.find(({ kind, takesPart }) => kind === 'executor' && takesPart)?.name ?? ''
-  const peers = new Set(report.implementations.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
+  const executor =
+    report.implementations.find(({ kind, participates }) => kind === 'executor' && participates)?.name ?? ''
+  const baselines = new Set(report.implementations.filter(({ kind }) => kind === 'baseline').map(({ name }) => name))
   const points = tableOf(report, pass).flatMap((comparison) => {
-    const ratio = ratioToBestPeer(comparison, executor, (name) => peers.has(name))
+    const ratio = ratioToBestBaseline(comparison, executor, (name) => baselines.has(name))
     if (ratio === undefined) return []
     const { workload } = comparison
     return [{ cell: CELL_TITLES[workload.cellMode], size: sizesOf(workload), ratio, label: `${ratio.toFixed(2)} ×` }]
@@ -68,7 +69,7 @@ export function ratioChart(report: BenchReport, pass: Pass): string {
     width: 900,
     height: FRAME + 4 * rows * 22,
     // Room for the numbers beside the bars.
-    x: { ...X_AXIS, label: `${executor} over its fastest peer`, inset: 56 },
+    x: { ...X_AXIS, label: `${executor} over its fastest baseline`, inset: 56 },
     y: { label: null, domain: sizeOrder(points) },
     fy: { label: null, domain: Object.values(CELL_TITLES) },
     marks: [
@@ -99,7 +100,7 @@ export function ratioChart(report: BenchReport, pass: Pass): string {
 }
 
 function tableOf(report: BenchReport, pass: Pass) {
-  return ofSection(report.comparisons, 'table').filter(({ results }) => results[0]?.lane.pass === pass)
+  return ofSection(report.comparisons, 'table').filter(({ results }) => results[0]?.series.pass === pass)
 }
 
 function sizeOrder(points: readonly { readonly size: string }[]): string[] {

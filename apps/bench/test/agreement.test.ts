@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { comparableResults, LARGEST_DIFFERENCE, largestDifference } from '../src/agreement.js'
-import { executorImplementation, PEERS } from '../src/implementation_table.js'
+import { BASELINES, executorImplementation } from '../src/implementation_table.js'
 import { makeOperands } from '../src/operands.js'
 import { grouped, parameterLayout } from '../src/parameter_layouts.js'
 import { type Workload, workloadDescriptor } from '../src/workload.js'
@@ -22,7 +22,7 @@ const results = (layout: 'canonical' | 'pytorch', parameters = canonical) => ({
   ...grouped(parameterLayout(layout).fromCanonical(descriptor, parameters)),
 })
 const ours = comparableResults(executorImplementation('cpu'), workload, results('canonical'))
-const pytorch = PEERS.find(({ name }) => name === 'pytorch')!
+const pytorch = BASELINES.find(({ name }) => name === 'pytorch')!
 
 describe('comparableResults', () => {
   it('brings gradients of every layout to the same order', () => {

@@ -16,7 +16,7 @@ describe('benchPage', () => {
     expect([...document.querySelectorAll('li')].at(-1)?.textContent).toContain('out of <memory>')
   })
 
-  it('draws a dot for every time of the table, and a ratio for every cell with a peer', () => {
+  it('draws a dot for every time of the table, and a ratio for every cell with a baseline', () => {
     const [times, ratios] = document.querySelectorAll('svg')
     expect(times?.querySelectorAll('circle')).toHaveLength(4)
     expect(ratios?.textContent).toContain('0.75 ×')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cellsPage } from '../src/cells_page.js'
-import { compared, lane, measured, sampleReport } from './sample_report.js'
+import { compared, measured, sampleReport, series } from './sample_report.js'
 
 const report = (instructionSet: 'avx2' | 'avx512') => ({
   ...sampleReport,
@@ -37,8 +37,8 @@ describe('cellsPage of reports that differ', () => {
     expect(page).toContain('| geometric mean |  | 0.61 |  |  |  | 0.50 |  |  |')
   })
 
-  it('shows a cell that no peer has run, without a ratio', () => {
-    const cell = compared('table', {}, [lane('cpu'), measured(4)])
+  it('shows a cell that no baseline has run, without a ratio', () => {
+    const cell = compared('table', {}, [series('cpu'), measured(4)])
     const page = cellsPage([{ ...sampleReport, comparisons: [cell] }])
     expect(page).toContain('| LSTM 1 × 70 × 512 | 4.00 / – |  |  |  |')
     expect(page).toContain('| geometric mean |  |  |  |  |')

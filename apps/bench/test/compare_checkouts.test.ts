@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ComparisonResult, LaneResult, Outcome } from '../src/bench_report.js'
+import type { ComparisonResult, Outcome, SeriesResult } from '../src/bench_report.js'
 import { checkoutTable, compareCheckouts } from '../src/compare_checkouts.js'
 
 const measured = (median: number): Outcome => ({
@@ -12,8 +12,8 @@ const measured = (median: number): Outcome => ({
 })
 
 function result(before: Outcome, after: Outcome): ComparisonResult {
-  const lane = (implementation: string, outcome: Outcome): LaneResult => ({
-    lane: { implementation, threads: 2, weights: 'float32', pass: 'training', busy: false },
+  const series = (implementation: string, outcome: Outcome): SeriesResult => ({
+    series: { implementation, threads: 2, weights: 'float32', pass: 'training', busy: false },
     outcome,
   })
   const sizes = { numLayers: 1, bidirectional: false, batch: 1, time: 70, inputSize: 512, numUnits: 512 }
@@ -22,7 +22,7 @@ function result(before: Outcome, after: Outcome): ComparisonResult {
     section: 'table',
     workload: { cellMode: 'gru', ...sizes },
     flops: 1,
-    results: [lane('before', before), lane('after', after)],
+    results: [series('before', before), series('after', after)],
   }
 }
 

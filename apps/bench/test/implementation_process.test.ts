@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ImplementationProcess } from '../src/implementation_process.js'
 
 const script = fileURLToPath(new URL('./silent_implementation.mjs', import.meta.url))
-const start = (behaviour: string) =>
-  ImplementationProcess.start({ command: process.execPath, args: [script, behaviour] })
+const start = (behavior: string) => ImplementationProcess.start({ command: process.execPath, args: [script, behavior] })
 
 async function started(): Promise<ImplementationProcess> {
   const implementation = await start('obedient')

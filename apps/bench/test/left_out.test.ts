@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { leftOut } from '../src/left_out.js'
-import { compared, lane, sampleReport } from './sample_report.js'
+import { compared, sampleReport, series } from './sample_report.js'
 
 describe('leftOut', () => {
   it('names everybody without a time, and why', () => {
@@ -14,7 +14,7 @@ describe('leftOut', () => {
   it('counts cells of the same reason', () => {
     const slow = (seconds: string) =>
       compared('table', {}, [
-        lane('tfjs-cpu'),
+        series('tfjs-cpu'),
         { status: 'skipped', reason: `would take about ${seconds} s a run, more than 4 s` },
       ])
     expect(leftOut({ comparisons: [slow('5.0'), slow('44.1')] })).toEqual([

@@ -42,7 +42,7 @@ describe('reportTables', () => {
     ])
   })
 
-  it('shows the bound of a cell beside our time and that of the best peer', () => {
+  it('shows the bound of a cell beside our time and that of the best baseline', () => {
     expect(rowsOf('Rooflines')).toEqual([
       ['LSTM 1 × 70 × 512 inference', '300', '298', '1.20', 'reading', '1.50', '80 %', 'onnxruntime', '2.00', '60 %'],
     ])

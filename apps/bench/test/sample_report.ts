@@ -1,8 +1,8 @@
 import type { BenchReport, ComparisonResult, Outcome } from '../src/bench_report.js'
-import type { Lane } from '../src/comparison.js'
+import type { Series } from '../src/comparison.js'
 import type { Workload } from '../src/workload.js'
 
-export const lane = (implementation: string, changes: Partial<Lane> = {}): Lane => ({
+export const series = (implementation: string, changes: Partial<Series> = {}): Series => ({
   implementation,
   threads: 2,
   weights: 'float32',
@@ -17,11 +17,11 @@ export const measured = (ms: number, difference?: number): Outcome => ({
   difference,
 })
 
-/** A comparison at B 1, T 70 whose lanes had these outcomes. */
+/** A comparison at B 1, T 70 whose series had these outcomes. */
 export function compared(
   section: ComparisonResult['section'],
   changes: Partial<Workload>,
-  ...results: (readonly [Lane, Outcome])[]
+  ...results: (readonly [Series, Outcome])[]
 ): ComparisonResult {
   const sizes = { batch: 1, time: 70, inputSize: 512, numUnits: 512 }
   return {
@@ -29,7 +29,7 @@ export function compared(
     section,
     workload: { cellMode: 'lstm', numLayers: 1, bidirectional: false, ...sizes, ...changes },
     flops: 3e8,
-    results: results.map(([lane, outcome]) => ({ lane, outcome })),
+    results: results.map(([series, outcome]) => ({ series, outcome })),
   }
 }
 
@@ -40,10 +40,17 @@ export const sampleReport: BenchReport = {
   loadBefore: 0.1,
   settings: { threads: 2, quick: false, rounds: 7, sliceMs: 100 },
   implementations: [
-    { name: 'cpu', title: 'cpu executor', kind: 'executor', version: '0.1.0', detail: 'AVX-512', takesPart: true },
-    { name: 'onnxruntime', title: 'ONNX Runtime', kind: 'peer', version: '1.30.0', detail: 'CPU', takesPart: true },
-    { name: 'pytorch', title: 'PyTorch', kind: 'peer', version: '2.13.0', detail: 'eager', takesPart: true },
-    { name: 'keras', title: 'Keras', kind: 'peer', version: undefined, detail: 'no module', takesPart: false },
+    { name: 'cpu', title: 'cpu executor', kind: 'executor', version: '0.1.0', detail: 'AVX-512', participates: true },
+    {
+      name: 'onnxruntime',
+      title: 'ONNX Runtime',
+      kind: 'baseline',
+      version: '1.30.0',
+      detail: 'CPU',
+      participates: true,
+    },
+    { name: 'pytorch', title: 'PyTorch', kind: 'baseline', version: '2.13.0', detail: 'eager', participates: true },
+    { name: 'keras', title: 'Keras', kind: 'baseline', version: undefined, detail: 'no module', participates: false },
   ],
   peak: { gflops: 500, productBy: 'cpu executor', bandwidth: 30 },
   rates: {
@@ -60,33 +67,33 @@ export const sampleReport: BenchReport = {
       ...compared(
         'table',
         {},
-        [lane('cpu'), measured(1.5)],
-        [lane('onnxruntime'), measured(2, 3e-7)],
-        [lane('pytorch'), { status: 'differs', difference: 0.02 }],
+        [series('cpu'), measured(1.5)],
+        [series('onnxruntime'), measured(2, 3e-7)],
+        [series('pytorch'), { status: 'differs', difference: 0.02 }],
       ),
       roofline: { operations: 3e8, bytes: 2.98e8, ms: 1.2, boundBy: 'reading' },
     },
     compared(
       'table',
       { cellMode: 'gru' },
-      [lane('cpu'), measured(3)],
-      [lane('onnxruntime'), { status: 'skipped', reason: 'would take about 9.0 s a run, more than 4 s' }],
-      [lane('pytorch'), measured(6, 5e-7)],
+      [series('cpu'), measured(3)],
+      [series('onnxruntime'), { status: 'skipped', reason: 'would take about 9.0 s a run, more than 4 s' }],
+      [series('pytorch'), measured(6, 5e-7)],
     ),
     compared(
       'table',
       {},
-      [lane('cpu', { pass: 'training' }), measured(4)],
-      [lane('pytorch', { pass: 'training' }), measured(10, 6e-7)],
+      [series('cpu', { pass: 'training' }), measured(4)],
+      [series('pytorch', { pass: 'training' }), measured(10, 6e-7)],
     ),
     compared(
       'weights',
       { numUnits: 1024 },
-      [lane('cpu'), measured(8)],
-      [lane('cpu', { weights: 'bfloat16' }), measured(4, 1e-3)],
-      [lane('cpu', { weights: 'int8' }), { status: 'failed', reason: 'out of <memory>' }],
+      [series('cpu'), measured(8)],
+      [series('cpu', { weights: 'bfloat16' }), measured(4, 1e-3)],
+      [series('cpu', { weights: 'int8' }), { status: 'failed', reason: 'out of <memory>' }],
     ),
-    compared('busy', {}, [lane('cpu'), measured(2)], [lane('cpu', { busy: true }), measured(5)]),
+    compared('busy', {}, [series('cpu'), measured(2)], [series('cpu', { busy: true }), measured(5)]),
   ],
   memory: {
     workload: 'LSTM, 16 × 70 × 512',

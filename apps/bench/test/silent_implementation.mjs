@@ -1,12 +1,12 @@
 // Plays an implementation for tests: `silent_implementation.mjs <how it behaves>`.
 import { createInterface } from 'node:readline'
 
-const [behaviour] = process.argv.slice(2)
+const [behavior] = process.argv.slice(2)
 const say = (line) => console.log(JSON.stringify(line))
 
-if (behaviour === 'absent') {
+if (behavior === 'absent') {
   say({ ready: false, reason: 'no such library' })
-} else if (behaviour === 'crashing') {
+} else if (behavior === 'crashing') {
   console.error('Segmentation fault')
   process.exit(1)
 } else {

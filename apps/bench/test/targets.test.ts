@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { ComparisonResult } from '../src/bench_report.js'
 import { judgeTargets } from '../src/targets.js'
-import { compared, lane, measured } from './sample_report.js'
+import { compared, measured, series } from './sample_report.js'
 
-const isPeer = (name: string) => name !== 'cpu' && name !== 'reference'
-const verdictsOf = (...comparisons: ComparisonResult[]) => judgeTargets(comparisons, 'cpu', isPeer, [])
+const isBaseline = (name: string) => name !== 'cpu' && name !== 'reference'
+const verdictsOf = (...comparisons: ComparisonResult[]) => judgeTargets(comparisons, 'cpu', isBaseline, [])
 const byText = (comparisons: ComparisonResult[], start: string) =>
   verdictsOf(...comparisons).find(({ text }) => text.startsWith(start))
 
@@ -15,33 +15,33 @@ describe('judgeTargets', () => {
     expect(new Set(verdicts.map(({ verdict }) => verdict))).toEqual(new Set(['open']))
   })
 
-  it('takes the fastest peer, not another executor of ours', () => {
+  it('takes the fastest baseline, not another executor of ours', () => {
     const cell = compared(
       'table',
       {},
-      [lane('cpu'), measured(1)],
-      [lane('reference'), measured(0.1)],
-      [lane('onnxruntime'), measured(2)],
-      [lane('keras'), measured(8)],
+      [series('cpu'), measured(1)],
+      [series('reference'), measured(0.1)],
+      [series('onnxruntime'), measured(2)],
+      [series('keras'), measured(8)],
     )
     expect(byText([cell], 'Inference')).toMatchObject({ verdict: 'met', measured: '0.50', misses: [] })
   })
 
   it('misses a target in one cell and names the cell', () => {
     const cells = [0.4, 1.1].map((ms) => ({
-      ...compared('table', {}, [lane('cpu'), measured(ms)], [lane('onnxruntime'), measured(1)]),
+      ...compared('table', {}, [series('cpu'), measured(ms)], [series('onnxruntime'), measured(1)]),
       roofline: { operations: 3e8, bytes: 3e8, ms: 0.6, boundBy: 'reading' as const },
     }))
     expect(byText(cells, 'Inference')).toMatchObject({
       verdict: 'missed',
-      // The bound of 0.6 ms is 0.6 of the peer's 1 ms.
+      // The bound of 0.6 ms is 0.6 of the baseline's 1 ms.
       misses: ['LSTM inference 1 × 70 × 512: 1.10 (roofline of this machine: 0.60)'],
     })
   })
 
   it('misses a target by the geometric mean alone', () => {
     const cells = [0.9, 0.9].map((ms) =>
-      compared('table', {}, [lane('cpu'), measured(ms)], [lane('onnxruntime'), measured(1)]),
+      compared('table', {}, [series('cpu'), measured(ms)], [series('onnxruntime'), measured(1)]),
     )
     expect(byText(cells, 'Inference')).toMatchObject({ verdict: 'missed', misses: [] })
   })
@@ -51,11 +51,11 @@ describe('judgeTargets', () => {
       compared(
         'table',
         {},
-        [lane('cpu', { pass: 'training' }), measured(ms)],
-        [lane('pytorch', { pass: 'training' }), measured(10)],
+        [series('cpu', { pass: 'training' }), measured(ms)],
+        [series('pytorch', { pass: 'training' }), measured(10)],
       )
     const missing = compared('table', {}, [
-      lane('cpu', { pass: 'training' }),
+      series('cpu', { pass: 'training' }),
       { status: 'skipped', reason: 'would take too long' },
     ])
     expect(byText([training(4), training(4)], 'Training')).toMatchObject({ verdict: 'met' })
@@ -68,8 +68,8 @@ describe('judgeTargets', () => {
       compared(
         'step',
         { numUnits },
-        [lane('cpu', { pass: 'streaming', threads: 1 }), measured(ms)],
-        [lane('onnxruntime', { pass: 'streaming', threads: 1 }), measured(1)],
+        [series('cpu', { pass: 'streaming', threads: 1 }), measured(ms)],
+        [series('onnxruntime', { pass: 'streaming', threads: 1 }), measured(1)],
       )
     const cells = [step(64, 0.05), step(512, 0.6)]
     expect(byText(cells, 'stepSync, LSTM and GRU of H 64')).toMatchObject({ verdict: 'met', measured: '0.05' })
@@ -80,7 +80,7 @@ describe('judgeTargets', () => {
     const of = (implementation: string, resident: number | null, peak: number | null) =>
       ({ implementation, pass: 'training', resident, peak }) as const
     const verdict = (...memory: Parameters<typeof judgeTargets>[3]) =>
-      judgeTargets([], 'cpu', isPeer, memory).find(({ number }) => number === 9)
+      judgeTargets([], 'cpu', isBaseline, memory).find(({ number }) => number === 9)
     expect(verdict(of('cpu', 50, 110), of('pytorch', 200, 300))).toMatchObject({ verdict: 'met', measured: '0.60' })
     expect(verdict(of('cpu', 50, 150), of('pytorch', 200, 300))).toMatchObject({ verdict: 'missed' })
     expect(verdict(of('cpu', null, null), of('pytorch', 200, 300))).toMatchObject({ verdict: 'open' })
@@ -88,29 +88,34 @@ describe('judgeTargets', () => {
 
   it("holds the seed's own case against TensorFlow's fused LSTM", () => {
     const cell = (numUnits: number) =>
-      compared('table', { numUnits }, [lane('cpu'), measured(1)], [lane('tensorflow'), measured(5)])
+      compared('table', { numUnits }, [series('cpu'), measured(1)], [series('tensorflow'), measured(5)])
     expect(byText([cell(512), cell(1024)], 'B 1, T 70, H 512')).toMatchObject({ verdict: 'met', measured: '0.20' })
     expect(byText([cell(1024)], 'B 1, T 70, H 512')).toMatchObject({ verdict: 'open' })
   })
 
   it('wants two threads to be faster than one', () => {
     const cell = (two: number) =>
-      compared('threads', {}, [lane('cpu', { threads: 1 }), measured(10)], [lane('cpu', { threads: 2 }), measured(two)])
+      compared(
+        'threads',
+        {},
+        [series('cpu', { threads: 1 }), measured(10)],
+        [series('cpu', { threads: 2 }), measured(two)],
+      )
     expect(byText([cell(5)], 'Two layers')).toMatchObject({ verdict: 'met', measured: '2.00' })
     expect(byText([cell(8)], 'Two layers')).toMatchObject({ verdict: 'missed' })
   })
 
-  it('divides smaller weights, steps and busy machines by the plain lane beside them', () => {
+  it('divides smaller weights, steps and busy machines by the plain series beside them', () => {
     const cells = [
       compared(
         'weights',
         {},
-        [lane('cpu'), measured(10)],
-        [lane('cpu', { weights: 'bfloat16' }), measured(5)],
-        [lane('cpu', { weights: 'int8' }), measured(5)],
+        [series('cpu'), measured(10)],
+        [series('cpu', { weights: 'bfloat16' }), measured(5)],
+        [series('cpu', { weights: 'int8' }), measured(5)],
       ),
-      compared('streaming', {}, [lane('cpu'), measured(10)], [lane('cpu', { pass: 'streaming' }), measured(12)]),
-      compared('busy', {}, [lane('cpu'), measured(10)], [lane('cpu', { busy: true }), measured(30)]),
+      compared('streaming', {}, [series('cpu'), measured(10)], [series('cpu', { pass: 'streaming' }), measured(12)]),
+      compared('busy', {}, [series('cpu'), measured(10)], [series('cpu', { busy: true }), measured(30)]),
     ]
     expect(byText(cells, 'bfloat16')).toMatchObject({ verdict: 'met', measured: '0.50' })
     expect(byText(cells, 'int8')).toMatchObject({ verdict: 'missed', measured: '0.50' })

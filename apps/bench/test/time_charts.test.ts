@@ -2,7 +2,7 @@ import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
 import type { BenchReport } from '../src/bench_report.js'
 import { ratioChart, seriesColor, timesChart } from '../src/time_charts.js'
-import { compared, lane, measured, sampleReport } from './sample_report.js'
+import { compared, measured, sampleReport, series } from './sample_report.js'
 
 const svg = (chart: string) => parseHTML(`<body>${chart}</body>`).document.querySelector('svg')!
 const only = (...comparisons: BenchReport['comparisons'][number][]): BenchReport => ({ ...sampleReport, comparisons })
@@ -23,7 +23,7 @@ describe('timesChart', () => {
   })
 
   it('grows with the number of sizes', () => {
-    const cell = (numUnits: number) => compared('table', { numUnits }, [lane('cpu'), measured(1)])
+    const cell = (numUnits: number) => compared('table', { numUnits }, [series('cpu'), measured(1)])
     const height = (...units: number[]) =>
       Number(svg(timesChart(only(...units.map(cell)), 'inference')).getAttribute('height'))
     expect(height(64, 128)).toBeGreaterThan(height(64))
@@ -33,7 +33,7 @@ describe('timesChart', () => {
 
 describe('ratioChart', () => {
   it('writes the ratio to the first executor, on the side of its bar', () => {
-    const slower = compared('table', {}, [lane('cpu'), measured(5)], [lane('pytorch'), measured(2)])
+    const slower = compared('table', {}, [series('cpu'), measured(5)], [series('pytorch'), measured(2)])
     const chart = svg(ratioChart(only(...sampleReport.comparisons.slice(0, 2), slower), 'inference'))
     const anchors = [...chart.querySelectorAll('[text-anchor]')].filter((mark) => mark.textContent?.includes('×'))
     const texts = (anchor: string) =>
@@ -43,8 +43,8 @@ describe('ratioChart', () => {
     expect(texts('end').join()).not.toContain('2.50 ×')
   })
 
-  it('draws no bar without a peer', () => {
-    const chart = svg(ratioChart(only(compared('table', {}, [lane('cpu'), measured(5)])), 'inference'))
+  it('draws no bar without a baseline', () => {
+    const chart = svg(ratioChart(only(compared('table', {}, [series('cpu'), measured(5)])), 'inference'))
     expect(chart.textContent).not.toContain('×')
   })
 })

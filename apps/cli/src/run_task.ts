@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { writeFileWhole } from '@cudnn-rnn/files'
 import type { Communicator, TrainingCheckpoints } from '@cudnn-rnn/rnn'
 import pc from 'picocolors'
-import type { RunOptions } from './run_options.js'
 import { EXIT_CODES } from './exit_codes.js'
 import { programCommand } from './invocation.js'
 import type { LoggedFitResult } from './logged_fit.js'
 import { beginOnFirst, onEach, onFirst, overRanks } from './ranks.js'
+import type { RunOptions } from './run_options.js'
 import { beginRun, checkNoRun, isResume, type RunSettings, readRunSettings } from './run_settings.js'
 
 /** Options of a command that trains a task: `classify` or `forecast`. */

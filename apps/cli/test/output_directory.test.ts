@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
 import { writeFileWhole } from '@cudnn-rnn/files'
+import { expect, it } from 'vitest'
 import { makeOutputDirectory } from '../src/output_directory.js'
 import { temporaryDirectory } from './small_run.js'
 

@@ -70,7 +70,7 @@ TEST_CASE("JobQueue::Stop drops queued jobs") {
     });
   }
   queue.Stop();
-  CHECK(queue.cancelled());
+  CHECK(queue.canceled());
   CHECK(done < 100);
   queue.Stop();  // idempotent
 }

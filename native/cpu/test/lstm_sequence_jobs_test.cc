@@ -133,7 +133,7 @@ double Loss(const Problem& problem) {
   return loss;
 }
 
-TEST_CASE("lstmBackward returns the derivatives by the pre-activations and the initial states") {
+TEST_CASE("lstmBackward returns the derivatives with respect to the pre-activations and the initial states") {
   const ExecutorCalls<double> calls;
   for (Problem& problem : Problems()) {
     Napi::Object arguments = Arguments(calls, problem);

@@ -131,7 +131,7 @@ TEST_CASE("a pass gives the same bits on any number of threads") {
 }
 
 // vitest compares the instruction sets of the machine it runs on with the reference; this covers those that only the
-// C++ tests reach, such as NEON under an emulator. Tolerances: packages/cpu/test/sizes.test.ts.
+// C++ tests reach, such as NEON under an emulator. Tolerances: packages/cpu/test/random_sizes.test.ts.
 template <typename T>
 void CompareWithPortable(double tolerance) {
   for (const PassCase& each : CoveringPassCases()) {
@@ -191,12 +191,12 @@ TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
   }
 }
 
-TEST_CASE("a cancelled pass returns") {
+TEST_CASE("a canceled pass returns") {
   ThreadPool pool(2);
   BlockCache blocks;
-  const std::atomic<bool> cancelled{true};
+  const std::atomic<bool> canceled{true};
   Engine<float> engine = EngineOf<float>(&pool, &blocks, kPortableKernels);
-  engine.cancelled = &cancelled;
+  engine.canceled = &canceled;
   const Network<float> network({Cell::kLstm, 1, 1, 64, 64, 0, false, true, true, INFINITY, 0, 0});
   const std::vector<float> params = SineParams(network);
   const std::vector<float> input = Sine<float>(10000 * 64, 0.1);

@@ -221,7 +221,7 @@ double Loss(const ReferenceNetwork& network, const EquationCase& each, const Ope
   return loss;
 }
 
-// The derivatives by `values`, which `loss` reads. Central differences: their error is some 1e-10 here.
+// The derivatives with respect to `values`, which `loss` reads. Central differences: their error is some 1e-10 here.
 template <typename Evaluate>
 std::vector<double> Derivatives(std::vector<double>* values, const Evaluate& loss) {
   constexpr double kStep = 1e-5;

@@ -21,7 +21,7 @@ describe.skipIf(build === undefined)('the CUDA emulator', () => {
     const emulator = openCudaEmulator(9)
     emulator.configure('memory=1G; fault.cudaMalloc=2@1')
     expect(emulator.report()).toEqual({ live: {}, calls: {}, copied: {}, violations: [] })
-    expect(() => emulator.configure('colour=blue')).toThrow('Cannot set "colour=blue"')
+    expect(() => emulator.configure('color=blue')).toThrow('Cannot set "color=blue"')
     emulator.configure('reset')
   })
 })

@@ -10,7 +10,7 @@
 namespace cudnn_rnn {
 namespace {
 
-/// A batch that a test recognises by its number.
+/// A batch that a test recognizes by its number.
 std::unique_ptr<Batch> Numbered(double number) {
   auto batch = std::make_unique<Batch>();
   batch->words = {number};

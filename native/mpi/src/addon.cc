@@ -144,7 +144,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   World& world = World::Instance();
   Owner& owner = TheOwner();
   if (world.state() != World::State::kNew || owner.env != nullptr) {
-    // One open in the life of the process, from any thread: MPI cannot be initialised again.
+    // One open in the life of the process, from any thread: MPI cannot be initialized again.
     ThrowCoded(env, "ERR_COMMUNICATOR_OPENED", world.state() == World::State::kClosed ? "closed" : "open");
   }
   const auto given = info[0].As<Napi::Object>();
@@ -158,7 +158,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   options.silence_seconds = Number(given, "silenceSeconds");
   options.busy_seconds = Number(given, "busySeconds");
   // UCX, under MPICH and Open MPI, tests its memory hooks by growing and shrinking the program break while it is
-  // initialised. Memory that another thread took from malloc() meanwhile is unmapped by that, and Node.js has other
+  // initialized. Memory that another thread took from malloc() meanwhile is unmapped by that, and Node.js has other
   // threads. Without the hooks, registrations of memory with an InfiniBand adapter are not cached. A value of the user
   // stays.
   setenv("UCX_MEM_EVENTS", "n", 0);
@@ -253,7 +253,7 @@ Napi::Value PostOf(const Napi::CallbackInfo& info, OperationKind kind) {
 // barrier(): Promise<void>
 Napi::Value Barrier(const Napi::CallbackInfo& info) { return PostOf(info, OperationKind::kBarrier); }
 
-// close(): Promise<void> — waits for all ranks, then finalises MPI
+// close(): Promise<void> — waits for all ranks, then finalizes MPI
 Napi::Value Close(const Napi::CallbackInfo& info) { return PostOf(info, OperationKind::kClose); }
 
 // closeAtExit(): boolean — the same at the end of the process; false where operations are pending

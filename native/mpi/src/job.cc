@@ -58,15 +58,15 @@ Job::Opened Job::Open(const JobOptions& options, Failure* failure) {
   const MpiConstants& c = library_.constants;
   int flag = 0;
   // MPI_Init_thread may be called once per process. Another addon that has called it owns the threads and the
-  // finalisation.
+  // finalization.
   library_.Check(library_.Initialized(&flag), "MPI_Initialized");
   if (flag != 0) {
-    *failure = {"ERR_COMMUNICATOR_UNAVAILABLE", "MPI_Initialized", "this process has initialised MPI", {}};
+    *failure = {"ERR_COMMUNICATOR_UNAVAILABLE", "MPI_Initialized", "this process has initialized MPI", {}};
     return Opened::kUnusable;
   }
   int provided = 0;
   library_.Check(library_.Init_thread(nullptr, nullptr, c.thread_multiple, &provided), "MPI_Init_thread");
-  is_initialised_ = true;
+  is_initialized_ = true;
   // Inherited by the duplicates below. The default, MPI_ERRORS_ARE_FATAL, would end the process inside MPI.
   library_.Check(library_.Comm_set_errhandler(c.world, c.errors_return), "MPI_Comm_set_errhandler");
   library_.Check(library_.Comm_size(c.world, &info_.size), "MPI_Comm_size");
@@ -74,7 +74,7 @@ Job::Opened Job::Open(const JobOptions& options, Failure* failure) {
   // With the wrong library for the launcher, each process is rank 0 of a job of 1: every process would train alone.
   if (options.expected_size > 0 && options.expected_size != info_.size) {
     library_.Check(library_.Finalize(), "MPI_Finalize");
-    is_initialised_ = false;
+    is_initialized_ = false;
     *failure = {"ERR_WORLD_MISMATCH", "MPI_Comm_size", std::to_string(info_.size), {}};
     return Opened::kUnusable;
   }
@@ -103,7 +103,7 @@ void Job::Finalize() {
   library_.Check(library_.Comm_free(&data_comm_), "MPI_Comm_free");
   library_.Check(library_.Comm_free(&control_comm_), "MPI_Comm_free");
   library_.Check(library_.Finalize(), "MPI_Finalize");
-  is_initialised_ = false;
+  is_initialized_ = false;
 }
 
 void Job::Abort(const std::string& reason, int code) {
@@ -123,7 +123,7 @@ void Job::Abort(const std::string& reason, int code) {
   // MPICH's launcher drops output that it has not passed on when it learns of the abort.
   AwaitReaderOfStderr();
   std::this_thread::sleep_for(kOutputDelay);
-  const int aborted = is_initialised_ ? library_.Abort(library_.constants.world, status) : 0;
+  const int aborted = is_initialized_ ? library_.Abort(library_.constants.world, status) : 0;
   if (aborted != 0) {
     const std::string failed = "cudnn-rnn: " + Name(info_.rank) + ": MPI_Abort failed (" + library_.ErrorText(aborted) +
                                "), so that only the launcher can end the other ranks\n";

@@ -1,4 +1,4 @@
-// The MPI job that this process is a rank of: start-up, finalisation and abnormal end.
+// The MPI job that this process is a rank of: start-up, finalization and abnormal end.
 #pragma once
 
 #include <atomic>
@@ -42,13 +42,13 @@ struct JobInfo {
 /// Open() and Finalize() belong to the thread of MPI.
 class Job {
  public:
-  /// kOpen: MPI is initialised. kNoLibrary: nothing of MPI was called, another open may follow. kUnusable: MPI cannot
+  /// kOpen: MPI is initialized. kNoLibrary: nothing of MPI was called, another open may follow. kUnusable: MPI cannot
   /// be used in this process.
   enum class Opened { kOpen, kNoLibrary, kUnusable };
 
-  /// Initialises MPI. Fills `failure` where the result is not kOpen; throws MpiError.
+  /// Initializes MPI. Fills `failure` where the result is not kOpen; throws MpiError.
   Opened Open(const JobOptions& options, Failure* failure);
-  /// Frees the communicators and finalises MPI; throws MpiError.
+  /// Frees the communicators and finalizes MPI; throws MpiError.
   void Finalize();
   /// Prints `reason` and ends all ranks, this process at the latest after some seconds. Any thread.
   [[noreturn]] void Abort(const std::string& reason, int code);
@@ -62,7 +62,7 @@ class Job {
   MpiHandle data_comm() const { return data_comm_; }
   MpiHandle control_comm() const { return control_comm_; }
   /// Between MPI_Init_thread and MPI_Finalize.
-  bool is_initialised() const { return is_initialised_; }
+  bool is_initialized() const { return is_initialized_; }
 
  private:
   MpiLibrary library_;
@@ -71,7 +71,7 @@ class Job {
   MpiHandle control_comm_ = 0;
   /// Host names by rank, gathered at opening, as a missing rank can no longer report its own.
   std::vector<std::string> hosts_;
-  std::atomic<bool> is_initialised_ = false;
+  std::atomic<bool> is_initialized_ = false;
   std::atomic<bool> is_aborting_ = false;
 };
 

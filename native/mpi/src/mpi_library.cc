@@ -78,7 +78,7 @@ bool OpenMpiConstants(void* library, MpiConstants* c) {
   return true;
 }
 
-/// Finds out the binary interface before MPI is initialised. Open MPI's ordinary library answers MPI_Abi_get_version
+/// Finds out the binary interface before MPI is initialized. Open MPI's ordinary library answers MPI_Abi_get_version
 /// with the major version -1.
 bool Identify(void* library, MpiLibrary* result) {
   if (auto* version = reinterpret_cast<int (*)(int*, int*)>(dlsym(library, "MPI_Abi_get_version"))) {

@@ -181,7 +181,7 @@ std::string Watchdog::MissingRanks(const Progress& progress, const std::vector<P
 }
 
 void Watchdog::AnswerRollCall() {
-  // Try only: if the thread of MPI holds the lock, it is opening or finalising, and no answer is due.
+  // Try only: if the thread of MPI holds the lock, it is opening or finalizing, and no answer is due.
   const std::unique_lock lock(control_, std::try_to_lock);
   if (!lock.owns_lock() || !may_call_) return;
   for (int rank = 0; rank < job_.info().size; rank++) {

@@ -40,8 +40,8 @@ bool World::CloseAtExit() {
   // The watchdog ends the process where this takes too long.
   changed_.wait(lock, [this] { return pending_ == 0; });
   lock.unlock();
-  // A close that failed leaves MPI initialised; the caller then aborts.
-  if (job_.is_initialised()) return false;
+  // A close that failed leaves MPI initialized; the caller then aborts.
+  if (job_.is_initialized()) return false;
   Join();
   return true;
 }

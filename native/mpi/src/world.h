@@ -1,7 +1,7 @@
-// All ranks of an MPI job, as this process sees them. MPI is initialised once per process, so there is one World, and
+// All ranks of an MPI job, as this process sees them. MPI is initialized once per process, so there is one World, and
 // it is never destroyed: threads may still wait in it when the process ends.
 //
-// Note [Threads]. One thread makes every collective call, initialises MPI and finalises it. Calls block on it, as MPI
+// Note [Threads]. One thread makes every collective call, initializes MPI and finalizes it. Calls block on it, as MPI
 // makes no progress outside its calls; JavaScript's thread only queues. A second thread, the watchdog, ends the job
 // when a call exceeds its deadline: JavaScript's thread may be busy then, and the first one is inside MPI.
 #pragma once
@@ -29,10 +29,10 @@ class World {
  public:
   using Settle = std::function<void(std::unique_ptr<Operation>)>;
   /// kNew: not open, or the library was not found and another open may follow. kOpen: from Start() to the end of
-  /// Close(). kClosed: MPI was finalised, or cannot be used in this process.
+  /// Close(). kClosed: MPI was finalized, or cannot be used in this process.
   enum class State { kNew, kOpen, kClosed };
 
-  /// The one world of the process. MPI can be initialised once per process, so a closed world is not opened again.
+  /// The one world of the process. MPI can be initialized once per process, so a closed world is not opened again.
   static World& Instance();
 
   /// Starts the threads and queues `first`, which opens. `settle` is called on the thread of MPI for every operation
@@ -64,7 +64,7 @@ class World {
   /// the two functions below.
   void Perform(Operation& operation);
   void Open(Operation& operation);
-  /// Waits for all ranks (MPI_Finalize alone need not), then finalises MPI.
+  /// Waits for all ranks (MPI_Finalize alone need not), then finalizes MPI.
   void Close();
 
   JobOptions options_;

@@ -211,7 +211,7 @@ MPI_EXPORT int MPI_Abi_get_version(int* major, int* minor) {
 #endif
 
 MPI_EXPORT int MPI_Initialized(int* flag) {
-  *flag = job->was_initialised ? 1 : 0;
+  *flag = job->was_initialized ? 1 : 0;
   return Fails("Initialized") ? kFailed : 0;
 }
 

@@ -23,7 +23,7 @@ struct Piece {
 struct Job {
   int size = 1;
   int ranks_per_host = 1;
-  bool was_initialised = false;
+  bool was_initialized = false;
   /// What MPI_Init_thread provides: MPI_THREAD_MULTIPLE of the interface where it is negative.
   int provided = -1;
   /// The function that fails on every rank, without its prefix, with the status 17.

@@ -81,7 +81,7 @@ class Ranks {
     for (int rank = 0; rank < job.size; rank++) {
       ranks_.push_back(std::make_unique<Rank>());
       ranks_.back()->Open(own);
-      while (!job.was_initialised && StartedOf(job) <= rank) std::this_thread::yield();
+      while (!job.was_initialized && StartedOf(job) <= rank) std::this_thread::yield();
     }
     for (auto& rank : ranks_) opened_.push_back(rank->Next());
   }
@@ -489,9 +489,9 @@ TEST_CASE("World that finds no library can be joined, however early its threads 
   }
 }
 
-TEST_CASE("World refuses a process in which another one has initialised MPI, and leaves MPI to it") {
+TEST_CASE("World refuses a process in which another one has initialized MPI, and leaves MPI to it") {
   Job job;
-  job.was_initialised = true;
+  job.was_initialized = true;
   Ranks ranks(job, "libstandard_abi.so");
   CHECK(ranks.opened(0).failure.code == "ERR_COMMUNICATOR_UNAVAILABLE");
   CHECK(ranks.opened(0).failure.call == "MPI_Initialized");

@@ -12,7 +12,7 @@ export interface LinearGradients {
 export interface SoftmaxCrossEntropyResult {
   /** Scalar: mean over the rows that count, natural logarithm. */
   readonly loss: BackendTensor
-  /** [N,V], gradient of `loss` by the logits. */
+  /** [N,V], gradient of `loss` with respect to the logits. */
   readonly logitsGradient: BackendTensor
 }
 

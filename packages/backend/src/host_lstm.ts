@@ -30,7 +30,10 @@ export interface HostLstmOperands {
   readonly dropout: FloatArray | null
   /** Null without layer normalization. */
   readonly norms: HostLstmNorms | null
-  /** [T·B,4H]: the input side x·W + b of every step. Overwritten; after the backward it has the gradients by all pre-activations. */
+  /**
+   * [T·B,4H]: the input side x·W + b of every step. Overwritten; after the backward it has the gradients with respect
+   * to all pre-activations.
+   */
   readonly gates: FloatArray
   /** [(T+1)·B,H]: the initial h in the first B rows; the others are written. Rows that have ended repeat their last state. */
   readonly hidden: FloatArray
@@ -38,7 +41,9 @@ export interface HostLstmOperands {
   readonly cells: FloatArray
 }
 
-/** Gradients of the loss by a layer's results; those of the initial state replace those of the final state. */
+/**
+ * Gradients of the loss with respect to a layer's results; those of the initial state replace those of the final state.
+ */
 export interface HostLstmGradients {
   /** [T,B,H] */
   readonly outputs: FloatArray

@@ -72,7 +72,7 @@ export interface AttentionGradients {
 export interface ElementLossResult {
   /** Scalar: mean over the columns of a row, and over the rows that count. */
   readonly loss: BackendTensor
-  /** Gradient of `loss` by the predictions. */
+  /** Gradient of `loss` with respect to the predictions. */
   readonly gradient: BackendTensor
 }
 

@@ -35,14 +35,14 @@ describe('packCanonical and unpackCanonical', () => {
   it('packCanonical takes the 1-D and transposed labels of TensorFlow up to 1.3, as only element counts matter', () => {
     const canonical = blank()
     const [first, second] = canonical.weights
-    const labelled = {
+    const labeled = {
       ...canonical,
       weights: [
         { data: first.data, shape: [6] },
         { data: second.data, shape: [2, 2] },
       ],
     }
-    expect(() => packCanonical(layout, labelled, new Float32Array(layout.size))).not.toThrow()
+    expect(() => packCanonical(layout, labeled, new Float32Array(layout.size))).not.toThrow()
   })
 
   it('packCanonical refuses a wrong number of tensors and absent lists', () => {

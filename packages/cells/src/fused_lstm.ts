@@ -82,7 +82,8 @@ export function fusedLSTMPass(
           addRow(entryOf(gradients, `${scope}/beta`).data, 0, beta, index * numUnits, numUnits)
         }
       }
-      // The gates are now the gradients by all pre-activations, and the step after t read row t of the hidden states.
+      // The gates are now the gradients with respect to all pre-activations. The step after t read row t of the hidden
+      // states.
       const read = hidden.subarray(0, time * stateSize)
       addKernelGradients(run, entryOf(gradients, 'kernel'), gradients.get('bias'), inputSize, x, read, gates)
       const dInputs = zeros(run.dtype, inputs.shape)

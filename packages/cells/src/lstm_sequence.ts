@@ -172,7 +172,9 @@ export class LSTMLayer {
     return { inputs, state: { c, h } }
   }
 
-  /** `dc` [B,H] and `dh` [B,P] hold the gradients by the state after step t, and then by the state before it. */
+  /**
+   * `dc` [B,H] and `dh` [B,P] hold the gradients with respect to the state after step t, then to the state before it.
+   */
   #stepBackward(
     trace: LSTMTrace,
     t: number,

@@ -23,14 +23,14 @@ import type { SequencePass } from './sequence_pass.js'
 /** The methods that wrappers need of a cell; cells of other copies of this package have them too. */
 export const CELL = methods('a cell such as new LSTMCell(4)', 'step', 'build', 'zeroState', 'zeroGradients')
 
-/** Gradients of the loss by a step's results; each may be left out. */
+/** Gradients of the loss with respect to a step's results; each may be left out. */
 export interface CellOutputGradients<State extends CellState> {
   /** [B, outputSize] */
   readonly output?: FloatTensor | undefined
   readonly state?: State | undefined
 }
 
-/** Gradients of the loss by a step's arguments. */
+/** Gradients of the loss with respect to a step's arguments. */
 export interface CellInputGradients<State extends CellState> {
   /** [B,I] */
   readonly input: FloatTensor

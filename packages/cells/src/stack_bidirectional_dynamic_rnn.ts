@@ -30,7 +30,9 @@ export interface BidirectionalOutputGradients<State extends CellState> {
   readonly statesBw?: readonly State[] | undefined
 }
 
-/** Gradients of the loss by inputs, initial states, and variables by their names in TensorFlow's scopes. */
+/**
+ * Gradients of the loss with respect to inputs, initial states, and variables by their names in TensorFlow's scopes.
+ */
 export interface BidirectionalGradients<State extends CellState> {
   readonly inputs: FloatTensor
   readonly statesFw: readonly State[]

@@ -6,7 +6,10 @@ import type { VariableMap } from './cell_variables.js'
 import { type FloatTensor, newArray } from './float_tensor.js'
 import type { GraphValue } from './step_graph.js'
 
-/** A tensor of one step: its elements, and the gradient of the loss by them once a later operation has added to it. */
+/**
+ * A tensor of one step: its elements, and the gradient of the loss with respect to them once a later operation has
+ * added to it.
+ */
 export class HostValue implements GraphValue {
   readonly data: FloatArray
   readonly shape: readonly number[]

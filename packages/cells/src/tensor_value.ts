@@ -2,10 +2,13 @@ import type { BackendTensor, DenseOps } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import type { GraphValue } from './step_graph.js'
 
-/** A tensor of a pass on an executor, and the gradient of the loss by it once a later operation has added to it. */
+/**
+ * A tensor of a pass on an executor, and the gradient of the loss with respect to it once a later operation has added
+ * to it.
+ */
 export class TensorValue implements GraphValue {
   readonly tensor: BackendTensor
-  /** Whether gradients by it are dropped: a mask, the state in which a sequence begins. */
+  /** Whether gradients with respect to it are dropped: a mask, the state in which a sequence begins. */
   readonly isConstant: boolean
   #gradient: BackendTensor | undefined
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { DropoutMasks } from '../src/dropout_masks.js'
-import { type DropoutWrapperOptions, DropoutWrapper, dynamicRnn, LSTMCell, UGRNNCell } from '../src/index.js'
+import { DropoutWrapper, type DropoutWrapperOptions, dynamicRnn, LSTMCell, UGRNNCell } from '../src/index.js'
 import { float64 } from './cell_checks.js'
 import { FILLS, fill } from './goldens.js'
 

@@ -199,7 +199,9 @@ export const GRAPH_OPERATIONS: Readonly<Record<string, GraphOperation>> = {
   },
 }
 
-/** The openness of a phased gate, whose gradient by the period is TensorFlow's: `mod` passes none to it. */
+/**
+ * The openness of a phased gate, whose gradient with respect to the period is TensorFlow's: `mod` passes none to it.
+ */
 export const TIME_GATE: GraphOperation = {
   operands: { time: [ROWS, 1] },
   variables: { period: [4], phase: [4], ratio: [4] },

@@ -34,7 +34,7 @@ describe.each(Object.entries({ ...GRAPH_OPERATIONS, timeGate: TIME_GATE }))('Hos
     expect(Object.values(values).some((value) => value.hasGradient && value !== result)).toBe(false)
   })
 
-  // The gradient of the gate by its period is TensorFlow's, which is not the derivative.
+  // The gradient of the gate with respect to its period is TensorFlow's, which is not the derivative.
   const derived = [...operands, ...variables].filter(([each]) => each !== 'period')
   test.each(derived)('has the gradient of its values by %s', (each, tensor) => {
     const { weights, gradients } = hostGradients(operation, operands, variables)

@@ -1,12 +1,12 @@
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, test } from 'vitest'
+import { callsOf, failingAt } from '../../../scripts/failing_backend.mjs'
 import type { FloatTensor } from '../src/float_tensor.js'
 import { UGRNNCell } from '../src/index.js'
 import { TensorGraph } from '../src/tensor_graph.js'
 import type { TensorValue } from '../src/tensor_value.js'
 import { expectClose, float64 } from './cell_checks.js'
-import { callsOf, failingAt } from '../../../scripts/failing_backend.mjs'
 import { definition, GRAPH_OPERATIONS, type GraphOperation, hostGradients, tensorsOf } from './graph_operations.js'
 
 const open = () => openReferenceBackend({ dtype: 'float64' })

@@ -2,6 +2,7 @@ import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { addProduct } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
+import { callsOf, failingAt } from '../../../scripts/failing_backend.mjs'
 import { CellRun } from '../src/cell_run.js'
 import { GraphCell } from '../src/graph_cell.js'
 import {
@@ -17,7 +18,6 @@ import {
   tensorRnn,
   UGRNNCell,
 } from '../src/index.js'
-import { callsOf, failingAt } from '../../../scripts/failing_backend.mjs'
 
 const dtype = 'float64'
 const waves = (...shape: number[]) => ({

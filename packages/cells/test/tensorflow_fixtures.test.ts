@@ -127,16 +127,21 @@ describe('cells against fixtures/cells/tensorflow.json', () => {
     const tolerance = TOLERANCE[one.dtype as keyof typeof TOLERANCE]
     const { expected } = one
     expectClose(results.output.data, decode(expected.output), tolerance, 'output')
-    expectClose(results.gradients.input.data, decode(expected.gradInput), tolerance, 'gradient by input')
+    expectClose(results.gradients.input.data, decode(expected.gradInput), tolerance, 'gradient with respect to input')
     for (const [part, value] of Object.entries(expected.state)) {
       expectClose(parts(results.next)[part].data, decode(value), tolerance, `state ${part}`)
     }
     for (const [part, value] of Object.entries(expected.gradState)) {
-      expectClose(parts(results.gradients.state)[part].data, decode(value), tolerance, `gradient by state ${part}`)
+      expectClose(
+        parts(results.gradients.state)[part].data,
+        decode(value),
+        tolerance,
+        `gradient with respect to state ${part}`,
+      )
     }
     for (const [name, value] of Object.entries(expected.gradVariables)) {
       const gradient = results.gradients.variables.get(nameOf(name))!
-      expectClose(gradient.data, decode(value), tolerance, `gradient by ${name}`)
+      expectClose(gradient.data, decode(value), tolerance, `gradient with respect to ${name}`)
     }
   })
 })

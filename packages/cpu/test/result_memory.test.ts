@@ -7,7 +7,10 @@ import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 const skipped = instructionSetsUnderTest('result memory').length === 0
 
-/** Large enough for output, gradient by input and gradient by parameters to be in memory that is used again. */
+/**
+ * Large enough for output, gradient with respect to input and gradient with respect to parameters to be in memory that
+ * is used again.
+ */
 const descriptor = createRnnDescriptor({
   cellMode: 'lstm',
   numLayers: 1,

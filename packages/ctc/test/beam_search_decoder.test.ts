@@ -7,8 +7,8 @@ function logitsOf(frames: readonly (readonly number[])[]) {
   return { data: Float64Array.from(frames.flat(), Math.log), shape: [frames.length, 1, frames[0].length] }
 }
 
-/** ln p of every labelling, by a sum over all K^T paths; the blank is the last class. */
-function allLabellings(frames: readonly (readonly number[])[]): Map<string, number> {
+/** ln p of every labeling, by a sum over all K^T paths; the blank is the last class. */
+function allLabelings(frames: readonly (readonly number[])[]): Map<string, number> {
   const classes = frames[0].length
   const sums = new Map<string, number>()
   const walk = (t: number, labels: readonly number[], last: number, p: number) => {
@@ -44,9 +44,9 @@ const someFrames = [
 )
 
 describe('ctcBeamSearchDecoder', () => {
-  it('has the probability of every labelling where the beam holds all', () => {
+  it('has the probability of every labeling where the beam holds all', () => {
     for (const frames of someFrames) {
-      const expected = [...allLabellings(frames)].sort((a, b) => b[1] - a[1])
+      const expected = [...allLabelings(frames)].sort((a, b) => b[1] - a[1])
       const topPaths = expected.length
       const { decoded, logProbabilities } = ctcBeamSearchDecoder(logitsOf(frames), null, {
         ...{ beamWidth: 1000, topPaths, mergeRepeated: false },
@@ -72,7 +72,7 @@ describe('ctcBeamSearchDecoder', () => {
       extend: (last, label) => ({ state: label, score: last === 0 && label === 1 ? -1 : 0 }),
       end: (last) => (last === 0 ? -2 : 0),
     }
-    const all = allLabellings(frames)
+    const all = allLabelings(frames)
     const { decoded, logProbabilities } = ctcBeamSearchDecoder(logitsOf(frames), null, {
       ...{ beamWidth: 1000, topPaths: all.size, mergeRepeated: false, scorer },
     })

@@ -15,7 +15,7 @@ it.each([
   ['srun', SRUN, { name: 'srun', engine: 'mpi', rank: 5, size: 8 }],
   ['torchrun', TORCHRUN, { name: 'torchrun', engine: 'nccl', rank: 0, size: 2 }],
   ['PyTorchJob', { RANK: '1', WORLD_SIZE: '2' }, { name: 'PyTorchJob', engine: 'nccl', rank: 1, size: 2 }],
-])('detectLauncher recognises %s', (_, environment, expected) => {
+])('detectLauncher recognizes %s', (_, environment, expected) => {
   expect(detectLauncher(environment)).toMatchObject(expected)
 })
 

@@ -178,10 +178,10 @@ class OnnxGraph {
   async #layerNorm(layer: Layer, x: string, epsilon: number): Promise<string> {
     const { name } = layer
     const mean = (of: string) => this.node('ReduceMean', name, [of], undefined, { axes: [-1], keepdims: 1 })
-    const centred = this.node('Sub', name, [x, mean(x)])
-    const variance = mean(this.node('Mul', name, [centred, centred]))
+    const centered = this.node('Sub', name, [x, mean(x)])
+    const variance = mean(this.node('Mul', name, [centered, centered]))
     const shifted = this.node('Add', name, [variance, this.#initializer(`${name}_epsilon`, this.#scalar(epsilon))])
-    const normal = this.node('Div', name, [centred, this.node('Sqrt', name, [shifted])])
+    const normal = this.node('Div', name, [centered, this.node('Sqrt', name, [shifted])])
     const scaled = this.node('Mul', name, [normal, await this.#variable(layer, 0)])
     return this.node('Add', name, [scaled, await this.#variable(layer, 1)])
   }

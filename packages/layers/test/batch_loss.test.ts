@@ -97,7 +97,7 @@ describe('batchLoss', () => {
     const batch = { input: floats([1, 1, 1], 0), labels: [[0]] }
     const { tensors } = backend.stats()
     const { loss, gradient } = await batchLoss(model, { name: 'ctc' }, output, batch)
-    // The label has the probability 3/4; the gradient by the logits is softmax - onehot.
+    // The label has the probability 3/4; the gradient with respect to the logits is softmax - onehot.
     expect((await loss.read()).data[0]).toBeCloseTo(Math.log(4 / 3), 12)
     expect([...(await gradient.read()).data]).toEqual([expect.closeTo(-0.25, 12), expect.closeTo(0.25, 12)])
     expect(backend.stats().tensors).toBe(tensors + 2)

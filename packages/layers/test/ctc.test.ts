@@ -159,7 +159,7 @@ describe('refused, with the model as it was:', () => {
         ['more labels than steps', 'ERR_CTC_LABELS_TOO_LONG', fitted(Array(20).fill(1)), /20/],
         ['one class id', 'ERR_EXAMPLE', fitted(1), /label of row 0 must be a list of class ids/],
         ['labels that are fractions', 'ERR_EXAMPLE', fitted([0.5]), /label of row 0/],
-        ['a misspelt setting', 'ERR_UNKNOWN_OPTION', fitted([0], { name: 'ctc', blanc: 0 }), /blanc/],
+        ['a misspelled setting', 'ERR_UNKNOWN_OPTION', fitted([0], { name: 'ctc', blanc: 0 }), /blanc/],
         [
           'a setting of another loss',
           'ERR_UNKNOWN_OPTION',

@@ -22,7 +22,7 @@ export interface LSTMCallResult<Training extends boolean = true> extends CallRes
   readonly outputC: BackendTensor
 }
 
-/** Gradients of the loss by a call's results; any may be left out. */
+/** Gradients of the loss with respect to a call's results; any may be left out. */
 export interface OutputGradients {
   readonly output?: TensorLike | undefined
   readonly outputH?: TensorLike | undefined
@@ -32,7 +32,7 @@ export interface LSTMOutputGradients extends OutputGradients {
   readonly outputC?: TensorLike | undefined
 }
 
-/** Gradients of the loss by a call's arguments. */
+/** Gradients of the loss with respect to a call's arguments. */
 export interface InputGradients {
   readonly input: BackendTensor
   readonly inputH: BackendTensor

@@ -11,7 +11,7 @@ const BLOCK_BYTES = 16384
 
 /**
  * Copies of the outputs of a round, one array for each row. Where the platform can refuse the transfer of a buffer, the
- * arrays of neighbouring rows share one, as small Buffers of Node.js do: a transfer would take the results of others along.
+ * arrays of neighboring rows share one, as small Buffers of Node.js do: a transfer would take the results of others along.
  */
 export class SharedOutputs {
   readonly #columns: number

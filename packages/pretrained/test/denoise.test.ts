@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { denoise } from '../src/denoise.js'
 import { BLOCK, type Dtln, SHIFT } from '../src/dtln.js'
+import { OverlapAdd, SlidingBlock } from '../src/signal/overlap_add.js'
 import type { SileroVad } from '../src/silero_vad.js'
 import { FRAME } from '../src/silero_weights.js'
-import { OverlapAdd, SlidingBlock } from '../src/signal/overlap_add.js'
 import { speechProbabilities } from '../src/speech_probabilities.js'
 
 const ramp = (length: number) => Float32Array.from({ length }, (_, n) => n + 1)
@@ -45,12 +45,12 @@ describe('denoise', () => {
 
   it('ends with the error of a step', async () => {
     const { model, frames } = delaying()
-    const cancelled = new Error('cancelled')
+    const canceled = new Error('canceled')
     const run = denoise(model, ramp(10 * SHIFT), async (compute) => {
-      if (frames.length === 2) throw cancelled
+      if (frames.length === 2) throw canceled
       return compute()
     })
-    await expect(run).rejects.toBe(cancelled)
+    await expect(run).rejects.toBe(canceled)
     expect(frames).toHaveLength(2)
   })
 })

@@ -307,7 +307,10 @@ export function attendGradients(
   for (let b = 0; b < batch; b++) softmaxLineGradient(gradients.scores, weights, dWeights, b, batch, time)
 }
 
-/** Loss of one element and its derivative by the prediction p. Sources: tf.nn.sigmoid_cross_entropy_with_logits. */
+/**
+ * Loss of one element and its derivative with respect to the prediction p. Sources:
+ * tf.nn.sigmoid_cross_entropy_with_logits.
+ */
 const ELEMENT_LOSSES: Readonly<Record<ElementLoss, (p: number, target: number) => readonly [number, number]>> = {
   squared_error: (p, target) => [(p - target) ** 2, 2 * (p - target)],
   absolute_error: (p, target) => [Math.abs(p - target), Math.sign(p - target)],

@@ -25,7 +25,7 @@ const PAGE = fields({
   style: optional(TEXT),
 })
 
-/** The page as HTML text. Charts take their colours from its custom properties. Throws TypeError `ERR_INVALID_ARGUMENT`. */
+/** The page as HTML text. Charts take their colors from its custom properties. Throws TypeError `ERR_INVALID_ARGUMENT`. */
 export function htmlPage(page: Page): string {
   checkArguments('make a page', { page }, { page: PAGE })
   const { title, resultHtml, sections, style = '' } = page

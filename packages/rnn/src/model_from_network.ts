@@ -89,7 +89,7 @@ const MODELS = {
  * The model of an imported network with its parameters, or the cell of one that no model computes.
  *
  * Weights become the executor's dtype. Dispose `params` and the model after use; `inputs` and `reverse` of the network are
- * honoured by `run`, which works on whole sequences in host memory.
+ * honored by `run`, which works on whole sequences in host memory.
  *
  * @param modelClass of the model, which is then of that type. Default: the class of the network's cell.
  * @throws TypeError `ERR_NOT_A_BACKEND`; RangeError `ERR_OTHER_CELL` where `modelClass` computes another cell; the errors of

@@ -118,13 +118,13 @@ it('old shapes are taken by their number of elements: 1-D, or rows and columns e
   const before = await valuesOf(run.params)
   const saver = new Saver([saveableOf(run)], { naming: 'tf-1.2' })
   const source = await openCheckpoint(await saver.save(await temporaryPrefix()))
-  const relabelled = [0, 1, 2, 3].map(async (index) => {
+  const relabeled = [0, 1, 2, 3].map(async (index) => {
     const key = `CudnnRNNParamsToCanonical:${index}`
     const { data, shape } = await source.read(key)
     return [key, { data, shape: index === 0 ? [...shape].reverse() : [data.length] }] as const
   })
   const prefix = await temporaryPrefix()
-  await writeCheckpoint(prefix, await Promise.all(relabelled))
+  await writeCheckpoint(prefix, await Promise.all(relabeled))
   await source.close()
   run.params.assign({ data: new Float32Array(before.length), shape: [before.length] })
   await saver.restore(prefix)

@@ -32,7 +32,7 @@ export { fillMissing } from './missing_values.js'
 export {
   type Classification,
   createTextClassifier,
-  type LabelledText,
+  type LabeledText,
   loadTextClassifier,
   type TextClassifier,
   type TextClassifierOptions,

@@ -29,7 +29,7 @@ import { notATask, readTask, taskNote } from './task_record.js'
 import { mostFrequentWords, wordsOf } from './words.js'
 
 /** A text and the class it belongs to. */
-export interface LabelledText {
+export interface LabeledText {
   readonly text: string
   readonly label: string
 }
@@ -65,7 +65,7 @@ export interface Classification {
 const UNKNOWN = '<unknown>'
 const FORMAT = 1
 
-const LABELLED = listOf(fields({ text: TEXT, label: TEXT }))
+const LABELED = listOf(fields({ text: TEXT, label: TEXT }))
 const SHARE = where(NUMBER, 'in 0..1', (value: number) => value >= 0 && value <= 1)
 const OPTIONS = {
   vocabularySize: optional(integerFrom(2)),
@@ -87,11 +87,11 @@ const OPTIONS = {
  */
 export function createTextClassifier(
   backend: Backend,
-  texts: readonly LabelledText[],
+  texts: readonly LabeledText[],
   options: TextClassifierOptions = {},
 ): TextClassifier {
   const action = 'make a text classifier'
-  checkArguments(action, { texts }, { texts: LABELLED })
+  checkArguments(action, { texts }, { texts: LABELED })
   checkOptions(action, options, OPTIONS)
   const { vocabularySize = 3000, maxLength = 100, cell = 'gru', embeddingSize = 24, seed = 0 } = options
   const { numUnits = 16, numLayers = 1, dropout = 0 } = options
@@ -152,8 +152,8 @@ export class TextClassifier {
   }
 
   /** Texts as examples for `model.fit` and `model.evaluate`. Throws RangeError `ERR_UNKNOWN_SYMBOL` for another class. */
-  examples(texts: readonly LabelledText[]): LayerExample[] {
-    checkArguments('make examples', { texts }, { texts: LABELLED })
+  examples(texts: readonly LabeledText[]): LayerExample[] {
+    checkArguments('make examples', { texts }, { texts: LABELED })
     return texts.map(({ text, label }) => ({
       input: this.encode(text),
       label: this.encoding.labels.encode([label])[0],

@@ -5,7 +5,7 @@ import type { SequenceOperands } from './sequence.js'
 
 /** The arrays of a recurrence over a whole sequence, with the gates in the order i, g, f, o. */
 export interface LstmArrays {
-  /** [T·B,4H]: x·W + b before the forward, the gradients by the pre-activations after the backward. */
+  /** [T·B,4H]: x·W + b before the forward, the gradients with respect to the pre-activations after the backward. */
   readonly gates: Float32Array
   /** [(T+1)·B,H], the initial h in the first B rows. */
   readonly hidden: Float32Array
@@ -14,7 +14,7 @@ export interface LstmArrays {
 }
 
 /**
- * Leaves the gradients by the pre-activations in the gates.
+ * Leaves the gradients with respect to the pre-activations in the gates.
  *
  * @param outputs [T,B,H]; `dh` and `dc` [B,H] of the final states, on return of the initial ones.
  */

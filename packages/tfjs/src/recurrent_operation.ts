@@ -53,13 +53,13 @@ export function recurrentOperation(
   )
   const hasBias = weights.length === 3
   const tensors: Tensor[] = [...weights, ...(states ?? [])]
-  let gradientByInput: (() => Tensor) | undefined
-  // TensorFlow.js requests the gradients of an operation by those inputs that depend on variables, but of a customGrad all
-  // at once. The gradient by x is a long product, and x is data in many models, so x is the input of a separate operation.
-  // Its result [1] is the input of the other one in place of x.
+  let inputGradient: (() => Tensor) | undefined
+  // TensorFlow.js requests the gradients of an operation with respect to the inputs that depend on variables, but
+  // all gradients of a customGrad together. The gradient with respect to x is a long product, and x is data in many
+  // models, so x is the input of a separate operation. Its result [1] is the input of the other one in place of x.
   const link = tf.customGrad(() => ({
     value: tf.tensor([0], [1]),
-    gradFunc: () => (gradientByInput as () => Tensor)(),
+    gradFunc: () => (inputGradient as () => Tensor)(),
   }))
   // TensorFlow.js passes a function that saves tensors as the last argument.
   const compute = tf.customGrad((...given) => {
@@ -94,8 +94,8 @@ export function recurrentOperation(
         if (states !== null) results.push(...gradients.states)
         const made = (data: Float32Array, shape: number[]) =>
           firstOrder(tf, cell, data, [dy as Tensor, x, ...tensors], shape)
-        gradientByInput = () => {
-          gradientByInput = undefined
+        inputGradient = () => {
+          inputGradient = undefined
           return made(batchMajor(gradients.x(), sizes), x.shape)
         }
         return [tf.tensor([0], [1]), ...results.map((data, index) => made(data, tensors[index].shape))]

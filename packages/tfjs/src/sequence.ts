@@ -29,7 +29,7 @@ export interface SequenceOperands {
   readonly mask: Uint8Array | null
 }
 
-/** Gradients of the loss by the operands of the same names. */
+/** Gradients of the loss with respect to the operands of the same names. */
 interface SequenceGradients {
   /** [T,B,I]. Computed by the call, as x is data in many models. */
   readonly x: () => Float32Array
@@ -72,7 +72,7 @@ export function inputSide({ products }: Kernels, o: SequenceOperands): Float32Ar
   return z
 }
 
-/** The gradients by x, W and b from those by z [T·B,G·H]. */
+/** The gradients with respect to x, W and b from those with respect to z [T·B,G·H]. */
 export function inputGradients({ products }: Kernels, o: SequenceOperands, dz: Float32Array) {
   const { inputs } = o
   const steps = o.time * o.batch
@@ -90,8 +90,8 @@ export function inputGradients({ products }: Kernels, o: SequenceOperands, dz: F
 }
 
 /**
- * Moves the gradient by h after step t from `dh` to `arriving`, both [B,H], with that of the step's output. A masked row
- * hands on its h: its gradient stays in `dh`.
+ * Moves the gradient with respect to h after step t from `dh` to `arriving`, both [B,H], with that of the step's output. A
+ * masked row passes its h to the next step: its gradient stays in `dh`.
  */
 export function takeGradient(
   o: SequenceOperands,

@@ -197,7 +197,10 @@ export const EXAMPLE_MODELS: Readonly<Record<string, () => ExampleModel>> = {
   translation,
 }
 
-/** Outputs and gradients by the weights, the losses of some updates on the batch, then the prediction. Disposes the model and the data. */
+/**
+ * Outputs and gradients with respect to the weights, the losses of some updates on the batch, then the prediction.
+ * Disposes the model and the data.
+ */
 export async function train(make: () => ExampleModel, updates = 4): Promise<Training> {
   const { model, x, y } = make()
   const before = evaluate(() => [model.apply(x) as tf.Tensor], [], model)

@@ -1,7 +1,7 @@
+import type { HostLstm, HostProducts } from '@cudnn-rnn/backend'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { HostLstm, HostProducts } from '@cudnn-rnn/backend'
 import { ACTIVATIONS } from '../src/activation.js'
 import { gruRecurrence } from '../src/gru_recurrence.js'
 import { lstmRecurrence } from '../src/lstm_recurrence.js'

@@ -23,7 +23,7 @@ export const MASK = Uint8Array.of(...[1, 0, 0], ...[1, 1, 0], ...[1, 0, 0], ...[
 
 type Recurrence = (operands: SequenceOperands) => SequencePass
 
-/** A weighted sum of all outputs and final states, and its gradients by the operands. */
+/** A weighted sum of all outputs and final states, and its gradients with respect to the operands. */
 export function lossOf(run: Recurrence, operands: SequenceOperands) {
   const { time, batch, units } = operands
   const pass = run(operands)
@@ -46,7 +46,7 @@ export function lossOf(run: Recurrence, operands: SequenceOperands) {
   }
 }
 
-/** Central differences of the loss by every element of an operand, in the arithmetic of float32. */
+/** Central differences of the loss with respect to every element of an operand, in the arithmetic of float32. */
 export function differences(run: Recurrence, operands: SequenceOperands, of: (o: SequenceOperands) => Float32Array) {
   const step = 2 ** -6
   const values = of(operands)

@@ -1,6 +1,6 @@
 /**
- * A baseline to beat: P(next | the n−1 before) from counts, with Witten-Bell smoothing towards the shorter context, down to
- * the unigram, which is itself smoothed towards uniform. (Witten & Bell 1991: the weight of the lower order is the number
+ * A baseline to beat: P(next | the n−1 before) from counts, with Witten-Bell smoothing toward the shorter context, down to
+ * the unigram, which is itself smoothed toward uniform. (Witten & Bell 1991: the weight of the lower order is the number
  * of distinct followers.)
  */
 export class NgramModel {

@@ -1,5 +1,5 @@
 import { Adam, type Backend, dense, sequential } from '@cudnn-rnn/rnn'
-import type { LabelledText, TextClassifier } from '@cudnn-rnn/rnn/tasks'
+import type { LabeledText, TextClassifier } from '@cudnn-rnn/rnn/tasks'
 import type { TextParts } from './split_texts.js'
 
 const BATCH = 32
@@ -11,7 +11,7 @@ const WEIGHT_DECAYS = [0.001, 0.1]
 
 /**
  * The baseline: logistic regression on which words occur, without their order (the logarithm of one more than their
- * count). It reads the same words as the network and is regularised as the validation part likes best.
+ * count). It reads the same words as the network and is regularized as the validation part likes best.
  *
  * @returns the class that it takes each text of the test part for.
  */
@@ -21,9 +21,9 @@ export async function bagOfWordsPredictions(
   { train, validation, test }: TextParts,
   seed: number,
 ): Promise<number[]> {
-  const examples = (texts: readonly LabelledText[]) => {
-    const labelled = classifier.examples(texts)
-    return labelled.map(({ input, label }) => ({ input: bag(input as Int32Array, vocabularySize), label }))
+  const examples = (texts: readonly LabeledText[]) => {
+    const labeled = classifier.examples(texts)
+    return labeled.map(({ input, label }) => ({ input: bag(input as Int32Array, vocabularySize), label }))
   }
   const vocabularySize = classifier.encoding.words.size
   const [learned, validated, tested] = [examples(train), examples(validation), examples(test)]

@@ -10,7 +10,7 @@ import {
   TrainingCheckpoints,
 } from '@cudnn-rnn/rnn'
 import type { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
-import { createTextClassifier, type LabelledText, type TextClassifier } from '@cudnn-rnn/rnn/tasks'
+import { createTextClassifier, type LabeledText, type TextClassifier } from '@cudnn-rnn/rnn/tasks'
 import { type GateWeights, gateWeights, weightDecayMask } from '@cudnn-rnn/rnn/train'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { warnOfSkipped } from '../resumed_run.js'
@@ -199,7 +199,7 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
   }
 
   /** Like lengths together, so that little is padded. */
-  #batches(texts: readonly LabelledText[]): LayerBatch[] {
+  #batches(texts: readonly LabeledText[]): LayerBatch[] {
     const sorted = this.classifier
       .examples(texts)
       .sort((a, b) => (a.input as Int32Array).length - (b.input as Int32Array).length)

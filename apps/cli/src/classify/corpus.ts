@@ -1,6 +1,6 @@
-import { required } from '@cudnn-rnn/arguments'
 import { basename } from 'node:path'
-import type { LabelledText } from '@cudnn-rnn/rnn/tasks'
+import { required } from '@cudnn-rnn/arguments'
+import type { LabeledText } from '@cudnn-rnn/rnn/tasks'
 import { DataError } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { readSpamMessages } from './spam_messages.js'
@@ -9,7 +9,7 @@ import { readTextCsv, readTextFolder, readTextJsonLines, type SourceText, type T
 /** Texts with their labels, under a name for people. */
 export interface Corpus {
   readonly name: string
-  readonly texts: readonly LabelledText[]
+  readonly texts: readonly LabeledText[]
 }
 
 /** At most one of the paths; without one the messages of the data package are meant. */
@@ -53,24 +53,24 @@ export async function readCorpus(source: CorpusSource): Promise<Corpus> {
   )
 }
 
-async function readOwn(source: CorpusSource): Promise<LabelledText[]> {
+async function readOwn(source: CorpusSource): Promise<LabeledText[]> {
   const { jsonl, csv, folder, labelField } = source
-  const labelled = (path: string, texts: readonly SourceText[]) =>
-    texts.map(({ source: place, text, label }, index): LabelledText => {
+  const labeled = (path: string, texts: readonly SourceText[]) =>
+    texts.map(({ source: place, text, label }, index): LabeledText => {
       if (label !== undefined && label !== '') return { text, label }
       const message = `Cannot read ${path} as every text must have a class, in ${labelField}: value ${index + 1}, field ${labelField} of ${place} has none`
       throw new DataError('ERR_DATA_VALUE', message, { path, row: index + 1, column: labelField })
     })
-  if (jsonl !== undefined) return labelled(jsonl, await readTextJsonLines(jsonl, source))
-  if (csv !== undefined) return labelled(csv, await readTextCsv(csv, source))
+  if (jsonl !== undefined) return labeled(jsonl, await readTextJsonLines(jsonl, source))
+  if (csv !== undefined) return labeled(csv, await readTextCsv(csv, source))
   // Files beside the folders of classes, a README for example, have no class.
   const named = required(folder, 'a corpus without jsonl and csv has a folder')
   const inFolders = (await readTextFolder(named)).filter(({ label }) => label !== undefined)
-  return interleaved(labelled(named, inFolders))
+  return interleaved(labeled(named, inFolders))
 }
 
 /** Classes in turn, so that --limit leaves some of each. */
-function interleaved(texts: readonly LabelledText[]): LabelledText[] {
+function interleaved(texts: readonly LabeledText[]): LabeledText[] {
   const classes = new Map<string, number>()
   const place = texts.map(({ label }) => {
     const own = classes.get(label) ?? 0

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Philox } from '@cudnn-rnn/rnn/executors'
-import type { LabelledText } from '@cudnn-rnn/rnn/tasks'
+import type { LabeledText } from '@cudnn-rnn/rnn/tasks'
 import PostalMime from 'postal-mime'
 import { dataPackageFolder } from '../data_package.js'
 
@@ -15,7 +15,7 @@ const SELECTION_SEED = 2002
  * Subject and body of at most `limit` messages, labeled spam or ham. No other header is read: they identify the mailing
  * list and which year a message came from. Of messages with the same text one remains.
  */
-export async function readSpamMessages(limit: number): Promise<LabelledText[]> {
+export async function readSpamMessages(limit: number): Promise<LabeledText[]> {
   const data = join(await dataPackageFolder(SPAM_ASSASSIN), 'data')
   const folders = (await readdir(data, { withFileTypes: true })).filter((entry) => entry.isDirectory())
   const files: { path: string; label: string; order: number }[] = []
@@ -27,7 +27,7 @@ export async function readSpamMessages(limit: number): Promise<LabelledText[]> {
     }
   }
   files.sort((a, b) => a.order - b.order)
-  const texts = new Map<string, LabelledText>()
+  const texts = new Map<string, LabeledText>()
   for (const { path, label } of files) {
     if (texts.size >= limit) break
     const text = await messageText(await readFile(path))

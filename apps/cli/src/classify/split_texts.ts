@@ -1,13 +1,13 @@
 import { Philox } from '@cudnn-rnn/rnn/executors'
-import type { LabelledText } from '@cudnn-rnn/rnn/tasks'
+import type { LabeledText } from '@cudnn-rnn/rnn/tasks'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 
 /** Texts in three parts of which each has its share of every class. */
 export interface TextParts {
-  readonly train: readonly LabelledText[]
+  readonly train: readonly LabeledText[]
   /** Decides when to stop. */
-  readonly validation: readonly LabelledText[]
-  readonly test: readonly LabelledText[]
+  readonly validation: readonly LabeledText[]
+  readonly test: readonly LabeledText[]
 }
 
 const VALIDATION_SHARE = 0.1
@@ -16,9 +16,9 @@ const TEST_SHARE = 0.2
 /** Separates the random numbers of the split from others of the same seed. */
 const SPLIT_STREAM = 5
 
-export function splitTexts(texts: readonly LabelledText[], seed: number): TextParts {
+export function splitTexts(texts: readonly LabeledText[], seed: number): TextParts {
   const random = new Philox(seed, SPLIT_STREAM)
-  const parts = { train: [], validation: [], test: [] } as Record<keyof TextParts, LabelledText[]>
+  const parts = { train: [], validation: [], test: [] } as Record<keyof TextParts, LabeledText[]>
   for (const label of Vocabulary.of(texts.map((text) => text.label)).symbols) {
     const shuffled = texts
       .filter((text) => text.label === label)

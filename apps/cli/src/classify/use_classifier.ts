@@ -106,16 +106,16 @@ async function standardInput(format: TextFormat = 'text'): Promise<SourceText[]>
 
 /** Of the texts that have a class of the run; undefined where none has. */
 function matrixOf(texts: readonly ClassifiedText[], labels: readonly string[]): ConfusionMatrix | undefined {
-  const labelled = texts.flatMap(({ label, result }) =>
+  const labeled = texts.flatMap(({ label, result }) =>
     label !== undefined && labels.includes(label)
       ? [{ actual: labels.indexOf(label), predicted: labels.indexOf(result.label) }]
       : [],
   )
-  if (labelled.length === 0) return undefined
+  if (labeled.length === 0) return undefined
   return confusionMatrix(
     labels,
-    labelled.map(({ actual }) => actual),
-    labelled.map(({ predicted }) => predicted),
+    labeled.map(({ actual }) => actual),
+    labeled.map(({ predicted }) => predicted),
   )
 }
 

@@ -7,8 +7,8 @@ import { useClassifier } from '../classify/use_classifier.js'
 import { codedRangeError } from '../coded_error.js'
 import { integerAtLeast, numberAtLeast, probability } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
-import { checkUseOptions } from '../use_options.js'
 import { addRunOptions } from '../run_options.js'
+import { checkUseOptions } from '../use_options.js'
 
 /** Options as commander hands them over. */
 interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings' | 'given'> {

@@ -6,8 +6,8 @@ import { type ForecastRequest, runForecast } from '../forecast/run_forecast.js'
 import { useForecaster } from '../forecast/use_forecaster.js'
 import { integerAtLeast, numberAtLeast, probability } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
-import { checkUseOptions } from '../use_options.js'
 import { addRunOptions } from '../run_options.js'
+import { checkUseOptions } from '../use_options.js'
 
 /** Options as commander hands them over. */
 interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings' | 'given'> {

@@ -3,7 +3,7 @@ import type { ForecastResult, ForecastRun } from './forecast_run.js'
 
 /** A best step this late means that training ended before it had converged. */
 const LATE = 0.9
-/** A best step this early means that the network began to memorise. */
+/** A best step this early means that the network began to memorize. */
 const EARLY = 0.35
 
 /** If a baseline beats the network: the baseline to use, and changes to try; otherwise undefined. */

@@ -30,8 +30,8 @@ export function usualSeason(
 /** The autocorrelation of changes at a lag. */
 function correlation(changes: readonly number[], lag: number): number {
   const mean = changes.reduce((sum, change) => sum + change, 0) / changes.length
-  const centred = changes.map((change) => change - mean)
-  const product = centred.slice(lag).reduce((sum, change, index) => sum + change * centred[index], 0)
-  const square = centred.reduce((sum, change) => sum + change * change, 0)
+  const centered = changes.map((change) => change - mean)
+  const product = centered.slice(lag).reduce((sum, change, index) => sum + change * centered[index], 0)
+  const square = centered.reduce((sum, change) => sum + change * change, 0)
   return square === 0 ? 0 : product / square
 }

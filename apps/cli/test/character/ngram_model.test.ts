@@ -19,7 +19,7 @@ describe('NgramModel', () => {
     }
   })
 
-  it('of order 3 smooths towards order 2: after 0 1 came 0 and 1 once each', () => {
+  it('of order 3 smooths toward order 2: after 0 1 came 0 and 1 once each', () => {
     const trigram = new NgramModel(3, text, 3)
     const after01 = [0, 1, 2].map((next) => trigram.probability(Int32Array.of(0, 1, next), 2))
     for (const [next, expected] of [(1 + 2 * (7 / 16)) / 4, (1 + 2 * (1 / 2)) / 4, (2 * (1 / 16)) / 4].entries()) {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
 import { usesProgram } from '../built_program.js'
-import { run } from '../program_run.js'
 import { killedAndWhole } from '../killed_program.js'
+import { run } from '../program_run.js'
 import { temporaryDirectory, writeSmallText } from '../small_run.js'
 
 usesProgram()

@@ -1,10 +1,10 @@
+import { SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 import { imageChart } from '@cudnn-rnn/report'
 import { PNG } from 'pngjs'
-import { SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 
 /** Quieter than this below the loudest point is black. */
 const RANGE_DB = 80
-/** Colours of the key. */
+/** Colors of the key. */
 const KEY_STEPS = 64
 
 /** Options of a drawn spectrogram. */
@@ -12,7 +12,7 @@ export interface SpectrogramOptions {
   readonly title: string
   /** How long the recording is. */
   readonly seconds: number
-  /** The level of the brightest colour, in dB. */
+  /** The level of the brightest color, in dB. */
   readonly loudest: number
 }
 

@@ -1,7 +1,7 @@
+import { lstmLayer, lstmsOf, weightReader } from '@cudnn-rnn/pretrained'
 import { type Backend, dense, importWeights, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { activation } from '@cudnn-rnn/rnn/layers'
-import { lstmLayer, lstmsOf, weightReader } from '@cudnn-rnn/pretrained'
 
 /** Features of a frame: 26 cepstral coefficients of 19 windows, the one in the middle its own. */
 const FEATURES = 26 * 19

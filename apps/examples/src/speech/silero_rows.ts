@@ -1,3 +1,13 @@
+import {
+  BINS,
+  CONTEXT,
+  type Conv1d,
+  FRAME,
+  type SileroWeights,
+  splitMagnitudes,
+  UNITS,
+  WINDOW,
+} from '@cudnn-rnn/pretrained'
 import type {
   Backend,
   BackendTensor,
@@ -10,16 +20,6 @@ import type {
 } from '@cudnn-rnn/rnn'
 import { transpose } from '@cudnn-rnn/rnn/layers'
 import { lstmOf } from './lstm_model.js'
-import {
-  BINS,
-  CONTEXT,
-  type Conv1d,
-  FRAME,
-  type SileroWeights,
-  splitMagnitudes,
-  UNITS,
-  WINDOW,
-} from '@cudnn-rnn/pretrained'
 
 /** A matrix in memory that threads share: y = x·kernel + bias. */
 interface SharedMatrix {

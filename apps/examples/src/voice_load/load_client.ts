@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { required } from '@cudnn-rnn/arguments'
-import { WebSocket } from 'ws'
 import { FRAME, SAMPLE_RATE } from '@cudnn-rnn/pretrained'
+import { WebSocket } from 'ws'
 
 const FRAME_MS = (1000 * FRAME) / SAMPLE_RATE
 /** Frames of all connections are spread over this many moments of a frame. */

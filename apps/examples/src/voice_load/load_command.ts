@@ -14,7 +14,7 @@ import { type ServerUsage, serveImplementation } from './load_server.js'
 interface Options {
   readonly weights: string
   readonly audio: string
-  readonly peers: string
+  readonly baselines: string
   readonly only?: string
   readonly cores: number
   readonly maxStreams: number
@@ -36,10 +36,10 @@ export function addLoadCommand(program: Command): void {
   const names = Object.keys(IMPLEMENTATIONS)
   program
     .command('voice-load')
-    .description('measure how many real-time streams the voice server holds, and its peers behind the same server')
+    .description('measure how many real-time streams the voice server holds, and its baselines behind the same server')
     .requiredOption('--weights <file>', 'silero_vad_16k_op15.onnx of github.com/snakers4/silero-vad')
     .requiredOption('--audio <file>', 'a WAV file of 16-bit samples at 16 kHz')
-    .option('--peers <folder>', 'where onnxruntime-node and sherpa-onnx-node are installed', 'apps/bench/peers')
+    .option('--baselines <folder>', 'where onnxruntime-node and sherpa-onnx-node are installed', 'apps/bench/baselines')
     .option('--only <name>', `one of ${names.join(', ')}`)
     .option('--cores <number>', 'cores of a server', integerAtLeast(1), availableParallelism())
     .option('--max-streams <number>', 'never open more connections', integerAtLeast(1), 6000)
@@ -91,10 +91,10 @@ async function measureImplementation(
   options: Options,
 ): Promise<ImplementationLoad> {
   const { label } = IMPLEMENTATIONS[name]
-  const { weights, peers, cores, maxStreams, budget, window, fixed } = options
+  const { weights, baselines, cores, maxStreams, budget, window, fixed } = options
   const server = fork(
     process.argv[1],
-    ['voice-load-server', name, JSON.stringify({ weights, peers, cores, maxStreams })],
+    ['voice-load-server', name, JSON.stringify({ weights, baselines, cores, maxStreams })],
     {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       // libuv's threads run the sessions of onnxruntime-node.

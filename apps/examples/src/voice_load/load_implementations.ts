@@ -7,8 +7,8 @@ import { openSpeechWorkers } from '../voice_server/speech_workers.js'
 export interface ImplementationOptions {
   /** The file of the model, which all implementations compute. */
   readonly weights: string
-  /** A folder in whose node_modules the peers are. */
-  readonly peers: string
+  /** A folder in whose node_modules the baselines are. */
+  readonly baselines: string
   readonly cores: number
   readonly maxStreams: number
 }
@@ -39,15 +39,15 @@ interface OnnxRuntime {
   readonly Tensor: new (type: string, data: unknown, shape: readonly number[]) => OnnxTensor
 }
 
-function peer<Module>(peers: string, name: string): Module {
-  return createRequire(join(resolve(peers), 'package.json'))(name) as Module
+function baseline<Module>(baselines: string, name: string): Module {
+  return createRequire(join(resolve(baselines), 'package.json'))(name) as Module
 }
 
 const SEEN = CONTEXT + FRAME
 
 /** Each stream has a session of one thread; libuv's pool runs as many at once as there are cores. */
-async function openSessions({ weights, peers, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
-  const { InferenceSession, Tensor } = peer<OnnxRuntime>(peers, 'onnxruntime-node')
+async function openSessions({ weights, baselines, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
+  const { InferenceSession, Tensor } = baseline<OnnxRuntime>(baselines, 'onnxruntime-node')
   const rate = new Tensor('int64', BigInt64Array.of(16_000n), [])
   const options = { intraOpNumThreads: 1, interOpNumThreads: 1, executionMode: 'sequential' }
   let waiting = 0
@@ -93,8 +93,8 @@ interface WaitingFrame {
 }
 
 /** One session; the frames that have arrived when it is free are a batch, their states gathered and scattered by hand. */
-async function openBatched({ weights, peers, cores, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
-  const { InferenceSession, Tensor } = peer<OnnxRuntime>(peers, 'onnxruntime-node')
+async function openBatched({ weights, baselines, cores, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
+  const { InferenceSession, Tensor } = baseline<OnnxRuntime>(baselines, 'onnxruntime-node')
   const session = await InferenceSession.create(weights, { intraOpNumThreads: cores })
   const rate = new Tensor('int64', BigInt64Array.of(16_000n), [])
   let queue: WaitingFrame[] = []
@@ -171,8 +171,8 @@ interface Sherpa {
 }
 
 /** A detector per stream. It computes on the calling thread and gives no probability, but whether there is speech. */
-async function openSherpa({ weights, peers, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
-  const { Vad } = peer<Sherpa>(peers, 'sherpa-onnx-node')
+async function openSherpa({ weights, baselines, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
+  const { Vad } = baseline<Sherpa>(baselines, 'sherpa-onnx-node')
   const sileroVad = {
     model: weights,
     threshold: 0.5,

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
+import { readSileroWeights } from '@cudnn-rnn/pretrained'
 import { type BackendName, openBackend, openWorkerPool, type WorkerLoss, type WorkerPool } from '@cudnn-rnn/rnn'
 import { type SileroState, shareSilero } from '../speech/silero_rows.js'
-import { readSileroWeights } from '@cudnn-rnn/pretrained'
 import type { VoiceWorkerData } from './voice_worker.js'
 
 export interface SpeechWorkersOptions {

@@ -1,9 +1,9 @@
 // A worker thread of the voice server: Silero VAD on one core, its streams gathered into batches.
 import { constants, getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import type { SileroWeights } from '@cudnn-rnn/pretrained'
 import { type BackendName, openBackend, serveStreams, streamPoolOf } from '@cudnn-rnn/rnn'
 import { type SharedSilero, SileroRows } from '../speech/silero_rows.js'
-import type { SileroWeights } from '@cudnn-rnn/pretrained'
 
 export interface VoiceWorkerData {
   readonly backend: BackendName

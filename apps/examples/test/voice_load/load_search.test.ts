@@ -54,7 +54,7 @@ it('isHeld needs answers to all frames, in time, and every connection', () => {
     expect(isHeld({ ...window, ...worse })).toBe(false)
 })
 
-it('loadPage states the ratio, peers that were left out, and a loaded machine', async () => {
+it('loadPage states the ratio, baselines that were left out, and a loaded machine', async () => {
   const { held, windows } = await searchLoad(25, 6000, server(400), () => false)
   const implementation = (name: string, streams: number) => ({ name, label: name, held: streams, windows })
   const report = {

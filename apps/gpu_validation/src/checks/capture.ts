@@ -129,14 +129,14 @@ async function beside(session: DeviceSession, context: Parameters<CheckGroup>[0]
   const what = 'captures while another thread allocates, copies and waits'
   try {
     using network = await RawNetwork.make(session, { ...SHAPE, training: false })
-    using neighbour = await RawNetwork.make(other, { ...SHAPE, training: false })
+    using neighbor = await RawNetwork.make(other, { ...SHAPE, training: false })
     await network.prepare()
     await network.run((list) => network.forward(list))
     const rounds = isQuick ? 5 : 50
     for (let round = 0; round < rounds; round++) {
       const [graph] = await Promise.all([
         network.captured((list) => network.forward(list)),
-        neighbour.set({ x: wave(neighbour.sizes.x, 1) }).then(() => neighbour.run((list) => neighbour.forward(list))),
+        neighbor.set({ x: wave(neighbor.sizes.x, 1) }).then(() => neighbor.run((list) => neighbor.forward(list))),
         RawNetwork.make(other, { ...SHAPE, training: false }).then(async (made) => {
           await made.prepare()
           made.dispose()

@@ -12,13 +12,13 @@ export interface HeatMapProps {
   /** Says in words what is shown. */
   readonly label: string
   readonly matrix: Matrix
-  /** The value of the strongest colour; negative values have the other colour. */
+  /** The value of the strongest color; negative values have the other color. */
   readonly limit: number
   /** Pixels of the page for a value; default: the map fills the width it has. */
   readonly scale?: { readonly x: number; readonly y: number }
 }
 
-/** Colours of −limit, 0 and limit. */
+/** Colors of −limit, 0 and limit. */
 const COLORS = {
   light: [
     [0x3a, 0x6e, 0xa5],
@@ -32,7 +32,7 @@ const COLORS = {
   ],
 } as const
 
-/** A matrix as a picture of one cell for each value: positive values in the accent colour, negative ones in blue. */
+/** A matrix as a picture of one cell for each value: positive values in the accent color, negative ones in blue. */
 export function HeatMap({ label, matrix, limit, scale }: HeatMapProps) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const isDark = useDarkMode()
@@ -66,7 +66,7 @@ export function pixels(values: Float32Array, limit: number, isDark: boolean): Ui
   return bytes
 }
 
-/** The colours from −limit to limit. */
+/** The colors from −limit to limit. */
 export function HeatKey({ limit }: { readonly limit: number }) {
   return (
     <div class="key">

@@ -16,7 +16,7 @@ export interface WaveformProps {
   readonly segments: readonly SpeechSegment[]
 }
 
-/** The outline of a recording over time, speech on a coloured ground. */
+/** The outline of a recording over time, speech on a colored ground. */
 export function Waveform({ label, samples, loudest, segments }: WaveformProps) {
   const path = useMemo(() => {
     const { low, high } = waveformOutline(samples, COLUMNS)

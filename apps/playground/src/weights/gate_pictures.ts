@@ -48,7 +48,7 @@ export function pooled(matrix: Matrix): Matrix {
   return { ...small, values: strongest }
 }
 
-/** The largest magnitude of the finite values, 0 without any: one NaN must not take the colours of all others. */
+/** The largest magnitude of the finite values, 0 without any: one NaN must not take the colors of all others. */
 export function largest(values: Float32Array): number {
   return values.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0)
 }

@@ -34,11 +34,11 @@ struct ExecutorCore {
 
   // A view for one operation; valid while the core lives.
   template <typename T>
-  Engine<T> engine(const std::atomic<bool>* cancelled = nullptr) {
+  Engine<T> engine(const std::atomic<bool>* canceled = nullptr) {
     if constexpr (sizeof(T) == sizeof(float)) {
-      return {&pool, &kernels->f32, &blocks, cancelled};
+      return {&pool, &kernels->f32, &blocks, canceled};
     } else {
-      return {&pool, &kernels->f64, &blocks, cancelled};
+      return {&pool, &kernels->f64, &blocks, canceled};
     }
   }
 };

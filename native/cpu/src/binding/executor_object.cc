@@ -29,7 +29,7 @@ template <Job (*read)(const JobContext&, const Napi::Object&)>
 Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
   const Napi::Object arguments = info[0].As<Napi::Object>();
   // May throw: nothing has been queued then.
-  Job job = read({core_, &queue_->cancelled()}, arguments);
+  Job job = read({core_, &queue_->canceled()}, arguments);
   Settle();
   const bool is_brief = job.operations <= core_->brief_operations();
   const uint64_t number = is_brief ? queue_->RunOrPush(std::move(job.run)) : queue_->Push(std::move(job.run));
@@ -42,7 +42,7 @@ Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
 // <operation>(arguments: object): void. Throws the error of the operation.
 template <Job (*read)(const JobContext&, const Napi::Object&)>
 void ExecutorObject::RunNow(const Napi::CallbackInfo& info) {
-  Job job = read({core_, &queue_->cancelled()}, info[0].As<Napi::Object>());
+  Job job = read({core_, &queue_->canceled()}, info[0].As<Napi::Object>());
   const uint64_t number = queue_->RunOrPush(std::move(job.run));
   // Blocks JavaScript's thread. Only for operations whose callers are synchronous (packages/cpu, the products of layers
   // written in TypeScript).

@@ -13,7 +13,7 @@ namespace cudnn_rnn {
 struct JobContext {
   std::shared_ptr<ExecutorCore> core;
   // Set when the executor closes; passes look at it between steps.
-  const std::atomic<bool>* cancelled;
+  const std::atomic<bool>* canceled;
 };
 
 // An operation whose arguments were read and checked on JavaScript's thread. `run` holds addresses of JavaScript's

@@ -46,7 +46,7 @@ LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
 template <typename T>
 Job LstmForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const LstmSequence<T> sequence = SequenceOf<T>(arguments);
-  return {[=, engine = context.core->engine<T>(context.cancelled)] { RunLstmForward(engine, sequence); }};
+  return {[=, engine = context.core->engine<T>(context.canceled)] { RunLstmForward(engine, sequence); }};
 }
 
 // gates, hidden and cells are those that the forward wrote. gates receives δz, from which the caller computes the
@@ -63,7 +63,7 @@ Job LstmBackwardJobOf(const JobContext& context, const Napi::Object& arguments) 
     gradients.d_gamma = Required<T>(arguments, "dGamma", kNorms * sequence.units);
     gradients.d_beta = Required<T>(arguments, "dBeta", kNorms * sequence.units);
   }
-  return {[=, engine = context.core->engine<T>(context.cancelled)] { RunLstmBackward(engine, sequence, gradients); }};
+  return {[=, engine = context.core->engine<T>(context.canceled)] { RunLstmBackward(engine, sequence, gradients); }};
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   if (quantized_object.IsObject()) {
     quantized = QuantizedWeightsObject::Unwrap(quantized_object.As<Napi::Object>())->slot;
   }
-  const Engine<T> engine = context.core->engine<T>(context.cancelled);
+  const Engine<T> engine = context.core->engine<T>(context.canceled);
   // Every parameter is used once by every step of a row.
   const double operations = 2.0 * static_cast<double>(rows) * static_cast<double>(network->params_size());
   const auto run = [engine, pass, network, tape, quantized]() mutable {
@@ -115,7 +115,7 @@ Job BackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   pass.dh = Required<T>(arguments, "dh", h_size);
   pass.dc = network->has_cell_state() ? Required<T>(arguments, "dc", c_size) : nullptr;
   pass.d_params = Required<T>(arguments, "dParams", network->params_size());
-  const Engine<T> engine = context.core->engine<T>(context.cancelled);
+  const Engine<T> engine = context.core->engine<T>(context.canceled);
   return {[engine, pass, network, tape] { RunBackward(engine, pass); }};
 }
 

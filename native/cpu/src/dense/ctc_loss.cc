@@ -95,7 +95,7 @@ class CtcRow {
       FillGradient(0, time_, std::numeric_limits<T>::quiet_NaN());
       return std::numeric_limits<double>::quiet_NaN();
     }
-    // Without steps only the empty labelling has a probability, 1.
+    // Without steps only the empty labeling has a probability, 1.
     const double log_p = time_ == 0 ? (states_ == 1 ? 0 : kCtcLogZero) : Forward();
     if (log_p < kUnreached) return Infeasible();
     Backward(log_p);

@@ -13,7 +13,7 @@ namespace {
 // The order of ELEMENT_LOSSES.
 enum class ElementLoss { kSquaredError, kAbsoluteError, kSigmoidCrossEntropy };
 
-// The loss of one element; its derivative by the prediction in *slope.
+// The loss of one element; its derivative with respect to the prediction in *slope.
 template <typename T>
 double LossOf(ElementLoss loss, T prediction, T target, double* slope) {
   const double p = prediction, y = target;

@@ -120,13 +120,13 @@ class LstmForwardSteps : LstmSteps<T> {
         member.Run(
             matrix_.panels,
             [&](ptrdiff_t panel) {
-              // A cancelled pass still runs the loops, empty, so that all threads reach its end.
-              if (!engine_.is_cancelled()) MultiplyPanel(t, panel);
+              // A canceled pass still runs the loops, empty, so that all threads reach its end.
+              if (!engine_.is_canceled()) MultiplyPanel(t, panel);
             },
             t % 2 != 0);
         // A norm needs all units of a row, so a row is one item.
         member.Run(s_.batch, [&](ptrdiff_t row) {
-          if (!engine_.is_cancelled()) RunRow(t, row);
+          if (!engine_.is_canceled()) RunRow(t, row);
         });
       }
     });
@@ -253,12 +253,12 @@ class LstmBackwardSteps : LstmSteps<T> {
       member.Run(transposed.items(), [&](ptrdiff_t item) { transposed.Pack(item); });
       for (ptrdiff_t t = s_.time - 1; t >= 0; t--) {
         member.Run(s_.batch, [&](ptrdiff_t row) {
-          if (!engine_.is_cancelled()) RunRow(t, row);
+          if (!engine_.is_canceled()) RunRow(t, row);
         });
         member.Run(
             parts,
             [&](ptrdiff_t part) {
-              if (!engine_.is_cancelled()) MultiplyPart(transposed, t, part * kPart);
+              if (!engine_.is_canceled()) MultiplyPart(transposed, t, part * kPart);
             },
             t % 2 != 0);
       }
@@ -307,7 +307,7 @@ class LstmBackwardSteps : LstmSteps<T> {
   void RunActiveRow(ptrdiff_t t, ptrdiff_t row, ptrdiff_t before, T* z) const {
     T* dh = g_.dh + row * s_.units;
     T* arriving = arriving_ + row * s_.units;
-    // The gradient by this step's h leaves dh, to which the product then adds that by the h before.
+    // Moves the gradient with respect to h of this step out of dh. The product then adds the one of the h before.
     for (ptrdiff_t k = 0; k < s_.units; k++) arriving[k] = dh[k] + g_.d_output[before + k];
     std::fill_n(dh, s_.units, T{0});
     LstmRowBackward<T> step{};
@@ -348,7 +348,7 @@ class LstmBackwardSteps : LstmSteps<T> {
 
   // dh and dc are updated in place, from the final state to the initial one.
   const LstmSequenceGradients<T>& g_;
-  T* arriving_ = nullptr;  // [B,H] the gradient by h of the step
+  T* arriving_ = nullptr;  // [B,H] the gradient with respect to h of the step
   T* scratch_ = nullptr;   // [B,4H]
   T* padded_ = nullptr;    // [B] rows of dz in whole chunks
   // [B][5][H]: each row sums its own steps, in their order.

@@ -91,7 +91,7 @@ void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, 
   const ptrdiff_t groups = (batch_ + kStepRows - 1) / kStepRows;
   member->Run((columns + width - 1) / width * groups,
               [&](ptrdiff_t item) {
-                if (engine_.is_cancelled()) return;
+                if (engine_.is_canceled()) return;
                 const ptrdiff_t first = item / groups * width;
                 const ptrdiff_t row = batch_ * (item % groups) / groups;
                 const ptrdiff_t end = batch_ * (item % groups + 1) / groups;
@@ -136,7 +136,7 @@ void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const
   matrices_.recurrent.Multiply(*engine_.kernels, product, part.first, part.last);
 }
 
-// Adds the gradients of the loss by the output of step n and, at a row's last step, by the final h.
+// Adds the gradients of the loss with respect to the output of step n and, at a row's last step, to the final h.
 template <typename T>
 void PseudoLayerBackward<T>::AddOutputGradients(ptrdiff_t n, const T* d_output, const Part& part) const {
   const ptrdiff_t columns = network_.columns();

@@ -195,7 +195,7 @@ void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBloc
     member->Run(
         network_.panels(),
         [&](ptrdiff_t panel) {
-          if (engine_.is_cancelled()) return;
+          if (engine_.is_canceled()) return;
           step.RunPanel(panel, backwards ? panel - 1 : panel + 1);
           const Columns units = step.UnitsOf(panel);
           if (step.c != nullptr) FinishCells(n, units);
@@ -204,7 +204,7 @@ void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBloc
         backwards);
     if (!projects) continue;
     member->Run(layout_.projection.panels, [&](ptrdiff_t panel) {
-      if (engine_.is_cancelled()) return;
+      if (engine_.is_canceled()) return;
       step.RunProjectionPanel(panel);
       FinishHidden(n, step.ProjectedColumnsOf(panel));
     });

@@ -92,7 +92,7 @@ class Forward {
     const ptrdiff_t panels = network_.panels();
     const ptrdiff_t count = static_cast<ptrdiff_t>(time_blocks.size());
     all->Run(blocks * count * panels, [&](ptrdiff_t item) {
-      if (engine_.is_cancelled()) return;
+      if (engine_.is_canceled()) return;
       const ptrdiff_t block = item / (count * panels);
       const TimeBlock& time_block = time_blocks[item / panels % count];
       const ptrdiff_t rows = (time_block.end - time_block.begin) * pass_.batch;

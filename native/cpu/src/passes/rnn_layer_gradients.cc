@@ -104,7 +104,7 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, const TimeB
   const ptrdiff_t row_blocks = (last_row - first_row + kRowBlock - 1) / kRowBlock;
   const ptrdiff_t column_blocks = (size + width - 1) / width;
   all->Run(row_blocks * column_blocks, [&](ptrdiff_t item) {
-    if (engine_.is_cancelled()) return;
+    if (engine_.is_canceled()) return;
     // Columns vary fastest, so a block of rows of δz is read once from memory.
     const ptrdiff_t row = first_row + item / column_blocks * kRowBlock;
     const ptrdiff_t rows = std::min(kRowBlock, last_row - row);

@@ -15,9 +15,9 @@ struct Engine {
   const KernelTable<T>* kernels;
   BlockCache* blocks;
   // Set from elsewhere to abandon a pass at its next step; its results are then undefined.
-  const std::atomic<bool>* cancelled;
+  const std::atomic<bool>* canceled;
 
-  bool is_cancelled() const { return cancelled != nullptr && cancelled->load(std::memory_order_relaxed); }
+  bool is_canceled() const { return canceled != nullptr && canceled->load(std::memory_order_relaxed); }
 };
 
 // T(m) = operations / (rate · m) + meeting · (m - 1) / (size - 1): the work shrinks with the threads, and the wait for

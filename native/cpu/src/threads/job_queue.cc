@@ -34,7 +34,7 @@ uint64_t JobQueue::Push(std::function<void()> job) {
 
 uint64_t JobQueue::RunOrPush(std::function<void()> run) {
   // Nothing queued and nothing running. Only JavaScript's thread pushes, so this cannot change before the job has run.
-  if (cancelled_ || completed() != last_) return Push(std::move(run));
+  if (canceled_ || completed() != last_) return Push(std::move(run));
   Job job{++last_, std::move(run)};
   Run(&job);
   completed_.store(job.number);
@@ -53,7 +53,7 @@ bool JobQueue::Await(uint64_t number) {
 
 void JobQueue::Wait(uint64_t number) const {
   // Rare: a stream that steps while its parameters are being updated. Polling costs the queue nothing otherwise.
-  while (completed() < number && !cancelled_) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  while (completed() < number && !canceled_) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 JobQueue::Failure JobQueue::FailureOf(uint64_t number) {
@@ -63,13 +63,13 @@ JobQueue::Failure JobQueue::FailureOf(uint64_t number) {
   return found == failures_.end() ? Failure{} : found->second;
 }
 
-// The running job ends early: it reads `cancelled` between the items of its loops. A thread cannot be killed while
+// The running job ends early: it reads `canceled` between the items of its loops. A thread cannot be killed while
 // it writes to JavaScript's memory.
 void JobQueue::Stop() {
   std::deque<Job> dropped;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    cancelled_ = true;
+    canceled_ = true;
     // Destroyed after the lock: jobs release JavaScript references and memory.
     dropped.swap(jobs_);
   }
@@ -101,8 +101,8 @@ void JobQueue::Work() {
     Job job;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      pushed_.wait(lock, [this] { return cancelled_ || !jobs_.empty(); });
-      if (cancelled_) return;
+      pushed_.wait(lock, [this] { return canceled_ || !jobs_.empty(); });
+      if (canceled_) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
@@ -122,7 +122,7 @@ void JobQueue::Work() {
     } else if (idle) {
       notify_();
     }
-    for (int spin = 0; spin < kPolls && last_.load(std::memory_order_relaxed) == job.number && !cancelled_; spin++)
+    for (int spin = 0; spin < kPolls && last_.load(std::memory_order_relaxed) == job.number && !canceled_; spin++)
       Pause();
   }
 }

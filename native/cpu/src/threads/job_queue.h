@@ -46,9 +46,9 @@ class JobQueue {
   };
   Failure FailureOf(uint64_t number);
 
-  // Drops queued jobs, sets `cancelled` for the job at work, and joins the thread. Idempotent.
+  // Drops queued jobs, sets `canceled` for the job at work, and joins the thread. Idempotent.
   void Stop();
-  const std::atomic<bool>& cancelled() const { return cancelled_; }
+  const std::atomic<bool>& canceled() const { return canceled_; }
 
  private:
   struct Job {
@@ -73,7 +73,7 @@ class JobQueue {
   std::atomic<uint64_t> completed_{0};
   // The smallest number that a promise waits for. See Await() for the order of the two.
   std::atomic<uint64_t> awaited_{UINT64_MAX};
-  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> canceled_{false};
   std::thread thread_;
 };
 

@@ -13,7 +13,7 @@ export type GraphPolicy = 'measured' | 'always' | 'never'
 const WARM_UPS = 2
 /** Captures of one signature, each because a buffer changed that had not, until it is left to calls. */
 const MOST_CAPTURES = 4
-/** Captures of one signature that may fail: another executor that synchronises the device meanwhile is a reason. */
+/** Captures of one signature that may fail: another executor that synchronizes the device meanwhile is a reason. */
 const MOST_FAILED_CAPTURES = 3
 /** Larger graphs gain nothing: their time is spent in kernels, not in launches. */
 const MOST_GRAPH_BYTES = 512 * 2 ** 20

@@ -15,7 +15,7 @@ export interface NativeAddon {
   broadcast(bytes: Uint8Array, root: number): Promise<void>
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
   barrier(): Promise<void>
-  /** Waits for all ranks, then finalises MPI. */
+  /** Waits for all ranks, then finalizes MPI. */
   close(): Promise<void>
   /** The same on this thread, which waits. False where calls are pending. */
   closeAtExit(): boolean

@@ -11,8 +11,8 @@ import type {
 import {
   checkDescriptor,
   checkOptionNames,
-  Inspectable,
   type FloatArray,
+  Inspectable,
   type RnnDescriptor,
   type Summary,
   type Tensor,

@@ -60,7 +60,7 @@ const drawn = (time: number, classes: number, labels: readonly number[]): Row =>
 const CASES: readonly [string, Row, number, boolean][] = [
   ['one label', drawn(3, 3, [1]), 0, true],
   ['two labels that differ', drawn(4, 3, [1, 2]), 0, true],
-  ['equal neighbours, which need a blank between', drawn(5, 3, [2, 2, 1]), 0, true],
+  ['equal neighbors, which need a blank between', drawn(5, 3, [2, 2, 1]), 0, true],
   ['as many frames as labels', drawn(3, 4, [3, 1, 2]), 0, true],
   ['no labels', drawn(4, 3, []), 0, true],
   ['the last class as the blank', drawn(4, 3, [0, 1]), 2, true],
@@ -90,15 +90,15 @@ describe('hostCtcLoss', () => {
     }
   })
 
-  it('has probabilities of all labellings that sum to 1', () => {
+  it('has probabilities of all labelings that sum to 1', () => {
     const { logits } = drawn(3, 3, [])
-    const labellings: number[][] = [[]]
+    const labelings: number[][] = [[]]
     for (let length = 1; length <= 3; length++) {
       for (let code = 0; code < 2 ** length; code++) {
-        labellings.push(Array.from({ length }, (_, place) => 1 + ((code >> place) & 1)))
+        labelings.push(Array.from({ length }, (_, place) => 1 + ((code >> place) & 1)))
       }
     }
-    const total = labellings.reduce((sum, labels) => sum + Math.exp(-lossOf([{ logits, labels }]).loss), 0)
+    const total = labelings.reduce((sum, labels) => sum + Math.exp(-lossOf([{ logits, labels }]).loss), 0)
     expect(total).toBeCloseTo(1, 12)
   })
 
@@ -155,7 +155,7 @@ describe('hostCtcLoss', () => {
   })
 
   it('keeps its digits where every path is improbable', () => {
-    // One label in 400 frames that all favour the blank by 50: 400 places for the label, alone or in a run.
+    // One label in 400 frames that all favor the blank by 50: 400 places for the label, alone or in a run.
     const frames = Array.from({ length: 400 }, () => [50, 0])
     const { loss, gradient } = lossOf([{ logits: frames, labels: [1] }])
     expect(loss).toBeCloseTo(50 - Math.log(400), 9)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type HostTensor, DROPOUT_COUNTER } from '../../src/index.js'
+import { DROPOUT_COUNTER, type HostTensor } from '../../src/index.js'
 import { LAYER_OPS } from '../../src/kernels/kernel_boundary.js'
 import { zeros } from '../stub_tensor.js'
 import { openNotingExecutor } from './noting_executor.js'

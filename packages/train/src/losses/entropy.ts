@@ -14,7 +14,7 @@ export function entropyFromLogits(given: FloatTensor, axis = -1): FloatTensor {
   return { data: result, shape: withoutAxis(logits.shape, axis) }
 }
 
-/** Gradient of Σ entropyFromLogits(logits) by the logits: -p·(log p + entropy). */
+/** Gradient of Σ entropyFromLogits(logits) with respect to the logits: -p·(log p + entropy). */
 export function entropyGradient(given: FloatTensor, axis = -1): FloatTensor {
   const logits = checkFloats('differentiate entropy', 'logits', given)
   const lines = axisLines('differentiate entropy', logits.shape, axis)
