@@ -21,6 +21,7 @@ import {
 } from '../packages/cells/dist/index.js'
 import { openCpuBackend } from '../packages/cpu/dist/index.js'
 import { HandWrittenLSTM } from './bench_cells/hand_written_lstm.mjs'
+import { median } from './statistics.mjs'
 
 const [T, H] = [70, 512]
 const TURN_MS = 500
@@ -49,8 +50,6 @@ const { values: options } = parseArgs({
 })
 const threads = Number(options.threads)
 const script = fileURLToPath(new URL('../apps/bench/python/cells.py', import.meta.url))
-
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
 
 /** As in cells.py, so that both compute the same. */
 const sine = (shape, scale) => ({

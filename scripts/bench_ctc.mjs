@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openCpuBackend } from '../packages/cpu/dist/index.js'
 import { ctcLoss } from '../packages/ctc/dist/index.js'
+import { median } from './statistics.mjs'
 
 const [T, B, K] = [200, 32, 80]
 const REPEATS = 30
@@ -21,8 +22,6 @@ const { values: options } = parseArgs({
 })
 const threads = Number(options.threads)
 const script = fileURLToPath(new URL('../apps/bench/python/ctc_loss.py', import.meta.url))
-
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
 
 async function ours(S) {
   const backend = openCpuBackend({ threads })

@@ -16,6 +16,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { fitNetwork, medianOfSlowest, reduceTime, relativeSteps, stepTime } from './bench_distributed/cost_model.mjs'
 import { skewOfIndependent, waitsOf } from './bench_distributed/waits.mjs'
+import { median } from './statistics.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -57,7 +58,6 @@ const ddp = async (ranks) => {
   const launcher = ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', String(ranks)]
   return lineOf(await run(options.python, ranks === 1 ? script : [...launcher, ...script]))
 }
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** Runs of each kind, which alternate. */

@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { median } from './bench_wasm/rounds.mjs'
 import { comparisonTable, row, writeSection } from './bench_wasm/tables.mjs'
 import { bundlePage, ISOLATED, withChromium } from './browser_page.mjs'
+import { median } from './statistics.mjs'
 
 const { values: options } = parseArgs({
   options: { rounds: { type: 'string', default: '5' }, write: { type: 'boolean', default: false } },
@@ -33,7 +33,8 @@ const FIRST_STEP = `${STREAM}
 console.log(JSON.stringify(first))
 `
 const STEPS = `${STREAM}
-import { median, roundsOf } from '../../scripts/bench_wasm/rounds.mjs'
+import { roundsOf } from '../../scripts/bench_wasm/rounds.mjs'
+import { median } from '../../scripts/statistics.mjs'
 const { step } = await roundsOf({ step: () => { for (let k = 0; k < 100; k++) stream.stepSync(x) } }, ${rounds})
 console.log(JSON.stringify({ microseconds: 10 * median(step), reason: backend.reason }))
 `

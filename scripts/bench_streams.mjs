@@ -13,6 +13,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { exportWeights } from '../packages/interop/dist/index.js'
 import { CudnnLSTM, openBackend } from '../packages/rnn/dist/index.js'
+import { median } from './statistics.mjs'
 
 const SIZES = { numLayers: 2, numUnits: 128, inputSize: 128, inputMode: 'linear_input' }
 const STREAMS = 1000
@@ -29,7 +30,6 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds)
 // libuv's threads run the calls of onnxruntime-node.
 process.env.UV_THREADPOOL_SIZE = options.threads
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
 const frame = (shape) => ({ data: Float32Array.from({ length: 128 }, (_, k) => Math.sin(k)), shape })
 
 const backend = await openBackend('cpu', { threads: Number(options.threads) })

@@ -8,8 +8,9 @@ import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
 import { CudnnGRU, CudnnLSTM, openBackend } from '../packages/rnn/dist/index.js'
 import { CASES, cellName, compare, ourPass, wave } from './bench_wasm/comparison.mjs'
-import { median, roundsOf } from './bench_wasm/rounds.mjs'
+import { roundsOf } from './bench_wasm/rounds.mjs'
 import { comparisonTable, ms, ratio, row, writeSection } from './bench_wasm/tables.mjs'
+import { median } from './statistics.mjs'
 
 const { values: options } = parseArgs({
   options: {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { median } from './statistics.mjs'
 import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
@@ -14,7 +15,6 @@ const EMULATOR = /native[\\/]cuda_emulator/
 
 const linesOf = (files) => files.map((file) => readFileSync(join(root, file), 'utf8').trimEnd().split('\n'))
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
 /** Files, lines per file, share of short files, and comment lines per line of code. */
 function measured(files) {

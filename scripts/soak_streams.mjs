@@ -8,6 +8,7 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { Philox } from '../packages/rnn/dist/executors.js'
 import { CudnnLSTM, hasErrorCode, openBackend, openWorkerPool, serveStreams } from '../packages/rnn/dist/index.js'
+import { median } from './statistics.mjs'
 
 const SIZES = { numLayers: 2, numUnits: 32, inputSize: 16 }
 const {
@@ -146,7 +147,6 @@ async function soak() {
   const { steppers } = backend.stats()
   backend.dispose()
   const quarter = memory.length >> 2
-  const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
   const growth = median(memory.slice(-quarter)) - median(memory.slice(2 * quarter, 3 * quarter))
   if (streams !== 0 || waiting !== 0)
     failures.push(new Error(`${streams} streams are open and ${waiting} steps wait at the end`))

@@ -1,5 +1,6 @@
 // The time of a training step over n ranks, from measurements of one and two processes (docs/bench/distributed.md, cost model).
 // Times are milliseconds, bandwidths bytes per millisecond.
+import { quantile } from '../statistics.mjs'
 
 /**
  * Latency and bandwidth of all-reduces of two ranks: time = 2·latency + bytes/bandwidth by least squares, each point
@@ -23,15 +24,6 @@ export function fitNetwork(points) {
 /** A ring all-reduce: each of its 2(n−1) phases sends an n-th of the bytes. */
 export function reduceTime({ latency, bandwidth }, ranks, bytes) {
   return ranks === 1 ? 0 : 2 * (ranks - 1) * (latency + bytes / (ranks * bandwidth))
-}
-
-/** The element at `fraction` of the sorted values, interpolated between neighbors. */
-export function quantile(values, fraction) {
-  const sorted = values.toSorted((a, b) => a - b)
-  const place = fraction * (sorted.length - 1)
-  const below = Math.floor(place)
-  const next = sorted[Math.min(below + 1, sorted.length - 1)]
-  return sorted[below] + (place - below) * (next - sorted[below])
 }
 
 /**

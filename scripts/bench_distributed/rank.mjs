@@ -8,10 +8,10 @@ import {
   openCommunicator,
   sequential,
 } from '../../packages/rnn/dist/index.js'
+import { median } from '../statistics.mjs'
 import { callsOfSteps, tracedCommunicator } from './traced_communicator.mjs'
 
 const settings = JSON.parse(process.argv[2])
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
 const VOCABULARY = 96
 
 /** Milliseconds of an all-reduce of each size, begun by all ranks at once. */

@@ -1,7 +1,8 @@
 // Inference of one layer on the wasm executor beside onnxruntime-web, in Node.js and in pages.
 import { exportWeights } from '../../packages/interop/dist/index.js'
 import { CudnnGRU, CudnnLSTM } from '../../packages/rnn/dist/index.js'
-import { median, roundsOf } from './rounds.mjs'
+import { median } from '../statistics.mjs'
+import { roundsOf } from './rounds.mjs'
 
 /** LSTM and GRU, one layer, inputs as wide as the state. */
 export const CASES = [CudnnLSTM, CudnnGRU].flatMap((Cell) =>

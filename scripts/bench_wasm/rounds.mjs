@@ -6,8 +6,6 @@ const WARM_UP_MS = 150
 /** Before a round: threads of the function before it may still poll for work. */
 const PAUSE_MS = 30
 
-export const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
-
 /** The mean milliseconds of a call of `run` over at least `least` milliseconds. */
 async function millisecondsOf(run, least) {
   const began = performance.now()

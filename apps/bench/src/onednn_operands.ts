@@ -1,10 +1,7 @@
-import type { Tensor } from '@cudnn-rnn/canonical'
+import { GATE_ORDERS, gatesOf, type Tensor } from '@cudnn-rnn/canonical'
 import { canonicalGroup, ungrouped } from './parameter_layouts.js'
 import type { Task } from './runner.js'
 import type { TensorRecord } from './tensor_file.js'
-
-/** oneDNN's gates by their place in the canonical order: LSTM i f c o, GRU u r o of canonical r u n. */
-const GATES = { lstm: [0, 1, 2, 3], gru: [1, 0, 2], rnn_relu: [0], rnn_tanh: [0] } as const
 
 /**
  * The operands of one layer as native/onednn_runner reads them: W [I,G,H], R [H,G,H], b [G,H] (of GRU [4,H], the last being
@@ -13,7 +10,9 @@ const GATES = { lstm: [0, 1, 2, 3], gru: [1, 0, 2], rnn_relu: [0], rnn_tanh: [0]
 export function onednnOperands({ workload, parameters, input }: Task): TensorRecord {
   const { cellMode, time, batch, inputSize, numUnits } = workload
   const { weights, biases } = canonicalGroup(ungrouped(parameters)[0])
-  const gates = GATES[cellMode]
+  // oneDNN's gates by their place in the canonical order.
+  const canonical = gatesOf(cellMode)
+  const gates = GATE_ORDERS.onednn[cellMode].map((gate) => canonical.indexOf(gate))
   const count = gates.length
   const bias = (index: number) => biases[index].data
   const sums = gates.map((gate) =>

@@ -2,66 +2,59 @@
  * ONNX models as bytes: an `LSTM`, `GRU` or `RNN` node per layer over `x` [T,B,I], giving `y` [T,1,B,H], or
  * [T,B,2·H] of two directions; and one matrix product. Source of the operators: ONNX `defs/rnn/defs.cc`, opset 14.
  */
-import type { NamedTensors, Tensor } from '@cudnn-rnn/canonical'
-import protobuf from 'protobufjs'
-import { ONNX_SCHEMA } from './onnx_schema.js'
+import type { NamedTensors } from '@cudnn-rnn/canonical'
+import { encodeOnnxModel, type GraphToWrite, type NodeToWrite } from '@cudnn-rnn/rnn/interop'
 import type { Workload } from './workload.js'
 
-const FLOAT = 1
-const INT64 = 7
-const ATTRIBUTE = { i: 2, s: 3, ints: 7, strings: 8 } as const
+const IR_VERSION = 8
+const OPSET = 14
 
 const OPERATORS = {
-  lstm: { op_type: 'LSTM', attribute: [] },
-  gru: { op_type: 'GRU', attribute: [attribute('linear_before_reset', 'i', 1)] },
-  rnn_relu: { op_type: 'RNN', activation: 'Relu' },
-  rnn_tanh: { op_type: 'RNN', activation: 'Tanh' },
+  lstm: { opType: 'LSTM', attributes: {} },
+  gru: { opType: 'GRU', attributes: { linear_before_reset: 1 } },
+  rnn_relu: { opType: 'RNN', activation: 'Relu' },
+  rnn_tanh: { opType: 'RNN', activation: 'Tanh' },
 } as const
-
-const modelType = protobuf.parse(ONNX_SCHEMA, { keepCase: true }).root.lookupType('onnx.ModelProto')
 
 /** The model of a workload; `layers` as `canonicalToOnnx` gives them. Initial states are zero. */
 export function onnxRecurrentModel(workload: Workload, layers: readonly NamedTensors<Float32Array>[]): Uint8Array {
   const { cellMode, bidirectional, numUnits, time, batch, inputSize } = workload
-  const directions = bidirectional ? 2 : 1
-  const operator = OPERATORS[cellMode]
-  const attributes = [
-    attribute('hidden_size', 'i', numUnits),
-    attribute('direction', 's', bytes(bidirectional ? 'bidirectional' : 'forward')),
-    ...('attribute' in operator
-      ? operator.attribute
-      : [attribute('activations', 'strings', Array<Uint8Array>(directions).fill(bytes(operator.activation)))]),
-  ]
-  const columns = directions * numUnits
-  const node: object[] = []
-  const initializer: object[] = [int64s('rows', [time, batch, columns])]
+  const columns = (bidirectional ? 2 : 1) * numUnits
+  const nodes: NodeToWrite[] = []
+  const initializers: Record<string, GraphToWrite['initializers'][string]> = { rows: [time, batch, columns] }
   for (const [layer, tensors] of layers.entries()) {
     const at = (name: string) => `${name}${layer}`
-    for (const [name, tensor] of Object.entries(tensors)) initializer.push(floats(at(name), tensor))
+    for (const [name, tensor] of Object.entries(tensors)) initializers[at(name)] = tensor
     const isLast = layer === layers.length - 1
     // Y is [T,D,B,H]. Only two directions have to be moved beside each other; one is handed on as it is.
     const output = isLast && !bidirectional ? 'y' : at('Y')
     const next = isLast ? 'y' : `input${layer + 1}`
-    node.push({
-      op_type: operator.op_type,
-      input: [layer === 0 ? 'x' : at('input'), at('W'), at('R'), at('B')],
-      output: [output],
-      attribute: attributes,
+    nodes.push({
+      opType: OPERATORS[cellMode].opType,
+      name: at('layer'),
+      inputs: [layer === 0 ? 'x' : at('input'), at('W'), at('R'), at('B')],
+      outputs: [output],
+      attributes: attributesOf(workload),
     })
     if (bidirectional) {
-      const perm = attribute('perm', 'ints', [0, 2, 1, 3])
-      node.push({ op_type: 'Transpose', input: [at('Y')], output: [at('turned')], attribute: [perm] })
-      node.push({ op_type: 'Reshape', input: [at('turned'), 'rows'], output: [next] })
+      nodes.push({
+        opType: 'Transpose',
+        name: at('turn'),
+        inputs: [at('Y')],
+        outputs: [at('turned')],
+        attributes: { perm: [0, 2, 1, 3] },
+      })
+      nodes.push({ opType: 'Reshape', name: at('join'), inputs: [at('turned'), 'rows'], outputs: [next] })
     } else if (!isLast) {
-      node.push({ op_type: 'Reshape', input: [at('Y'), 'rows'], output: [next] })
+      nodes.push({ opType: 'Reshape', name: at('join'), inputs: [at('Y'), 'rows'], outputs: [next] })
     }
   }
   return encode({
-    node,
     name: cellMode,
-    initializer,
-    input: [value('x', [time, batch, inputSize])],
-    output: [value('y', bidirectional ? [time, batch, columns] : [time, 1, batch, numUnits])],
+    nodes,
+    initializers,
+    inputs: [float32('x', [time, batch, inputSize])],
+    outputs: [float32('y', bidirectional ? [time, batch, columns] : [time, 1, batch, numUnits])],
   })
 }
 
@@ -71,72 +64,51 @@ export function onnxRecurrentModel(workload: Workload, layers: readonly NamedTen
  */
 export function onnxStepModel(workload: Workload, layer: NamedTensors<Float32Array>): Uint8Array {
   const { cellMode, numUnits, batch, inputSize } = workload
-  const operator = OPERATORS[cellMode]
-  const hasCell = cellMode === 'lstm'
   const state = [1, batch, numUnits]
-  const states = hasCell ? ['h', 'c'] : ['h']
+  const states = cellMode === 'lstm' ? ['h', 'c'] : ['h']
   return encode({
-    node: [
+    name: cellMode,
+    nodes: [
       {
-        op_type: operator.op_type,
-        input: ['x', 'W', 'R', 'B', '', ...states],
-        output: ['y', ...states.map((name) => `${name}Next`)],
-        attribute: [
-          attribute('hidden_size', 'i', numUnits),
-          ...('attribute' in operator
-            ? operator.attribute
-            : [attribute('activations', 'strings', [bytes(operator.activation)])]),
-        ],
+        opType: OPERATORS[cellMode].opType,
+        name: 'step',
+        inputs: ['x', 'W', 'R', 'B', '', ...states],
+        outputs: ['y', ...states.map((name) => `${name}Next`)],
+        attributes: attributesOf({ ...workload, bidirectional: false }),
       },
     ],
-    name: cellMode,
-    initializer: Object.entries(layer).map(([name, tensor]) => floats(name, tensor)),
-    input: [value('x', [1, batch, inputSize]), ...states.map((name) => value(name, state))],
-    output: [value('y', [1, 1, batch, numUnits]), ...states.map((name) => value(`${name}Next`, state))],
+    initializers: layer,
+    inputs: [float32('x', [1, batch, inputSize]), ...states.map((name) => float32(name, state))],
+    outputs: [float32('y', [1, 1, batch, numUnits]), ...states.map((name) => float32(`${name}Next`, state))],
   })
 }
 
 /** y = x · x of a square matrix [size,size]. */
 export function onnxProductModel(size: number): Uint8Array {
   return encode({
-    node: [{ op_type: 'MatMul', input: ['x', 'x'], output: ['y'] }],
     name: 'product',
-    initializer: [],
-    input: [value('x', [size, size])],
-    output: [value('y', [size, size])],
+    nodes: [{ opType: 'MatMul', name: 'product', inputs: ['x', 'x'], outputs: ['y'] }],
+    initializers: {},
+    inputs: [float32('x', [size, size])],
+    outputs: [float32('y', [size, size])],
   })
 }
 
-function encode(graph: object): Uint8Array {
-  const model = { ir_version: 8, producer_name: 'cudnn-rnn', graph, opset_import: [{ domain: '', version: 14 }] }
-  return modelType.encode(modelType.fromObject(model)).finish()
+function encode(graph: GraphToWrite): Uint8Array {
+  return encodeOnnxModel(graph, IR_VERSION, OPSET)
 }
 
-function attribute<Kind extends keyof typeof ATTRIBUTE>(name: string, kind: Kind, content: unknown) {
-  return { name, [kind]: content, type: ATTRIBUTE[kind] }
-}
-
-function value(name: string, shape: readonly number[]) {
+function attributesOf({ cellMode, numUnits, bidirectional }: Workload): NonNullable<NodeToWrite['attributes']> {
+  const operator = OPERATORS[cellMode]
   return {
-    name,
-    type: { tensor_type: { elem_type: FLOAT, shape: { dim: shape.map((size) => ({ dim_value: size })) } } },
+    hidden_size: numUnits,
+    direction: bidirectional ? 'bidirectional' : 'forward',
+    ...('attributes' in operator
+      ? operator.attributes
+      : { activations: Array<string>(bidirectional ? 2 : 1).fill(operator.activation) }),
   }
 }
 
-function floats(name: string, { data, shape }: Tensor<Float32Array>) {
-  return {
-    name,
-    dims: shape,
-    data_type: FLOAT,
-    raw_data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
-  }
-}
-
-function int64s(name: string, values: readonly number[]) {
-  const data = BigInt64Array.from(values, BigInt)
-  return { name, dims: [values.length], data_type: INT64, raw_data: new Uint8Array(data.buffer) }
-}
-
-function bytes(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
+function float32(name: string, shape: readonly number[]): GraphToWrite['inputs'][number] {
+  return { name, elementType: 'float32', shape }
 }

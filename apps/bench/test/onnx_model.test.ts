@@ -1,15 +1,13 @@
-import { elementCount } from '@cudnn-rnn/canonical'
+import { elementCount, gatesOf } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import fixture from '../../../fixtures/onnx_models/models.json' with { type: 'json' }
 import { onnxRecurrentModel } from '../src/onnx_model.js'
 import type { Workload } from '../src/workload.js'
 
-const GATES = { lstm: 4, gru: 3, rnn_relu: 1, rnn_tanh: 1 }
-
 /** The ramps of fixtures/onnx_models/make.py. */
 function layersOf({ cellMode, numLayers, bidirectional, inputSize, numUnits }: Workload) {
   const directions = bidirectional ? 2 : 1
-  const rows = GATES[cellMode] * numUnits
+  const rows = gatesOf(cellMode).length * numUnits
   return Array.from({ length: numLayers }, (_, layer) => {
     const shapes = {
       W: [directions, rows, layer === 0 ? inputSize : directions * numUnits],

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { readTensorFile, writeTensorFile } from '../src/tensor_file.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'tensor-file-test-'))
@@ -34,6 +35,6 @@ describe('readTensorFile', () => {
   it('refuses a file that is too short', () => {
     const file = writeTensorFile(join(folder, 'short'), { x: { data: Float32Array.of(1), shape: [1] } })
     const longer = { ...file, tensors: [{ name: 'x', shape: [2] }] }
-    expect(() => readTensorFile(longer)).toThrowError(expect.objectContaining({ code: 'ERR_TENSOR_FILE' }))
+    expect(() => readTensorFile(longer)).toThrowError(coded('ERR_TENSOR_FILE'))
   })
 })

@@ -1,4 +1,5 @@
 import { arch, cpus, platform, release, totalmem } from 'node:os'
+import { elementCount } from '@cudnn-rnn/arguments'
 import { type BackendReport, CudnnLSTM, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
 import { type CudnnReport, inspectCudnn } from '@cudnn-rnn/rnn/executors'
 
@@ -49,7 +50,7 @@ export async function diagnose(): Promise<Diagnosis> {
 async function selfTest(backend: Awaited<ReturnType<typeof openBackend>>): Promise<Diagnosis['selfTest']> {
   const { numLayers, numUnits, batch, time } = GOLDEN
   const ones = (...shape: number[]) => {
-    const size = shape.reduce((product, dimension) => product * dimension, 1)
+    const size = elementCount(shape)
     return { data: new Float32Array(size).fill(1), shape }
   }
   using lstm = new CudnnLSTM(backend, { numLayers, numUnits, inputSize: numUnits, inputMode: 'linear_input' })

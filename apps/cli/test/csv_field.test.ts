@@ -2,9 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { csvDataset } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { delimiterOf } from '../src/csv_delimiter.js'
 import { csvField } from '../src/csv_field.js'
-import { coded, temporaryDirectory } from './small_run.js'
+import { temporaryDirectory } from './small_run.js'
 
 async function file(text: string): Promise<string> {
   const path = join(await temporaryDirectory(), 'table.csv')
@@ -35,7 +36,7 @@ describe('delimiterOf', () => {
 
   it('refuses an empty file and one that is missing', async () => {
     const path = await file('')
-    await expect(delimiterOf(path)).rejects.toMatchObject(coded('ERR_DATA_EMPTY', { path }))
-    await expect(delimiterOf(`${path}.none`)).rejects.toMatchObject(coded('ERR_DATA_IO'))
+    await expect(delimiterOf(path)).rejects.toThrow(coded('ERR_DATA_EMPTY', { path }))
+    await expect(delimiterOf(`${path}.none`)).rejects.toThrow(coded('ERR_DATA_IO'))
   })
 })

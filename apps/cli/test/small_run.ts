@@ -46,8 +46,3 @@ export function smallRun(textFile: string, changes: { steps?: number; dropout?: 
   const { steps = SMALL_PLAN.steps, ...sizes } = changes
   return { textFile, plan: { ...SMALL_PLAN, steps }, sizes: { ...SMALL_SIZES, ...sizes } }
 }
-
-/** Matches errors by their stable code. */
-export function coded(code: string, fields: object = {}): object {
-  return { code, ...fields }
-}

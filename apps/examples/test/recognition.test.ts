@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { elementCount } from '@cudnn-rnn/arguments'
 import { openBackend, type Tensor, writeCheckpoint } from '@cudnn-rnn/rnn'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import fixture from '../../../fixtures/ctc/models.json'
+import { coded } from '../../../scripts/coded.mjs'
 import { openCalamari, readLines } from '../src/recognition/calamari.js'
 import { openDeepSpeech } from '../src/recognition/deep_speech.js'
 
@@ -19,7 +21,7 @@ interface Model {
   readonly logits: string
 }
 
-const count = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1)
+const count = (shape: readonly number[]) => elementCount(shape)
 
 /** A checkpoint with the model's variables by the formula of fixtures/ctc/make_models.py; returns its prefix. */
 async function written(
@@ -102,7 +104,7 @@ it.each([
 
 it('both refuse the checkpoint of the other', async () => {
   using backend = await openBackend('reference')
-  const code = expect.objectContaining({ code: 'ERR_OTHER_MODEL' })
+  const code = coded('ERR_OTHER_MODEL')
   const prefix = await written('other', fixture.deepSpeech)
   await expect(openCalamari(backend, prefix)).rejects.toThrow(code)
   await expect(openDeepSpeech(backend, await written('another', fixture.calamari))).rejects.toThrow(code)

@@ -1,4 +1,4 @@
-import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import type { CudnnBackend } from '@cudnn-rnn/cudnn'
 import { wave } from './check.js'
@@ -29,7 +29,7 @@ export async function timeCharacterStep(
     }),
   )
   const filled = (shape: readonly number[]) => {
-    const count = shape.reduce((product, size) => product * size, 1)
+    const count = elementCount(shape)
     return backend.tensor({ data: Float32Array.from(wave(count, 0.1)), shape })
   }
   const shapes = [[vocabulary, embedding], [rnn.paramsSize], [units, vocabulary], [vocabulary]]

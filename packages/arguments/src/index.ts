@@ -6,6 +6,7 @@
 export { checkArguments, checkOptions, checkOptionValues } from './check_arguments.js'
 export { type CodedError, codedRangeError, codedTypeError, hasErrorCode } from './coded_error.js'
 export { describeValue } from './described_value.js'
+export { elementCount } from './element_count.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
 export { checkIsObject, checkOptionNames } from './option_names.js'
 export { entryOf, required, zip } from './required.js'

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { arrayTypeOf, liveLength, ownView, wasTransferred } from '../src/index.js'
 
 class Weights extends Float32Array {
@@ -18,7 +19,6 @@ const transferred = <Elements extends ArrayBufferView>(array: Elements): Element
   structuredClone(array, { transfer: [array.buffer as ArrayBuffer] })
   return array
 }
-const coded = (code: string) => expect.objectContaining({ name: 'TypeError', code })
 
 describe('arrayTypeOf', () => {
   it.each<[unknown, string | undefined]>([
@@ -59,7 +59,7 @@ describe('liveLength', () => {
   })
 
   it.each([[[1, 2]], [{ length: 3 }], [null], ['abc'], [new DataView(new ArrayBuffer(4))]])('refuses %o', (value) => {
-    expect(() => liveLength(value as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+    expect(() => liveLength(value as never)).toThrow(coded('ERR_INVALID_ARGUMENT', { name: 'TypeError' }))
   })
 })
 
@@ -100,7 +100,9 @@ describe('ownView', () => {
   it.each([Int32Array, Float64Array, undefined, {}])(
     'refuses another constructor than the type of the array: %#',
     (ArrayOf) => {
-      expect(() => ownView(new Float32Array(2), ArrayOf as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+      expect(() => ownView(new Float32Array(2), ArrayOf as never)).toThrow(
+        coded('ERR_INVALID_ARGUMENT', { name: 'TypeError' }),
+      )
     },
   )
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { checkIsObject, checkOptionNames } from '../src/index.js'
 
 const KNOWN = ['numUnits', 'numLayers', 'dropout', 'seed']
@@ -43,9 +44,7 @@ describe('checkOptionNames', () => {
   })
 
   it.each([null, undefined, 3, 'seed', () => {}])('refuses %o for options', (options) => {
-    expect(() => checkOptionNames('build a network', options as never, KNOWN)).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_OPTION_TYPE' }),
-    )
+    expect(() => checkOptionNames('build a network', options as never, KNOWN)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
   })
 
   it('refuses options whose names cannot be read, with the cause', () => {

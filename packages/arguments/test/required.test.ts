@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { entryOf, required, zip } from '../src/index.js'
 
 describe('required', () => {
@@ -23,7 +24,7 @@ describe('entryOf', () => {
 
   it('names the key that is missing', () => {
     expect(() => entryOf(new Map(), 'bias')).toThrow(
-      expect.objectContaining({ code: 'ERR_BROKEN_INVARIANT', message: expect.stringContaining('the entry bias') }),
+      coded('ERR_BROKEN_INVARIANT', { message: expect.stringContaining('the entry bias') }),
     )
   })
 })
@@ -49,7 +50,7 @@ describe('zip', () => {
     const run = () => {
       for (const pair of zip(first, second)) pairs.push(pair)
     }
-    expect(run).toThrow(expect.objectContaining({ code: 'ERR_BROKEN_INVARIANT' }))
+    expect(run).toThrow(coded('ERR_BROKEN_INVARIANT'))
     expect(pairs).toHaveLength(Math.min(first.length, second.length))
   })
 })

@@ -12,7 +12,8 @@ const UPDATE_FIRST = ['update', 'reset', 'new_memory'] as const
  * The order in which each framework stores the gates of a cell: its own letters are in docs/canonical_layout.md.
  *
  * Sources: cuDNN's linLayerID; TensorFlow `rnn_cell_impl.py` and `lstm_ops.py` (i,c,f,o); `torch.nn.LSTM` (i,f,g,o) and
- * `torch.nn.GRU` (r,z,n); Keras `lstm.py` (i,f,c,o) and `gru.py` (z,r,h); ONNX `defs/rnn/defs.cc` (i,o,f,c and z,r,h).
+ * `torch.nn.GRU` (r,z,n); Keras `lstm.py` (i,f,c,o) and `gru.py` (z,r,h); ONNX `defs/rnn/defs.cc` (i,o,f,c and z,r,h);
+ * oneDNN "RNN" (i,f,c̃,o and u,r,o).
  */
 export const GATE_ORDERS = Object.freeze({
   cudnn: CUDNN,
@@ -21,7 +22,8 @@ export const GATE_ORDERS = Object.freeze({
   keras: { ...CUDNN, gru: UPDATE_FIRST },
   flax: CUDNN,
   onnx: { ...PLAIN, lstm: ['input', 'output', 'forget', 'new_memory'], gru: UPDATE_FIRST },
-} as const satisfies Readonly<Record<Framework | 'cudnn', Readonly<Record<CellMode, readonly GateName[]>>>>)
+  onednn: { ...CUDNN, gru: UPDATE_FIRST },
+} as const satisfies Readonly<Record<Framework | 'cudnn' | 'onednn', Readonly<Record<CellMode, readonly GateName[]>>>>)
 
 /** Position of `gate` among the gates of `mode` as `framework` stores them; -1 when the cell has no such gate. */
 export function gatePosition(framework: keyof typeof GATE_ORDERS, mode: CellMode, gate: GateName): number {

@@ -1,4 +1,4 @@
-import { codedTypeError, describeValue } from '@cudnn-rnn/arguments'
+export { elementCount } from '@cudnn-rnn/arguments'
 
 /** Element types of parameters and sequences. Labels, ids and lengths are int32 and never parameters. */
 export type FloatArray = Float32Array | Float64Array
@@ -13,22 +13,4 @@ export interface Tensor<Data = FloatArray | Int32Array> {
 export interface CanonicalParams<Data extends FloatArray = FloatArray> {
   readonly weights: readonly Tensor<Data>[]
   readonly biases: readonly Tensor<Data>[]
-}
-
-/** Number of elements of a tensor of this shape: 1 for a scalar. */
-export function elementCount(shape: readonly number[]): number {
-  if (!Array.isArray(shape)) throw notAShape(shape)
-  let count = 1
-  for (const size of shape) {
-    if (typeof size !== 'number') throw notAShape(shape)
-    count *= size
-  }
-  return count
-}
-
-function notAShape(shape: unknown): TypeError {
-  return codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot count elements as shape must be an array of integers: current value is ${describeValue(shape)}`,
-  )
 }

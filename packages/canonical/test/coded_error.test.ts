@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { codedRangeError, codedTypeError, elementCount, hasErrorCode } from '../src/index.js'
+import { codedRangeError, codedTypeError, hasErrorCode } from '../src/index.js'
 
 describe('hasErrorCode', () => {
   it('narrows errors by code, and any code when none is named', () => {
@@ -12,13 +12,5 @@ describe('hasErrorCode', () => {
     expect(hasErrorCode(new Error('no code'))).toBe(false)
     expect(hasErrorCode({ code: 'ERR_A' })).toBe(false)
     expect(codedTypeError('ERR_B', '')).toBeInstanceOf(TypeError)
-  })
-})
-
-describe('elementCount', () => {
-  it('is 1 for a scalar and 0 when a dimension is', () => {
-    expect(elementCount([])).toBe(1)
-    expect(elementCount([2, 0, 3])).toBe(0)
-    expect(elementCount([2, 3])).toBe(6)
   })
 })

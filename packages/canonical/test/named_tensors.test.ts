@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { createRnnDescriptor, type FrameworkLayout, kerasLayout, pytorchLayout } from '../src/index.js'
+import { createRnnDescriptor, elementCount, type FrameworkLayout, kerasLayout, pytorchLayout } from '../src/index.js'
 import { checkFrameworkLayout, checkNamedTensors } from '../src/named_tensors.js'
 import type { Tensor } from '../src/tensor.js'
 
@@ -13,7 +13,7 @@ function zeros(): Groups {
   return layout.groups.map(({ shapes }) =>
     Object.fromEntries(
       Object.entries(shapes).map(([name, shape]) => {
-        return [name, { data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape }]
+        return [name, { data: new Float32Array(elementCount(shape)), shape }]
       }),
     ),
   )
@@ -48,7 +48,7 @@ describe('checkNamedTensors', () => {
     expect(names.length).toBeGreaterThan(1)
     const group = Object.fromEntries(
       Object.entries(two.groups[0].shapes).map(([name, shape]) => {
-        return [name, { data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape }]
+        return [name, { data: new Float32Array(elementCount(shape)), shape }]
       }),
     )
     expect(() => checkNamedTensors(two, [group])).not.toThrow()

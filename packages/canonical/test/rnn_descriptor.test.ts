@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { createRnnDescriptor, layoutKey, type RnnOptions } from '../src/index.js'
 
 const base: RnnOptions = { cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 3 }
@@ -77,7 +78,7 @@ describe('createRnnDescriptor', () => {
   })
 
   it.each([null, undefined, 'lstm'])('refuses %s in place of options', (options) => {
-    const refusal = expect.objectContaining({ code: 'ERR_INVALID_OPTION_TYPE' })
+    const refusal = coded('ERR_INVALID_OPTION_TYPE')
     expect(() => createRnnDescriptor(options as never)).toThrow(refusal)
   })
 
@@ -95,13 +96,13 @@ describe('createRnnDescriptor', () => {
   })
 
   it('refuses skip_input with I ≠ H, naming both', () => {
-    const refusal = expect.objectContaining({ code: 'ERR_SKIP_INPUT_SIZE', inputSize: 3, numUnits: 4 })
+    const refusal = coded('ERR_SKIP_INPUT_SIZE', { inputSize: 3, numUnits: 4 })
     expect(build({ inputMode: 'skip_input' })).toThrow(refusal)
     expect(build({ inputMode: 'skip_input', inputSize: 4 })().inputMode).toBe('skip_input')
   })
 
   it.each(['numProj', 'cellClip'])('refuses %s on a cell other than lstm', (option) => {
-    const refusal = expect.objectContaining({ code: 'ERR_NOT_LSTM', option, cellMode: 'gru' })
+    const refusal = coded('ERR_NOT_LSTM', { option, cellMode: 'gru' })
     expect(build({ cellMode: 'gru', [option]: 2 })).toThrow(refusal)
   })
 })

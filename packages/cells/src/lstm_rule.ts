@@ -1,4 +1,5 @@
 import { entryOf } from '@cudnn-rnn/arguments'
+import { gatePosition } from '@cudnn-rnn/canonical'
 import type { Activation } from './activation.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
@@ -43,7 +44,12 @@ export const PLAIN_LSTM: Omit<LSTMRule, 'numUnits'> = Object.freeze({
  * Column blocks of the kernel [I+P,4H], each H wide: input gate, candidate, forget gate, output gate. TensorFlow's cells
  * call it i,j,f,o, its block operations i,c,f,o: one order under two names (cuDNN's is i,f,c,o).
  */
-export const LSTM_COLUMNS = Object.freeze({ input: 0, candidate: 1, forget: 2, output: 3 })
+export const LSTM_COLUMNS = Object.freeze({
+  input: gatePosition('tensorflow', 'lstm', 'input'),
+  candidate: gatePosition('tensorflow', 'lstm', 'new_memory'),
+  forget: gatePosition('tensorflow', 'lstm', 'forget'),
+  output: gatePosition('tensorflow', 'lstm', 'output'),
+})
 
 /** Columns of h and of the output: P, or H without projection. */
 export function hiddenSize({ numProj, numUnits }: LSTMRule): number {

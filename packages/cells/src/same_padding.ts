@@ -1,10 +1,11 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 /**
  * Where a convolution of stride 1 with TensorFlow's SAME padding reads: for every output position, in row-major order, the
  * input positions under the kernel's elements, -1 in the padding. ⌊(k-1)/2⌋ positions of padding come first, the rest last.
  */
 export function samePaddingSources(spatial: readonly number[], kernel: readonly number[]): Int32Array {
-  const positions = spatial.reduce((a, b) => a * b, 1)
-  const taps = kernel.reduce((a, b) => a * b, 1)
+  const positions = elementCount(spatial)
+  const taps = elementCount(kernel)
   const sources = new Int32Array(positions * taps)
   for (let position = 0; position < positions; position++) {
     for (let tap = 0; tap < taps; tap++) sources[position * taps + tap] = sourceOf(position, tap, spatial, kernel)

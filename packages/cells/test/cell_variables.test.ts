@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { CellVariables, type InitialElement, type VariableSpec } from '../src/cell_variables.js'
@@ -28,7 +29,7 @@ class Own extends CellVariables {
   }
 }
 
-const zeros = (...shape: number[]) => float32(new Float32Array(shape.reduce((a, b) => a * b, 1)), shape)
+const zeros = (...shape: number[]) => float32(new Float32Array(elementCount(shape)), shape)
 
 describe('CellVariables.build', () => {
   it('makes the variables in their order, by their initializers', () => {

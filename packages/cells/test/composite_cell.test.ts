@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import {
@@ -13,8 +14,7 @@ import {
 } from '../src/index.js'
 import { float32 } from './cell_checks.js'
 
-const filled = (value: number, ...shape: number[]) =>
-  float32(new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(value), shape)
+const filled = (value: number, ...shape: number[]) => float32(new Float32Array(elementCount(shape)).fill(value), shape)
 
 /** Inputs of 3 columns, outputs of 2 and 4. */
 const stack = () => new MultiRNNCell([new UGRNNCell(2), new UGRNNCell(4)])

@@ -1,4 +1,6 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import type { CellState } from '../src/cell_state.js'
 import type { FloatTensor } from '../src/float_tensor.js'
 import {
@@ -198,7 +200,7 @@ describe('refusals leave everything as it was', () => {
     const good = { data: new Float32Array(5 * 8).fill(9), shape: [5, 8] }
     const bad = { data: new Float32Array(7), shape: [7] }
     const values = { 'cell_0/lstm_cell/kernel': good, 'cell_1/lstm_cell/bias': bad }
-    expect(() => cell.setVariables(values)).toThrowError(expect.objectContaining({ code: 'ERR_SHAPE' }))
+    expect(() => cell.setVariables(values)).toThrowError(coded('ERR_SHAPE'))
     expect([...cell.variables].map(([name, { data }]) => [name, [...data]])).toEqual(before)
   })
 
@@ -214,14 +216,14 @@ describe('refusals leave everything as it was', () => {
     ['an empty list', 'ERR_EMPTY_SEQUENCE', () => staticRnn(lstm(), [])],
     ['a second build', 'ERR_CELL_BUILT', () => lstm().build(4)],
   ])('%s', (_, code, act) => {
-    expect(act).toThrowError(expect.objectContaining({ code }))
+    expect(act).toThrowError(coded(code))
   })
 
   test('a tape refuses a wrong gradient, stays open, and serves once', () => {
     const { output, tape } = lstm().call(f32([2, 3]), lstm().zeroState(2))
-    expect(() => tape.gradients({ output: f32([2, 5]) })).toThrowError(expect.objectContaining({ code: 'ERR_SHAPE' }))
+    expect(() => tape.gradients({ output: f32([2, 5]) })).toThrowError(coded('ERR_SHAPE'))
     tape.gradients({ output })
-    expect(() => tape.gradients({ output })).toThrowError(expect.objectContaining({ code: 'ERR_TAPE_CONSUMED' }))
+    expect(() => tape.gradients({ output })).toThrowError(coded('ERR_TAPE_CONSUMED'))
   })
 })
 
@@ -232,5 +234,5 @@ function lstm(): LSTMCell {
 }
 
 function f32(shape: readonly number[]): FloatTensor {
-  return { data: new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(0.5), shape }
+  return { data: new Float32Array(elementCount(shape)).fill(0.5), shape }
 }

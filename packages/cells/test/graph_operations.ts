@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { addProduct } from '@cudnn-rnn/executor-kit'
 import { CellRun } from '../src/cell_run.js'
 import type { FloatTensor } from '../src/float_tensor.js'
@@ -221,7 +222,7 @@ export function tensorsOf(shapes: Shapes, first: number): Map<string, FloatTenso
   let k = first
   return new Map(
     Object.entries(shapes).map(([name, shape]) => {
-      const length = shape.reduce((product, size) => product * size, 1)
+      const length = elementCount(shape)
       const isPositive = name === 'period' || name === 'ratio'
       const values = Array.from({ length }, () => {
         const value = Math.sin(1.7 * ++k)
@@ -243,7 +244,7 @@ export function definition(
     return data[row * own[own.length - 1] + column]
   }
   const columns = shape[shape.length - 1]
-  const size = shape.reduce((product, each) => product * each, 1)
+  const size = elementCount(shape)
   return Array.from({ length: size }, (_, k) => expected(of, Math.floor(k / columns), k % columns))
 }
 

@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import {
   type CellState,
@@ -24,7 +25,7 @@ const FLOAT32_TOLERANCE = 2e-7
 
 /** Element n in row-major order is ((n·a) mod m - o)/d. */
 function filled(shape: readonly number[], a: number, m: number, o: number, d: number): FloatTensor {
-  const count = shape.reduce((x, y) => x * y, 1)
+  const count = elementCount(shape)
   return float64(
     Float64Array.from({ length: count }, (_, n) => (((n * a) % m) - o) / d),
     shape,

@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/cells/tensorflow.json' with { type: 'json' }
 import type { CellState, LSTMStateTuple } from '../src/cell_state.js'
@@ -64,7 +65,7 @@ function decode(base64: string): Float64Array {
 }
 
 function filled(shape: readonly number[], formula: readonly [number, number, number], first = 0): FloatTensor {
-  const size = shape.reduce((a, b) => a * b, 1)
+  const size = elementCount(shape)
   return float64(fill(size, formula, first), shape)
 }
 

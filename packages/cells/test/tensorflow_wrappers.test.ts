@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { expect, test } from 'vitest'
 import fixture from '../../../fixtures/cells/tensorflow_wrappers.json' with { type: 'json' }
 import type { CellState } from '../src/cell_state.js'
@@ -9,7 +10,7 @@ const [T, B, I, U] = [2, 2, 3, 3]
 
 /** As fixtures/cells/make_tensorflow_wrappers.py fills. */
 function filled(shape: readonly number[], a: number, m: number, o: number, d: number) {
-  const count = shape.reduce((x, y) => x * y, 1)
+  const count = elementCount(shape)
   return float64(
     Float64Array.from({ length: count }, (_, n) => (((n * a) % m) - o) / d),
     shape,

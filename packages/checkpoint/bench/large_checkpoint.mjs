@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { crc32c } from '@node-rs/crc32'
+import { median } from '../../../scripts/statistics.mjs'
 
 const MIB = 2 ** 20
 const TENSOR_BYTES = 32 * MIB
@@ -86,7 +87,6 @@ if (process.send) {
     await rm(directory, { recursive: true, force: true })
   }
   const speeds = (task) => results[task].map(({ seconds }) => bytes / 1e9 / seconds).sort((a, b) => a - b)
-  const median = (values) => values[Math.floor(values.length / 2)]
   console.log(`${gib} GiB in tensors of ${TENSOR_BYTES / MIB} MiB, median of ${ROUNDS} interleaved runs`)
   console.log('task   GB/s (slowest, fastest)   ratio to copy   peak memory MiB')
   for (const task of Object.keys(results)) {

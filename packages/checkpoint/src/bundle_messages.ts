@@ -1,6 +1,6 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { elementCount } from '@cudnn-rnn/arguments'
 import { CheckpointError } from './errors.js'
-import { elementCount } from './tensor.js'
 
 /**
  * The messages of tensorflow/core/protobuf/tensor_bundle.proto, tensor_shape.proto and tensor_slice.proto, as far as

@@ -1,7 +1,8 @@
+import { elementCount } from '@cudnn-rnn/arguments'
 import type { SliceExtent } from './bundle_messages.js'
 import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
-import { elementCount, type TensorData } from './tensor.js'
+import type { TensorData } from './tensor.js'
 
 /**
  * Puts the slices of a partitioned tensor together; every element must come from exactly one slice.

@@ -1,4 +1,4 @@
-import { arrayTypeOf, describeValue, liveLength } from '@cudnn-rnn/arguments'
+import { arrayTypeOf, describeValue, elementCount, liveLength } from '@cudnn-rnn/arguments'
 import { type CheckpointDType, DTYPES, dtypeOfArray, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
 
@@ -17,10 +17,6 @@ export interface WritableTensor {
   readonly data: TensorData | readonly string[]
   readonly shape: readonly number[]
   readonly dtype?: CheckpointDType | undefined
-}
-
-export function elementCount(shape: readonly number[]): number {
-  return shape.reduce((product, size) => product * size, 1)
 }
 
 /** The dtype a tensor is written with. Throws `ERR_TENSOR_INVALID` when data, shape and dtype do not fit together. */

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { formatCheckpointState, parseCheckpointState } from '../src/checkpoint_state.js'
 import { latestCheckpoint, readCheckpointState, writeCheckpoint, writeCheckpointState } from '../src/index.js'
 import { temporaryDirectory } from './temporary_directory.js'
@@ -36,7 +37,7 @@ describe('parseCheckpointState', () => {
     'all_model_checkpoint_paths: "a"',
     'model_checkpoint_path: "a"\nall_model_checkpoint_timestamps: 1.2.3',
   ])('refuses %j', (text) => {
-    expect(() => parseCheckpointState(text, 'x')).toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_CORRUPT' }))
+    expect(() => parseCheckpointState(text, 'x')).toThrow(coded('ERR_CHECKPOINT_CORRUPT'))
   })
 })
 
@@ -58,8 +59,6 @@ describe('latestCheckpoint', () => {
     await writeCheckpointState(directory, { ...STATE, modelCheckpointPath: join(elsewhere, 'model') })
     expect(await latestCheckpoint(directory)).toBe(join(elsewhere, 'model'))
     await writeFile(join(directory, 'checkpoint'), '\0\0')
-    await expect(latestCheckpoint(directory)).rejects.toThrow(
-      expect.objectContaining({ code: 'ERR_CHECKPOINT_CORRUPT' }),
-    )
+    await expect(latestCheckpoint(directory)).rejects.toThrow(coded('ERR_CHECKPOINT_CORRUPT'))
   })
 })

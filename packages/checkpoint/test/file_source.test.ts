@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readlink, rename, rm, truncate, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { latestCheckpoint, openCheckpoint, openFileSource, readCheckpointState, writeCheckpoint } from '../src/index.js'
 
 let directory = ''
@@ -74,9 +75,9 @@ it('openFileSource refuses a file that was replaced or removed while it was clos
   await source?.close()
   await writeFile(`${path}2`, 'other')
   await rename(`${path}2`, path)
-  await expect(source?.read(0, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_REPLACED' }))
+  await expect(source?.read(0, 5)).rejects.toThrow(coded('ERR_CHECKPOINT_REPLACED'))
   await rm(path)
-  await expect(source?.read(0, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_REPLACED' }))
+  await expect(source?.read(0, 5)).rejects.toThrow(coded('ERR_CHECKPOINT_REPLACED'))
   await source?.close()
 })
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { directoryStore } from '../src/directory_store.js'
 import {
   type FileStore,
@@ -183,6 +184,6 @@ describe('directoryStore', () => {
   )
 
   it('refuses an object that lacks the methods of a handle', () => {
-    expect(() => directoryStore({} as never)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' }))
+    expect(() => directoryStore({} as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
   })
 })

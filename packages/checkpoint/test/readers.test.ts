@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import expectedTensors from '../../../fixtures/checkpoints/expected.json'
+import { coded } from '../../../scripts/coded.mjs'
 import * as readers from '../src/readers.js'
 import { blobSource, memorySource, openCheckpointFrom, type TensorData } from '../src/readers.js'
 
@@ -64,7 +65,7 @@ describe.each(Object.entries(expectedTensors as unknown as Record<string, Expect
 )
 
 it('memorySource and openCheckpointFrom refuse arguments of another kind with a code', async () => {
-  const invalid = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+  const invalid = coded('ERR_INVALID_ARGUMENT')
   const calls = [[undefined, new Uint8Array(1)], ['walk'], ['walk', new ArrayBuffer(1)], [new Uint8Array(1), 'walk']]
   for (const given of calls) expect(() => memorySource(...(given as [never, never]))).toThrow(invalid)
   for (const given of [[], ['model'], ['model', {}], ['model', async () => ({})], [undefined, async () => undefined]]) {

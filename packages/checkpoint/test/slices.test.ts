@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/arguments'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import type { SliceExtent } from '../src/bundle_messages.js'
@@ -8,7 +9,7 @@ const corrupt = (rule: RegExp) => coded('ERR_CHECKPOINT_CORRUPT', { message: exp
 
 /** The elements 0, 1, 2, … of a tensor, taken apart into slices and put together. */
 function assembled(shape: readonly number[], slices: readonly (readonly SliceExtent[])[]) {
-  const strides = shape.map((_, axis) => shape.slice(axis + 1).reduce((product, size) => product * size, 1))
+  const strides = shape.map((_, axis) => elementCount(shape.slice(axis + 1)))
   const read = async (slice: readonly SliceExtent[]) => {
     const indices = slice.reduce<number[]>(
       (offsets, extent, axis) => {
@@ -76,7 +77,7 @@ describe('assembleSlices', () => {
     ['a tensor without elements', [0, 3], [[at(0, 0), undefined]]],
     ['a tensor whose last dimension is empty', [3, 0], [[at(0, 3), at(0, 0)]]],
   ] as const)('puts %s together', async (_, shape, slices) => {
-    const count = (shape as readonly number[]).reduce((product, size) => product * size, 1)
+    const count = elementCount(shape as readonly number[])
     expect(await assembled(shape, slices)).toEqual(range(count))
   })
 

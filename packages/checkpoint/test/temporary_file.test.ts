@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { createOwnerToken, ownerState, parseOwnerToken } from '../src/process_identity.js'
 import { createFile, temporaryPath, writeAll } from '../src/temporary_file.js'
 
@@ -16,9 +17,7 @@ it('createFile refuses a planted symbolic link, and leaves its target alone', as
   const path = temporaryPath(join(directory, 'model.data'))
   await writeFile(target, 'untouched')
   await symlink(target, path)
-  await expect(createFile(path, (file) => writeAll(file, new Uint8Array(4)))).rejects.toThrow(
-    expect.objectContaining({ code: 'EEXIST' }),
-  )
+  await expect(createFile(path, (file) => writeAll(file, new Uint8Array(4)))).rejects.toThrow(coded('EEXIST'))
   expect(await readFile(target, 'utf8')).toBe('untouched')
 })
 

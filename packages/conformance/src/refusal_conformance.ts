@@ -1,6 +1,7 @@
 import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor, RnnForwardInputs } from '@cudnn-rnn/backend'
 import type { RnnOptions } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import type { ExecutorUnderTest } from './executor_under_test.js'
@@ -10,7 +11,7 @@ import { readAll, smallNetwork } from './small_network.js'
 export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): void {
   const own = dtype === 'float64' ? Float64Array : Float32Array
   const other = dtype === 'float64' ? Float32Array : Float64Array
-  const zeros = (...shape: number[]) => ({ data: new own(shape.reduce((a, b) => a * b, 1)), shape })
+  const zeros = (...shape: number[]) => ({ data: new own(elementCount(shape)), shape })
   type Wrong = Partial<Record<keyof RnnForwardInputs, unknown>>
 
   const wrongForwards: readonly (readonly [string, string, Wrong])[] = [

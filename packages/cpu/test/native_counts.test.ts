@@ -1,10 +1,11 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { type HostTensor, UPDATE_RULES } from '@cudnn-rnn/executor-kit'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { openCpuBackend } from '../src/index.js'
 import { loadAddon } from '../src/load_addon.js'
 
-const refused = expect.objectContaining({ code: 'ERR_TENSOR_TRANSFERRED', name: 'RangeError' })
+const refused = coded('ERR_TENSOR_TRANSFERRED', { name: 'RangeError' })
 const [T, B, I, H] = [3, 2, 4, 5]
 const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: H, inputSize: I })
 const { addon } = loadAddon()
@@ -77,7 +78,7 @@ describe('the native addon', () => {
   it('refuses another element type with a code', () => {
     const native = open()
     const job = { ...sequence(), input: new Float64Array(T * B * I) }
-    expect(() => native.forward(job)).toThrow(expect.objectContaining({ code: 'ERR_DTYPE' }))
+    expect(() => native.forward(job)).toThrow(coded('ERR_DTYPE'))
     native.close()
   })
 })

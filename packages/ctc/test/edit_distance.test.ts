@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import fixture from '../../../fixtures/ctc/edit_distance.json'
+import { coded } from '../../../scripts/coded.mjs'
 import { editDistance, labelErrorRate } from '../src/index.js'
 
 describe('editDistance', () => {
@@ -10,7 +11,7 @@ describe('editDistance', () => {
   })
 
   it('refuses a string in the place of an array', () => {
-    expect(() => editDistance('kitten' as never, [])).toThrow(expect.objectContaining({ code: 'ERR_CTC_LABELS' }))
+    expect(() => editDistance('kitten' as never, [])).toThrow(coded('ERR_CTC_LABELS'))
   })
 })
 
@@ -28,6 +29,6 @@ describe('labelErrorRate', () => {
   })
 
   it('refuses another number of hypotheses', () => {
-    expect(() => labelErrorRate([[1]], [])).toThrow(expect.objectContaining({ code: 'ERR_SHAPE' }))
+    expect(() => labelErrorRate([[1]], [])).toThrow(coded('ERR_SHAPE'))
   })
 })

@@ -66,13 +66,13 @@ describe('NGramModel', () => {
     ['a negative count', { ...saved, counts: { '': [1, -1] } }],
     ['half a count', { ...saved, counts: { '': [1] } }],
   ])('refuses %s', (_name, value) => {
-    expect(() => NGramModel.fromJSON(value as never)).toThrow(expect.objectContaining({ code: 'ERR_LANGUAGE_MODEL' }))
+    expect(() => NGramModel.fromJSON(value as never)).toThrow(coded('ERR_LANGUAGE_MODEL'))
   })
 
   it('refuses orders and sequences that cannot be counted', () => {
-    expect(() => NGramModel.train([], { order: 0 })).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }))
-    expect(() => NGramModel.train(['abc' as never])).toThrow(expect.objectContaining({ code: 'ERR_LANGUAGE_MODEL' }))
-    expect(() => NGramModel.train([['']])).toThrow(expect.objectContaining({ code: 'ERR_LANGUAGE_MODEL' }))
+    expect(() => NGramModel.train([], { order: 0 })).toThrow(coded('ERR_INVALID_OPTION'))
+    expect(() => NGramModel.train(['abc' as never])).toThrow(coded('ERR_LANGUAGE_MODEL'))
+    expect(() => NGramModel.train([['']])).toThrow(coded('ERR_LANGUAGE_MODEL'))
   })
 })
 

@@ -1,4 +1,4 @@
-import { createRnnDescriptor, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, elementCount, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type CommandFields, CommandList } from '../src/device/command_list.js'
 import { arithmeticOf } from '../src/device/precision.js'
@@ -40,7 +40,7 @@ describe.skipIf(gpu.problem !== undefined)(`the choice of an algorithm (${gpu.pr
     await using backend = await open(options)
     const rnn = backend.rnn(descriptor)
     const filled = (shape: readonly number[]) => {
-      const count = shape.reduce((product, size) => product * size, 1)
+      const count = elementCount(shape)
       return backend.tensor({ data: Float32Array.from({ length: count }, (_, k) => Math.sin(k) / 2), shape })
     }
     const params = filled([rnn.paramsSize])

@@ -1,5 +1,6 @@
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
@@ -109,7 +110,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnLayerKernels (${gpu.problem ?? 
         const results = run(backend.ops, operands)
         await Promise.all(results.map((result) => result.read()))
         const { bytes, tensors } = backend.stats()
-        expect(bytes).toBe(results.reduce((sum, { shape }) => sum + 4 * shape.reduce((a, b) => a * b, 1), 0))
+        expect(bytes).toBe(results.reduce((sum, { shape }) => sum + 4 * elementCount(shape), 0))
         expect(tensors).toBe(results.length)
         for (const result of results) result.dispose()
         await backend.trimMemory()

@@ -1,5 +1,5 @@
 import type { Backend } from '@cudnn-rnn/backend'
-import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, elementCount, layoutKey } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Adam, cosineRate, Dataset, fit, type StepReport } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
     using rnn = backend.rnn(descriptor)
     const variable = (name: string, shape: readonly number[], layout?: string) => {
       const value = backend.zeros(shape, { layout })
-      const size = shape.reduce((a, b) => a * b)
+      const size = elementCount(shape)
       ops.accumulate(value, { data: Float32Array.from({ length: size }, (_, k) => 0.3 * Math.sin(2 * k + 1)), shape })
       return { name, value }
     }

@@ -3,6 +3,7 @@ import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { arithmeticOf } from '../src/device/precision.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
@@ -66,7 +67,7 @@ it('arithmeticOf refuses a precision for float64, and unknown ones', () => {
     ['float32', 'float8'],
   ] as const) {
     expect(() => arithmeticOf(dtype, precision as never)).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_OPTION', option: 'precision', value: precision }),
+      coded('ERR_INVALID_OPTION', { option: 'precision', value: precision }),
     )
   }
 })

@@ -1,4 +1,4 @@
-import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallCharModel } from './small_char_model.js'
@@ -22,7 +22,7 @@ describe.skipIf(gpu.problem !== undefined)(
       await using backend = await open({ algorithm: 'standard', graphs })
       const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 6, inputSize: 4 }))
       const filled = (shape: readonly number[]) => {
-        const count = shape.reduce((product, size) => product * size, 1)
+        const count = elementCount(shape)
         return backend.tensor({ data: Float32Array.from({ length: count }, (_, k) => Math.sin(k + 1)), shape })
       }
       const params = filled([rnn.paramsSize])

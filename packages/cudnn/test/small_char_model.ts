@@ -1,5 +1,5 @@
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
-import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, elementCount, layoutKey } from '@cudnn-rnn/canonical'
 
 const VOCABULARY = 7
 const COLUMNS = 4
@@ -22,7 +22,7 @@ export function smallCharModel(backend: Backend, options: CharModelOptions = {})
   const [lstmLayer, gruLayer] = [layer('lstm', COLUMNS), layer('gru', UNITS)]
   const [lstm, gru] = [backend.rnn(lstmLayer), backend.rnn(gruLayer)]
   const filled = (shape: readonly number[], layout?: string) => {
-    const data = Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, k) => 0.4 * Math.sin(3 * k + 1))
+    const data = Float32Array.from({ length: elementCount(shape) }, (_, k) => 0.4 * Math.sin(3 * k + 1))
     const tensor = backend.zeros(shape, { layout })
     ops.accumulate(tensor, { data, shape })
     return tensor

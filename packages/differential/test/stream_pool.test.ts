@@ -1,5 +1,6 @@
 import type { Backend, RnnStreamState } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { CudnnGRU, CudnnLSTM, type RecurrentModel, type Stream } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -132,7 +133,7 @@ async function runSchedule(backend: Backend, calls: readonly Call[], poolOptions
 const parts = ({ h, c }: RnnStreamState): readonly Tensor[] => (c ? [h, c] : [h])
 
 function wave(backend: Backend, shape: readonly number[], start: number): Tensor {
-  const length = shape.reduce((product, size) => product * size, 1)
+  const length = elementCount(shape)
   const values = Array.from({ length }, (_, k) => Math.sin(0.7 * (k + 17 * start) + 0.3))
   return { data: backend.dtype === 'float64' ? Float64Array.from(values) : Float32Array.from(values), shape }
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { detectLauncher } from '../src/index.js'
 import { mpiLibraries } from '../src/mpi/mpi_libraries.js'
 
@@ -30,7 +31,7 @@ it.each([
   [{ PMI_RANK: '3', PMI_SIZE: '3' }, /PMI_RANK must be an integer in 0\.\.2: current value is "3"/],
   [{ PMI_RANK: '-1', PMI_SIZE: '3' }, /PMI_RANK/],
 ])('detectLauncher refuses %o', (environment, message) => {
-  const error = expect.objectContaining({ code: 'ERR_LAUNCHER_ENVIRONMENT', message: expect.stringMatching(message) })
+  const error = coded('ERR_LAUNCHER_ENVIRONMENT', { message: expect.stringMatching(message) })
   expect(() => detectLauncher(environment)).toThrow(error)
 })
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
+import { Philox } from '@cudnn-rnn/executor-kit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadAddon } from '../src/load_addon.js'
 import { installedLaunchers, launch, type MpiLauncher } from './mpi_launchers.js'
@@ -146,7 +147,8 @@ it.runIf(launchers.length > 0)(
       await launch(launcher!, 2, programs.training, [JSON.stringify({ engine: 'auto', epochs: 60, checkpoint, kill })])
     const whole = await train(join(programs.folder, 'whole.json'))
     expect(whole.code).toBe(0)
-    const random = randomNumbers(seed)
+    const words = new Philox(seed)
+    const random = (below: number) => Math.floor(words.uniform() * below)
     for (let run = 0, killed = 0; killed < kills; run++) {
       const checkpoint = join(programs.folder, `killed-${run}.json`)
       for (;;) {
@@ -171,15 +173,6 @@ it.runIf(launchers.length > 0)(
   },
   kills * 20_000 + 60_000,
 )
-
-/** Integers in 0..below-1, by the generator of Park and Miller. */
-function randomNumbers(start: number): (below: number) => number {
-  let state = start
-  return (below) => {
-    state = (state * 48_271) % 2_147_483_647
-    return Math.floor((state / 2_147_483_647) * below)
-  }
-}
 
 it('the addon is built wherever a compiler is', () => {
   const isRequired = process.env['CUDNN_RNN_REQUIRE_NATIVE'] === '1'

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { dropoutPositionOf, dropoutStateOf } from '../src/index.js'
 
 it('dropoutPositionOf is the inverse of dropoutStateOf', () => {
@@ -14,5 +15,5 @@ it.each([
   ['a negative number', dropoutStateOf(-1)],
   ['no number', dropoutStateOf(Number.NaN)],
 ])('dropoutPositionOf refuses %s', (_, state) => {
-  expect(() => dropoutPositionOf(state)).toThrow(expect.objectContaining({ code: 'ERR_DROPOUT_STATE' }))
+  expect(() => dropoutPositionOf(state)).toThrow(coded('ERR_DROPOUT_STATE'))
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { checkOwnTape, OpenTape } from '../src/index.js'
 
 class CountingTape extends OpenTape {
@@ -8,8 +9,6 @@ class CountingTape extends OpenTape {
   }
 }
 
-const code = (expected: string) => expect.objectContaining({ code: expected })
-
 describe('OpenTape', () => {
   it('serves one backward and releases once', () => {
     const tape = new CountingTape()
@@ -17,7 +16,7 @@ describe('OpenTape', () => {
     tape.dispose()
     expect(tape.state).toBe('consumed')
     expect(tape.released).toBe(1)
-    expect(() => tape.consume()).toThrow(code('ERR_TAPE_CONSUMED'))
+    expect(() => tape.consume()).toThrow(coded('ERR_TAPE_CONSUMED'))
     expect(tape.released).toBe(1)
   })
 
@@ -27,7 +26,7 @@ describe('OpenTape', () => {
     tape.dispose()
     expect(tape.state).toBe('disposed')
     expect(tape.released).toBe(1)
-    expect(() => tape.checkOpen()).toThrow(code('ERR_TAPE_DISPOSED'))
+    expect(() => tape.checkOpen()).toThrow(coded('ERR_TAPE_DISPOSED'))
   })
 })
 
@@ -36,8 +35,8 @@ describe('checkOwnTape', () => {
     class OtherTape extends CountingTape {
       readonly other = true
     }
-    expect(() => checkOwnTape(undefined, CountingTape)).toThrow(code('ERR_NO_TAPE'))
-    expect(() => checkOwnTape(new CountingTape(), OtherTape)).toThrow(code('ERR_TAPE_FOREIGN'))
+    expect(() => checkOwnTape(undefined, CountingTape)).toThrow(coded('ERR_NO_TAPE'))
+    expect(() => checkOwnTape(new CountingTape(), OtherTape)).toThrow(coded('ERR_TAPE_FOREIGN'))
     expect(() => checkOwnTape(new CountingTape(), CountingTape)).not.toThrow()
   })
 })

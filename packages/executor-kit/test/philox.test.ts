@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { Philox, philoxBlock } from '../src/index.js'
 
 const hex = (words: Uint32Array) => [...words].map((word) => word.toString(16).padStart(8, '0')).join(' ')
@@ -58,7 +59,7 @@ describe('Philox', () => {
   })
 
   it.each([-1, 0.5, Number.NaN, 2 ** 53])('refuses the seed, stream and position %s', (value) => {
-    const refusal = expect.objectContaining({ code: 'ERR_INVALID_OPTION', value })
+    const refusal = coded('ERR_INVALID_OPTION', { value })
     expect(() => new Philox(value)).toThrow(refusal)
     expect(() => new Philox(0, value)).toThrow(refusal)
     expect(() => new Philox(0).seek(value)).toThrow(refusal)

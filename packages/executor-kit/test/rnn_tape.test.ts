@@ -42,7 +42,7 @@ describe('RnnTape', () => {
     versions.note('output', output)
     expect(tape.contentsFor(rnn)).toBe('kept')
     output.version++
-    const stale = (argument: string) => expect.objectContaining({ code: 'ERR_TAPE_STALE', argument })
+    const stale = (argument: string) => coded('ERR_TAPE_STALE', { argument })
     expect(() => tape.contentsFor(rnn)).toThrow(stale('output'))
     params.version++
     expect(() => tape.contentsFor(rnn)).toThrow(stale('params'))

@@ -1,21 +1,22 @@
 import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/backend'
+import { elementCount } from '@cudnn-rnn/canonical'
 
 /** A backend tensor with the fields that argument checks look at. */
 export function stubTensor(
   shape: readonly number[],
   { dtype = 'float32' as DType, layout = undefined as string | undefined, disposed = false } = {},
 ): BackendTensor {
-  const data = new DTYPES[dtype].array(shape.reduce((product, size) => product * size, 1))
+  const data = new DTYPES[dtype].array(elementCount(shape))
   const dispose = () => {}
   return { shape, dtype, layout, disposed, read: async () => ({ data, shape }), dispose, [Symbol.dispose]: dispose }
 }
 
 /** A host tensor of zeros. */
 export function zeros(...shape: number[]) {
-  return { data: new Float32Array(shape.reduce((product, size) => product * size, 1)), shape }
+  return { data: new Float32Array(elementCount(shape)), shape }
 }
 
 /** A host tensor of int32 zeros. */
 export function ids(...shape: number[]) {
-  return { data: new Int32Array(shape.reduce((product, size) => product * size, 1)), shape }
+  return { data: new Int32Array(elementCount(shape)), shape }
 }

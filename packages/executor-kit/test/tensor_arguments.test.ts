@@ -16,7 +16,7 @@ import { ids, stubTensor, zeros } from './stub_tensor.js'
 const check = (tensor: unknown, rule: Partial<TensorRule> = {}) => {
   return () => checkTensor('run forward', 'input', tensor as never, { dtype: 'float32', ...rule })
 }
-const refusal = (code: string, name: string) => expect.objectContaining({ code, name, argument: 'input' })
+const refusal = (code: string, name: string) => coded(code, { name, argument: 'input' })
 
 describe('checkTensor', () => {
   it('takes host and backend tensors that fit, with free dimensions', () => {

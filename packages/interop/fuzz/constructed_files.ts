@@ -1,4 +1,4 @@
-import { hasErrorCode } from '@cudnn-rnn/canonical'
+import { elementCount, hasErrorCode } from '@cudnn-rnn/canonical'
 import { isCheckpointError } from '@cudnn-rnn/checkpoint'
 import type { Grammar, Random } from '@cudnn-rnn/fuzzing'
 import { importWeights, isWeightFileError, openWeightFile } from '../src/index.js'
@@ -75,7 +75,7 @@ async function readAll(bytes: Uint8Array, cellMode: 'rnn_tanh' | 'rnn_relu' | 'l
       const data = await read().catch((error: unknown) => {
         if (!isCoded(error)) throw error
       })
-      const count = shape.reduce((product, size) => product * size, 1)
+      const count = elementCount(shape)
       if (data !== undefined && data.length !== count) throw new Error(`${data.length} elements for shape [${shape}]`)
     }
   } finally {
@@ -84,7 +84,7 @@ async function readAll(bytes: Uint8Array, cellMode: 'rnn_tanh' | 'rnn_relu' | 'l
   const { networks } = await importWeights(bytes, { cellMode, convention: undefined })
   for (const { canonical } of networks) {
     for (const { data, shape } of [...canonical.weights, ...canonical.biases]) {
-      const count = shape.reduce((product, size) => product * size, 1)
+      const count = elementCount(shape)
       if (data.length !== count) throw new Error(`${data.length} elements for shape [${shape}]`)
     }
   }

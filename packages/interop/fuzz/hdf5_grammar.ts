@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import type { Random } from '@cudnn-rnn/fuzzing'
 import { someName, someShape } from './hostile_values.js'
 
@@ -58,7 +59,7 @@ function fill(group: Group, random: Random, depth: number): void {
       if (kind < 4 && depth < 5) fill(group.create_group(name), random, depth + 1)
       else if (kind < 8) {
         const shape = someShape(random).filter((size) => size > 0 && size <= 64)
-        const count = shape.reduce((product, size) => product * size, 1)
+        const count = elementCount(shape)
         const options = random.chance(0.3) && shape.length > 0 ? { chunks: shape, compression: 'gzip' as const } : {}
         group.create_dataset({ name, data: new Float32Array(Math.min(count, 65_536)), shape, dtype: '<f', ...options })
       } else if (kind < 9) group.create_soft_link(random.pick(['/', '/layers', '..', name]), name)

@@ -1,4 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { bfloat16ToNumber, float16ToNumber } from '@cudnn-rnn/files'
 import { corrupt, unsupported } from './errors.js'
 
@@ -47,7 +48,7 @@ export function decodeElements(path: string, name: string, type: ElementTypeName
  */
 export function checkedCount(path: string, name: string, shape: readonly number[], most: number): number {
   const isShape = shape.every((size) => Number.isSafeInteger(size) && size >= 0)
-  const count = shape.reduce((product, size) => product * size, 1)
+  const count = elementCount(shape)
   if (isShape && count <= most) return count
   throw corrupt(path, `${name} cannot have shape [${shape.join(',')}]: there is room for ${Math.floor(most)} elements`)
 }

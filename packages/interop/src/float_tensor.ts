@@ -1,4 +1,5 @@
 import { arrayTypeOf, kind, liveLength, type Rule } from '@cudnn-rnn/arguments'
+import { elementCount } from '@cudnn-rnn/canonical'
 
 /** A tensor of float32 or float64 on the host, as many elements as its shape specifies. */
 export const FLOAT_TENSOR: Rule = kind('a tensor of floats', (value) => {
@@ -7,5 +8,5 @@ export const FLOAT_TENSOR: Rule = kind('a tensor of floats', (value) => {
   const isFloat = ['Float32Array', 'Float64Array'].includes(arrayTypeOf(data) ?? '')
   if (!isFloat || !Array.isArray(shape)) return false
   const isShape = shape.every((size) => Number.isSafeInteger(size) && size >= 0)
-  return isShape && liveLength(data as Float32Array) === shape.reduce((count, size) => count * size, 1)
+  return isShape && liveLength(data as Float32Array) === elementCount(shape)
 })

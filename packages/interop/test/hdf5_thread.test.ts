@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Plugin } from 'esbuild'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import * as sources from '../src/index.js'
 import { bundler } from './bundled_package.js'
 import { fixturePath } from './fixture.js'
@@ -69,7 +70,7 @@ describe('the thread of the HDF5 library', async () => {
     }
     const outcomes = await outcomesOf(openWeightFile)
     expect(outcomes).toEqual(await outcomesOf(sources.openWeightFile))
-    expect(outcomes).toContainEqual(expect.objectContaining({ code: 'ERR_WEIGHTS_CORRUPT', path }))
+    expect(outcomes).toContainEqual(coded('ERR_WEIGHTS_CORRUPT', { path }))
   })
 
   it('refuses calls after close', async () => {

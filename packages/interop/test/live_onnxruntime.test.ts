@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { expect, it } from 'vitest'
 import { exportWeights, importWeights } from '../src/index.js'
@@ -16,7 +17,7 @@ it.each(['lstm_2_layers_bidirectional', 'gru', 'rnn_relu', 'rnn_tanh_no_bias'])(
     const { input, output } = cases[name]!
     const { numLayers, numUnits, direction } = networks[0]!.descriptor
     const shape = [numLayers * (direction === 'bidirectional' ? 2 : 1), input.shape[1]!, numUnits]
-    const zeros = () => new Tensor('float32', new Float32Array(shape.reduce((a, b) => a * b)), shape)
+    const zeros = () => new Tensor('float32', new Float32Array(elementCount(shape)), shape)
     const given = new Tensor('float32', Float32Array.from(input.data), input.shape)
     const states = session.inputNames.slice(1).map((state) => [state, zeros()] as const)
     const { output: computed } = await session.run({ input: given, ...Object.fromEntries(states) })

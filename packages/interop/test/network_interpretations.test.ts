@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -11,7 +12,7 @@ function fileOf(format: WeightFormat, shapes: Shapes): WeightFile {
     name,
     shape,
     dtype: 'float32',
-    read: async () => new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(index + 1),
+    read: async () => new Float32Array(elementCount(shape)).fill(index + 1),
   }))
   return { format, path: 'made', tensors, close: async () => undefined }
 }

@@ -1,4 +1,5 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { field, joined, modelBytes, nodeMessage, numberField, textField } from '../fuzz/onnx_bytes.js'
 import { importWeights } from '../src/index.js'
@@ -23,7 +24,7 @@ function attribute(name: string, value: number | { readonly float: number } | st
 
 /** TensorProto of numbers that differ; int64 where `integers` are given. */
 function tensor(name: string, shape: readonly number[], integers?: readonly number[]): Uint8Array {
-  const size = shape.reduce((product, each) => product * each, 1)
+  const size = elementCount(shape)
   const raw =
     integers === undefined
       ? Float32Array.from({ length: size }, (_, k) => Math.sin(k + 1))

@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { importWeights, type WeightFile, type WeightFormat } from '../src/index.js'
 
@@ -7,7 +8,7 @@ function fileOf(format: WeightFormat, shapes: Readonly<Record<string, readonly n
     name,
     shape,
     dtype: 'float32',
-    read: async () => new Float32Array(shape.reduce((product, size) => product * size, 1)),
+    read: async () => new Float32Array(elementCount(shape)),
   }))
   return { format, path: 'made', tensors, close: async () => undefined }
 }

@@ -1,5 +1,6 @@
-import { createRnnDescriptor, type RnnOptions } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, elementCount, type RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { type ImportedNetwork, stackNetworks } from '../src/index.js'
 
 /** A network whose tensors are marked by its name. */
@@ -19,7 +20,7 @@ function network(
 }
 
 const state = (first: number, shape: readonly number[]) => ({
-  data: Float32Array.from({ length: shape.reduce((product, each) => product * each, 1) }, (_, k) => first + k),
+  data: Float32Array.from({ length: elementCount(shape) }, (_, k) => first + k),
   shape,
 })
 const initialH = (first: number, ...shape: readonly number[]) => ({ inputs: { initialH: state(first, shape) } })
@@ -99,7 +100,7 @@ describe('stackNetworks', () => {
   it.each([undefined, null, 'networks', [null], [{ name: 'a' }], [{ ...network('a'), inputs: 3 }]])(
     'refuses %j as its argument',
     (networks) => {
-      const code = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+      const code = coded('ERR_INVALID_ARGUMENT')
       expect(() => stackNetworks(networks as never)).toThrow(code)
     },
   )

@@ -1,4 +1,4 @@
-import type { Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import type { Communicator, Dataset, World } from '@cudnn-rnn/train'
 import type { DataShape, LayerBatch } from './batches.js'
 import { isCtc } from './losses.js'
@@ -33,8 +33,7 @@ function shareOfBatch(batch: LayerBatch, { rank, size }: World, { input, output,
 
 /** The rows `from`..`to` of an axis. */
 function rowsOf({ data, shape }: Tensor, axis: number, from: number, to: number): Tensor {
-  const product = (sizes: readonly number[]) => sizes.reduce((all, size) => all * size, 1)
-  const [outer, rows, inner] = [product(shape.slice(0, axis)), shape[axis], product(shape.slice(axis + 1))]
+  const [outer, rows, inner] = [elementCount(shape.slice(0, axis)), shape[axis], elementCount(shape.slice(axis + 1))]
   const count = (to - from) * inner
   const share = data.slice(0, outer * count)
   for (let n = 0; n < outer; n++) {

@@ -1,6 +1,7 @@
 import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import type { BatchResult } from '@cudnn-rnn/train'
 import { batchLoss, weightsOf } from './batch_loss.js'
 import type { LayerBatch } from './batches.js'
@@ -12,7 +13,7 @@ import type { WholeModel } from './whole_model.js'
 function weightOfRows(model: WholeModel, loss: CheckedLoss, { shape }: BackendTensor, batch: LayerBatch): number {
   if (isCtc(loss)) return loss.reduction === 'sum' ? 1 : (shape[1] ?? 1)
   const weights = weightsOf(model, batch, model.executor.dtype)
-  if (weights === undefined) return shape.slice(0, -1).reduce((product, size) => product * size, 1)
+  if (weights === undefined) return elementCount(shape.slice(0, -1))
   let sum = 0
   for (const weight of weights.data as FloatArray) sum += weight
   return sum

@@ -1,6 +1,13 @@
 import { required } from '@cudnn-rnn/arguments'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkOptionNames,
+  codedRangeError,
+  describeValue,
+  elementCount,
+  type FloatArray,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import { joinedInputs, type LayerExample } from './batches.js'
 import type { LayerCallOptions } from './layer.js'
 import type { WholeModel } from './whole_model.js'
@@ -80,7 +87,7 @@ export async function* predictBatches(
 
 /** Row [O] of [B,O]. */
 function vector({ data, shape }: Tensor<FloatArray>, row: number): Tensor<FloatArray> {
-  const size = shape.slice(1).reduce((product, each) => product * each, 1)
+  const size = elementCount(shape.slice(1))
   return { data: data.slice(row * size, (row + 1) * size), shape: shape.slice(1) }
 }
 

@@ -1,5 +1,5 @@
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
 import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { doesNotFit, invalidOption, positiveInteger } from './layer_options.js'
@@ -80,7 +80,7 @@ export abstract class WindowLayer extends Layer {
   protected gather(x: TensorLike, { places, hasZeros }: Windows, shape: readonly number[]): BackendTensor {
     const { backend, channels } = this
     const { ops } = backend
-    const count = x.shape.reduce((product, size) => product * size, 1)
+    const count = elementCount(x.shape)
     const ids = { data: places, shape }
     if (!hasZeros) {
       const table = reshaped(backend, x, [count / channels, channels])
@@ -109,7 +109,7 @@ export abstract class WindowLayer extends Layer {
   ): BackendTensor {
     const { ops } = this.backend
     const { channels } = this
-    const count = inputShape.reduce((product, size) => product * size, 1)
+    const count = elementCount(inputShape)
     const rows = count / channels + Number(hasZeros)
     using table = ops.embeddingGradient(rows, { data: places, shape }, gradient)
     if (!hasZeros) return ops.reshape(table, inputShape)

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { elementCount } from '@cudnn-rnn/canonical'
 import {
   AttentionCellWrapper,
   type CellState,
@@ -69,7 +70,7 @@ const CELLS: Readonly<Record<string, readonly [make: () => unknown, keys: readon
 
 const cellOf = (make: () => unknown) => make() as RNNCell<CellState>
 const waves = (shape: readonly number[]) => ({
-  data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => Math.sin(0.7 * k + 0.3)),
+  data: Float32Array.from({ length: elementCount(shape) }, (_, k) => Math.sin(0.7 * k + 0.3)),
   shape,
 })
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Backend } from '@cudnn-rnn/backend'
+import { elementCount } from '@cudnn-rnn/canonical'
 import {
   AttentionCellWrapper,
   BasicLSTMCell,
@@ -92,7 +93,7 @@ const CELLS: Readonly<Record<string, () => unknown>> = {
 }
 
 const waves = (shape: readonly number[], phase = 0.3) => ({
-  data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => Math.sin(0.7 * k + phase)),
+  data: Float32Array.from({ length: elementCount(shape) }, (_, k) => Math.sin(0.7 * k + phase)),
   shape,
 })
 

@@ -1,4 +1,5 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 
 /** value[k] = s·sin(w·(k+1) + p), as in fixtures/rnn. */
 export function waves(
@@ -6,7 +7,7 @@ export function waves(
   [s, w, p] = [0.8, 0.37, 0.1],
   type = Float64Array,
 ): Tensor<Float64Array> {
-  const count = shape.reduce((product, size) => product * size, 1)
+  const count = elementCount(shape)
   return { data: type.from({ length: count }, (_, k) => s * Math.sin(w * (k + 1) + p)), shape }
 }
 

@@ -1,9 +1,10 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 
 /** A float32 tensor of ones. */
 export function ones(...shape: number[]): Tensor<Float32Array> {
-  return { data: new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(1), shape }
+  return { data: new Float32Array(elementCount(shape)).fill(1), shape }
 }
 
 /** A tensor of different values in ±1. */
@@ -11,7 +12,7 @@ export function floats<Data extends Float32Array | Float64Array>(
   ArrayType: { from(values: ArrayLike<number>): Data },
   ...shape: number[]
 ): Tensor<Data> {
-  const length = shape.reduce((product, size) => product * size, 1)
+  const length = elementCount(shape)
   return { data: ArrayType.from(Array.from({ length }, (_, index) => Math.sin(0.7 * index + 0.3))), shape }
 }
 

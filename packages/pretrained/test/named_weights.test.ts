@@ -2,6 +2,7 @@ import type { ImportedNetwork } from '@cudnn-rnn/rnn'
 import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
 import type { WeightFile } from '@cudnn-rnn/rnn/interop'
 import { expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { lstmsOf, weightReader } from '../src/named_weights.js'
 
 const file: WeightFile = {
@@ -61,6 +62,6 @@ it.each([
   ['none', []],
 ])('lstmsOf refuses %s', (_, networks) => {
   expect(() => lstmsOf('m', networks, [[3, 4]])).toThrow(
-    expect.objectContaining({ code: 'ERR_OTHER_MODEL', message: expect.stringContaining('must be lstm 3 → 4') }),
+    coded('ERR_OTHER_MODEL', { message: expect.stringContaining('must be lstm 3 → 4') }),
   )
 })

@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/arguments'
 import { openBackend } from '@cudnn-rnn/rnn'
 import { describe, expect, it } from 'vitest'
 import { SileroVad } from '../src/silero_vad.js'
@@ -32,7 +33,7 @@ function fileOf(fill: Record<string, (values: Float32Array) => void>, shapes = S
   let end = 0
   const places = Object.entries(shapes).map(([name, shape]) => {
     const begin = end
-    end += 4 * shape.reduce((product, size) => product * size, 1)
+    end += 4 * elementCount(shape)
     return [name, { dtype: 'F32', shape, data_offsets: [begin, end] }] as const
   })
   const json = new TextEncoder().encode(JSON.stringify(Object.fromEntries(places)))

@@ -1,11 +1,11 @@
 // Speed of the reference executor on one core, as floating-point operations of the matrix products per second.
 // Run after a build: node packages/reference/bench/flops.mjs
-import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, gatesOf } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { median } from '../../../scripts/statistics.mjs'
 
-const GATES = { lstm: 4, gru: 3, rnn_tanh: 1 }
+const CELLS = ['lstm', 'gru', 'rnn_tanh']
 const ROUNDS = 7
-const median = (times) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)]
 
 const backend = openReferenceBackend()
 console.log('cell      B    T    I    H   forward ms  GFLOP/s   training ms  GFLOP/s')
@@ -14,7 +14,7 @@ for (const [batch, time, inputs, units] of [
   [1, 70, 512, 512],
   [16, 70, 256, 256],
 ]) {
-  for (const [cellMode, gates] of Object.entries(GATES)) {
+  for (const cellMode of CELLS) {
     const options = { cellMode, numLayers: 1, numUnits: units, inputSize: inputs, inputMode: 'linear_input' }
     const rnn = backend.rnn(createRnnDescriptor(options))
     const params = { data: new Float32Array(rnn.paramsSize).map((_, i) => 0.05 * Math.sin(i)), shape: [rnn.paramsSize] }
@@ -34,7 +34,7 @@ for (const [batch, time, inputs, units] of [
       await rnn.backward(tape, { output })
       times.training.push(performance.now() - began)
     }
-    const flops = 2 * time * batch * gates * units * (inputs + units)
+    const flops = 2 * time * batch * gatesOf(cellMode).length * units * (inputs + units)
     const cells = [batch, time, inputs, units].map((size) => String(size).padStart(4)).join(' ')
     const speed = (factor, milliseconds) =>
       `${milliseconds.toFixed(1).padStart(10)} ${((factor * flops) / milliseconds / 1e6).toFixed(2).padStart(8)}`

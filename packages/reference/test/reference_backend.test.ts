@@ -12,7 +12,7 @@ describe('openReferenceBackend', () => {
   it('refuses other element types and unknown options', () => {
     expect(() => openReferenceBackend({ dtype: 'float16' as never })).toThrow(coded('ERR_INVALID_OPTION'))
     expect(() => openReferenceBackend({ dType: 'float64' } as never)).toThrow(
-      expect.objectContaining({ code: 'ERR_UNKNOWN_OPTION', suggestion: 'dtype' }),
+      coded('ERR_UNKNOWN_OPTION', { suggestion: 'dtype' }),
     )
   })
 })

@@ -1,5 +1,6 @@
 import {
   createRnnDescriptor,
+  elementCount,
   type FloatArray,
   flatLayout,
   layoutKey,
@@ -15,7 +16,7 @@ const [T, B, I, H] = [3, 2, 2, 3] as const
 
 /** Standard normal values, scaled. */
 function drawn(random: Philox, scale: number, ...shape: number[]): Tensor<Float64Array> {
-  const length = shape.reduce((product, size) => product * size, 1)
+  const length = elementCount(shape)
   return { data: Float64Array.from({ length }, () => scale * random.normal()), shape }
 }
 

@@ -1,9 +1,9 @@
-import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
 import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { openReferenceBackend } from '../src/index.js'
 
-const floats = (...shape: number[]) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(0.1), shape })
+const floats = (...shape: number[]) => ({ data: new Float32Array(elementCount(shape)).fill(0.1), shape })
 
 function open(numLayers: number, dropout = 0) {
   const backend = openReferenceBackend()

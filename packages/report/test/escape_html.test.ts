@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { escapeHtml, gateHistograms } from '../src/index.js'
 
 it.each([
@@ -14,7 +15,7 @@ it.each([
 
 it('escapeHtml refuses other values than text', () => {
   for (const value of [undefined, 3, null]) {
-    expect(() => escapeHtml(value as never)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' }))
+    expect(() => escapeHtml(value as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
   }
 })
 

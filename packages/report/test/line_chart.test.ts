@@ -1,5 +1,6 @@
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { type LineChartOptions, lineChart } from '../src/index.js'
 
 const OPTIONS: LineChartOptions = {
@@ -78,7 +79,7 @@ describe('lineChart', () => {
   })
 
   it('refuses points without numbers, and a height of nothing', () => {
-    const code = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+    const code = coded('ERR_INVALID_ARGUMENT')
     expect(() =>
       lineChart({ ...OPTIONS, series: [{ label: 'a', color: 'b', points: [{ x: '1', y: 1 }] }] } as never),
     ).toThrow(code)

@@ -1,5 +1,6 @@
 import { parseHTML } from 'linkedom'
 import { expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { type ResultTable, settingsHtml, tableHtml, tableText } from '../src/index.js'
 
 const table: ResultTable = {
@@ -81,7 +82,7 @@ it.each<[string, unknown]>([
   ['a number for a cell', { header: ['a'], rows: [[1]] }],
   ['no header', { rows: [] }],
 ])('tables refuse %s', (_, given) => {
-  const code = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+  const code = coded('ERR_INVALID_ARGUMENT')
   expect(() => tableText(given as ResultTable)).toThrow(code)
   expect(() => tableHtml(given as ResultTable)).toThrow(code)
 })

@@ -1,6 +1,7 @@
 import type { StepReport } from '@cudnn-rnn/train'
 import { parseHTML } from 'linkedom'
 import { expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { htmlPage, trainingSections } from '../src/index.js'
 
 const report = (step: number, more: Partial<StepReport> = {}): StepReport => ({
@@ -100,7 +101,7 @@ it('trainingSections of no steps draws empty charts', () => {
 })
 
 it('trainingSections refuses reports without their numbers', () => {
-  const code = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+  const code = coded('ERR_INVALID_ARGUMENT')
   for (const changed of [{ loss: '1' }, { step: undefined }, { skipped: 0 }]) {
     const reports = [report(1, changed as never)]
     expect(() => trainingSections({ ...curves, reports })).toThrow(code)

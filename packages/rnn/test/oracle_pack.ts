@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
+import { elementCount } from '@cudnn-rnn/canonical'
 import type { ImportOptions } from '@cudnn-rnn/interop'
 
 /** An array of a pack: float32 from byte `at` on. */
@@ -64,7 +65,7 @@ export class Pack {
   }
 
   array({ shape, at }: PackedArray): { readonly data: Float64Array; readonly shape: readonly number[] } {
-    const count = shape.reduce((product, size) => product * size, 1)
+    const count = elementCount(shape)
     const bytes = this.#blob.slice(at, at + 4 * count)
     return { data: Float64Array.from(new Float32Array(bytes.buffer, bytes.byteOffset, count)), shape }
   }

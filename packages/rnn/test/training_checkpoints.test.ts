@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { Adam, CudnnLSTM, Dataset, fit, openCheckpoint, TrainingCheckpoints } from '../src/index.js'
 
 let folder: string
@@ -80,11 +81,9 @@ it('TrainingCheckpoints refuses buffers of an unknown model', async () => {
   const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: H, inputSize: 1 })
   const checkpoints = new TrainingCheckpoints(backend, join(folder, 'other'))
   const record = { step: 1, optimizerStep: 1, position: null, best: null, skippedInARow: 0, extra: null }
-  await expect(checkpoints.save('latest', [lstm.createParams()], record)).rejects.toThrow(
-    expect.objectContaining({ code: 'ERR_UNKNOWN_LAYOUT' }),
-  )
+  await expect(checkpoints.save('latest', [lstm.createParams()], record)).rejects.toThrow(coded('ERR_UNKNOWN_LAYOUT'))
   expect(() => new TrainingCheckpoints(backend, folder, { model: [lstm] } as never)).toThrow(
-    expect.objectContaining({ code: 'ERR_UNKNOWN_OPTION', suggestion: 'models' }),
+    coded('ERR_UNKNOWN_OPTION', { suggestion: 'models' }),
   )
 })
 
@@ -138,7 +137,7 @@ it('TrainingCheckpoints does not start over where every checkpoint is damaged or
   await rm(join(folder, 'best'), { recursive: true })
   for (const name of await names()) await rm(join(folder, name))
   const refused = train(folder, 15)
-  await expect(refused).rejects.toThrow(expect.objectContaining({ code: 'ERR_NO_WHOLE_CHECKPOINT' }))
+  await expect(refused).rejects.toThrow(coded('ERR_NO_WHOLE_CHECKPOINT'))
   await expect(refused).rejects.toThrow(/model-10 .*model-5 .*from a copy, or begin a new run/)
 })
 
@@ -148,11 +147,11 @@ it('TrainingCheckpoints is refused where another object trains in the directory'
   const lock = await first.lock()
   const nested = await first.lock()
   const refused = train(folder, 5)
-  await expect(refused).rejects.toThrow(expect.objectContaining({ code: 'ERR_RUN_LOCKED' }))
+  await expect(refused).rejects.toThrow(coded('ERR_RUN_LOCKED'))
   await expect(refused).rejects.toThrow(`process ${process.pid} on host`)
   expect(await readdir(folder)).toEqual(['training.lock'])
   await nested[Symbol.asyncDispose]()
-  await expect(train(folder, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_RUN_LOCKED' }))
+  await expect(train(folder, 5)).rejects.toThrow(coded('ERR_RUN_LOCKED'))
   await lock[Symbol.asyncDispose]()
   await lock[Symbol.asyncDispose]()
   await train(folder, 5)

@@ -12,7 +12,7 @@ import {
   PATH,
   POSITIVE,
 } from '@cudnn-rnn/arguments'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
 import {
   type CheckpointReader,
   type FileStore,
@@ -186,7 +186,9 @@ export class Saver {
           continue
         }
         const actual = { shape: reader.shape(key), dtype: reader.dtype(key) }
-        const sameShape = anyShape ? elements(actual.shape) === elements(shape) : actual.shape.join() === shape.join()
+        const sameShape = anyShape
+          ? elementCount(actual.shape) === elementCount(shape)
+          : actual.shape.join() === shape.join()
         if (!sameShape || actual.dtype !== dtype) {
           misshapen.push({ key, expected: `${dtype} [${shape}]`, actual: `${actual.dtype} [${actual.shape}]` })
         }
@@ -202,8 +204,4 @@ export class Saver {
   #stepText(step: number): string {
     return this.#options.padStepNumber ? String(step).padStart(8, '0') : String(step)
   }
-}
-
-function elements(shape: readonly number[]): number {
-  return shape.reduce((product, size) => product * size, 1)
 }

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { coded } from '../../../scripts/coded.mjs'
 import { CALLS } from '../fuzz/file_faults.js'
 import { failEveryCall, killAtEveryCall, killAtRandom } from '../fuzz/save_faults.js'
 import { contentsOf, latestStep, SCENARIOS, type ScenarioName, saveStep } from '../fuzz/save_scenarios.js'
@@ -77,9 +78,7 @@ describe('Saver.save', () => {
     await writeFile(victim, 'untouched')
     await symlink(victim, join(directory, 'checkpoint.lock'))
     const before = await contentsOf(directory)
-    await expect(saveStep(directory, SCENARIOS['a new prefix'], 1)).rejects.toThrow(
-      expect.objectContaining({ code: 'ERR_CHECKPOINT_IO' }),
-    )
+    await expect(saveStep(directory, SCENARIOS['a new prefix'], 1)).rejects.toThrow(coded('ERR_CHECKPOINT_IO'))
     expect(await contentsOf(directory)).toEqual(before)
     expect(await readFile(victim, 'utf8')).toBe('untouched')
   })
@@ -127,9 +126,7 @@ describe('Saver.save', () => {
     const path = join(folder, 'file')
     await writeFile(path, 'not a directory')
     const { saveables } = savedTensors(1, 1)
-    await expect(new Saver(saveables).save(join(path, 'model'))).rejects.toThrow(
-      expect.objectContaining({ code: 'ERR_CHECKPOINT_IO' }),
-    )
+    await expect(new Saver(saveables).save(join(path, 'model'))).rejects.toThrow(coded('ERR_CHECKPOINT_IO'))
     expect(dirname(path)).toBe(folder)
   })
 })

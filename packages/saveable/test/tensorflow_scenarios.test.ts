@@ -1,4 +1,4 @@
-import { canonicalToTensorflow, tensorflowLayout } from '@cudnn-rnn/canonical'
+import { canonicalToTensorflow, elementCount, tensorflowLayout } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,
@@ -46,7 +46,7 @@ const cells = (mode: Mode, { model, params }: Run, scope?: string, name?: string
   new SAVEABLES[mode](model.paramsToCanonical, model.canonicalToParams, [params], { scope, name })
 
 const waves = (...shape: number[]) => {
-  const length = shape.reduce((product, size) => product * size, 1)
+  const length = elementCount(shape)
   return { data: Float32Array.from({ length }, (_, index) => Math.sin(index + length)), shape }
 }
 

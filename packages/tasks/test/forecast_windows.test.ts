@@ -14,9 +14,7 @@ it('splitOrigins keeps targets inside their part, and the held-out part out of t
 })
 
 it('splitOrigins refuses a series that leaves a part empty, and states how long it must be', () => {
-  expect(() => splitOrigins(32, shape)).toThrow(
-    expect.objectContaining({ code: 'ERR_SERIES_TOO_SHORT', length: 32, needed: 33 }),
-  )
+  expect(() => splitOrigins(32, shape)).toThrow(coded('ERR_SERIES_TOO_SHORT', { length: 32, needed: 33 }))
   expect(splitOrigins(33, shape).train).toEqual([9])
 })
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { ForecasterTraining, loadForecaster, trainForecaster } from '../src/index.js'
 import { intervalWidths } from '../src/interval_widths.js'
 
@@ -19,7 +20,6 @@ const SMALL = {
 } as const
 const wave = (k: number) => k / 4 + 5 * Math.sin((2 * Math.PI * k) / 6) + Math.sin(k * k)
 const values = Float64Array.from({ length: 140 }, (_, k) => wave(k))
-const coded = (code: string) => expect.objectContaining({ code })
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'tasks-'))

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { fillMissing } from '../src/missing_values.js'
 
 const { NaN: gap } = Number
@@ -49,8 +50,7 @@ describe('fillMissing of any series', () => {
   })
 
   it('refuses other values than numbers, and seasons below one step', () => {
-    const code = (expected: string) => expect.objectContaining({ code: expected })
-    expect(() => fillMissing(['1'] as never, 1)).toThrow(code('ERR_INVALID_ARGUMENT'))
-    expect(() => fillMissing([1], 0)).toThrow(code('ERR_INVALID_OPTION'))
+    expect(() => fillMissing(['1'] as never, 1)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+    expect(() => fillMissing([1], 0)).toThrow(coded('ERR_INVALID_OPTION'))
   })
 })

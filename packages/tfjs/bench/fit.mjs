@@ -12,6 +12,7 @@ import { accelerate } from '@cudnn-rnn/tfjs'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
 import { setWasmPaths } from '@tensorflow/tfjs-backend-wasm'
+import { median } from '../../../scripts/statistics.mjs'
 
 const [BATCH, TIME, INPUTS, UNITS, CLASSES] = [32, 100, 64, 128, 10]
 const { values } = parseArgs({
@@ -52,10 +53,6 @@ async function fit(model, data, batches) {
     yieldEvery: 'never',
   })
   return (performance.now() - start) / batches
-}
-
-function median(times) {
-  return times.toSorted((a, b) => a - b)[times.length >> 1]
 }
 
 const executors = [openCpuBackend(), openCpuBackend({ threads: 1 }), await openWasmBackend()]

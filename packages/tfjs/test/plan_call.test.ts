@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import type { Tensor } from '@tensorflow/tfjs'
 import { describe, expect, test } from 'vitest'
 import { planCall } from '../src/plan_call.js'
@@ -21,8 +22,7 @@ const CLASSES: RecurrentClasses = {
   ]),
 }
 
-const tensor = (...shape: number[]) =>
-  ({ shape, rank: shape.length, size: shape.reduce((product, size) => product * size, 1) }) as unknown as Tensor
+const tensor = (...shape: number[]) => ({ shape, rank: shape.length, size: elementCount(shape) }) as unknown as Tensor
 
 /** An instance of a class with fields, as TensorFlow.js has them. */
 const instance = (Class: new () => object, fields: object) =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { loadModule } from '../src/load_module.js'
 import { WasmHeap } from '../src/wasm_heap.js'
 import { instantiate } from '../src/wasm_instance.js'
@@ -41,7 +42,7 @@ describe('CallFrame', () => {
         // A network of an unknown cell, at an invalid address.
         exports.networkParamsSize(-1)
       })
-    expect(fail).toThrow(expect.objectContaining({ code: 'ERR_WASM_OPERATION' }))
+    expect(fail).toThrow(coded('ERR_WASM_OPERATION'))
     expect([...result]).toEqual([5])
     expect(heap.call('test', (frame) => frame.place(8))).toBeGreaterThan(0)
   })

@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/arguments'
 import type { ImportedWeights, ImportOptions } from '@cudnn-rnn/rnn'
 import { CELL_MODES } from '@cudnn-rnn/rnn/canonical'
 import { CONVENTIONS, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
@@ -99,7 +100,7 @@ function commonNotes(found: readonly { readonly notes: readonly string[] }[]): r
 
 /** The optimizer slots, in one line. */
 function describeOptimizer(tensors: ImportedWeights['optimizer']): string {
-  const elements = tensors.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0)
+  const elements = tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
   const count = tensors.length === 1 ? '1 tensor' : `${tensors.length} tensors`
   return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${tensors[0].name}`
 }

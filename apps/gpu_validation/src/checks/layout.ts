@@ -10,17 +10,15 @@ import {
   type RnnOptions,
 } from '@cudnn-rnn/canonical'
 import { arithmeticOf, type RnnDescriptorId, setRnnDescriptor } from '@cudnn-rnn/cudnn/validation'
+import { Philox } from '@cudnn-rnn/executor-kit'
 import { type CheckContext, type CheckGroup, withSession } from '../check.js'
 import { judged, noted } from '../outcome.js'
 import { RawNetwork, type RawOptions } from '../raw_network.js'
 
-/** Numerical Recipes' generator: the same networks on every machine. */
+/** The same networks on every machine. */
 function draws(seed: number) {
-  let state = seed
-  return <Item>(items: readonly Item[]): Item => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return items[Math.floor((state / 2 ** 32) * items.length)]
-  }
+  const random = new Philox(seed)
+  return <Item>(items: readonly Item[]): Item => items[Math.floor(random.uniform() * items.length)]
 }
 
 const MODES = Object.keys(CELL_MODES) as CellMode[]

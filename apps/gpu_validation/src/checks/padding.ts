@@ -1,4 +1,5 @@
 import { required } from '@cudnn-rnn/arguments'
+import { gatesOf } from '@cudnn-rnn/canonical'
 import type { DeviceSession } from '@cudnn-rnn/cudnn/validation'
 import { type CheckGroup, distance, wave, withSession } from '../check.js'
 import { judged, nameOf, noted } from '../outcome.js'
@@ -123,7 +124,7 @@ function inputs(options: RawOptions): Values {
   const directions = options.direction === 'bidirectional' ? 2 : 1
   const { numLayers, numUnits, inputSize, time, batch } = options
   const states = numLayers * directions * batch * numUnits
-  const gates = { lstm: 4, gru: 3, rnn_relu: 1, rnn_tanh: 1 }[options.cellMode]
+  const gates = gatesOf(options.cellMode).length
   let params = 0
   for (let layer = 0; layer < numLayers; layer++) {
     const columns = layer === 0 ? inputSize : directions * numUnits

@@ -1,4 +1,4 @@
-import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { Arithmetic } from '@cudnn-rnn/cudnn/validation'
@@ -90,11 +90,7 @@ async function results(options: object, shape: Shape): Promise<Record<string, Ar
     }),
   )
   const tensor = (dims: readonly number[], size: number, pace: number) => {
-    const values = wave(
-      dims.reduce((product, n) => product * n, 1),
-      size,
-      pace,
-    )
+    const values = wave(elementCount(dims), size, pace)
     return { data: isDouble ? values : Float32Array.from(values), shape: dims }
   }
   const { output, outputH, tape } = await trainingForward(rnn, {

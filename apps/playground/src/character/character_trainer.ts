@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { MemoryStore } from '@cudnn-rnn/checkpoint'
 import {
   type Backend,
@@ -74,7 +75,7 @@ export class CharacterTrainer {
     )
     this.#trained?.model.dispose()
     this.#trained = { model, vocabulary }
-    const parameters = model.variables.reduce((sum, { value }) => sum + value.shape.reduce((a, b) => a * b, 1), 0)
+    const parameters = model.variables.reduce((sum, { value }) => sum + elementCount(value.shape), 0)
     task.post({ kind: 'started', backend: this.#backend.reason, parameters, symbols: size, characters: text.length })
 
     const heldOut = ids.subarray(boundary)

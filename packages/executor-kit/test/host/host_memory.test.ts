@@ -83,7 +83,7 @@ describe('checkOwnTensors', () => {
       }),
     ).not.toThrow()
     for (const gradient of [new HostMemory('float32').zeros([1]), stubTensor([1])]) {
-      const foreign = expect.objectContaining({ code: 'ERR_FOREIGN_TENSOR', argument: 'gradient' })
+      const foreign = coded('ERR_FOREIGN_TENSOR', { argument: 'gradient' })
       expect(() => checkOwnTensors(memory, 'add', { own, gradient })).toThrow(foreign)
     }
   })

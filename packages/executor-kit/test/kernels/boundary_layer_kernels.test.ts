@@ -1,3 +1,4 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { DROPOUT_COUNTER, type HostTensor } from '../../src/index.js'
 import { LAYER_OPS } from '../../src/kernels/kernel_boundary.js'
@@ -158,7 +159,7 @@ describe('BoundaryLayerKernels', () => {
     }
     const sizes = job.operands.slice(results.length).map((operand: Float32Array | null) => operand?.length ?? null)
     expect(sizes).toEqual(reads)
-    const counts = results.map((shape) => shape.reduce((product, size) => product * size, 1))
+    const counts = results.map((shape) => elementCount(shape))
     expect([...job.counts]).toEqual([...counts, ...reads.map((count) => count ?? 0)])
     expect(job.lengths && [...job.lengths]).toEqual(given ?? null)
   })

@@ -1,5 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount } from '../elements.js'
 import { corrupt, isWeightFileError, unsupported } from '../errors.js'
@@ -192,7 +193,7 @@ export class Hdf5Session {
     }
     return parts.flatMap(({ name, stored }) => {
       const { type, size, shape } = stored.metadata
-      const count = (shape ?? []).reduce((product, length) => product * length, 1)
+      const count = elementCount(shape ?? [])
       // Keras writes an empty list as numbers.
       if (type !== STRING_CLASS) return []
       if (count * size > this.#size) {
@@ -209,7 +210,7 @@ export class Hdf5Session {
 function valueInParts(dataset: Dataset): unknown {
   const shape = dataset.shape ?? []
   const [rows = 1] = shape
-  const count = shape.reduce((product, size) => product * size, 1)
+  const count = elementCount(shape)
   const partRows = Math.max(1, Math.floor((LARGEST_PART * rows) / (count * 8)))
   if (partRows >= rows) return dataset.value
   const first = dataset.slice([[0, partRows]])

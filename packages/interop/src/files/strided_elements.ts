@@ -1,5 +1,6 @@
 import { zip } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 
 /** A view over stored elements: element i of the view is `offset` + Σ iₐ · strideₐ of the store. Strides are not negative. */
 export interface StridedView {
@@ -13,7 +14,7 @@ export interface StridedView {
 export function stridedElements(storage: FloatArray, { offset, shape, strides }: StridedView): FloatArray | undefined {
   // Innermost first.
   const axes = [...zip(shape, strides)].map(([size, stride]) => ({ size, stride, index: 0 })).reverse()
-  const count = shape.reduce((product, size) => product * size, 1)
+  const count = elementCount(shape)
   const last = axes.reduce((sum, { size, stride }) => sum + (size - 1) * stride, offset)
   if (count > 0 && last >= storage.length) return undefined
   const data = storage instanceof Float64Array ? new Float64Array(count) : new Float32Array(count)

@@ -1,4 +1,4 @@
-import { type CellMode, createRnnDescriptor, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
+import { type CellMode, createRnnDescriptor, gatesOf, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
@@ -9,11 +9,8 @@ import { groupTensors, type StoredGroup } from './tensor_groups.js'
 /** `[<module>.]weight_ih_l<k>[_reverse]` of `nn.LSTM`, `nn.GRU`, `nn.RNN`; without `_l<k>` of the cells. */
 const NAME = /^(?:(.*)\.)?((?:weight|bias)_(?:ih|hh)|weight_hr)(?:_l(\d+)(_reverse)?)?$/
 
-const MODES_BY_GATES: Readonly<Record<number, readonly CellMode[]>> = {
-  1: ['rnn_tanh', 'rnn_relu'],
-  3: ['gru'],
-  4: ['lstm'],
-}
+/** Of one number of gates, the modes in the order in which they are offered: torch.nn.RNN is tanh by default. */
+const MODES: readonly CellMode[] = ['lstm', 'gru', 'rnn_tanh', 'rnn_relu']
 
 /** Tensors of weight_norm, spectral_norm and pruning, from which a module computes a weight. */
 const PART =
@@ -124,8 +121,10 @@ function sizesOf(
   if (!isMatrix(input) || !isMatrix(recurrent)) return undefined
   const numUnits = projection?.[1] ?? recurrent[1]
   // Only torch.nn.LSTM has projections.
-  const modes = MODES_BY_GATES[recurrent[0] / numUnits]?.filter((mode) => projection === undefined || mode === 'lstm')
-  if (modes === undefined || input[1] < 1) return undefined
+  const modes = MODES.filter(
+    (mode) => gatesOf(mode).length === recurrent[0] / numUnits && (projection === undefined || mode === 'lstm'),
+  )
+  if (modes.length === 0 || input[1] < 1) return undefined
   let numLayers = 0
   for (const own of tensors.keys()) numLayers = Math.max(numLayers, 1 + Number(/_l(\d+)/.exec(own)?.[1]))
   // A file cannot have more layers than matrices, for any names.

@@ -1,6 +1,7 @@
 import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type DType, dtypeOf } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 
 type Elements = Tensor['data']
 
@@ -92,7 +93,7 @@ export class MessageReader {
   readTensor(): Tensor {
     const dtype = this.read()
     const shape = Array.from({ length: this.read() }, () => this.read())
-    const count = shape.reduce((product, size) => product * size, 1)
+    const count = elementCount(shape)
     const begin = this.#offsets[dtype]
     this.#offsets[dtype] = begin + count
     return {

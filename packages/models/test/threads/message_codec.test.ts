@@ -1,4 +1,5 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { describe, expect, it } from 'vitest'
 import { MessageReader, MessageWriter } from '../../src/threads/message_codec.js'
@@ -36,7 +37,7 @@ describe('MessageWriter and MessageReader', () => {
       const written: (number | Tensor)[] = []
       for (let part = below(12); part > 0; part--) {
         const shape = Array.from({ length: below(4) }, () => below(4))
-        const size = shape.reduce((product, each) => product * each, 1)
+        const size = elementCount(shape)
         const ArrayOf = [Float32Array, Float64Array, Int32Array][below(3)] ?? Float32Array
         const each = below(2) === 0 ? below(1000) : { data: new ArrayOf(size).map(() => below(100)), shape }
         if (typeof each === 'number') writer.write(each)

@@ -1,4 +1,4 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type { Trainable } from '../optimizers/trainable.js'
 
 /** Tensors of which each rank has the rows of its share of a batch, and a checkpoint the rows of all. */
@@ -15,10 +15,9 @@ export function copyRows(
   part: FloatArray,
   { shape, axis, from, total }: { shape: readonly number[]; axis: number; from: number; total: number },
 ): void {
-  const product = (sizes: readonly number[]) => sizes.reduce((all, size) => all * size, 1)
-  const inner = product(shape.slice(axis + 1))
+  const inner = elementCount(shape.slice(axis + 1))
   const length = shape[axis] * inner
-  const outer = product(shape.slice(0, axis))
+  const outer = elementCount(shape.slice(0, axis))
   for (let n = 0; n < outer; n++) {
     const start = (n * total + from) * inner
     const ofWhole = whole.subarray(start, start + length)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { isSystemError, unreadable } from '../../src/data/data_error.js'
 import { missingColumn } from '../../src/data/table_row.js'
 import { classId, DataError, finiteNumber, isDataError } from '../../src/index.js'
@@ -59,20 +60,20 @@ describe('finiteNumber', () => {
 
   it.each([true, null, {}, [1], 10n ** 400n])('refuses %s', (field) => {
     expect(() => finiteNumber({ value: field }, 'value', PLACE)).toThrow(
-      expect.objectContaining({ code: 'ERR_DATA_VALUE', ...PLACE, column: 'value' }),
+      coded('ERR_DATA_VALUE', { ...PLACE, column: 'value' }),
     )
   })
 
   it('names the columns where one is missing', () => {
     expect(() => finiteNumber({ a: 1, b: 2 }, 'c', PLACE)).toThrow(
-      expect.objectContaining({ code: 'ERR_DATA_COLUMN', message: expect.stringContaining('columns are a, b') }),
+      coded('ERR_DATA_COLUMN', { message: expect.stringContaining('columns are a, b') }),
     )
   })
 })
 
 it('classId reads the ids from 0 to the number of classes, which it does not reach', () => {
   expect([0, 2, '1'].map((id) => classId({ id }, 'id', 3, PLACE))).toEqual([0, 2, 1])
-  expect(() => classId({ id: 0 }, 'id', 0, PLACE)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }))
+  expect(() => classId({ id: 0 }, 'id', 0, PLACE)).toThrow(coded('ERR_INVALID_OPTION'))
 })
 
 it.each([

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { Dataset, type Position, padSequences, truncatedWindows } from '../../src/index.js'
 
 const numbers = (count: number) => Dataset.fromArray(Array.from({ length: count }, (_, k) => k))
@@ -82,7 +83,7 @@ it('Dataset.prefetch reads ahead that far and no farther', async () => {
 
 it('Dataset.prefetch refuses to read more ahead than it could keep', () => {
   for (const size of [2 ** 32, 65_537, 0, 1.5, Number.POSITIVE_INFINITY]) {
-    expect(() => numbers(3).prefetch(size)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }))
+    expect(() => numbers(3).prefetch(size)).toThrow(coded('ERR_INVALID_OPTION'))
   }
   expect(() => numbers(3).prefetch(65_536)).not.toThrow()
 })
@@ -97,7 +98,7 @@ it('Dataset rejects with the error of a stage, also while reading ahead', async 
 
 it('Dataset.repeat of nothing ends; counts below 1 are refused', async () => {
   expect(await collect(numbers(0).repeat())).toEqual([])
-  expect(() => numbers(3).batch(0)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }))
+  expect(() => numbers(3).batch(0)).toThrow(coded('ERR_INVALID_OPTION'))
 })
 
 it('Dataset.batch keeps or drops the remainder', async () => {
@@ -122,7 +123,7 @@ it('padSequences is time-major, with lengths and mask', () => {
   expect([...lengths]).toEqual([1, 2])
   expect([...mask.data]).toEqual([1, 1, 0, 1])
   const other = { data: Float32Array.of(1, 2, 3), shape: [1, 3] }
-  expect(() => padSequences([sequence(1, 2), other])).toThrow(expect.objectContaining({ code: 'ERR_SHAPE', row: 1 }))
+  expect(() => padSequences([sequence(1, 2), other])).toThrow(coded('ERR_SHAPE', { row: 1 }))
 })
 
 it('Dataset.paddedBatch joins sequences and hands the elements on', async () => {
@@ -146,7 +147,5 @@ it('truncatedWindows continues each row where the window before ended', async ()
   expect([...windows[0].labels.data]).toEqual([1, 13, 2, 14, 3, 15])
   expect([...windows[1].inputs.data]).toEqual([3, 15, 4, 16, 5, 17])
   expect(windows.map(({ restarts }) => restarts)).toEqual([true, false, false, false])
-  expect(() => truncatedWindows(ids, { time: 25, batch: 1 })).toThrow(
-    expect.objectContaining({ code: 'ERR_SEQUENCE_TOO_SHORT' }),
-  )
+  expect(() => truncatedWindows(ids, { time: 25, batch: 1 })).toThrow(coded('ERR_SEQUENCE_TOO_SHORT'))
 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { arrowDataset, type Dataset, finiteNumber, parquetDataset, type TableRow } from '../../src/index.js'
 
 /** Written by pyarrow: fixtures/tables/make_tables.py. */
@@ -55,7 +56,7 @@ it('parquetDataset reads the chosen columns only, and names one that is not ther
   const path = table('table_snappy.parquet')
   expect((await collect(parquetDataset(path, { columns: ['price'] })))[2]).toEqual({ price: 0.5 })
   await expect(collect(parquetDataset(path, { columns: ['cost'] }))).rejects.toThrow(
-    expect.objectContaining({ code: 'ERR_DATA_COLUMN', column: 'cost' }),
+    coded('ERR_DATA_COLUMN', { column: 'cost' }),
   )
 })
 
@@ -65,17 +66,17 @@ it.each(FILES)('%s: cut or not such a file, it is refused', async (name, open) =
     const bytes = await readFile(table(name))
     for (const wrong of [bytes.subarray(0, bytes.length >> 1), Buffer.from('price,count\n1,2\n')]) {
       await writeFile(path, wrong)
-      await expect(collect(open(path))).rejects.toThrow(expect.objectContaining({ code: 'ERR_DATA_SYNTAX', path }))
+      await expect(collect(open(path))).rejects.toThrow(coded('ERR_DATA_SYNTAX', { path }))
     }
     await writeFile(path, '')
-    await expect(collect(open(path))).rejects.toThrow(expect.objectContaining({ code: 'ERR_DATA_EMPTY' }))
+    await expect(collect(open(path))).rejects.toThrow(coded('ERR_DATA_EMPTY'))
     await rm(path)
-    await expect(collect(open(path))).rejects.toThrow(expect.objectContaining({ code: 'ERR_DATA_IO', path }))
+    await expect(collect(open(path))).rejects.toThrow(coded('ERR_DATA_IO', { path }))
   })
 })
 
 it('finiteNumber refuses a null, naming row and column', () => {
   expect(() => finiteNumber({ text: null }, 'text', { path: 'table.parquet', row: 4 })).toThrow(
-    expect.objectContaining({ code: 'ERR_DATA_VALUE', row: 4, column: 'text' }),
+    coded('ERR_DATA_VALUE', { row: 4, column: 'text' }),
   )
 })

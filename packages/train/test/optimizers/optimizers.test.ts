@@ -1,4 +1,5 @@
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { CudnnLSTM } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -85,7 +86,7 @@ it('weightDecayMask spares the biases inside an opaque buffer and nothing else',
   using backend = openReferenceBackend()
   using lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 3, inputSize: 2, direction: 'bidirectional' })
   const ones = (tensors: readonly { shape: readonly number[] }[]) =>
-    tensors.map(({ shape }) => ({ data: new Float32Array(shape.reduce((n, d) => n * d, 1)).fill(1), shape }))
+    tensors.map(({ shape }) => ({ data: new Float32Array(elementCount(shape)).fill(1), shape }))
   const zeroed = await lstm.paramsToCanonical(lstm.createParams({ seed: 1 }))
   const value = await lstm.canonicalToParams(ones(zeroed.weights), ones(zeroed.biases))
   const mask = await weightDecayMask(backend, lstm)
