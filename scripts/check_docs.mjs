@@ -1,5 +1,5 @@
 // `pnpm run docs`: every example in READMEs, docs and docstrings compiles against the sources and runs,
-// and docs/errors.md lists every error code of the sources.
+// docs/errors.md lists every error code of the sources, and docs/optimizer_rules.md every rule.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { docExamples } from './doc_examples.mjs'
 import { checkErrorCodes } from './error_codes.mjs'
+import { checkOptimizerRules } from './optimizer_rules.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
 
@@ -46,6 +47,7 @@ const where = (message) =>
   })
 
 const { failures, count: codes } = await checkErrorCodes(root)
+failures.push(...(await checkOptimizerRules(root)))
 const types = spawnSync('tsc', ['--project', output], {
   cwd: root,
   encoding: 'utf8',

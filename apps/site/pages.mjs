@@ -33,6 +33,7 @@ const SECTIONS = [
     [
       'docs/where_it_runs.md',
       'docs/errors.md',
+      'docs/optimizer_rules.md',
       'docs/troubleshooting.md',
       'apps/cli/README.md',
       'apps/playground/README.md',

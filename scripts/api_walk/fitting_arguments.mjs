@@ -86,18 +86,13 @@ export function fittingArguments(api, subjects, fixtures) {
     'backend: DenseOps.clipByValue': () => [[zeros(2)], 1],
     'backend: DenseOps.assign': () => [zeros(2), tensor(2)],
     'backend: DenseOps.accumulate': () => [zeros(2), tensor(2), 1],
-    'backend: DenseOps.applySgd': () => [zeros(2), tensor(2), { learningRate: 0.1 }],
-    'backend: DenseOps.applyMomentum': () => [zeros(2), zeros(2), tensor(2), { learningRate: 0.1, momentum: 0.9 }],
-    'backend: DenseOps.applyAdam': () => [zeros(2), zeros(2), zeros(2), tensor(2), { learningRate: 0.1, step: 1 }],
-    'backend: DenseOps.applyRmsProp': () => [
+    'backend: DenseOps.update': () => [
+      'adam',
       zeros(2),
-      zeros(2),
-      zeros(2),
+      [zeros(2), zeros(2)],
       tensor(2),
-      { learningRate: 0.1, epsilon: 1e-8 },
+      { learningRate: 0.1, step: 1 },
     ],
-    'backend: DenseOps.applyAdagrad': () => [zeros(2), zeros(2), tensor(2), { learningRate: 0.1, epsilon: 1e-8 }],
-    'backend: DenseOps.applyWeightDecay': () => [zeros(2), { rate: 0.1, mask: tensor(2) }],
     'backend: Rnn.canonicalToParams': () => [canonicalOf()],
     'backend: Rnn.paramsToCanonical': () => [opaque()],
     'backend: Rnn.forward': () => [

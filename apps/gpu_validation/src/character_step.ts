@@ -55,7 +55,7 @@ export async function timeCharacterStep(
     const norm = ops.clipByGlobalNorm(gradients, 5)
     count++
     for (const [index, variable] of variables.entries()) {
-      ops.applyAdam(variable, ...moments[index], gradients[index], { learningRate: 1e-3, step: count })
+      ops.update('adam', variable, moments[index], gradients[index], { learningRate: 1e-3, step: count })
     }
     const made = [x, logits, loss, logitsGradient, norm, top.input, ...gradients]
     for (const tensor of [...made, ...Object.values(run), bottom.input, bottom.inputH, bottom.inputC]) tensor?.dispose()

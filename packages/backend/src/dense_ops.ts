@@ -2,6 +2,7 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import type { BackendTensor, TensorLike } from './backend_tensor.js'
 import type { CtcLossOptions, CtcLossResult } from './ctc_loss.js'
 import type { LayerOps } from './layer_ops.js'
+import type { OptimizerOptions, OptimizerRule, OptimizerSlots, OptimizerSource } from './optimizer_rules.js'
 
 export interface LinearGradients {
   readonly input: BackendTensor
@@ -14,59 +15,6 @@ export interface SoftmaxCrossEntropyResult {
   readonly loss: BackendTensor
   /** [N,V], gradient of `loss` with respect to the logits. */
   readonly logitsGradient: BackendTensor
-}
-
-export interface AdamOptions {
-  readonly learningRate: number
-  /** Default 0.9 */
-  readonly beta1?: number | undefined
-  /** Default 0.999 */
-  readonly beta2?: number | undefined
-  /** Default 1e-8, added to the root of the bias-corrected second moment (Kingma & Ba's algorithm 1, PyTorch's). */
-  readonly epsilon?: number | undefined
-  /**
-   * Default false. True: ε is the paper's ε̂, added to √v before the bias correction (TensorFlow, Keras), which is
-   * ε/√(1−β₂ᵗ) after it.
-   */
-  readonly epsilonHat?: boolean | undefined
-  /**
-   * t, 1 for the first update. On executors with {@link Backend.steps} also a scalar tensor that counts updates and is
-   * read when this one runs: a count that `whereFinite` guards leaves skipped updates out. float32 counts to 2²⁴.
-   */
-  readonly step: number | BackendTensor
-}
-
-export interface MomentumOptions {
-  readonly learningRate: number
-  readonly momentum: number
-  /** Default false. */
-  readonly nesterov?: boolean | undefined
-  /**
-   * Default false: the rate multiplies the velocity (PyTorch, TensorFlow's `ApplyMomentum`). True: it multiplies the
-   * increment of the velocity (Keras), which differs when the rate changes.
-   */
-  readonly rateInVelocity?: boolean | undefined
-}
-
-/** The place of the small number that keeps a division finite: √x + ε (PyTorch) or √(x + ε) (Keras, TensorFlow's RMSProp). */
-export interface RootOptions {
-  readonly epsilon: number
-  /** Default false: √x + ε. True: √(x + ε). */
-  readonly epsilonInRoot?: boolean | undefined
-}
-
-export interface RmsPropOptions extends RootOptions {
-  readonly learningRate: number
-  /** Default 0.9: how much of the mean square remains (PyTorch's alpha, TensorFlow's rho). */
-  readonly decay?: number | undefined
-  /** Default 0. */
-  readonly momentum?: number | undefined
-  /** As in {@link MomentumOptions}. */
-  readonly rateInVelocity?: boolean | undefined
-}
-
-export interface AdagradOptions extends RootOptions {
-  readonly learningRate: number
 }
 
 /** The variables [U] of phased gates (Neil, Pfeiffer & Liu 2016). */
@@ -138,43 +86,22 @@ export interface DenseOps extends LayerOps {
   assign(variable: BackendTensor, source: TensorLike): void
   /** variable ← variable + scale · source (scale 1 by default). */
   accumulate(variable: BackendTensor, source: TensorLike, scale?: number): void
-  /** variable ← variable − learningRate · gradient */
-  applySgd(variable: BackendTensor, gradient: TensorLike, options: { readonly learningRate: number }): void
-  /** v ← momentum·v + g;  variable ← variable − learningRate·v  (nesterov: − learningRate·(g + momentum·v)) */
-  applyMomentum(variable: BackendTensor, velocity: BackendTensor, gradient: TensorLike, options: MomentumOptions): void
-  /** m ← β₁m+(1−β₁)g;  v ← β₂v+(1−β₂)g²;  variable ← variable − lr·(m/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + ε) */
-  applyAdam(
-    variable: BackendTensor,
-    firstMoment: BackendTensor,
-    secondMoment: BackendTensor,
-    gradient: TensorLike,
-    options: AdamOptions,
-  ): void
   /**
-   * s ← decay·s + (1−decay)·g²;  v ← momentum·v + g/root(s);  variable ← variable − learningRate·v, with root as in
-   * {@link RootOptions} (rateInVelocity: the rate multiplies g/root(s) instead).
+   * Updates a variable and its slots in place by one of {@link OPTIMIZER_RULES}, which has the equations.
+   *
+   * @param slots of the variable's shape and layout, in the order of the rule
+   * @param source the gradient; of `weightDecay` a mask in the variable's shape that is 0 where nothing decays (the biases
+   *   inside an opaque buffer), or null where everything decays
+   * @throws RangeError `ERR_HYPERPARAMETER`, `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_TENSOR_DISPOSED`, `ERR_INVALID_OPTION`;
+   *   TypeError `ERR_DTYPE`, `ERR_NOT_A_TENSOR`, `ERR_FOREIGN_TENSOR`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`,
+   *   `ERR_INVALID_ARGUMENT`
    */
-  applyRmsProp(
+  update<Rule extends OptimizerRule>(
+    rule: Rule,
     variable: BackendTensor,
-    meanSquare: BackendTensor,
-    velocity: BackendTensor,
-    gradient: TensorLike,
-    options: RmsPropOptions,
-  ): void
-  /** s ← s + g²;  variable ← variable − learningRate·g/root(s), with root as in {@link RootOptions}. */
-  applyAdagrad(
-    variable: BackendTensor,
-    sumOfSquares: BackendTensor,
-    gradient: TensorLike,
-    options: AdagradOptions,
-  ): void
-  /**
-   * variable ← variable − rate·mask·variable: decoupled weight decay. `mask` has the variable's shape and holds 0 where
-   * nothing decays (the biases inside an opaque buffer); without one everything decays.
-   */
-  applyWeightDecay(
-    variable: BackendTensor,
-    options: { readonly rate: number; readonly mask?: TensorLike | undefined },
+    slots: OptimizerSlots<Rule>,
+    source: OptimizerSource<Rule>,
+    options: OptimizerOptions<Rule>,
   ): void
   /** Clamps every element of all tensors in place to −limit…limit; NaN stays. */
   clipByValue(tensors: readonly BackendTensor[], limit: number): void

@@ -31,16 +31,11 @@ export {
 } from './backend_unavailable_error.js'
 export type { CtcLossOptions, CtcLossResult, InfeasibleRows } from './ctc_loss.js'
 export type {
-  AdagradOptions,
-  AdamOptions,
   DenseOps,
   LinearGradients,
-  MomentumOptions,
   PhasedGateGradients,
   PhasedGateOptions,
   PhasedGateVariables,
-  RmsPropOptions,
-  RootOptions,
   SoftmaxCrossEntropyResult,
 } from './dense_ops.js'
 export type { DeviceGroup, DeviceGroupOptions } from './device_group.js'
@@ -72,6 +67,13 @@ export {
   type Pooling,
   type PoolOptions,
 } from './layer_ops.js'
+export {
+  OPTIMIZER_RULES,
+  type OptimizerOptions,
+  type OptimizerRule,
+  type OptimizerSlots,
+  type OptimizerSource,
+} from './optimizer_rules.js'
 export type {
   Rnn,
   RnnForwardInputs,

@@ -14,7 +14,7 @@ export interface TrainingSteps {
    */
   run<Result>(step: () => Promise<Result>): Promise<Result>
   /**
-   * Calls `updates`; the optimizers' updates called in it (`accumulate` and `apply…` of {@link DenseOps}) change nothing
+   * Calls `updates`; the optimizers' updates called in it (`accumulate` and `update` of {@link DenseOps}) change nothing
    * where one of `scalars` turns out not to be finite, without anybody waiting for it.
    *
    * @throws RangeError `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_FOREIGN_TENSOR`; errors of `updates`

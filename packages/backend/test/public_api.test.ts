@@ -8,6 +8,7 @@ it('@cudnn-rnn/backend exports these names', () => {
       "BackendUnavailableError",
       "DTYPES",
       "ELEMENT_LOSSES",
+      "OPTIMIZER_RULES",
       "POOLINGS",
       "dtypeOf",
       "isBackendTensor",

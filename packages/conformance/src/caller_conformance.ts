@@ -58,7 +58,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
         () => stream?.stepSync({ data: new own(SMALL_BATCH * 2), shape: [SMALL_BATCH, 2] }),
         () => ops.linear({ data: new own(2), shape: [1, 2] }, kernel, { data: new own(2), shape: [2] }),
         () => ops.embedding(table, ids),
-        () => ops.applySgd(variable, gradient, { learningRate: 0.1 }),
+        () => ops.update('sgd', variable, [], gradient, { learningRate: 0.1 }),
         () => ops.accumulate(backend.zeros([4]), variable),
         () => ops.assign(variable, gradient),
         () => ops.clipByValue([variable], 1),

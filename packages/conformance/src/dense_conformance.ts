@@ -86,7 +86,7 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
 
     // 3,000 operations, each of which waits for the one before it.
     if (extent === 'all') {
-      test('applyAdam fits 5x² + 3 (Effective TensorFlow: 100 points in [-10, 10], rate 0.1, 1000 steps)', async () => {
+      test('adam fits 5x² + 3 (Effective TensorFlow: 100 points in [-10, 10], rate 0.1, 1000 steps)', async () => {
         using backend = await open()
         const points = 100
         const xs = Array.from({ length: points }, (_, n) => -10 + (20 * n) / (points - 1))
@@ -100,7 +100,7 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
           const y = await backend.ops.linear(features, kernel, bias).read()
           const error = y.data.map((value, n) => (2 * (value - (5 * xs[n] ** 2 + 3))) / points)
           const gradient = backend.ops.linearGradients(features, kernel, { data: error, shape: [points, 1] })
-          backend.ops.applyAdam(kernel, first, second, gradient.kernel, { learningRate: 0.1, step })
+          backend.ops.update('adam', kernel, [first, second], gradient.kernel, { learningRate: 0.1, step })
         }
         const [square, linear, constant] = (await kernel.read()).data
         // 1000 steps of this rate come close, not all the way: the square dominates and the constant follows slowly.
@@ -186,13 +186,17 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
       [
         'a learning rate that is NaN',
         'ERR_HYPERPARAMETER',
-        ({ ops, zeros }) => ops.applySgd(zeros([2]), make('x', [2]), { learningRate: Number.NaN }),
+        ({ ops, zeros }) => ops.update('sgd', zeros([2]), [], make('x', [2]), { learningRate: Number.NaN }),
       ],
       [
         'a beta of 1',
         'ERR_HYPERPARAMETER',
         ({ ops, zeros }) =>
-          ops.applyAdam(zeros([2]), zeros([2]), zeros([2]), make('x', [2]), { learningRate: 1, beta1: 1, step: 1 }),
+          ops.update('adam', zeros([2]), [zeros([2]), zeros([2])], make('x', [2]), {
+            learningRate: 1,
+            beta1: 1,
+            step: 1,
+          }),
       ],
     ]
     test.each(wrong)('%s (%s)', async (_, code, call) => {
@@ -252,7 +256,12 @@ function update(
   step: number,
 ): void {
   const learningRate = LEARNING_RATE
-  if (optimizer === 'sgd') ops.applySgd(variable, gradient, { learningRate })
-  else if (optimizer === 'adam') ops.applyAdam(variable, first, second, gradient, { learningRate, step })
-  else ops.applyMomentum(variable, first, gradient, { learningRate, momentum: 0.9, nesterov: optimizer === 'nesterov' })
+  if (optimizer === 'sgd') ops.update('sgd', variable, [], gradient, { learningRate })
+  else if (optimizer === 'adam') ops.update('adam', variable, [first, second], gradient, { learningRate, step })
+  else
+    ops.update('momentum', variable, [first], gradient, {
+      learningRate,
+      momentum: 0.9,
+      nesterov: optimizer === 'nesterov',
+    })
 }

@@ -1,5 +1,12 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
-import { DTYPES } from '@cudnn-rnn/backend'
+import {
+  type Backend,
+  type BackendTensor,
+  DTYPES,
+  OPTIMIZER_RULES,
+  type OptimizerOptions,
+  type OptimizerRule,
+  type OptimizerSlots,
+} from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import pytorch from '../../../fixtures/train/pytorch.json'
@@ -14,6 +21,8 @@ const STEPS = 10
 // The hyperparameters of fixtures/train/fills.py.
 const [MOMENTUM, EPSILON, ACCUMULATOR] = [0.875, 2 ** -10, 0.125]
 
+const RULES = Object.keys(OPTIMIZER_RULES) as OptimizerRule[]
+
 type Update = (
   ops: Backend['ops'],
   tensors: readonly [variable: BackendTensor, first: BackendTensor, second: BackendTensor],
@@ -23,35 +32,41 @@ type Update = (
 
 const CASES: readonly (readonly [string, Readonly<Record<string, readonly number[]>>, Update])[] = [
   [
-    'applyMomentum with the rate in the velocity agrees with Keras',
+    'momentum with the rate in the velocity agrees with Keras',
     tensorflow.optimizers.nesterov,
     (ops, [x, v], g, learningRate) =>
-      ops.applyMomentum(x, v, g, { learningRate, momentum: MOMENTUM, nesterov: true, rateInVelocity: true }),
+      ops.update('momentum', x, [v], g, { learningRate, momentum: MOMENTUM, nesterov: true, rateInVelocity: true }),
   ],
   [
-    'applyRmsProp agrees with PyTorch',
+    'rmsProp agrees with PyTorch',
     pytorch.optimizers.rmspropMomentum,
     (ops, [x, s, v], g, learningRate) =>
-      ops.applyRmsProp(x, s, v, g, { learningRate, decay: MOMENTUM, momentum: MOMENTUM, epsilon: EPSILON }),
+      ops.update('rmsProp', x, [s, v], g, { learningRate, decay: MOMENTUM, momentum: MOMENTUM, epsilon: EPSILON }),
   ],
   [
-    'applyRmsProp with ε in the root and the rate in the velocity agrees with Keras',
+    'rmsProp with ε in the root and the rate in the velocity agrees with Keras',
     tensorflow.optimizers.rmspropMomentum,
     (ops, [x, s, v], g, learningRate) => {
       const keras = { epsilonInRoot: true, rateInVelocity: true }
-      ops.applyRmsProp(x, s, v, g, { learningRate, decay: MOMENTUM, momentum: MOMENTUM, epsilon: EPSILON, ...keras })
+      ops.update('rmsProp', x, [s, v], g, {
+        learningRate,
+        decay: MOMENTUM,
+        momentum: MOMENTUM,
+        epsilon: EPSILON,
+        ...keras,
+      })
     },
   ],
   [
-    'applyAdagrad agrees with PyTorch',
+    'adagrad agrees with PyTorch',
     pytorch.optimizers.adagrad,
-    (ops, [x, , s], g, learningRate) => ops.applyAdagrad(x, s, g, { learningRate, epsilon: EPSILON }),
+    (ops, [x, , s], g, learningRate) => ops.update('adagrad', x, [s], g, { learningRate, epsilon: EPSILON }),
   ],
   [
-    'applyAdagrad with ε in the root agrees with Keras',
+    'adagrad with ε in the root agrees with Keras',
     tensorflow.optimizers.adagrad,
     (ops, [x, , s], g, learningRate) =>
-      ops.applyAdagrad(x, s, g, { learningRate, epsilon: EPSILON, epsilonInRoot: true }),
+      ops.update('adagrad', x, [s], g, { learningRate, epsilon: EPSILON, epsilonInRoot: true }),
   ],
 ]
 
@@ -80,13 +95,43 @@ export function registerOptimizerConformance({ open, dtype, tolerance }: Executo
       expectAllclose('variable', (await variable.read()).data, expected[String(STEPS)], tolerance)
     })
 
-    test('applyWeightDecay shrinks the masked elements, or all of them', async () => {
+    test('weightDecay shrinks the masked elements, or all of them', async () => {
       using backend = await open()
       const variable = backend.tensor(host([1, -2, 4]))
-      backend.ops.applyWeightDecay(variable, { rate: 0.25, mask: host([1, 0, 1]) })
+      backend.ops.update('weightDecay', variable, [], host([1, 0, 1]), { rate: 0.25 })
       expect([...(await variable.read()).data]).toEqual([0.75, -2, 3])
-      backend.ops.applyWeightDecay(variable, { rate: 0.5 })
+      backend.ops.update('weightDecay', variable, [], null, { rate: 0.5 })
       expect([...(await variable.read()).data]).toEqual([0.375, -1, 1.5])
+    })
+
+    test.each(RULES)('%s leaves everything as it was where the table does not allow an argument', async (rule) => {
+      using backend = await open()
+      const { slots, source, options } = OPTIMIZER_RULES[rule]
+      const variable = backend.tensor(host([1, -2]))
+      const made = slots.map(() => backend.tensor(host([0.5, 0.25])))
+      const update = (given: object, tensors: readonly BackendTensor[] = made, read: unknown = host([1, 1])) =>
+        backend.ops.update(rule, variable, tensors as OptimizerSlots, read as Tensor, given as OptimizerOptions)
+      const fitting = Object.fromEntries(
+        Object.entries(options).flatMap(([name, option]) => ('default' in option ? [] : [[name, 1]])),
+      )
+      for (const [name, option] of Object.entries(options)) {
+        if (!('minimum' in option)) {
+          expect(() => update({ ...fitting, [name]: 1 })).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+          continue
+        }
+        const least = coded('ERR_HYPERPARAMETER', { option: name })
+        expect(() => update({ ...fitting, [name]: option.minimum - 1 })).toThrow(least)
+        if ('below' in option) expect(() => update({ ...fitting, [name]: option.below })).toThrow(least)
+        if (name in fitting) expect(() => update({ ...fitting, [name]: undefined })).toThrow(least)
+      }
+      expect(() => update({ ...fitting, unknown: 1 })).toThrow(coded('ERR_UNKNOWN_OPTION'))
+      expect(() => update(fitting, [...made, variable])).toThrow(coded('ERR_INVALID_OPTION'))
+      expect(() => update(fitting, made, host([1]))).toThrow(coded('ERR_SHAPE'))
+      if (!('isNullable' in source)) expect(() => update(fitting, made, null)).toThrow(coded('ERR_NOT_A_TENSOR'))
+      expect([...(await variable.read()).data]).toEqual([1, -2])
+      for (const slot of made) expect([...(await slot.read()).data]).toEqual([0.5, 0.25])
+      update(fitting)
+      expect([...(await variable.read()).data]).not.toEqual([1, -2])
     })
 
     test('clipByValue clamps to both sides and keeps NaN', async () => {
@@ -101,14 +146,14 @@ export function registerOptimizerConformance({ open, dtype, tolerance }: Executo
       using backend = await open()
       const [x, s, v] = [backend.zeros([2]), backend.zeros([2]), backend.zeros([2])]
       const options = { learningRate: 1, epsilon: 1 }
-      expect(() => backend.ops.applyRmsProp(x, s, v, host([1]), options)).toThrow(coded('ERR_SHAPE'))
-      expect(() => backend.ops.applyRmsProp(x, s, v, host([1, 1]), { ...options, decay: 1 })).toThrow(
+      expect(() => backend.ops.update('rmsProp', x, [s, v], host([1]), options)).toThrow(coded('ERR_SHAPE'))
+      expect(() => backend.ops.update('rmsProp', x, [s, v], host([1, 1]), { ...options, decay: 1 })).toThrow(
         coded('ERR_HYPERPARAMETER'),
       )
-      expect(() => backend.ops.applyAdagrad(x, s, host([1, 1]), { ...options, epsilon: -1 })).toThrow(
+      expect(() => backend.ops.update('adagrad', x, [s], host([1, 1]), { ...options, epsilon: -1 })).toThrow(
         coded('ERR_HYPERPARAMETER'),
       )
-      expect(() => backend.ops.applyWeightDecay(x, { rate: 1, mask: host([1]) })).toThrow(coded('ERR_SHAPE'))
+      expect(() => backend.ops.update('weightDecay', x, [], host([1]), { rate: 1 })).toThrow(coded('ERR_SHAPE'))
       expect(() => backend.ops.clipByValue([x], -1)).toThrow(coded('ERR_HYPERPARAMETER'))
     })
   })

@@ -107,7 +107,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       const elsewhere = await smallNetwork(backend, { cellMode: 'lstm' }).forward(true)
       await expect(network.backward(elsewhere)).rejects.toThrow(coded('ERR_TAPE_FOREIGN'))
       const stale = await network.forward(true)
-      backend.ops.applySgd(network.params, backend.zeros(network.params.shape), { learningRate: 1 })
+      backend.ops.update('sgd', network.params, [], backend.zeros(network.params.shape), { learningRate: 1 })
       await expect(network.backward(stale)).rejects.toThrow(coded('ERR_TAPE_STALE'))
       // A refused gradient leaves the tape open.
       const open_ = await network.forward(true)

@@ -13,7 +13,7 @@
  * const logits = backend.tensor({ data: Float32Array.from({ length: 8 * 1 * 3 }, (_, k) => Math.sin(k)), shape: [8, 1, 3] })
  * for (let step = 0; step < 100; step++) {
  *   const { logitsGradient } = await ctcLoss(backend, { logits, labels: [[0, 1, 1]] })
- *   backend.ops.applySgd(logits, logitsGradient, { learningRate: 1 })
+ *   backend.ops.update('sgd', logits, [], logitsGradient, { learningRate: 1 })
  * }
  * const { decoded } = ctcGreedyDecoder(await logits.read(), null)
  * console.log(decoded, labelErrorRate(decoded, [[0, 1, 1]]).rate) // [[0, 1, 1]] 0

@@ -38,7 +38,7 @@ describe.skipIf(gpu.problem !== undefined)(`every call that can fail (${gpu.prob
         const top = backend.ops.linearGradients(output, kernel, backend.ops.linear(output, kernel, backend.zeros([2])))
         const gradients = await rnn.backward(tape!, { output: top.input })
         backend.ops.clipByGlobalNorm([gradients.params], 1)
-        backend.ops.applySgd(params, gradients.params, { learningRate: 0.1 })
+        backend.ops.update('sgd', params, [], gradients.params, { learningRate: 0.1 })
       })
     }
     rnn.restoreDropoutState(await rnn.dropoutState())

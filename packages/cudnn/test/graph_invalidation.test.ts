@@ -171,14 +171,15 @@ describe.skipIf(gpu.problem !== undefined)(
       const update = (loss: number, norm: number) => {
         const scalar = (value: number) => backend.tensor({ data: Float32Array.of(value), shape: [] })
         const { sgd, momentum, adam, rmsprop, adagrad, decay, accumulate } = tensors
-        const rate = { learningRate: 0.1, epsilon: 1e-3 }
+        const rate = { learningRate: 0.1 }
+        const root = { ...rate, epsilon: 1e-3 }
         steps.whereFinite([scalar(loss), scalar(norm), scalar(0)], () => {
-          ops.applySgd(sgd[0], tensor, rate)
-          ops.applyMomentum(momentum[0], momentum[1], tensor, { ...rate, momentum: 0.9 })
-          ops.applyAdam(adam[0], adam[1], adam[2], tensor, { ...rate, step: 1 })
-          ops.applyRmsProp(rmsprop[0], rmsprop[1], rmsprop[2], tensor, rate)
-          ops.applyAdagrad(adagrad[0], adagrad[1], tensor, rate)
-          ops.applyWeightDecay(decay[0], { rate: 0.1 })
+          ops.update('sgd', sgd[0], [], tensor, rate)
+          ops.update('momentum', momentum[0], [momentum[1]], tensor, { ...rate, momentum: 0.9 })
+          ops.update('adam', adam[0], [adam[1], adam[2]], tensor, { ...root, step: 1 })
+          ops.update('rmsProp', rmsprop[0], [rmsprop[1], rmsprop[2]], tensor, root)
+          ops.update('adagrad', adagrad[0], [adagrad[1]], tensor, root)
+          ops.update('weightDecay', decay[0], [], null, { rate: 0.1 })
           ops.accumulate(accumulate[0], tensor)
         })
       }

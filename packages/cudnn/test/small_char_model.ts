@@ -78,8 +78,8 @@ export function smallCharModel(backend: Backend, options: CharModelOptions = {})
         steps!.whereFinite([loss, norm], () => {
           for (const [k, gradient] of gradients.entries()) {
             const [first, second] = slots[k]
-            if (optimizer === 'sgd') ops.applySgd(variables[k], gradient, { learningRate })
-            else ops.applyAdam(variables[k], first, second, gradient, { learningRate, step: count })
+            if (optimizer === 'sgd') ops.update('sgd', variables[k], [], gradient, { learningRate })
+            else ops.update('adam', variables[k], [first, second], gradient, { learningRate, step: count })
           }
         })
         made.push(x, low.output, low.outputC, high.output, high.outputH, logits, logitsGradient, top.input)

@@ -15,7 +15,7 @@ export function smallLstm(backend: CudnnBackend, { units = 8, time = 5, batch = 
     async step() {
       const { output, outputH, outputC, tape } = await this.forward()
       const gradients = await rnn.backward(tape!, { output })
-      backend.ops.applySgd(params, gradients.params, { learningRate: 0.01 })
+      backend.ops.update('sgd', params, [], gradients.params, { learningRate: 0.01 })
       for (const tensor of [output, outputH, outputC, ...Object.values(gradients)]) tensor?.dispose()
     },
   }

@@ -1,3 +1,4 @@
+import type { OptimizerRule } from '@cudnn-rnn/backend'
 import type { CellMode, Direction, InputMode } from '@cudnn-rnn/canonical'
 
 /**
@@ -90,7 +91,7 @@ export interface Pass {
 /** Initial state: absent, new, or the final state of an earlier call if its shape fits. */
 export type State = 'zeros' | 'carried' | Argument
 
-export type Update = 'assign' | 'accumulate' | 'sgd' | 'momentum' | 'adam' | 'rmsProp' | 'adagrad' | 'decay' | 'clip'
+export type Update = 'assign' | 'accumulate' | 'clip' | OptimizerRule
 
 /** Objects that a program creates and must dispose. */
 export const KINDS = ['model', 'opaque', 'tensor', 'tape', 'stream', 'optimizer'] as const

@@ -1,5 +1,8 @@
+import { OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
 import fc from 'fast-check'
 import { ANY, type Argument, FAULTS, type Program, type State, type Statement, type StatementOf } from './program.js'
+
+const RULES = Object.keys(OPTIMIZER_RULES) as OptimizerRule[]
 
 /** Mostly the newest few that fit, now and then any that ever was. */
 export const index = fc.oneof(
@@ -100,9 +103,7 @@ const dispose: fc.Arbitrary<Statement> = fc.record({
   index,
 })
 
-export const rule = fc.constantFrom(
-  ...(['assign', 'accumulate', 'sgd', 'momentum', 'adam', 'rmsProp', 'adagrad', 'decay', 'clip'] as const),
-)
+export const rule = fc.constantFrom(...(['assign', 'accumulate', ...RULES, 'clip'] as const))
 
 const update: fc.Arbitrary<Statement> = fc.record({
   op: fc.constant('update' as const),

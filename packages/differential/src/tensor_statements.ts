@@ -1,4 +1,11 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import {
+  type BackendTensor,
+  OPTIMIZER_RULES,
+  type OptimizerOptions,
+  type OptimizerRule,
+  type OptimizerSlots,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
 import { Arguments } from './arguments.js'
 import type { StatementOf, Update } from './program.js'
 import { type ProgramState, pick, pickOpaque } from './program_state.js'
@@ -56,22 +63,27 @@ function update(
   rate: number,
 ): void {
   const { ops } = backend
-  const slot = () => backend.zeros(variable.shape, { layout: variable.layout })
-  const learningRate = rate
-  const epsilon = 0.1
   if (rule === 'assign') ops.assign(variable, source)
   else if (rule === 'accumulate') ops.accumulate(variable, source, rate)
-  else if (rule === 'sgd') ops.applySgd(variable, source, { learningRate })
-  else if (rule === 'decay') ops.applyWeightDecay(variable, { rate, mask: source })
   else if (rule === 'clip') ops.clipByValue([variable, source as BackendTensor], rate)
   else {
-    using first = slot()
-    using second = slot()
-    if (rule === 'momentum') ops.applyMomentum(variable, first, source, { learningRate, momentum: 0.9 })
-    else if (rule === 'adagrad') ops.applyAdagrad(variable, first, source, { learningRate, epsilon })
-    else if (rule === 'adam') ops.applyAdam(variable, first, second, source, { learningRate, epsilon, step: 1 })
-    else ops.applyRmsProp(variable, first, second, source, { learningRate, epsilon, momentum: 0.5 })
+    const { layout } = variable
+    const slots = OPTIMIZER_RULES[rule].slots.map(() => backend.zeros(variable.shape, { layout }))
+    try {
+      ops.update(rule, variable, slots as unknown as OptimizerSlots, source, optionsOf(rule, rate))
+    } finally {
+      for (const slot of slots) slot.dispose()
+    }
   }
+}
+
+/** Values of options without a default, by name. */
+const VALUES = { momentum: 0.5, epsilon: 0.1, step: 1 }
+
+function optionsOf(rule: OptimizerRule, rate: number): OptimizerOptions {
+  const all: Readonly<Record<string, number>> = { ...VALUES, learningRate: rate, rate }
+  const given = Object.keys(OPTIMIZER_RULES[rule].options).map((name) => [name, all[name]])
+  return Object.fromEntries(given) as OptimizerOptions
 }
 
 export const beginDense: Begin<StatementOf<'dense'>> = (programState, { what, sizes: [n, i, o], argument }) => {

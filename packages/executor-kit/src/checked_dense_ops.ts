@@ -1,12 +1,12 @@
 import {
-  type AdagradOptions,
-  type AdamOptions,
   type BackendTensor,
   type DenseOps,
   isBackendTensor,
   type LinearGradients,
-  type MomentumOptions,
-  type RmsPropOptions,
+  type OptimizerOptions,
+  type OptimizerRule,
+  type OptimizerSlots,
+  type OptimizerSource,
   type SoftmaxCrossEntropyResult,
   type TensorLike,
 } from '@cudnn-rnn/backend'
@@ -31,8 +31,7 @@ import {
   type VersionedTensor,
   writableTensor,
 } from './executor_memory.js'
-import { completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
-import type { OptimizerUpdate } from './optimizer_update.js'
+import { checkRuleArguments, completeUpdate, type OptimizerUpdate } from './optimizer_update.js'
 import { checkPhasedGate, completePhasedGate } from './phased_gate_arguments.js'
 import { checkDimensions, checkIsTensor, checkRule, checkTensor } from './tensor_arguments.js'
 
@@ -164,78 +163,21 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     this.#update(action, { rule: 'addScaled', scale }, ['variable', 'source'], [variable, source])
   }
 
-  applySgd(variable: BackendTensor, gradient: TensorLike, options: { readonly learningRate: number }): void {
-    const action = 'apply SGD'
+  update<Rule extends OptimizerRule>(
+    rule: Rule,
+    variable: BackendTensor,
+    slots: OptimizerSlots<Rule>,
+    source: OptimizerSource<Rule>,
+    options: OptimizerOptions<Rule>,
+  ): void {
+    const row = checkRuleArguments(rule, slots)
+    const { action, operandNames, isSourceNullable } = row
     checkIsObject(action, 'options', options)
-    const { learningRate } = options
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    this.#update(action, { rule: 'addScaled', scale: -learningRate }, ['variable', 'gradient'], [variable, gradient])
-  }
-
-  applyMomentum(
-    variable: BackendTensor,
-    velocity: BackendTensor,
-    gradient: TensorLike,
-    options: MomentumOptions,
-  ): void {
-    const action = 'apply momentum'
-    const update = { rule: 'momentum', ...completeMomentum(action, options) } as const
-    this.#update(action, update, ['variable', 'velocity', 'gradient'], [variable, velocity, gradient])
-  }
-
-  applyAdam(
-    variable: BackendTensor,
-    firstMoment: BackendTensor,
-    secondMoment: BackendTensor,
-    gradient: TensorLike,
-    options: AdamOptions,
-  ): void {
-    const action = 'apply Adam'
-    checkIsObject(action, 'options', options)
-    const count = this.#count(action, options.step)
-    const numbers = completeAdam(action, options, count !== undefined)
-    const { learningRate, beta1, beta2, epsilon, epsilonHat, step } = numbers
-    // Spreading an object of doubles takes microseconds in V8.
-    const update = { rule: 'adam', learningRate, beta1, beta2, epsilon, epsilonHat, step, count } as const
-    const names = ['variable', 'firstMoment', 'secondMoment', 'gradient']
-    this.#update(action, update, names, [variable, firstMoment, secondMoment, gradient])
-  }
-
-  applyRmsProp(
-    variable: BackendTensor,
-    meanSquare: BackendTensor,
-    velocity: BackendTensor,
-    gradient: TensorLike,
-    options: RmsPropOptions,
-  ): void {
-    const action = 'apply RMSProp'
-    const update = { rule: 'rmsProp', ...completeRmsProp(action, options) } as const
-    const names = ['variable', 'meanSquare', 'velocity', 'gradient']
-    this.#update(action, update, names, [variable, meanSquare, velocity, gradient])
-  }
-
-  applyAdagrad(
-    variable: BackendTensor,
-    sumOfSquares: BackendTensor,
-    gradient: TensorLike,
-    options: AdagradOptions,
-  ): void {
-    const action = 'apply Adagrad'
-    const update = { rule: 'adagrad', ...completeAdagrad(action, options) } as const
-    this.#update(action, update, ['variable', 'sumOfSquares', 'gradient'], [variable, sumOfSquares, gradient])
-  }
-
-  applyWeightDecay(
-    variable: BackendTensor,
-    options: { readonly rate: number; readonly mask?: TensorLike | undefined },
-  ): void {
-    const action = 'apply weight decay'
-    checkIsObject(action, 'options', options)
-    const { rate, mask } = options
-    checkHyperparameter(action, 'rate', rate, { minimum: 0 })
-    const update = { rule: 'weightDecay', rate } as const
-    if (mask === undefined) this.#update(action, update, ['variable'], [variable], false)
-    else this.#update(action, update, ['variable', 'mask'], [variable, mask])
+    const count = 'step' in options ? this.#count(action, options.step) : undefined
+    const update = completeUpdate(row, options, count)
+    const written = [variable, ...(slots as readonly BackendTensor[])]
+    if (isSourceNullable && source === null) this.#update(action, update, operandNames.slice(0, -1), written, false)
+    else this.#update(action, update, operandNames, [...written, source as TensorLike])
   }
 
   /**
@@ -272,7 +214,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   }
 
   /** A step that is a tensor of an executor that can read it. */
-  #count(action: string, step: number | BackendTensor): Own | undefined {
+  #count(action: string, step: unknown): Own | undefined {
     if (this.kernels.readsCounts !== true || !isBackendTensor(step)) return undefined
     const own = ownTensor(this.memory, action, 'step', this.takenOne(action, 'step', step))
     return checkTensor(action, 'step', own, { dtype: this.memory.dtype, shape: [] })

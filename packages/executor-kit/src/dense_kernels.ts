@@ -56,7 +56,7 @@ export interface DenseKernels<Own extends BackendTensor> extends LayerKernels<Ow
   clip(tensors: readonly Own[], limit: number): void
   /** Whether an update of Adam can read its step from a tensor. */
   readonly readsCounts?: boolean
-  /** @param written variable and slots, in the order of the method of `DenseOps`. @param source gradient, source or mask. */
+  /** @param written variable and slots, in the order of the rule. @param source gradient, source or mask. */
   update(update: OptimizerUpdate, written: readonly Own[], source: TensorLike | undefined): void
 }
 

@@ -67,8 +67,7 @@ export {
   type RowSizes,
   type SequenceSizes,
 } from './layer_kernels.js'
-export type { AdamNumbers, Complete } from './optimizer_options.js'
-export type { OptimizerUpdate } from './optimizer_update.js'
+export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './optimizer_update.js'
 export type { PhasedGateSizes } from './phased_gate_arguments.js'
 
 // Random numbers

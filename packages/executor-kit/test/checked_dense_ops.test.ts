@@ -28,9 +28,9 @@ describe('CheckedDenseOps', () => {
   it('gives its kernels complete options and the tensors to write and to read', () => {
     const { memory, noted, ops } = open()
     const [variable, velocity, gradient] = [memory.zeros([2]), memory.zeros([2]), zeros(2)]
-    ops.applyMomentum(variable, velocity, gradient, { learningRate: 0.1, momentum: 0.9 })
-    ops.applySgd(variable, gradient, { learningRate: 0.5 })
-    ops.applyWeightDecay(variable, { rate: 0.01 })
+    ops.update('momentum', variable, [velocity], gradient, { learningRate: 0.1, momentum: 0.9 })
+    ops.update('sgd', variable, [], gradient, { learningRate: 0.5 })
+    ops.update('weightDecay', variable, [], null, { rate: 0.01 })
     const momentum = { learningRate: 0.1, momentum: 0.9, nesterov: false, rateInVelocity: false }
     expect(noted).toEqual([
       ['update', { rule: 'momentum', ...momentum }, [variable, velocity], gradient],
@@ -43,7 +43,7 @@ describe('CheckedDenseOps', () => {
     const { memory, state, ops } = open()
     const [variable, slot] = [memory.zeros([2]), memory.zeros([2])]
     const writes = () => {
-      ops.applyAdagrad(variable, slot, zeros(2), { learningRate: 1, epsilon: 0 })
+      ops.update('adagrad', variable, [slot], zeros(2), { learningRate: 1, epsilon: 0 })
       ops.assign(variable, zeros(2))
       ops.clipByValue([variable, slot], 1)
       ops.clipByGlobalNorm([variable], 1)
@@ -72,10 +72,10 @@ describe('CheckedDenseOps', () => {
     const variable = memory.zeros([2])
     const foreign = new HostMemory('float32').zeros([2])
     const rate = { learningRate: 1 }
-    expect(() => ops.applySgd(variable, zeros(3), rate)).toThrow(coded('ERR_SHAPE'))
-    expect(() => ops.applySgd(variable, zeros(2), { learningRate: -1 })).toThrow(coded('ERR_HYPERPARAMETER'))
-    expect(() => ops.applySgd(foreign, zeros(2), rate)).toThrow(coded('ERR_FOREIGN_TENSOR'))
-    expect(() => ops.applySgd(variable, foreign, rate)).toThrow(coded('ERR_FOREIGN_TENSOR'))
+    expect(() => ops.update('sgd', variable, [], zeros(3), rate)).toThrow(coded('ERR_SHAPE'))
+    expect(() => ops.update('sgd', variable, [], zeros(2), { learningRate: -1 })).toThrow(coded('ERR_HYPERPARAMETER'))
+    expect(() => ops.update('sgd', foreign, [], zeros(2), rate)).toThrow(coded('ERR_FOREIGN_TENSOR'))
+    expect(() => ops.update('sgd', variable, [], foreign, rate)).toThrow(coded('ERR_FOREIGN_TENSOR'))
     expect(() => ops.assign(variable, foreign)).toThrow(coded('ERR_FOREIGN_TENSOR'))
     expect(() => ops.globalNorm([variable, foreign])).toThrow(coded('ERR_FOREIGN_TENSOR'))
     expect(() => ops.linear(zeros(1, 2), zeros(2, 2), foreign)).toThrow(coded('ERR_FOREIGN_TENSOR'))
@@ -175,7 +175,7 @@ describe("the step of CheckedDenseOps' Adam", () => {
     const { ops, noted, memory } = openOptional()
     const [x, m, v] = slots(memory)
     const step = memory.zeros([])
-    ops.applyAdam(x, m, v, zeros(2), { learningRate: 0.1, step, epsilon: 1e-3, epsilonHat: true })
+    ops.update('adam', x, [m, v], zeros(2), { learningRate: 0.1, step, epsilon: 1e-3, epsilonHat: true })
     expect(noted[0][1]).toMatchObject({ rule: 'adam', step: Number.NaN, epsilon: 1e-3, epsilonHat: true })
     expect((noted[0][1] as { count: unknown }).count).toBe(step)
     expect([x.version, m.version, v.version, step.version]).toEqual([1, 1, 1, 0])
@@ -185,7 +185,9 @@ describe("the step of CheckedDenseOps' Adam", () => {
     const { ops, noted, memory } = openOptional({ readsCounts: false })
     const [x, m, v] = slots(memory)
     const step = memory.zeros([])
-    expect(() => ops.applyAdam(x, m, v, zeros(2), { learningRate: 0.1, step })).toThrow(coded('ERR_HYPERPARAMETER'))
+    expect(() => ops.update('adam', x, [m, v], zeros(2), { learningRate: 0.1, step })).toThrow(
+      coded('ERR_HYPERPARAMETER'),
+    )
     expect([noted, x.version]).toEqual([[], 0])
   })
 
@@ -196,7 +198,7 @@ describe("the step of CheckedDenseOps' Adam", () => {
   ])('is refused where it is %s', (_, make, code) => {
     const { ops, noted, memory } = openOptional()
     const [x, m, v] = slots(memory)
-    const apply = () => ops.applyAdam(x, m, v, zeros(2), { learningRate: 0.1, step: make(memory) })
+    const apply = () => ops.update('adam', x, [m, v], zeros(2), { learningRate: 0.1, step: make(memory) })
     expect(apply).toThrow(coded(code))
     expect(noted).toEqual([])
   })
@@ -210,7 +212,7 @@ describe('tensors that CheckedDenseOps writes', () => {
     const disposed = memory.zeros([2])
     disposed.dispose()
     const sgd = (x: unknown, gradient: unknown) => () =>
-      ops.applySgd(x as HostTensor, gradient as HostTensor, { learningRate: 1 })
+      ops.update('sgd', x as HostTensor, [], gradient as HostTensor, { learningRate: 1 })
     for (const [run, code] of [
       [sgd(zeros(2), zeros(2)), 'ERR_NOT_A_TENSOR'],
       [sgd(shared, zeros(2)), 'ERR_SHARED_TENSOR'],
@@ -226,9 +228,9 @@ describe('tensors that CheckedDenseOps writes', () => {
       [() => ops.assign(shared, zeros(2)), 'ERR_SHARED_TENSOR'],
       [() => ops.assign(variable, zeros(3)), 'ERR_SHAPE'],
       [() => ops.accumulate(variable, zeros(2), Number.POSITIVE_INFINITY), 'ERR_HYPERPARAMETER'],
-      [() => ops.applyWeightDecay(variable, { rate: -1 }), 'ERR_HYPERPARAMETER'],
-      [() => ops.applyWeightDecay(variable, { rate: 0, mask: zeros(3) }), 'ERR_SHAPE'],
-      [() => ops.applyWeightDecay(variable, undefined as never), 'ERR_INVALID_OPTION_TYPE'],
+      [() => ops.update('weightDecay', variable, [], null, { rate: -1 }), 'ERR_HYPERPARAMETER'],
+      [() => ops.update('weightDecay', variable, [], zeros(3), { rate: 0 }), 'ERR_SHAPE'],
+      [() => ops.update('weightDecay', variable, [], null, undefined as never), 'ERR_INVALID_OPTION_TYPE'],
     ] as const) {
       expect(run).toThrow(coded(code))
     }

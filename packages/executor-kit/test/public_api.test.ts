@@ -42,6 +42,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "checkOwnTape",
       "checkOwnTensors",
       "checkParams",
+      "checkRuleValue",
       "checkSequenceLengths",
       "checkShape",
       "checkSoftmaxCrossEntropy",

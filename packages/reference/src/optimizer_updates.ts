@@ -1,7 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
-import type { AdagradOptions, MomentumOptions, RmsPropOptions, RootOptions } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { AdamNumbers, Complete, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
+import type { OptimizerUpdate, RuleValues } from '@cudnn-rnn/executor-kit'
 import { floatAt } from '@cudnn-rnn/executor-kit'
 
 /** Runs the update that `update` names on a variable, its slots, and the source: a gradient, or the mask of a decay. */
@@ -49,7 +48,7 @@ function applyMomentum(
   variable: FloatArray,
   velocity: FloatArray,
   gradient: FloatArray,
-  { learningRate, momentum, nesterov, rateInVelocity }: Complete<MomentumOptions>,
+  { learningRate, momentum, nesterov, rateInVelocity }: RuleValues<'momentum'>,
 ): void {
   const [rateIn, rateOut] = rateInVelocity ? [learningRate, 1] : [1, learningRate]
   for (let index = 0; index < variable.length; index++) {
@@ -66,7 +65,7 @@ function applyAdam(
   firstMoment: FloatArray,
   secondMoment: FloatArray,
   gradient: FloatArray,
-  { learningRate, beta1, beta2, epsilon, step }: AdamNumbers,
+  { learningRate, beta1, beta2, epsilon, step }: RuleValues<'adam'>,
 ): void {
   const correction1 = 1 - beta1 ** step
   const correction2 = 1 - beta2 ** step
@@ -87,7 +86,7 @@ function applyRmsProp(
   meanSquare: FloatArray,
   velocity: FloatArray,
   gradient: FloatArray,
-  { learningRate, decay, momentum, rateInVelocity, ...root }: Complete<RmsPropOptions>,
+  { learningRate, decay, momentum, rateInVelocity, ...root }: RuleValues<'rmsProp'>,
 ): void {
   const [rateIn, rateOut] = rateInVelocity ? [learningRate, 1] : [1, learningRate]
   for (let index = 0; index < variable.length; index++) {
@@ -105,7 +104,7 @@ function applyAdagrad(
   variable: FloatArray,
   sumOfSquares: FloatArray,
   gradient: FloatArray,
-  { learningRate, ...root }: Complete<AdagradOptions>,
+  { learningRate, ...root }: RuleValues<'adagrad'>,
 ): void {
   for (let index = 0; index < variable.length; index++) {
     const g = floatAt(gradient, index)
@@ -123,6 +122,9 @@ function applyWeightDecay(variable: FloatArray, mask: FloatArray | undefined, ra
   }
 }
 
-function rootOf(square: number, { epsilon, epsilonInRoot }: Complete<RootOptions>): number {
+function rootOf(
+  square: number,
+  { epsilon, epsilonInRoot }: Pick<RuleValues<'adagrad'>, 'epsilon' | 'epsilonInRoot'>,
+): number {
   return epsilonInRoot ? Math.sqrt(square + epsilon) : Math.sqrt(square) + epsilon
 }

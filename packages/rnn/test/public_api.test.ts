@@ -80,6 +80,7 @@ it('@cudnn-rnn/rnn/executors exports these names', () => {
       "CudnnError",
       "DTYPES",
       "ELEMENT_LOSSES",
+      "OPTIMIZER_RULES",
       "INSTRUCTION_SETS",
       "POOLINGS",
       "Philox",

@@ -127,7 +127,7 @@ describe.each(MODES)('testCudnnCompatibleRnnCells %s', (mode) => {
       for (let step = 0; step < 128; step++) {
         const { tape } = await anyModel(run).call(input, ...statesOf(run), run.params)
         const { params } = await anyModel(run).gradients(tape, { output: ones })
-        run.model.backend.ops.applySgd(run.params.value, params, { learningRate: 1e-4 })
+        run.model.backend.ops.update('sgd', run.params.value, [], params, { learningRate: 1e-4 })
       }
       const prefix = await new Saver([cells(mode, run)]).save(await temporaryPrefix())
       const reader = await openCheckpoint(prefix)
@@ -307,7 +307,7 @@ describe('optimizer slots', () => {
     const step = async (t: number) => {
       const { output, tape } = await lstm.call(waves(5, 2, 3), null, null, params)
       const { params: gradient } = await lstm.gradients(tape, { output })
-      backend.ops.applyAdam(params.value, m.value, v.value, gradient, { learningRate: 0.05, step: t })
+      backend.ops.update('adam', params.value, [m.value, v.value], gradient, { learningRate: 0.05, step: t })
     }
     return { lstm, params, m, saver: new Saver(saveables), values, step }
   }

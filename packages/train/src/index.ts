@@ -95,7 +95,8 @@ export {
   piecewiseRate,
   type Schedule,
 } from './optimizers/learning_rate.js'
-export { type Definition, Optimizer, type WeightDecayOptions } from './optimizers/optimizer.js'
+export { Optimizer, type UpdateOptions, type WeightDecayOptions } from './optimizers/optimizer.js'
+export type { Definition, OptimizerSpec, Settings } from './optimizers/optimizer_spec.js'
 export { RmsProp, type RmsPropOptimizerOptions } from './optimizers/rms_prop.js'
 export { Sgd, type SgdOptions } from './optimizers/sgd.js'
 export type { Trainable } from './optimizers/trainable.js'

@@ -44,7 +44,7 @@ export const busyThread: CheckGroup = async (context) => {
       const two = await clocked('training forward', () => trainingForward(rnn, given))
       const gradients = await clocked('backward', () => rnn.backward(two.tape, { output: two.output }))
       const adam = { learningRate: 0, step: rounds + 1 }
-      await clocked('applyAdam', () => backend.ops.applyAdam(params, ...moments, gradients.params, adam))
+      await clocked('update', () => backend.ops.update('adam', params, moments, gradients.params, adam))
       for (const tensor of [...Object.values(one), ...Object.values(two), ...Object.values(gradients)])
         tensor?.dispose()
       // Reading every eighth round keeps the queue at a few steps, so the time in the queue does not enter the figure.

@@ -132,7 +132,7 @@ export async function trainedSum(options: CudnnBackendOptions, numLayers = 2): P
   for (let n = 0; n < 20; n++) {
     const { output, tape } = await trainingForward(rnn, given)
     const gradients = await rnn.backward(tape, { output })
-    backend.ops.applySgd(params, gradients.params, { learningRate: 0.01 })
+    backend.ops.update('sgd', params, [], gradients.params, { learningRate: 0.01 })
   }
   let sum = 0
   for (const value of (await params.read()).data) sum += value

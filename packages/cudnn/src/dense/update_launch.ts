@@ -7,7 +7,7 @@ import type { DeviceSession } from '../device/device_session.js'
 
 /** The buffers of an update; `source` is its gradient, source or mask. */
 export interface UpdateOperands {
-  /** The variable and its slots, in the order of the method of `DenseOps`. */
+  /** The variable and its slots, in the order of the rule. */
   readonly written: readonly DeviceBuffer[]
   readonly source: DeviceBuffer | undefined
   /** The scalar that counts Adam's updates on the device. */

@@ -44,7 +44,7 @@ async function step(): Promise<void> {
     steps.whereFinite([loss, norm], () => {
       ops.accumulate(count, one)
       for (const [index, variable] of variables.entries()) {
-        ops.applyAdam(variable, ...moments[index], gradients[index], { learningRate: 1e-3, step: count })
+        ops.update('adam', variable, moments[index], gradients[index], { learningRate: 1e-3, step: count })
       }
     })
     const made = [x, run.output, run.outputH, run.outputC, logits, loss, logitsGradient, norm, top.input, ...gradients]

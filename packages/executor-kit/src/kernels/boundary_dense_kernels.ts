@@ -1,4 +1,10 @@
-import type { CtcLossResult, LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
+import {
+  type CtcLossResult,
+  type LinearGradients,
+  OPTIMIZER_RULES,
+  type SoftmaxCrossEntropyResult,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type { CtcProblem } from '../ctc_problem.js'
 import type { LinearSizes } from '../dense_arguments.js'
@@ -133,22 +139,9 @@ export class BoundaryDenseKernels extends BoundaryLayerKernels implements DenseK
   }
 }
 
-/** The hyperparameters of a rule, in the order of {@link UPDATE_RULES}. */
+/** The numbers of an update, in the order of its options in the table of the rules; flags are 0 or 1. */
 function numbersOf(update: OptimizerUpdate): number[] {
-  switch (update.rule) {
-    case 'addScaled':
-      return [update.scale]
-    case 'momentum':
-      return [update.learningRate, update.momentum, Number(update.nesterov), Number(update.rateInVelocity)]
-    case 'adam':
-      return [update.learningRate, update.beta1, update.beta2, update.epsilon, update.step]
-    case 'rmsProp': {
-      const { learningRate, decay, momentum, epsilon, epsilonInRoot, rateInVelocity } = update
-      return [learningRate, decay, momentum, epsilon, Number(epsilonInRoot), Number(rateInVelocity)]
-    }
-    case 'adagrad':
-      return [update.learningRate, update.epsilon, Number(update.epsilonInRoot)]
-    case 'weightDecay':
-      return [update.rate]
-  }
+  if (update.rule === 'addScaled') return [update.scale]
+  const values = update as unknown as Readonly<Record<string, number | boolean>>
+  return Object.keys(OPTIMIZER_RULES[update.rule].options).map((name) => Number(values[name]))
 }

@@ -1,29 +1,25 @@
 import type { InfeasibleRows } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { CtcProblem } from '../ctc_problem.js'
+import type { OptimizerUpdate } from '../optimizer_update.js'
 
 /**
- * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/dense/optimizer_updates.h: the operands, of which
- * the first is written (others where their name states it), and the numbers that go with them.
+ * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/dense/optimizer_updates.h. Their operands are
+ * the variable, slots and source of the optimizer rule; their numbers are its options, in the order of the table.
  */
 export const UPDATE_RULES = Object.freeze([
   /** variable, source */
   'assign',
   /** variable, source; scale */
   'addScaled',
-  /** variable, velocity, gradient; learningRate, momentum, nesterov, rateInVelocity */
   'momentum',
-  /** variable, firstMoment, secondMoment, gradient; learningRate, beta1, beta2, epsilon, step */
   'adam',
-  /** variable, meanSquare, velocity, gradient; learningRate, decay, momentum, epsilon, epsilonInRoot, rateInVelocity */
   'rmsProp',
-  /** variable, sumOfSquares, gradient; learningRate, epsilon, epsilonInRoot */
   'adagrad',
-  /** variable, mask; rate */
   'weightDecay',
   /** variable; limit */
   'clip',
-] as const)
+] as const satisfies readonly ('assign' | 'clip' | OptimizerUpdate['rule'])[])
 
 /** The loss of rows whose labels have no alignment, in the order of `InfeasibleRows` in native/cpu/src/dense/ctc_loss.h. */
 export const INFEASIBLE_ROWS: readonly InfeasibleRows[] = Object.freeze(['infinite', 'nan', 'zero'] as const)

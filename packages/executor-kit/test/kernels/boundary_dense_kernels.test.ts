@@ -104,7 +104,7 @@ describe('the operations of BoundaryDenseKernels', () => {
       () => ops.clipByValue([variable], 1),
       () => ops.assign(variable, zeros(2)),
       () => ops.accumulate(variable, zeros(2)),
-      () => ops.applyAdagrad(variable, slot, zeros(2), { learningRate: 1, epsilon: 0 }),
+      () => ops.update('adagrad', variable, [slot], zeros(2), { learningRate: 1, epsilon: 0 }),
     ]) {
       expect(refused).toThrow(state.failure)
     }
@@ -127,39 +127,50 @@ describe('the updates of BoundaryDenseKernels', () => {
   >([
     ['assign', 1, [], (ops, [x], g) => ops.assign(x, g)],
     ['addScaled', 1, [1], (ops, [x], g) => ops.accumulate(x, g)],
-    ['addScaled', 1, [-0.5], (ops, [x], g) => ops.applySgd(x, g, rate)],
-    ['momentum', 2, [0.5, 0.9, 0, 0], (ops, [x, v], g) => ops.applyMomentum(x, v, g, { ...rate, momentum: 0.9 })],
+    ['addScaled', 1, [-0.5], (ops, [x], g) => ops.update('sgd', x, [], g, rate)],
+    [
+      'momentum',
+      2,
+      [0.5, 0.9, 0, 0],
+      (ops, [x, v], g) => ops.update('momentum', x, [v], g, { ...rate, momentum: 0.9 }),
+    ],
     [
       'momentum',
       2,
       [0.5, 0.9, 1, 1],
-      (ops, [x, v], g) => ops.applyMomentum(x, v, g, { ...rate, momentum: 0.9, nesterov: true, rateInVelocity: true }),
+      (ops, [x, v], g) =>
+        ops.update('momentum', x, [v], g, { ...rate, momentum: 0.9, nesterov: true, rateInVelocity: true }),
     ],
-    ['adam', 3, [0.5, 0.9, 0.999, 1e-8, 3], (ops, [x, m, v], g) => ops.applyAdam(x, m, v, g, { ...rate, step: 3 })],
+    [
+      'adam',
+      3,
+      [0.5, 0.9, 0.999, 1e-8, 3, 0],
+      (ops, [x, m, v], g) => ops.update('adam', x, [m, v], g, { ...rate, step: 3 }),
+    ],
     [
       'rmsProp',
       3,
       [0.5, 0.9, 0, 1e-7, 0, 0],
-      (ops, [x, m, v], g) => ops.applyRmsProp(x, m, v, g, { ...rate, epsilon: 1e-7 }),
+      (ops, [x, m, v], g) => ops.update('rmsProp', x, [m, v], g, { ...rate, epsilon: 1e-7 }),
     ],
     [
       'rmsProp',
       3,
       [0.5, 0.8, 0.25, 1e-7, 1, 1],
       (ops, [x, m, v], g) =>
-        ops.applyRmsProp(x, m, v, g, {
+        ops.update('rmsProp', x, [m, v], g, {
           ...{ ...rate, decay: 0.8, momentum: 0.25, epsilon: 1e-7 },
           ...{ epsilonInRoot: true, rateInVelocity: true },
         }),
     ],
-    ['adagrad', 2, [0.5, 1e-7, 0], (ops, [x, s], g) => ops.applyAdagrad(x, s, g, { ...rate, epsilon: 1e-7 })],
+    ['adagrad', 2, [0.5, 1e-7, 0], (ops, [x, s], g) => ops.update('adagrad', x, [s], g, { ...rate, epsilon: 1e-7 })],
     [
       'adagrad',
       2,
       [0.5, 1e-7, 1],
-      (ops, [x, s], g) => ops.applyAdagrad(x, s, g, { ...rate, epsilon: 1e-7, epsilonInRoot: true }),
+      (ops, [x, s], g) => ops.update('adagrad', x, [s], g, { ...rate, epsilon: 1e-7, epsilonInRoot: true }),
     ],
-    ['weightDecay', 1, [0.01], (ops, [x], g) => ops.applyWeightDecay(x, { rate: 0.01, mask: g })],
+    ['weightDecay', 1, [0.01], (ops, [x], g) => ops.update('weightDecay', x, [], g, { rate: 0.01 })],
   ])('%s writes %i tensors with the numbers %o', (rule, written, numbers, apply) => {
     const { backend, memory, jobs } = openNotingExecutor()
     const slots: Slots = [memory.zeros([2]), memory.zeros([2]), memory.zeros([2])]
@@ -176,7 +187,7 @@ describe('the updates of BoundaryDenseKernels', () => {
 
   it('decay every element where there is no mask', () => {
     const { backend, memory, jobs } = openNotingExecutor()
-    backend.ops.applyWeightDecay(memory.zeros([2]), { rate: 0.25 })
+    backend.ops.update('weightDecay', memory.zeros([2]), [], null, { rate: 0.25 })
     expect(jobs[0].job.operands[1]).toBeNull()
   })
 

@@ -1,7 +1,7 @@
-import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
-import { checkOptimizer, type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
+import { Optimizer, type UpdateOptions, type WeightDecayOptions } from './optimizer.js'
+import { checkSettings, type Definition, type OptimizerSpec } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
 export interface AdamOptimizerOptions extends WeightDecayOptions {
@@ -14,27 +14,24 @@ export interface AdamOptimizerOptions extends WeightDecayOptions {
   readonly definition?: Definition | undefined
 }
 
+const ADAM = {
+  rule: 'adam',
+  slots: ['Adam', 'Adam_1'],
+  defaults: {
+    pytorch: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 },
+    tensorflow: { beta1: 0.9, beta2: 0.999, epsilon: 1e-7 },
+  },
+  fixed: { pytorch: { epsilonHat: false }, tensorflow: { epsilonHat: true } },
+} as const satisfies OptimizerSpec
+
 /** Adam (Kingma & Ba 2015), and AdamW (Loshchilov & Hutter 2019) when `weightDecay` is set. */
 export class Adam extends Optimizer {
-  readonly #beta1: number
-  readonly #beta2: number
-  readonly #epsilon: number
-  readonly #definition: Definition
   /** Counts updates on an executor with `steps`, where only the device determines which ones are skipped. */
   readonly #count: UpdateCount | undefined
 
   constructor(backend: Backend, variables: readonly Trainable[], options: AdamOptimizerOptions = {}) {
-    checkOptimizer('build Adam', backend, variables, options, ['beta1', 'beta2', 'epsilon', 'definition'])
-    const { beta1 = 0.9, beta2 = 0.999, definition = 'pytorch' } = options
-    const epsilon = options.epsilon ?? (definition === 'tensorflow' ? 1e-7 : 1e-8)
-    checkHyperparameter('build Adam', 'beta1', beta1, { minimum: 0, below: 1 })
-    checkHyperparameter('build Adam', 'beta2', beta2, { minimum: 0, below: 1 })
-    checkHyperparameter('build Adam', 'epsilon', epsilon, { minimum: 0 })
-    super(backend, variables, ['Adam', 'Adam_1'], options)
-    this.#beta1 = beta1
-    this.#beta2 = beta2
-    this.#epsilon = epsilon
-    this.#definition = definition
+    const settings = checkSettings(ADAM, backend, variables, options)
+    super(backend, variables, { ...ADAM, settings }, options)
     try {
       this.#count = backend.steps && updateCount(backend)
     } catch (error) {
@@ -62,18 +59,8 @@ export class Adam extends Optimizer {
     if (this.#count) this.backend.ops.accumulate(this.#count.updates, this.#count.one)
   }
 
-  protected update(
-    variable: BackendTensor,
-    gradient: TensorLike,
-    [firstMoment, secondMoment]: readonly BackendTensor[],
-    learningRate: number,
-  ): void {
-    const numbers = { learningRate, beta1: this.#beta1, beta2: this.#beta2, epsilon: this.#epsilon }
-    this.backend.ops.applyAdam(variable, firstMoment, secondMoment, gradient, {
-      ...numbers,
-      epsilonHat: this.#definition === 'tensorflow',
-      step: this.#count?.updates ?? this.step,
-    })
+  protected override updateOptions(learningRate: number): UpdateOptions {
+    return { ...super.updateOptions(learningRate), step: this.#count?.updates ?? this.step }
   }
 }
 

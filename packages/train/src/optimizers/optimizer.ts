@@ -1,24 +1,19 @@
-import {
-  ANYTHING,
-  checkArguments,
-  checkOptions,
-  checkOptionValues,
-  FLAG,
-  FUNCTION,
-  fields,
-  kind,
-  listOf,
-  methods,
-  OBJECT,
-  oneOf,
-  optional,
-  type Rule,
-  TEXT,
-} from '@cudnn-rnn/arguments'
-import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { checkArguments, kind, listOf, OBJECT } from '@cudnn-rnn/arguments'
+import type {
+  Backend,
+  BackendTensor,
+  OptimizerOptions,
+  OptimizerRule,
+  OptimizerSlots,
+  TensorLike,
+} from '@cudnn-rnn/backend'
 import { checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/executor-kit'
 import { checkGradientCount } from './gradient_count.js'
+import type { OptimizerSpec, Settings } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
+
+/** The options of one update, in which every variable has the same. */
+export type UpdateOptions = Readonly<Record<string, number | boolean | BackendTensor>>
 
 export interface WeightDecayOptions {
   /** Decoupled weight decay (AdamW's): before each update, variable ← variable − learningRate·weightDecay·variable. Default 0. */
@@ -39,6 +34,8 @@ export abstract class Optimizer {
   /** In the order of the variables; `<variable>/<slot>` in TensorFlow's words. */
   readonly slots: readonly Trainable[]
   protected readonly backend: Backend
+  readonly #rule: OptimizerRule
+  readonly #settings: Settings
   readonly #slotCount: number
   readonly #weightDecay: number
   readonly #decayMasks: readonly (TensorLike | boolean)[]
@@ -47,18 +44,20 @@ export abstract class Optimizer {
   protected constructor(
     backend: Backend,
     variables: readonly Trainable[],
-    slotNames: readonly string[],
+    { rule, slots, settings }: Pick<OptimizerSpec, 'rule' | 'slots'> & { readonly settings: Settings },
     { weightDecay = 0, decayMask = () => true }: WeightDecayOptions,
   ) {
     checkHyperparameter('build optimizer', 'weightDecay', weightDecay, { minimum: 0 })
     this.backend = backend
     this.variables = [...variables]
-    this.#slotCount = slotNames.length
+    this.#rule = rule
+    this.#settings = settings
+    this.#slotCount = slots.length
     this.#weightDecay = weightDecay
     this.#decayMasks = variables.map((variable) => decayMask(variable))
     checkArguments('build optimizer', { decayMask: this.#decayMasks }, { decayMask: MASKS })
     this.slots = variables.flatMap(({ name, value }) =>
-      slotNames.map((slot) => ({
+      slots.map((slot) => ({
         name: `${name}/${slot}`,
         value: backend.zeros(value.shape, { layout: value.layout }),
       })),
@@ -95,10 +94,11 @@ export abstract class Optimizer {
     for (const [index, gradient] of gradients.entries()) this.#checkOperands(action, index, gradient)
     this.#step++
     this.begin()
+    const options = this.updateOptions(learningRate)
     for (const [index, { value }] of this.variables.entries()) {
       this.#decay(index, learningRate)
       const slots = this.#slotsOf(index).map((slot) => slot.value)
-      this.update(value, gradients[index], slots, learningRate)
+      this.#update(value, slots, gradients[index], options)
     }
   }
 
@@ -114,13 +114,22 @@ export abstract class Optimizer {
   /** Called before the variables are updated. */
   protected begin(): void {}
 
-  /** One variable's update; `slots` in the order of the names, {@link step} already counts this update. */
-  protected abstract update(
+  /** The options of the rule in this update, which {@link step} already counts. */
+  protected updateOptions(learningRate: number): UpdateOptions {
+    return { learningRate, ...this.#settings }
+  }
+
+  // The types of slots and options depend on the rule, which is known here as one of all: checkSettings and the executor
+  // check them by the table.
+  #update(
     variable: BackendTensor,
-    gradient: TensorLike,
     slots: readonly BackendTensor[],
-    learningRate: number,
-  ): void
+    gradient: TensorLike,
+    options: UpdateOptions,
+  ): void {
+    const { ops } = this.backend
+    ops.update(this.#rule, variable, slots as OptimizerSlots, gradient, options as unknown as OptimizerOptions)
+  }
 
   /** All that the executor would find wrong with one variable's update, before it has made another's. */
   #checkOperands(action: string, index: number, gradient: TensorLike): void {
@@ -141,49 +150,11 @@ export abstract class Optimizer {
     const mask = this.#decayMasks[index]
     if (this.#weightDecay === 0 || mask === false) return
     const rate = learningRate * this.#weightDecay
-    this.backend.ops.applyWeightDecay(this.variables[index].value, mask === true ? { rate } : { rate, mask })
+    this.backend.ops.update('weightDecay', this.variables[index].value, [], mask === true ? null : mask, { rate })
   }
 }
-
-/**
- * Whose formula: they differ in the place of ε and in whether the rate enters a velocity. 'pytorch' (default) or
- * 'tensorflow' (Keras).
- */
-export type Definition = 'pytorch' | 'tensorflow'
-
-/**
- * Argument checks of every optimizer.
- *
- * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_INVALID_ARGUMENT`
- */
-export function checkOptimizer(
-  action: string,
-  backend: Backend,
-  variables: readonly Trainable[],
-  options: WeightDecayOptions,
-  optionNames: readonly string[],
-): void {
-  checkArguments(action, { backend }, { backend: BACKEND })
-  checkOptionValues(action, { variables }, { variables: TRAINABLES })
-  const rules = optionNames.map((name) => [name, OPTIONS.get(name) ?? ANYTHING] as const)
-  checkOptions(action, options, { ...Object.fromEntries(rules), weightDecay: ANYTHING, decayMask: optional(FUNCTION) })
-}
-
-/** The part of an executor that `fit`, optimizers and savers use. */
-export const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
-
-const TENSOR = kind('a tensor of the executor', isBackendTensor)
-
-/** Rule of the variables. */
-export const TRAINABLES = listOf(fields({ name: TEXT, value: TENSOR }))
 
 const GRADIENTS = listOf(OBJECT)
 const MASKS = listOf(
   kind('true, false or a tensor', (mask) => typeof mask === 'boolean' || (typeof mask === 'object' && mask !== null)),
 )
-
-/** Options other than numbers, which checkHyperparameter checks. */
-const OPTIONS: ReadonlyMap<string, Rule> = new Map([
-  ['definition', optional(oneOf(['pytorch', 'tensorflow']))],
-  ['nesterov', optional(FLAG)],
-])

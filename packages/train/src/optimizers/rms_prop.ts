@@ -1,6 +1,6 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
-import { checkOptimizer, type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
+import type { Backend } from '@cudnn-rnn/backend'
+import { Optimizer, type WeightDecayOptions } from './optimizer.js'
+import { checkSettings, type Definition, type OptimizerSpec } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
 export interface RmsPropOptimizerOptions extends WeightDecayOptions {
@@ -13,27 +13,23 @@ export interface RmsPropOptimizerOptions extends WeightDecayOptions {
   readonly definition?: Definition | undefined
 }
 
-/** RMSProp (Hinton's lecture 6e), not centered. Equation: `DenseOps.applyRmsProp`. */
+const RMS_PROP = {
+  rule: 'rmsProp',
+  slots: ['RMSProp', 'RMSProp_1'],
+  defaults: {
+    pytorch: { decay: 0.99, momentum: 0, epsilon: 1e-8 },
+    tensorflow: { decay: 0.9, momentum: 0, epsilon: 1e-7 },
+  },
+  fixed: {
+    pytorch: { epsilonInRoot: false, rateInVelocity: false },
+    tensorflow: { epsilonInRoot: true, rateInVelocity: true },
+  },
+} as const satisfies OptimizerSpec
+
+/** RMSProp (Hinton's lecture 6e), not centered. Equation: rule `rmsProp` of `OPTIMIZER_RULES`. */
 export class RmsProp extends Optimizer {
-  readonly #options: Omit<Parameters<Backend['ops']['applyRmsProp']>[4], 'learningRate'>
-
   constructor(backend: Backend, variables: readonly Trainable[], options: RmsPropOptimizerOptions = {}) {
-    checkOptimizer('build RMSProp', backend, variables, options, ['decay', 'momentum', 'epsilon', 'definition'])
-    const inKeras = options.definition === 'tensorflow'
-    const { decay = inKeras ? 0.9 : 0.99, momentum = 0, epsilon = inKeras ? 1e-7 : 1e-8 } = options
-    checkHyperparameter('build RMSProp', 'decay', decay, { minimum: 0, below: 1 })
-    checkHyperparameter('build RMSProp', 'momentum', momentum, { minimum: 0 })
-    checkHyperparameter('build RMSProp', 'epsilon', epsilon, { minimum: 0 })
-    super(backend, variables, ['RMSProp', 'RMSProp_1'], options)
-    this.#options = { decay, momentum, epsilon, epsilonInRoot: inKeras, rateInVelocity: inKeras }
-  }
-
-  protected update(
-    variable: BackendTensor,
-    gradient: TensorLike,
-    [meanSquare, velocity]: readonly BackendTensor[],
-    learningRate: number,
-  ): void {
-    this.backend.ops.applyRmsProp(variable, meanSquare, velocity, gradient, { learningRate, ...this.#options })
+    const settings = checkSettings(RMS_PROP, backend, variables, options)
+    super(backend, variables, { ...RMS_PROP, settings }, options)
   }
 }

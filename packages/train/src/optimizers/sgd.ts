@@ -1,6 +1,6 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
-import { checkOptimizer, type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
+import type { Backend } from '@cudnn-rnn/backend'
+import { Optimizer, type WeightDecayOptions } from './optimizer.js'
+import { checkSettings, type Definition, type OptimizerSpec } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
 export interface SgdOptions extends WeightDecayOptions {
@@ -11,33 +11,20 @@ export interface SgdOptions extends WeightDecayOptions {
   readonly definition?: Definition | undefined
 }
 
-/** Gradient descent, with momentum or Nesterov's look-ahead. Equations: `DenseOps.applySgd`, `applyMomentum`. */
+const DEFAULTS = { momentum: 0, nesterov: false } as const
+
+const MOMENTUM = {
+  rule: 'momentum',
+  slots: ['Momentum'],
+  defaults: { pytorch: DEFAULTS, tensorflow: DEFAULTS },
+  fixed: { pytorch: { rateInVelocity: false }, tensorflow: { rateInVelocity: true } },
+} as const satisfies OptimizerSpec
+
+/** Gradient descent, with momentum or Nesterov's look-ahead. Equations: rules `sgd` and `momentum` of `OPTIMIZER_RULES`. */
 export class Sgd extends Optimizer {
-  readonly #momentum: number
-  readonly #nesterov: boolean
-  readonly #rateInVelocity: boolean
-
   constructor(backend: Backend, variables: readonly Trainable[], options: SgdOptions = {}) {
-    checkOptimizer('build SGD', backend, variables, options, ['momentum', 'nesterov', 'definition'])
-    const { momentum = 0, nesterov = false, definition = 'pytorch' } = options
-    checkHyperparameter('build SGD', 'momentum', momentum, { minimum: 0 })
-    super(backend, variables, momentum === 0 ? [] : ['Momentum'], options)
-    this.#momentum = momentum
-    this.#nesterov = nesterov
-    this.#rateInVelocity = definition === 'tensorflow'
-  }
-
-  protected update(
-    variable: BackendTensor,
-    gradient: TensorLike,
-    [velocity]: readonly BackendTensor[],
-    learningRate: number,
-  ): void {
-    const { ops } = this.backend
-    if (velocity === undefined) ops.applySgd(variable, gradient, { learningRate })
-    else {
-      const options = { momentum: this.#momentum, nesterov: this.#nesterov, rateInVelocity: this.#rateInVelocity }
-      ops.applyMomentum(variable, velocity, gradient, { learningRate, ...options })
-    }
+    const settings = checkSettings(MOMENTUM, backend, variables, options)
+    const isPlain = Number(settings.momentum) === 0
+    super(backend, variables, isPlain ? { rule: 'sgd', slots: [], settings: {} } : { ...MOMENTUM, settings }, options)
   }
 }

@@ -2,7 +2,7 @@ import { checkArguments, methods } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
 import { type CanonicalParams, checkDescriptor, paramRegions, type RnnDescriptor } from '@cudnn-rnn/canonical'
 
-import { BACKEND } from './optimizer.js'
+import { BACKEND } from './optimizer_spec.js'
 
 /** The used members of a recurrent model; the models of @cudnn-rnn/models have them. */
 export interface CanonicalMap {

@@ -1,13 +1,10 @@
+import { type BackendTensor, OPTIMIZER_RULES } from '@cudnn-rnn/backend'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from '../src/optimizer_options.js'
+import { checkRuleArguments, completeUpdate, type RuleValues } from '../src/optimizer_update.js'
 
-const COMPLETE = {
-  momentum: (options: object) => completeMomentum('apply momentum', options as never),
-  adam: (options: object) => completeAdam('apply Adam', options as never, false),
-  rmsProp: (options: object) => completeRmsProp('apply RMSProp', options as never),
-  adagrad: (options: object) => completeAdagrad('apply Adagrad', options as never),
-}
+const complete = (rule: Rule, options: object, count?: BackendTensor) =>
+  completeUpdate(checkRuleArguments(rule, OPTIMIZER_RULES[rule].slots), options as never, count)
 const LEAST = {
   momentum: { learningRate: 0.1, momentum: 0.9 },
   adam: { learningRate: 0.1, step: 1 },
@@ -23,7 +20,7 @@ describe('defaults', () => {
     ['rmsProp', { decay: 0.9, momentum: 0, rateInVelocity: false, epsilonInRoot: false }],
     ['adagrad', { epsilonInRoot: false }],
   ])('of %s', (rule, defaults) => {
-    expect(COMPLETE[rule](LEAST[rule])).toEqual({ ...LEAST[rule], ...defaults })
+    expect(complete(rule, LEAST[rule])).toEqual({ rule, ...LEAST[rule], ...defaults })
   })
 
   it.each<[Rule, object]>([
@@ -32,7 +29,7 @@ describe('defaults', () => {
     ['rmsProp', { decay: 0, momentum: 0.5, rateInVelocity: true, epsilonInRoot: true }],
     ['adagrad', { epsilonInRoot: true }],
   ])('of %s give way to %o', (rule, options) => {
-    expect(COMPLETE[rule]({ ...LEAST[rule], ...options })).toMatchObject(options)
+    expect(complete(rule, { ...LEAST[rule], ...options })).toMatchObject(options)
   })
 })
 
@@ -53,34 +50,62 @@ describe('bounds', () => {
     ['adagrad', 'learningRate', -1, '>= 0'],
     ['adagrad', 'epsilon', null, '>= 0'],
   ])('%s refuses %s = %s', (rule, option, value, bounds) => {
-    const refuse = () => COMPLETE[rule]({ ...LEAST[rule], [option]: value })
+    const refuse = () => complete(rule, { ...LEAST[rule], [option]: value })
     const message = expect.stringContaining(`as ${option} must be a finite number ${bounds}: current value is ${value}`)
     expect(refuse).toThrow(coded('ERR_HYPERPARAMETER', { name: 'RangeError', message, option, value }))
   })
 
-  it.each<Rule>(['momentum', 'rmsProp', 'adagrad'])('%s refuses options that are not an object', (rule) => {
+  it.each(['momentum', 'rmsProp', 'adagrad'] as const)('%s refuses options that are not an object', (rule) => {
     for (const options of [undefined, null, 0.1])
-      expect(() => COMPLETE[rule](options as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+      expect(() => complete(rule, options as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+  })
+
+  it.each(['nesterov', 'rateInVelocity'])('momentum refuses %s = 1', (option) => {
+    const refuse = () => complete('momentum', { ...LEAST.momentum, [option]: 1 })
+    expect(refuse).toThrow(coded('ERR_INVALID_OPTION_TYPE', { option, value: 1 }))
+  })
+
+  it('adam refuses options of another name', () => {
+    const refuse = () => complete('adam', { ...LEAST.adam, beta: 0.5 })
+    expect(refuse).toThrow(coded('ERR_UNKNOWN_OPTION', { suggestion: 'beta1' }))
   })
 })
 
-describe("completeAdam's ε̂", () => {
+describe("completeUpdate's ε̂", () => {
   // Kingma & Ba, section 2: with ε̂ the update is α·√(1−β₂ᵗ)/(1−β₁ᵗ)·m/(√v + ε̂), which is α·m̂/(√v̂ + ε̂/√(1−β₂ᵗ)).
   it.each([1, 2, 10, 10_000])('is the same update as ε after the correction, at step %i', (step) => {
     const [m, v, beta1, beta2, epsilonHat, learningRate] = [0.3, 0.02, 0.9, 0.999, 1e-3, 0.01]
     const paper =
       (learningRate * (Math.sqrt(1 - beta2 ** step) / (1 - beta1 ** step)) * m) / (Math.sqrt(v) + epsilonHat)
-    const { epsilon } = completeAdam(
-      '',
-      { learningRate, beta1, beta2, epsilon: epsilonHat, epsilonHat: true, step },
-      false,
-    )
+    const update = complete('adam', { learningRate, beta1, beta2, epsilon: epsilonHat, epsilonHat: true, step })
+    const { epsilon } = update as RuleValues<'adam'>
     const corrected = [m / (1 - beta1 ** step), v / (1 - beta2 ** step)] as const
     expect((learningRate * corrected[0]) / (Math.sqrt(corrected[1]) + epsilon)).toBeCloseTo(paper, 14)
   })
 
   it('is left to the device where the device counts the steps', () => {
-    const options = { learningRate: 0.1, epsilon: 1e-7, epsilonHat: true, step: {} as never }
-    expect(completeAdam('', options, true)).toMatchObject({ epsilon: 1e-7, epsilonHat: true, step: Number.NaN })
+    const count = {} as BackendTensor
+    const update = complete('adam', { learningRate: 0.1, epsilon: 1e-7, epsilonHat: true, step: count }, count)
+    expect(update).toMatchObject({ epsilon: 1e-7, epsilonHat: true, step: Number.NaN, count })
+  })
+})
+
+describe('checkRuleArguments', () => {
+  it.each([
+    ['the name of no rule', 'adamax', [], 'ERR_INVALID_OPTION'],
+    ['a name of Object', 'toString', [], 'ERR_INVALID_OPTION'],
+    ['a rule that is not a name', 1, [], 'ERR_INVALID_ARGUMENT'],
+    ['a slot too few', 'adam', [{}], 'ERR_INVALID_OPTION'],
+    ['slots that are not an array', 'adam', undefined, 'ERR_INVALID_ARGUMENT'],
+  ])('refuses %s', (_, rule, slots, code) => {
+    expect(() => checkRuleArguments(rule, slots)).toThrow(coded(code))
+  })
+
+  it('names operands as the table does', () => {
+    expect(checkRuleArguments('adam', [{}, {}])).toMatchObject({
+      action: 'apply Adam',
+      operandNames: ['variable', 'firstMoment', 'secondMoment', 'gradient'],
+      isSourceNullable: false,
+    })
   })
 })

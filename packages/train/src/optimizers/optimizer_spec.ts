@@ -1,0 +1,84 @@
+import {
+  ANYTHING,
+  checkArguments,
+  checkOptions,
+  checkOptionValues,
+  FUNCTION,
+  fields,
+  kind,
+  listOf,
+  methods,
+  oneOf,
+  optional,
+  TEXT,
+} from '@cudnn-rnn/arguments'
+import { type Backend, isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
+import { checkRuleValue } from '@cudnn-rnn/executor-kit'
+import type { Trainable } from './trainable.js'
+
+/**
+ * Whose formula: they differ in the place of ε and in whether the rate enters a velocity. 'pytorch' (default) or
+ * 'tensorflow' (Keras).
+ */
+export type Definition = 'pytorch' | 'tensorflow'
+
+/** Values of options of a rule, by their names. */
+export type Settings = Readonly<Record<string, number | boolean>>
+
+/** An optimizer in terms of a rule of the executors. */
+export interface OptimizerSpec {
+  readonly rule: OptimizerRule
+  /** TensorFlow's names of the rule's slots, which checkpoints use. */
+  readonly slots: readonly string[]
+  /** Options of the constructor with their defaults: options of the rule, and `initialAccumulator`. */
+  readonly defaults: Readonly<Record<Definition, Settings>>
+  /** Options of the rule that the definition alone sets. */
+  readonly fixed: Readonly<Record<Definition, Settings>>
+}
+
+/** The options of a constructor that the rule does not have: where slots start. */
+const INITIAL_VALUE = { minimum: 0 }
+
+/**
+ * Checks the arguments of an optimizer's constructor by the table of rules.
+ *
+ * @returns the options of the rule but the learning rate and the step, and `initialAccumulator` where the spec has it
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_INVALID_ARGUMENT`; RangeError
+ *   `ERR_HYPERPARAMETER`, `ERR_INVALID_OPTION`
+ */
+export function checkSettings<Spec extends OptimizerSpec>(
+  { rule, defaults, fixed }: Spec,
+  backend: Backend,
+  variables: readonly Trainable[],
+  options: { readonly definition?: Definition | undefined },
+): Spec['defaults'][Definition] & Spec['fixed'][Definition] {
+  const { title, options: rows } = OPTIMIZER_RULES[rule]
+  const action = `build ${title}`
+  checkArguments(action, { backend }, { backend: BACKEND })
+  checkOptionValues(action, { variables }, { variables: TRAINABLES })
+  const names = Object.keys(defaults.pytorch)
+  const settable = Object.fromEntries(names.map((name) => [name, ANYTHING]))
+  checkOptions(action, options, {
+    ...settable,
+    definition: optional(oneOf(Object.keys(defaults))),
+    weightDecay: ANYTHING,
+    decayMask: optional(FUNCTION),
+  })
+  const { definition = 'pytorch', ...given } = options as { definition?: Definition } & Record<string, unknown>
+  const settings: Record<string, number | boolean> = { ...fixed[definition] }
+  for (const [name, initial] of Object.entries(defaults[definition])) {
+    const value = given[name] === undefined ? initial : given[name]
+    const row = name in rows ? rows[name as keyof typeof rows] : INITIAL_VALUE
+    checkRuleValue(action, { name, ...(row as object) }, value)
+    settings[name] = value as number | boolean
+  }
+  return settings as ReturnType<typeof checkSettings<Spec>>
+}
+
+/** The part of an executor that `fit`, optimizers and savers use. */
+export const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
+
+const TENSOR = kind('a tensor of the executor', isBackendTensor)
+
+/** Rule of the variables. */
+export const TRAINABLES = listOf(fields({ name: TEXT, value: TENSOR }))
