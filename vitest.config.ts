@@ -17,7 +17,7 @@ const ISOLATED = new Set(['cpu', 'cudnn', 'wasm', 'differential', 'gpu_validatio
 const packages = ['packages', 'apps'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => existsSync(join(root, folder, name, 'test')))
-    .map((name) => ({ name, include: [`${folder}/${name}/test/**/*.test.ts`] })),
+    .map((name) => ({ name, include: [`${folder}/${name}/test/**/*.test.{ts,mjs}`] })),
 )
 const scripts = [
   { name: 'scripts', include: ['scripts/test/**/*.test.mjs'] },

@@ -1,15 +1,19 @@
 // `npm run site`: copies the repository's Markdown into content/, generates the API reference, and builds the site into
-// .vitepress/dist. A link to a file that does not exist fails the build.
+// .vitepress/dist. A link to a file or an anchor that does not exist fails the build.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { apiIndex } from './api_index.mjs'
+import { withCharts } from './bench/bench_charts.mjs'
+import { brokenLinks } from './built_links.mjs'
 import { changelogPage } from './changelog.mjs'
 import { sitePages } from './pages.mjs'
 
 const site = fileURLToPath(new URL('.', import.meta.url))
 const root = join(site, '../..')
 const content = join(site, 'content')
+const benchmarks = 'docs/bench/results'
 const REPOSITORY = 'https://github.com/cudnn-rnn/cudnn-rnn/blob/main'
 
 rmSync(content, { recursive: true, force: true })
@@ -21,12 +25,11 @@ const broken = []
 for (const { source, page } of pages) {
   const file = join(content, page)
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, withSiteLinks(source, page, readFileSync(join(root, source), 'utf8')))
+  writeFileSync(file, withSiteLinks(source, page, textOf(source)))
 }
-writeFileSync(join(content, 'index.md'), readFileSync(join(site, 'home.md')))
+writeFileSync(join(content, 'index.md'), homePage())
 writeFileSync(join(content, 'changelog.md'), changelogPage(root))
 mkdirSync(join(content, 'public'))
-const benchmarks = 'docs/bench/results'
 cpSync(join(root, benchmarks), join(content, 'public/bench/results'), { recursive: true })
 
 if (broken.length > 0) {
@@ -34,7 +37,28 @@ if (broken.length > 0) {
   process.exit(1)
 }
 run('typedoc', ['--options', join(site, 'typedoc.json')])
+writeFileSync(join(content, 'api/index.md'), apiIndex(root))
 run('vitepress', ['build', site])
+const brokenAnchors = brokenLinks(join(site, '.vitepress/dist'))
+if (brokenAnchors.length > 0) {
+  console.error(`Broken links:\n${brokenAnchors.join('\n')}`)
+  process.exit(1)
+}
+
+/** The Markdown of a source without marks of scripts; pages of docs/bench get their charts. */
+function textOf(source) {
+  const markdown = readFileSync(join(root, source), 'utf8').replaceAll(/^<!--.*-->\n/gm, '')
+  const [, benchmark] = /^docs\/bench\/(\w+)\.md$/.exec(source) ?? []
+  const text = benchmark === undefined ? markdown : withCharts(root, benchmark, markdown)
+  // Two columns of code, and tables of measurements, take the space of the outline.
+  return /^docs\/(bench|migration)\//.test(source) ? `---\naside: false\n---\n${text}` : text
+}
+
+/** The home page with the README's example. */
+function homePage() {
+  const [example] = /^```ts\n[\s\S]*?^```$/m.exec(readFileSync(join(root, 'README.md'), 'utf8'))
+  return readFileSync(join(site, 'home.md'), 'utf8').replace('{{ example }}', () => example)
+}
 
 /** Links to pages of the site stay inside it; links to other files of the repository lead to its host. */
 function withSiteLinks(source, page, markdown) {
@@ -45,6 +69,8 @@ function withSiteLinks(source, page, markdown) {
     const suffix = anchor === undefined ? '' : `#${anchor}`
     const inside = pageOf.get(file) ?? pageOf.get(`${file}/README.md`)
     if (inside !== undefined) return `${open}${relativePage(page, inside)}${suffix}${close}`
+    // Results are copied as they are, outside of the pages.
+    if (file.startsWith(`${benchmarks}/`)) return `${open}/${file.slice('docs/'.length)}${close}{target="_self"}`
     if (!existsSync(join(root, file))) {
       broken.push(`${source}: ${target}`)
       return link

@@ -2,6 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
+const PUBLISHED = 'the READMEs of published packages'
+
 /** Sources by section: files of the repository, or folders whose Markdown files are pages, README.md first. */
 const SECTIONS = [
   [
@@ -16,38 +18,45 @@ const SECTIONS = [
     'Concepts',
     [
       'docs/architecture.md',
-      'docs/canonical_layout.md',
+      'docs/layers.md',
+      'docs/cells.md',
       'docs/ctc.md',
-      'docs/distributed.md',
       'docs/streams.md',
-      'docs/wasm.md',
-      'docs/numerics.md',
+      'docs/distributed.md',
+      'docs/canonical_layout.md',
       'docs/checkpoint_format.md',
+      'docs/numerics.md',
       'docs/reliability.md',
-      'docs/tf_compatibility.md',
+      'docs/cpu_kernels.md',
+      'docs/wasm.md',
       'docs/glossary.md',
     ],
   ],
   [
     'Reference',
     [
-      'docs/where_it_runs.md',
       'docs/errors.md',
       'docs/optimizer_rules.md',
       'docs/troubleshooting.md',
+      'docs/where_it_runs.md',
+      'docs/browsers.md',
+      'docs/tf_compatibility.md',
       'apps/cli/README.md',
       'apps/playground/README.md',
       'docs/examples.md',
-      'docs/gpu/README.md',
+      'docs/gpu',
     ],
   ],
-  ['Benchmarks', ['docs/bench/README.md', 'apps/bench/README.md']],
+  ['Packages', [PUBLISHED]],
+  ['Benchmarks', ['docs/bench', 'apps/bench/README.md']],
   [
     'Development',
     [
       'CONTRIBUTING.md',
       'SECURITY.md',
       'docs/native_boundary.md',
+      'docs/cudnn_command_list.md',
+      'docs/names_and_prose.md',
       'docs/code_measures.md',
       'docs/releasing.md',
       'docs/decisions',
@@ -64,11 +73,19 @@ export function sitePages(root) {
 }
 
 function expand(root, source) {
+  if (source === PUBLISHED) return publishedReadmes(root)
   if (source.endsWith('.md')) return [source].filter((file) => title(root, file) !== undefined)
   const files = readdirSync(join(root, source))
     .filter((name) => name.endsWith('.md'))
     .sort((a, b) => Number(b === 'README.md') - Number(a === 'README.md') || a.localeCompare(b))
   return files.map((name) => `${source}/${name}`)
+}
+
+function publishedReadmes(root) {
+  return readdirSync(join(root, 'packages'))
+    .filter((name) => JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')).private !== true)
+    .sort((a, b) => Number(b === 'rnn') - Number(a === 'rnn') || a.localeCompare(b))
+    .map((name) => `packages/${name}/README.md`)
 }
 
 function describe(root, source) {

@@ -1,10 +1,13 @@
 import { Converter, ReflectionKind } from 'typedoc'
 
-/** Names modules as they are imported: `packages/train/src/index.ts` is `@cudnn-rnn/train`. */
+/**
+ * Names modules as they are imported: `packages/train/src/index.ts` is `@cudnn-rnn/train`, `packages/cudnn/src/validation.ts`
+ * is `@cudnn-rnn/cudnn/validation`.
+ */
 export function load(app) {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, (context) => {
     for (const module of context.project.getReflectionsByKind(ReflectionKind.Module)) {
-      module.name = `@cudnn-rnn/${module.name.replace(/\/src.*$/, '').replace(/^packages\//, '')}`
+      module.name = `@cudnn-rnn/${module.name.replace(/\/src(\/index)?(?=\/|$)/, '').replace(/^packages\//, '')}`
     }
   })
 }

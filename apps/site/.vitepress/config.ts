@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import { sitePages } from '../pages.mjs'
+import { addMarkdownRules, searchedText } from './markdown_rules.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const api = fileURLToPath(new URL('../content/api/typedoc-sidebar.json', import.meta.url))
@@ -26,6 +27,11 @@ function apiSidebars(): Record<string, SidebarItem[]> {
 
 const link = (page: string) => `/${page.replace(/(index)?\.md$/, '')}`
 
+/** Words of a text; a name such as ERR_INVALID_OPTION is a word, and its parts are. Runs in the reader's browser too. */
+function searchedWords(text: string): string[] {
+  return text.split(/[^\p{L}\p{N}_]+/u).flatMap((word) => (word.includes('_') ? [word, ...word.split('_')] : [word]))
+}
+
 export default defineConfig({
   title: 'cudnn-rnn',
   description: 'TensorFlow 1 cudnn_rnn for Node.js: recurrent networks on GPUs, CPUs and in browsers',
@@ -35,10 +41,13 @@ export default defineConfig({
   // The sidebar of the API once, not in every page.
   metaChunk: true,
   // Docstrings and documents write <prefix> and the like: text, not elements.
-  markdown: { html: false },
+  markdown: { html: false, config: addMarkdownRules },
   ignoreDeadLinks: [/^\/bench\/results\//],
   themeConfig: {
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: { _render: searchedText, miniSearch: { options: { tokenize: searchedWords } } },
+    },
     outline: [2, 3],
     nav: [
       { text: 'Guide', link: '/guide/getting_started' },
@@ -52,7 +61,7 @@ export default defineConfig({
       ...apiSidebars(),
       '/': sitePages(root).map(({ section, pages }) => ({
         text: section,
-        collapsed: section === 'Development',
+        collapsed: section === 'Development' || section === 'Packages',
         items: pages.map(({ title, page }) => ({ text: title, link: link(page) })),
       })),
     },

@@ -1,4 +1,6 @@
 import DefaultTheme from 'vitepress/theme'
+import './charts.css'
 import './code_blocks.css'
+import './columns.css'
 
 export default DefaultTheme

@@ -1,0 +1,33 @@
+import type { MarkdownEnv, MarkdownRenderer } from 'vitepress'
+
+type Fence = NonNullable<MarkdownRenderer['renderer']['rules']['fence']>
+
+/** What pages need beyond Markdown without HTML. */
+export function addMarkdownRules(markdown: MarkdownRenderer): void {
+  const { rules } = markdown.renderer
+  const fence = rules.fence as Fence
+  // Code blocks of the language `chart` are figures that the build made.
+  rules.fence = (tokens, index, ...rest) =>
+    tokens[index].info === 'chart' ? tokens[index].content : fence(tokens, index, ...rest)
+  // TypeDoc writes anchors into tables, and documents write line breaks into them.
+  rules.text = (tokens, index) =>
+    markdown.utils
+      .escapeHtml(tokens[index].content)
+      .replaceAll(/&lt;a id=&quot;([\w-]+)&quot;&gt;&lt;\/a&gt;/g, '<a id="$1"></a>')
+      .replaceAll('&lt;br&gt;', '<br>')
+  markdown.core.ruler.push('columns', ({ tokens, env, Token }) => {
+    if (!(env as MarkdownEnv).relativePath?.startsWith('migration/')) return
+    const html = (content: string) => Object.assign(new Token('html_block', '', 0), { content })
+    for (let at = tokens.length - 2; at >= 0; at--) {
+      if (tokens[at].type !== 'fence' || tokens[at + 1].type !== 'fence') continue
+      const [before, after] = tokens.slice(at, at + 2)
+      const opened = [html('<div class="columns">\n'), before, after, html('</div>\n')]
+      tokens.splice(at, 2, ...opened)
+    }
+  })
+}
+
+/** The text of a page for the search, without the labels of its charts. */
+export function searchedText(source: string, env: MarkdownEnv, markdown: MarkdownRenderer): string {
+  return markdown.render(source, env).replaceAll(/<figure [\s\S]*?<\/figure>/g, '')
+}

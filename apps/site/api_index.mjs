@@ -1,0 +1,35 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The first page of the API reference: the published packages with their descriptions, the facade first. */
+export function apiIndex(root) {
+  const packages = readdirSync(join(root, 'packages'))
+    .filter((name) => existsSync(join(root, 'packages', name, 'package.json')))
+    .map((name) => JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')))
+    .filter((manifest) => manifest.private !== true)
+    .sort((a, b) => Number(b.name === FACADE) - Number(a.name === FACADE) || a.name.localeCompare(b.name))
+  const rows = packages.flatMap(({ name, description, exports }) => [
+    `| [\`${name}\`](${name}/index.md) | ${description} |`,
+    ...ownEntries(name, exports).map(
+      (entry) => `| [\`${entry}\`](${entry}/index.md) | a further entry of \`${name}\` |`,
+    ),
+  ])
+  return `# API reference
+
+Every public name of the published packages, from the docstrings of the sources. \`${FACADE}\` is enough for most programs; its subpaths, such as \`${FACADE}/train\`, are the same modules as the packages of that name. Errors have codes: [error index](../errors.md).
+
+| package | content |
+|---|---|
+${rows.join('\n')}
+`
+}
+
+const FACADE = '@cudnn-rnn/rnn'
+
+/** Entries beside the main one; those of the facade are other packages. */
+function ownEntries(name, exports) {
+  if (name === FACADE) return []
+  return Object.keys(exports)
+    .filter((entry) => entry !== '.' && entry !== './package.json')
+    .map((entry) => `${name}/${entry.slice(2)}`)
+}
