@@ -30,6 +30,7 @@ const SECTIONS = [
       'docs/cpu_kernels.md',
       'docs/wasm.md',
       'docs/glossary.md',
+      'docs/style.md',
     ],
   ],
   [

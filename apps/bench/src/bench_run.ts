@@ -11,7 +11,7 @@ import type { ImplementationProcess } from './implementation_process.js'
 import { BASELINES, executorImplementation, type Implementation } from './implementation_table.js'
 import { bindingNote } from './instruction_set_binding.js'
 import { LoadGenerator } from './load_generator.js'
-import { betterPeak, probeMachine } from './machine_peak.js'
+import { betterPeak, measurePeak } from './machine_peak.js'
 import { betterRates, type MachineRates, measureMachineRates } from './machine_rates.js'
 import { measureMemory } from './memory_run.js'
 import { rooflineOf } from './roofline.js'
@@ -69,11 +69,11 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
       throw Object.assign(new Error(message), { code: 'ERR_NO_EXECUTOR' })
     }
     announce('Probing the machine')
-    const peakBefore = await probe(present, pool, threads)
+    const peakBefore = await peakOf(present, pool, threads)
     const ratesBefore = await measuredRates(options)
     const measured = await compareAll(present, { pool, loadGenerator, rounds, sliceMs, options }, announce)
     announce('Probing the machine again, and measuring memory')
-    const peak = betterPeak(peakBefore, await probe(present, pool, threads))
+    const peak = betterPeak(peakBefore, await peakOf(present, pool, threads))
     const rates =
       typeof ratesBefore === 'string'
         ? ratesBefore
@@ -143,7 +143,7 @@ async function startCandidates(
   return reports
 }
 
-async function probe(
+async function peakOf(
   present: readonly Implementation[],
   pool: ImplementationPool,
   threads: number,
@@ -153,7 +153,7 @@ async function probe(
     const process = await pool.process(homeSeries(name, threads))
     if (typeof process !== 'string') running.push([title, process])
   }
-  return probeMachine(running, threads)
+  return measurePeak(running, threads)
 }
 
 async function compareAll(

@@ -13,7 +13,7 @@ export interface Series {
   readonly threads: number
   readonly weights: WeightType
   readonly pass: Pass
-  /** Whether another process burns every core meanwhile. */
+  /** Whether another process loads every core meanwhile. */
   readonly busy: boolean
 }
 

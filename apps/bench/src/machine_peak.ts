@@ -14,14 +14,14 @@ const TRIAL_SIZE = 256
 const COPY_BYTES = 128 * 2 ** 20
 const COPIES = 8
 
-/** The better of two probes, value by value: other work on the machine can only make one worse. */
+/** The better of two measurements, value by value: other work on the machine can only make one worse. */
 export function betterPeak(first: MachinePeak, second: MachinePeak): MachinePeak {
   const product = first.gflops >= second.gflops ? first : second
   return { ...product, bandwidth: Math.max(first.bandwidth, second.bandwidth) }
 }
 
 /** Probes this machine: the best matrix product of any implementation, and copies through memory on all threads. */
-export async function probeMachine(
+export async function measurePeak(
   implementations: readonly (readonly [title: string, process: ImplementationProcess])[],
   threads: number,
 ): Promise<MachinePeak> {

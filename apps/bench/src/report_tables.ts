@@ -81,7 +81,7 @@ export function reportTables(report: BenchReport): ReportTable[] {
     }),
     lanesTable(comparisons, 'busy', executor, {
       title: 'On a busy machine',
-      note: 'Milliseconds alone, and while another process burns every core.',
+      note: 'Milliseconds alone, and while another process loads every core.',
       extras: [
         ratioColumn(
           'ratio',

@@ -136,7 +136,7 @@ export function judgeTargets(
     ),
     atMost(
       7,
-      'Another process burns every core: time over the quiet machine',
+      'Another process loads every core: time over the quiet machine',
       { each: 4 },
       cells(
         ofSection(comparisons, 'busy'),

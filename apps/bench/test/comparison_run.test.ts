@@ -111,7 +111,7 @@ describe('runComparison', () => {
     expect(discarded).toEqual(['crashing'])
   })
 
-  it('burns the cores in the turns of busy series only', async () => {
+  it('loads the cores in the turns of busy series only', async () => {
     const { context: shared, turns } = context({ a: 0.5 })
     await runComparison(comparisonOf(series('a'), series('a', { busy: true })), shared)
     expect(turns.toSorted()).toEqual(['a', 'a', 'a', 'a busy', 'a busy', 'a busy'])

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
 import { makeOutputDirectory } from './output_directory.js'
 import { taskOf } from './run_kind.js'
@@ -29,7 +29,7 @@ export async function beginRun(directory: string, settings: RunSettings): Promis
 
 /** Replaces the settings of a resumed run. The caller holds the lock. */
 export async function writeRunSettings(directory: string, settings: RunSettings): Promise<void> {
-  await writeFileWhole(join(directory, FILE_NAME), `${JSON.stringify(settings, null, 2)}\n`)
+  await writeFileAtomic(join(directory, FILE_NAME), `${JSON.stringify(settings, null, 2)}\n`)
 }
 
 /** Whether a command continues the run of a directory. With `auto` it does so if the directory contains a run of any task. */

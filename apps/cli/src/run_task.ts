@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import type { Communicator, TrainingCheckpoints } from '@cudnn-rnn/rnn'
 import pc from 'picocolors'
 import { EXIT_CODES } from './exit_codes.js'
@@ -83,9 +83,9 @@ async function trainOver<
     const result = await run.run({ json, maxSeconds, wire, isResumed: saved !== null })
     if (result === undefined) return
     const page = join(directory, 'report.html')
-    await writeFileWhole(page, await task.page(run, result))
+    await writeFileAtomic(page, await task.page(run, result))
     for (const [name, text] of Object.entries(task.files?.(run, result) ?? {})) {
-      await writeFileWhole(join(directory, name), text)
+      await writeFileAtomic(join(directory, name), text)
     }
     process.stdout.write(
       json ? `${JSON.stringify(task.summary(run, result))}\n` : `${task.conclusion(run, result, page).join('\n')}\n`,

@@ -43,7 +43,7 @@ it('import prints one JSON object on demand', async () => {
   })
 })
 
-it('import fails with both readings where a file leaves one open, and --cell decides', async () => {
+it('import fails with both interpretations where a file leaves one open, and --cell decides', async () => {
   const file = fixture('pytorch/rnn_relu.safetensors')
   const open = await run('import', file)
   expect([open.exitCode, open.stderr]).toEqual([1, expect.stringContaining('ERR_WEIGHTS_AMBIGUOUS')])

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { expect, it } from 'vitest'
 import { makeOutputDirectory } from '../src/output_directory.js'
 import { temporaryDirectory } from './small_run.js'
@@ -33,7 +33,7 @@ it.runIf(process.platform !== 'win32')(
     await mkdir(target)
     await symlink(target, link)
     await makeOutputDirectory(join(link, 'run'))
-    await writeFileWhole(join(link, 'run/report.html'), 'page', { replace: true })
+    await writeFileAtomic(join(link, 'run/report.html'), 'page', { replace: true })
     expect(await readFile(join(target, 'run/report.html'), 'utf8')).toBe('page')
     await symlink(join(directory, 'none'), dangling)
     await expect(makeOutputDirectory(dangling)).rejects.toMatchObject({ code: 'ERR_OUTPUT_DIRECTORY', path: dangling })

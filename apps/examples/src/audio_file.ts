@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { mixChannels, SAMPLE_RATE, wavFile } from '@cudnn-rnn/pretrained'
 import wavefile from 'wavefile'
 import { codedRangeError } from './coded_error.js'
@@ -36,5 +36,5 @@ function decoded(path: string, bytes: Uint8Array): readonly Float32Array[] {
 
 /** Writes samples in -1..1 as a 16-bit WAV file. */
 export async function writeAudio(path: string, samples: Float32Array): Promise<void> {
-  await writeFileWhole(path, wavFile(samples))
+  await writeFileAtomic(path, wavFile(samples))
 }

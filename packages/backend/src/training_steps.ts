@@ -6,8 +6,8 @@ import type { BackendTensor } from './backend_tensor.js'
  */
 export interface TrainingSteps {
   /**
-   * Runs `step`. Calls to this executor made in it may be gathered and queued as one, and replayed as one when they are
-   * again with other values. An awaited result, such as the `read()` of a tensor, divides a step: read at its end.
+   * Runs `step`. Calls to this executor inside it may be recorded and submitted together, and replayed together when they
+   * recur with other values. An awaited result, such as the `read()` of a tensor, divides a step: read at its end.
    *
    * Rejects as `step` does, or with the error of a recorded call; a failed call has changed no variable unless its
    * `read()` rejects too.
@@ -15,7 +15,7 @@ export interface TrainingSteps {
   run<Result>(step: () => Promise<Result>): Promise<Result>
   /**
    * Calls `updates`; the optimizers' updates called in it (`accumulate` and `update` of {@link DenseOps}) change nothing
-   * where one of `scalars` turns out not to be finite, without anybody waiting for it.
+   * where one of `scalars` is not finite. The host does not wait for the scalars.
    *
    * @throws RangeError `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_FOREIGN_TENSOR`; errors of `updates`
    */

@@ -30,7 +30,7 @@ export interface LSTMSequence {
 }
 
 /** State from the forward to the backward; step t reads rows [t·B, (t+1)·B) and writes one B further in the two states. */
-interface LSTMTrace {
+interface LSTMIntermediates {
   readonly inputs: FloatArray // [T·B,I]
   readonly gates: FloatArray // [T·B,4H]: i, g, f, o
   readonly cells: FloatArray // [(T+1)·B,H]
@@ -73,26 +73,26 @@ export class LSTMLayer {
     const { numUnits, numProj } = this.#rule
     const size = hiddenSize(this.#rule)
     const allocate = (length: number) => newArray(this.#run.dtype, length)
-    const trace: LSTMTrace = {
+    const intermediates: LSTMIntermediates = {
       inputs: withoutPadding(inputs, lengths).data,
       gates: allocate(time * batch * 4 * numUnits),
       cells: allocate((time + 1) * batch * numUnits),
       hidden: allocate((time + 1) * batch * size),
       unprojected: numProj === null ? undefined : allocate(time * batch * numUnits),
     }
-    trace.cells.set(state.c.data)
-    trace.hidden.set(state.h.data)
-    inputSide(this.#run, trace.gates, this.#kernel, this.#variables.bias, trace.inputs)
-    for (let t = 0; t < time; t++) this.#stepForward(trace, t, batch, lengths)
-    const outputs = { data: trace.hidden.slice(batch * size), shape: [time, batch, size] }
+    intermediates.cells.set(state.c.data)
+    intermediates.hidden.set(state.h.data)
+    inputSide(this.#run, intermediates.gates, this.#kernel, this.#variables.bias, intermediates.inputs)
+    for (let t = 0; t < time; t++) this.#stepForward(intermediates, t, batch, lengths)
+    const outputs = { data: intermediates.hidden.slice(batch * size), shape: [time, batch, size] }
     return {
       outputs: withoutPadding(outputs, lengths),
       state: {
-        c: { data: trace.cells.slice(time * batch * numUnits), shape: [batch, numUnits] },
-        h: { data: trace.hidden.slice(time * batch * size), shape: [batch, size] },
+        c: { data: intermediates.cells.slice(time * batch * numUnits), shape: [batch, numUnits] },
+        h: { data: intermediates.hidden.slice(time * batch * size), shape: [batch, size] },
       },
       backward: (outputGradients, stateGradients, variableGradients) =>
-        this.#backward(trace, time, batch, lengths, outputGradients, stateGradients, variableGradients),
+        this.#backward(intermediates, time, batch, lengths, outputGradients, stateGradients, variableGradients),
     }
   }
 
@@ -100,10 +100,10 @@ export class LSTMLayer {
     return { kernel: this.#variables.kernel, inputSize: this.#inputSize }
   }
 
-  #stepForward(trace: LSTMTrace, t: number, batch: number, lengths: Int32Array | null): void {
+  #stepForward(intermediates: LSTMIntermediates, t: number, batch: number, lengths: Int32Array | null): void {
     const { numUnits } = this.#rule
     const size = hiddenSize(this.#rule)
-    const { gates, cells, hidden, unprojected } = trace
+    const { gates, cells, hidden, unprojected } = intermediates
     const { peepholes, projection } = this.#variables
     const stepBegin = t * batch
     const nextBegin = stepBegin + batch
@@ -150,7 +150,7 @@ export class LSTMLayer {
   }
 
   #backward(
-    trace: LSTMTrace,
+    intermediates: LSTMIntermediates,
     time: number,
     batch: number,
     lengths: Int32Array | null,
@@ -161,12 +161,12 @@ export class LSTMLayer {
     const gradients = lstmVariables(this.#rule, variableGradients)
     const c = copyTensor(stateGradients.c)
     const h = copyTensor(stateGradients.h)
-    const dGates = newArray(this.#run.dtype, trace.gates.length)
+    const dGates = newArray(this.#run.dtype, intermediates.gates.length)
     for (let t = time - 1; t >= 0; t--) {
-      this.#stepBackward(trace, t, batch, lengths, outputGradients.data, c.data, h.data, dGates, gradients)
+      this.#stepBackward(intermediates, t, batch, lengths, outputGradients.data, c.data, h.data, dGates, gradients)
     }
-    const read = trace.hidden.subarray(0, time * batch * hiddenSize(this.#rule))
-    addKernelGradients(this.#run, gradients.kernel, gradients.bias, this.#inputSize, trace.inputs, read, dGates)
+    const read = intermediates.hidden.subarray(0, time * batch * hiddenSize(this.#rule))
+    addKernelGradients(this.#run, gradients.kernel, gradients.bias, this.#inputSize, intermediates.inputs, read, dGates)
     const inputs = zeros(this.#run.dtype, [time, batch, this.#inputSize])
     addInputGradient(this.#run, inputs.data, this.#kernel, dGates)
     return { inputs, state: { c, h } }
@@ -176,7 +176,7 @@ export class LSTMLayer {
    * `dc` [B,H] and `dh` [B,P] hold the gradients with respect to the state after step t, then to the state before it.
    */
   #stepBackward(
-    trace: LSTMTrace,
+    intermediates: LSTMIntermediates,
     t: number,
     batch: number,
     lengths: Int32Array | null,
@@ -197,7 +197,7 @@ export class LSTMLayer {
       copyRow(arriving, b * size, dh, b * size, size)
       dh.fill(0, b * size, (b + 1) * size)
     }
-    const dm = this.#unprojectedGradient(trace, stepBegin, batch, arriving, gradients.projection)
+    const dm = this.#unprojectedGradient(intermediates, stepBegin, batch, arriving, gradients.projection)
     for (let b = 0; b < batch; b++) {
       if (hasEnded(lengths, t, b)) continue
       const row = stepBegin + b
@@ -205,10 +205,10 @@ export class LSTMLayer {
         this.#rule,
         this.#variables.peepholes,
         gradients.peepholes,
-        trace.gates,
+        intermediates.gates,
         dGates,
         row * 4 * numUnits,
-        trace.cells,
+        intermediates.cells,
         row * numUnits,
         (nextBegin + b) * numUnits,
         dm,
@@ -221,20 +221,21 @@ export class LSTMLayer {
 
   /** ∂m = (∂h', 0 where the clip holds h')·W_projᵀ and ∂W_proj += mᵀ·∂h'; ∂h' itself without projection. */
   #unprojectedGradient(
-    trace: LSTMTrace,
+    intermediates: LSTMIntermediates,
     stepBegin: number,
     batch: number,
     dh: FloatArray,
     projectionGradient: FloatTensor | undefined,
   ): FloatArray {
     const { projection } = this.#variables
-    if (projection === undefined || trace.unprojected === undefined || projectionGradient === undefined) return dh
+    if (projection === undefined || intermediates.unprojected === undefined || projectionGradient === undefined)
+      return dh
     const { numUnits } = this.#rule
     const size = hiddenSize(this.#rule)
     for (let k = 0; k < dh.length; k++) {
-      if (Math.abs(trace.hidden[(stepBegin + batch) * size + k]) >= this.#rule.projClip) dh[k] = 0
+      if (Math.abs(intermediates.hidden[(stepBegin + batch) * size + k]) >= this.#rule.projClip) dh[k] = 0
     }
-    const m = transposed(matrix(trace.unprojected, numUnits, stepBegin * numUnits))
+    const m = transposed(matrix(intermediates.unprojected, numUnits, stepBegin * numUnits))
     this.#run.products.addProduct(matrix(projectionGradient.data, size), m, matrix(dh, size), numUnits, size, batch)
     const dm = newArray(this.#run.dtype, batch * numUnits)
     const weights = transposed(matrix(projection.data, size))

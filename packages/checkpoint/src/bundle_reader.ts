@@ -5,7 +5,7 @@ import { type ByteSource, checkRange, type OpenByteSource } from './byte_source.
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { crc32c } from './crc32c.js'
 import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
-import { checkEntryPlaces } from './entry_places.js'
+import { checkEntryRanges } from './entry_ranges.js'
 import type { CheckpointErrorCode } from './error_codes.js'
 import { CheckpointError, isCheckpointError } from './errors.js'
 import { sliceKey } from './ordered_code.js'
@@ -270,7 +270,7 @@ async function readIndex(
   if (bigEndian) throw unsupported('it was written on a big-endian machine')
   if (minConsumer > CONSUMER_VERSION) throw unsupported(`it needs a reader of version ${minConsumer}`)
   const entries = new Map(rest.map(({ key, value }) => [keyText(key), decodeBundleEntry(value)]))
-  checkEntryPlaces(index.name, entries)
+  checkEntryRanges(index.name, entries)
   return { numShards, entries }
 }
 

@@ -3,7 +3,7 @@ import { decodeMessage, decodeShape, decodeSlice, type SliceExtent } from './bun
 import type { ByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
-import { LONGEST_NAME } from './entry_places.js'
+import { LONGEST_NAME } from './entry_ranges.js'
 import { CheckpointError } from './errors.js'
 import { assembleSlices } from './slices.js'
 import { readTable } from './table_reader.js'

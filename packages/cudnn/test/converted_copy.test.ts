@@ -74,7 +74,7 @@ describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'CUD
         clipByValue: () => ops.clipByValue([params], 0.03),
         clipByGlobalNorm: () => ops.clipByGlobalNorm([params], 0.2),
         'a step': () => network.step(),
-        'a gathered step': () => steps.run(() => network.step()),
+        'a recorded step': () => steps.run(() => network.step()),
       }
       let before = await values(await network.forward(false))
       for (let round = 0; round < 4; round++) {

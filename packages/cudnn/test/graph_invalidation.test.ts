@@ -248,7 +248,7 @@ describe.skipIf(gpu.problem !== undefined)(
       const backend = await open({ algorithm: 'standard', graphs: true })
       const model = smallCharModel(backend)
       for (let step = 0; step < 2; step++) await model.step()
-      // Once while it is captured, and once while calls are gathered.
+      // Once while it is captured, and once while calls are recorded.
       const step = model.step()
       const closed = backend.close()
       await expect(step).rejects.toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })

@@ -15,7 +15,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
   const launches = () => calls('cudaGraphLaunch')
   const STEPS = 22
   /** Launches of the one trial whether dropout may be replayed. */
-  const probes = (dropout: number) => (dropout > 0 ? 2 : 0)
+  const trialLaunches = (dropout: number) => (dropout > 0 ? 2 : 0)
 
   /** 22 steps, of which the last has a smaller batch. */
   const train = async (graphs: boolean, options: CharModelOptions) => {
@@ -45,7 +45,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
         expect(launches()).toBe(0)
         expect(await train(true, options)).toEqual(numbers)
         // The first step has no state before it; the second and third warm up; the last has another shape.
-        expect(launches()).toBe(STEPS - 4 + probes(dropout))
+        expect(launches()).toBe(STEPS - 4 + trialLaunches(dropout))
       })
     }
   }
@@ -78,7 +78,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
   it('a step that reads its loss in the middle is two graphs, to the same numbers', async () => {
     const numbers = await expected({ dropout: 0.3 })
     expect(await train(true, { dropout: 0.3, readsEarly: true })).toEqual(numbers)
-    expect(launches()).toBe(2 * (STEPS - 4) + probes(0.3))
+    expect(launches()).toBe(2 * (STEPS - 4) + trialLaunches(0.3))
   })
 
   it('where replays would repeat their masks, the passes that draw them stay calls', async () => {

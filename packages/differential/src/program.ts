@@ -196,8 +196,8 @@ export type Statement =
   | { readonly op: 'closeExecutor' }
   /** Starts all before awaiting any. */
   | { readonly op: 'together'; readonly body: readonly Statement[] }
-  /** As one step of training, where the executor gathers those. */
-  | { readonly op: 'gathered'; readonly body: readonly Statement[] }
+  /** As one step of `TrainingSteps`, where the executor has them. */
+  | { readonly op: 'trainingStep'; readonly body: readonly Statement[] }
 
 /** Statements of one kind. */
 export type StatementOf<Op extends Statement['op']> = Extract<Statement, { readonly op: Op }>

@@ -263,7 +263,7 @@ export const programs: fc.Arbitrary<Program> = fc
         {
           weight: 30,
           arbitrary: fc.record({
-            op: fc.constant('gathered' as const),
+            op: fc.constant('trainingStep' as const),
             body: fc.array(fc.oneof(...simple), { minLength: 1, maxLength: 5 }),
           }),
         },

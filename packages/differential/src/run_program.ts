@@ -61,7 +61,7 @@ class ProgramRun {
     if (statement.op === 'together') {
       const begun = statement.body.map((inner, index) => this.#begin(inner, `${place}.${index}`))
       for (const finish of await Promise.all(begun)) await finish()
-    } else if (statement.op === 'gathered') {
+    } else if (statement.op === 'trainingStep') {
       const step = async () => {
         for (const [index, inner] of statement.body.entries()) await this.statement(inner, `${place}.${index}`)
       }

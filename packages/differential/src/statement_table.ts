@@ -18,10 +18,10 @@ import { beginDense, beginNorm, beginRead, beginTensor, beginUpdate } from './te
 import { beginApply, beginOptimizer, beginTrain } from './training_statements.js'
 
 /** Statements that contain others; the program's runner handles those. */
-export type Block = StatementOf<'together' | 'gathered'>
+export type Block = StatementOf<'together' | 'trainingStep'>
 
 export function isBlock(statement: Statement): statement is Block {
-  return statement.op === 'together' || statement.op === 'gathered'
+  return statement.op === 'together' || statement.op === 'trainingStep'
 }
 
 const beginDispose: Begin<StatementOf<'dispose'>> = async (programState, { kind, index }) => {

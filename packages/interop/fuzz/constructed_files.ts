@@ -52,7 +52,7 @@ export const GRAMMARS: Readonly<Record<string, Grammar>> = {
   safetensors: grammar(safetensorsFile),
   onnx: grammar(onnxFile),
   flax: grammar(flaxFile),
-  // The HDF5 library may take 30 s for each of two readings before it is ended.
+  // The HDF5 library may take 30 s for each of two attempts to read before it is ended.
   hdf5: grammar(hdf5File, 90_000),
 }
 

@@ -309,7 +309,7 @@ describe('importWeights of tensors that can be read in two ways', () => {
     expect(networks.map(({ descriptor }) => descriptor.cellMode)).toEqual(['rnn_tanh', 'gru'])
   })
 
-  it('shows both readings and the option that decides', async () => {
+  it('shows both interpretations and the option that decides', async () => {
     await expect(importWeights(fileOf('pytorch', plain))).rejects.toThrow(
       coded('ERR_WEIGHTS_AMBIGUOUS', {
         path: 'made',
@@ -319,7 +319,7 @@ describe('importWeights of tensors that can be read in two ways', () => {
     )
   })
 
-  it('refuses a cell that none of the readings has', async () => {
+  it('refuses a cell that none of the interpretations has', async () => {
     await expect(importWeights(fileOf('pytorch', plain), { cellMode: 'lstm' })).rejects.toThrow(
       coded('ERR_WEIGHTS_AMBIGUOUS'),
     )

@@ -113,7 +113,7 @@ describe.each(['tf-1.2', 'tf-1.3'] as const)('importWeights of the keys of savea
   )
 })
 
-it('importWeights shows both readings where keys of TensorFlow 1.2 are of two layers or of two directions', async () => {
+it('importWeights shows both interpretations where keys of TensorFlow 1.2 are of two layers or of two directions', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'interop-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   // Weights of two pseudo-layers that read 4 values each, then the biases.

@@ -1,6 +1,6 @@
 import { SpeechDetector } from './speech_detector.js'
 
-/** A stretch of speech, in seconds from the first sample. */
+/** A segment of speech, in seconds from the first sample. */
 export interface SpeechSegment {
   readonly from: number
   readonly to: number

@@ -9,7 +9,7 @@ export interface ReferenceBackendOptions {
   readonly dtype?: FloatDType | undefined
 }
 
-/** The executor that proves the others: one file per equation, nothing native. */
+/** The oracle of the other executors: one file per equation, without native code. */
 export type ReferenceBackend = HostBackend<ReferenceRnn>
 
 /**

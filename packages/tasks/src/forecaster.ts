@@ -5,7 +5,7 @@ import { loadModel, type SequentialModel } from '@cudnn-rnn/layers'
 import { firstOrigin } from './forecast_windows.js'
 import { type ForecasterRecord, isForecasterRecord } from './forecaster_record.js'
 import { LinearBlend } from './linear_blend.js'
-import { type PreparedSeries, prepareSeries, type SeriesReading } from './prepared_series.js'
+import { type PreparedSeries, prepareSeries, type SeriesEncoding } from './prepared_series.js'
 import { notATask, readTask, taskNote } from './task_record.js'
 import { checkTimeSeries, placeOf, type TimeSeries } from './time_series.js'
 import { WindowEncoder, type WindowPlace } from './window_encoder.js'
@@ -41,7 +41,7 @@ export class Forecaster {
   constructor(model: SequentialModel, record: ForecasterRecord) {
     this.model = model
     this.record = record
-    this.#encoder = new WindowEncoder(record.shape, readingOf(record))
+    this.#encoder = new WindowEncoder(record.shape, encodingOf(record))
     this.#blend = new LinearBlend(this.#encoder, record.members)
   }
 
@@ -57,7 +57,7 @@ export class Forecaster {
    */
   async forecast(series: TimeSeries): Promise<Forecast> {
     checkTimeSeries('forecast', series)
-    const prepared = prepareSeries(series, readingOf(this.record), true)
+    const prepared = prepareSeries(series, encodingOf(this.record), true)
     const [forecast] = await this.#forecasts(series, prepared, [prepared.values.length - 1])
     return forecast
   }
@@ -71,7 +71,7 @@ export class Forecaster {
   async backtest(series: TimeSeries, origins: readonly number[]): Promise<Forecast[]> {
     checkTimeSeries('forecast', series)
     checkArguments('forecast', { origins }, { origins: listOf(integerFrom(0)) })
-    const prepared = prepareSeries(series, readingOf(this.record), false)
+    const prepared = prepareSeries(series, encodingOf(this.record), false)
     const { length } = prepared.values
     const inside = origins.find((origin) => origin >= length - this.record.shape.horizon)
     if (inside !== undefined) {
@@ -192,13 +192,13 @@ export async function loadForecaster(backend: Backend, path: string): Promise<Fo
     throw notATask('forecaster', prefix, 'its record is incomplete or of another version')
   }
   const model = await loadModel(backend, prefix)
-  const { inputSize } = new WindowEncoder(record.shape, readingOf(record))
+  const { inputSize } = new WindowEncoder(record.shape, encodingOf(record))
   const fits = model.input.features === inputSize && model.output.features === record.shape.horizon
   if (fits && model.input.isSequence && !model.output.isSequence) return new Forecaster(model, record)
   model.dispose()
   throw notATask('forecaster', prefix, `its model must turn [T,B,${inputSize}] into [B,${record.shape.horizon}]`)
 }
 
-export function readingOf({ shape, calendar, covariates }: ForecasterRecord): SeriesReading {
+export function encodingOf({ shape, calendar, covariates }: ForecasterRecord): SeriesEncoding {
   return { season: shape.season, horizon: shape.horizon, calendar, covariates }
 }

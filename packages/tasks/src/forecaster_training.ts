@@ -29,7 +29,7 @@ import { cosineRate, Dataset, type FitResult } from '@cudnn-rnn/train'
 import { BestWeights } from './best_weights.js'
 import { calendarOf } from './calendar.js'
 import { type ForecastShape, type Origins, splitOrigins, usualShape } from './forecast_windows.js'
-import { correctionsOf, Forecaster, forecastPlaces, readingOf } from './forecaster.js'
+import { correctionsOf, encodingOf, Forecaster, forecastPlaces } from './forecaster.js'
 import { FORECASTER_FORMAT, type ForecasterRecord } from './forecaster_record.js'
 import { intervalWidths } from './interval_widths.js'
 import { LinearBlend } from './linear_blend.js'
@@ -146,9 +146,9 @@ export class ForecasterTraining {
       members: [],
       coverage,
     }
-    const reading = readingOf({ ...this.#record, share: 0, widths: [] })
-    this.#encoder = new WindowEncoder(this.shape, reading)
-    const prepared = series.map((each) => prepareSeries(each, reading, false))
+    const encoding = encodingOf({ ...this.#record, share: 0, widths: [] })
+    this.#encoder = new WindowEncoder(this.shape, encoding)
+    const prepared = series.map((each) => prepareSeries(each, encoding, false))
     const places = (part: 'train' | 'calibration') =>
       prepared.flatMap((each, n) =>
         this.origins[n][part]

@@ -12,7 +12,7 @@ export interface Covariate {
 }
 
 /** How a series becomes numbers. */
-export interface SeriesReading {
+export interface SeriesEncoding {
   readonly season: number
   readonly horizon: number
   readonly calendar: Calendar
@@ -35,16 +35,16 @@ export interface PreparedSeries {
  * @param isAheadNeeded whether steps after the last value are to be forecast; else covariates need not reach beyond it.
  * @throws RangeError `ERR_COVARIATES` for one that is missing or too short, `ERR_SERIES` for dates that are
  */
-export function prepareSeries(series: TimeSeries, reading: SeriesReading, isAheadNeeded: boolean): PreparedSeries {
+export function prepareSeries(series: TimeSeries, encoding: SeriesEncoding, isAheadNeeded: boolean): PreparedSeries {
   const length = lastKnown(series.values) + 1
   const known = Float64Array.from({ length }, (_, index) => series.values[index])
   return {
-    values: fillMissing(known, reading.season),
+    values: fillMissing(known, encoding.season),
     isKnown: Uint8Array.from(known, (value) => (Number.isNaN(value) ? 0 : 1)),
-    covariates: reading.covariates.map((covariate) =>
-      scaledCovariate(series, covariate, length, isAheadNeeded ? reading.horizon : 0),
+    covariates: encoding.covariates.map((covariate) =>
+      scaledCovariate(series, covariate, length, isAheadNeeded ? encoding.horizon : 0),
     ),
-    calendar: calendarRows(series, reading, length),
+    calendar: calendarRows(series, encoding, length),
   }
 }
 
@@ -83,7 +83,7 @@ function scaledCovariate(series: TimeSeries, covariate: Covariate, length: numbe
   return covariateValues(series, covariate, length, stepsAhead).map((value) => (value - mean) / deviation)
 }
 
-function calendarRows(series: TimeSeries, { calendar }: SeriesReading, length: number): number[][] {
+function calendarRows(series: TimeSeries, { calendar }: SeriesEncoding, length: number): number[][] {
   if (calendar === 'none') return Array.from({ length }, () => [])
   const { dates } = series
   if (dates !== undefined && dates.length >= length && usualStep(dates) > 0) {

@@ -1,6 +1,6 @@
 import { CALENDAR_SIZES } from './calendar.js'
 import { type ForecastShape, seasonalNaive } from './forecast_windows.js'
-import type { PreparedSeries, SeriesReading } from './prepared_series.js'
+import type { PreparedSeries, SeriesEncoding } from './prepared_series.js'
 
 /** A place of a series from which steps ahead are forecast. */
 export interface WindowPlace {
@@ -21,14 +21,14 @@ export class WindowEncoder {
   readonly shape: Pick<ForecastShape, 'window' | 'horizon' | 'season'>
   /** I: numbers per step of a window. */
   readonly inputSize: number
-  readonly #reading: SeriesReading
+  readonly #encoding: SeriesEncoding
 
-  constructor(shape: Pick<ForecastShape, 'window' | 'horizon' | 'season'>, reading: SeriesReading) {
+  constructor(shape: Pick<ForecastShape, 'window' | 'horizon' | 'season'>, encoding: SeriesEncoding) {
     this.shape = shape
-    this.#reading = reading
-    const ahead = reading.covariates.filter(({ isKnownAhead }) => isKnownAhead).length
+    this.#encoding = encoding
+    const ahead = encoding.covariates.filter(({ isKnownAhead }) => isKnownAhead).length
     // The value, whether it is known, the covariates, those that are known ahead a horizon later, and the calendar.
-    this.inputSize = 2 + reading.covariates.length + ahead + CALENDAR_SIZES[reading.calendar]
+    this.inputSize = 2 + encoding.covariates.length + ahead + CALENDAR_SIZES[encoding.calendar]
   }
 
   /** Deviation of the values of a window; 1 where all are equal. */
@@ -50,7 +50,7 @@ export class WindowEncoder {
         const index = origin - window + 1 + t
         data[next++] = (series.values[index] - series.values[origin]) / scales[row]
         data[next++] = series.isKnown[index]
-        for (const [n, { isKnownAhead }] of this.#reading.covariates.entries()) {
+        for (const [n, { isKnownAhead }] of this.#encoding.covariates.entries()) {
           data[next++] = series.covariates[n][index]
           if (isKnownAhead) data[next++] = series.covariates[n][index + horizon]
         }
@@ -66,7 +66,7 @@ export class WindowEncoder {
     const scale = this.scale({ series, origin })
     const last = series.values[origin]
     const values = Array.from(series.values.subarray(origin - window + 1, origin), (value) => (value - last) / scale)
-    const covariates = this.#reading.covariates.flatMap(({ isKnownAhead }, n) =>
+    const covariates = this.#encoding.covariates.flatMap(({ isKnownAhead }, n) =>
       Array.from(series.covariates[n].subarray(origin - window + 1, origin + 1 + (isKnownAhead ? horizon : 0))),
     )
     return [...values, ...covariates, ...series.calendar[origin], 1]

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { covariateValues, prepareSeries, type SeriesReading } from '../src/prepared_series.js'
+import { covariateValues, prepareSeries, type SeriesEncoding } from '../src/prepared_series.js'
 
 const { NaN: gap } = Number
 const PRICE = { name: 'price', isKnownAhead: true, mean: 10, deviation: 2 }
 const VISITS = { name: 'visits', isKnownAhead: false, mean: 0, deviation: 1 }
-const reading = (changes: Partial<SeriesReading> = {}): SeriesReading => ({
+const encoding = (changes: Partial<SeriesEncoding> = {}): SeriesEncoding => ({
   ...{ season: 1, horizon: 2, calendar: 'none', covariates: [] },
   ...changes,
 })
@@ -13,31 +13,31 @@ const days = (count: number) => Array.from({ length: count }, (_, k) => new Date
 
 describe('prepareSeries', () => {
   it('ends at the last value, fills gaps and marks the filled values', () => {
-    const { values, isKnown } = prepareSeries({ values: [1, gap, 3, gap, gap] }, reading(), false)
+    const { values, isKnown } = prepareSeries({ values: [1, gap, 3, gap, gap] }, encoding(), false)
     expect([...values]).toEqual([1, 2, 3])
     expect([...isKnown]).toEqual([1, 0, 1])
   })
 
   it('does not change the series', () => {
     const values = Float64Array.of(1, gap, 3)
-    prepareSeries({ values }, reading(), false)
+    prepareSeries({ values }, encoding(), false)
     expect([...values]).toEqual([1, gap, 3])
   })
 
   it('scales covariates, those that are known ahead also past the last value', () => {
     const series = { values: [1, 2], covariates: { price: [10, 12, 14, 8, 99], visits: [5, 6, 7] } }
-    const { covariates } = prepareSeries(series, reading({ covariates: [PRICE, VISITS] }), true)
+    const { covariates } = prepareSeries(series, encoding({ covariates: [PRICE, VISITS] }), true)
     expect(covariates.map((numbers) => [...numbers])).toEqual([
       [0, 1, 2, -1],
       [5, 6],
     ])
-    expect(prepareSeries(series, reading({ covariates: [PRICE] }), false).covariates[0]).toHaveLength(2)
+    expect(prepareSeries(series, encoding({ covariates: [PRICE] }), false).covariates[0]).toHaveLength(2)
   })
 
   it('has no calendar numbers without a calendar, and one row for each value with one', () => {
     const series = { values: [1, 2, gap], dates: days(3) }
-    expect(prepareSeries(series, reading(), false).calendar).toEqual([[], []])
-    const { calendar } = prepareSeries(series, reading({ calendar: 'week' }), false)
+    expect(prepareSeries(series, encoding(), false).calendar).toEqual([[], []])
+    const { calendar } = prepareSeries(series, encoding({ calendar: 'week' }), false)
     expect(calendar.map((row) => row.indexOf(1))).toEqual([0, 1])
   })
 
@@ -46,7 +46,7 @@ describe('prepareSeries', () => {
     ['too few dates', days(1)],
     ['the same date again and again', [new Date(0), new Date(0), new Date(0)]],
   ])('refuses %s where the calendar needs them', (_, dates) => {
-    expect(() => prepareSeries({ values: [1, 2, 3], dates }, reading({ calendar: 'week' }), false)).toThrow(
+    expect(() => prepareSeries({ values: [1, 2, 3], dates }, encoding({ calendar: 'week' }), false)).toThrow(
       coded('ERR_SERIES', { value: dates?.length ?? 0 }),
     )
   })

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { prepareSeries, type SeriesReading } from '../src/prepared_series.js'
+import { prepareSeries, type SeriesEncoding } from '../src/prepared_series.js'
 import { WindowEncoder } from '../src/window_encoder.js'
 
 const { NaN: gap } = Number
 const SHAPE = { window: 4, horizon: 2, season: 2 }
-const PLAIN: SeriesReading = { season: 2, horizon: 2, calendar: 'none', covariates: [] }
+const PLAIN: SeriesEncoding = { season: 2, horizon: 2, calendar: 'none', covariates: [] }
 const ahead = { name: 'price', isKnownAhead: true, mean: 0, deviation: 1 }
 const past = { name: 'visits', isKnownAhead: false, mean: 0, deviation: 1 }
 
-const open = (values: number[], reading = PLAIN, covariates = {}) => ({
-  encoder: new WindowEncoder(SHAPE, reading),
-  series: prepareSeries({ values, covariates }, reading, true),
+const open = (values: number[], encoding = PLAIN, covariates = {}) => ({
+  encoder: new WindowEncoder(SHAPE, encoding),
+  series: prepareSeries({ values, covariates }, encoding, true),
 })
 
 describe('WindowEncoder.inputs', () => {
@@ -49,9 +49,9 @@ describe('WindowEncoder.inputs', () => {
   })
 
   it('have covariates of the step, and of a horizon later where they are known', () => {
-    const reading = { ...PLAIN, covariates: [past, ahead] }
+    const encoding = { ...PLAIN, covariates: [past, ahead] }
     const covariates = { visits: [1, 2, 3, 4], price: [10, 20, 30, 40, 50, 60] }
-    const { encoder, series } = open([5, 5, 5, 5], reading, covariates)
+    const { encoder, series } = open([5, 5, 5, 5], encoding, covariates)
     expect(encoder.inputSize).toBe(5)
     expect([...encoder.inputs([{ series, origin: 3 }]).data]).toEqual(
       [0, 1, 2, 3].flatMap((t) => [0, 1, t + 1, 10 * (t + 1), 10 * (t + 3)]),
@@ -75,9 +75,9 @@ describe('WindowEncoder.scale', () => {
 
 describe('WindowEncoder.linearInputs', () => {
   it('are the window without its last value, which is 0, the covariates, the calendar and a constant', () => {
-    const reading = { ...PLAIN, covariates: [past, ahead] }
+    const encoding = { ...PLAIN, covariates: [past, ahead] }
     const covariates = { visits: [1, 2, 3, 4], price: [10, 20, 30, 40, 50, 60] }
-    const { encoder, series } = open([7, 7, 7, 7], reading, covariates)
+    const { encoder, series } = open([7, 7, 7, 7], encoding, covariates)
     expect(encoder.linearInputs({ series, origin: 3 })).toEqual([0, 0, 0, 1, 2, 3, 4, 10, 20, 30, 40, 50, 60, 1])
   })
 })

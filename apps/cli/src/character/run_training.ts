@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { tableText } from '@cudnn-rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
@@ -69,7 +69,7 @@ async function trainOver(world: Communicator, request: TrainingRequest): Promise
     // No sample after an interrupt.
     const sampled = training.ending === 'interrupted' ? undefined : await run.write(SAMPLE_LENGTH)
     const page = join(directory, 'report.html')
-    await writeFileWhole(page, characterPage(run, training.reports, sampled, await run.gates()))
+    await writeFileAtomic(page, characterPage(run, training.reports, sampled, await run.gates()))
     if (!json) process.stdout.write(conclusion(run, training, sampled, page))
     else if (training.ranks) process.stdout.write(`${JSON.stringify(summary(run, training))}\n`)
   } finally {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { type ResultTable, tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
@@ -60,11 +60,11 @@ export async function useClassifier(request: UseClassifierRequest): Promise<void
       ['Texts', files.join(', ')],
       ['Executor', executorName(backend)],
     ] as const
-    await writeFileWhole(
+    await writeFileAtomic(
       join(directory, 'report.html'),
       classifiedPage(classified, classifier.labels, matrix, settings),
     )
-    await writeFileWhole(join(directory, 'classes.csv'), classesCsv(classified, classifier.labels))
+    await writeFileAtomic(join(directory, 'classes.csv'), classesCsv(classified, classifier.labels))
   }
   process.stdout.write(json ? jsonLines(classified, matrix) : conclusion(classified, matrix, directory))
 }

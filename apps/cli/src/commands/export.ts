@@ -1,4 +1,4 @@
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { type ExportFormat, exportWeights, hasErrorCode } from '@cudnn-rnn/rnn'
 import { EXPORT_FORMATS, type NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { visibleText } from '@cudnn-rnn/text'
@@ -50,7 +50,7 @@ export function addExportCommand(program: Command): void {
     const bytes = await exportWeights(networks, { format: options.format })
     const target = options.out ?? `${model.replace(/[\\/]$/, '')}.${EXTENSIONS[options.format]}`
     // An existing file is only replaced when it was named.
-    await writeFileWhole(target, bytes, { replace: options.out !== undefined }).catch((cause: unknown) => {
+    await writeFileAtomic(target, bytes, { replace: options.out !== undefined }).catch((cause: unknown) => {
       if (!hasErrorCode(cause, 'ERR_FILE_EXISTS')) throw cause
       throw codedRangeError('ERR_FILE_EXISTS', `${cause.message}. Name it by --out to replace it`, { cause })
     })

@@ -1,4 +1,4 @@
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import type { CellMode, RnnDescriptor } from '@cudnn-rnn/rnn'
 import { CELL_MODES, createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn/canonical'
 import { type Command, Option } from 'commander'
@@ -42,7 +42,7 @@ export function addLayoutCommand(program: Command): void {
         inputMode: options.skipInput ? 'skip_input' : 'linear_input',
       })
       if (html !== undefined) {
-        await writeFileWhole(html, layoutPage(descriptor))
+        await writeFileAtomic(html, layoutPage(descriptor))
         process.stdout.write(`${html}\n`)
         return
       }

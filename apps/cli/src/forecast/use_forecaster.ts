@@ -1,5 +1,5 @@
 import { basename, extname, join } from 'node:path'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { htmlPage, type ResultTable, settingsHtml, tableHtml, tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { type Forecaster, loadForecaster } from '@cudnn-rnn/rnn/tasks'
@@ -54,8 +54,8 @@ export async function useForecaster(request: UseForecasterRequest): Promise<void
       ['Series', `${table.name}, column ${value}`],
       ['Executor', executorName(backend)],
     ])
-    await writeFileWhole(join(directory, 'report.html'), html)
-    await writeFileWhole(join(directory, 'forecast.csv'), forecastCsv(results, series))
+    await writeFileAtomic(join(directory, 'report.html'), html)
+    await writeFileAtomic(join(directory, 'forecast.csv'), forecastCsv(results, series))
   }
   process.stdout.write(json ? `${JSON.stringify(summary(results, errors))}\n` : text(results, errors, directory))
 }

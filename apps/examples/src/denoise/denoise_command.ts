@@ -1,4 +1,4 @@
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { Dtln, denoise, SAMPLE_RATE, SHIFT } from '@cudnn-rnn/pretrained'
 import { htmlPage } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
@@ -23,7 +23,7 @@ export function addDenoiseCommand(program: Command): void {
         const { samples, clock } = await denoiseRecording(backend, options.weights, noisy)
         await writeAudio(options.out, samples)
         const page = `${options.out.replace(/\.wav$/i, '')}.html`
-        await writeFileWhole(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
+        await writeFileAtomic(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
         process.stdout.write(`On ${backend.name}: ${clock.summary()}\n${options.out}\n${page}\n`)
       } finally {
         backend.dispose()

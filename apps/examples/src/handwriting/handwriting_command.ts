@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { type ResultTable, tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend, type SequentialModel } from '@cudnn-rnn/rnn'
 import { characterScorer, NGramModel } from '@cudnn-rnn/rnn/ctc'
@@ -99,7 +99,7 @@ async function runHandwriting(options: HandwritingOptions): Promise<void> {
       ],
     })
     const path = join(directory, 'reader.html')
-    await writeFileWhole(path, page)
+    await writeFileAtomic(path, page)
     process.stdout.write(
       `${tableText(result)}\n${cpuSeconds.toFixed(0)} s of CPU time since the last resume\n${path}\n`,
     )

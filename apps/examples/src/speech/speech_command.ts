@@ -1,4 +1,4 @@
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/files'
 import { FRAME, SAMPLE_RATE, SileroVad, speechProbabilities, speechSegments } from '@cudnn-rnn/pretrained'
 import { htmlPage, lineChart } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
@@ -22,7 +22,7 @@ export function addSpeechCommand(program: Command): void {
         const samples = await readAudio(audio)
         const { probabilities, clock } = await detectSpeech(backend, options.weights, samples)
         const timing = `On ${backend.name}: ${clock.summary()}`
-        await writeFileWhole(options.out, speechPage(samples, probabilities, timing))
+        await writeFileAtomic(options.out, speechPage(samples, probabilities, timing))
         for (const { from, to } of speechSegments(probabilities, FRAME / SAMPLE_RATE))
           process.stdout.write(`${from.toFixed(2)} s to ${to.toFixed(2)} s\n`)
         process.stdout.write(`${timing}\n${options.out}\n`)

@@ -36,7 +36,7 @@ export const conformance: CheckGroup = async (context) => {
   await runTests(context, isExact ? report : (outcome) => report(withoutKinks(outcome)))
 }
 
-/** With few bits a sum near 0 may round to its other side, where relu has another derivative: no fault of anybody. */
+/** In reduced precision a sum near 0 may round to the other sign, where relu has another derivative. Both are correct. */
 function withoutKinks(outcome: Outcome): Outcome {
   const { what, measured, verdict } = outcome
   const isKink = verdict === 'fail' && what.includes('rnn_relu') && /^grad/i.test(String(measured))

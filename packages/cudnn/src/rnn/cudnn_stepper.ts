@@ -206,9 +206,9 @@ export class CudnnStepper implements RnnQueuedStepper {
         // The device must make a plan first.
         y = await session.runExclusive(ACTION, async (queue) => {
           const plan = await planner.plan(queue, key, sizes, false, undefined)
-          const planned = session.list(ACTION)
-          const recorded = record(planned, plan)
-          await queue.run(planned)
+          const list = session.list(ACTION)
+          const recorded = record(list, plan)
+          await queue.run(list)
           return recorded
         })
       }

@@ -9,7 +9,7 @@ import { codedRangeError } from '@cudnn-rnn/arguments'
  * @param options.replace whether a file that exists is replaced. Default true.
  * @throws RangeError `ERR_FILE_EXISTS`; `ERR_OUTPUT_FILE` if the system refuses, and for devices, FIFOs and directories
  */
-export async function writeFileWhole(
+export async function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
   { replace = true }: { readonly replace?: boolean } = {},

@@ -2,16 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { writeFileWhole } from '../src/index.js'
+import { writeFileAtomic } from '../src/index.js'
 import { temporaryDirectory } from './temporary_directory.js'
 
 const isUnix = process.platform !== 'win32'
 
-describe('writeFileWhole', () => {
+describe('writeFileAtomic', () => {
   it('writes a new file and replaces one that exists', async () => {
     const path = join(await temporaryDirectory(), 'page.html')
     for (const text of ['one', 'two']) {
-      await writeFileWhole(path, text)
+      await writeFileAtomic(path, text)
       expect(await readFile(path, 'utf8')).toBe(text)
     }
   })
@@ -23,7 +23,7 @@ describe('writeFileWhole', () => {
     const folder = await temporaryDirectory()
     const path = join(folder, 'page.html')
     await plant(path)
-    await expect(writeFileWhole(path, 'new', { replace: false })).rejects.toMatchObject({
+    await expect(writeFileAtomic(path, 'new', { replace: false })).rejects.toMatchObject({
       code: 'ERR_FILE_EXISTS',
       path,
     })
@@ -35,7 +35,7 @@ describe('writeFileWhole', () => {
     const [path, target] = [join(folder, 'page.html'), join(folder, 'target')]
     await writeFile(target, 'precious')
     await symlink(target, path)
-    await writeFileWhole(path, 'new')
+    await writeFileAtomic(path, 'new')
     expect([await readFile(target, 'utf8'), await readFile(path, 'utf8')]).toEqual(['precious', 'new'])
     expect((await lstat(path)).isSymbolicLink()).toBe(false)
   })
@@ -51,7 +51,7 @@ describe('writeFileWhole', () => {
     await writeFile(join(folder, 'file'), '')
     await mkdir(join(folder, 'folder'))
     const path = pathIn(folder)
-    await expect(writeFileWhole(path, 'new')).rejects.toMatchObject({
+    await expect(writeFileAtomic(path, 'new')).rejects.toMatchObject({
       code: 'ERR_OUTPUT_FILE',
       path,
       message: expect.stringMatching(message),
@@ -62,7 +62,7 @@ describe('writeFileWhole', () => {
   it.runIf(isUnix)('refuses a FIFO, which would be replaced', async () => {
     const path = join(await temporaryDirectory(), 'fifo')
     spawnSync('mkfifo', [path])
-    await expect(writeFileWhole(path, 'new')).rejects.toMatchObject({ code: 'ERR_OUTPUT_FILE' })
+    await expect(writeFileAtomic(path, 'new')).rejects.toMatchObject({ code: 'ERR_OUTPUT_FILE' })
     expect((await lstat(path)).isFIFO()).toBe(true)
   })
 })

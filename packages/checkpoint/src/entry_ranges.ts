@@ -10,7 +10,7 @@ export const LONGEST_NAME = 4096
  *
  * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT`
  */
-export function checkEntryPlaces(path: string, entries: ReadonlyMap<string, BundleEntry>): void {
+export function checkEntryRanges(path: string, entries: ReadonlyMap<string, BundleEntry>): void {
   const corrupt = (rule: string) =>
     new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read checkpoint as ${rule}`, { path })
   const placed: (readonly [name: string, entry: BundleEntry])[] = []
