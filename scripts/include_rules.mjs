@@ -6,7 +6,7 @@ import { filesBelow } from './workspace.mjs'
 
 const INCLUDE = /^\s*#\s*include\s+["<]([^">]+)[">]/gm
 
-/** The one file that may include Node-API, so that all files configure it alike. */
+/** The one file that may include Node-API, so that all files configure it in the same way. */
 const NAPI_SETUP = 'native/common/napi_setup.h'
 
 /**

@@ -1,7 +1,7 @@
 # Builds a Node-API addon: include this file, then call cudnn_rnn_addon(target sources…).
 
-# cmake-js passes CMAKE_JS_INC with the headers of Node-API; plain CMake asks the npm packages. node-addon-api is asked in both
-# cases, as cmake-js does not know it.
+# cmake-js passes CMAKE_JS_INC with the headers of Node-API; plain CMake runs the npm packages for the path. node-addon-api is
+# run in both cases, because cmake-js does not pass its path.
 function(cudnn_rnn_node_api_headers result)
   set(headers ${CMAKE_JS_INC})
   if(NOT headers)
@@ -21,7 +21,7 @@ endfunction()
 function(cudnn_rnn_use_node_api target)
   cudnn_rnn_node_api_headers(headers)
   if(NOT MSVC)
-    # Bindings: -O3 inlines more and gains nothing. The kernels of native/cpu are a library with flags of its own.
+    # Bindings: -O3 inlines more and gains nothing. The kernels of native/cpu are a library with separate flags.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   endif()
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
@@ -42,7 +42,7 @@ function(cudnn_rnn_addon target)
     # The sanitizers' run-time libraries wrap the thread functions themselves.
     if(NOT CUDNN_RNN_SANITIZE)
       cudnn_rnn_old_glibc(${target})
-      # libgcc stays shared, as Node.js itself needs it: a static one asks for glibc 2.35.
+      # libgcc stays shared, as Node.js itself needs it: a static one requires glibc 2.35.
       target_link_options(${target} PRIVATE -static-libstdc++ $<$<CONFIG:Release>:-s>)
     endif()
   elseif(APPLE)
@@ -53,7 +53,7 @@ function(cudnn_rnn_addon target)
   endif()
 endfunction()
 
-# Links an addon so that it loads on a glibc older than this one; glibc_compat.cc says how.
+# Links an addon so that it loads on a glibc older than this one (glibc_compat.cc).
 function(cudnn_rnn_old_glibc target)
   include(CheckCXXSourceCompiles)
   check_cxx_source_compiles("#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\nint main() {}" CUDNN_RNN_GLIBC)

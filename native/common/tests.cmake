@@ -5,7 +5,7 @@ function(cudnn_rnn_native_test target)
   # Copied, as a cross compiler must not search the folder of the host's headers.
   file(COPY ${DOCTEST}/doctest/doctest.h DESTINATION ${CMAKE_CURRENT_BINARY_DIR}/include/doctest)
   add_executable(${target} ${ARGN})
-  # Each file of tests has helpers of its own, whose names may repeat.
+  # Each file of tests has its own helpers, whose names may repeat.
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${target} SYSTEM PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/include)
   if(NOT MSVC)

@@ -1,6 +1,6 @@
 # Compiles the sources of a target in groups: a small file takes longer to read its headers than to compile its own code, and
 # groups halve the processor time of a build. -DCMAKE_UNITY_BUILD=OFF compiles each file alone, as clang-tidy does; that is
-# also what shows that a file includes all that it uses.
+# also the proof that each file includes every header that it uses.
 if(NOT DEFINED CMAKE_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD ON)
 endif()

@@ -40,7 +40,7 @@ const MATCHING_TYPES = `
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-template <class A, class B> constexpr bool alike =
+template <class A, class B> constexpr bool sameAs =
     (std::is_pointer_v<A> && std::is_pointer_v<B>) ||
     (!std::is_pointer_v<A> && !std::is_pointer_v<B> && sizeof(A) == sizeof(B) &&
      std::is_floating_point_v<A> == std::is_floating_point_v<B>);
@@ -50,7 +50,7 @@ template <class R, class... A, class S, class... B> struct Compare<R(A...), S(B.
   template <class... T> struct List {};
   static constexpr bool compare() {
     if constexpr (sizeof...(A) != sizeof...(B)) return false;
-    else return ((alike<A, B>) && ...) && (std::is_void_v<R> ? std::is_void_v<S> : alike<R, S>);
+    else return ((sameAs<A, B>) && ...) && (std::is_void_v<R> ? std::is_void_v<S> : sameAs<R, S>);
   }
   static constexpr bool value = compare();
 };`

@@ -1,4 +1,4 @@
-"""Times torch.nn.functional.ctc_loss, forward and backward, with log_softmax: what scripts/bench_ctc.mjs compares with.
+"""Times torch.nn.functional.ctc_loss, forward and backward, with log_softmax: the baseline of scripts/bench_ctc.mjs.
 
 python ctc_loss.py T B K S THREADS REPEATS: one line of JSON with the milliseconds of each repeat and the loss.
 """

@@ -102,7 +102,7 @@ class PyTorch:
 
 
 class TensorFlow:
-    """What its two implementations share: threads, and the product.
+    """The base of both implementations: threads and the product.
 
     A function on the CPU returns when its result is computed; the result is on the host without a copy.
     """
@@ -263,7 +263,7 @@ def main():
         try:
             message = json.loads(line)
             say({"ok": True, "answer": getattr(session, message["request"])(message["ask"])})
-        except Exception as error:  # Whatever a framework throws becomes an answer.
+        except Exception as error:  # Every exception of a framework becomes an answer.
             say({"ok": False, "message": f"{type(error).__name__}: {error}"})
 
 

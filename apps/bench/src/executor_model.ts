@@ -9,7 +9,7 @@ import {
 } from '@cudnn-rnn/rnn'
 import type { Workload } from './workload.js'
 
-/** One of the four models with the states left out, so that all are called alike. */
+/** One of the four models with the states left out, so that all have one signature. */
 export interface ExecutorModel {
   readonly model: CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
   forward(input: BackendTensor, params: BackendTensor, isTraining: boolean): Promise<ForwardResult>

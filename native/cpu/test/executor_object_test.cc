@@ -225,7 +225,7 @@ TEST_CASE(
                                                  {"gradient", calls.Array(std::vector<float>(kMany))},
                                                  {"loss", calls.Array<float>({0})}});
   CHECK(ErrorOf([&] { calls.Run("ctcLoss", arguments); }) == "undefined ERR_OUT_OF_MEMORY");
-  // Later awaits of the same operation fail alike.
+  // Later awaits of the same operation fail with the same error.
   CHECK(ErrorOf([&] { calls.Settled(1); }) == "undefined ERR_OUT_OF_MEMORY");
   CHECK_FALSE(calls.environment.IsHeld(arguments));
   const Napi::Object x = calls.Array<float>({1});

@@ -57,7 +57,7 @@ TEST_CASE_TEMPLATE("momentum of a constant gradient is a geometric sum", T, floa
   }
 }
 
-TEST_CASE_TEMPLATE("momentum moves alike with the rate inside and outside of the velocity", T, float, double) {
+TEST_CASE_TEMPLATE("momentum moves equally with the rate inside and outside of the velocity", T, float, double) {
   for (const bool nesterov : {false, true}) {
     Variable<T> outside, inside;
     for (int n = 0; n < 20; n++) {
@@ -85,7 +85,7 @@ TEST_CASE_TEMPLATE("Adam's first step has the length of the rate for any gradien
   }
 }
 
-// m_t = (1-β₁)·Σ_s β₁^(t-s)·g_s and v_t alike: the sums of section 3 of Kingma and Ba, not the recurrences.
+// m_t = (1-β₁)·Σ_s β₁^(t-s)·g_s and the same for v_t: the sums of section 3 of Kingma and Ba, not the recurrences.
 TEST_CASE_TEMPLATE("Adam's moments are the weighted sums of all gradients", T, float, double) {
   constexpr double kBeta1 = 0.8, kBeta2 = 0.95, kRate = 0.01, kEpsilon = 1e-3;
   Variable<T> variable;
@@ -122,7 +122,7 @@ TEST_CASE_TEMPLATE("RMSProp adds epsilon inside or outside of the root", T, floa
   CHECK(outside.x == Near<T>(1 - 0.1 * 2 / (std::sqrt(0.4) + 0.01)));
 }
 
-TEST_CASE_TEMPLATE("RMSProp moves alike with the rate inside and outside of the velocity", T, float, double) {
+TEST_CASE_TEMPLATE("RMSProp moves equally with the rate inside and outside of the velocity", T, float, double) {
   Variable<T> inside, outside;
   for (int n = 0; n < 10; n++) {
     const T gradient = static_cast<T>(std::sin(n + 1));
@@ -166,7 +166,7 @@ TEST_CASE_TEMPLATE("clip limits both signs and infinities, and keeps NaN and the
   CHECK(std::isnan(x[7]));
 }
 
-TEST_CASE_TEMPLATE("every rule changes the elements of its range alone, and alike in any parts", T, float, double) {
+TEST_CASE_TEMPLATE("every rule changes the elements of its range alone, and equally in any parts", T, float, double) {
   constexpr ptrdiff_t kCount = 41;
   for (const UpdateRule rule :
        {UpdateRule::kAssign, UpdateRule::kAddScaled, UpdateRule::kMomentum, UpdateRule::kAdam, UpdateRule::kRmsProp,

@@ -48,7 +48,7 @@ struct Case {
   }
 };
 
-TEST_CASE_TEMPLATE("TransposedMatrix multiplies alike from the stored panels and from packed ones", T, float, double) {
+TEST_CASE_TEMPLATE("TransposedMatrix has equal products from stored and from packed panels", T, float, double) {
   const double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
   for (const NetworkOptions& options : Shapes()) {
     const Network<T> network(options);

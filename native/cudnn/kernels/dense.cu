@@ -144,7 +144,7 @@ extern "C" __global__ void embedding(REAL* rows, const REAL* table, const int* i
 }
 
 // The gradient of an embedding adds up the rows of each id. A stable radix sort by id finds them: order[N] are the
-// positions n, sorted by ids[n] and then by n, so every run adds up alike. A pass sorts by one digit of BLOCK values,
+// positions n, sorted by ids[n] and then by n, so every run adds in the same order. A pass sorts by one digit of BLOCK values,
 // and a block takes BLOCK positions: digit_counts, digit_offsets and sort_by_digit are one pass. `order` is null in the
 // first pass: the identity. Ids outside the table sort behind all others.
 static __device__ Index sort_key(const int* ids, const int* order, Index k, Index vocabulary) {

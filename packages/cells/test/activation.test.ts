@@ -83,7 +83,7 @@ describe('scopes', () => {
     expect(() => scopedName(undefined as never, 'kernel')).toThrow(coded('ERR_INVALID_ARGUMENT'))
   })
 
-  it('hold the names below them, not those that begin alike', () => {
+  it('hold the names below them, not those with the same beginning', () => {
     const tensor = { data: new Float32Array(1), shape: [1] }
     const variables = new Map([
       ['cell_1/kernel', tensor],

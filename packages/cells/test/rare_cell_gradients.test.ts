@@ -156,7 +156,7 @@ describe('gradients agree with central differences in float64', () => {
   })
 })
 
-describe('cells run alike in every way', () => {
+describe('cells have equal results from every function', () => {
   test.each(Object.entries(CELLS))('%s in staticRnn, dynamicRnn and call', (_, [inputSize, make]) => {
     const cell = anyState(make())
     cell.build(inputSize, { seed: 5 })

@@ -7,7 +7,7 @@ const rowsOf = (sources: Int32Array, taps: number) =>
 describe('samePaddingSources', () => {
   it.each<[string, number[], number[], number[][]]>([
     [
-      'an odd kernel pads both sides alike',
+      'an odd kernel pads both sides equally',
       [3],
       [3],
       [

@@ -154,7 +154,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
       )
     })
 
-    test('forge tensors: a proxy or a look-alike of an own tensor belongs to another executor', async () => {
+    test('forge tensors: a proxy or a copy of an own tensor belongs to another executor', async () => {
       using backend = await open()
       const network = smallNetwork(backend, { cellMode: 'gru' })
       const real = backend.tensor(ones())

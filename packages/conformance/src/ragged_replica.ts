@@ -11,7 +11,7 @@ const featureOf = (row: number, step: number) => Math.sin(row + step / 2)
 interface ReplicaResult {
   readonly loss: BackendTensor
   readonly gradients: readonly BackendTensor[]
-  /** Steps of all rows: the mean counts every step alike. */
+  /** Steps of all rows: the mean gives every step the same weight. */
   readonly weight: number
 }
 

@@ -49,7 +49,7 @@ describe.each(launchers)('MPI by $name', (launcher) => {
   )
 
   it.runIf(isWhole || launcher === launchers[0])(
-    'trains with bfloat16 on the wire, with all ranks alike, and near to one process',
+    'trains with bfloat16 on the wire, with all ranks equal, and near to one process',
     async () => {
       const settings = JSON.stringify({ engine: 'auto', wire: 'bfloat16' })
       const { code, output, errors } = await launch(launcher, 2, programs.training, [settings])

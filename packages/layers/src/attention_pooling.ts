@@ -98,7 +98,7 @@ class AttentionPoolingLayer extends Layer {
     using made = new UnfinishedTensors()
     using product = ops.linear(input, kernel, bias)
     const hidden = made.add(ops.activate(product, 'tanh'))
-    // A bias of the scores would move all of a row's alike: their softmax does not see it.
+    // A bias of the scores would add one number to all scores of a row, which their softmax cancels.
     using none = this.backend.zeros([1])
     using scores = ops.linear(hidden, context, none)
     const { output, weights } = ops.attend(input, scores, lengths)

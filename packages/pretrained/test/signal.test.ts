@@ -128,7 +128,7 @@ describe('splitMagnitudes', () => {
 describe('wavFile', () => {
   const samplesOf = (...values: number[]) => [...new Int16Array(wavFile(Float32Array.from(values)).buffer, 44)]
 
-  it('rounds to the nearest of 32767 steps, alike above and below 0', () => {
+  it('rounds to the nearest of 32767 steps, equally above and below 0', () => {
     expect(samplesOf(1 / 32_767, -1 / 32_767, 0.4 / 32_767, 1, -1)).toEqual([1, -1, 0, 32_767, -32_767])
   })
 

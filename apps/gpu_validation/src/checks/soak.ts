@@ -98,8 +98,8 @@ export const threads: CheckGroup = async (context) => {
         }),
     ),
   )
-  const alike = new Set(sums).size === 1 && typeof sums[0] === 'number'
-  report(judged('14.3', 'four worker threads train at once', 'the same parameters', sums, alike))
+  const areEqual = new Set(sums).size === 1 && typeof sums[0] === 'number'
+  report(judged('14.3', 'four worker threads train at once', 'the same parameters', sums, areEqual))
 
   const both = await Promise.all([trainedSum(options), trainedSum(options)])
   const expected = await trainedSum(options)

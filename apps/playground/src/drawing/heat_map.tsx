@@ -9,7 +9,7 @@ export interface Matrix {
 }
 
 export interface HeatMapProps {
-  /** Says in words what is shown. */
+  /** The contents of the picture in words. */
   readonly label: string
   readonly matrix: Matrix
   /** The value of the strongest color; negative values have the other color. */

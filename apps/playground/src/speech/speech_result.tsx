@@ -12,7 +12,7 @@ export interface SpeechResultProps {
   readonly onDownload: (files: readonly File[]) => void
 }
 
-/** A recording and what the models made of it, on one scale of time and loudness. */
+/** A recording and the results of the models, on one scale of time and loudness. */
 export function SpeechResult({ recording, detected, denoised, onDownload }: SpeechResultProps) {
   const { samples, name } = recording
   // The sound that the models take: 16 kHz, one channel.

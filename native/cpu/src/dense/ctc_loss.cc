@@ -60,7 +60,7 @@ double LogAdd(double a, double b) { return std::max(a, b) + std::log1p(std::exp(
 
 // Connectionist temporal classification (Graves et al. 2006,
 // https://doi.org/10.1145/1143844.1143891). With the labels l', blanks around each label, and y_t = softmax(z_t):
-//   α_t(s) = (α_(t-1)(s) + α_(t-1)(s-1) + [skip allowed] α_(t-1)(s-2)) · y_t(l'_s)      β_t(s) alike, from the end
+//   α_t(s) = (α_(t-1)(s) + α_(t-1)(s-1) + [skip allowed] α_(t-1)(s-2)) · y_t(l'_s)      β_t(s) the same from the end
 //   p = α_T(last) + α_T(last - 1)      loss = -ln p      ∂loss/∂z_t(k) = y_t(k) - Σ_(s: l'_s = k) α_t(s)·β_t(s) /
 //   (y_t·p)
 // All sums are of logarithms: a product of T probabilities underflows float64 at T of some hundreds.

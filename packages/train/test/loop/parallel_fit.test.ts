@@ -44,7 +44,7 @@ interface Run {
   readonly elements: readonly number[]
 }
 
-/** One rank of a run: a GRU on padded batches of 5, the last of an epoch of 3, whose loss weighs every step alike. */
+/** One rank of a run: a GRU on padded batches of 5, the last of an epoch of 3, whose loss gives every step the same weight. */
 async function train(
   communicator: LocalCommunicator | undefined,
   saver: MemorySaver | undefined,
@@ -269,7 +269,7 @@ describe('fit over several ranks', () => {
     expect(continued[0]).toEqual([3, 6, 9, 12, 15, 18, 21, 3, 6, 9, 12, 15, 18, 21])
   })
 
-  it('rounds the gradients alone where bfloat16 is on the wire, and keeps all ranks alike', async () => {
+  it('rounds the gradients alone where bfloat16 is on the wire, and keeps all ranks equal', async () => {
     const alone = await train(undefined, undefined)
     const [first, second] = await trainOver(2, undefined, () => ({ wire: 'bfloat16' }))
     expect(first!.elements).toEqual(second!.elements)
