@@ -48,8 +48,8 @@ export function hotLoop(lines) {
   return best
 }
 
-/** Accesses to the stack: registers that did not suffice. */
-export const spillsOf = ({ instructions }) => instructions.filter((line) => /%rsp|\[sp\b/.test(line)).length
+/** Accesses to the stack: registers that did not suffice. V8 addresses it from %rbp. */
+export const spillsOf = ({ instructions }) => instructions.filter((line) => /\(%r[sb]p|\[sp\b/.test(line)).length
 
 /** Bytes that the loop loads from weights and rows; prefetches load nothing. */
 export function loadedBytes({ instructions }) {

