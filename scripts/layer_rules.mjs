@@ -97,7 +97,7 @@ function importRules(root, { name, folder, manifest, packageName }, packages, la
   })
   const inSource = new Set([...declared(manifest, layers, RUNTIME), ...bundled])
   const anywhere = new Set([...inSource, ...declared(manifest, layers, ['devDependencies'])])
-  for (const file of packageFiles(root, folder, /\.(m?ts|mjs)$/)) {
+  for (const file of packageFiles(root, folder, /\.(m?tsx?|mjs)$/)) {
     const isSource = /^(src|lib)\//.test(posix.relative(folderPath(root, folder), file))
     for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
       if (leavesPackage(root, folder, file, specifier)) {
@@ -157,7 +157,7 @@ function fileNameRules(root, { folder }) {
   return packageFiles(root, folder).flatMap((file) => {
     const base = posix.basename(file)
     if (FORBIDDEN_NAMES.test(file)) return [`${file}: name the concept instead of "utils" or the like`]
-    if (!/^[a-z0-9_]+(\.[a-z-]+)*\.(m?ts|mjs|cc|h)$/.test(base)) {
+    if (!/^[a-z0-9_]+(\.[a-z-]+)*\.(m?tsx?|mjs|cc|cu|h)$/.test(base)) {
       return [`${file}: file names are snake_case`]
     }
     return []
@@ -166,14 +166,15 @@ function fileNameRules(root, { folder }) {
 
 /** Cycles between the TypeScript files of one package. Type-only imports count. */
 function fileCycles(root, { folder }) {
-  const files = packageFiles(root, folder, /\.ts$/)
+  const files = packageFiles(root, folder, /\.tsx?$/)
   const graph = new Map(
     files.map((file) => [
       file,
       importsOf(readFileSync(join(root, file), 'utf8'))
         .filter((specifier) => specifier.startsWith('.'))
-        .map((specifier) => posix.join(posix.dirname(file), specifier.replace(/\.js$/, '.ts')))
-        .filter((target) => existsSync(join(root, target))),
+        .map((specifier) => posix.join(posix.dirname(file), specifier.replace(/\.js$/, '')))
+        .flatMap((stem) => [`${stem}.ts`, `${stem}.tsx`])
+        .filter((target) => files.includes(target)),
     ]),
   )
   return cycles(graph).map((cycle) => `import cycle: ${cycle.join(' -> ')}`)

@@ -41,7 +41,7 @@ function layerAt(path, folders) {
 const layerName = (prefix, folder) => `${prefix}${folder.replaceAll('_', '-')}`
 
 /** Source files below `folder`, as paths with forward slashes relative to `root`. */
-export function filesBelow(root, folder, pattern = /\.(m?ts|mjs|cc|h)$/) {
+export function filesBelow(root, folder, pattern = /\.(m?tsx?|mjs|cc|cu|h)$/) {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     if (['node_modules', 'dist', '.tsc', 'build', 'prebuilds'].includes(entry.name)) return []

@@ -3,7 +3,7 @@
 // address is taken.
 #pragma once
 
-#include <napi.h>
+#include "napi_setup.h"
 
 #include <cstddef>
 #include <string>

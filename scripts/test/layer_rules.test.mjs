@@ -75,6 +75,16 @@ describe('layerViolations', () => {
       'import cycle',
     ],
     [
+      'an import of a .tsx file that is not declared',
+      { 'packages/bottom/src/view.tsx': "import '@x/top'\nexport const view = <p />" },
+      'packages/bottom/src/view.tsx: imports @x/top, which package.json does not declare',
+    ],
+    [
+      'a cycle through .tsx files',
+      { 'packages/bottom/src/a.tsx': "import './b.js'", 'packages/bottom/src/b.ts': "import './a.js'" },
+      'import cycle',
+    ],
+    [
       'a runtime dependency of tests alone',
       {
         'packages/top/src/index.ts': 'export const two = 2',
@@ -170,6 +180,17 @@ describe('importsOf', () => {
 })
 
 describe('includeViolations', () => {
+  it('finds cycles and Node-API in a folder of one layer', () => {
+    const root = workspace({
+      'native/flat/a.h': '#include "b.h"\n#include <napi.h>',
+      'native/flat/b.h': '#include "a.h"',
+    })
+    expect(includeViolations(root, { 'native/flat': [] })).toEqual([
+      expect.stringContaining('native/flat/a.h: includes napi.h'),
+      expect.stringContaining('native/flat: include cycle'),
+    ])
+  })
+
   const order = { 'native/src': ['kernels', 'passes'] }
   const below = {
     'native/src/kernels/product.h': '#include <stddef.h>',
@@ -183,6 +204,7 @@ describe('includeViolations', () => {
   it.each([
     ['an include of a layer above', { 'native/src/kernels/product.h': '#include "passes/tape.h"' }, 'of a layer above'],
     ['a file outside the layers', { 'native/src/odd.h': '' }, 'is in none of the folders'],
+    ['an addon that is not listed', { 'native/other/src/one.cu': '' }, 'is in no source folder of includeOrder'],
     ['Node-API outside of its setup', { 'native/src/kernels/product.h': '#include <napi.h>' }, 'includes napi.h'],
     ['a cycle', { 'native/src/passes/tape.h': '#include "passes/tape.h"' }, 'include cycle'],
   ])('finds %s', (_, files, expected) => {

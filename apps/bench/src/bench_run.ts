@@ -4,6 +4,7 @@ import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { installBaselines } from './baseline_packages.js'
 import { benchCases } from './bench_cases.js'
 import type { BenchReport, ComparisonResult, ImplementationReport, MachinePeak } from './bench_report.js'
+import { codedError } from './coded_error.js'
 import { seriesName } from './comparison.js'
 import { runComparison } from './comparison_run.js'
 import { ImplementationPool } from './implementation_pool.js'
@@ -66,7 +67,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
         .filter(({ kind }) => kind === 'executor')
         .map(({ name, detail }) => `${name}: ${detail}`)
       const message = `Cannot run the benchmark as one of our executors must work here: ${reasons.join('; ')}`
-      throw Object.assign(new Error(message), { code: 'ERR_NO_EXECUTOR' })
+      throw codedError('ERR_NO_EXECUTOR', message)
     }
     announce('Probing the machine')
     const peakBefore = await peakOf(present, pool, threads)

@@ -4,6 +4,7 @@ import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { benchCases } from './bench_cases.js'
 import { type ComparisonResult, medianOf } from './bench_report.js'
+import { codedError } from './coded_error.js'
 import type { Series } from './comparison.js'
 import { type BenchContext, runComparison } from './comparison_run.js'
 import { processKey } from './implementation_pool.js'
@@ -104,8 +105,7 @@ class CheckoutPool {
       required(this.#options[side as (typeof SIDES)[number]], 'the implementations of this comparison are its sides'),
     )
     const program = join(checkout, 'apps/bench/dist/implementation_main.js')
-    const refused = (reason: string) =>
-      Object.assign(new Error(`Cannot compare checkouts as ${reason}`), { code: 'ERR_NO_EXECUTOR' })
+    const refused = (reason: string) => codedError('ERR_NO_EXECUTOR', `Cannot compare checkouts as ${reason}`)
     if (!existsSync(program)) throw refused(`apps/bench must be built in ${checkout}: ${program} does not exist`)
     const args = [program, executor, String(threads), weights]
     if (instructionSet !== undefined) args.push(instructionSet)

@@ -17,3 +17,6 @@ export const ERROR_CODES = {
     remedy: 'run the benchmark again',
   },
 } as const
+
+/** Codes of the errors that this package defines. */
+export type BenchErrorCode = keyof typeof ERROR_CODES

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
+import { codedError } from './coded_error.js'
 import type { WeightType } from './comparison.js'
 import type { Greeting, Reply, RequestName, Requests } from './implementation_protocol.js'
 import type { Implementation } from './implementation_table.js'
@@ -108,7 +109,7 @@ export class ImplementationProcess {
     this.#child.stdin.write(`${JSON.stringify({ request, ask })}\n`)
     const reply = await nextObject<Reply<Name>>(this.#lines)
     if (reply?.ok === true) return reply.answer
-    throw Object.assign(new Error(reply?.message ?? this.#ending()), { code: 'ERR_IMPLEMENTATION', request })
+    throw codedError('ERR_IMPLEMENTATION', reply?.message ?? this.#ending(), { request })
   }
 
   stop(): void {

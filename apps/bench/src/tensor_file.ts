@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { codedError } from './coded_error.js'
 
 /** float32 tensors, row-major and little-endian, one after the other in a file; the list of them travels beside it. */
 export interface TensorFile {
@@ -49,7 +50,7 @@ function readAll(file: number, path: string, data: Float32Array): void {
     const read = readSync(file, bytes, done, bytes.length - done, null)
     if (read === 0) {
       const message = `Cannot read ${path} as it must hold all tensors of its list: it ends ${bytes.length - done} bytes early`
-      throw Object.assign(new Error(message), { code: 'ERR_TENSOR_FILE', path })
+      throw codedError('ERR_TENSOR_FILE', message, { path })
     }
     done += read
   }

@@ -1,4 +1,7 @@
-/** An error of the command line with a stable `code`, which `--json` and tests read. */
-export function codedRangeError(code: string, message: string, fields: Record<string, unknown> = {}): RangeError {
-  return Object.assign(new RangeError(message), fields, { code })
-}
+import { codedErrors } from '@cudnn-rnn/arguments'
+import type { FilesErrorCode } from '@cudnn-rnn/files'
+import type { ErrorCode } from '@cudnn-rnn/rnn'
+import type { CliErrorCode } from './error_codes.js'
+
+/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
+export const { codedRangeError } = codedErrors<CliErrorCode | FilesErrorCode | ErrorCode>()

@@ -53,3 +53,6 @@ export const ERROR_CODES = {
     remedy: 'name it with `--value`',
   },
 } as const
+
+/** Codes of the errors that this package defines. */
+export type CliErrorCode = keyof typeof ERROR_CODES

@@ -44,7 +44,7 @@ export async function importAs(
     const flags = error.decidedBy.map((option) => FLAGS[option]).join(' or ')
     const interpretations = error.interpretations.map((interpretation) => `\n  ${interpretation}`).join('')
     const message = `Cannot import ${path} as it leaves open how its tensors are read: say which by ${flags}${interpretations}`
-    throw Object.assign(codedRangeError(error.code, message), { cause: error })
+    throw codedRangeError(error.code, message, { cause: error })
   }
 }
 

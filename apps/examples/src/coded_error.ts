@@ -1,4 +1,5 @@
-/** An error of an example with a stable `code`. */
-export function codedRangeError(code: string, message: string, fields: Record<string, unknown> = {}): RangeError {
-  return Object.assign(new RangeError(message), fields, { code })
-}
+import { codedErrors } from '@cudnn-rnn/arguments'
+import type { ExamplesErrorCode } from './error_codes.js'
+
+/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
+export const { codedError, codedRangeError } = codedErrors<ExamplesErrorCode>()

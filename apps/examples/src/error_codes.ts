@@ -25,3 +25,6 @@ export const ERROR_CODES = {
     remedy: 'give another file',
   },
 } as const
+
+/** Codes of the errors that this package defines. */
+export type ExamplesErrorCode = keyof typeof ERROR_CODES

@@ -5,28 +5,42 @@ export type CodedError<Base extends Error = Error> = Base & {
   readonly code: string
 } & Readonly<Record<string, unknown>>
 
-/**
- * Makes a `RangeError` (a value of the right kind that is not allowed) with a stable `code`.
- *
- * @param code `ERR_…`; part of the public API, never changed.
- * @param message "Cannot <action> as <rule>: current value is <value>".
- * @param fields the values of the message, attached as properties.
- */
-export function codedRangeError(
-  code: string,
-  message: string,
-  fields: Record<string, unknown> = {},
-): CodedError<RangeError> {
-  return Object.assign(new RangeError(shown(message)), fields, { code })
+type Fields = Readonly<Record<string, unknown>>
+
+/** Makers of built-in errors with a stable code, which is one of `Code`. */
+export interface CodedErrors<Code extends string> {
+  /**
+   * Makes a `RangeError`: a value of the right kind that is not allowed.
+   *
+   * @param code `ERR_…`; part of the public API, never changed.
+   * @param message "Cannot <action> as <rule>: current value is <value>".
+   * @param fields the values of the message, attached as properties.
+   */
+  codedRangeError(code: Code, message: string, fields?: Fields): CodedError<RangeError>
+  /** Makes a `TypeError`: a value of the wrong kind. Parameters as above. */
+  codedTypeError(code: Code, message: string, fields?: Fields): CodedError<TypeError>
+  /** Makes a plain `Error`: a failure that no argument caused. Parameters as above. */
+  codedError(code: Code, message: string, fields?: Fields): CodedError
 }
 
-/** Makes a `TypeError` (a value of the wrong kind) with a stable `code`; parameters as {@link codedRangeError}. */
-export function codedTypeError(
-  code: string,
-  message: string,
-  fields: Record<string, unknown> = {},
-): CodedError<TypeError> {
-  return Object.assign(new TypeError(shown(message)), fields, { code })
+/**
+ * The makers of a package's errors. A package calls this once, in src/coded_error.ts, with the codes of its
+ * src/error_codes.ts and of the packages whose codes it also throws; the compiler refuses every other code.
+ */
+export function codedErrors<Code extends string>(): CodedErrors<Code> {
+  return MAKERS
+}
+
+const MAKERS: CodedErrors<string> = Object.freeze({
+  codedRangeError: (code: string, message: string, fields?: Fields) =>
+    coded(new RangeError(shown(message)), code, fields),
+  codedTypeError: (code: string, message: string, fields?: Fields) =>
+    coded(new TypeError(shown(message)), code, fields),
+  codedError: (code: string, message: string, fields?: Fields) => coded(new Error(shown(message)), code, fields),
+})
+
+function coded<Base extends Error>(error: Base, code: string, fields: Fields = {}): CodedError<Base> {
+  return Object.assign(error, fields, { code })
 }
 
 /** True when `error` carries one of `codes` (any code when none is given). */

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export { checkArguments, checkOptions, checkOptionValues } from './check_arguments.js'
-export { type CodedError, codedRangeError, codedTypeError, hasErrorCode } from './coded_error.js'
+export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './coded_error.js'
 export { describeValue } from './described_value.js'
 export { elementCount } from './element_count.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'

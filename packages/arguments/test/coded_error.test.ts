@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { codedRangeError, codedTypeError, hasErrorCode } from '../src/index.js'
+import { codedErrors, hasErrorCode } from '../src/index.js'
+
+const { codedError, codedRangeError, codedTypeError } = codedErrors<'ERR_NAME' | 'ERR_SHAPE'>()
 
 describe.each([
   ['codedRangeError', codedRangeError, RangeError],
   ['codedTypeError', codedTypeError, TypeError],
+  ['codedError', codedError, Error],
 ] as const)('%s', (_, make, Base) => {
   it('makes a built-in error with the code and the fields', () => {
     const error = make('ERR_SHAPE', 'Cannot add as …', { expected: [2, 3], actual: undefined })
@@ -34,6 +37,15 @@ describe.each([
         message: `Cannot make an error as its message must be a string: current type is ${typeof message}`,
       }),
     )
+  })
+})
+
+describe('codedErrors', () => {
+  it('make errors of the codes of their package alone', () => {
+    // @ts-expect-error a code that is in no list
+    expect(codedRangeError('ERR_SHAPES', 'Cannot add as …').code).toBe('ERR_SHAPES')
+    // @ts-expect-error a code that is not known to be one
+    expect(codedTypeError(String('ERR_SHAPE'), 'Cannot add as …').code).toBe('ERR_SHAPE')
   })
 })
 

@@ -1,4 +1,5 @@
-import { codedRangeError, describeValue } from '@cudnn-rnn/arguments'
+import { describeValue } from '@cudnn-rnn/arguments'
+import { codedRangeError } from './coded_error.js'
 
 /**
  * The one table of recurrent cells: gates in canonical order (which is cuDNN's), and whether a cell state exists.

@@ -1,5 +1,6 @@
-import { checkIsObject, codedTypeError, describeValue } from '@cudnn-rnn/arguments'
+import { checkIsObject, describeValue } from '@cudnn-rnn/arguments'
 import { gatesOf } from './cell_mode.js'
+import { codedTypeError } from './coded_error.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
 
 const ACTION = 'read the sizes of a network'

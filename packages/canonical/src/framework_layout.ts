@@ -1,4 +1,4 @@
-import { codedRangeError } from '@cudnn-rnn/arguments'
+import { codedRangeError } from './coded_error.js'
 import { checkParamsSize } from './flat_layout.js'
 import type { Framework } from './gate_order.js'
 import { type GateRegion, isGateRegion, type ParamRegion, paramRegions } from './param_regions.js'

@@ -1,4 +1,5 @@
-import { codedRangeError, describeValue, entryOf, required, zip } from '@cudnn-rnn/arguments'
+import { describeValue, entryOf, required, zip } from '@cudnn-rnn/arguments'
+import { codedRangeError } from './coded_error.js'
 import { flatLayout } from './flat_layout.js'
 import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
 import { checkFrameworkLayout, checkNamedTensors } from './named_tensors.js'

@@ -1,5 +1,6 @@
-import { codedRangeError, describeValue } from '@cudnn-rnn/arguments'
+import { describeValue } from '@cudnn-rnn/arguments'
 import { CELL_MODES, type CellMode, type GateName, gatesOf } from './cell_mode.js'
+import { codedRangeError } from './coded_error.js'
 
 /** Whose tensors a layout describes. */
 export type Framework = 'tensorflow' | 'pytorch' | 'keras' | 'onnx' | 'flax'

@@ -19,10 +19,10 @@
 export {
   arrayTypeOf,
   type CodedError,
+  type CodedErrors,
   checkIsObject,
   checkOptionNames,
-  codedRangeError,
-  codedTypeError,
+  codedErrors,
   describeValue,
   hasErrorCode,
   liveLength,

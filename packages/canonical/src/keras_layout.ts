@@ -1,4 +1,5 @@
-import { checkIsObject, checkOptionValues, codedRangeError, FLAG, oneOf, optional } from '@cudnn-rnn/arguments'
+import { checkIsObject, checkOptionValues, FLAG, oneOf, optional } from '@cudnn-rnn/arguments'
+import { codedRangeError } from './coded_error.js'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import {

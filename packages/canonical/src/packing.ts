@@ -1,12 +1,5 @@
-import {
-  arrayTypeOf,
-  checkIsObject,
-  codedRangeError,
-  codedTypeError,
-  describeValue,
-  liveLength,
-  ownView,
-} from '@cudnn-rnn/arguments'
+import { arrayTypeOf, checkIsObject, describeValue, liveLength, ownView } from '@cudnn-rnn/arguments'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { ParamLayout, PlacedRegion } from './flat_layout.js'
 import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
 

@@ -1,5 +1,6 @@
-import { checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/arguments'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/arguments'
 import { CELL_MODES, type CellMode } from './cell_mode.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 
 export const INPUT_MODES = ['linear_input', 'skip_input', 'auto_select'] as const
 export const DIRECTIONS = ['unidirectional', 'bidirectional'] as const

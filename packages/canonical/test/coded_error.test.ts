@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { codedRangeError, codedTypeError, hasErrorCode } from '../src/index.js'
+import { codedErrors, hasErrorCode } from '../src/index.js'
+
+const { codedRangeError, codedTypeError } = codedErrors<'ERR_A' | 'ERR_B'>()
 
 describe('hasErrorCode', () => {
   it('narrows errors by code, and any code when none is named', () => {

@@ -1,5 +1,6 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedTypeError } from './coded_error.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 
 /** TensorFlow's `LSTMStateTuple`: c before h, whereas the Cudnn models have h before c. */

@@ -1,8 +1,9 @@
 import { checkArguments, checkOptions, integerFrom, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { checkOptionNames, elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { checkIsTensor, Philox } from '@cudnn-rnn/executor-kit'
 import { SIZE } from './cell_options.js'
+import { codedRangeError } from './coded_error.js'
 import { checkFloatTensor, copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
 
 /** The element of a variable that an initializer draws. */

@@ -1,4 +1,4 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 
 /** Throws RangeError `ERR_INVALID_OPTION` where `size` is not divisible by the number of groups. */
 export function checkDivisible(action: string, option: string, size: number, groups: number): void {

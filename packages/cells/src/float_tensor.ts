@@ -1,6 +1,7 @@
 import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/backend'
-import { codedTypeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, checkTensor, type Dimension } from '@cudnn-rnn/executor-kit'
+import { codedTypeError } from './coded_error.js'
 
 /** The operands of cells: host tensors of float32 or float64. */
 export type FloatTensor = Tensor<FloatArray>

@@ -1,7 +1,7 @@
 import { checkArguments, checkOptions, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { CellOptions } from './cell_options.js'
 import type { CellState, StateSize, StateTree } from './cell_state.js'
+import { codedRangeError } from './coded_error.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'

@@ -1,8 +1,8 @@
 import { entryOf, FINITE, FLAG, NUMBER, optional, POSITIVE, where } from '@cudnn-rnn/arguments'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import { type CellOptions, checkCellOptions } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
+import { codedRangeError } from './coded_error.js'
 import { GraphCell } from './graph_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 

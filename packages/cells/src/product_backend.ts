@@ -1,6 +1,7 @@
 import type { Backend, FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/backend'
-import { checkIsObject, codedTypeError } from '@cudnn-rnn/canonical'
+import { checkIsObject } from '@cudnn-rnn/canonical'
 import { addProduct } from '@cudnn-rnn/executor-kit'
+import { codedTypeError } from './coded_error.js'
 
 /** An executor whose products, and recurrence of LSTMs, cells use: any `Backend`. */
 export type ProductBackend = Pick<Backend, 'name' | 'dtype' | 'products' | 'lstm'>

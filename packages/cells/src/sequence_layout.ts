@@ -1,5 +1,6 @@
-import { codedTypeError, elementCount } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { copyRow } from '@cudnn-rnn/executor-kit'
+import { codedTypeError } from './coded_error.js'
 import type { FloatTensor } from './float_tensor.js'
 
 /** A sequence as one tensor [T,B,I], or as a list of T tensors [B,I]. */

@@ -1,6 +1,7 @@
 import { checkArguments } from '@cudnn-rnn/arguments'
-import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames } from '@cudnn-rnn/canonical'
 import type { CellState } from './cell_state.js'
+import { codedTypeError } from './coded_error.js'
 import type { FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'

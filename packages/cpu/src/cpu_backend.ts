@@ -1,5 +1,5 @@
 import { BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import {
   type HostBackend,
   type KernelRnn,
@@ -7,6 +7,7 @@ import {
   WEIGHT_FORMATS,
   type WeightFormat,
 } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
 import { createCpuExecutor } from './cpu_executor.js'
 import { chooseInstructionSet, type InstructionSet } from './instruction_set.js'
 import { loadAddon } from './load_addon.js'

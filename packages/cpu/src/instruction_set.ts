@@ -1,4 +1,5 @@
-import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 
 /**
  * Instruction sets that the kernels exist in: AVX-512 with VNNI (which only products of int8 weights use), AVX-512 (F, BW,

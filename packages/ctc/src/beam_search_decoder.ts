@@ -1,14 +1,7 @@
-import {
-  checkIsObject,
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  describeValue,
-  type FloatArray,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { checkIsObject, checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { logAddExp, logSoftmaxInto } from '@cudnn-rnn/executor-kit'
 import type { Blank } from './blank.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { checkBooleanOption, checkDecoderArguments } from './decoder_arguments.js'
 import { KeptPrefixes } from './kept_prefixes.js'
 import type { PrefixScorer } from './prefix_scorer.js'

@@ -7,9 +7,10 @@ import {
   isBackendTensor,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import { checkIsObject, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIsObject, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkCtcLoss, checkIsTensor, checkOwnTensors, hostCtcLoss } from '@cudnn-rnn/executor-kit'
 import { blankClass } from './blank.js'
+import { codedRangeError } from './coded_error.js'
 import { CONVENTIONS, type Reduction } from './ctc_convention.js'
 import { type CtcLossSettings, checkCtcLossSettings } from './ctc_loss_settings.js'
 import { type CtcLabels, collapseRepeated, paddedLabels } from './labels.js'

@@ -1,5 +1,6 @@
-import { checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import { type Blank, checkedBlank } from './blank.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { CONVENTIONS, type CtcConvention, REDUCTIONS, type Reduction } from './ctc_convention.js'
 
 /** The options of the CTC loss that do not depend on the batch. */

@@ -1,6 +1,7 @@
-import { codedRangeError, codedTypeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor, checkSequenceLengths, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
 import { type Blank, checkedBlank } from './blank.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /** The checked arguments that both decoders take. */
 export interface DecoderArguments {

@@ -1,5 +1,6 @@
-import { arrayTypeOf, codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
+import { codedTypeError } from './coded_error.js'
 
 /** The labels of a batch: one array per row, or an int32 tensor [B,S] whose rows are cut by `labelLengths`. */
 export type CtcLabels = readonly (readonly number[] | Int32Array)[] | Tensor<Int32Array>

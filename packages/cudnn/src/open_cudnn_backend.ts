@@ -1,6 +1,7 @@
 import { checkOptionValues, either, FLAG, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
 import { type BackendAttempt, BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import type { CudnnBackend } from './cudnn_backend.js'
 import { type Arithmetic, arithmeticOf, type Precision } from './device/precision.js'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'

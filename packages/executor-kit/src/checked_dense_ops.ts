@@ -10,8 +10,9 @@ import {
   type SoftmaxCrossEntropyResult,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import { checkIsObject, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
 import { CheckedLayerOps } from './checked_layer_ops.js'
+import { codedTypeError } from './coded_error.js'
 import { checkCtcLoss } from './ctc_problem.js'
 import {
   checkAlike,

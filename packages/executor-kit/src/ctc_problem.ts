@@ -1,12 +1,6 @@
 import type { CtcLossOptions, FloatDType, InfeasibleRows, TensorLike } from '@cudnn-rnn/backend'
-import {
-  arrayTypeOf,
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  describeValue,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { arrayTypeOf, checkOptionNames, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { checkHyperparameter } from './dense_arguments.js'
 import { checkIsHostTensor, checkTensor } from './tensor_arguments.js'
 

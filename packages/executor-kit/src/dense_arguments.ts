@@ -1,5 +1,6 @@
 import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue, elementCount } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import { checkIsTensor, checkRule, checkShape, checkTensor } from './tensor_arguments.js'
 
 /** Sizes of a linear layer's operands: N rows, I inputs, O outputs. */

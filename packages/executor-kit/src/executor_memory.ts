@@ -1,5 +1,6 @@
 import { type BackendTensor, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { type CodedError, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { type CodedError, describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { Ledger } from './ledger.js'
 import type { Lifetime } from './lifetime.js'
 

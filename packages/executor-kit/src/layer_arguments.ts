@@ -7,14 +7,8 @@ import {
   type PoolOptions,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import {
-  checkIsObject,
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  describeValue,
-  elementCount,
-} from '@cudnn-rnn/canonical'
+import { checkIsObject, checkOptionNames, describeValue, elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { CompleteActivation, CompletePool, DropoutMask, RowSizes, SequenceSizes } from './layer_kernels.js'
 import { checkShape, checkTensor } from './tensor_arguments.js'
 

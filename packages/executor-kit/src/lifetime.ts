@@ -1,10 +1,10 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 
 const REFUSALS = Object.freeze({
   backend: { code: 'ERR_BACKEND_DISPOSED', rule: 'the backend was disposed' },
   rnn: { code: 'ERR_RNN_DISPOSED', rule: 'the network was disposed' },
   stepper: { code: 'ERR_STREAM_DISPOSED', rule: 'it was disposed' },
-})
+} as const)
 
 /** How long an executor, or something it made, can be used: until it is disposed, or the executor is. */
 export class Lifetime {

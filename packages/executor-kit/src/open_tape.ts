@@ -1,5 +1,6 @@
 import type { Tape } from '@cudnn-rnn/backend'
-import { codedRangeError, codedTypeError, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /**
  * The life of a tape: open until its one backward consumes it or `dispose()` ends it. Executors extend it with the data that

@@ -1,5 +1,5 @@
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import type { VersionedTensor } from './executor_memory.js'
 
 /** The tensors of its executor that a forward took and gave, which must not change before its backward: cuDNN reads them

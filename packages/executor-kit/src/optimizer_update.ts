@@ -1,6 +1,7 @@
 import { ANYTHING, checkArguments, checkOptionNames, listOf, oneOf, required, where } from '@cudnn-rnn/arguments'
 import { type BackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
-import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedTypeError } from './coded_error.js'
 import { checkHyperparameter } from './dense_arguments.js'
 
 type Row<Rule extends OptimizerRule> = (typeof OPTIMIZER_RULES)[Rule]

@@ -1,4 +1,5 @@
-import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 
 /**
  * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC'11).

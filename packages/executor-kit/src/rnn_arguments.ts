@@ -1,5 +1,6 @@
 import type { FloatDType, RnnForwardInputs, RnnOutputGradients, TensorLike } from '@cudnn-rnn/backend'
-import { checkIsObject, codedRangeError, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { checkIsObject, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import { type ArgumentOwner, checkOwnTensors } from './executor_memory.js'
 import { type PassShapes, passShapes } from './pass_shapes.js'
 import { checkSequenceLengths } from './sequence_lengths.js'

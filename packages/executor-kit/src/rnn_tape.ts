@@ -1,5 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
-import { codedTypeError, type Summary } from '@cudnn-rnn/canonical'
+import type { Summary } from '@cudnn-rnn/canonical'
+import { codedTypeError } from './coded_error.js'
 import type { Ledger, LedgerEntry } from './ledger.js'
 import { OpenTape } from './open_tape.js'
 import type { OperandVersions } from './operand_versions.js'

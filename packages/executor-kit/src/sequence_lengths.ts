@@ -1,4 +1,5 @@
-import { arrayTypeOf, codedRangeError, codedTypeError, describeValue, liveLength } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, describeValue, liveLength } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /**
  * Checks sequence lengths (one in 0..T per batch row, any order) and copies them; null stays null, and lengths that are

@@ -1,4 +1,5 @@
-import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 
 /**
  * Checks B, the number of sequences that a new stream steps together.

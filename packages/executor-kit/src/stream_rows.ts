@@ -1,5 +1,6 @@
 import type { RowNumbers } from '@cudnn-rnn/backend'
-import { arrayTypeOf, codedRangeError, codedTypeError, describeValue, liveLength } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, describeValue, liveLength } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /**
  * Copies the rows that are to be reset; naming a row twice is harmless.

@@ -9,8 +9,6 @@ import {
 } from '@cudnn-rnn/backend'
 import {
   arrayTypeOf,
-  codedRangeError,
-  codedTypeError,
   describeValue,
   elementCount,
   liveLength,
@@ -18,6 +16,7 @@ import {
   type Tensor,
   wasTransferred,
 } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /** A dimension of a shape that is requested: its size, or the letter of one that is free. */
 export type Dimension = number | string

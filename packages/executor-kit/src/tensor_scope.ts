@@ -1,4 +1,5 @@
-import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedTypeError } from './coded_error.js'
 
 /** Something that holds memory until it is disposed. */
 interface Disposed {

@@ -13,3 +13,6 @@ export const ERROR_CODES = {
     remedy: 'name another path; `cause` has the reason',
   },
 } as const
+
+/** Codes of the errors that this package defines. */
+export type FilesErrorCode = keyof typeof ERROR_CODES

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
-import { codedRangeError } from '@cudnn-rnn/arguments'
+import { codedRangeError } from './coded_error.js'
 
 /**
  * Writes a file atomically: under an unpredictable name beside it, flushed, then renamed. A symbolic link at

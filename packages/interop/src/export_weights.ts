@@ -3,11 +3,11 @@ import {
   canonicalToFlax,
   canonicalToPytorch,
   checkOptionNames,
-  codedTypeError,
   type FloatArray,
   numDirections,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { codedTypeError } from './coded_error.js'
 import { WeightFileError } from './errors.js'
 import { encodeKerasWeights } from './files/keras_writer.js'
 import { encodeOnnxNetwork } from './files/onnx_writer.js'

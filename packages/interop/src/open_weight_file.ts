@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { fields, methods, TEXT } from '@cudnn-rnn/arguments'
-import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
 import {
   type BlobLike,
   type ByteSource,
@@ -10,6 +9,7 @@ import {
   memorySource,
   openFileSource,
 } from '@cudnn-rnn/checkpoint'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { detectFormat, detectZip } from './detect_format.js'
 import { WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'

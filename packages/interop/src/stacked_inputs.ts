@@ -1,11 +1,5 @@
-import {
-  codedRangeError,
-  describeValue,
-  elementCount,
-  type FloatArray,
-  numPseudoLayers,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type FloatArray, numPseudoLayers, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import type { FixedInputs, ImportedNetwork } from './networks/interpretation.js'
 
 /**

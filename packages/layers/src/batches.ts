@@ -1,7 +1,8 @@
 import { required } from '@cudnn-rnn/arguments'
 import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
+import { codedRangeError } from './coded_error.js'
 import { type CheckedLoss, isCtc } from './losses.js'
 import { featuresOf, type Signal, signalText } from './signal.js'
 

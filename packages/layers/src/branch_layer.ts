@@ -1,6 +1,6 @@
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
+import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'

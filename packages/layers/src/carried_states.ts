@@ -1,7 +1,7 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { Trainable } from '@cudnn-rnn/train'
 import type { LayerBatch } from './batches.js'
+import { codedRangeError } from './coded_error.js'
 import type { WholeModel } from './whole_model.js'
 
 /** The recurrent states of B rows, carried from batch to batch. They begin at zero. */

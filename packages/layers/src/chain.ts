@@ -1,6 +1,7 @@
 import { required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import type { Forwarded, LayerGradients } from './forwarded.js'
 import type { Layer, LayerDefinition, Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'

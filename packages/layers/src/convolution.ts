@@ -7,7 +7,8 @@ import {
   isBackendTensor,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import type { LayerDefinition, LayerInfo, Pass } from './layer.js'
 import type { LayerBuild, LayerInitializer, LayerInitializerFunction } from './layer_build.js'

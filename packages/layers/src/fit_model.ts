@@ -1,5 +1,5 @@
 import type { Backend } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
 import {
   type AbortSignalLike,
@@ -25,6 +25,7 @@ import {
 import { dataOfRank } from './batch_share.js'
 import { batchesOf, dataShapeOf, type LayerBatch, type LayerData } from './batches.js'
 import { CarriedStates } from './carried_states.js'
+import { codedRangeError } from './coded_error.js'
 import { evaluateModel } from './evaluate_model.js'
 import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
 import { modelGradients } from './model_pass.js'

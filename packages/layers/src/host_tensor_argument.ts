@@ -1,6 +1,7 @@
 import { isBackendTensor } from '@cudnn-rnn/backend'
-import { codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { codedTypeError } from './coded_error.js'
 
 /**
  * A tensor of floating numbers in host memory.

@@ -1,6 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { DTYPES } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
   type ImportedNetwork,
   type ImportedWeights,
@@ -11,6 +11,7 @@ import {
   type WeightInput,
 } from '@cudnn-rnn/interop'
 import { activation } from './activation.js'
+import { codedRangeError } from './coded_error.js'
 import { conv1d } from './convolution.js'
 import { dense } from './dense.js'
 import { dropout } from './dropout.js'

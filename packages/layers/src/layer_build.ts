@@ -1,8 +1,9 @@
 import { checkArguments, kind, TEXT } from '@cudnn-rnn/arguments'
 import { type Backend, DTYPES } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, Philox } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
+import { codedRangeError } from './coded_error.js'
 import { checkedHostTensor } from './host_tensor_argument.js'
 
 /** Fills the initial values of a variable of `shape`; `random` is the layer's own. */

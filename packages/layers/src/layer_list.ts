@@ -1,4 +1,5 @@
-import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedTypeError } from './coded_error.js'
 import type { LayerDefinition } from './layer.js'
 
 /** Throws TypeError `ERR_NOT_A_LAYER`. */

@@ -1,4 +1,5 @@
-import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import type { LayerDefinition } from './layer.js'
 import { type Signal, signalText } from './signal.js'
 

@@ -1,5 +1,6 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 
 /** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {

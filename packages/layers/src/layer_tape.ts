@@ -1,5 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
-import { codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 
 /** Whose pass it is. */

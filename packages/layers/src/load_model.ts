@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { checkOptionValues, optional } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames } from '@cudnn-rnn/canonical'
 import {
   CheckpointError,
   type FileStore,
@@ -11,6 +11,7 @@ import {
   openCheckpoint,
 } from '@cudnn-rnn/checkpoint'
 import { Saver } from '@cudnn-rnn/saveable'
+import { codedRangeError } from './coded_error.js'
 import type { LayerDefinition } from './layer.js'
 import { layersFromConfig } from './layer_registry.js'
 import { checkLoss, type Loss } from './losses.js'

@@ -1,7 +1,8 @@
 import type { Backend, BackendTensor, ElementLoss, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/ctc'
 import { checkIsBackend } from './backend_argument.js'
+import { codedRangeError } from './coded_error.js'
 import type { Layer } from './layer.js'
 import { signalText } from './signal.js'
 

@@ -1,6 +1,7 @@
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkStreamBatch, checkStreamRows, checkTensor } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
 import type { LayerStream } from './layer_stream.js'
 import type { WholeModel } from './whole_model.js'
 

@@ -1,14 +1,8 @@
 import { required } from '@cudnn-rnn/arguments'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import {
-  checkOptionNames,
-  codedRangeError,
-  describeValue,
-  elementCount,
-  type FloatArray,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { joinedInputs, type LayerExample } from './batches.js'
+import { codedRangeError } from './coded_error.js'
 import type { LayerCallOptions } from './layer.js'
 import type { WholeModel } from './whole_model.js'
 

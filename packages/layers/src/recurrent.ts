@@ -1,13 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import {
-  type CanonicalParams,
-  type CellMode,
-  codedRangeError,
-  describeValue,
-  hiddenColumns,
-  outputSize,
-} from '@cudnn-rnn/canonical'
+import { type CanonicalParams, type CellMode, describeValue, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
 import {
   CudnnGRU,
   CudnnLSTM,
@@ -19,6 +12,7 @@ import {
   type Stream,
 } from '@cudnn-rnn/models'
 import { fromBase64, toBase64 } from './base64.js'
+import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'

@@ -1,17 +1,11 @@
 import { checkArguments, checkOptions, OBJECT, optional, PATH, recordOf } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
-import {
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  describeValue,
-  type FloatArray,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
 import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
 import { encodeKeras } from './export_keras.js'

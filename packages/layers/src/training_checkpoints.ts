@@ -17,7 +17,7 @@ import {
   TEXT,
 } from '@cudnn-rnn/arguments'
 import { type Backend, isBackendTensor } from '@cudnn-rnn/backend'
-import { codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   CheckpointError,
   type CheckpointErrorCode,
@@ -33,6 +33,7 @@ import {
 import { makeDirectory } from '@cudnn-rnn/files'
 import { type NumericTensor, type Saveable, Saver } from '@cudnn-rnn/saveable'
 import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { RecurrentModel } from './recurrent.js'
 import { saveablesOf, savedOnly } from './variable_saveables.js'
 

@@ -1,4 +1,5 @@
-import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import { checkedHostTensor } from './host_tensor_argument.js'
 
 /**

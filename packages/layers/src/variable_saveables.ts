@@ -1,7 +1,8 @@
 import type { Backend } from '@cudnn-rnn/backend'
-import { codedRangeError, layoutKey } from '@cudnn-rnn/canonical'
+import { layoutKey } from '@cudnn-rnn/canonical'
 import { type NumericTensor, RNNParamsSaveable, type Saveable, TensorSaveable } from '@cudnn-rnn/saveable'
 import type { Trainable } from '@cudnn-rnn/train'
+import { codedRangeError } from './coded_error.js'
 import type { RecurrentModel } from './recurrent.js'
 
 /**

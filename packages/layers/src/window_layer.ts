@@ -1,5 +1,6 @@
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { doesNotFit, invalidOption, positiveInteger } from './layer_options.js'

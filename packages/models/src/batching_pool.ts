@@ -1,15 +1,8 @@
 import { required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import {
-  arrayTypeOf,
-  codedRangeError,
-  type FloatArray,
-  Inspectable,
-  liveLength,
-  type Summary,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { arrayTypeOf, type FloatArray, Inspectable, liveLength, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsTensor, checkTensor } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
 import { EndOfTurn } from './end_of_turn.js'
 import { poolDisposed, streamClosed } from './pool_errors.js'
 import type { CheckedPoolOptions } from './pool_options.js'

@@ -1,5 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
-import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedTypeError } from './coded_error.js'
 
 /** Throws TypeError `ERR_NOT_A_BACKEND` unless `backend` is an executor. */
 export function checkIsBackend(action: string, backend: Backend): void {

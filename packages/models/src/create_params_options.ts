@@ -1,10 +1,5 @@
-import {
-  type CanonicalParams,
-  type CellMode,
-  checkOptionNames,
-  codedRangeError,
-  describeValue,
-} from '@cudnn-rnn/canonical'
+import { type CanonicalParams, type CellMode, checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import type { InitializerOptions } from './initializers.js'
 
 export interface CreateParamsOptions extends InitializerOptions {

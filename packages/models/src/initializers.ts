@@ -1,12 +1,12 @@
 import {
   type CanonicalParams,
-  codedRangeError,
   describeValue,
   type FloatArray,
   type ParamRegion,
   type ParamRegions,
 } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
 
 /** Fills one canonical tensor: `values` [size of region], drawing from `random`. */
 export type InitializerFunction = (values: FloatArray, region: ParamRegion, random: Philox) => void

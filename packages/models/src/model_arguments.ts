@@ -1,6 +1,7 @@
 import type { Backend } from '@cudnn-rnn/backend'
-import { type CellMode, checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { type CellMode, checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import { checkIsBackend } from './check_is_backend.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { DescriptorOptions } from './model_options.js'
 
 /**

@@ -1,6 +1,7 @@
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkStreamBatch } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
 import { QueuedStream } from './queued_stream.js'
 import { StepperStream } from './stepper_stream.js'
 import type { Stream, StreamOptions } from './stream.js'

@@ -1,17 +1,18 @@
-import { type CodedError, codedRangeError } from '@cudnn-rnn/canonical'
+import type { CodedError } from '@cudnn-rnn/canonical'
+import { codedError, codedRangeError } from './coded_error.js'
 
 /** The error of calls on a stream whose worker ended. */
 export function workerLost(cause: unknown): CodedError {
-  return failure(
+  return codedError(
     'ERR_STREAM_WORKER_LOST',
     'Cannot use a stream as the worker that held it ended: open another one, and restore a state that was read before',
-    cause,
+    { cause },
   )
 }
 
 /** The error of a worker that reported none. */
 export function workerEnded(exitCode: number): CodedError {
-  return failure(
+  return codedError(
     'ERR_WORKER_ENDED',
     `Cannot use a worker as its thread ended: exit code is ${exitCode}. Its program must call serveStreams, and must not exit`,
   )
@@ -23,8 +24,4 @@ export function poolDisposed(): CodedError {
 
 export function streamClosed(): CodedError {
   return codedRangeError('ERR_STREAM_CLOSED', 'Cannot use a stream of a pool as it was closed: open another one')
-}
-
-function failure(code: string, message: string, cause?: unknown): CodedError {
-  return Object.assign(new Error(message, cause === undefined ? {} : { cause }), { code }) as CodedError
 }

@@ -9,7 +9,6 @@ import {
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import {
-  codedRangeError,
   elementCount,
   type FloatArray,
   hiddenColumns,
@@ -29,6 +28,7 @@ import {
   passShapes,
   StreamRows,
 } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
 import { ForwardStepper } from './forward_stepper.js'
 import type { Stream } from './stream.js'
 import { checkIsState, streamBusy } from './stream_state.js'

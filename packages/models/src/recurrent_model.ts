@@ -12,7 +12,6 @@ import {
   type CanonicalParams,
   type CellMode,
   checkOptionNames,
-  codedTypeError,
   createRnnDescriptor,
   describeValue,
   type FloatArray,
@@ -26,6 +25,7 @@ import {
   type Summary,
 } from '@cudnn-rnn/canonical'
 import type { LSTMOutputGradients } from './call_result.js'
+import { codedTypeError } from './coded_error.js'
 import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'
 import { initialCanonical } from './initializers.js'
 import { checkModelArguments, checkSignal } from './model_arguments.js'

@@ -2,8 +2,6 @@ import { type Backend, DTYPES, type FloatDType, type TensorLike } from '@cudnn-r
 import {
   arrayTypeOf,
   type CodedError,
-  codedRangeError,
-  codedTypeError,
   describeValue,
   type FloatArray,
   layoutKey,
@@ -11,6 +9,7 @@ import {
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
 import { checkParams, floatView, sharedAllocator } from '@cudnn-rnn/executor-kit'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { Variable } from './variable.js'
 
 /**

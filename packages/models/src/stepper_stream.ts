@@ -5,8 +5,9 @@ import {
   type RowNumbers,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import { codedTypeError, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsTensor, checkStreamRows, StreamRows } from '@cudnn-rnn/executor-kit'
+import { codedTypeError } from './coded_error.js'
 import type { Stream } from './stream.js'
 import { checkIsState, streamBusy } from './stream_state.js'
 

@@ -1,6 +1,7 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import { addProduct, HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
 import { ReferenceDenseKernels } from './reference_dense_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
 

@@ -4,7 +4,8 @@ import {
   BackendUnavailableError,
   isBackendUnavailableError,
 } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import { type BackendName, EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor_table.js'
 
 const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [

@@ -1,14 +1,13 @@
 import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, TEXT } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
-  codedRangeError,
-  codedTypeError,
   describeValue,
   type FloatArray,
   paramRegions,
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import { ownsKey, type SavedNetwork } from './parsed_key.js'

@@ -2,13 +2,13 @@ import { checkArguments, checkOptions, oneOf, optional, PATH } from '@cudnn-rnn/
 import {
   CELL_MODES,
   type CellMode,
-  codedRangeError,
   DIRECTIONS,
   type Direction,
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+import { codedRangeError } from './coded_error.js'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
 import { NAMINGS } from './saveable.js'
 import { DEFAULT_NAME, type StorageForm, schemeOf } from './storage_form.js'

@@ -12,7 +12,7 @@ import {
   PATH,
   POSITIVE,
 } from '@cudnn-rnn/arguments'
-import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
+import { elementCount } from '@cudnn-rnn/canonical'
 import {
   type CheckpointReader,
   type FileStore,
@@ -22,6 +22,7 @@ import {
   openCheckpoint,
   writeCheckpoint,
 } from '@cudnn-rnn/checkpoint'
+import { codedRangeError } from './coded_error.js'
 import { RestoreError, type TensorMismatch } from './restore_error.js'
 import {
   type ExpectedTensor,

@@ -1,6 +1,6 @@
 import { checkArguments, describeValue, entryOf, FUNCTION, MAP, methods, TEXT } from '@cudnn-rnn/arguments'
-import { codedTypeError } from '@cudnn-rnn/canonical'
 import { dtypeOfArray } from '@cudnn-rnn/checkpoint'
+import { codedTypeError } from './coded_error.js'
 import type { ParamVariable } from './param_variable.js'
 import type { ExpectedTensor, KeyedTensors, NumericTensor, Saveable } from './saveable.js'
 

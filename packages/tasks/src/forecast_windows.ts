@@ -1,5 +1,5 @@
 import { checkArguments, fields, integerFrom, optional } from '@cudnn-rnn/arguments'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 import { placeOf, type TimeSeries } from './time_series.js'
 
 /** Sizes of input and target windows; all in steps of the series. */

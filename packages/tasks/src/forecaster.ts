@@ -1,7 +1,7 @@
 import { checkArguments, integerFrom, listOf, PATH } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import { loadModel, type SequentialModel } from '@cudnn-rnn/layers'
+import { codedRangeError } from './coded_error.js'
 import { firstOrigin } from './forecast_windows.js'
 import { type ForecasterRecord, isForecasterRecord } from './forecaster_record.js'
 import { LinearBlend } from './linear_blend.js'

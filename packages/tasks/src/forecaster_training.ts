@@ -14,7 +14,6 @@ import {
   where,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import {
   cudnnGRU,
   cudnnLSTM,
@@ -28,6 +27,7 @@ import {
 import { cosineRate, Dataset, type FitResult } from '@cudnn-rnn/train'
 import { BestWeights } from './best_weights.js'
 import { calendarOf } from './calendar.js'
+import { codedRangeError } from './coded_error.js'
 import { type ForecastShape, type Origins, splitOrigins, usualShape } from './forecast_windows.js'
 import { correctionsOf, encodingOf, Forecaster, forecastPlaces } from './forecaster.js'
 import { FORECASTER_FORMAT, type ForecasterRecord } from './forecaster_record.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
+import { codedRangeError } from './coded_error.js'
 
 /**
  * Records that a checkpoint holds beside its model. `file` is its place in a run of the command line: in a separate folder,

@@ -12,7 +12,6 @@ import {
   where,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import {
   cudnnGRU,
   cudnnLSTM,
@@ -25,6 +24,7 @@ import {
   sequential,
 } from '@cudnn-rnn/layers'
 import { softmax, Vocabulary } from '@cudnn-rnn/train'
+import { codedRangeError } from './coded_error.js'
 import { notATask, readTask, taskNote } from './task_record.js'
 import { mostFrequentWords, wordsOf } from './words.js'
 

@@ -9,7 +9,7 @@ import {
   TEXT,
   wasTransferred,
 } from '@cudnn-rnn/arguments'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
 
 /** A series of equal steps. */
 export interface TimeSeries {

@@ -1,6 +1,7 @@
 import type { Backend } from '@cudnn-rnn/backend'
-import { checkIsObject, checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkIsObject, checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import type { Tensor } from '@tensorflow/tfjs'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { computeCall } from './compute_call.js'
 import { planCall } from './plan_call.js'
 import type { RecurrentCall, RecurrentLayer } from './recurrent_layer.js'

@@ -1,5 +1,5 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import {
   type HostBackend,
   HostMemory,
@@ -10,6 +10,7 @@ import {
   WEIGHT_FORMATS,
   type WeightFormat,
 } from '@cudnn-rnn/executor-kit'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
 import { loadModule } from './load_module.js'
 import { WasmHeap } from './wasm_heap.js'

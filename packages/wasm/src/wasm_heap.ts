@@ -1,7 +1,8 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import { allocating } from '@cudnn-rnn/executor-kit'
 import { CallFrame } from './call_frame.js'
+import { codedError, codedRangeError } from './coded_error.js'
 import type { HeapMemory } from './heap_memory.js'
 import { ResidentArrays } from './resident_arrays.js'
 import type { Address, WasmExports } from './wasm_exports.js'
@@ -15,7 +16,7 @@ const abandoned = new FinalizationRegistry<() => void>((stop) => stop())
 
 function ended(action: string, cause: unknown): Error {
   const message = `Cannot ${action} as the executor has ended: one of its threads failed (${(cause as Error).message})`
-  return Object.assign(new Error(message, { cause }), { code: 'ERR_WASM_ENDED' })
+  return codedError('ERR_WASM_ENDED', message, { cause })
 }
 
 interface Owned {
@@ -158,6 +159,6 @@ export class WasmHeap implements HeapMemory {
     }
     if (isOutOfMemory) return new RangeError('out of memory')
     const message = `Cannot ${action} as the kernels trapped: ${error.message}`
-    return Object.assign(new Error(message, { cause: error }), { code: 'ERR_WASM_OPERATION' })
+    return codedError('ERR_WASM_OPERATION', message, { cause: error })
   }
 }

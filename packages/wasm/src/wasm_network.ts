@@ -1,5 +1,6 @@
-import { codedRangeError, flatLayout, gatesOf, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { flatLayout, gatesOf, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { KernelNetwork } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
 import type { Address } from './wasm_exports.js'
 import type { WasmHeap } from './wasm_heap.js'
 

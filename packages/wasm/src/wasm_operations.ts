@@ -1,6 +1,7 @@
-import { codedRangeError, type FloatArray, liveLength } from '@cudnn-rnn/canonical'
+import { type FloatArray, liveLength } from '@cudnn-rnn/canonical'
 import { type EmbeddingJob, type KernelOperations, type LstmJob, UPDATE_RULES } from '@cudnn-rnn/executor-kit'
 import type { CallFrame } from './call_frame.js'
+import { codedRangeError } from './coded_error.js'
 import type { Address } from './wasm_exports.js'
 import type { WasmHeap } from './wasm_heap.js'
 import type { WasmNetwork } from './wasm_network.js'

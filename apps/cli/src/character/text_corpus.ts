@@ -43,12 +43,8 @@ export async function readTextFile(path: string): Promise<{ name: string; text: 
     return { name: basename(path), text: text.replaceAll('\r\n', '\n') }
   } catch (cause) {
     const reason = cause instanceof TypeError ? 'it is not UTF-8 text' : (cause as Error).message
-    throw Object.assign(
-      codedRangeError('ERR_TEXT_FILE', `Cannot read text as the file must be readable UTF-8: ${path}: ${reason}`, {
-        path,
-      }),
-      { cause },
-    )
+    const message = `Cannot read text as the file must be readable UTF-8: ${path}: ${reason}`
+    throw codedRangeError('ERR_TEXT_FILE', message, { path, cause })
   }
 }
 

@@ -6,16 +6,11 @@ import { useWorker } from '../worker/use_worker.js'
 import { decodeRecording } from './decode_recording.js'
 import { fileKind, type SpeechModel } from './file_kind.js'
 import { type MicrophoneRecording, recordMicrophone } from './microphone.js'
+import type { Recording } from './recording.js'
 import type { DenoisedSpeech, DetectedSpeech, SpeechMessage, SpeechRequest } from './speech_messages.js'
 import { SpeechResult } from './speech_result.js'
 
 const start = () => new Worker(new URL('./speech_worker.ts', import.meta.url), { type: 'module' })
-
-/** A recording, as the models take it. */
-export interface Recording {
-  readonly name: string
-  readonly samples: Float32Array
-}
 
 const MODELS = {
   silero: { title: 'Silero VAD', task: 'Marking speech', absent: 'no file yet: speech is not marked' },

@@ -1,7 +1,7 @@
 import { SAMPLE_RATE, wavFile } from '@cudnn-rnn/pretrained'
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { Recording } from './recording.js'
 import type { DenoisedSpeech, DetectedSpeech } from './speech_messages.js'
-import type { Recording } from './speech_panel.js'
 import { Probability, TimeAxis, Waveform } from './time_plots.js'
 import { peak } from './waveform_outline.js'
 

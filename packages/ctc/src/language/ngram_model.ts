@@ -1,4 +1,5 @@
-import { checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from '../coded_error.js'
 
 export interface NGramOptions {
   /** Tokens that are looked at, the predicted one included; default 3. */

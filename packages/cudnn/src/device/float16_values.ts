@@ -1,4 +1,5 @@
-import { codedTypeError, type Tensor } from '@cudnn-rnn/canonical'
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '../coded_error.js'
 
 /** Node.js 24's Float16Array, as far as it is used here: its type is not in the language level of this project. */
 export interface Float16Values extends ArrayLike<number>, ArrayBufferView {

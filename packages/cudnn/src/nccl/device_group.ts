@@ -9,7 +9,7 @@ import {
   where,
 } from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor, DeviceGroup, DeviceGroupOptions } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { DeviceSession } from '../device/device_session.js'
 import { cudnnError } from '../sys/cudnn_error.js'

@@ -1,4 +1,5 @@
-import { arrayTypeOf, codedRangeError, liveLength } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { DeviceSession } from '../device/device_session.js'
 import type { DropoutDescriptor } from '../sys/native_addon.js'

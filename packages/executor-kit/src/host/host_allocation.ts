@@ -1,5 +1,6 @@
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
-import { type CodedError, codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import type { CodedError, FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 
 /**
  * Runs `allocate`, which makes arrays on the host, and turns the engine's refusal to make one into RangeError

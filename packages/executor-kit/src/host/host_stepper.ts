@@ -9,8 +9,6 @@ import {
 import {
   arrayTypeOf,
   checkIsObject,
-  codedRangeError,
-  codedTypeError,
   describeValue,
   elementCount,
   type FloatArray,
@@ -21,6 +19,7 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { LedgerEntry } from '../ledger.js'
 import { Lifetime } from '../lifetime.js'
 import { type PassShapes, passShapes } from '../pass_shapes.js'

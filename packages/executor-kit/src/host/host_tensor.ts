@@ -1,5 +1,6 @@
 import { DTYPES, type DType, dtypeOf } from '@cudnn-rnn/backend'
-import { codedRangeError, type FloatArray, liveLength, ownView, type Tensor } from '@cudnn-rnn/canonical'
+import { type FloatArray, liveLength, ownView, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import { ExecutorTensor } from '../executor_tensor.js'
 import type { Ledger, LedgerEntry } from '../ledger.js'
 import type { Lifetime } from '../lifetime.js'

@@ -1,4 +1,4 @@
-import { codedTypeError } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '../coded_error.js'
 
 interface WorkerThreads {
   markAsUntransferable(value: object): void

@@ -1,5 +1,5 @@
 import type { HostLstm, HostLstmGradients, HostLstmOperands, HostLstmPass } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import type { LstmJob } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 

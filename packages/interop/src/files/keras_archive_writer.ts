@@ -1,5 +1,6 @@
 import { checkArguments, kind, OBJECT } from '@cudnn-rnn/arguments'
-import { codedTypeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '../coded_error.js'
 import { FLOAT_TENSOR } from '../float_tensor.js'
 import { encodeHdf5Variables } from './hdf5_writer.js'
 

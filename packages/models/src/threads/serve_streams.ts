@@ -1,6 +1,7 @@
 import { entryOf } from '@cudnn-rnn/arguments'
 import type { RnnStreamState } from '@cudnn-rnn/backend'
-import { codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '../coded_error.js'
 import type { PooledStream, StreamPool } from '../stream_pool.js'
 import { MessageReader, MessageWriter, type PackedMessage } from './message_codec.js'
 import { STREAM_ANSWER, STREAM_CALL, sentError, type WorkerReady } from './stream_calls.js'

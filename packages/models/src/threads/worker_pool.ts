@@ -1,6 +1,7 @@
-import { checkIsObject, checkOptions, codedRangeError, FUNCTION, integerIn, optional } from '@cudnn-rnn/arguments'
+import { checkIsObject, checkOptions, FUNCTION, integerIn, optional } from '@cudnn-rnn/arguments'
 import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import { poolDisposed } from '../pool_errors.js'
 import type { StreamPoolStats } from '../stream_pool.js'
 import { StreamWorker, type WorkerState, type WorkerThread } from './stream_worker.js'

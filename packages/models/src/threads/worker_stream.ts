@@ -1,6 +1,7 @@
 import type { RnnStreamState } from '@cudnn-rnn/backend'
-import { codedRangeError, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from '../coded_error.js'
 import { streamClosed } from '../pool_errors.js'
 
 /** Operations of a worker on one of its streams. */

@@ -1,6 +1,6 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import { afterEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
+import { codedRangeError } from '../../src/coded_error.js'
 import {
   openWorkerPool,
   type ServedPool,

@@ -1,6 +1,7 @@
 import { checkArguments, listOf, NUMBER, OBJECT } from '@cudnn-rnn/arguments'
-import { codedRangeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor, checkShape } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from '../coded_error.js'
 
 export interface PaddedSequences<Data extends FloatArray | Int32Array> {
   /** [T,B,…]: time-major, T the longest length. */

@@ -1,5 +1,6 @@
 import { checkArguments, checkOptions, integerFrom, kind } from '@cudnn-rnn/arguments'
-import { arrayTypeOf, codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import { fingerprintOf } from './fingerprint.js'
 import type { Source } from './source.js'
 

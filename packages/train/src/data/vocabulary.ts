@@ -1,5 +1,6 @@
 import { checkArguments, checkOptions, ITERABLE, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
-import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 
 /** Symbols (characters, words, class names) and their ids: positions in the list. */
 export class Vocabulary {

@@ -1,5 +1,6 @@
 import { ANYTHING, checkOptions, FINITE, FLAG, FUNCTION, integerFrom, optional } from '@cudnn-rnn/arguments'
-import { checkIsObject, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkIsObject } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import { checkFloats, type FloatTensor } from '../losses/axis_lines.js'
 import { logSoftmax } from '../losses/softmax.js'
 

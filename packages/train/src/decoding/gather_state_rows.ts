@@ -1,6 +1,7 @@
 import { checkArguments, kind } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
-import { arrayTypeOf, codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, type FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import { BACKEND } from '../optimizers/optimizer_spec.js'
 
 const ARGUMENTS = {

@@ -1,6 +1,7 @@
 import { checkArguments, kind, methods } from '@cudnn-rnn/arguments'
-import { arrayTypeOf, checkOptionNames, codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, checkOptionNames, type FloatArray } from '@cudnn-rnn/canonical'
 import { checkHyperparameter, type Philox } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from '../coded_error.js'
 
 export interface SamplingOptions {
   /** Logits are divided by it; default 1. 0 takes the most likely id always. */

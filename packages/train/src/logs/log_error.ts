@@ -1,4 +1,5 @@
-import { type CodedError, codedRangeError } from '@cudnn-rnn/canonical'
+import type { CodedError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 
 /** The error of a log that the system refuses to read or write. */
 export function logError(action: string, path: string, cause: unknown): CodedError<RangeError> {

@@ -10,14 +10,9 @@ import {
   TEXT,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import {
-  type AbortSignalLike,
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  describeValue,
-} from '@cudnn-rnn/canonical'
+import { type AbortSignalLike, checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
+import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { Dataset } from '../data/dataset.js'
 import type { World } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'

@@ -1,5 +1,5 @@
 import { checkArguments, FUNCTION, fields } from '@cudnn-rnn/arguments'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import type { Communicator } from './communicator.js'
 
 /** A failed rank gives the others this time to come to the same call, then ends them. */

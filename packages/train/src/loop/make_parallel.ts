@@ -6,8 +6,9 @@ import {
   isBackendTensor,
   isBackendUnavailableError,
 } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { checkOwnTensors } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from '../coded_error.js'
 import { isEmptyShare, shareOf, type World } from '../data/shard_stage.js'
 import { checkGradientCount } from '../optimizers/gradient_count.js'
 import { BACKEND, TRAINABLES } from '../optimizers/optimizer_spec.js'

@@ -1,5 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
-import { type AbortSignalLike, codedRangeError, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { type AbortSignalLike, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import { isEmptyShare } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'

@@ -1,5 +1,5 @@
 import { required } from '@cudnn-rnn/arguments'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import type { DatasetIterator } from '../data/dataset.js'
 import { constantRate, type Schedule } from '../optimizers/learning_rate.js'
 import { watchBest } from './early_stopping.js'

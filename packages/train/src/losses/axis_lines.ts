@@ -1,6 +1,7 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from '../coded_error.js'
 
 /** The lines of a tensor along one axis: element j of line n is at `offset(n) + j·stride`. */
 export interface AxisLines {

@@ -1,5 +1,6 @@
-import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIdValues, checkShape, checkTensor } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from '../coded_error.js'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 import { logSoftmax } from './softmax.js'

@@ -1,6 +1,7 @@
 import { checkOptions, FUNCTION, integerFrom, OBJECT, oneOf, optional, POSITIVE } from '@cudnn-rnn/arguments'
-import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from '../coded_error.js'
 import { checkFloats } from './axis_lines.js'
 
 /** A scalar function of named tensors, and the gradients to check. */

@@ -1,4 +1,4 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '../coded_error.js'
 import type { Trainable } from './trainable.js'
 
 /** Throws RangeError `ERR_GRADIENT_COUNT` where there is not one gradient per variable. */

@@ -1,6 +1,6 @@
 import { checkArguments, checkOptions, FLAG, listOf, NUMBER, optional } from '@cudnn-rnn/arguments'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from '../coded_error.js'
 
 /** The learning rate of an update; `step` counts the updates done before it, from 0. */
 export type Schedule = (step: number) => number

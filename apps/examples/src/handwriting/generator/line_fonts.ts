@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { GlobalFonts } from '@napi-rs/canvas'
+import { codedError } from '../../coded_error.js'
 
 /** Handwriting from npm packages, all under the SIL Open Font License or the Apache License. */
 export const TRAINING_FONTS = [
@@ -30,9 +31,7 @@ export function registerFonts(names: readonly string[]): void {
     if (GlobalFonts.has(name)) continue
     const path = resolve(`@fontsource/${name}/files/${name}-latin-400-normal.woff2`)
     if (GlobalFonts.registerFromPath(path, name) === null) {
-      throw Object.assign(new Error(`Cannot register a font as the file must hold one: current file is ${path}`), {
-        code: 'ERR_FONT',
-      })
+      throw codedError('ERR_FONT', `Cannot register a font as the file must hold one: current file is ${path}`)
     }
   }
 }

@@ -1,0 +1,9 @@
+import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
+import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
+import type { ModelErrorCode } from '@cudnn-rnn/models'
+import type { LayersErrorCode } from './error_codes.js'
+
+/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
+export const { codedRangeError, codedTypeError } = codedErrors<
+  LayersErrorCode | CanonicalErrorCode | ExecutorErrorCode | ModelErrorCode
+>()
