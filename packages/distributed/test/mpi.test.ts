@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expectAllclose } from '@cudnn-rnn/conformance'
@@ -6,7 +7,9 @@ import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadAddon } from '../src/load_addon.js'
+import { soleCommunicator } from '../src/sole_communicator.js'
 import { installedLaunchers, launch, type MpiLauncher } from './mpi_launchers.js'
+import { type RaggedTraining, trainOnRagged } from './ragged_training.js'
 import { type Training, usesRankPrograms } from './rank_programs.js'
 
 /** Every start takes a second, and a deadline more: these are run by `npm run test:all` and every night. */
@@ -18,6 +21,7 @@ const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
 const first = <Case>(launcher: MpiLauncher, cases: readonly Case[]) => (launcher === launchers[0] ? cases : rare(cases))
 
 const programs = usesRankPrograms()
+const raggedAlone = trainOnRagged(soleCommunicator('none: one process'))
 let alone: Training
 beforeAll(async () => {
   const settings = JSON.stringify({ engine: 'none' })
@@ -26,27 +30,41 @@ beforeAll(async () => {
 })
 
 describe.each(launchers)('MPI by $name', (launcher) => {
-  it('passes the conformance suite', async () => {
-    const { code, output, errors } = await launch(launcher, 2, programs.ranks, ['conformance'])
-    expect(errors).toBe('')
-    expect(code).toBe(0)
-    const [reason, ...names] = output.trim().split('\n')
-    expect(reason).toMatch(new RegExp(`^mpi: ${launcher.name}.*has started 2 processes$`))
-    expect(names).toEqual(COMMUNICATOR_CASES.map(({ name }) => name))
-  })
-
-  it.each([launcher.name === 'MPICH' ? 2 : 3, ...rare([1, 4])])(
-    'trains over %d ranks as one process with the whole batches',
+  it.each([1, 2, 3, 4])(
+    'trains on ragged batches as one process, and passes the conformance suite: %d ranks',
     async (ranks) => {
-      const { code, output, errors } = await launch(launcher, ranks, programs.training, [
-        JSON.stringify({ engine: 'auto' }),
-      ])
+      const { code, output, errors } = await launch(launcher, ranks, programs.ranks, ['everything', 'mpi'])
       expect([code, errors]).toEqual([0, ''])
-      const together = JSON.parse(output) as Training
-      expectAllclose('losses', together.losses, alone.losses, 1e-6)
-      expectAllclose('kernel', together.kernel, alone.kernel, 1e-6)
+      const [reason, training, ...names] = output.trim().split('\n')
+      expect(reason).toMatch(new RegExp(`^mpi: ${launcher.name}.*has started ${ranks} processes$`))
+      const together = JSON.parse(training!) as RaggedTraining
+      const { step, ending } = await raggedAlone
+      expect([step, ending]).toEqual([15, 'stopped early'])
+      expect([together.step, together.ending]).toEqual([step, ending])
+      for (const name of ['losses', 'norms', 'metrics', 'parameters'] as const) {
+        expectAllclose(name, together[name], (await raggedAlone)[name], 1e-6)
+      }
+      expectAllclose('best', [together.best], [(await raggedAlone).best], 1e-6)
+      expect(names).toEqual(COMMUNICATOR_CASES.map(({ name }) => name))
     },
   )
+
+  it.each([1, ...rare([2])])('keeps no memory of thousands of calls: %d ranks', async (ranks) => {
+    const { code, output, errors } = await launch(launcher, ranks, programs.ranks, ['many calls', 'mpi'])
+    expect([code, errors]).toEqual([0, ''])
+    const { growth, kept } = JSON.parse(output) as Record<'growth' | 'kept', number>
+    expect(growth).toBeLessThan(kept / 2)
+  })
+
+  it.each(rare([2, 3, 4]))('trains through whole epochs over %d ranks as one process', async (ranks) => {
+    const { code, output, errors } = await launch(launcher, ranks, programs.training, [
+      JSON.stringify({ engine: 'auto' }),
+    ])
+    expect([code, errors]).toEqual([0, ''])
+    const together = JSON.parse(output) as Training
+    expectAllclose('losses', together.losses, alone.losses, 1e-6)
+    expectAllclose('kernel', together.kernel, alone.kernel, 1e-6)
+  })
 
   it.runIf(isWhole || launcher === launchers[0])(
     'trains with bfloat16 on the wire, with all ranks equal, and near to one process',
@@ -116,10 +134,50 @@ describe.each(launchers)('MPI by $name', (launcher) => {
     expect(code).toBe(expected)
   })
 
-  it.runIf(isWhole)('ends all ranks when one is killed', async () => {
-    const { code } = await launch(launcher, 2, programs.ranks, ['kill of one'])
+  // Limits of the communicator are longer than those of `launch`: the launcher ends the others.
+  it.each([
+    ['kill of one', 9],
+    ['crash of one', 11],
+    ['process.abort() of one', 6],
+  ])('ends all ranks at the %s, with one report', async (what, signal) => {
+    const { code, output, errors } = await launch(launcher, 2, programs.ranks, [what])
+    expect(`${output}${errors}`.match(launcher.reports(1, signal))).toHaveLength(1)
     expect(code).not.toBe(0)
   })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'saves when the launcher gets %s, and goes on as an uninterrupted training',
+    async (name) => {
+      const settings = (more: object) => [JSON.stringify({ engine: 'auto', epochs: 12, ...more })]
+      const checkpoint = join(programs.folder, `${launcher.name}-${name}.json`)
+      let isSent = false
+      const stopped = await launch(
+        launcher,
+        2,
+        programs.training,
+        settings({ checkpoint, stopsAt: 13 }),
+        {},
+        (child, output) => {
+          if (isSent || !output.includes('waits')) return
+          isSent = true
+          child.kill(name)
+        },
+      )
+      expect(stopped.errors).not.toMatch(/ERR_/)
+      const { record } = JSON.parse(await readFile(checkpoint, 'utf8')) as { record: { step: number } }
+      // The signal of one rank ends all after the step in which it came.
+      expect([13, 14]).toContain(record.step)
+      const resumed = await launch(launcher, 2, programs.training, settings({ checkpoint }))
+      const whole = await launch(launcher, 2, programs.training, settings({}))
+      expect([resumed.code, whole.code]).toEqual([0, 0])
+      const [{ kernel, losses }, expected] = [resumed, whole].map(({ output }) => JSON.parse(output) as Training) as [
+        Training,
+        Training,
+      ]
+      expect(expected.losses).toHaveLength(56)
+      expect({ kernel, losses }).toEqual({ kernel: expected.kernel, losses: expected.losses.slice(record.step) })
+    },
+  )
 
   it.runIf(isWhole)('is opened once per process', async () => {
     const { code, output } = await launch(launcher, 2, programs.ranks, ['reopen'])

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /** An MPI of this machine. Debian installs both side by side. */
@@ -6,6 +6,8 @@ export interface MpiLauncher {
   readonly name: string
   readonly command: string
   readonly options: readonly string[]
+  /** Its report of a rank that a signal has ended. */
+  reports(rank: number, signal: number): RegExp
   /** A library of the other family, which sees every process as a separate world. */
   readonly foreign: string
 }
@@ -15,9 +17,17 @@ const KNOWN: readonly MpiLauncher[] = [
     name: 'Open MPI',
     command: 'mpirun.openmpi',
     options: ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none'],
+    reports: (rank, signal) => new RegExp(`process rank ${rank} .* exited on signal ${signal} `, 'g'),
     foreign: 'libmpich.so.12',
   },
-  { name: 'MPICH', command: 'mpiexec.mpich', options: [], foreign: 'libmpi.so.40' },
+  {
+    name: 'MPICH',
+    command: 'mpiexec.mpich',
+    options: [],
+    // It names the process and not the rank.
+    reports: (_, signal) => new RegExp(`PID \\d+ RUNNING AT .*\n=\\s+EXIT CODE: ${signal}\\b`, 'g'),
+    foreign: 'libmpi.so.40',
+  },
 ]
 
 /** The launchers that are installed; a message names each that is not. */
@@ -35,13 +45,18 @@ export interface LaunchResult {
   readonly errors: string
 }
 
-/** Runs `program` in `ranks` processes; rejects after half a minute. */
+/**
+ * Runs `program` in `ranks` processes; rejects after half a minute.
+ *
+ * @param onOutput called with all of the output so far, whenever there is more
+ */
 export function launch(
   { command, options }: MpiLauncher,
   ranks: number,
   program: string,
   given: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  onOutput: (launcher: ChildProcess, output: string) => void = () => {},
 ): Promise<LaunchResult> {
   const addon = fileURLToPath(
     new URL(
@@ -56,6 +71,7 @@ export function launch(
   let [output, errors] = ['', '']
   child.stdout.on('data', (piece: Buffer) => {
     output += piece.toString()
+    onOutput(child, output)
   })
   child.stderr.on('data', (piece: Buffer) => {
     errors += piece.toString()

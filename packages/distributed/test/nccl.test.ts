@@ -163,6 +163,17 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     expectAllclose('losses', together.losses, alone.losses, 1e-6)
   })
 
+  it.runIf(launchers.length > 0)('passes the conformance suite where the ranks meet over MPI', async () => {
+    const { code, output, errors } = await launch(launchers[0]!, 2, programs.ranks, ['conformance', 'nccl'], {
+      ...emulated,
+      CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'devices=2',
+    })
+    expect([code, errors]).toEqual([0, ''])
+    const [reason, ...names] = output.trim().split('\n')
+    expect(reason).toMatch(/^nccl: NCCL 2\.27\.7 /)
+    expect(names).toEqual(COMMUNICATOR_CASES.map(({ name }) => name))
+  })
+
   it.runIf(isWhole && launchers.length > 0).each([
     [
       'late all-reduce of one',

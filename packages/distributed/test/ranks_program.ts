@@ -1,7 +1,10 @@
 // One rank of mpi.test.ts and nccl.test.ts: node ranks_program.mjs <what> [engine [library]]. Each way of ending is one that a training run may end by.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openCommunicator } from '../src/index.js'
+import { trainOnRagged } from './ragged_training.js'
 
 const [what = '', engine = 'auto', library] = process.argv.slice(2)
 
@@ -40,6 +43,44 @@ async function sumTensors(world: Awaited<ReturnType<typeof openCommunicator>>): 
   }
 }
 
+/** Bytes of a call of {@link growthOf}. */
+const CALL_BYTES = 16_384
+/** Collections between measurements: the memory of arrays is freed by finalizers of the one before. */
+const COLLECTIONS = 3
+
+/**
+ * Bytes by which the memory outside of JavaScript's heap has grown after `rounds` rounds of every collective call, those of a
+ * warm-up left out. A call that kept its array or its result would keep `CALL_BYTES` each time.
+ */
+async function growthOf(world: Awaited<ReturnType<typeof openCommunicator>>, rounds: number): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const make = async (count: number) => {
+    for (let k = 0; k < count; k++) {
+      // Not awaited one by one: the thread of MPI has the next call when it ends one.
+      await Promise.all([
+        world.allReduce(new Float32Array(CALL_BYTES / 4)),
+        world.allReduce(new Float32Array(CALL_BYTES / 4), { wire: 'bfloat16' }),
+        world.broadcast(new Uint8Array(CALL_BYTES)),
+        world.allGather(new Uint8Array(CALL_BYTES / world.size)),
+        world.barrier(),
+      ])
+    }
+  }
+  const used = async () => {
+    for (let k = 0; k < COLLECTIONS; k++) {
+      collect()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const { rss, heapTotal } = process.memoryUsage()
+    return rss - heapTotal
+  }
+  await make(Math.ceil(rounds / 4))
+  const before = await used()
+  await make(rounds)
+  return (await used()) - before
+}
+
 const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCommunicator>>) => Promise<void> | void>> =
   {
     async conformance(world) {
@@ -48,6 +89,18 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
         if (world.rank === 0) process.stdout.write(`${name}\n`)
         await run(world)
       }
+    },
+    /** A training, then all of the suite, in one start. */
+    async everything(world) {
+      const training = await trainOnRagged(world)
+      if (world.rank === 0) process.stdout.write(`${JSON.stringify(training)}\n`)
+      await ENDINGS['conformance']!(world)
+    },
+    async 'many calls'(world) {
+      const rounds = world.size === 1 ? 2000 : 1000
+      const growth = await growthOf(world, rounds)
+      if (world.rank === 0) process.stdout.write(JSON.stringify({ growth, kept: rounds * CALL_BYTES }))
+      await world.dispose()
     },
     async dispose(world) {
       await world.barrier()
@@ -76,6 +129,14 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
     },
     async 'kill of one'(world) {
       if (world.rank === 1) process.kill(process.pid, 'SIGKILL')
+      await world.barrier()
+    },
+    async 'crash of one'(world) {
+      if (world.rank === 1) process.kill(process.pid, 'SIGSEGV')
+      await world.barrier()
+    },
+    async 'process.abort() of one'(world) {
+      if (world.rank === 1) process.abort()
       await world.barrier()
     },
     async 'kill of one in an all-reduce of the others'(world) {
@@ -176,6 +237,6 @@ if (what === 'reopen') {
   process.stdout.write(`${code}\n`)
   await world.dispose()
 } else {
-  if (what === 'conformance' && world.rank === 0) process.stdout.write(`${world.reason}\n`)
+  if (['conformance', 'everything'].includes(what) && world.rank === 0) process.stdout.write(`${world.reason}\n`)
   await ENDINGS[what]!(world)
 }

@@ -21,6 +21,8 @@ interface Settings {
   readonly checkpoint?: string
   /** A rank is killed some milliseconds after it has computed so many batches. */
   readonly kill?: { readonly rank: number; readonly batches: number; readonly milliseconds: number }
+  /** Every rank ends by SIGTERM or SIGINT, saved. After this step the first rank prints a line and waits for the signal. */
+  readonly stopsAt?: number
   /** See training_fault.ts. */
   readonly fault?: Fault
   /** Limits of the communicator; defaults 60, 8 and 60 s. */
@@ -37,6 +39,7 @@ const {
   fails,
   checkpoint,
   kill,
+  stopsAt,
   fault,
   timeoutSeconds = 60,
   silenceSeconds,
@@ -47,6 +50,8 @@ const [ROWS, BATCH] = [23, 5]
 await using world = await openCommunicator(engine, { timeoutSeconds, silenceSeconds, busySeconds })
 using backend =
   name === 'cudnn' ? await openCudnnBackend({ device: world.localRank, graphs: true }) : openReferenceBackend()
+const stop = new AbortController()
+if (stopsAt !== undefined) for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => stop.abort())
 const kernel = { name: 'kernel', value: backend.zeros([2, 1]) }
 const bias = { data: new Float32Array(1), shape: [1] }
 const losses: number[] = []
@@ -100,7 +105,13 @@ await fit({
   wire,
   saver: checkpoint === undefined ? undefined : saver,
   saveEvery: 10,
-  onStep: ({ loss }) => void losses.push(loss),
+  async onStep({ step, loss }) {
+    losses.push(loss)
+    if (step !== stopsAt) return
+    process.stdout.write('waits\n')
+    while (!stop.signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5))
+  },
+  signal: stop.signal,
 })
 const isOnDevice = world.tensorSum?.(backend) !== undefined
 if (world.rank === 0) {
