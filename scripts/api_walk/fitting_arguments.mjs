@@ -387,6 +387,7 @@ export function fittingArguments(api, subjects, fixtures) {
           call,
           gradients: async () => [(await layer().call(...call())).tape, tensor(2, 1, 2)],
           restoreRandomState: async () => [await layer().randomState()],
+          useRandomStream: () => [1],
         }).map(([method, make]) => [`layers: ${name}.${method}`, make])
       }),
     ),

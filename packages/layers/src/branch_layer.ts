@@ -187,6 +187,10 @@ export abstract class BranchLayer extends Layer {
     for (const [index, layer] of this.branches.flat().entries()) layer.restoreRandomState(state[index] ?? null)
   }
 
+  override useRandomStream(stream: number): void {
+    for (const layer of this.branches.flat()) layer.useRandomStream(stream)
+  }
+
   override dispose(): void {
     for (const layer of this.branches.flat()) layer.dispose()
   }

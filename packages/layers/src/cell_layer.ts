@@ -11,6 +11,7 @@ import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pas
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
 import { checkStateList, type LayerStream } from './layer_stream.js'
+import { positionOfStream } from './random_streams.js'
 import { featuresOf } from './signal.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 
@@ -68,6 +69,7 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
 class CellLayer extends Layer {
   readonly #cell: RNNCell<CellState>
   readonly #names: readonly string[]
+  #stream = 0
 
   constructor({ backend }: LayerBuild, info: LayerInfo, cell: RNNCell<CellState>) {
     super(backend, info)
@@ -177,6 +179,12 @@ class CellLayer extends Layer {
 
   override restoreRandomState(state: ConfigValue): void {
     this.#cell.restoreRandomState((state ?? []) as readonly number[])
+  }
+
+  override useRandomStream(stream: number): void {
+    if (stream === this.#stream) return
+    this.#stream = stream
+    this.#cell.restoreRandomState(this.#cell.randomState().map(() => positionOfStream(stream)))
   }
 
   override openStream(batch: number): LayerStream {

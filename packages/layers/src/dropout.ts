@@ -4,6 +4,7 @@ import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pas
 import type { LayerBuild } from './layer_build.js'
 import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
+import { seedOfStream } from './random_streams.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 
 export interface DropoutLayerOptions extends LayerOptions {
@@ -43,6 +44,7 @@ export function dropout(options: DropoutLayerOptions): LayerDefinition {
 
 class DropoutLayer extends Layer {
   readonly #options: { readonly rate: number; readonly seed: number }
+  #stream = 0
   #draw = 0
 
   constructor({ backend }: LayerBuild, info: LayerInfo, options: { readonly rate: number; readonly seed: number }) {
@@ -54,7 +56,8 @@ class DropoutLayer extends Layer {
     const { ops } = this.backend
     // The tensor itself would have two owners.
     if (!isTraining) return { output: this.#copy(input), backward: copyOnly }
-    const mask = { ...this.#options, draw: this.#draw++ }
+    const { rate, seed } = this.#options
+    const mask = { rate, seed: seedOfStream(seed, this.#stream), draw: this.#draw++ }
     const backward = (dy: BackendTensor) => ({ input: ops.dropout(dy, mask), variables: [] })
     return { output: ops.dropout(input, mask), backward }
   }
@@ -69,6 +72,11 @@ class DropoutLayer extends Layer {
 
   override restoreRandomState(state: ConfigValue): void {
     this.#draw = Number(state)
+  }
+
+  /** The number of the next mask goes on, so that no stream repeats its masks. */
+  override useRandomStream(stream: number): void {
+    this.#stream = stream
   }
 
   #copy(input: TensorLike): BackendTensor {

@@ -7,13 +7,12 @@ import {
   Adam,
   type ClippingOptions,
   type Communicator,
-  type Dataset,
+  Dataset,
   type EarlyStoppingOptions,
   type FitResult,
   fit,
   gatherResults,
   type Optimizer,
-  type Position,
   type ResumedTraining,
   RmsProp,
   type Schedule,
@@ -28,8 +27,10 @@ import { CarriedStates } from './carried_states.js'
 import { codedRangeError } from './coded_error.js'
 import { evaluateModel } from './evaluate_model.js'
 import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
+import { MasksOfRank } from './masks_of_rank.js'
 import { modelGradients } from './model_pass.js'
 import { modelNote, recurrentModels } from './save_model.js'
+import { savedLayer } from './saved_layer.js'
 import { TrainingCheckpoints } from './training_checkpoints.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -76,9 +77,10 @@ export interface ModelFitOptions extends ClippingOptions {
   readonly checkpoints?: string | FileStore | TrainingSaver | undefined
   /**
    * Trains over its ranks, each on its rows of every batch, with the numbers of one process: data, batch sizes and options
-   * are those of one. Every rank builds the same model. Where it has dropout, its seed should differ
-   * (`seed: seed + communicator.rank`), so that the masks do: variables begin with the values of the first rank, whose
-   * seed also shuffles.
+   * are those of one. Every rank builds the same model; layers, loss and data of the ranks are compared. Variables begin with
+   * the values of the first rank, whose seed also shuffles. The masks of dropout differ by rank. A training that continues over
+   * the same number of ranks draws the masks of an uninterrupted one, over another number ranks without a saved state begin a
+   * new stream of masks.
    */
   readonly communicator?: Communicator | undefined
   /** The form in which gradients travel between its ranks; see `fit`. */
@@ -134,6 +136,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   const { earlyStopping, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = batchSize === undefined ? await carriedStates(model, epoch) : undefined
+  const masks = new MasksOfRank(model, communicator)
   const before = model.loss
   model.loss = loss
   try {
@@ -146,10 +149,11 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
       maxSteps: steps.all,
       state: {
         ...(carried && { tensors: carried.tensors, batchAxes: carried.batchAxes }),
-        save: async () => (await model.randomState()) as Position,
-        restore: (state) => model.restoreRandomState(state),
+        save: () => masks.save(),
+        restore: (state, by) => masks.restore(state, by),
       },
       evaluate: evaluationOf(model, options, loss),
+      sharedSettings: sharedSettings(model, loss, options),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
       ...{ saver, communicator, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
@@ -157,6 +161,21 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   } catch (error) {
     model.loss = before
     throw error
+  }
+}
+
+/** What ranks must share of a model, a setting for each layer, so that a difference is short. */
+function sharedSettings(
+  { layers }: WholeModel,
+  loss: CheckedLoss,
+  { validation }: ModelFitOptions,
+): Readonly<Record<string, unknown>> {
+  const data = Array.isArray(validation) ? Dataset.fromArray<unknown>(validation) : (validation as Dataset<unknown>)
+  return {
+    loss,
+    'number of layers': layers.length,
+    ...Object.fromEntries(layers.map(({ definition }, n) => [`layer ${n + 1}`, savedLayer(definition)])),
+    validation: data?.describe?.(),
   }
 }
 

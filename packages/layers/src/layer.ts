@@ -174,6 +174,14 @@ export abstract class Layer {
   /** Restores a result of {@link randomState}. */
   restoreRandomState(_state: ConfigValue): void {}
 
+  /**
+   * Draws masks from the beginning of a stream of the layer's seed, if it draws from another one. Streams have different masks,
+   * and each rank of a training has its own; a new layer draws from 0.
+   *
+   * @param stream an integer in 0..2^17-1
+   */
+  useRandomStream(_stream: number): void {}
+
   /** Releases the variables. */
   dispose(): void {
     for (const variable of this.variables) variable.dispose()

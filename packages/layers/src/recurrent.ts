@@ -18,6 +18,7 @@ import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type P
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, doesNotFit, type LayerOptions, SEQUENCE } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
+import { seedOfStream } from './random_streams.js'
 import { featuresOf, type Signal } from './signal.js'
 
 export type RecurrentModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
@@ -105,13 +106,10 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
       if (inputSize !== input.features) throw doesNotFit(definition, input, `[T,B,${inputSize}]`)
       const name = build.nameOf(given, base)
       const seed = options.seed ?? build.recurrentSeed()
-      const model: RecurrentModel = new Model(build.backend, {
-        inputMode: 'linear_input',
-        ...own,
-        numLayers: own.numLayers ?? 1,
-        inputSize,
-        seed,
-      })
+      const network = { inputMode: 'linear_input' as const, ...own, numLayers: own.numLayers ?? 1, inputSize }
+      const modelOf = (stream: number): RecurrentModel =>
+        new Model(build.backend, { ...network, seed: seedOfStream(seed, stream) })
+      const model = modelOf(0)
       const { descriptor, numDirs } = model
       const output: Signal = {
         isSequence: true,
@@ -123,7 +121,7 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
         const params = model.createParams(
           canonical === undefined ? { seed, name, ...initializers } : { name, canonical },
         )
-        return new RecurrentLayer(build, model, { definition, name, input, output, variables: [params] })
+        return new RecurrentLayer(build, modelOf, model, { definition, name, input, output, variables: [params] })
       } catch (error) {
         model.dispose()
         throw error
@@ -135,11 +133,24 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
 
 /** A recurrent layer, with the model that computes it. */
 export class RecurrentLayer extends Layer {
-  readonly model: RecurrentModel
+  readonly #modelOf: (stream: number) => RecurrentModel
+  #stream = 0
+  #model: RecurrentModel
 
-  constructor({ backend }: LayerBuild, model: RecurrentModel, info: ConstructorParameters<typeof Layer>[1]) {
+  /** @param modelOf makes the model with the seed of a stream of masks */
+  constructor(
+    { backend }: LayerBuild,
+    modelOf: (stream: number) => RecurrentModel,
+    model: RecurrentModel,
+    info: ConstructorParameters<typeof Layer>[1],
+  ) {
     super(backend, info)
-    this.model = model
+    this.#modelOf = modelOf
+    this.#model = model
+  }
+
+  get model(): RecurrentModel {
+    return this.#model
   }
 
   override get stateCount(): number {
@@ -212,6 +223,16 @@ export class RecurrentLayer extends Layer {
       `Cannot restore the dropout of ${this.name} as its state must be what randomState() returned: current value is ${describeValue(state)}`,
       { layer: this.name },
     )
+  }
+
+  /** The generator of an executor has one seed for its life, so another stream is another model of the same variables. */
+  override useRandomStream(stream: number): void {
+    const { dropout, numLayers } = this.model.descriptor
+    if (stream === this.#stream || dropout === 0 || numLayers === 1) return
+    const model = this.#modelOf(stream)
+    this.#model.dispose()
+    this.#model = model
+    this.#stream = stream
   }
 
   override dispose(): void {

@@ -229,6 +229,10 @@ export class SequentialModel extends Layer implements WholeModel {
     }
   }
 
+  override useRandomStream(stream: number): void {
+    for (const layer of this.layers) layer.useRandomStream(stream)
+  }
+
   override dispose(): void {
     for (const layer of this.layers) layer.dispose()
   }

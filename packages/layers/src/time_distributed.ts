@@ -63,4 +63,8 @@ export class TimeDistributedLayer extends Layer {
   override restoreRandomState(state: ConfigValue): void {
     this.inner.restoreRandomState(state)
   }
+
+  override useRandomStream(stream: number): void {
+    this.inner.useRandomStream(stream)
+  }
 }

@@ -1,3 +1,4 @@
+import { MemoryStore } from '@cudnn-rnn/checkpoint'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { type LocalCommunicator, localCommunicators } from '@cudnn-rnn/conformance/communicators'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -6,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import {
   cudnnGRU,
   dense,
+  dropout,
   type LayerBatch,
   type LayerExample,
   lastStep,
@@ -87,6 +89,113 @@ describe('SequentialModel.fit over several ranks', () => {
         reports.flatMap((report) => Object.values(report.metrics ?? {}))
       expect(metrics(first.reports).length).toBeGreaterThan(0)
       expectAllclose('metrics', metrics(first.reports), metrics(alone.reports), TOLERANCE)
+    }
+  })
+
+  it('continues with the masks of an uninterrupted run, and over another number of ranks', async () => {
+    const run = async (size: number, store: MemoryStore, maxSteps: number) => {
+      const ranks = localCommunicators(size).map(async (communicator) => {
+        using backend = openReferenceBackend()
+        const layers = [
+          cudnnGRU({ numUnits: 4, numLayers: 2, inputSize: 2, dropout: 0.4 }),
+          lastStep(),
+          dropout({ rate: 0.3 }),
+          dense({ units: 1 }),
+        ]
+        using model = sequential(backend, layers, { seed: 7 })
+        const losses: number[] = []
+        await model.fit(weighed, {
+          loss: 'mean_squared_error',
+          maxSteps,
+          checkpoints: store,
+          communicator: communicator as unknown as Communicator,
+          onStep: ({ loss }) => void losses.push(loss),
+        })
+        const variables = await Promise.all(model.variables.map(({ value }) => value.read()))
+        return { losses, elements: variables.flatMap((tensor) => [...(tensor.data as Float32Array)]) }
+      })
+      return await Promise.all(ranks)
+    }
+    const [whole, store] = [new MemoryStore(), new MemoryStore()]
+    const expected = await run(2, whole, 8)
+    await run(2, store, 4)
+    const resumed = await run(2, store, 8)
+    expect(resumed[0].losses).toEqual(expected[0].losses.slice(4))
+    expect(resumed.map(({ elements }) => elements)).toEqual(expected.map(({ elements }) => elements))
+    for (const [size, maxSteps] of [
+      [3, 10],
+      [1, 11],
+      [2, 13],
+    ] as const) {
+      const [{ losses, elements }, ...others] = await run(size, store, maxSteps)
+      expect(losses.length).toBeGreaterThan(0)
+      for (const other of others) expect(other.elements).toEqual(elements)
+    }
+  })
+
+  it.each([
+    [
+      'layer 1',
+      { numUnits: 3, inputSize: 2, dropout: 0.5 },
+      {},
+      /layer 1: rank 0 has .*"dropout":"0.2".* rank 1 has .*"dropout":"0.5"/,
+    ],
+    [
+      'layer 1',
+      { numUnits: 3, inputSize: 2, direction: 'bidirectional' },
+      {},
+      /layer 1: rank 0 has .* rank 1 has .*bidirectional/,
+    ],
+    [
+      'loss',
+      undefined,
+      { loss: 'mean_absolute_error' },
+      /loss: rank 0 has "mean_squared_error", rank 1 has "mean_absolute_error"/,
+    ],
+    [
+      'validation',
+      undefined,
+      { validation: weighed.slice(1) },
+      /validation: rank 0 has none, rank 1 has "array of 2 elements/,
+    ],
+    [
+      'optimizer',
+      undefined,
+      { optimizer: 'momentum' },
+      /optimizer: rank 0 has \["Adam",.*rank 1 has \["Sgd",\{"rule":"momentum",.*"momentum":"0.9"/,
+    ],
+    ['data', undefined, undefined, /data: rank 0 has "array of 3 elements .*rank 1 has "array of 2 elements/],
+  ] as const)('refuses ranks with another %s, and reports both', async (difference, gru, more, message) => {
+    const ranks = localCommunicators(2).map(async (communicator, rank) => {
+      using backend = openReferenceBackend()
+      const own = rank === 1 && gru !== undefined ? gru : { numUnits: 3, inputSize: 2, dropout: 0.2 }
+      using model = sequential(backend, [cudnnGRU(own), lastStep(), dense({ units: 1 })], { seed: 7 })
+      await model.fit(rank === 1 && more === undefined ? weighed.slice(1) : weighed, {
+        loss: 'mean_squared_error',
+        maxSteps: 2,
+        communicator: communicator as unknown as Communicator,
+        ...(rank === 1 && more),
+      })
+    })
+    for (const outcome of await Promise.allSettled(ranks)) {
+      expect(outcome).toMatchObject({ reason: { code: 'ERR_RANKS_DIFFER', difference } })
+      expect((outcome as PromiseRejectedResult).reason.message).toMatch(message)
+    }
+  })
+
+  it('refuses ranks with another number of layers', async () => {
+    const ranks = localCommunicators(2).map(async (communicator, rank) => {
+      using backend = openReferenceBackend()
+      const more = rank === 1 ? [dropout({ rate: 0.1 })] : []
+      const layers = [cudnnGRU({ numUnits: 3, inputSize: 2 }), lastStep(), dense({ units: 1 }), ...more]
+      using model = sequential(backend, layers)
+      await model.fit(weighed, {
+        loss: 'mean_squared_error',
+        communicator: communicator as unknown as Communicator,
+      })
+    })
+    for (const outcome of await Promise.allSettled(ranks)) {
+      expect(outcome).toMatchObject({ reason: { code: 'ERR_RANKS_DIFFER', difference: 'number of layers' } })
     }
   })
 })

@@ -107,8 +107,7 @@ export class TrainingRun {
     this.corpus = corpus
     this.backend = backend
     this.world = world
-    // Ranks differ in their dropout masks; their variables begin with those of the first.
-    this.model = charLanguageModel(backend, settings.sizes, settings.plan.seed + (world?.rank ?? 0))
+    this.model = charLanguageModel(backend, settings.sizes, settings.plan.seed)
     this.#isNew = isNew
     this.#checkpoints = checkpointsOf(directory, backend, this.model)
   }

@@ -83,6 +83,10 @@ export interface FitOptions<Batch> extends ClippingOptions {
    */
   readonly communicator?: Communicator | undefined
   /**
+   * More that all ranks must share, each compared under its name before the first step: layers, a loss, another version. JSON.
+   */
+  readonly sharedSettings?: Readonly<Record<string, unknown>> | undefined
+  /**
    * The form in which gradients travel between the ranks; default the executor's type. 'bfloat16' halves the bytes; every mean
    * gradient g of n ranks then has an error of at most 2⁻⁷·Σ|wᵣ·gᵣ| over MPI, and n·2⁻⁸·Σ|wᵣ·gᵣ| over NCCL, with the shares
    * wᵣ of the ranks in the batch. Loss, weights and variables are not rounded, and all ranks make the same update.
@@ -137,6 +141,7 @@ const OPTION_NAMES: readonly (keyof FitOptions<unknown>)[] = [
   'earlyStopping',
   'saver',
   'communicator',
+  'sharedSettings',
   'wire',
   'state',
   'onStart',
@@ -161,6 +166,7 @@ const RULES = {
       'a communicator',
     ),
   ),
+  sharedSettings: optional(OBJECT),
   wire: optional(oneOf(['bfloat16'])),
   state: optional(
     fields({

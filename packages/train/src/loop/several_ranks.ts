@@ -67,12 +67,13 @@ export class SeveralRanks implements TrainingRanks {
   async compare(description: () => Readonly<Record<string, unknown>>): Promise<void> {
     const all = await this.#gather(() => Object.entries(description()).map(([name, value]) => [name, shown(value)]))
     const [first, ...others] = all.map((entries) => new Map(entries as [string, string][]))
-    for (const [name, expected] of first) {
-      const index = others.findIndex((other) => other.get(name) !== expected)
+    for (const name of new Set([first, ...others].flatMap((each) => [...each.keys()]))) {
+      const index = others.findIndex((other) => other.get(name) !== first.get(name))
       if (index < 0) continue
+      const [ours, theirs] = [first, others[index]].map((each) => each.get(name) ?? 'none')
       throw codedRangeError(
         'ERR_RANKS_DIFFER',
-        `Cannot train as all ranks must have the same ${name}: rank 0 has ${expected}, rank ${index + 1} has ${others[index].get(name)}`,
+        `Cannot train as all ranks must have the same ${name}: rank 0 has ${ours}, rank ${index + 1} has ${theirs}`,
         { difference: name, rank: index + 1 },
       )
     }

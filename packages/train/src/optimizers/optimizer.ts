@@ -1,13 +1,15 @@
 import { checkArguments, kind, listOf, OBJECT } from '@cudnn-rnn/arguments'
-import type {
-  Backend,
-  BackendTensor,
-  OptimizerOptions,
-  OptimizerRule,
-  OptimizerSlots,
-  TensorLike,
+import {
+  type Backend,
+  type BackendTensor,
+  isBackendTensor,
+  type OptimizerOptions,
+  type OptimizerRule,
+  type OptimizerSlots,
+  type TensorLike,
 } from '@cudnn-rnn/backend'
 import { checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/executor-kit'
+import { fingerprintOf } from '../data/fingerprint.js'
 import { checkGradientCount } from './gradient_count.js'
 import type { OptimizerSpec, Settings } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
@@ -33,6 +35,8 @@ export abstract class Optimizer {
   readonly variables: readonly Trainable[]
   /** In the order of the variables; `<variable>/<slot>` in TensorFlow's words. */
   readonly slots: readonly Trainable[]
+  /** Every number and choice of its formula, defaults included: ranks of a training must share them. */
+  readonly settings: Readonly<Record<string, unknown>>
   protected readonly backend: Backend
   readonly #rule: OptimizerRule
   readonly #settings: Settings
@@ -56,6 +60,8 @@ export abstract class Optimizer {
     this.#weightDecay = weightDecay
     this.#decayMasks = variables.map((variable) => decayMask(variable))
     checkArguments('build optimizer', { decayMask: this.#decayMasks }, { decayMask: MASKS })
+    const decay = weightDecay > 0 && { decayMask: this.#decayMasks.map(described) }
+    this.settings = { rule, ...settings, weightDecay, ...decay }
     this.slots = variables.flatMap(({ name, value }) =>
       slots.map((slot) => ({
         name: `${name}/${slot}`,
@@ -152,6 +158,12 @@ export abstract class Optimizer {
     const rate = learningRate * this.#weightDecay
     this.backend.ops.update('weightDecay', this.variables[index].value, [], mask === true ? null : mask, { rate })
   }
+}
+
+/** A mask by its elements, where they are in memory of the host. */
+function described(mask: TensorLike | boolean): boolean | string {
+  if (typeof mask === 'boolean') return mask
+  return isBackendTensor(mask) ? `tensor [${mask.shape.join(',')}]` : fingerprintOf(mask)
 }
 
 const GRADIENTS = listOf(OBJECT)

@@ -134,6 +134,120 @@ describe('SeveralRanks', () => {
   })
 })
 
+/** What rank 1 has and rank 0 has not, and the refusal of all ranks. */
+const DIFFERENCES: readonly (readonly [string, (options: Options) => Partial<Options>, RegExp])[] = [
+  [
+    'another optimizer',
+    ({ backend, optimizer }) => ({ optimizer: new Sgd(backend, optimizer.variables) }),
+    /optimizer: rank 0 has \["Adam",\{"rule":"adam",.*rank 1 has \["Sgd",\{"rule":"sgd",/,
+  ],
+  [
+    'another option of the optimizer',
+    ({ backend, optimizer }) => ({ optimizer: new Adam(backend, optimizer.variables, { beta2: 0.99 }) }),
+    /optimizer: rank 0 has .*"beta2":"0.999".*rank 1 has .*"beta2":"0.99",/,
+  ],
+  [
+    'another weight decay',
+    ({ backend, optimizer }) => ({ optimizer: new Adam(backend, optimizer.variables, { weightDecay: 0.1 }) }),
+    /optimizer: rank 0 has .*"weightDecay":"0".*rank 1 has .*"weightDecay":"0.1"/,
+  ],
+  [
+    'another mask of the weight decay',
+    ({ backend, optimizer }) => ({
+      optimizer: new Adam(backend, optimizer.variables, { weightDecay: 0.1, decayMask: () => false }),
+    }),
+    /optimizer: .*"weightDecay":"0.1","decayMask":\[false\]/,
+  ],
+  [
+    'another learning rate',
+    () => ({ learningRate: 0.2 }),
+    /learningRate at step 0: rank 0 has "0.1", rank 1 has "0.2"/,
+  ],
+  [
+    'another schedule',
+    () => ({ learningRate: (step) => (step < 70 ? 0.1 : 0.01) }),
+    /learningRate at step 99: rank 0 has "0.1", rank 1 has "0.01"/,
+  ],
+  [
+    'more data',
+    () => ({ data: Dataset.fromArray([1, 2, 3]) }),
+    /data: rank 0 has "array of 2 elements \w+", rank 1 has "array of 3 elements/,
+  ],
+  [
+    'other data',
+    () => ({ data: Dataset.fromArray([1, 3]) }),
+    /data: rank 0 has "array of 2 elements \w+", rank 1 has "array of 2 elements/,
+  ],
+  [
+    'another name',
+    ({ backend }) => variable(backend, 'y', [2]),
+    /variables: rank 0 has \[\["x",\["2"\],.*rank 1 has \[\["y",/,
+  ],
+  [
+    'another shape',
+    ({ backend }) => variable(backend, 'x', [1, 2]),
+    /variables: rank 0 has \[\["x",\["2"\],.*rank 1 has \[\["x",\["1","2"\]/,
+  ],
+  [
+    'another layout',
+    ({ backend }) => variable(backend, 'x', [2], 'opaque'),
+    /variables: rank 0 has .*rank 1 has .*"opaque"\]/,
+  ],
+  ['another setting', () => ({ sharedSettings: { dropout: 0.5 } }), /dropout: rank 0 has "0.1", rank 1 has "0.5"/],
+  [
+    'a setting that rank 0 lacks',
+    () => ({ sharedSettings: { dropout: 0.1, layers: 2 } }),
+    /layers: rank 0 has none, rank 1 has "2"/,
+  ],
+]
+
+type Options = FitOptions<number>
+
+function variable(backend: FitOptions<number>['backend'], name: string, shape: number[], layout?: string) {
+  return { optimizer: new Adam(backend, [{ name, value: backend.zeros(shape, { layout }) }]) }
+}
+
+function optionsOf(backend: Backend): Options {
+  return {
+    backend,
+    data: Dataset.fromArray([1, 2]),
+    batchGradients: () => Promise.reject(new Error('no batch is computed')),
+    ...variable(backend, 'x', [2]),
+    learningRate: constantRate(0.1),
+    maxSteps: 100,
+    sharedSettings: { dropout: 0.1 },
+  }
+}
+
+describe('trainingDescription', () => {
+  it('is the same for equal options', async () => {
+    const same = await over(2, (ranks, _, backend) => ranks.compare(() => trainingDescription(optionsOf(backend))))
+    expect(reasons(same)).toEqual([undefined, undefined])
+  })
+
+  it.each(DIFFERENCES)('has %s, so that the ranks are refused', async (_, differ, message) => {
+    const other = await over(2, (ranks, rank, backend) => {
+      const options = optionsOf(backend)
+      return ranks.compare(() => trainingDescription({ ...options, ...(rank === 1 && differ(options)) }))
+    })
+    for (const reason of reasons(other)) {
+      expect(reason).toMatchObject({ code: 'ERR_RANKS_DIFFER', message: expect.stringMatching(message) })
+    }
+  })
+
+  it('has the version of the package', async () => {
+    const other = await over(2, (ranks, rank, backend) =>
+      ranks.compare(() => {
+        const description = trainingDescription(optionsOf(backend))
+        return rank === 1 ? { ...description, version: '0.0.1' } : description
+      }),
+    )
+    for (const reason of reasons(other)) {
+      expect(reason?.message).toMatch(/the same version: rank 0 has "\d+\.\d+\.\d+\S*", rank 1 has "0\.0\.1"/)
+    }
+  })
+})
+
 describe('SoleRank', () => {
   it('takes the state of the first rank of several, and null where there is none', () => {
     const sole = new SoleRank(undefined)
@@ -182,7 +296,7 @@ describe('trainingDescription', () => {
     ['data', 'data', () => ({ data: Dataset.fromArray([1, 2, 4]).batch(2) })],
     ['optimizer', 'optimizer', (backend) => ({ optimizer: new Sgd(backend, [kernel(backend, [2, 3])]) })],
     ['shapes', 'variables', (backend) => ({ optimizer: new Adam(backend, [kernel(backend, [3, 2])]) })],
-    ['rate', 'learningRate', () => ({ learningRate: 0.2 })],
+    ['rate', 'learningRate at step 0', () => ({ learningRate: 0.2 })],
     ['steps', 'maxSteps', () => ({ maxSteps: 6 })],
     ['clipping', 'clipValue', () => ({ clipValue: 1 })],
     ['evaluation', 'evaluation', () => ({ evaluate: async () => ({}) })],

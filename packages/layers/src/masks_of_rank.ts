@@ -1,0 +1,33 @@
+import type { Position, World } from '@cudnn-rnn/train'
+import type { ConfigValue } from './layer.js'
+import { streamOfRank } from './random_streams.js'
+import type { WholeModel } from './whole_model.js'
+
+/** The dropout masks of a model in a training: each rank has a stream of its own. */
+export class MasksOfRank {
+  readonly #model: WholeModel
+  readonly #world: World
+  /** How often this rank has begun a stream, as it had no saved state. */
+  #generation = 0
+
+  /** @param world undefined for one process, which draws from the stream that the model has. */
+  constructor(model: WholeModel, world: World = { rank: 0, size: 1 }) {
+    this.#model = model
+    this.#world = world
+    if (world.size > 1) model.useRandomStream(streamOfRank(world.rank, 0))
+  }
+
+  async save(): Promise<Position> {
+    const masks = (await this.#model.randomState()) as Position
+    return this.#world.size === 1 && this.#generation === 0 ? masks : [this.#generation, masks]
+  }
+
+  /** Continues with the masks of this rank; where another rank has saved them, with those of a new stream. */
+  restore(saved: Position, by: World): void {
+    const isOwn = by.rank === this.#world.rank
+    const [generation, masks] = Array.isArray(saved) ? (saved as [number, Position]) : [0, saved]
+    this.#generation = isOwn ? generation : generation + 1
+    this.#model.useRandomStream(streamOfRank(this.#world.rank, this.#generation))
+    if (isOwn) this.#model.restoreRandomState(masks as ConfigValue)
+  }
+}
