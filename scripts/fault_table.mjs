@@ -21,8 +21,8 @@ const DOCUMENT = join(root, 'docs/distributed.md')
 const [BEGIN, END] = ['<!-- fault table -->', '<!-- end of fault table -->']
 const RANKS = 3
 const FAILING = 1
-/** Limits of the communicator: `silenceSeconds` is the default. */
-const LIMITS = { timeoutSeconds: 15, busySeconds: 8 }
+/** Limits of the communicator: `silenceSeconds` and `busySeconds` are the defaults. */
+const LIMITS = { timeoutSeconds: 15 }
 const LONGEST_JOB_MS = 240_000
 const POLL_MS = 50
 const HEAP_MEGABYTES = 64

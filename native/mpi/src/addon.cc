@@ -137,7 +137,7 @@ Napi::Value Post(const Napi::CallbackInfo& info, std::unique_ptr<Operation> oper
 }
 
 // open(options: { libraries: string[]; expectedSize: number; timeoutSeconds: number; silenceSeconds: number;
-// busySeconds: number }):
+// busySeconds: number; learnsBusy: boolean }):
 //   Promise<JobInfo>
 Napi::Value Open(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
@@ -157,6 +157,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   options.timeout_seconds = Number(given, "timeoutSeconds");
   options.silence_seconds = Number(given, "silenceSeconds");
   options.busy_seconds = Number(given, "busySeconds");
+  options.learns_busy = given.Get("learnsBusy").ToBoolean().Value();
   // UCX, under MPICH and Open MPI, tests its memory hooks by growing and shrinking the program break while it is
   // initialized. Memory that another thread took from malloc() meanwhile is unmapped by that, and Node.js has other
   // threads. Without the hooks, registrations of memory with an InfiniBand adapter are not cached. A value of the user

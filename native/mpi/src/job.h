@@ -25,6 +25,8 @@ struct JobOptions {
   double silence_seconds = 8;
   /// See Note [Busy ranks].
   double busy_seconds = 60;
+  /// The limit of a rank is longer at the start, and where it has computed for long before.
+  bool learns_busy = false;
 };
 
 /// Properties of the job, constant once it is open.

@@ -28,6 +28,11 @@ constexpr double kSilentSeconds = 0.5;
 constexpr double kRollCallSeconds = 2;
 /// A closing rank looks at the others this often.
 constexpr double kClosingCheckSeconds = 1;
+/// Calls of a training before its first updates, in which it reads data and restores a checkpoint.
+constexpr std::int64_t kFirstCalls = 32;
+constexpr double kFirstBusySeconds = 60;
+/// How much longer than ever before a rank may compute.
+constexpr double kBusyGrowth = 2;
 /// A message of thousands of ranks would be unreadable.
 constexpr std::size_t kMostRanksNamed = 8;
 
@@ -204,17 +209,24 @@ void Watchdog::AnswerRollCall() {
   owes_heartbeat_ = TakeAll(previous, kHeartbeatAskTag) || owes_heartbeat_;
   if (!owes_heartbeat_) return;
   // JavaScript may wait in CloseAtExit(): in a call it is not late.
-  const bool is_idle = progress_.Current().kind == OperationKind::kNone;
-  const bool is_busy = is_idle && busy_seconds_ > options_.busy_seconds;
+  const Progress progress = progress_.Current();
+  const bool is_busy = progress.kind == OperationKind::kNone && busy_seconds_ > BusyLimit(progress);
   owes_heartbeat_ = !SendEmpty(previous, is_busy ? kBusyTag : kHeartbeatTag);
 }
 
 void Watchdog::CountTurn(double seconds) {
   const std::uint64_t beats = beats_;
+  if (beats != seen_beats_) longest_busy_seconds_ = std::max(longest_busy_seconds_, busy_seconds_);
   // Until the first one JavaScript opens the world.
   busy_seconds_ = beats == seen_beats_ && beats > 0 ? busy_seconds_ + seconds : 0;
   seen_beats_ = beats;
   silent_seconds_ += seconds;
+}
+
+double Watchdog::BusyLimit(const Progress& progress) const {
+  if (!options_.learns_busy) return options_.busy_seconds;
+  const double least = progress.sequence < kFirstCalls ? kFirstBusySeconds : options_.busy_seconds;
+  return std::max(least, kBusyGrowth * longest_busy_seconds_);
 }
 
 Watchdog::Sign Watchdog::NextRank() {

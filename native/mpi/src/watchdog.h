@@ -8,7 +8,9 @@
 //
 // Note [Busy ranks]. The watchdog answers while JavaScript is in an endless loop as well. So JavaScript's thread calls
 // Beat() from its event loop twice a second, and a rank in no call whose last beat is older than `busy_seconds` gives
-// another sign. A rank that has waited for it as long ends the job.
+// another sign. A rank that has waited for it as long ends the job. A loop and a long computation look alike, so with
+// `learns_busy` the limit of a rank follows from its own past: before its first calls, while it reads its data, it may
+// compute for a minute, and at any time for twice as long as it has computed before.
 //
 // Note [Roll call]. A rank whose call has expired requests from all others, over a separate communicator, the call that
 // they are in. Their watchdogs answer, so that the message names the ranks which are missing: those that do not answer
@@ -63,6 +65,8 @@ class Watchdog {
   Sign NextRank();
   /// Adds the turn to the times below.
   void CountTurn(double seconds);
+  /// Seconds for which JavaScript of this rank may compute without a return to its event loop.
+  double BusyLimit(const Progress& progress) const;
   /// Starts to send `data`, which must live until the message has left, if it ever does. Requires `control_`.
   /// @returns whether MPI has taken it
   bool StartSend(const void* data, int bytes, int rank, int tag);
@@ -101,6 +105,8 @@ class Watchdog {
   std::atomic<std::uint64_t> beats_ = 0;
   std::uint64_t seen_beats_ = 0;
   double busy_seconds_ = 0;
+  /// Of all times between two calls of Beat().
+  double longest_busy_seconds_ = 0;
 };
 
 }  // namespace cudnn_rnn

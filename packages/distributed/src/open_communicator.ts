@@ -14,8 +14,9 @@ export interface CommunicatorOptions {
    */
   readonly silenceSeconds?: number | undefined
   /**
-   * The job is ended where JavaScript of a rank does not return to its event loop for this long while another waits for it;
-   * default 60. An endless loop does so, and so does a longer computation without `await`.
+   * The job is ended where JavaScript of a rank does not return to its event loop for this long while another waits for it. An
+   * endless loop does so, and so does a longer computation without `await`. The default is 8, but 60 for a rank that has made
+   * fewer than 32 calls, and never less than twice the longest such time of that rank.
    */
   readonly busySeconds?: number | undefined
   /** The MPI library to open, by name or path, and no other; default `CUDNN_RNN_MPI_LIBRARY`, or the launcher's. */
@@ -31,7 +32,8 @@ const OPTIONS = {
 }
 const DEFAULT_TIMEOUT_SECONDS = 600
 const DEFAULT_SILENCE_SECONDS = 8
-const DEFAULT_BUSY_SECONDS = 60
+/** Of a rank that has made its first calls; a longer limit is learned. */
+const LEAST_BUSY_SECONDS = 8
 
 /**
  * Opens the communicator between the processes that a launcher started. 'auto' takes the engine of the launcher: MPI under
@@ -54,10 +56,10 @@ export async function openCommunicator(
   const {
     timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
     silenceSeconds = DEFAULT_SILENCE_SECONDS,
-    busySeconds = DEFAULT_BUSY_SECONDS,
+    busySeconds = LEAST_BUSY_SECONDS,
     library,
   } = options
-  const limits = { timeoutSeconds, silenceSeconds, busySeconds }
+  const limits = { timeoutSeconds, silenceSeconds, busySeconds, learnsBusy: options.busySeconds === undefined }
   if (engine === 'none') return soleCommunicator('none: one process, as requested')
   const launcher = detectLauncher()
   if (engine === 'auto') {

@@ -209,6 +209,30 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
       while (world.rank === 1);
       await world.barrier()
     },
+    /** After the calls of some updates, with the default of `busySeconds`. */
+    async 'endless loop of one in a training'(world) {
+      for (let k = 0; k < 40; k++) await world.barrier()
+      // A call of NCCL is counted by the event loop.
+      await new Promise((resolve) => setTimeout(resolve, 1200))
+      await world.barrier()
+      while (world.rank === 1);
+      await world.barrier()
+    },
+    /** Twice as long as ever before, and longer than the limit of a rank that has not. */
+    async 'second long work of one'(world) {
+      for (let k = 0; k < 40; k++) await world.barrier()
+      const compute = (milliseconds: number) => {
+        const end = performance.now() + milliseconds
+        while (performance.now() < end);
+      }
+      // Before the first long work of the other has ended, this rank waits for less than the limit.
+      if (world.rank === 1) compute(7000)
+      await world.barrier()
+      await new Promise((resolve) => setTimeout(resolve, 1200))
+      if (world.rank === 1) compute(11_000)
+      await world.barrier()
+      await world.dispose()
+    },
     async 'dispose of one'(world) {
       await world.barrier()
       if (world.rank === 1) await world.dispose()
@@ -221,7 +245,8 @@ const LATE = ['stop of one', 'late all-reduce of one', 'late sum on the device o
 const SILENT = ['silence of one', 'silence of one in an all-reduce of the others', 'long work of one']
 const timeoutSeconds = LATE.includes(what) ? 1.5 : 60
 const silenceSeconds = SILENT.includes(what) ? 1 : 30
-const busySeconds = what === 'endless loop of one' ? 1.5 : 30
+const LEARNED = ['endless loop of one in a training', 'second long work of one']
+const busySeconds = what === 'endless loop of one' ? 1.5 : LEARNED.includes(what) ? undefined : 30
 const world = await openCommunicator(engine as 'auto' | 'nccl', {
   timeoutSeconds,
   silenceSeconds,

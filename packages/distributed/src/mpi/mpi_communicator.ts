@@ -47,6 +47,7 @@ export async function openMpiCommunicator(
     readonly timeoutSeconds: number
     readonly silenceSeconds: number
     readonly busySeconds: number
+    readonly learnsBusy: boolean
     readonly library: string | undefined
   },
 ): Promise<MpiCommunicator> {
@@ -61,12 +62,12 @@ export async function openMpiCommunicator(
   const { addon } = loaded
   const named = options.library ?? (process.env['CUDNN_RNN_MPI_LIBRARY'] || undefined)
   const libraries = named === undefined ? mpiLibraries(launcher) : [named]
-  const { timeoutSeconds, silenceSeconds, busySeconds } = options
+  const { timeoutSeconds, silenceSeconds, busySeconds, learnsBusy } = options
   let world: Awaited<ReturnType<NativeAddon['open']>>
   try {
     world = await addon.open({
       ...{ libraries, expectedSize: launcher?.size ?? 0 },
-      ...{ timeoutSeconds, silenceSeconds, busySeconds },
+      ...{ timeoutSeconds, silenceSeconds, busySeconds, learnsBusy },
     })
   } catch (cause) {
     throw openingError(cause as NativeFailure, launcher)

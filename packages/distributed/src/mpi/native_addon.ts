@@ -8,6 +8,8 @@ export interface NativeAddon {
     readonly timeoutSeconds: number
     readonly silenceSeconds: number
     readonly busySeconds: number
+    /** The limit is longer at the start, and where a rank has computed for long before. */
+    readonly learnsBusy: boolean
   }): Promise<NativeWorld>
   allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number, asBfloat16: boolean): Promise<void>
   /** Sums arrays of one type in place, by one operation. */

@@ -44,6 +44,7 @@ export interface NcclOptions {
   readonly timeoutSeconds: number
   readonly silenceSeconds: number
   readonly busySeconds: number
+  readonly learnsBusy: boolean
   readonly mpi?: MpiCommunicator | undefined
 }
 
@@ -163,7 +164,7 @@ async function causeOf(peers: Peers): Promise<string> {
 /** The ranks of torchrun or a PyTorchJob. */
 async function peersByTcp(
   { rank, size }: Launcher,
-  { timeoutSeconds, silenceSeconds, busySeconds }: NcclOptions,
+  { timeoutSeconds, silenceSeconds, busySeconds, learnsBusy }: NcclOptions,
   progress: CallProgress,
   environment: NodeJS.ProcessEnv,
 ): Promise<Peers> {
@@ -185,7 +186,7 @@ async function peersByTcp(
   }
   process.on('uncaughtExceptionMonitor', rememberUncaught)
   process.on('exit', leave)
-  const signs = await signsOfLife(star, { rank, host, job, silenceSeconds, busySeconds, progress })
+  const signs = await signsOfLife(star, { rank, host, job, silenceSeconds, busySeconds, learnsBusy, progress })
   return {
     ...{ rank, size, localRank, localSize },
     allGather: (bytes) => star.allGather(bytes),
@@ -209,7 +210,10 @@ async function peersByTcp(
 /** Opened by all ranks together. */
 async function signsOfLife(
   star: TcpStar,
-  { progress, ...options }: Omit<SignsOfLifeOptions, 'port' | 'onTrouble'> & { readonly progress: CallProgress },
+  {
+    progress,
+    ...options
+  }: Omit<SignsOfLifeOptions, 'port' | 'calls' | 'onTrouble'> & { readonly progress: CallProgress },
 ): Promise<SignsOfLife> {
   const { rank, silenceSeconds, busySeconds } = options
   const onTrouble = ({ rank: other, state, seconds }: Trouble) => {
@@ -226,12 +230,13 @@ async function signsOfLife(
       )
     }
   }
-  const first = rank === 0 ? new SignsOfLife({ ...options, port: 0, onTrouble }) : undefined
+  const calls = () => progress.current.sequence
+  const first = rank === 0 ? new SignsOfLife({ ...options, port: 0, calls, onTrouble }) : undefined
   const own = new TextEncoder().encode(String((await first?.port) ?? 0))
   const [port] = await star.allGather(own).catch((cause: Error) => {
     throw new CommunicatorError('ERR_COMMUNICATOR', `Cannot open communicator as ${cause.message}`, { cause })
   })
-  const signs = first ?? new SignsOfLife({ ...options, port: Number(new TextDecoder().decode(port)), onTrouble })
+  const signs = first ?? new SignsOfLife({ ...options, port: Number(new TextDecoder().decode(port)), calls, onTrouble })
   await signs.port.catch((cause: Error) => {
     throw new CommunicatorError(
       'ERR_COMMUNICATOR',

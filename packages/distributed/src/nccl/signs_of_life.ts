@@ -9,6 +9,10 @@ export interface SignsOfLifeOptions {
   readonly job: string
   readonly silenceSeconds: number
   readonly busySeconds: number
+  /** The limit of a rank is longer at the start, and where it has computed for long before. */
+  readonly learnsBusy: boolean
+  /** Collective calls of this rank. */
+  readonly calls: () => number
   /** Called twice a second for each rank that has been silent, or busy, for longer than allowed. */
   readonly onTrouble: (trouble: Trouble) => void
 }
@@ -22,23 +26,31 @@ export interface Trouble {
 
 const BEAT_MILLISECONDS = 500
 const TURN_MILLISECONDS = 100
+/** Calls of a training before its first updates, in which it reads data and restores a checkpoint. */
+const FIRST_CALLS = 32
+const FIRST_BUSY_SECONDS = 60
+/** How much longer than ever before a rank may compute. */
+const BUSY_GROWTH = 2
 /** A longer turn counts as this many: the process was stopped. */
 const LONGEST_TURN_MILLISECONDS = 200
 
 /**
  * The thread that gives signs of life. Each rank has a connection to the first, over which both send a line twice a second:
- * for how many seconds the JavaScript of the process has not returned to its event loop. The first rank sends the troubles
+ * for how many seconds the JavaScript of the process has not returned to its event loop, or 0 within its limit (Note [Busy
+ * ranks] of native/mpi/src/watchdog.h). The first rank sends the troubles
  * that it sees to all. Time is that of the turns of the own thread, with at most 0.2 s for each, so that a job that was
  * stopped as a whole continues. The program is a text, so that no bundler needs to find a file.
  */
 const PROGRAM = `
 const { createServer, connect } = require('node:net')
 const { parentPort, workerData } = require('node:worker_threads')
-const { rank, host, port, job, silenceSeconds, busySeconds, beats, turnMilliseconds, longestTurn } = workerData
+const { rank, host, port, job, silenceSeconds, busySeconds, learnsBusy, beats, turnMilliseconds, longestTurn } = workerData
+const { firstCalls, firstBusySeconds, busyGrowth } = workerData
 const longestLine = 10_000
 const beat = new Int32Array(beats)
 let seen = 0
 let busy = 0
+let longestBusy = 0
 const others = new Map()
 
 function follow(socket, onLine) {
@@ -112,13 +124,16 @@ setInterval(() => {
   const seconds = Math.min(time - last, longestTurn) / 1000
   last = time
   const now = Atomics.load(beat, 0)
+  if (now !== seen) longestBusy = Math.max(longestBusy, busy)
   busy = now === seen ? busy + seconds : 0
   seen = now
   for (const other of others.values()) other.silent += seconds
   sent += seconds
   if (sent < 0.5) return
   sent = 0
-  for (const { socket } of others.values()) socket.write(busy + '\\n')
+  const least = learnsBusy && Atomics.load(beat, 1) < firstCalls ? firstBusySeconds : busySeconds
+  const limit = learnsBusy ? Math.max(least, busyGrowth * longestBusy) : least
+  for (const { socket } of others.values()) socket.write((busy > limit ? busy : 0) + '\\n')
   for (const [number, { silent, busy }] of others) {
     if (silent > silenceSeconds) report({ rank: number, state: 'silent', seconds: silent })
     else if (busy > busySeconds) report({ rank: number, state: 'busy', seconds: busy })
@@ -133,15 +148,27 @@ export class SignsOfLife {
   /** The port of the first rank, when this rank is connected to it. Rejects where the thread or the connection fails. */
   readonly port: Promise<number>
 
-  constructor({ rank, host, port, job, silenceSeconds, busySeconds, onTrouble }: SignsOfLifeOptions) {
-    const beats = new Int32Array(new SharedArrayBuffer(4))
+  constructor({
+    rank,
+    host,
+    port,
+    job,
+    silenceSeconds,
+    busySeconds,
+    learnsBusy,
+    calls,
+    onTrouble,
+  }: SignsOfLifeOptions) {
+    /** Signs of the event loop, and calls. */
+    const beats = new Int32Array(new SharedArrayBuffer(8))
     this.#worker = new Worker(PROGRAM, {
       eval: true,
       // No options of the process: a loader of TypeScript, say, would be loaded again.
       execArgv: [],
       name: 'cudnn-rnn signs of life',
       workerData: {
-        ...{ rank, host, port, job, busySeconds, beats: beats.buffer },
+        ...{ rank, host, port, job, busySeconds, learnsBusy, beats: beats.buffer },
+        ...{ firstCalls: FIRST_CALLS, firstBusySeconds: FIRST_BUSY_SECONDS, busyGrowth: BUSY_GROWTH },
         // Two lines may be missed.
         silenceSeconds: Math.max(1, silenceSeconds),
         turnMilliseconds: TURN_MILLISECONDS,
@@ -162,7 +189,10 @@ export class SignsOfLife {
         }
       })
     })
-    this.#beat = setInterval(() => Atomics.add(beats, 0, 1), BEAT_MILLISECONDS).unref()
+    this.#beat = setInterval(() => {
+      Atomics.add(beats, 0, 1)
+      Atomics.store(beats, 1, calls())
+    }, BEAT_MILLISECONDS).unref()
   }
 
   async close(): Promise<void> {
