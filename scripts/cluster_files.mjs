@@ -1,8 +1,9 @@
-// Defects of the job files in docs/guide/cluster.md: shell syntax of the Slurm script, and fields, types and required members of
+// Defects of the job files in docs/guide/cluster.md: shell syntax and directives of the Slurm script, and fields, types and required members of
 // the MPIJob and the PyTorchJob. The fields are those of the APIs kubeflow.org/v2beta1 (mpi-operator 0.6) and kubeflow.org/v1
-// (training-operator 1.9), written by hand: each operator's own schema is 8,000 lines, of which most describe pods. No cluster
+// (training-operator 1.9), written by hand: each operator's own schema is 8,000 lines, of which most describe pods. The pods are also checked against Kubernetes' own schema (kubernetes-models). No cluster
 // reads them here.
 import { spawnSync } from 'node:child_process'
+import { PodTemplate } from 'kubernetes-models/v1'
 import { parse } from 'yaml'
 
 // The fields are those of the Go types MPIJobSpec (mpi-operator) and PyTorchJobSpec (training-operator). The operators' further
@@ -188,11 +189,57 @@ export function defectsOfGuide(markdown) {
   const pyTorchJob = parse(pyTorchManifest)
   defects.push(...defectsOf(pyTorchJob, PYTORCH_JOB).map((defect) => `pytorch_job.yaml: ${defect}`))
   if (status !== 0) defects.push(`train.sh: ${stderr}`)
+  defects.push(...Array.from(checkDirectives(script), (defect) => `train.sh: ${defect}`))
   if (!/^srun .*--kill-on-bad-exit=1/m.test(script)) defects.push('train.sh: srun must have --kill-on-bad-exit=1')
   if (defects.length > 0) return defects
   defects.push(...Array.from(checkPyTorchJob(pyTorchJob.spec), (defect) => `pytorch_job.yaml: ${defect}`))
   defects.push(...Array.from(checkMpiJob(job.spec), (defect) => `job.yaml: ${defect}`))
+  defects.push(...Array.from(checkPods(job.spec.mpiReplicaSpecs), (defect) => `job.yaml: ${defect}`))
+  defects.push(...Array.from(checkPods(pyTorchJob.spec.pytorchReplicaSpecs), (defect) => `pytorch_job.yaml: ${defect}`))
   return defects
+}
+
+/** Options of sbatch (Slurm 22.05), and the form of their values; undefined for an option without one. */
+const DIRECTIVES = {
+  'job-name': /^\S+$/,
+  nodes: /^\d+(-\d+)?$/,
+  ntasks: /^\d+$/,
+  'ntasks-per-node': /^\d+$/,
+  'cpus-per-task': /^\d+$/,
+  'gpus-per-node': /^(\w+:)?\d+$/,
+  mem: /^\d+[KMGT]?$/,
+  time: /^(\d+-)?\d+(:\d\d){0,2}$/,
+  signal: /^([RB]+:)?(TERM|INT|USR1|USR2|\d+)(@\d+)?$/,
+  partition: /^\S+$/,
+  output: /^\S+$/,
+  requeue: undefined,
+  exclusive: undefined,
+}
+
+/** sbatch reads directives up to the first command, and takes a later or misspelled one for a comment. */
+function* checkDirectives(script) {
+  const lines = script.split('\n')
+  const commands = lines.findIndex((line) => line !== '' && !line.startsWith('#'))
+  for (const [index, line] of lines.entries()) {
+    if (!/^#\s*SBATCH/.test(line)) continue
+    const [, name, value] = /^#SBATCH --([a-z-]+)(?:=(\S+))?$/.exec(line) ?? []
+    if (index > commands) yield `${line} must come before the first command`
+    else if (name === undefined) yield `${line} must be #SBATCH --name=value`
+    else if (!(name in DIRECTIVES)) yield `--${name} is no option of sbatch that is known here`
+    else if (DIRECTIVES[name] === undefined && value !== undefined) yield `--${name} takes no value`
+    else if (DIRECTIVES[name]?.test(value ?? '') === false) yield `--${name} cannot be ${value}`
+  }
+}
+
+/** Defects of the pods by the schema of Kubernetes, which knows more fields than the rules above, and lets unknown ones pass. */
+function* checkPods(replicas) {
+  for (const [role, { template }] of Object.entries(replicas)) {
+    try {
+      new PodTemplate({ metadata: { name: role.toLowerCase() }, template }).validate()
+    } catch (error) {
+      yield `${role}: ${error.message}`
+    }
+  }
 }
 
 function* checkMpiJob({ mpiReplicaSpecs, slotsPerWorker = 1, runLauncherAsWorker = false }) {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { fitNetwork, medianOfSlowest, reduceTime, relativeSteps, stepTime } from '../bench_distributed/cost_model.mjs'
 import { callsOfSteps, tracedCommunicator } from '../bench_distributed/traced_communicator.mjs'
@@ -96,4 +97,19 @@ describe('waits', () => {
     expect(last).toEqual(calls.slice(2, 6))
     for (const { begin, end } of last) expect(end).toBeGreaterThanOrEqual(begin)
   })
+})
+
+it('the predictions of the guide are those of the cost model', () => {
+  const guide = readFileSync(new URL('../../docs/guide/cluster.md', import.meta.url), 'utf8')
+  const [, table] = /<!-- predictions -->([\s\S]*?)<!-- end of predictions -->/.exec(guide)
+  const rows = [
+    ...table.matchAll(/^\| (\d+) [^|]*\| (\d+) µs \| ([\d.]+) GB\/s \| (\d+) MB \| ([\d.]+) ms \| ([\d.]+) % \|$/gm),
+  ]
+  expect(rows).toHaveLength(5)
+  for (const [, ranks, latency, bandwidth, megabytes, time, share] of rows) {
+    const network = { latency: Number(latency) / 1000, bandwidth: Number(bandwidth) * 1e6 }
+    const predicted = reduceTime(network, Number(ranks), Number(megabytes) * 1e6)
+    expect(predicted.toFixed(2)).toBe(time)
+    expect(((100 * 50) / (50 + predicted)).toFixed(1)).toBe(share)
+  }
 })

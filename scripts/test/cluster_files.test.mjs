@@ -26,6 +26,13 @@ it.each([
   ['replicas: 1\n      template', 'replicas: 2\n      template', /job\.yaml: one Launcher is needed/],
   ['replicas: 1\n      restartPolicy', 'replicas: 2\n      restartPolicy', /pytorch_job\.yaml: one Master is needed/],
   ['set -euo pipefail', 'if true', /train\.sh: .*syntax error/],
+  ['--time=04:00:00', '--time=four', /train\.sh: --time cannot be four/],
+  ['--ntasks-per-node=4', '--tasks-on-node=4', /train\.sh: --tasks-on-node is no option of sbatch/],
+  ['--requeue', '--requeue=yes', /train\.sh: --requeue takes no value/],
+  ['#SBATCH --nodes=2', '# SBATCH --nodes=2', /train\.sh: # SBATCH --nodes=2 must be #SBATCH --name=value/],
+  ['#SBATCH --signal', 'module load node\n#SBATCH --signal', /train\.sh: #SBATCH --signal=TERM@120 must come before/],
+  ['memory: 4Gi', 'memory: 4.5.6Gi', /job\.yaml: .*memory must be a quantity/],
+  ['mountPath: /runs', 'mountPath: /runs\n                  subPath: 3', /subPath is not known/],
   ['--kill-on-bad-exit=1 ', '', /srun must have --kill-on-bad-exit/],
 ])('finds %s changed to %s', (from, to, message) => {
   expect(guide).toContain(from)

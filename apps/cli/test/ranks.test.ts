@@ -17,19 +17,19 @@ if (!canLaunch) console.warn('Commands over MPI are not tested, as mpirun.openmp
 
 const OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']
 
-/** Runs the program on one rank for each list of arguments. */
-function runEach(...lists: readonly (readonly string[])[]) {
+/** Starts the program on one rank for each list of arguments. */
+function startEach(...lists: readonly (readonly string[])[]) {
   const programs = lists.flatMap((args, n) => [
     ...(n === 0 ? [] : [':']),
     ...['-n', '1', process.execPath, programPath],
     ...args,
   ])
-  return outcome(
-    spawn(LAUNCHER, [...OPTIONS, ...programs], {
-      env: { ...process.env, NO_COLOR: '1', CUDNN_RNN_MPI_ADDON: addon },
-    }),
-  )
+  return spawn(LAUNCHER, [...OPTIONS, ...programs], {
+    env: { ...process.env, NO_COLOR: '1', CUDNN_RNN_MPI_ADDON: addon },
+  })
 }
+
+const runEach = (...lists: readonly (readonly string[])[]) => outcome(startEach(...lists))
 
 const runOver = (ranks: number, ...args: string[]) => runEach(...Array.from({ length: ranks }, () => args))
 
@@ -104,6 +104,28 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     expect(bits(parts)).toHaveLength(16)
     for (const [index, bit] of bits(expected).entries()) expect(bits(parts)[index]).toBeCloseTo(bit, 5)
   }, 90_000)
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'saves where mpirun gets %s, as before a time limit, and goes on by the same command',
+    async (signal) => {
+      const directory = await temporaryDirectory()
+      const text = await writeSmallText(directory)
+      const sizes = ['--units', '6', '--embedding', '4', '--batch', '5', '--time', '6', '--steps', '1000000']
+      const out = ['--backend', 'cpu', '--json', '--resume', 'auto', '--out', join(directory, 'run')]
+      const train = ['train', '--text', text, ...sizes, ...out]
+      const starts: Record<string, number>[][] = []
+      for (let start = 0; start < 2; start++) {
+        const child = startEach(train, train)
+        child.stdout.once('data', () => child.kill(signal))
+        const { stdout } = await outcome(child)
+        starts.push(stdout.split('\n').flatMap((line) => (line.endsWith('}') ? [JSON.parse(line)] : [])))
+      }
+      const [first, second] = starts.map((lines) => lines.flatMap(({ step, ranks }) => (ranks ? [] : [step!])))
+      expect(first![0]).toBe(1)
+      expect(second![0]).toBeGreaterThan(first!.at(-1)!)
+    },
+    60_000,
+  )
 
   it('forecasts over the ranks with the numbers of one process', async () => {
     const directory = await temporaryDirectory()
