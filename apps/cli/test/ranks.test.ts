@@ -106,7 +106,7 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
   }, 90_000)
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'saves where mpirun gets %s, as before a time limit, and goes on by the same command',
+    'saves at %s to mpirun, as before a time limit, and continues by the same command',
     async (signal) => {
       const directory = await temporaryDirectory()
       const text = await writeSmallText(directory)

@@ -153,7 +153,7 @@ describe.each(launchers)('MPI by $name', (launcher) => {
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'saves when the launcher gets %s, and goes on as an uninterrupted training',
+    'saves at %s to the launcher, and a resumed training equals an uninterrupted one',
     async (name) => {
       const settings = (more: object) => [JSON.stringify({ engine: 'auto', epochs: 12, ...more })]
       const checkpoint = join(programs.folder, `${launcher.name}-${name}.json`)

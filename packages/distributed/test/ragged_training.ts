@@ -2,7 +2,7 @@ import { CudnnGRU } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Adam, type Communicator, Dataset, fit, padSequences, weightedMeans } from '@cudnn-rnn/train'
 
-/** What a training over ragged sequences gives, the same at any number of ranks. */
+/** The result of a training over ragged sequences, equal at every number of ranks. */
 export interface RaggedTraining {
   readonly step: number
   readonly ending: string

@@ -218,7 +218,7 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
       while (world.rank === 1);
       await world.barrier()
     },
-    /** Twice as long as ever before, and longer than the limit of a rank that has not. */
+    /** Less than twice the time of the first work, and more than the limit without it. */
     async 'second long work of one'(world) {
       for (let k = 0; k < 40; k++) await world.barrier()
       const compute = (milliseconds: number) => {

@@ -74,7 +74,7 @@ class DropoutLayer extends Layer {
     this.#draw = Number(state)
   }
 
-  /** The number of the next mask goes on, so that no stream repeats its masks. */
+  /** The number of the next mask is kept, so that no stream repeats its masks. */
   override useRandomStream(stream: number): void {
     this.#stream = stream
   }

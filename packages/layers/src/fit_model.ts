@@ -164,7 +164,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   }
 }
 
-/** What ranks must share of a model, a setting for each layer, so that a difference is short. */
+/** The settings of a model that ranks must share, one for each layer, so that a difference is short. */
 function sharedSettings(
   { layers }: WholeModel,
   loss: CheckedLoss,

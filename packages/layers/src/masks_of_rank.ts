@@ -3,7 +3,7 @@ import type { ConfigValue } from './layer.js'
 import { streamOfRank } from './random_streams.js'
 import type { WholeModel } from './whole_model.js'
 
-/** The dropout masks of a model in a training: each rank has a stream of its own. */
+/** The dropout masks of a model in a training: each rank draws from a separate stream. */
 export class MasksOfRank {
   readonly #model: WholeModel
   readonly #world: World

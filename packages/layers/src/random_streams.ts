@@ -16,7 +16,7 @@ export function positionOfStream(stream: number): number {
   return stream * STREAM_NUMBERS
 }
 
-/** @param generation how often the rank has begun anew, as a training continued over another number of ranks */
+/** @param generation number of streams that the rank has begun before, at resumes over another number of ranks */
 export function streamOfRank(rank: number, generation: number): number {
   return (rank % MOST_RANKS) * STREAMS_OF_RANK + (generation % STREAMS_OF_RANK)
 }

@@ -39,7 +39,7 @@ describe('MasksOfRank', () => {
   })
 
   it.each(Object.keys(DRAWING) as (keyof typeof DRAWING)[])(
-    'continue where the same rank saved them, and begin anew elsewhere: %s',
+    'continue from a state of the same rank, and begin a new stream from one of another: %s',
     async (layer) => {
       const one = built(layer)
       const masks = new MasksOfRank(one, { rank: 1, size: 2 })
@@ -49,7 +49,7 @@ describe('MasksOfRank', () => {
       const resumed = built(layer)
       new MasksOfRank(resumed, { rank: 1, size: 2 }).restore(saved, { rank: 1, size: 2 })
       expect(await trainingPass(resumed)).toBe(next)
-      // Rank 3 of four gets what rank 1 of two has saved.
+      // Rank 3 of four is given the state of rank 1 of two.
       const [other, first] = [built(layer), built(layer)]
       const ofOther = new MasksOfRank(other, { rank: 3, size: 4 })
       ofOther.restore(saved, { rank: 1, size: 2 })
