@@ -217,15 +217,21 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     }
   })
 
-  it.runIf(isWhole)('names a rank in an endless loop', async () => {
-    const [first] = await torchrun(2, 'endless loop of one', {}, programs.ranks, 1)
-    expect(first!.errors).toMatch(/as rank 1 of 2 on \S+ computes since \d+ s without a return to its event loop/)
-    expect(first!.code).toBe(75)
-  })
+  it.runIf(isWhole).each(['endless loop of one', 'endless loop of one in a training'])(
+    'names a rank in the %s',
+    async (what) => {
+      const [first] = await torchrun(2, what, {}, programs.ranks, 1)
+      expect(first!.errors).toMatch(/as rank 1 of 2 on \S+ computes since \d+ s without a return to its event loop/)
+      expect(first!.code).toBe(75)
+    },
+  )
 
-  it.runIf(isWhole)('ends with code 0 after the long work of one', async () => {
-    for (const { code, errors } of await torchrun(2, 'long work of one')) expect([code, errors]).toEqual([0, ''])
-  })
+  it.runIf(isWhole).each(['long work of one', 'second long work of one'])(
+    'ends with code 0 after the %s',
+    async (what) => {
+      for (const { code, errors } of await torchrun(2, what)) expect([code, errors]).toEqual([0, ''])
+    },
+  )
 
   it('names a rank that does not come to an all-reduce within the deadline', async () => {
     const [first] = await torchrun(2, 'late all-reduce of one')
