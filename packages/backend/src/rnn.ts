@@ -62,8 +62,13 @@ export interface Rnn {
   readonly paramsSize: number
   /** Makes an opaque buffer. Throws as `packCanonical` does. */
   canonicalToParams(canonical: CanonicalParams): BackendTensor
-  /** The canonical tensors of an opaque buffer (or of a gradient or slot of the same layout), as host copies. */
-  paramsToCanonical(params: TensorLike): Promise<CanonicalParams>
+  /**
+   * The canonical tensors of an opaque buffer (or of a gradient or slot of the same layout), as host copies.
+   *
+   * @param selection numbers of the tensors to convert, the weights from 0 and then the biases; the others come without
+   *   elements, of shape [0]. Do not change `params` before the promise settles. Default all.
+   */
+  paramsToCanonical(params: TensorLike, selection?: ReadonlySet<number>): Promise<CanonicalParams>
   /** Settles when the arguments are accepted and the work is queued; reading a result waits for it. */
   forward(inputs: RnnForwardInputs): Promise<RnnForwardResult>
   /**

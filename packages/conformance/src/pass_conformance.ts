@@ -34,6 +34,27 @@ export function registerPassConformance({ open, tolerance }: ExecutorUnderTest):
       }
     })
 
+    test.each(MODES)('%s: paramsToCanonical of a selection converts those tensors and no others', async (cellMode) => {
+      using backend = await open()
+      for (const options of [{}, { direction: 'bidirectional' }] as const) {
+        const { rnn } = smallNetwork(backend, { cellMode, ...options })
+        const canonical = filledCanonical(rnn.descriptor, backend.dtype)
+        const params = rnn.canonicalToParams(canonical)
+        const count = canonical.weights.length
+        const expected = [...canonical.weights, ...canonical.biases]
+        for (const selection of [[], [1], [0, count, count + 1]]) {
+          const { weights, biases } = await rnn.paramsToCanonical(params, new Set(selection))
+          expect([weights.length, biases.length]).toEqual([count, canonical.biases.length])
+          for (const [number, tensor] of [...weights, ...biases].entries()) {
+            const { data, shape } = selection.includes(number) ? expected[number] : { data: [], shape: [0] }
+            expect(Array.from(tensor.data)).toEqual(Array.from(data))
+            expect(tensor.shape).toEqual(shape)
+            expect(tensor.data.constructor).toBe(expected[number].data.constructor)
+          }
+        }
+      }
+    })
+
     test.each(MODES)('%s: inference equals a training forward at dropout 0, and has no tape', async (cellMode) => {
       using backend = await open()
       const network = smallNetwork(backend, { cellMode }, [3, 5, 1])

@@ -58,6 +58,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       const relu = smallNetwork(backend, { cellMode: 'rnn_relu' })
       await expect(tanh.forward(true, { params: relu.params })).rejects.toThrow(coded('ERR_OTHER_LAYOUT'))
       await expect(tanh.rnn.paramsToCanonical(relu.params)).rejects.toThrow(coded('ERR_OTHER_LAYOUT'))
+      await expect(relu.rnn.paramsToCanonical(relu.params, [0] as never)).rejects.toThrow(coded('ERR_INVALID_ARGUMENT'))
       relu.params.dispose()
       await expect(relu.forward(true)).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
       await expect(relu.params.read()).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))

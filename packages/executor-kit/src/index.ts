@@ -17,6 +17,7 @@
 
 // Arguments
 
+export { checkSelection, selectedCanonical } from './canonical_selection.js'
 export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
 export {
   checkEmbedding,

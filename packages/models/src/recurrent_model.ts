@@ -175,10 +175,12 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
   /**
    * The canonical tensors of opaque parameters (or of their gradient or an optimizer's slot), as host copies.
    *
-   * @throws RangeError `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_TENSOR_DISPOSED`
+   * @param selection numbers of the tensors to convert, the weights from 0 and then the biases; the others come without
+   *   elements, of shape [0]. Do not change `params` before the promise settles. Default all.
+   * @throws RangeError `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_TENSOR_DISPOSED`; TypeError `ERR_INVALID_ARGUMENT`
    */
-  async paramsToCanonical(params: Params<Cell>): Promise<ModelCanonicalParams> {
-    const { weights, biases } = await this.#rnn.paramsToCanonical(paramsTensor(params))
+  async paramsToCanonical(params: Params<Cell>, selection?: ReadonlySet<number>): Promise<ModelCanonicalParams> {
+    const { weights, biases } = await this.#rnn.paramsToCanonical(paramsTensor(params), selection)
     return { weights, biases, descriptor: this.descriptor }
   }
 

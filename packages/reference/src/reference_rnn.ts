@@ -31,6 +31,7 @@ import {
   checkForwardArguments,
   checkOwnTape,
   checkParams,
+  checkSelection,
   checkStream,
   dropoutPositionOf,
   dropoutStateOf,
@@ -45,6 +46,7 @@ import {
   passShapes,
   type RnnPassSizes,
   rnnSummary,
+  selectedCanonical,
 } from '@cudnn-rnn/executor-kit'
 import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
@@ -86,10 +88,15 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
     return this.memory.create([this.paramsSize], flat, layoutKey(this.descriptor))
   }
 
-  async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
+  async paramsToCanonical(params: TensorLike, selection?: ReadonlySet<number>): Promise<CanonicalParams> {
     const action = 'convert opaque parameters'
     const flat = this.memory.floats(this.#checkParams(action, params))
-    return allocating(action, () => unpackCanonical(this.layout, flat), flat.byteLength)
+    checkSelection(action, selection)
+    if (selection === undefined) return allocating(action, () => unpackCanonical(this.layout, flat), flat.byteLength)
+    return selectedCanonical(this.descriptor, selection, flat, ({ size }, kind, index) => {
+      const { offset } = this.layout[kind][index]
+      return allocating(action, () => flat.slice(offset, offset + size), size * flat.BYTES_PER_ELEMENT)
+    })
   }
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {

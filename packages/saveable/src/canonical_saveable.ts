@@ -8,13 +8,21 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
-import type { KeyScheme } from './key_scheme.js'
+import { type KeyScheme, type SchemePart, selected, toKeys } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import { ownsKey, type SavedNetwork } from './parsed_key.js'
-import { type ExpectedTensor, type KeyedTensors, NAMINGS, type Naming, type Saveable } from './saveable.js'
+import {
+  type ExpectedTensor,
+  type KeyedTensor,
+  type KeyedTensors,
+  NAMINGS,
+  type Naming,
+  type Saveable,
+} from './saveable.js'
 import { schemeOf } from './storage_form.js'
 
 const NAMING = oneOf(NAMINGS)
+const NOTHING: ReadonlySet<number> = new Set()
 const TENSOR = fields({ data: OBJECT, shape: listOf(integerFrom(0)) }, 'a tensor')
 
 interface Structure {
@@ -83,14 +91,30 @@ export abstract class CanonicalSaveable implements Saveable {
 
   async tensors(naming: Naming): Promise<KeyedTensors> {
     checkArguments(`save ${this.name}`, { naming }, { naming: NAMING })
-    const { structure, weights, biases } = await this.#read()
-    return this.scheme(naming).toKeys(structure.descriptor, { weights, biases })
+    const { structure, tensors } = await this.#read()
+    return toKeys(this.scheme(naming), structure.descriptor, tensors)
+  }
+
+  /** As {@link tensors}, ascending by key; converts the canonical tensors of one key, or of one cell, at a time. */
+  async *stream(naming: Naming): AsyncGenerator<KeyedTensor> {
+    checkArguments(`save ${this.name}`, { naming }, { naming: NAMING })
+    const first = await this.#read(NOTHING)
+    const { descriptor } = first.structure
+    // Where the function ignores the selection, one conversion serves all parts.
+    const all = isWhole(first.tensors) ? first.tensors : undefined
+    const firstKey = ({ keys }: SchemePart) => keys.toSorted()[0] ?? ''
+    for (const part of this.scheme(naming)
+      .parts(descriptor)
+      .toSorted((a, b) => (firstKey(a) < firstKey(b) ? -1 : 1))) {
+      const tensors = all ?? (await this.#read(new Set(part.numbers))).tensors
+      yield* [...part.toKeys(selected(part, tensors))].sort(([a], [b]) => (a < b ? -1 : 1))
+    }
   }
 
   async expected(naming: Naming): Promise<ReadonlyMap<string, ExpectedTensor>> {
     checkArguments(`restore ${this.name}`, { naming }, { naming: NAMING })
     const { anyShape, shapes } = this.scheme(naming)
-    const { descriptor, dtype } = this.#structure ?? (await this.#read()).structure
+    const { descriptor, dtype } = this.#structure ?? (await this.#read(NOTHING)).structure
     return new Map([...shapes(descriptor)].map(([key, shape]) => [key, { shape, dtype, anyShape }]))
   }
 
@@ -101,7 +125,7 @@ export abstract class CanonicalSaveable implements Saveable {
 
   async prepare(tensors: KeyedTensors, naming: Naming): Promise<() => Promise<void>> {
     checkArguments(`restore ${this.name}`, { tensors, naming }, { tensors: MAP, naming: NAMING })
-    const { descriptor } = this.#structure ?? (await this.#read()).structure
+    const { descriptor } = this.#structure ?? (await this.#read(NOTHING)).structure
     const scheme = this.scheme(naming)
     for (const key of scheme.shapes(descriptor).keys())
       checkArguments(`restore ${this.name}`, { [key]: tensors.get(key) }, { [key]: TENSOR })
@@ -110,7 +134,7 @@ export abstract class CanonicalSaveable implements Saveable {
 
   /** Assigns all weights, then all biases, each in canonical order. */
   protected async assignInOrder(tensors: readonly Tensor<FloatArray>[]): Promise<void> {
-    const { descriptor } = this.#structure ?? (await this.#read()).structure
+    const { descriptor } = this.#structure ?? (await this.#read(NOTHING)).structure
     const count = paramRegions(descriptor).weights.length
     const assign = await this.#converted({ weights: tensors.slice(0, count), biases: tensors.slice(count) })
     await assign()
@@ -125,15 +149,20 @@ export abstract class CanonicalSaveable implements Saveable {
     }
   }
 
-  async #read() {
-    const { descriptor, weights, biases } = await this.#paramsToCanonical(this.#saved.value as never)
+  async #read(selection?: ReadonlySet<number>) {
+    const { descriptor, weights, biases } = await this.#paramsToCanonical(this.#saved.value as never, selection)
     const structure: Structure = {
       descriptor,
       dtype: weights[0]?.data instanceof Float64Array ? 'float64' : 'float32',
     }
     this.#structure = structure
-    return { structure, weights, biases }
+    return { structure, tensors: [...weights, ...biases] }
   }
+}
+
+/** Whether the function that made the tensors ignores a selection. */
+function isWhole(tensors: readonly Tensor[]): boolean {
+  return tensors.some(({ data }) => data.length > 0)
 }
 
 function isVariable(value: unknown): value is ParamVariable {

@@ -3,13 +3,17 @@ import {
   type CanonicalParams,
   type CellMode,
   canonicalToTensorflow,
+  createRnnDescriptor,
+  layerInputSize,
   numDirections,
+  paramRegions,
   type RnnDescriptor,
   type Tensor,
   tensorflowLayout,
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
-import type { KeyScheme } from './key_scheme.js'
+import type { KeyScheme, SchemePart } from './key_scheme.js'
+import { regionsOf } from './region_tensors.js'
 
 /** The cell whose variables hold a mode's parameters on the CPU. */
 const CELL_SCOPES: Readonly<Record<CellMode, string>> = {
@@ -40,7 +44,7 @@ export function cellScheme(prefixesOf: (descriptor: RnnDescriptor) => readonly s
   return {
     anyShape: false,
     shapes: (descriptor) => shapesOf(prefixesOf(descriptor), descriptor),
-    toKeys: (descriptor, canonical) => keysOf(prefixesOf(descriptor), canonicalToTensorflow(descriptor, canonical)),
+    parts: (descriptor) => cellParts(prefixesOf(descriptor), descriptor),
     fromKeys: (descriptor, tensors) =>
       tensorflowToCanonical(descriptor, cellsOf(descriptor, prefixesOf(descriptor), tensors)) as CanonicalParams,
   }
@@ -54,16 +58,44 @@ export function shapesOf(prefixes: readonly string[], descriptor: RnnDescriptor)
   return new Map(entries)
 }
 
-/** The variables of all cells under their keys. */
-export function keysOf(
+/** More variables of a cell, made of its canonical tensors. */
+export interface MoreVariables {
+  readonly names: readonly string[]
+  variables(cell: RnnDescriptor, canonical: CanonicalParams): Readonly<Record<string, Tensor>>
+}
+
+/** A part for each cell: its variables under their keys. */
+export function cellParts(
   prefixes: readonly string[],
-  cells: readonly Readonly<Record<string, Tensor>>[],
-): Map<string, Tensor> {
-  const keys = new Map<string, Tensor>()
-  for (const [index, cell] of cells.entries()) {
-    for (const [variable, tensor] of Object.entries(cell)) keys.set(`${prefixes[index]}/${variable}`, tensor)
-  }
-  return keys
+  descriptor: RnnDescriptor,
+  more: MoreVariables = { names: [], variables: () => ({}) },
+): SchemePart[] {
+  const regions = regionsOf(descriptor)
+  return tensorflowLayout(descriptor).groups.map(({ shapes }, pseudoLayer) => {
+    const cell = cellOf(descriptor, Math.floor(pseudoLayer / numDirections(descriptor)))
+    const key = (variable: string) => `${prefixes[pseudoLayer]}/${variable}`
+    const count = paramRegions(cell).weights.length
+    return {
+      keys: [...Object.keys(shapes), ...more.names].map(key),
+      numbers: regions.flatMap((region, number) => (region.pseudoLayer === pseudoLayer ? [number] : [])),
+      toKeys: (tensors) => {
+        const canonical = { weights: tensors.slice(0, count), biases: tensors.slice(count) } as CanonicalParams
+        const variables = { ...canonicalToTensorflow(cell, canonical)[0], ...more.variables(cell, canonical) }
+        return new Map(Object.entries(variables).map(([variable, tensor]) => [key(variable), tensor]))
+      },
+    }
+  })
+}
+
+/** One direction of a layer, as a network. */
+function cellOf(descriptor: RnnDescriptor, layer: number): RnnDescriptor {
+  return createRnnDescriptor({
+    ...descriptor,
+    numLayers: 1,
+    direction: 'unidirectional',
+    inputSize: layerInputSize(descriptor, layer),
+    inputMode: layer === 0 ? descriptor.inputMode : 'linear_input',
+  })
 }
 
 /** The variables of each cell by their own names, as `tensorflowToCanonical` takes them. */

@@ -10,6 +10,7 @@ import {
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { codedRangeError } from './coded_error.js'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
+import { toKeys } from './key_scheme.js'
 import { NAMINGS } from './saveable.js'
 import { DEFAULT_NAME, type StorageForm, schemeOf } from './storage_form.js'
 
@@ -118,7 +119,7 @@ async function rewritten(
     tensors.set(key, (await reader.read(key)) as Tensor)
   }
   const canonical = detectedToCanonical(network, structure, tensors)
-  return schemeOf(to, nameIn(to, form, name)).toKeys(structure, canonical)
+  return toKeys(schemeOf(to, nameIn(to, form, name)), structure, [...canonical.weights, ...canonical.biases])
 }
 
 /** No scope in one form is the default name in another. */

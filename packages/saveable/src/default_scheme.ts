@@ -1,7 +1,7 @@
 import { entryOf } from '@cudnn-rnn/arguments'
 import type { ParamRegion } from '@cudnn-rnn/canonical'
 import type { KeyScheme } from './key_scheme.js'
-import { canonicalOf, regionsOf, regionTensors } from './region_tensors.js'
+import { canonicalOf, regionParts, regionsOf } from './region_tensors.js'
 
 /**
  * This package's keys: `<name>/layer_<l>/<forward|backward>/weight_<k>` and `…/bias_<k>`, k the linear-layer id. Exact:
@@ -13,8 +13,7 @@ export function defaultScheme(name: string): KeyScheme {
   return {
     anyShape: false,
     shapes: (descriptor) => new Map(regionsOf(descriptor).map((region) => [key(region), region.shape])),
-    toKeys: (descriptor, canonical) =>
-      new Map(regionTensors(descriptor, canonical).map(([region, tensor]) => [key(region), tensor])),
+    parts: (descriptor) => regionParts(descriptor, key),
     fromKeys: (descriptor, tensors) => canonicalOf(descriptor, (region) => entryOf(tensors, key(region))),
   }
 }

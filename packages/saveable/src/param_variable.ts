@@ -18,8 +18,14 @@ export interface ParamVariable {
   assign(tensor: never): void | Promise<void>
 }
 
-/** A model's `paramsToCanonical`, unbound. */
-export type ParamsToCanonical = (params: never) => Promise<CanonicalParams & { readonly descriptor: RnnDescriptor }>
+/**
+ * A model's `paramsToCanonical`, unbound. `selection` has the numbers of the tensors that are needed, the weights from 0 and
+ * then the biases; a function may ignore it and return all.
+ */
+export type ParamsToCanonical = (
+  params: never,
+  selection?: ReadonlySet<number>,
+) => Promise<CanonicalParams & { readonly descriptor: RnnDescriptor }>
 
 /** A model's `canonicalToParams`, unbound. */
 export type CanonicalToParams = (

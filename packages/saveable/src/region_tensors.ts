@@ -1,4 +1,3 @@
-import { zip } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   type ParamRegion,
@@ -6,6 +5,7 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import type { SchemePart } from './key_scheme.js'
 
 /** The regions of a network: all weights, then all biases. */
 export function regionsOf(descriptor: RnnDescriptor): ParamRegion[] {
@@ -13,13 +13,18 @@ export function regionsOf(descriptor: RnnDescriptor): ParamRegion[] {
   return [...weights, ...biases]
 }
 
-/** Every canonical tensor beside the region it fills, in the order of {@link regionsOf}. */
-export function regionTensors(descriptor: RnnDescriptor, canonical: CanonicalParams): [ParamRegion, Tensor][] {
-  const tensors = [...canonical.weights, ...canonical.biases]
-  return [...zip(regionsOf(descriptor), tensors)]
+/** A part for each canonical tensor, in the order of {@link regionsOf}. */
+export function regionParts(
+  descriptor: RnnDescriptor,
+  keyOf: (region: ParamRegion, index: number) => string,
+): SchemePart[] {
+  return regionsOf(descriptor).map((region, index) => {
+    const key = keyOf(region, index)
+    return { keys: [key], numbers: [index], toKeys: (tensors) => new Map(tensors.map((tensor) => [key, tensor])) }
+  })
 }
 
-/** Canonical tensors made region by region, in the order of {@link regionTensors}. */
+/** Canonical tensors made region by region, in the order of {@link regionsOf}. */
 export function canonicalOf(descriptor: RnnDescriptor, tensorOf: (region: ParamRegion) => Tensor): CanonicalParams {
   const { weights, biases } = paramRegions(descriptor)
   const tensors = (regions: readonly ParamRegion[]) => regions.map(tensorOf) as CanonicalParams['weights']

@@ -9,6 +9,9 @@ export const NAMINGS = ['default', 'tf-1.2', 'tf-1.3'] as const
 /** A host tensor under its key in a checkpoint. */
 export type KeyedTensors = ReadonlyMap<string, Tensor | NumericTensor>
 
+/** A host tensor and its key. */
+export type KeyedTensor = readonly [key: string, tensor: Tensor | NumericTensor]
+
 /** A host tensor of any numeric type, as plain named tensors may be. */
 export interface NumericTensor {
   readonly data: Tensor['data'] | BigInt64Array | Uint8Array
@@ -28,6 +31,11 @@ export interface Saveable {
   readonly name: string
   /** Tensors to write. Throws RangeError `ERR_NAMING` where the naming has no place for them. */
   tensors(naming: Naming): Promise<KeyedTensors>
+  /**
+   * The tensors of {@link tensors} one at a time, ascending by key, so that a save holds one of them. A {@link Saver} takes
+   * them from here where the method exists. The values must not change meanwhile.
+   */
+  stream?(naming: Naming): AsyncIterable<KeyedTensor>
   /** The keys that {@link prepare} needs. */
   expected(naming: Naming): Promise<ReadonlyMap<string, ExpectedTensor>>
   /** Whether a key that is not expected looks like one of this saveable, of another structure. */

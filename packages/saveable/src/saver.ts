@@ -26,6 +26,7 @@ import { codedRangeError } from './coded_error.js'
 import { RestoreError, type TensorMismatch } from './restore_error.js'
 import {
   type ExpectedTensor,
+  type KeyedTensor,
   type KeyedTensors,
   NAMINGS,
   type Naming,
@@ -90,8 +91,8 @@ export class Saver {
    * deletes checkpoints beyond maxToKeep. The save is atomic, also over a checkpoint of the same
    * prefix, and any number of savers may save into one directory at once: they share its history.
    *
-   * Tensors are read and written one saveable after the other, so memory holds one saveable's. Change no values before the
-   * promise resolves.
+   * Tensors are read and written one after the other, so memory holds one of them (of keys of TensorFlow's cells: those of
+   * one cell). Change no values before the promise resolves.
    *
    * @returns the prefix of the checkpoint.
    * @throws CheckpointError; TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_DUPLICATE_KEY`, `ERR_NAMING`. Then the
@@ -110,12 +111,8 @@ export class Saver {
 
   async *#tensors(): AsyncGenerator<NamedTensor> {
     const keys = new Set<string>()
-    const ascending = <Named>(nameOf: (value: Named) => string) => {
-      return (a: Named, b: Named) => (nameOf(a) < nameOf(b) ? -1 : 1)
-    }
-    for (const saveable of [...this.#saveables].sort(ascending(({ name }) => name))) {
-      const tensors = [...(await saveable.tensors(this.#options.naming))] as NamedTensor[]
-      for (const [key, tensor] of tensors.sort(ascending(([name]) => name))) {
+    for (const saveable of [...this.#saveables].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      for await (const [key, tensor] of this.#tensorsOf(saveable)) {
         if (keys.has(key)) {
           throw codedRangeError(
             'ERR_DUPLICATE_KEY',
@@ -124,9 +121,15 @@ export class Saver {
           )
         }
         keys.add(key)
-        yield [key, tensor]
+        yield [key, tensor] as NamedTensor
       }
     }
+  }
+
+  async *#tensorsOf(saveable: Saveable): AsyncGenerator<KeyedTensor> {
+    const { naming } = this.#options
+    if (saveable.stream !== undefined) yield* saveable.stream(naming)
+    else yield* [...(await saveable.tensors(naming))].sort(([a], [b]) => (a < b ? -1 : 1))
   }
 
   /**

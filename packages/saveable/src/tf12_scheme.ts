@@ -1,6 +1,6 @@
 import { entryOf } from '@cudnn-rnn/arguments'
 import type { KeyScheme } from './key_scheme.js'
-import { canonicalOf, regionsOf, regionTensors } from './region_tensors.js'
+import { canonicalOf, regionParts, regionsOf } from './region_tensors.js'
 
 /** The operation whose outputs TensorFlow 1.0 to 1.2 saved, under the names of those outputs. */
 const OPERATION = 'CudnnRNNParamsToCanonical'
@@ -18,8 +18,7 @@ export function tf12Scheme(name: string, defaultName: string): KeyScheme {
     // They label weights 1-D, or with rows and columns exchanged; the elements stay [rows, columns].
     anyShape: true,
     shapes: (descriptor) => new Map(regionsOf(descriptor).map(({ shape }, index) => [`${operation}:${index}`, shape])),
-    toKeys: (descriptor, canonical) =>
-      new Map(regionTensors(descriptor, canonical).map(([, tensor], index) => [`${operation}:${index}`, tensor])),
+    parts: (descriptor) => regionParts(descriptor, (_, index) => `${operation}:${index}`),
     fromKeys: (descriptor, tensors) => {
       let index = 0
       return canonicalOf(descriptor, ({ shape }) => ({ data: entryOf(tensors, `${operation}:${index++}`).data, shape }))

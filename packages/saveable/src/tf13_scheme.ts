@@ -1,13 +1,14 @@
 import { entryOf, required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
-  canonicalToTensorflow,
+  GATE_ORDERS,
+  gatePosition,
   gatesOf,
   type RnnDescriptor,
   type Tensor,
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
-import { cellsOf, keysOf, shapesOf } from './cell_scheme.js'
+import { cellParts, cellsOf, shapesOf } from './cell_scheme.js'
 import type { KeyScheme } from './key_scheme.js'
 import { tf12Scheme } from './tf12_scheme.js'
 
@@ -15,7 +16,10 @@ import { tf12Scheme } from './tf12_scheme.js'
 const BIAS_TENSORS = { lstm: ['bias_cudnn_0', 'bias_cudnn_1'], gru: ['bias_cudnn 0', 'bias_cudnn 1'] } as const
 
 /** The gates that share TensorFlow's fused bias, in its column order, as places in the canonical list. */
-const BIAS_ORDER = { lstm: [0, 2, 1, 3], gru: [0, 1] } as const
+const BIAS_ORDER = {
+  lstm: GATE_ORDERS.tensorflow.lstm.map((gate) => gatePosition('cudnn', 'lstm', gate)),
+  gru: (['reset', 'update'] as const).map((gate) => gatePosition('cudnn', 'gru', gate)),
+}
 
 /**
  * Keys of TensorFlow 1.3 for unidirectional LSTM and GRU: `[<scope>/]multi_rnn_cell/cell_<l>/cudnn_compatible_…_cell/…`,
@@ -41,17 +45,16 @@ export function tf13Scheme(name: string, defaultName: string): KeyScheme {
       for (const prefix of prefixes) for (const bias of BIAS_TENSORS[mode]) shapes.set(`${prefix}/${bias}`, fused)
       return shapes
     },
-    toKeys: (descriptor, canonical) => {
+    parts: (descriptor) => {
       const mode = cellOf(descriptor)
-      if (mode === undefined) return fallback.toKeys(descriptor, canonical)
-      const prefixes = prefixesOf(descriptor, mode)
-      const keys = keysOf(prefixes, canonicalToTensorflow(descriptor, canonical))
-      for (const [layer, prefix] of prefixes.entries()) {
-        for (const side of [0, 1] as const) {
-          keys.set(`${prefix}/${BIAS_TENSORS[mode][side]}`, fusedBias(descriptor, mode, canonical, layer, side))
-        }
-      }
-      return keys
+      if (mode === undefined) return fallback.parts(descriptor)
+      return cellParts(prefixesOf(descriptor, mode), descriptor, {
+        names: BIAS_TENSORS[mode],
+        variables: (cell, canonical) =>
+          Object.fromEntries(
+            ([0, 1] as const).map((side) => [BIAS_TENSORS[mode][side], fusedBias(cell, mode, canonical, 0, side)]),
+          ),
+      })
     },
     fromKeys: (descriptor, tensors) => {
       const mode = cellOf(descriptor)

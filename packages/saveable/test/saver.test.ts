@@ -1,9 +1,16 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { latestCheckpoint, readCheckpointState, writeCheckpointState } from '@cudnn-rnn/checkpoint'
+import { latestCheckpoint, openCheckpoint, readCheckpointState, writeCheckpointState } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { isRestoreError, RNNParamsSaveable, Saver, TensorSaveable } from '../src/index.js'
+import {
+  CudnnLSTMSaveable,
+  isRestoreError,
+  type Naming,
+  RNNParamsSaveable,
+  Saver,
+  TensorSaveable,
+} from '../src/index.js'
 import { build, temporaryPrefix, valuesOf } from './small_models.js'
 
 /** A plain tensor that lives in this test. */
@@ -137,6 +144,75 @@ describe('Saver.save streams', () => {
     )
     await new Saver(saveables).save(path)
     expect(sizes).toEqual([0, 4000, 8000])
+  })
+
+  /** The elements of each conversion of a save, and the bytes of the data file before it. */
+  async function conversionsOf(options: Parameters<typeof build>[0], make: 'params' | 'cells', naming: Naming) {
+    const { model, params } = build(options)
+    const path = await temporaryPrefix()
+    const conversions: { elements: number; written: number }[] = []
+    const paramsToCanonical: typeof model.paramsToCanonical = async (value, selection) => {
+      const converted = await model.paramsToCanonical(value, selection)
+      const name = (await readdir(dirname(path)).catch(() => [])).find((each) => each.includes('.data.'))
+      const written = name === undefined ? 0 : (await stat(join(dirname(path), name))).size
+      const elements = [...converted.weights, ...converted.biases].reduce((sum, { data }) => sum + data.length, 0)
+      conversions.push({ elements, written })
+      return converted
+    }
+    const saveable =
+      make === 'params'
+        ? new RNNParamsSaveable(paramsToCanonical, model.canonicalToParams, [params], 'encoder')
+        : new CudnnLSTMSaveable(paramsToCanonical, model.canonicalToParams, [params])
+    const prefix = await new Saver([saveable], { naming }).save(path)
+    const reader = await openCheckpoint(prefix)
+    for (const [key, { data, shape }] of await saveable.tensors(naming)) {
+      expect(await reader.read(key)).toMatchObject({ data, shape })
+    }
+    const count = reader.names().length
+    await reader.close()
+    return { conversions: conversions.slice(0, -1), count, size: model.paramsSize() }
+  }
+
+  it.each(['default', 'tf-1.2'] as const)('%s: holds one canonical tensor of a network at a time', async (naming) => {
+    const options = { model: 'CudnnLSTM', numLayers: 4, direction: 'bidirectional', numUnits: 5 } as const
+    const { conversions, count, size } = await conversionsOf(options, 'params', naming)
+    expect(count).toBe(128)
+    // The first conversion gives the structure, without elements.
+    expect(conversions.map(({ elements }) => elements)[0]).toBe(0)
+    expect(conversions).toHaveLength(1 + count)
+    expect(Math.max(...conversions.map(({ elements }) => elements))).toBe(5 * 10)
+    let elements = 0
+    for (const each of conversions) {
+      expect(each.written).toBe(4 * elements)
+      elements += each.elements
+    }
+    expect(elements).toBe(size)
+  })
+
+  it.each([
+    ['params', 'tf-1.3', undefined],
+    ['cells', 'default', undefined],
+    ['cells', 'default', 'bidirectional'],
+  ] as const)('%s, %s: holds the tensors of one cell at a time', async (make, naming, direction) => {
+    const options = { model: 'CudnnLSTM', numLayers: 4, numUnits: 5, ...(direction && { direction }) } as const
+    const { conversions, size } = await conversionsOf(options, make, naming)
+    expect(conversions).toHaveLength(1 + 4 * (direction ? 2 : 1))
+    const ofCell = 4 * 5 * ((direction ? 10 : 5) + 5 + 2)
+    expect(Math.max(...conversions.map(({ elements }) => elements))).toBe(ofCell)
+    expect(conversions.reduce((sum, { elements }) => sum + elements, 0)).toBe(size)
+    for (const [index, { written }] of conversions.slice(1).entries()) expect(written > 0).toBe(index > 0)
+  })
+
+  it('converts once where the function gives all tensors in any case', async () => {
+    const { model, params } = build({ model: 'CudnnGRU' })
+    let conversions = 0
+    const all = (value: never) => {
+      conversions++
+      return model.paramsToCanonical(value)
+    }
+    const saveable = new RNNParamsSaveable(all, model.canonicalToParams, [params], 'encoder')
+    await new Saver([saveable]).save(await temporaryPrefix())
+    expect(conversions).toBe(1)
   })
 })
 

@@ -27,15 +27,17 @@ import {
   checkForwardArguments,
   checkOwnTape,
   checkParams,
+  checkSelection,
   type LedgerEntry,
   Lifetime,
   OperandVersions,
   rnnSummary,
+  selectedCanonical,
 } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
-import type { CudnnTensor } from '../device/cudnn_tensor.js'
+import { CudnnTensor } from '../device/cudnn_tensor.js'
 import { BufferOwner } from '../device/device_buffer.js'
 import { CudnnStepper } from './cudnn_stepper.js'
 import { CudnnTape } from './cudnn_tape.js'
@@ -81,14 +83,34 @@ export class CudnnRnn extends Inspectable implements Rnn {
     return memory.fromHost({ data: flat, shape: [this.paramsSize] }, memory.dtype, this.#layoutKey)
   }
 
-  /** Reads the parameters, which waits for the calls before, and unpacks them on the host. */
-  async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
+  /** Reads the parameters, or the selected tensors alone, which waits for the calls before, and unpacks them on the host. */
+  async paramsToCanonical(params: TensorLike, selection?: ReadonlySet<number>): Promise<CanonicalParams> {
     const action = 'convert opaque parameters'
     this.#life.check(action)
     const { memory } = this.#executor
     const given = checkParams(action, memory, this.descriptor, this.paramsSize, params)
+    checkSelection(action, selection)
+    if (selection !== undefined && given instanceof CudnnTensor) return await this.#download(action, given, selection)
     const { data } = isBackendTensor(given) ? await given.read() : given
     return allocating(action, () => unpackCanonical(this.#layout, data as FloatArray), data.byteLength)
+  }
+
+  async #download(action: string, { buffer }: CudnnTensor, selection: ReadonlySet<number>): Promise<CanonicalParams> {
+    const { session, memory } = this.#executor
+    const { array, bytes } = DTYPES[memory.dtype]
+    const list = session.list(action)
+    const canonical = selectedCanonical(
+      this.descriptor,
+      selection,
+      new array(0) as FloatArray,
+      ({ size }, kind, index) => {
+        const data = allocating(action, () => new array(size) as FloatArray, size * bytes)
+        if (size > 0) list.add('download', { from: buffer, offset: bytes * this.#layout[kind][index].offset, to: data })
+        return data
+      },
+    )
+    await session.finish(list)
+    return canonical
   }
 
   /**

@@ -16,6 +16,7 @@ import {
   type RnnDescriptor,
   type Summary,
 } from '@cudnn-rnn/canonical'
+import { checkSelection } from '../canonical_selection.js'
 import { dropoutPositionOf, dropoutStateOf } from '../dropout_position.js'
 import { checkStream, HostStepper } from '../host/host_stepper.js'
 import { HostTensor } from '../host/host_tensor.js'
@@ -66,9 +67,16 @@ export class KernelRnn extends Inspectable implements Rnn {
     return memory.create([this.paramsSize], flat, layoutKey(this.descriptor))
   }
 
-  async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
-    const given = this.#checkParams('convert opaque parameters', params)
+  async paramsToCanonical(params: TensorLike, selection?: ReadonlySet<number>): Promise<CanonicalParams> {
+    const action = 'convert opaque parameters'
+    const given = this.#checkParams(action, params)
+    checkSelection(action, selection)
     const { memory, operations } = this.#executor
+    if (selection !== undefined) {
+      if (given instanceof HostTensor && given.job > 0) await memory.done(given.job)
+      this.#life.check(action)
+      return unpackPanels(this.#executor, this.#network, this.descriptor, memory.floats(given), selection)
+    }
     // A copy in the queue: the present values, before later work of the queue.
     const copy = memory.allocate(this.paramsSize)
     const operands = [copy, memory.floats(given)]

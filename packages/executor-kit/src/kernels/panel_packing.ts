@@ -7,8 +7,8 @@ import {
   type ParamRegion,
   paramRegions,
   type RnnDescriptor,
-  type Tensor,
 } from '@cudnn-rnn/canonical'
+import { selectedCanonical } from '../canonical_selection.js'
 import type { KernelNetwork, RegionMove } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 
@@ -31,21 +31,24 @@ export function packPanels(
   return params
 }
 
-/** The canonical tensors of the opaque buffer `params`: the inverse of {@link packPanels}, bit for bit. */
+/**
+ * The canonical tensors of the opaque buffer `params`: the inverse of {@link packPanels}, bit for bit.
+ *
+ * @param selection as of `Rnn.paramsToCanonical`.
+ */
 export function unpackPanels(
   executor: KernelExecutor,
   network: KernelNetwork,
   descriptor: RnnDescriptor,
   params: FloatArray,
+  selection?: ReadonlySet<number>,
 ): CanonicalParams {
-  const regions = paramRegions(descriptor)
   const moves: RegionMove[] = []
-  const tensor = (region: ParamRegion): Tensor<FloatArray> => {
+  const canonical = selectedCanonical(descriptor, selection, params, (region) => {
     const data = executor.memory.allocate(region.size)
     moves.push(moveOf(descriptor, region, data))
-    return { data, shape: region.shape }
-  }
-  const canonical = { weights: regions.weights.map(tensor), biases: regions.biases.map(tensor) }
+    return data
+  })
   executor.moveRegions(network, params, moves, false)
   return canonical
 }
