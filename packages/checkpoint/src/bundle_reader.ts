@@ -1,7 +1,7 @@
 import { describeValue, elementCount } from '@cudnn-rnn/arguments'
 import { maskCrc } from '@cudnn-rnn/files'
 import { type BundleEntry, decodeBundleEntry, decodeBundleHeader, type SliceExtent } from './bundle_messages.js'
-import { type ByteSource, checkRange, type OpenByteSource } from './byte_source.js'
+import { type ByteSource, checkRange } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { crc32c } from './crc32c.js'
 import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
@@ -18,6 +18,9 @@ import { decodeName } from './tensor_name.js'
 /** The newest bundle format this package reads. */
 const CONSUMER_VERSION = 1
 
+/** Opens a file of the bundle; undefined when there is no such file. */
+type OpenSource = (path: string) => Promise<ByteSource | undefined>
+
 /** Name of a data file of a bundle. */
 export function shardPath(prefix: string, shard: number, numShards: number): string {
   const digits = (value: number) => String(value).padStart(5, '0')
@@ -31,7 +34,7 @@ export function shardPath(prefix: string, shard: number, numShards: number): str
 export class BundleReader implements CheckpointReader {
   readonly format = 'v2'
   readonly prefix: string
-  readonly #open: OpenByteSource
+  readonly #open: OpenSource
   readonly #verify: boolean
   readonly #numShards: number
   /** Entries by key; keys of slices are kept as bytes in text form. */
@@ -41,7 +44,7 @@ export class BundleReader implements CheckpointReader {
 
   private constructor(
     prefix: string,
-    open: OpenByteSource,
+    open: OpenSource,
     verify: boolean,
     numShards: number,
     entries: ReadonlyMap<string, BundleEntry>,
@@ -55,7 +58,7 @@ export class BundleReader implements CheckpointReader {
   }
 
   /** Reads the index. Throws as {@link readTable}, and `ERR_CHECKPOINT_UNSUPPORTED` for big-endian or newer bundles. */
-  static async open(prefix: string, index: ByteSource, open: OpenByteSource, verify: boolean): Promise<BundleReader> {
+  static async open(prefix: string, index: ByteSource, open: OpenSource, verify: boolean): Promise<BundleReader> {
     const { numShards, entries } = await readIndex(index)
     return new BundleReader(prefix, open, verify, numShards, entries)
   }

@@ -11,9 +11,6 @@ export interface ByteSource {
   close(): Promise<void>
 }
 
-/** Opens the source of a file by its path; undefined when there is no such file. */
-export type OpenByteSource = (path: string) => Promise<ByteSource | undefined>
-
 /**
  * A source over bytes in memory, for {@link openCheckpointFrom} and `importWeights`.
  *

@@ -20,10 +20,11 @@
 
 // Reading
 
-export { type BlobLike, type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
+export { type ByteInput, type ResponseLike, responseSource } from './byte_input.js'
+export { type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
 export type { CheckpointReader } from './checkpoint_reader.js'
 export { openFileSource } from './file_source.js'
-export { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
+export { type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 export { type OpenCheckpointFileOptions, openCheckpoint } from './open_checkpoint_file.js'
 
 // Writing

@@ -1,9 +1,16 @@
-import { checkArguments, checkOptions, FLAG, FUNCTION, methods, optional, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FLAG, FUNCTION, optional, PATH } from '@cudnn-rnn/arguments'
 import { BundleReader } from './bundle_reader.js'
-import type { ByteSource, OpenByteSource } from './byte_source.js'
+import { type ByteInput, byteSourceOf } from './byte_input.js'
+import type { ByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { CheckpointV1Reader } from './checkpoint_v1_reader.js'
 import { CheckpointError } from './errors.js'
+
+/**
+ * Opens a file by its path, in any form: a source, bytes, a `Blob`, or a `Response` of `fetch`. Undefined, or the status 404
+ * of a response, where there is no such file.
+ */
+export type OpenByteSource = (path: string) => Promise<ByteInput | undefined>
 
 export interface OpenCheckpointOptions {
   /** Check the checksum of every tensor that is read. Default true; those of the index are always checked. */
@@ -11,8 +18,6 @@ export interface OpenCheckpointOptions {
 }
 
 const ARGUMENTS = { prefix: PATH, open: FUNCTION }
-/** What `open` resolves to. */
-const BYTE_SOURCE = methods('a ByteSource', 'read', 'close')
 const OPTIONS = { verifyTensors: optional(FLAG) }
 
 /** Files of a V2 checkpoint: a person who names one means its prefix, not a V1 checkpoint. */
@@ -28,17 +33,13 @@ const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
  * import { mkdtemp, readFile } from 'node:fs/promises'
  * import { tmpdir } from 'node:os'
  * import { join } from 'node:path'
- * import { memorySource, openCheckpointFrom, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { openCheckpointFrom, writeCheckpoint } from '@cudnn-rnn/checkpoint'
  *
  * const prefix = join(await mkdtemp(join(tmpdir(), 'run-')), 'model-1')
  * await writeCheckpoint(prefix, [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
  *
- * // Called with the path of each file that is needed; undefined means that there is none.
- * async function open(path: string) {
- *   const bytes = await readFile(path).catch(() => undefined)
- *   return bytes && memorySource(path, bytes)
- * }
- * const reader = await openCheckpointFrom(prefix, open)
+ * // Called with the path of each file that is needed; undefined means that there is none. In a page: (path) => fetch(path).
+ * const reader = await openCheckpointFrom(prefix, (path) => readFile(path).catch(() => undefined))
  * console.log(reader.names(), (await reader.read('bias')).data) // [ 'bias' ] Float32Array(2) [ 1, 2 ]
  * await reader.close()
  * ```
@@ -51,9 +52,10 @@ export async function openCheckpointFrom(
   checkArguments('open checkpoint', { prefix, open }, ARGUMENTS)
   checkOptions('open checkpoint', options, OPTIONS)
   const { verifyTensors = true } = options
-  const index = await open(`${prefix}.index`)
-  if (index !== undefined) return closing(index, () => BundleReader.open(prefix, index, open, verifyTensors))
-  const single = PART_OF_V2.test(prefix) ? undefined : await open(prefix)
+  const openSource = async (path: string) => byteSourceOf('open checkpoint', path, await open(path))
+  const index = await openSource(`${prefix}.index`)
+  if (index !== undefined) return closing(index, () => BundleReader.open(prefix, index, openSource, verifyTensors))
+  const single = PART_OF_V2.test(prefix) ? undefined : await openSource(prefix)
   if (single !== undefined) return closing(single, () => CheckpointV1Reader.open(prefix, single))
   throw new CheckpointError(
     'ERR_CHECKPOINT_NOT_FOUND',
@@ -63,7 +65,6 @@ export async function openCheckpointFrom(
 }
 
 async function closing<Result>(source: ByteSource, read: () => Promise<Result>): Promise<Result> {
-  checkArguments('open checkpoint', { source }, { source: BYTE_SOURCE })
   try {
     return await read()
   } finally {

@@ -1,9 +1,8 @@
 import { checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
-import type { OpenByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { openFileSource } from './file_source.js'
 import { FILE_STORE, type FileStore } from './file_store.js'
-import { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
+import { type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 
 export interface OpenCheckpointFileOptions extends OpenCheckpointOptions {
   /** A folder outside the system's files, such as one of a browser; `prefix` is then a name in it. */

@@ -20,6 +20,7 @@ it('@cudnn-rnn/checkpoint exports exactly these names', () => {
       "readCheckpointState",
       "recoverSaves",
       "resolvePath",
+      "responseSource",
       "writeCheckpoint",
       "writeCheckpointState",
     ]

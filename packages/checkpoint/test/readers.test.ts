@@ -39,6 +39,7 @@ it('@cudnn-rnn/checkpoint/readers exports exactly these names', () => {
       "isCheckpointError",
       "memorySource",
       "openCheckpointFrom",
+      "responseSource",
     ]
   `)
 })

@@ -20,7 +20,7 @@
 
 // Reading
 
-export { type BlobLike, type ByteSource, blobSource, memorySource } from '@cudnn-rnn/checkpoint'
+export { type BlobLike, type ByteSource, blobSource, memorySource, type ResponseLike } from '@cudnn-rnn/checkpoint'
 export { decodeOnnxTensorFile } from './files/onnx_file.js'
 export { type ImportedWeights, type ImportOptions, importWeights, type UnusedTensor } from './import_weights.js'
 export {
@@ -31,7 +31,7 @@ export {
   type ImportedCellOptions,
   type ImportedNetwork,
 } from './networks/interpretation.js'
-export { type NamedBlob, openWeightFile, type WeightInput } from './open_weight_file.js'
+export { type NamedBlob, type NamedInput, openWeightFile, type WeightInput } from './open_weight_file.js'
 export { stackNetworks } from './stack_networks.js'
 export {
   type OpenWeightFile,

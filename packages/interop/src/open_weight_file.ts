@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { fields, methods, TEXT } from '@cudnn-rnn/arguments'
+import { FLAG, fields, methods, NUMBER, type Rule, TEXT } from '@cudnn-rnn/arguments'
 import {
   type BlobLike,
   type ByteSource,
@@ -8,6 +8,8 @@ import {
   isCheckpointError,
   memorySource,
   openFileSource,
+  type ResponseLike,
+  responseSource,
 } from '@cudnn-rnn/checkpoint'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { detectFormat, detectZip } from './detect_format.js'
@@ -21,13 +23,17 @@ import { openTorchZip } from './files/torch_zip_file.js'
 import { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
 
 /**
- * A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, a browser's `File` or `Blob`, or
- * random access to it. A list has the files of one TensorFlow checkpoint, or one file.
+ * A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, a browser's `File` or `Blob`, a
+ * `Response` of `fetch`, or random access to it. A list has the files of one TensorFlow checkpoint, or one file; a response
+ * in it has the name at the end of its address.
  */
-export type WeightInput = string | Uint8Array | BlobLike | ByteSource | readonly NamedBlob[]
+export type WeightInput = string | Uint8Array | BlobLike | ResponseLike | ByteSource | readonly NamedInput[]
 
 /** A browser's `File`. */
 export type NamedBlob = BlobLike & { readonly name: string }
+
+/** A file of a list. */
+export type NamedInput = NamedBlob | ResponseLike
 
 /**
  * Opens a weight file and lists its tensors; close it after use, or let `await using` close it.
@@ -44,8 +50,8 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
 
 async function openOf(given: WeightInput, format: WeightFormat | undefined): Promise<WeightFile> {
   const only = isList(given) && given.length === 1 ? given[0] : undefined
-  const input = only !== undefined && !only.name.endsWith('.index') ? only : given
-  if (isList(input)) return openTensorflowFiles(input)
+  const input = only !== undefined && !fileName(only).endsWith('.index') ? only : given
+  if (isList(input)) return openTensorflowFiles(input.map((file) => [fileName(file), file]))
   if (typeof input === 'string') {
     const isDirectory = await isDirectoryAt(input)
     if (format === 'tensorflow' || isDirectory || existsSync(`${input}.index`))
@@ -62,19 +68,39 @@ async function openOf(given: WeightInput, format: WeightFormat | undefined): Pro
 
 const BYTE_SOURCE = methods('a ByteSource', 'read', 'close')
 const NAMED = fields({ name: TEXT })
+const RESPONSE = methods('a Response', 'blob', 'arrayBuffer')
+const RESPONSE_FIELDS = fields({ ok: FLAG, status: NUMBER, url: TEXT })
 
 function checkInput(input: unknown): asserts input is WeightInput {
-  const isSource = [BYTE_SOURCE, NAMED].every((rule) => rule.find(input, 'input') === undefined)
-  if (typeof input === 'string' || input instanceof Uint8Array || isSource || isBlob(input)) return
-  if (Array.isArray(input) && input.every((file) => isBlob(file) && NAMED.find(file, 'file') === undefined)) return
+  if (typeof input === 'string' || input instanceof Uint8Array) return
+  if (follows(input, BYTE_SOURCE, NAMED) || isBlob(input) || isResponse(input)) return
+  // Of a copy, as every() leaves out the holes of an array.
+  if (Array.isArray(input) && Array.from<unknown>(input).every(isNamedInput)) return
   throw codedTypeError(
     'ERR_INVALID_ARGUMENT',
-    `Cannot import weights as the input must be a path, a Uint8Array, a Blob, a ByteSource or a list of Files: current type is ${typeName(input)}`,
+    `Cannot import weights as the input must be a path, a Uint8Array, a Blob, a Response, a ByteSource or a list of Files: current type is ${typeName(input)}`,
   )
 }
 
-function isList(input: WeightInput): input is readonly NamedBlob[] {
+function follows(value: unknown, ...rules: readonly Rule[]): boolean {
+  return rules.every((rule) => rule.find(value, 'input') === undefined)
+}
+
+function isList(input: WeightInput): input is readonly NamedInput[] {
   return Array.isArray(input)
+}
+
+function isNamedInput(file: unknown): file is NamedInput {
+  return (isBlob(file) && follows(file, NAMED)) || isResponse(file)
+}
+
+function isResponse(input: unknown): input is ResponseLike {
+  return follows(input, RESPONSE, RESPONSE_FIELDS)
+}
+
+/** Of a response the last part of its address, without a query. */
+function fileName(file: NamedInput): string {
+  return 'name' in file ? file.name : file.url.replace(/[?#].*$/, '').replace(/^.*\//, '')
 }
 
 function isBlob(input: unknown): input is BlobLike {
@@ -125,9 +151,11 @@ async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: bo
   return openTorchZip(path, entries, close)
 }
 
-async function sourceOf(input: Exclude<WeightInput, readonly NamedBlob[]>): Promise<ByteSource> {
+async function sourceOf(input: Exclude<WeightInput, readonly NamedInput[]>): Promise<ByteSource> {
   if (input instanceof Uint8Array) return memorySource('(bytes)', input)
-  if (typeof input !== 'string') return isBlob(input) ? blobSource(nameOf(input), input) : input
+  if (isBlob(input)) return blobSource(nameOf(input), input)
+  if (isResponse(input)) return fetchedSource(input)
+  if (typeof input !== 'string') return input
   const source = await openFileSource(input).catch((cause: unknown) => {
     if (!isCheckpointError(cause)) throw cause
     const { message } = cause.cause instanceof Error ? cause.cause : { message: 'it is not a regular file' }
@@ -140,6 +168,21 @@ async function sourceOf(input: Exclude<WeightInput, readonly NamedBlob[]>): Prom
     {
       path: input,
     },
+  )
+}
+
+async function fetchedSource(response: ResponseLike): Promise<ByteSource> {
+  const path = response.url === '' ? '(response)' : response.url
+  const source = await responseSource(path, response).catch((cause: unknown) => {
+    if (!isCheckpointError(cause)) throw cause
+    const reason = cause.cause instanceof Error ? cause.cause.message : `the server answered ${response.status}`
+    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${reason})`, { path, cause })
+  })
+  if (source !== undefined) return source
+  throw new WeightFileError(
+    'ERR_WEIGHTS_NOT_FOUND',
+    `Cannot import weights as the server has no such file: it answered ${response.status}`,
+    { path },
   )
 }
 

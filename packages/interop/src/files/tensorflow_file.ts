@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type BlobLike,
-  blobSource,
+  type ByteSource,
   type CheckpointReader,
   isCheckpointError,
   latestCheckpoint,
   openCheckpoint,
   openCheckpointFrom,
+  type ResponseLike,
+  responseSource,
 } from '@cudnn-rnn/checkpoint'
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
@@ -29,22 +31,27 @@ export async function openTensorflow(path: string, isDirectory: boolean): Promis
  * @throws WeightFileError `ERR_WEIGHTS_NOT_FOUND` without an index, or with several; CheckpointError for a damaged one
  */
 export async function openTensorflowFiles(
-  files: readonly (BlobLike & { readonly name: string })[],
+  files: readonly (readonly [name: string, file: BlobLike | ResponseLike])[],
 ): Promise<WeightFile> {
-  const indexes = files.filter(({ name }) => name.endsWith('.index'))
+  const indexes = files.filter(([name]) => name.endsWith('.index'))
   const [index] = indexes
   if (index === undefined || indexes.length > 1) {
     throw new WeightFileError(
       'ERR_WEIGHTS_NOT_FOUND',
       `Cannot import weights as a list of files must have one .index, that of a TensorFlow checkpoint: current number is ${indexes.length}`,
-      { path: files.map(({ name }) => name).join(', ') },
+      { path: files.map(([name]) => name).join(', ') },
     )
   }
+  // The body of a response is read once, the index perhaps again.
+  const bodies = new Map<string, Promise<ByteSource | undefined>>()
   const open = async (path: string) => {
-    const file = files.find(({ name }) => name === path)
-    return file && blobSource(path, file)
+    const file = files.find(([name]) => name === path)?.[1]
+    if (file === undefined || !('blob' in file)) return file
+    const body = bodies.get(path) ?? responseSource(path, file)
+    bodies.set(path, body)
+    return body
   }
-  return weightFile(await openCheckpointFrom(index.name.slice(0, -'.index'.length), open))
+  return weightFile(await openCheckpointFrom(index[0].slice(0, -'.index'.length), open))
 }
 
 function weightFile(reader: CheckpointReader): WeightFile {

@@ -1,0 +1,64 @@
+import { checkArguments, FLAG, fields, integerFrom, methods, TEXT } from '@cudnn-rnn/arguments'
+import { type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
+import { CheckpointError } from './errors.js'
+
+/** The used members of a `Response` of `fetch`. Its DOM type is not named, as not every project has it. */
+export interface ResponseLike {
+  readonly ok: boolean
+  readonly status: number
+  readonly url: string
+  blob(): Promise<BlobLike>
+}
+
+/** One file in any form: its bytes, a browser's `File` or `Blob`, a `Response` of `fetch`, random access to it. */
+export type ByteInput = Uint8Array | BlobLike | ResponseLike | ByteSource
+
+const BYTE_SOURCE = methods('a ByteSource, a Uint8Array, a Blob or a Response', 'read', 'close')
+const BLOB = methods('a Blob', 'slice', 'arrayBuffer')
+const RESPONSE = methods('a Response', 'blob', 'arrayBuffer')
+const RESPONSE_FIELDS = fields({ ok: FLAG, status: integerFrom(0), url: TEXT })
+
+const NOT_FOUND = new Set([404, 410])
+
+/** True for what `fetch` resolves to. */
+export function isResponse(value: unknown): value is ResponseLike {
+  return [RESPONSE, RESPONSE_FIELDS].every((rule) => rule.find(value, 'value') === undefined)
+}
+
+/**
+ * A source over the body of a `Response`, which is read as a whole; undefined where the server has no such file (status 404
+ * or 410).
+ *
+ * @param name in messages.
+ * @throws CheckpointError `ERR_CHECKPOINT_IO` for any other status that is no success, and for a body that ends early or was
+ *   read before; TypeError `ERR_INVALID_ARGUMENT`
+ */
+export async function responseSource(name: string, response: ResponseLike): Promise<ByteSource | undefined> {
+  checkArguments('make a byte source', { name, response }, { name: TEXT, response: RESPONSE })
+  checkArguments('make a byte source', { response }, { response: RESPONSE_FIELDS })
+  if (NOT_FOUND.has(response.status)) return undefined
+  if (!response.ok) {
+    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot fetch file as the server answered ${response.status}`, {
+      path: name,
+    })
+  }
+  const blob = await response.blob().catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : 'its body cannot be read'
+    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot fetch file (${reason})`, { path: name, cause })
+  })
+  return blobSource(name, blob)
+}
+
+/** The source of a file in any form; undefined where there is no such file. Throws as {@link responseSource}. */
+export async function byteSourceOf(
+  action: string,
+  name: string,
+  input: ByteInput | undefined,
+): Promise<ByteSource | undefined> {
+  if (input === undefined) return undefined
+  if (input instanceof Uint8Array) return memorySource(name, input)
+  if (BLOB.find(input, 'source') === undefined) return blobSource(name, input as BlobLike)
+  if (isResponse(input)) return responseSource(name, input)
+  checkArguments(action, { source: input }, { source: BYTE_SOURCE })
+  return input as ByteSource
+}
