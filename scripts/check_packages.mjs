@@ -51,7 +51,11 @@ try {
     if (packageName !== WITH_FOREIGN_TYPES)
       declarations.push(...readdirSync(output).flatMap((name) => (/\.d\.c?ts$/.test(name) ? [join(output, name)] : [])))
     // The resolution of Node.js 10 has no subpaths; no runtime of this code uses it.
-    const types = run('attw', [tarball, '--no-emoji', '--profile', 'node16'], folder)
+    const options = [tarball, '--no-emoji', '--profile', 'node16']
+    // Files of WebAssembly are served, not imported.
+    const served = Object.keys(manifest.exports).filter((entry) => entry.endsWith('.wasm'))
+    if (served.length > 0) options.push('--exclude-entrypoints', ...served)
+    const types = run('attw', options, folder)
     if (types.status !== 0) fail(packageName, `${types.stdout}${types.stderr}`)
   }
 } finally {

@@ -168,6 +168,7 @@ for (const of of MODULES) {
   // One module serves executors with one thread, whose memory is not shared, and with several: it says of its memory
   // whether that is shared, in one byte.
   const memoryFlagsAt = findMemoryFlags(module)
+  if (memoryFlagsAt === undefined) throw new Error(`Cannot use ${name}.wasm as it imports no memory`)
   module[memoryFlagsAt] = HAS_MAXIMUM
   checkImports(name, module)
   hashes[name] = createHash('sha256').update(module).digest('hex')
@@ -179,10 +180,7 @@ for (const of of MODULES) {
     )
   }
   const text = compressed.toString('base64')
-  writeFileSync(
-    join(out, `${name}.js`),
-    `export const moduleBytes = '${text}'\nexport const memoryFlagsAt = ${memoryFlagsAt}\n`,
-  )
+  writeFileSync(join(out, `${name}.js`), `export const moduleBytes = '${text}'\n`)
   console.log(`${name}.wasm: ${module.length} bytes, ${compressed.length} after gzip, sha256 ${hashes[name]}`)
 }
 

@@ -3,11 +3,13 @@
 
 /** Flags of a memory with a maximum that is not shared. */
 export const HAS_MAXIMUM = 1
+/** Flags of a memory with a maximum that threads share. */
+export const SHARED_WITH_MAXIMUM = 3
 
 const IMPORT_SECTION = 2
 const MEMORY = 2
 
-/** The place of the flags in the bytes of a module whose imports are functions and one memory. */
+/** The place of the flags in the bytes of a module whose imports are functions and one memory; undefined where it imports none. */
 export function findMemoryFlags(module) {
   let at = 8
   const number = () => {
@@ -36,5 +38,5 @@ export function findMemoryFlags(module) {
     }
     at = end
   }
-  throw new Error('Cannot find the memory of a module as it must import one')
+  return undefined
 }

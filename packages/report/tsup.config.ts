@@ -1,3 +1,4 @@
 import { packageBuild } from '../../scripts/tsup_preset.js'
 
-export default packageBuild()
+// Among the largest packages of an installation: most of it are the scripts of pages.
+export default packageBuild({ minify: true, keepNames: true })

@@ -1,4 +1,5 @@
 // Arguments that fit where the declared types alone do not say which do, by the callable's label.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -26,6 +27,7 @@ export function fittingArguments(api, subjects, fixtures) {
     forecasterSizes,
     writeFileSync,
   } = subjects.$()
+  const wasmModule = () => readFileSync(join(fixtures, '../packages/wasm/dist/simd128.wasm'))
   const ids = (...shape) => ({ data: new Int32Array(shape.reduce((a, b) => a * b, 1)), shape })
   const zeros = (...shape) => subjects.Backend().zeros(shape)
   const textFile = (text) => {
@@ -213,6 +215,7 @@ export function fittingArguments(api, subjects, fixtures) {
       ['shape', 'dtype', 'byteLength', 'read'].map((name) => [`checkpoint: CheckpointReader.${name}`, () => ['v']]),
     ),
     'checkpoint: blobSource': () => ['walk', new Blob(['walk'])],
+    'checkpoint: responseSource': () => ['walk', new Response('walk')],
     'checkpoint: openCheckpoint': async () => [await prefix(), {}],
     'checkpoint: openCheckpointFrom': async () => [await prefix(), api.checkpoint.openFileSource, {}],
     'checkpoint: writeCheckpoint': () => [join(scratch(), 'model'), [['v', tensor(2)]], {}],
@@ -275,6 +278,9 @@ export function fittingArguments(api, subjects, fixtures) {
       const { tensors, networks } = await detected()
       return [networks[0], networks[0].structures[0], tensors]
     },
+    // Executors
+    'wasm: hasInstructionSet': () => ['simd128'],
+    'wasm/slim: openWasmBackend': () => [{ module: wasmModule(), threads: 1 }],
     // Weights of other frameworks
     'interop: decodeOnnxTensorFile': () => [Uint8Array.of(0x08, 1, 0x10, 1, 0x4a, 4, 0, 0, 0, 0)],
     'interop: encodeKerasArchive': () => [{ class_name: 'Sequential' }, new Map([['layers/dense/vars/0', tensor(2)]])],

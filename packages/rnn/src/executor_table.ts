@@ -16,6 +16,8 @@ export interface OpenBackendOptions {
   readonly threads?: number | undefined
   /** Instruction set of the CPU executor's kernels: avx512-vnni, avx512, avx2, neon or portable. Default: the best there is. */
   readonly instructionSet?: InstructionSet | undefined
+  /** Kernels of the wasm executor in place of those that its package has inlined: see its option of the same name. */
+  readonly module?: object | undefined
   /** How a CPU executor's inference reads the matrices: float32 (the default), bfloat16 or int8. */
   readonly weights?: WeightFormat | undefined
 }
@@ -48,9 +50,9 @@ export const EXECUTORS = [
   },
   {
     name: 'wasm',
-    open: async ({ dtype, weights, threads }) => {
+    open: async ({ dtype, weights, threads, module }) => {
       const { openWasmBackend } = await import('@cudnn-rnn/wasm')
-      return openWasmBackend({ dtype, weights, threads })
+      return openWasmBackend({ dtype, weights, threads, module })
     },
   },
   {

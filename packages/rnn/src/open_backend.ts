@@ -16,6 +16,7 @@ const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
   'threads',
   'instructionSet',
   'weights',
+  'module',
 ]
 
 /**

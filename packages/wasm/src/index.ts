@@ -23,5 +23,6 @@
  */
 export type { WeightFormat } from '@cudnn-rnn/executor-kit'
 export type { WasmErrorCode } from './error_codes.js'
-export { WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
-export { openWasmBackend, type WasmBackend, type WasmBackendOptions } from './wasm_backend.js'
+export { hasInstructionSet, WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
+export type { WasmBackend, WasmBackendOptions } from './open_wasm.js'
+export { openWasmBackend } from './wasm_backend.js'

@@ -1,3 +1,6 @@
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError } from './coded_error.js'
+
 /**
  * Instruction sets that the kernels exist in, best first: SIMD with fused multiply-adds ("relaxed SIMD", of Chrome 114,
  * Firefox 146 and Node.js 22) and SIMD without (Safari 16.4, Node.js 20).
@@ -16,8 +19,19 @@ const PROBES: Readonly<Record<WasmInstructionSet, readonly number[]>> = {
   simd128: SPLAT,
 }
 
-/** Whether this engine has `set`: it validates a module of a few bytes and loads nothing. */
+/**
+ * Whether this engine has `set`: it validates a module of a few bytes and loads nothing.
+ *
+ * @throws RangeError `ERR_INVALID_ARGUMENT` for another name
+ */
 export function hasInstructionSet(set: WasmInstructionSet): boolean {
+  if (!WASM_INSTRUCTION_SETS.includes(set)) {
+    throw codedRangeError(
+      'ERR_INVALID_ARGUMENT',
+      `Cannot look for an instruction set as it must be one of ${WASM_INSTRUCTION_SETS.join(', ')}: current value is ${describeValue(set)}`,
+      { value: set },
+    )
+  }
   const body = PROBES[set]
   // Sizes of the section and of the body, no locals, the body, end.
   const code = [10, body.length + 4, 1, body.length + 2, 0, ...body, 11]

@@ -3,6 +3,7 @@ import { moduleBytes as relaxed64 } from '@cudnn-rnn/native-wasm/relaxed_float64
 import { moduleBytes as simd128 } from '@cudnn-rnn/native-wasm/simd128'
 import { moduleBytes as simd12864 } from '@cudnn-rnn/native-wasm/simd128_float64'
 import { describe, expect, it, vi } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { hasInstructionSet } from '../src/instruction_set.js'
 import { decode, loadModule } from '../src/load_module.js'
 
@@ -14,6 +15,10 @@ describe('hasInstructionSet', () => {
     ['simd128', simd12864],
   ] as const)('reports for %s whether the engine takes its module', async (set, text) => {
     expect(hasInstructionSet(set)).toBe(WebAssembly.validate(await decode(text)))
+  })
+
+  it.each([undefined, 'avx2', 1, [], '__proto__'])('refuses the name %o', (name) => {
+    expect(() => hasInstructionSet(name as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
   })
 
   it('finds none in an engine without WebAssembly', () => {

@@ -85,7 +85,7 @@ describe('the threads of an executor', () => {
     expect(await reason({ threads: 1 })).toMatch(/1 thread$/)
     vi.unstubAllGlobals()
     const { module } = await loadModule('float32', 'simd128')
-    expect(await reason({ threads: 2, module })).toContain('1 thread (a given module has no threads)')
+    expect(await reason({ threads: 2, module })).toContain('1 thread (a compiled module has no threads)')
   })
 
   it('that are all missing leave the work to the caller', async () => {

@@ -21,7 +21,7 @@ describe('openWasmBackend', () => {
     [{ weights: 'int4' }, 'ERR_INVALID_OPTION'],
     [{ weights: 'int8', dtype: 'float64' }, 'ERR_INVALID_OPTION'],
     [{ instructionSet: 'avx2' }, 'ERR_INVALID_OPTION'],
-    [{ module: new Uint8Array(8) }, 'ERR_INVALID_OPTION_TYPE'],
+    [{ module: 'simd128.wasm' }, 'ERR_INVALID_OPTION_TYPE'],
     [{ threads: 0 }, 'ERR_INVALID_OPTION'],
     [{ workers: 2 }, 'ERR_UNKNOWN_OPTION'],
   ] as const)('refuses %o', async (options, code) => {

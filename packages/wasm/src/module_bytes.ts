@@ -1,0 +1,32 @@
+import { BackendUnavailableError } from '@cudnn-rnn/backend'
+import { findMemoryFlags, SHARED_WITH_MAXIMUM } from '@cudnn-rnn/native-wasm/memory_flags'
+
+const CSP =
+  "Add 'wasm-unsafe-eval' to script-src of the Content-Security-Policy, or pass a compiled WebAssembly.Module as `module`."
+
+/**
+ * Compiles a module of this package.
+ *
+ * @param bytes may be changed.
+ * @param hasThreads whether the module takes a shared memory: one byte of it says so. A module without a memory stays as it is.
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the page may not compile WebAssembly
+ */
+export async function compileModule(bytes: Uint8Array<ArrayBuffer>, hasThreads: boolean): Promise<WebAssembly.Module> {
+  const memoryFlagsAt = hasThreads ? findMemoryFlags(bytes) : undefined
+  if (memoryFlagsAt !== undefined) bytes[memoryFlagsAt] = SHARED_WITH_MAXIMUM
+  try {
+    return await WebAssembly.compile(bytes)
+  } catch (cause) {
+    throw unavailable(`this page may not compile WebAssembly: ${(cause as Error).message}`, CSP, cause)
+  }
+}
+
+/** The error of a module whose bytes are not there. */
+export function cannotBeLoaded(cause: unknown, advice: string): BackendUnavailableError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return unavailable(`its module cannot be loaded: ${reason}`, advice, cause)
+}
+
+export function unavailable(reason: string, advice: string, cause?: unknown): BackendUnavailableError {
+  return new BackendUnavailableError('wasm', [{ name: 'wasm', reason }], advice, { cause })
+}

@@ -1,0 +1,144 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import {
+  type HostBackend,
+  HostMemory,
+  type KernelExecutor,
+  type KernelNetwork,
+  type KernelRnn,
+  openKernelBackend,
+  WEIGHT_FORMATS,
+  type WeightFormat,
+} from '@cudnn-rnn/executor-kit'
+import { codedRangeError } from './coded_error.js'
+import { GivenModule } from './given_module.js'
+import { WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
+import type { LoadedModule, loadModule } from './load_module.js'
+import { WasmHeap } from './wasm_heap.js'
+import { instantiate, instantiateWithThreads, type WasmInstance } from './wasm_instance.js'
+import { WasmNetwork } from './wasm_network.js'
+import { WasmQuantizedWeights, WasmTape } from './wasm_objects.js'
+import { WasmOperations } from './wasm_operations.js'
+import { WasmStepper } from './wasm_stepper.js'
+import { defaultThreads, threadsRefused } from './wasm_threads.js'
+
+export interface WasmBackendOptions {
+  /** Element type of everything computed; default float32. */
+  readonly dtype?: FloatDType | undefined
+  /** How inference reads the matrices, default float32; as the option of the same name of the cpu executor. */
+  readonly weights?: WeightFormat | undefined
+  /**
+   * Threads that compute, 1..256: the caller's and workers; default: half of the logical processors, at most 4. One where there
+   * can be no workers over shared memory, as in a page that is not cross-origin isolated; `reason` names the number.
+   */
+  readonly threads?: number | undefined
+  /** Instruction set of the kernels; default: the best that the engine has. Results differ in their last bits. */
+  readonly instructionSet?: WasmInstructionSet | undefined
+  /**
+   * The kernels themselves, in place of those that are inlined in this package: one of `@cudnn-rnn/wasm/relaxed.wasm` and
+   * `simd128.wasm`, for dtype float64 `relaxed_float64.wasm` and `simd128_float64.wasm`. A `URL`, which is fetched; a
+   * `Response`; bytes in a `Uint8Array` or an `ArrayBuffer`; a promise of these; or a compiled `WebAssembly.Module`, for
+   * workers of Cloudflare and Vercel, which compile nothing. A compiled module computes on one thread.
+   */
+  readonly module?: object | undefined
+}
+
+/** The executor of browsers, and of machines without the native addon. */
+export type WasmBackend = HostBackend<KernelRnn>
+
+const MAX_THREADS = 256
+const ELEMENT_BYTES: Readonly<Record<FloatDType, number>> = { float32: 4, float64: 8 }
+
+const ACTION = 'open the wasm backend'
+const OPTION_NAMES: readonly (keyof WasmBackendOptions)[] = ['dtype', 'weights', 'threads', 'instructionSet', 'module']
+
+/** Opens the executor over the module of the options, or else over one that `load` finds. Throws as `openWasmBackend`. */
+export async function openWasm(options: WasmBackendOptions, load: typeof loadModule): Promise<WasmBackend> {
+  checkOptionNames(ACTION, options, OPTION_NAMES)
+  const dtype = options.dtype ?? 'float32'
+  if (dtype !== 'float32' && dtype !== 'float64') refuse('dtype', 'float32 or float64', dtype)
+  const weights = options.weights ?? 'float32'
+  if (!WEIGHT_FORMATS.includes(weights)) refuse('weights', `one of ${WEIGHT_FORMATS.join(', ')}`, weights)
+  if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
+  const { threads } = options
+  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_THREADS)) {
+    refuse('threads', `an integer in 1..${MAX_THREADS}`, threads)
+  }
+  const asked = options.instructionSet
+  if (asked !== undefined && !WASM_INSTRUCTION_SETS.includes(asked)) {
+    refuse('instructionSet', `one of ${WASM_INSTRUCTION_SETS.join(', ')}`, asked)
+  }
+  const given = options.module === undefined ? undefined : await GivenModule.read(options.module)
+  const compile = (hasThreads: boolean) => given?.compile(hasThreads) ?? load(dtype, asked, hasThreads)
+  const { instance, instructionSet } = await instanceOf(compile, threads, given?.shortage ?? '')
+  if (instance.exports.elementBytes() !== ELEMENT_BYTES[dtype]) {
+    instance.stop()
+    refuse('module', `one that computes in ${dtype}`, options.module)
+  }
+  const executor = createWasmExecutor(new WasmHeap(instance, dtype), dtype, weights)
+  const suffix = weights === 'float32' ? '' : `, ${weights} weights`
+  return openKernelBackend(executor, {
+    name: 'wasm',
+    reason: `wasm: ${instructionSet}, ${dtype}, ${describeThreads(instance)}${suffix}`,
+    implementation: `wasm ${instructionSet}${suffix}`,
+  })
+}
+
+/**
+ * The module on as many of the `requested` threads as there can be here.
+ *
+ * @param refusal why the module has no threads; empty where it has.
+ */
+async function instanceOf(
+  compile: (hasThreads: boolean) => Promise<LoadedModule>,
+  requested: number | undefined,
+  refusal: string,
+): Promise<{ readonly instance: WasmInstance; readonly instructionSet: string }> {
+  const threads = requested ?? defaultThreads()
+  const shortage = threads === 1 ? '' : refusal === '' ? threadsRefused() : refusal
+  const hasThreads = threads > 1 && shortage === ''
+  const { module, instructionSet } = await compile(hasThreads)
+  const instance = hasThreads ? await instantiateWithThreads(module, threads) : { ...instantiate(module), shortage }
+  return { instance, instructionSet }
+}
+
+function describeThreads({ threads, shortage }: WasmInstance): string {
+  return `${threads} ${threads === 1 ? 'thread' : 'threads'}${shortage === '' ? '' : ` (${shortage})`}`
+}
+
+/** The executor over `heap`; disposing its memory closes it. */
+function createWasmExecutor(heap: WasmHeap, dtype: FloatDType, weightFormat: WeightFormat): KernelExecutor {
+  const memory = new HostMemory(dtype, {
+    failureCode: 'ERR_WASM_OPERATION',
+    // Calls return when their operation is done, and hold no array afterwards.
+    done: async () => undefined,
+    pin: () => undefined,
+    close: () => heap.close(),
+  })
+  return {
+    ...{ memory, weightFormat, operations: new WasmOperations(heap), allocateResult: memory.allocate },
+    makeNetwork: (descriptor) => new WasmNetwork(heap, descriptor),
+    makeTape: () => new WasmTape(heap),
+    makeStepper: (network, batch) => new WasmStepper(heap, network as WasmNetwork, batch, weightFormat === 'int8'),
+    makeQuantizedWeights: () => new WasmQuantizedWeights(heap),
+    moveRegions: (network: KernelNetwork, params, moves, into) => {
+      const { address } = network as WasmNetwork
+      heap.call('convert parameters', (frame, exports) => {
+        const panels = into ? frame.update(params) : frame.read(params)
+        for (const { canonical, pseudoLayer, side, gate, isBias } of moves) {
+          if (canonical.length === 0) continue
+          const tensor = into ? frame.read(canonical) : frame.write(canonical)
+          exports.networkMoveRegion(address, panels, tensor, pseudoLayer, side, gate, Number(isBias), Number(into))
+        }
+      })
+    },
+  }
+}
+
+function refuse(option: string, rule: string, value: unknown): never {
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${ACTION} as ${option} must be ${rule}: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}

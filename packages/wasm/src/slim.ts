@@ -1,0 +1,44 @@
+/**
+ * The executor without its modules, for pages that serve the .wasm files of this package themselves: a bundler then emits
+ * one of them, not four inlined ones.
+ *
+ * @example
+ * ```ts
+ * import { readFile } from 'node:fs/promises'
+ * import { fileURLToPath } from 'node:url'
+ * import { hasInstructionSet, openWasmBackend } from '@cudnn-rnn/wasm/slim'
+ *
+ * // In a page: module: fetch(new URL('@cudnn-rnn/wasm/simd128.wasm', import.meta.url)).
+ * const file = hasInstructionSet('relaxed-simd') ? 'relaxed' : 'simd128'
+ * using backend = await openWasmBackend({
+ *   module: await readFile(fileURLToPath(import.meta.resolve(`@cudnn-rnn/wasm/${file}.wasm`))),
+ * })
+ * console.log(backend.reason)
+ * ```
+ * @packageDocumentation
+ */
+import { codedTypeError } from './coded_error.js'
+import { openWasm, type WasmBackend, type WasmBackendOptions } from './open_wasm.js'
+
+export { hasInstructionSet, WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
+export type { WasmBackend, WasmBackendOptions } from './open_wasm.js'
+
+/** Options of the slim entry: as those of `@cudnn-rnn/wasm`, with a module. */
+export interface SlimBackendOptions extends WasmBackendOptions {
+  readonly module: object
+}
+
+/**
+ * Opens the WebAssembly executor over a module of the page. Throws as `openWasmBackend` of `@cudnn-rnn/wasm`.
+ *
+ * @throws TypeError `ERR_INVALID_OPTION_TYPE` without a module
+ */
+export async function openWasmBackend(options: SlimBackendOptions): Promise<WasmBackend> {
+  return openWasm(options, () => {
+    throw codedTypeError(
+      'ERR_INVALID_OPTION_TYPE',
+      'Cannot open the wasm backend as module must be given to @cudnn-rnn/wasm/slim: current value is undefined',
+      { option: 'module', value: undefined },
+    )
+  })
+}
