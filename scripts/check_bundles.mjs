@@ -1,6 +1,7 @@
-// Proves that a page can use the packed packages: installs them, bundles one page with every usual bundler, and runs each
-// bundle in Chromium where there is one.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+// Proves that a page can use the packed packages: installs them, bundles two pages with every usual bundler, and runs each
+// bundle in Chromium where there is one. One page imports the facade, the other the slim entry of wasm. A page may request
+// its own files and what its author fetches, nothing else.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +11,7 @@ import { chromium } from 'playwright'
 import { rollup } from 'rollup'
 import { build as vite } from 'vite'
 import webpack from 'webpack'
-import { packPackages } from './packed_packages.mjs'
+import { packPackages, run } from './packed_packages.mjs'
 
 const model = fileURLToPath(new URL('../fixtures/interop/pytorch/tagger_half.pt', import.meta.url))
 
@@ -99,66 +100,160 @@ const EXPECTED = {
   ],
 }
 
+/** A page of the slim entry: `addresses` are statements that define `relaxed` and `simd128`. */
+const slimPage = (addresses) => `
+import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { hasInstructionSet, openWasmBackend } from '@cudnn-rnn/wasm/slim'
+${addresses}
+
+async function report() {
+  const backend = await openWasmBackend({ module: fetch(hasInstructionSet('relaxed-simd') ? relaxed : simd128) })
+  const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 3, inputSize: 2 }))
+  const input = { data: new Float32Array(8), shape: [4, 1, 2] }
+  const pass = { input, inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), sequenceLengths: null, training: false }
+  const { output } = await rnn.forward(pass)
+  return [backend.reason.split(',')[0], output.shape]
+}
+report().then((value) => { globalThis.report = value }, (error) => { globalThis.report = String(error.stack) })
+`
+const SLIM_EXPECTED = ['wasm: given module', [4, 1, 3]]
+
+/** What the page's author writes, by the bundler's way to name a file of a package. */
+const BY_URL = `
+const relaxed = new URL('@cudnn-rnn/wasm/relaxed.wasm', import.meta.url)
+const simd128 = new URL('@cudnn-rnn/wasm/simd128.wasm', import.meta.url)`
+const BY_IMPORT = `
+import relaxed from '@cudnn-rnn/wasm/relaxed.wasm'
+import simd128 from '@cudnn-rnn/wasm/simd128.wasm'`
+const COPIED = `
+const relaxed = new URL('/relaxed.wasm', location)
+const simd128 = new URL('/simd128.wasm', location)`
+
 /** Every bundler with a plain configuration: an entry and a folder, no options about Node.js. */
 const BUNDLERS = {
-  esbuild: (folder, outdir) =>
-    esbuild.build({
-      ...{ absWorkingDir: folder, entryPoints: [join(folder, 'main.js')], outdir, logLevel: 'error' },
-      ...{ bundle: true, format: 'esm', splitting: true },
-    }),
-  vite: (folder, outDir) => {
-    writeFileSync(join(folder, 'index.html'), '<script type="module" src="/main.js"></script>')
-    const rollupOptions = { output: { entryFileNames: 'main.js' } }
-    return vite({ root: folder, configFile: false, logLevel: 'error', build: { outDir, rollupOptions } })
+  esbuild: {
+    addresses: BY_IMPORT,
+    bundle: (folder, entry, outdir) =>
+      esbuild.build({
+        ...{ absWorkingDir: folder, entryPoints: { main: join(folder, entry) }, outdir, logLevel: 'error' },
+        ...{ bundle: true, format: 'esm', splitting: true },
+        // The line of the guide, for the slim entry alone.
+        ...(entry === 'slim.js' && { loader: { '.wasm': 'file' } }),
+      }),
   },
-  rollup: async (folder, dir) => {
-    const onwarn = ({ code, message }) => {
-      if (code === 'UNRESOLVED_IMPORT' && !/h5wasm|apache-arrow/.test(message)) throw new Error(message)
-    }
-    const bundle = await rollup({ input: join(folder, 'main.js'), plugins: [nodeResolve({ browser: true })], onwarn })
-    await bundle.write({ dir, format: 'es' })
+  vite: {
+    addresses: BY_URL,
+    bundle: (folder, entry, outDir) => {
+      writeFileSync(join(folder, 'index.html'), `<script type="module" src="/${entry}"></script>`)
+      const rollupOptions = { output: { entryFileNames: 'main.js' } }
+      return vite({ root: folder, configFile: false, logLevel: 'error', build: { outDir, rollupOptions } })
+    },
   },
-  webpack: (folder, path) =>
-    new Promise((resolve, reject) => {
-      const options = { context: folder, entry: './main.js', mode: 'production', output: { path, publicPath: 'auto' } }
-      webpack(options, (error, stats) => {
-        if (error) reject(error)
-        else if (stats.hasErrors()) reject(new Error(stats.toString({ all: false, errors: true })))
-        else resolve()
-      })
-    }),
+  rollup: {
+    addresses: COPIED,
+    bundle: async (folder, entry, dir) => {
+      const onwarn = ({ code, message }) => {
+        if (code === 'UNRESOLVED_IMPORT' && !/h5wasm|apache-arrow/.test(message)) throw new Error(message)
+      }
+      const plugins = [nodeResolve({ browser: true })]
+      const bundle = await rollup({ input: { main: join(folder, entry) }, plugins, onwarn })
+      await bundle.write({ dir, format: 'es' })
+      if (entry !== 'slim.js') return
+      for (const name of ['relaxed.wasm', 'simd128.wasm']) {
+        copyFileSync(join(folder, 'node_modules/@cudnn-rnn/wasm/dist', name), join(dir, name))
+      }
+    },
+  },
+  webpack: {
+    addresses: BY_URL,
+    bundle: (folder, entry, path) =>
+      new Promise((resolve, reject) => {
+        const output = { path, publicPath: 'auto' }
+        const options = { context: folder, entry: { main: `./${entry}` }, mode: 'production', output }
+        webpack(options, (error, stats) => {
+          if (error) reject(error)
+          else if (stats.hasErrors()) reject(new Error(stats.toString({ all: false, errors: true })))
+          else resolve()
+        })
+      }),
+  },
 }
 
-/** Serves a bundle, the model and a page that loads `main.js`. */
+/** Next.js and what it needs, installed beside the packages. */
+const NEXT = ['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1']
+const LAYOUT = "export default ({ children }) => <html lang='en'><body>{children}</body></html>\n"
+/** A component of the browser, which runs a page's program once. */
+const component = (program) => `'use client'
+import { useEffect } from 'react'
+export default function Page() {
+  useEffect(() => { import('${program}') }, [])
+  return null
+}
+`
+
+/** An application with both pages, exported as files. Resolves to its folder. */
+async function buildNext(folder) {
+  mkdirSync(join(folder, 'app/slim'), { recursive: true })
+  writeFileSync(join(folder, 'app/layout.js'), LAYOUT)
+  writeFileSync(join(folder, 'app/page.js'), component('../main.js'))
+  writeFileSync(join(folder, 'app/slim/page.js'), component('../../slim.js'))
+  // Files, for a server of files; the packages need no line.
+  writeFileSync(join(folder, 'next.config.mjs'), "export default { output: 'export' }\n")
+  writeFileSync(join(folder, 'slim.js'), slimPage(BY_URL))
+  process.env['NEXT_TELEMETRY_DISABLED'] = '1'
+  await run(process.execPath, ['node_modules/next/dist/bin/next', 'build'], folder)
+  return join(folder, 'out')
+}
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' }
+const SCRIPT_PAGE = '<!doctype html><script type="module" src="/main.js"></script>'
+
+/** Serves the files of a bundle, the model and, where there is none, a page that loads `main.js`. */
 async function serve(folder) {
+  const missing = []
   const server = createServer(({ url }, response) => {
-    const file = url === '/model.pt' ? model : join(folder, url)
-    const isScript = ['.js', '.mjs'].includes(extname(url))
-    if (url !== '/' && !existsSync(file)) response.statusCode = 404
-    else
-      response.setHeader(
-        'content-type',
-        url === '/' ? 'text/html' : isScript ? 'text/javascript' : 'application/octet-stream',
-      )
-    response.end(
-      url === '/' ? '<script type="module" src="/main.js"></script>' : existsSync(file) ? readFileSync(file) : '',
-    )
+    const { pathname } = new URL(url, 'http://localhost')
+    const path = pathname === '/' ? '/index.html' : extname(pathname) === '' ? `${pathname}.html` : pathname
+    const file = pathname === '/model.pt' ? model : join(folder, path)
+    const isThere = existsSync(file) && statSync(file).isFile()
+    const isPage = !isThere && pathname === '/'
+    if (!isThere && !isPage) {
+      response.statusCode = 404
+      if (pathname !== '/favicon.ico') missing.push(pathname)
+    }
+    response.setHeader('content-type', isPage ? 'text/html' : (TYPES[extname(file)] ?? 'application/octet-stream'))
+    response.end(isThere ? readFileSync(file) : isPage ? SCRIPT_PAGE : '')
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() }
+  return { origin: `http://127.0.0.1:${server.address().port}`, missing, close: () => server.close() }
 }
 
-async function reportOf(browser, folder) {
-  const { url, close } = await serve(folder)
+/**
+ * The report of a page. Throws where it requests a file of another server, one that is not there, or anything by `fetch` that
+ * does not match `fetched`.
+ */
+async function reportOf(browser, folder, path, fetched) {
+  const { origin, missing, close } = await serve(folder)
   const page = await browser.newPage()
   const errors = []
+  const refused = []
   page.on('pageerror', (error) => errors.push(error))
+  page.on('request', (request) => {
+    const url = request.url()
+    if (/^(blob|data):/.test(url)) return
+    const isOwn = url.startsWith(`${origin}/`)
+    const isByProgram = ['fetch', 'xhr', 'websocket', 'eventsource', 'ping'].includes(request.resourceType())
+    if (!isOwn || (isByProgram && !fetched.test(url))) refused.push(`${request.resourceType()} ${url}`)
+  })
   try {
-    await page.goto(url)
+    await page.goto(`${origin}${path}`)
     await page.waitForFunction('globalThis.report !== undefined', undefined, { timeout: 20_000 }).catch((error) => {
       throw errors[0] ?? error
     })
-    return await page.evaluate('globalThis.report')
+    const report = await page.evaluate('globalThis.report')
+    const unexpected = [...refused, ...missing.map((name) => `not found ${name}`)]
+    if (unexpected.length > 0) throw new Error(`the page requested ${unexpected.join(', ')}`)
+    return report
   } finally {
     await page.close()
     close()
@@ -172,27 +267,65 @@ const browser = existsSync(executablePath)
 if (browser === undefined)
   console.log(`Bundles are not run: no Chromium at ${executablePath}. Install it or set CHROMIUM_PATH.`)
 
+/** Requests that the author of each page makes. */
+const MAIN = { path: '/', expected: EXPECTED, fetched: /\/model\.pt$/ }
+const SLIM = { path: '/', expected: SLIM_EXPECTED, fetched: /\.wasm$/ }
+
+async function checkPage(folder, { path, expected, fetched }) {
+  if (browser === undefined) return
+  const actual = JSON.stringify(await reportOf(browser, folder, path, fetched))
+  if (actual === JSON.stringify(expected)) return
+  throw new Error(`expected ${JSON.stringify(expected)}\n     got ${actual}`)
+}
+
+/** Scripts of the slim entry are far smaller than one inlined module. */
+const MOST_SLIM_BYTES = 90_000
+
+function checkSlim(folder) {
+  const files = readdirSync(folder, { recursive: true }).filter((name) => /\.m?js$/.test(name))
+  const bytes = files.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+  if (bytes > MOST_SLIM_BYTES) throw new Error(`the scripts have ${bytes} bytes: ${MOST_SLIM_BYTES} at most`)
+}
+
+let checks = 0
 let failures = 0
+async function check(name, work) {
+  checks++
+  try {
+    await work()
+  } catch (error) {
+    failures++
+    console.error(`${name}: ${error.message}`)
+  }
+}
+
 const packed = await packPackages(['@cudnn-rnn/rnn'])
 try {
-  const folder = await packed.install(['@cudnn-rnn/rnn'])
+  const folder = await packed.install(['@cudnn-rnn/rnn', ...NEXT])
   writeFileSync(join(folder, 'main.js'), PAGE)
-  for (const [name, bundle] of Object.entries(BUNDLERS)) {
-    try {
+  for (const [name, { bundle, addresses }] of Object.entries(BUNDLERS)) {
+    await check(name, async () => {
       const outputs = join(folder, `out-${name}`)
-      await bundle(folder, outputs)
-      if (browser === undefined) continue
-      const actual = JSON.stringify(await reportOf(browser, outputs))
-      if (actual !== JSON.stringify(EXPECTED))
-        throw new Error(`expected ${JSON.stringify(EXPECTED)}\n     got ${actual}`)
-    } catch (error) {
-      failures++
-      console.error(`${name}: ${error.message}`)
-    }
+      await bundle(folder, 'main.js', outputs)
+      await checkPage(outputs, MAIN)
+    })
+    await check(`${name}, slim`, async () => {
+      const outputs = join(folder, `out-slim-${name}`)
+      writeFileSync(join(folder, 'slim.js'), slimPage(addresses))
+      await bundle(folder, 'slim.js', outputs)
+      if (name !== 'esbuild' && name !== 'rollup') checkSlim(outputs)
+      await checkPage(outputs, SLIM)
+    })
   }
+  let exported
+  await check('next', async () => {
+    exported = await buildNext(folder)
+    await checkPage(exported, MAIN)
+  })
+  if (exported !== undefined) await check('next, slim', () => checkPage(exported, { ...SLIM, path: '/slim' }))
 } finally {
   await browser?.close()
   packed.close()
 }
-console.log(`Bundles: ${Object.keys(BUNDLERS).length} checked, ${failures} failures`)
+console.log(`Bundles: ${checks} checked, ${failures} failures`)
 process.exitCode = failures === 0 ? 0 : 1

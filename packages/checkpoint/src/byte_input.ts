@@ -21,7 +21,7 @@ const RESPONSE_FIELDS = fields({ ok: FLAG, status: integerFrom(0), url: TEXT })
 const NOT_FOUND = new Set([404, 410])
 
 /** True for what `fetch` resolves to. */
-export function isResponse(value: unknown): value is ResponseLike {
+function isResponse(value: unknown): value is ResponseLike {
   return [RESPONSE, RESPONSE_FIELDS].every((rule) => rule.find(value, 'value') === undefined)
 }
 
