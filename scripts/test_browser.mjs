@@ -1,5 +1,6 @@
 // Runs the browser tests in Chromium, and those of wasm in Firefox; reports a skip where there is no such browser. Options of
-// vitest, such as those of reports, are for Chromium; names of files are for both.
+// vitest, such as those of reports, are for Chromium; names of files are for both. Without arguments also the built playground
+// with its server stopped (check_offline.mjs).
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
@@ -25,5 +26,10 @@ for (const { browser, path, args } of RUNS) {
     continue
   }
   const { status } = spawnSync('vitest', ['run', ...args], { stdio: 'inherit', shell: process.platform === 'win32' })
+  if (status !== 0) process.exitCode = status ?? 1
+}
+
+if (given.length === 0) {
+  const { status } = spawnSync(process.execPath, ['scripts/check_offline.mjs'], { stdio: 'inherit' })
   if (status !== 0) process.exitCode = status ?? 1
 }

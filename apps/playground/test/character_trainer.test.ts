@@ -34,9 +34,9 @@ it('train reports falling losses and samples, and the trained model writes, show
 
   const watching = task()
   await trainer.watch('rain!', watching)
-  const [watched] = watching.of('watched')
-  expect(watched?.text).toBe('rain')
-  expect(watched?.activity.forget).toHaveLength(4 * 16)
+  const watched = watching.of('watched')
+  expect(watched.map(({ symbol }) => symbol).join('')).toBe('rain')
+  expect(watched[3]?.activity.forget).toHaveLength(16)
 
   const saving = task()
   for (const format of ['checkpoint', 'safetensors', 'onnx'] as const) await trainer.save(format, saving)
@@ -104,9 +104,24 @@ it('watch has a step for each character, those of two UTF-16 units among them', 
   await trainer.train('🐋 and 🌊. '.repeat(300), { ...SETTINGS, units: 4, steps: 1 }, task())
   const watching = task()
   await trainer.watch('🐋🌊🚢.', watching)
-  const [watched] = watching.of('watched')
-  expect(watched?.text).toBe('🐋🌊.')
-  expect(watched?.activity.input).toHaveLength(3 * 4)
+  const watched = watching.of('watched')
+  expect(watched.map(({ symbol }) => symbol)).toEqual(['🐋', '🌊', '.'])
+  expect(watched.map(({ activity }) => activity.input.length)).toEqual([4, 4, 4])
+  // The states are carried from character to character.
+  expect(watched[2]?.activity['cell state']).not.toEqual(watched[0]?.activity['cell state'])
+})
+
+it('watch ends at a stop', async () => {
+  using backend = await openBackend('reference')
+  const trainer = new CharacterTrainer(backend)
+  await trainer.train(TEXT, { ...SETTINGS, units: 4, steps: 1 }, task())
+  const watching = task()
+  const post = (message: CharacterMessage) => {
+    watching.post(message)
+    if (watching.of('watched').length === 2) watching.stop()
+  }
+  await trainer.watch(TEXT.slice(0, 50), { ...watching, post })
+  expect(watching.of('watched')).toHaveLength(2)
 })
 
 it('write begins with a character of the text where the prompt has none, and ends at a stop', async () => {

@@ -67,6 +67,18 @@ it('trains in a worker until the stop button, then writes and shows the gates', 
   await vi.waitFor(() => expect(visible<HTMLButtonElement>('button', 'Show').disabled).toBe(false))
   visible('button', 'Show').click()
   await vi.waitFor(() => expect(root.querySelectorAll('.scroll canvas')).toHaveLength(6))
+  const columns = () => visible<HTMLCanvasElement>('.scroll canvas').width
+  // A column for each character, while the text is read.
+  const first = columns()
+  expect(first).toBeLessThan(20)
+  await vi.waitFor(() => expect(columns()).toBeGreaterThan(first + 3), { timeout: 10_000 })
+  await vi.waitFor(() => expect(columns()).toBe('Call me Ishmael. Some years ago'.length), { timeout: 10_000 })
+  await vi.waitFor(() => expect(isDisabled('Show')).toBe(false))
+  visible('button', 'Show').click()
+  await vi.waitFor(() => expect(columns()).toBeGreaterThan(3))
+  visible('button', 'Stop reading').click()
+  await vi.waitFor(() => expect(isDisabled('Show')).toBe(false))
+  expect(columns()).toBeLessThan(31)
   expect(step()).toBe(stopped)
 })
 

@@ -1,5 +1,7 @@
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { HeatKey, HeatMap, type Matrix } from '../drawing/heat_map.js'
-import { type GateActivity, TRACES, type Trace } from './gate_activity.js'
+import type { WatchedCharacter } from './character_messages.js'
+import { TRACES, type Trace } from './gate_activity.js'
 
 /** Units that are shown: more than a screen has room for say no more. */
 const MOST_UNITS = 48
@@ -14,10 +16,15 @@ const LABELS: Readonly<Record<Trace, string>> = {
   'hidden state': 'hidden state',
 }
 
+interface ActivityMapsProps {
+  /** The characters that were read so far. */
+  readonly read: readonly WatchedCharacter[]
+  /** Whether more follow: the newest column is then kept in sight. */
+  readonly isReading: boolean
+}
+
 /** The gates of an LSTM over a text: a column for each character, a row for each unit. */
-export function ActivityMaps({ activity, text }: { readonly activity: GateActivity; readonly text: string }) {
-  const symbols = [...text]
-  const units = activity.input.length / symbols.length
+export function ActivityMaps({ read, isReading }: ActivityMapsProps) {
   return (
     <>
       <HeatKey limit={1} />
@@ -25,20 +32,7 @@ export function ActivityMaps({ activity, text }: { readonly activity: GateActivi
         {TRACES.map((trace) => (
           <figure key={trace}>
             <figcaption>{LABELS[trace]}</figcaption>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
-            <section class="scroll" tabIndex={0} aria-label={`${trace} over the text`}>
-              <HeatMap
-                label={`${trace} of ${Math.min(units, MOST_UNITS)} units at ${symbols.length} characters`}
-                matrix={unitsByTime(activity[trace], units, symbols.length)}
-                limit={1}
-                scale={CELL}
-              />
-              <div class="characters" aria-hidden="true">
-                {symbols.map((symbol, index) => (
-                  <span key={index}>{symbol === '\n' ? '↵' : symbol}</span>
-                ))}
-              </div>
-            </section>
+            <ActivityMap trace={trace} read={read} isReading={isReading} />
           </figure>
         ))}
       </div>
@@ -46,12 +40,37 @@ export function ActivityMaps({ activity, text }: { readonly activity: GateActivi
   )
 }
 
-/** [T,H] as a picture [units,T]. */
-function unitsByTime(values: Float32Array, units: number, steps: number): Matrix {
-  const rows = Math.min(units, MOST_UNITS)
-  const turned = new Float32Array(rows * steps)
-  for (let unit = 0; unit < rows; unit++) {
-    for (let t = 0; t < steps; t++) turned[unit * steps + t] = values[t * units + unit]
-  }
-  return { rows, columns: steps, values: turned }
+function ActivityMap({ trace, read, isReading }: ActivityMapsProps & { readonly trace: Trace }) {
+  const scrolled = useRef<HTMLElement>(null)
+  const count = read.length
+  useLayoutEffect(() => {
+    if (isReading && count > 0 && scrolled.current !== null) scrolled.current.scrollLeft = scrolled.current.scrollWidth
+  }, [count, isReading])
+  const matrix = unitsByTime(read.map(({ activity }) => activity[trace]))
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+    <section class="scroll" ref={scrolled} tabIndex={0} aria-label={`${trace} over the text`}>
+      <HeatMap
+        label={`${trace} of ${matrix.rows} units at ${count} characters`}
+        matrix={matrix}
+        limit={1}
+        scale={CELL}
+      />
+      <div class="characters" aria-hidden="true">
+        {read.map(({ symbol }, index) => (
+          <span key={index}>{symbol === '\n' ? '↵' : symbol}</span>
+        ))}
+      </div>
+    </section>
+  )
+}
+
+/** Steps of [H] as a picture [units,T]. */
+function unitsByTime(steps: readonly Float32Array[]): Matrix {
+  const columns = steps.length
+  const rows = Math.min(steps[0]?.length ?? 0, MOST_UNITS)
+  const values = new Float32Array(rows * columns)
+  for (const [t, step] of steps.entries())
+    for (let unit = 0; unit < rows; unit++) values[unit * columns + t] = step[unit]
+  return { rows, columns, values }
 }

@@ -11,7 +11,7 @@ export type CharacterRequest =
   | { readonly kind: 'train'; readonly text: string; readonly settings: CharacterSettings }
   /** Continues `prompt`. */
   | { readonly kind: 'write'; readonly prompt: string; readonly temperature: number; readonly length: number }
-  /** Reads `text` and reports the gates of the first layer at every character. */
+  /** Reads `text` at the pace of a reader and reports the gates of the first layer at every character. */
   | { readonly kind: 'watch'; readonly text: string }
   /** The model as files. */
   | { readonly kind: 'save'; readonly format: 'checkpoint' | 'safetensors' | 'onnx' }
@@ -21,6 +21,12 @@ export interface LossPoint {
   readonly step: number
   readonly bits: number
   readonly heldOutBits?: number | undefined
+}
+
+/** A character that was read, and the gates of the first layer at it. */
+export interface WatchedCharacter {
+  readonly symbol: string
+  readonly activity: GateActivity
 }
 
 export type CharacterMessage =
@@ -36,5 +42,5 @@ export type CharacterMessage =
   | { readonly kind: 'sample'; readonly step: number; readonly text: string }
   /** The next characters of a continuation. */
   | { readonly kind: 'written'; readonly text: string }
-  | { readonly kind: 'watched'; readonly activity: GateActivity; readonly text: string }
+  | ({ readonly kind: 'watched' } & WatchedCharacter)
   | { readonly kind: 'saved'; readonly files: readonly File[] }

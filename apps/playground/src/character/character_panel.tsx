@@ -2,9 +2,14 @@ import { useMemo, useState } from 'preact/hooks'
 import { download } from '../drawing/download.js'
 import { useWorker } from '../worker/use_worker.js'
 import { ActivityMaps } from './activity_maps.js'
-import type { CharacterMessage, CharacterRequest, CharacterSettings, LossPoint } from './character_messages.js'
+import type {
+  CharacterMessage,
+  CharacterRequest,
+  CharacterSettings,
+  LossPoint,
+  WatchedCharacter,
+} from './character_messages.js'
 import firstChapters from './first_chapters.txt?raw'
-import type { GateActivity } from './gate_activity.js'
 import { LossPlot } from './loss_plot.js'
 
 const start = () => new Worker(new URL('./character_worker.ts', import.meta.url), { type: 'module' })
@@ -30,7 +35,7 @@ export function CharacterPanel() {
   const [temperature, setTemperature] = useState(0.7)
   const [written, setWritten] = useState('')
   const [watching, setWatching] = useState('Call me Ishmael. Some years ago')
-  const [watched, setWatched] = useState<{ readonly activity: GateActivity; readonly text: string }>()
+  const [watched, setWatched] = useState<readonly WatchedCharacter[]>([])
 
   const worker = useWorker<CharacterRequest, CharacterMessage>(start, (message) => {
     if (message.kind === 'started') setStarted(message)
@@ -39,7 +44,7 @@ export function CharacterPanel() {
       setSpeed(message.charactersPerSecond)
     } else if (message.kind === 'sample') setSamples((before) => [message, ...before].slice(0, 4))
     else if (message.kind === 'written') setWritten((before) => before + message.text)
-    else if (message.kind === 'watched') setWatched(message)
+    else if (message.kind === 'watched') setWatched((before) => [...before, message])
     else download(message.files)
   })
   const begin = (request: CharacterRequest) => {
@@ -50,7 +55,7 @@ export function CharacterPanel() {
     setPoints([])
     setSamples([])
     setWritten('')
-    setWatched(undefined)
+    setWatched([])
     setStarted(undefined)
     begin({ kind: 'train', text, settings })
   }
@@ -166,13 +171,14 @@ export function CharacterPanel() {
 
           <h3>Watch the gates</h3>
           <p>
-            The first layer reads a text: a column for each character, a row for each unit. Gates near 1 are open; cell
-            state and hidden state have a sign.
+            The first layer reads a text, character by character: each adds a column, with a row for each unit. Gates
+            near 1 are open; cell state and hidden state have a sign.
           </p>
           <form
             class="row"
             onSubmit={(event) => {
               event.preventDefault()
+              setWatched([])
               begin({ kind: 'watch', text: watching.slice(0, MOST_WATCHED) })
             }}
           >
@@ -188,8 +194,11 @@ export function CharacterPanel() {
             <button type="submit" disabled={worker.isBusy}>
               Show
             </button>
+            <button type="button" onClick={worker.stop} disabled={!worker.isBusy || task !== 'watch'}>
+              Stop reading
+            </button>
           </form>
-          {watched !== undefined && <ActivityMaps {...watched} />}
+          {watched.length > 0 && <ActivityMaps read={watched} isReading={worker.isBusy && task === 'watch'} />}
 
           <h3>Take it with you</h3>
           <div class="row">

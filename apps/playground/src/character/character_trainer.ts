@@ -17,7 +17,7 @@ import type { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
 import { generate, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
 import type { Task } from '../worker/work.js'
 import type { CharacterMessage, CharacterRequest, CharacterSettings, LossPoint } from './character_messages.js'
-import { gateActivity } from './gate_activity.js'
+import { GateTracer } from './gate_activity.js'
 
 type CharacterTask = Task<CharacterMessage>
 type Writing = Omit<Extract<CharacterRequest, { kind: 'write' }>, 'kind'>
@@ -36,6 +36,8 @@ const SAMPLE_EVERY = 50
 const SAMPLE_LENGTH = 160
 /** Milliseconds between messages to the page. */
 const REPORT_INTERVAL = 100
+/** Milliseconds for each character whose gates are watched: eyes follow 25 characters in a second. */
+const READING_INTERVAL = 40
 
 /** A character model in a worker: embedding, LSTM, softmax over the characters of a text. */
 export class CharacterTrainer {
@@ -111,21 +113,21 @@ export class CharacterTrainer {
     }
   }
 
-  /** The gates of the first layer while the model reads `text`. */
+  /** The gates of the first layer while the model reads `text`, until its end or a stop. */
   async watch(text: string, task: CharacterTask): Promise<void> {
     const { model, vocabulary } = this.#model()
-    const known = [...text].filter((symbol) => vocabulary.symbols.includes(symbol)).join('')
+    const known = [...text].filter((symbol) => vocabulary.symbols.includes(symbol))
     const recurrent = model.layers[1] as RecurrentLayer
     const table = await model.layers[0]?.variables[0]?.value.read()
     const canonical = await recurrent.model.paramsToCanonical(recurrent.variables[0].value)
-    const ids = vocabulary.encode(known)
-    const rows = new Float32Array(ids.length * EMBEDDING)
-    for (const [t, id] of ids.entries()) {
+    const tracer = new GateTracer(canonical, recurrent.model.descriptor.numUnits)
+    for (const symbol of known) {
+      const [id] = vocabulary.encode(symbol)
       const row = table?.data.subarray(id * EMBEDDING, (id + 1) * EMBEDDING) as Float32Array
-      rows.set(row, t * EMBEDDING)
+      task.post({ kind: 'watched', symbol, activity: tracer.step(row) })
+      await new Promise((resolve) => setTimeout(resolve, READING_INTERVAL))
+      if (task.signal.aborted) return
     }
-    const activity = gateActivity(canonical, rows, EMBEDDING, recurrent.model.descriptor.numUnits)
-    task.post({ kind: 'watched', activity, text: known })
   }
 
   /** The model as files: the recurrent network in a format of another framework, or the whole model as a checkpoint. */

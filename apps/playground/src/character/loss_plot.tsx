@@ -25,7 +25,7 @@ export function LossPlot({ points }: { readonly points: readonly LossPoint[] }) 
         height: HEIGHT,
         scales: { x: { time: false } },
         axes: [
-          { ...axis, label: 'step', labelSize: 20 },
+          { ...axis, size: 32, label: 'step', labelSize: 20, labelGap: 0 },
           { ...axis, size: 44 },
         ],
         series: [
