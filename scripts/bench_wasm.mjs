@@ -1,13 +1,14 @@
 // Compares inference on the wasm executor with onnxruntime-web, and with the native kernels of AVX2:
 //   node scripts/bench_wasm.mjs [--threads N] [--rounds N] [--write]
 //   node scripts/bench_wasm.mjs --int8 [--rounds N] [--write]     int8 weights beside float32, one row, one thread
+//   node scripts/bench_wasm.mjs --others [--rounds N] [--write]   an LSTM in TensorFlow.js and jax-js on WebAssembly, training too
 // All take input and initial states and give output and final states. Rounds alternate, so that all meet the same load; the
 // figures are medians. `--write` puts the table into docs/bench/wasm.md. Build first: npm run build. onnxruntime-web takes
 // part after `npm ci --prefix apps/bench/baselines --ignore-scripts`. In a page: scripts/bench_page.mjs.
-import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
 import { CudnnGRU, CudnnLSTM, openBackend } from '../packages/rnn/dist/index.js'
 import { CASES, cellName, compare, ourPass, wave } from './bench_wasm/comparison.mjs'
+import { baselines, compareOthers, openJax, openTfjs } from './bench_wasm/other_libraries.mjs'
 import { roundsOf } from './bench_wasm/rounds.mjs'
 import { comparisonTable, ms, ratio, row, writeSection } from './bench_wasm/tables.mjs'
 import { median } from './statistics.mjs'
@@ -16,6 +17,7 @@ const { values: options } = parseArgs({
   options: {
     threads: { type: 'string', default: '1' },
     int8: { type: 'boolean', default: false },
+    others: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '7' },
     write: { type: 'boolean', default: false },
   },
@@ -24,7 +26,6 @@ const rounds = Number(options.rounds)
 const threads = Number(options.threads)
 
 async function comparison() {
-  const baselines = createRequire(new URL('../apps/bench/baselines/package.json', import.meta.url))
   const ort = baselines('onnxruntime-web')
   ort.env.wasm.numThreads = threads
   const backends = {
@@ -82,6 +83,21 @@ async function int8Comparison() {
   ].join('\n')
 }
 
-const table = options.int8 ? await int8Comparison() : await comparison()
+/** TensorFlow.js takes as many threads as it finds processors, and jax-js one. */
+async function othersComparison() {
+  const backend = await openBackend('wasm', { threads })
+  const libraries = { tfjs: await openTfjs(), jax: await openJax(baselines) }
+  const results = await compareOthers(backend, libraries, rounds)
+  const titles = { tfjs: libraries.tfjs.title, jax: libraries.jax.title }
+  const { reason } = backend
+  backend.dispose()
+  return [
+    `Node.js ${process.version}; ${reason}. One LSTM layer; training is a forward and its backward. Medians of ${rounds} rounds, milliseconds.`,
+    '',
+    comparisonTable(results, titles),
+  ].join('\n')
+}
+
+const table = options.int8 ? await int8Comparison() : options.others ? await othersComparison() : await comparison()
 console.log(table)
-if (options.write) writeSection(options.int8 ? 'int8' : `threads ${threads}`, table)
+if (options.write) writeSection(options.int8 ? 'int8' : options.others ? 'others' : `threads ${threads}`, table)
