@@ -1,6 +1,6 @@
 // Proves that a page can use the packed packages: installs them, bundles two pages with every usual bundler, and runs each
 // bundle in Chromium where there is one. One page imports the facade, the other the slim entry of wasm. A page may request
-// its own files and what its author fetches, nothing else.
+// its own files and those that its author fetches, nothing else.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
@@ -118,7 +118,7 @@ report().then((value) => { globalThis.report = value }, (error) => { globalThis.
 `
 const SLIM_EXPECTED = ['wasm: given module', [4, 1, 3]]
 
-/** What the page's author writes, by the bundler's way to name a file of a package. */
+/** The lines of a page's author, by the bundler's way to name a file of a package. */
 const BY_URL = `
 const relaxed = new URL('@cudnn-rnn/wasm/relaxed.wasm', import.meta.url)
 const simd128 = new URL('@cudnn-rnn/wasm/simd128.wasm', import.meta.url)`
@@ -179,7 +179,7 @@ const BUNDLERS = {
   },
 }
 
-/** Next.js and what it needs, installed beside the packages. */
+/** Next.js and its peers, installed beside the packages. */
 const NEXT = ['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1']
 const LAYOUT = "export default ({ children }) => <html lang='en'><body>{children}</body></html>\n"
 /** A component of the browser, which runs a page's program once. */

@@ -30,7 +30,7 @@ function isResponse(value: unknown): value is ResponseLike {
  * or 410).
  *
  * @param name in messages.
- * @throws CheckpointError `ERR_CHECKPOINT_IO` for any other status that is no success, and for a body that ends early or was
+ * @throws CheckpointError `ERR_CHECKPOINT_IO` for any other status that is not a success, and for a body that ends early or was
  *   read before; TypeError `ERR_INVALID_ARGUMENT`
  */
 export async function responseSource(name: string, response: ResponseLike): Promise<ByteSource | undefined> {

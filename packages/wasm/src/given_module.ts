@@ -11,7 +11,7 @@ const FETCH_ADVICE = 'Serve one of the .wasm files of @cudnn-rnn/wasm where `mod
 /** Exports that only the modules of this package have. */
 const EXPORTS_OF_OURS = ['elementBytes', 'stepperNew', '_initialize']
 
-/** What a page passes as `module`. */
+/** The option `module` of a page. */
 export class GivenModule {
   /** Why it computes on one thread; empty where its bytes are known, in which a memory becomes a shared one. */
   readonly shortage: string
@@ -60,7 +60,7 @@ async function settled(option: unknown): Promise<unknown> {
 }
 
 async function sourceOf(value: unknown): Promise<WebAssembly.Module | Uint8Array<ArrayBuffer>> {
-  // By a branch of its own, as the type of a module has no members and would narrow all others away.
+  // A separate boolean: the type of a module has no members, so that its guard would narrow all others away.
   const isCompiled: boolean = isModule(value)
   if (isCompiled) return value as WebAssembly.Module
   // A copy, in which a byte may change. A buffer that was transferred has no bytes.

@@ -8,7 +8,7 @@ const CSP =
  * Compiles a module of this package.
  *
  * @param bytes may be changed.
- * @param hasThreads whether the module takes a shared memory: one byte of it says so. A module without a memory stays as it is.
+ * @param hasThreads whether the module takes a shared memory, which one byte of it states. A module without a memory stays as it is.
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the page may not compile WebAssembly
  */
 export async function compileModule(bytes: Uint8Array<ArrayBuffer>, hasThreads: boolean): Promise<WebAssembly.Module> {
