@@ -44,11 +44,11 @@ function batchMajor({ data, shape: [T, B, I] }) {
 
 /** Each gives the last output [B,H]; or, of ½ of the sum of its squares, the gradient of the recurrent matrix as it stores it. */
 export async function openTfjs() {
-  const require = createRequire(new URL('../../packages/tfjs/package.json', import.meta.url))
-  const tf = require('@tensorflow/tfjs')
-  const { setWasmPaths } = require('@tensorflow/tfjs-backend-wasm')
+  const packages = createRequire(new URL('../../packages/tfjs/package.json', import.meta.url))
+  const tf = packages('@tensorflow/tfjs')
+  const { setWasmPaths } = packages('@tensorflow/tfjs-backend-wasm')
   tf.env().set('PROD', true)
-  setWasmPaths(`${dirname(require.resolve('@tensorflow/tfjs-backend-wasm'))}/`)
+  setWasmPaths(`${dirname(packages.resolve('@tensorflow/tfjs-backend-wasm'))}/`)
   if (!(await tf.setBackend('wasm'))) throw new Error('Cannot compare as TensorFlow.js has no backend wasm')
   const layerOf = (H, canonical) => {
     // Zeros, as the default matrix takes minutes to make.
