@@ -1,18 +1,27 @@
-// `pnpm run docs`: every example in READMEs, docs and docstrings compiles against the sources and runs,
-// docs/errors.md lists every error code of the sources, and docs/optimizer_rules.md every rule.
+// `pnpm run docs`: every example in READMEs, docs and docstrings compiles against the built declarations and runs on the built
+// packages; every exported function and class has an example; docs/errors.md lists every error code of the sources and
+// docs/optimizer_rules.md every rule.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { docExamples } from './doc_examples.mjs'
+import ts from 'typescript'
+import { docExamples, unprinted } from './doc_examples.mjs'
 import { checkErrorCodes } from './error_codes.mjs'
+import { exportedCallables } from './exported_values.mjs'
 import { checkOptimizerRules } from './optimizer_rules.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 const output = join(root, '.docs-check')
+/** Packages some of whose exports have no example yet. */
+const EXAMPLES_DUE =
+  /^packages\/(backend|cells|checkpoint|cpu|ctc|cudnn|distributed|executor-kit|interop|reference|report|saveable|tasks|tfjs|wasm)\//
+/** Milliseconds for all examples of a process. */
+const TIME_LIMIT = 300_000
 const packages = workspacePackages(root, readJson(join(root, 'scripts/layers.json')))
 
 const files = [
@@ -25,76 +34,136 @@ const files = [
 const examples = docExamples(root, files).map((example, index) => ({ ...example, name: `example_${index}` }))
 
 process.on('exit', ownTemporaryFolder())
+// Every example runs in a new folder below the temporary one: fixtures are in ../fixtures.
+symlinkSync(join(root, 'fixtures'), join(tmpdir(), 'fixtures'), 'junction')
 rmSync(output, { recursive: true, force: true })
-mkdirSync(output)
-for (const { name, code } of examples) writeFileSync(join(output, `${name}.ts`), `${code}\nexport {}\n`)
+mkdirSync(join(output, 'node_modules', '@cudnn-rnn'), { recursive: true })
 writeFileSync(join(output, 'package.json'), '{ "type": "module" }\n')
-writeFileSync(
-  join(output, 'tsconfig.json'),
-  JSON.stringify({
-    extends: '../tsconfig.base.json',
-    // Examples are written for readers: they index arrays without saying that something is there.
-    compilerOptions: { composite: false, noEmit: true, noUncheckedIndexedAccess: false, types: ['node'] },
-    // Sources are compiled with the examples, so the declarations that they use are there.
-    include: ['*.ts', '../packages/*/src/**/*.d.ts'],
-  }),
-)
-
-const where = (message) =>
-  message.replaceAll(/(?:\.docs-check\/)?(example_\d+)\.ts\((\d+)/g, (_, name, line) => {
-    const example = examples.find((candidate) => candidate.name === name)
-    return `${example.file}:${example.line + Number(line)} (`
-  })
+for (const { name, code } of examples) writeFileSync(join(output, `${name}.ts`), `${code}\nexport {}\n`)
+// Examples import the packages by name, with the dependencies of each, as the program of a user.
+for (const { folder, packageName } of packages.filter(({ manifest }) => manifest.exports !== undefined)) {
+  symlinkSync(folder, join(output, 'node_modules', packageName), 'junction')
+}
 
 const { failures, count: codes } = await checkErrorCodes(root)
 failures.push(...(await checkOptimizerRules(root)))
-const types = spawnSync('tsc', ['--project', output], {
-  cwd: root,
-  encoding: 'utf8',
-  shell: process.platform === 'win32',
-})
-if (types.status !== 0) failures.push(where(types.stdout))
-
-/** Every entry point of every package, from its source; entries that only a build makes are not here. */
-const alias = Object.fromEntries(
-  packages.flatMap(({ packageName, folder, manifest }) =>
-    Object.keys(manifest.exports ?? {})
-      .map((entry) => [
-        `${packageName}${entry.slice(1)}`,
-        join(folder, `src/${entry === '.' ? 'index' : entry.slice(2)}.ts`),
-      ])
-      .filter(([, source]) => existsSync(source)),
-  ),
-)
+failures.push(...typeErrors(exampleProgram()))
+const callables = exportedCallables(sourceEntries())
+const withoutExample = callables
+  .filter(({ place, hasExample }) => !hasExample && !EXAMPLES_DUE.test(place))
+  .map(({ entry, name, place }) => `${place}: ${name} of ${entry} has no @example in its docstring`)
+failures.push(...withoutExample)
 const running = examples.filter(({ runs }) => runs)
-if (failures.length === 0) {
-  await build({
-    entryPoints: running.map(({ name }) => join(output, `${name}.ts`)),
-    // As deep as a package's dist: there loaders look for addons that were built here.
-    outdir: join(output, 'run', 'bundles'),
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    alias,
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)",
-    },
-    logLevel: 'error',
-  })
-  for (const { name, file, line } of running) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [join(output, 'run', 'bundles', `${name}.mjs`)], {
-      cwd: output,
-      encoding: 'utf8',
-      timeout: 60_000,
-    })
-    if (status !== 0) failures.push(`${file}:${line}: the example fails\n${stdout}${stderr}`)
-  }
+if (failures.length === withoutExample.length) {
+  await compile(running)
+  failures.push(...run(running))
 }
 
 for (const failure of failures) console.error(failure)
 console.log(
-  `Docs: ${examples.length} examples compiled, ${running.length} run, ${codes} error codes, ${failures.length} failures`,
+  `Docs: ${examples.length} examples compiled, ${running.length} run, ${callables.length} exported functions and classes, ${codes} error codes, ${failures.length} failures`,
 )
 process.exitCode = failures.length === 0 ? 0 : 1
+
+/** Entry points of published packages: { entry, types, source }, `entry` as it is imported. */
+function publishedEntries() {
+  return packages
+    .filter(({ manifest }) => manifest.private !== true)
+    .flatMap(({ folder, packageName, manifest }) =>
+      Object.entries(manifest.exports ?? {})
+        .filter(([, conditions]) => conditions.import?.types !== undefined)
+        .map(([entry, conditions]) => ({
+          entry: `${packageName}${entry.slice(1)}`,
+          types: join(folder, conditions.import.types),
+          source: join(folder, `src/${entry === '.' ? 'index' : entry.slice(2)}.ts`),
+        })),
+    )
+}
+
+/** Where the docstrings are. Entries that only a build makes export the names of others. */
+function sourceEntries() {
+  return publishedEntries().filter(({ source }) => existsSync(source))
+}
+
+function exampleProgram() {
+  const { options } = ts.parseJsonConfigFileContent(
+    {
+      extends: '../tsconfig.base.json',
+      // Examples are written for readers: they index arrays without saying that something is there.
+      compilerOptions: { composite: false, noEmit: true, noUncheckedIndexedAccess: false, types: ['node'], paths: {} },
+    },
+    ts.sys,
+    output,
+  )
+  const missing = publishedEntries().find(({ types }) => !existsSync(types))
+  if (missing !== undefined) throw new Error(`Cannot check docs as ${missing.types} is not built: npm run build`)
+  return ts.createProgram(
+    examples.map(({ name }) => join(output, `${name}.ts`)),
+    options,
+  )
+}
+
+function typeErrors(program) {
+  return examples.flatMap(({ name, file, line }) => {
+    const source = program.getSourceFile(join(output, `${name}.ts`))
+    const diagnostics = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]
+    return diagnostics.map(({ start, code, messageText }) => {
+      const at = line + source.getLineAndCharacterOfPosition(start ?? 0).line + 1
+      return `${file}:${at}: TS${code}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+    })
+  })
+}
+
+/** As JavaScript. Published packages stay imports of their builds; private ones have none and are bundled. */
+async function compile(running) {
+  await build({
+    entryPoints: running.map(({ name }) => join(output, `${name}.ts`)),
+    outdir: output,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    // `using` is not in Node.js 20.
+    target: 'node20',
+    alias: Object.fromEntries(
+      packages
+        .filter(({ manifest }) => typeof manifest.exports?.['.'] === 'string')
+        .map(({ packageName, folder, manifest }) => [packageName, join(folder, manifest.exports['.'])]),
+    ),
+    logLevel: 'error',
+  })
+}
+
+/** Runs the examples in one process; after one that ends it, the rest in another. */
+function run(running) {
+  const failures = []
+  let left = running
+  while (left.length > 0) {
+    const results = join(output, `results_${left.length}.jsonl`)
+    writeFileSync(results, '')
+    const runner = join(root, 'scripts', 'doc_example_runner.mjs')
+    const names = left.map(({ name }) => name)
+    const { status, signal, stdout, stderr } = spawnSync(process.execPath, [runner, results, output, ...names], {
+      encoding: 'utf8',
+      timeout: TIME_LIMIT,
+    })
+    const done = readFileSync(results, 'utf8')
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+    for (const [index, { lines, error }] of done.entries()) {
+      const { file, line, prints } = left[index]
+      const comment = error === undefined ? unprinted(prints, lines) : undefined
+      const problem = error ?? (comment === undefined ? undefined : `it does not print "${comment}"`)
+      if (problem !== undefined) failures.push(`${file}:${line}: the example fails: ${problem}\n${lines.join('\n')}`)
+    }
+    const ended = left[done.length]
+    const how = `exit status ${status ?? signal}\n${stdout}${stderr}`
+    if (ended !== undefined) failures.push(`${ended.file}:${ended.line}: the example ends the process: ${how}`)
+    else if (status !== 0) failures.push(`An example leaves something open, or fails after its end: ${how}`)
+    left = left.slice(done.length + 1)
+  }
+  return failures
+}

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { docExamples } from '../doc_examples.mjs'
+import { docExamples, unprinted } from '../doc_examples.mjs'
 
 it('docExamples finds blocks of Markdown and of docstrings, with their lines and flags', () => {
   const root = mkdtempSync(join(tmpdir(), 'docs-'))
@@ -12,11 +12,24 @@ it('docExamples finds blocks of Markdown and of docstrings, with their lines and
   )
   writeFileSync(
     join(root, 'b.ts'),
-    'const x = 1\n/**\n * Text.\n * @example\n * ```ts\n * const c = 3\n * ```\n */\nexport { x }\n',
+    'const x = 1\n/**\n * Text.\n * @example\n * ```ts\n * console.log(3) // 3\n * console.log([4])\n * // [4]\n * ```\n */\nexport { x }\n',
   )
   expect(docExamples(root, ['a.md', 'b.ts'])).toEqual([
-    { file: 'a.md', line: 3, code: 'const a = 1\n', runs: true },
-    { file: 'a.md', line: 11, code: 'const b = 2\n', runs: false },
-    { file: 'b.ts', line: 5, code: 'const c = 3\n', runs: true },
+    { file: 'a.md', line: 3, code: 'const a = 1\n', runs: true, prints: [] },
+    { file: 'a.md', line: 11, code: 'const b = 2\n', runs: false, prints: [] },
+    {
+      file: 'b.ts',
+      line: 5,
+      code: 'console.log(3) // 3\nconsole.log([4])\n// [4]\n',
+      runs: true,
+      prints: ['3', '[4]'],
+    },
   ])
+})
+
+it('unprinted returns the first comment that the output does not answer in its order', () => {
+  expect(unprinted(['[1, 2] 3', '4: the sum of 1 and 3'], ['Float32Array(2) [ 1, 2 ] 3', 'more', '4'])).toBeUndefined()
+  expect(unprinted(['1', '2'], ['2', '1'])).toBe('2')
+  expect(unprinted(['12'], ['1'])).toBe('12')
+  expect(unprinted(['1'], [])).toBe('1')
 })

@@ -26,6 +26,15 @@ export interface CodedErrors<Code extends string> {
 /**
  * The makers of a package's errors. A package calls this once, in src/coded_error.ts, with the codes of its
  * src/error_codes.ts and of the packages whose codes it also throws; the compiler refuses every other code.
+ *
+ * @example
+ * ```ts
+ * import { codedErrors } from '@cudnn-rnn/canonical'
+ *
+ * const { codedRangeError } = codedErrors<'ERR_INVALID_OPTION'>()
+ * const error = codedRangeError('ERR_INVALID_OPTION', 'Cannot train as rate must be > 0: current value is -1', { rate: -1 })
+ * console.log(error instanceof RangeError, error.code, error.rate) // true ERR_INVALID_OPTION -1
+ * ```
  */
 export function codedErrors<Code extends string>(): CodedErrors<Code> {
   return MAKERS
@@ -43,7 +52,21 @@ function coded<Base extends Error>(error: Base, code: string, fields: Fields = {
   return Object.assign(error, fields, { code })
 }
 
-/** True when `error` carries one of `codes` (any code when none is given). */
+/**
+ * True when `error` carries one of `codes` (any code when none is given).
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/canonical'
+ *
+ * try {
+ *   createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 0, inputSize: 3 })
+ * } catch (error) {
+ *   if (!hasErrorCode(error, 'ERR_INVALID_OPTION')) throw error
+ *   console.log(error.option, error.value) // numUnits 0
+ * }
+ * ```
+ */
 export function hasErrorCode(error: unknown, ...codes: string[]): error is CodedError {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false
   return codes.length === 0 || codes.includes(error.code)

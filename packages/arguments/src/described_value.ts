@@ -6,6 +6,14 @@ const MAX_TEXT = 80
 /**
  * Short text of a rejected value for an error message. Accepts any value, also one that cannot be converted
  * to text or read at all.
+ *
+ * @example
+ * ```ts
+ * import { describeValue } from '@cudnn-rnn/canonical'
+ *
+ * console.log(describeValue('fast'), describeValue(null), describeValue(new Float32Array(3)))
+ * // fast null a Float32Array of 3 elements
+ * ```
  */
 export function describeValue(value: unknown): string {
   switch (typeof value) {

@@ -5,6 +5,12 @@ import { describeValue } from './described_value.js'
  * Number of elements of a tensor of this shape: 1 for a scalar.
  *
  * @throws TypeError `ERR_INVALID_OPTION_TYPE` for anything but an array of numbers
+ * @example
+ * ```ts
+ * import { elementCount } from '@cudnn-rnn/canonical'
+ *
+ * console.log(elementCount([20, 4, 8]), elementCount([])) // 640 1
+ * ```
  */
 export function elementCount(shape: readonly number[]): number {
   if (!Array.isArray(shape)) throw notAShape(shape)

@@ -7,7 +7,16 @@ const getter = <Value>(name: PropertyKey): ((array: unknown) => Value) => {
   return (array) => get?.call(array) as Value
 }
 
-/** "Float32Array" and so on, also for a subclass; undefined for anything but a typed array. */
+/**
+ * "Float32Array" and so on, also for a subclass; undefined for anything but a typed array.
+ *
+ * @example
+ * ```ts
+ * import { arrayTypeOf } from '@cudnn-rnn/canonical'
+ *
+ * console.log(arrayTypeOf(new Float32Array(3)), arrayTypeOf([1, 2, 3])) // Float32Array undefined
+ * ```
+ */
 export const arrayTypeOf: (value: unknown) => string | undefined = getter(Symbol.toStringTag)
 
 const lengthOf: (array: unknown) => number = getter('length')
@@ -16,6 +25,15 @@ const lengthOf: (array: unknown) => number = getter('length')
  * Elements a typed array has at this moment: 0 once its buffer was transferred, or shrank to less than the array.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT` for anything but a typed array
+ * @example
+ * ```ts
+ * import { liveLength } from '@cudnn-rnn/canonical'
+ *
+ * const elements = new Float32Array(4)
+ * console.log(liveLength(elements)) // 4
+ * structuredClone(elements.buffer, { transfer: [elements.buffer] })
+ * console.log(liveLength(elements)) // 0
+ * ```
  */
 export function liveLength(array: ArrayBufferView): number {
   if (arrayTypeOf(array) !== undefined) return lengthOf(array)
@@ -37,6 +55,16 @@ interface ArrayConstructor<Elements> {
 /**
  * A view of the elements that `array` has now, of the built-in type, so that no subclass, overridden method or growing
  * buffer matters to the next reader. Elements that other threads may write are copied.
+ *
+ * @example
+ * ```ts
+ * import { ownView } from '@cudnn-rnn/canonical'
+ *
+ * class Celsius extends Float32Array {}
+ * const given = Celsius.of(20, 21.5)
+ * const view = ownView(given, Float32Array)
+ * console.log(view.constructor.name, view.buffer === given.buffer) // Float32Array true
+ * ```
  */
 export function ownView<Elements extends ArrayBufferView>(
   array: Elements,
@@ -55,7 +83,19 @@ export function ownView<Elements extends ArrayBufferView>(
   return isShared(buffer) ? new ArrayOf(view) : view
 }
 
-/** Whether a buffer of elements that once had some has none any more. */
+/**
+ * Whether a buffer of elements that once had some has none any more.
+ *
+ * @example
+ * ```ts
+ * import { wasTransferred } from '@cudnn-rnn/canonical'
+ *
+ * const elements = new Float32Array(4)
+ * console.log(wasTransferred(elements)) // false
+ * structuredClone(elements.buffer, { transfer: [elements.buffer] })
+ * console.log(wasTransferred(elements)) // true
+ * ```
+ */
 export function wasTransferred(array: ArrayBufferView): boolean {
   return liveLength(array) === 0 && bufferOf(array).byteLength === 0
 }

@@ -6,6 +6,17 @@ import { describeValue } from './described_value.js'
  *
  * @param action the caller's operation, for the message ("build RNN descriptor").
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
+ * @example
+ * ```ts
+ * import { checkOptionNames, hasErrorCode } from '@cudnn-rnn/canonical'
+ *
+ * try {
+ *   checkOptionNames('train', { learningrate: 0.1 }, ['learningRate', 'epochs'])
+ * } catch (error) {
+ *   if (!hasErrorCode(error, 'ERR_UNKNOWN_OPTION')) throw error
+ *   console.log(error.option, error.suggestion) // learningrate learningRate
+ * }
+ * ```
  */
 export function checkOptionNames(action: string, options: object, known: readonly string[]): void {
   checkIsObject(action, 'options', options)
@@ -21,7 +32,23 @@ export function checkOptionNames(action: string, options: object, known: readonl
   }
 }
 
-/** Throws TypeError `ERR_INVALID_OPTION_TYPE` for a value without fields: null, a number, a string, … */
+/**
+ * Throws TypeError `ERR_INVALID_OPTION_TYPE` for a value without fields: null, a number, a string, …
+ *
+ * @example
+ * ```ts
+ * import { checkIsObject, hasErrorCode } from '@cudnn-rnn/canonical'
+ *
+ * const options: unknown = { epochs: 3 }
+ * checkIsObject('train', 'options', options)
+ * console.log(Object.keys(options)) // ['epochs']
+ * try {
+ *   checkIsObject('train', 'options', 3)
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_INVALID_OPTION_TYPE')) // true
+ * }
+ * ```
+ */
 export function checkIsObject(action: string, name: string, value: unknown): asserts value is object {
   if (typeof value === 'object' && value !== null) return
   throw codedTypeError(

@@ -23,7 +23,17 @@ export type CellMode = keyof typeof CELL_MODES
 /** The name of a gate, in the words of TensorFlow's documentation. */
 export type GateName = (typeof CELL_MODES)[CellMode]['gates'][number]
 
-/** Gates of a cell in canonical order. Throws RangeError `ERR_INVALID_OPTION` for no cell. */
+/**
+ * Gates of a cell in canonical order. Throws RangeError `ERR_INVALID_OPTION` for no cell.
+ *
+ * @example
+ * ```ts
+ * import { gatesOf } from '@cudnn-rnn/canonical'
+ *
+ * console.log(gatesOf('lstm')) // ['input', 'forget', 'new_memory', 'output']
+ * console.log(gatesOf('gru')) // ['reset', 'update', 'new_memory']
+ * ```
+ */
 export function gatesOf(mode: CellMode): readonly GateName[] {
   if (typeof mode !== 'string' || !Object.hasOwn(CELL_MODES, mode)) {
     throw codedRangeError(

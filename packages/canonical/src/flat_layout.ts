@@ -25,6 +25,15 @@ const MAX_MATRIX_ELEMENTS = 2 ** 31
  * Measured equal to `cudnnGetRNNWeightParams` of cuDNN 9.24 on 81,240 configurations (docs/canonical_layout.md).
  *
  * @throws RangeError `ERR_PARAMS_TOO_LARGE` from 2^31 matrix elements on, and above 2^16 pseudo-layers
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, flatLayout } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const { weights, biases, size } = flatLayout(descriptor)
+ * console.log(weights.map(({ offset }) => offset)) // [0, 12]
+ * console.log(biases.map(({ offset }) => offset), size) // [28, 32] 36
+ * ```
  */
 export function flatLayout(descriptor: RnnDescriptor): ParamLayout {
   checkDescriptor(descriptor)

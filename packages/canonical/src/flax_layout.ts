@@ -28,6 +28,15 @@ const LETTERS: Readonly<Record<GateName, string>> = {
  * Source: flax/linen/recurrent.py.
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, flaxLayout } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const [cell] = flaxLayout(descriptor).groups
+ * console.log(Object.keys(cell.shapes).filter((name) => name.endsWith('bias')))
+ * // ['ir/bias', 'iz/bias', 'in/bias', 'hn/bias']
+ * ```
  */
 export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
   checkDescriptor(descriptor)
@@ -57,7 +66,20 @@ export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
   return frameworkLayout(descriptor, { framework: 'flax', pseudoLayersPerGroup: 1, shapes, place })
 }
 
-/** Canonical parameters as those of Flax's cells ({@link flaxLayout}); lossy: biases are summed. */
+/**
+ * Canonical parameters as those of Flax's cells ({@link flaxLayout}); lossy: biases are summed.
+ *
+ * @example
+ * ```ts
+ * import { canonicalToFlax, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const layout = flatLayout(descriptor)
+ * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
+ * const [cell] = canonicalToFlax(descriptor, canonical)
+ * console.log(cell['ii/kernel'].shape, cell['hf/bias'].shape) // [3, 4] [4]
+ * ```
+ */
 export function canonicalToFlax<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   canonical: CanonicalParams<Data>,
@@ -65,7 +87,21 @@ export function canonicalToFlax<Data extends FloatArray>(
   return canonicalToFramework(descriptor, flaxLayout(descriptor), canonical)
 }
 
-/** Canonical parameters from those of Flax's cells; each canonical bias gets half of a summed one. */
+/**
+ * Canonical parameters from those of Flax's cells; each canonical bias gets half of a summed one.
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
+ * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
+ * const scalar = (value: number, shape: readonly number[]) => ({ data: Float32Array.of(value), shape })
+ * const cell = { 'i/kernel': scalar(2, [1, 1]), 'i/bias': scalar(6, [1]), 'h/kernel': scalar(5, [1, 1]) }
+ * const { weights, biases } = flaxToCanonical(descriptor, [cell])
+ * console.log(weights[1].data, biases[0].data, biases[1].data) // [5] [3] [3]
+ * ```
+ */
 export function flaxToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   cells: readonly NamedTensors<Data>[],

@@ -26,7 +26,17 @@ export const GATE_ORDERS = Object.freeze({
   onednn: { ...CUDNN, gru: UPDATE_FIRST },
 } as const satisfies Readonly<Record<Framework | 'cudnn' | 'onednn', Readonly<Record<CellMode, readonly GateName[]>>>>)
 
-/** Position of `gate` among the gates of `mode` as `framework` stores them; -1 when the cell has no such gate. */
+/**
+ * Position of `gate` among the gates of `mode` as `framework` stores them; -1 when the cell has no such gate.
+ *
+ * @example
+ * ```ts
+ * import { gatePosition } from '@cudnn-rnn/canonical'
+ *
+ * console.log(gatePosition('cudnn', 'lstm', 'forget'), gatePosition('tensorflow', 'lstm', 'forget')) // 1 2
+ * console.log(gatePosition('keras', 'gru', 'forget')) // -1
+ * ```
+ */
 export function gatePosition(framework: keyof typeof GATE_ORDERS, mode: CellMode, gate: GateName): number {
   if (typeof framework !== 'string' || !Object.hasOwn(GATE_ORDERS, framework)) {
     throw codedRangeError(

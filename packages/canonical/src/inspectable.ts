@@ -10,6 +10,20 @@ const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom')
 /**
  * An object with a readable printed form: `console.log`, `String` and `JSON.stringify` show its {@link Summary} and nothing
  * of its internals.
+ *
+ * @example
+ * ```ts
+ * import { Inspectable } from '@cudnn-rnn/canonical'
+ *
+ * class Clock extends Inspectable {
+ *   readonly #ticks = new Float32Array(1000)
+ *   protected summary() {
+ *     return { kind: 'Clock', ticks: this.#ticks.length }
+ *   }
+ * }
+ * console.log(new Clock()) // Clock { ticks: 1000 }
+ * console.log(JSON.stringify(new Clock())) // {"kind":"Clock","ticks":1000}
+ * ```
  */
 export abstract class Inspectable {
   protected abstract summary(): Summary

@@ -3,6 +3,16 @@ import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 /**
  * A string equal for two descriptors exactly when their parameters have the same regions: the tag by which an executor
  * distinguishes opaque buffers of equal length that belong to different networks. Dropout, seed and clip do not matter.
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
+ *
+ * const options = { cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 } as const
+ * const key = layoutKey(createRnnDescriptor(options))
+ * console.log(key === layoutKey(createRnnDescriptor({ ...options, dropout: 0.5 }))) // true
+ * console.log(key === layoutKey(createRnnDescriptor({ ...options, inputSize: 5 }))) // false
+ * ```
  */
 export function layoutKey(descriptor: RnnDescriptor): string {
   checkDescriptor(descriptor)

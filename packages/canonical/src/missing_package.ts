@@ -4,6 +4,13 @@
  * @param action the operation that needs the package: "read HDF5".
  * @param cause why it could not be loaded.
  * @returns an Error with `code` `ERR_PACKAGE_MISSING` and `packageName`
+ * @example
+ * ```ts
+ * import { missingPackage } from '@cudnn-rnn/canonical'
+ *
+ * const error = missingPackage('read HDF5', 'h5wasm', new Error('not found'))
+ * console.log(error.code, error.packageName) // ERR_PACKAGE_MISSING h5wasm
+ * ```
  */
 export function missingPackage(
   action: string,

@@ -22,6 +22,15 @@ export const ONNX_PEEPHOLES = Object.freeze(['input', 'output', 'forget'] as con
  * A GRU node must carry `linear_before_reset=1`. Source: ONNX `defs/rnn/defs.cc`.
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, onnxLayout } from '@cudnn-rnn/canonical'
+ *
+ * const size = { numLayers: 1, numUnits: 4, inputSize: 3 }
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', direction: 'bidirectional', ...size })
+ * const [node] = onnxLayout(descriptor).groups
+ * console.log(node.shapes) // { W: [2, 16, 3], R: [2, 16, 4], B: [2, 32] }
+ * ```
  */
 export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
   checkDescriptor(descriptor)
@@ -44,7 +53,20 @@ export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
   return frameworkLayout(descriptor, { framework: 'onnx', pseudoLayersPerGroup, shapes, place })
 }
 
-/** Canonical parameters as the weights of ONNX nodes ({@link onnxLayout}); a GRU node needs `linear_before_reset=1`. */
+/**
+ * Canonical parameters as the weights of ONNX nodes ({@link onnxLayout}); a GRU node needs `linear_before_reset=1`.
+ *
+ * @example
+ * ```ts
+ * import { canonicalToOnnx, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 2, numUnits: 4, inputSize: 3 })
+ * const layout = flatLayout(descriptor)
+ * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
+ * const nodes = canonicalToOnnx(descriptor, canonical)
+ * console.log(nodes.map(({ W }) => W.shape)) // [[1, 12, 3], [1, 12, 4]]
+ * ```
+ */
 export function canonicalToOnnx<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   canonical: CanonicalParams<Data>,
@@ -57,6 +79,16 @@ export function canonicalToOnnx<Data extends FloatArray>(
  *
  * @param options `linearBeforeReset` is the GRU node's attribute; left out it is 0, as in ONNX, and refused.
  * @throws as `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE`
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, elementCount, onnxToCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const zeros = (shape: readonly number[]) => ({ data: new Float32Array(elementCount(shape)), shape })
+ * const node = { W: zeros([1, 12, 3]), R: zeros([1, 12, 4]), B: zeros([1, 24]) }
+ * const { weights, biases } = onnxToCanonical(descriptor, [node], { linearBeforeReset: 1 })
+ * console.log(weights.length, biases.length, weights[0].shape) // 6 6 [4, 3]
+ * ```
  */
 export function onnxToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,

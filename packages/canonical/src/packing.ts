@@ -11,6 +11,17 @@ import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
  *
  * @throws RangeError `ERR_CANONICAL_COUNT` (wrong number of tensors), `ERR_CANONICAL_SIZE` (wrong number of elements)
  * @throws TypeError `ERR_CANONICAL_DTYPE` when a tensor's array is of another type than `flat`
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, flatLayout, packCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
+ * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
+ * const layout = flatLayout(descriptor)
+ * const weights = [2, 5].map((value) => ({ data: Float32Array.of(value), shape: [1, 1] }))
+ * const biases = [6, 7].map((value) => ({ data: Float32Array.of(value), shape: [1] }))
+ * console.log(packCanonical(layout, { weights, biases }, new Float32Array(layout.size))) // [2, 5, 6, 7]
+ * ```
  */
 export function packCanonical<Data extends FloatArray>(
   layout: ParamLayout,
@@ -29,6 +40,15 @@ export function packCanonical<Data extends FloatArray>(
  * Copies the canonical tensors out of the flat buffer `flat`: the inverse of {@link packCanonical}, bit for bit.
  *
  * @throws RangeError `ERR_PARAMS_SIZE` when `flat` does not have `layout.size` elements
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
+ * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
+ * const { weights, biases } = unpackCanonical(flatLayout(descriptor), Float32Array.of(2, 5, 6, 7))
+ * console.log(weights[1].data, biases[0].data) // [5] [6]
+ * ```
  */
 export function unpackCanonical<Data extends FloatArray>(layout: ParamLayout, flat: Data): CanonicalParams<Data> {
   checkLength(layout, flat)
@@ -48,6 +68,18 @@ export function unpackCanonical<Data extends FloatArray>(layout: ParamLayout, fl
  * @param like an array of the expected element type.
  * @returns the tensors as they were read here, once, each with a plain view of its elements.
  * @throws as {@link packCanonical}
+ * @example
+ * ```ts
+ * import { checkCanonical, createRnnDescriptor, flatLayout, hasErrorCode } from '@cudnn-rnn/canonical'
+ *
+ * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
+ * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
+ * try {
+ *   checkCanonical(flatLayout(descriptor), { weights: [], biases: [] }, new Float32Array(0))
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_CANONICAL_COUNT')) // true
+ * }
+ * ```
  */
 export function checkCanonical<Data extends FloatArray>(
   layout: ParamLayout,

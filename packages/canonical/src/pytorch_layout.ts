@@ -14,6 +14,16 @@ const SIDE_LETTERS = { input: 'ih', recurrent: 'hh', projection: 'hr' } as const
  * (`proj_size`) `weight_hr_l<k>` [P,H]. Gates i,f,g,o and r,z,n, which is canonical order. Lossless.
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, pytorchLayout } from '@cudnn-rnn/canonical'
+ *
+ * const size = { numLayers: 1, numUnits: 4, inputSize: 3 }
+ * const descriptor = createRnnDescriptor({ cellMode: 'rnn_relu', direction: 'bidirectional', ...size })
+ * const [stateDict] = pytorchLayout(descriptor).groups
+ * console.log(Object.keys(stateDict.shapes).slice(0, 5).join(' '))
+ * // weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_ih_l0_reverse
+ * ```
  */
 export function pytorchLayout(descriptor: RnnDescriptor): FrameworkLayout {
   checkDescriptor(descriptor)
@@ -46,7 +56,20 @@ export function pytorchLayout(descriptor: RnnDescriptor): FrameworkLayout {
   return frameworkLayout(descriptor, { framework: 'pytorch', pseudoLayersPerGroup, shapes, place, placeProjection })
 }
 
-/** Canonical parameters as the state dict of a PyTorch module ({@link pytorchLayout}). */
+/**
+ * Canonical parameters as the state dict of a PyTorch module ({@link pytorchLayout}).
+ *
+ * @example
+ * ```ts
+ * import { canonicalToPytorch, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const layout = flatLayout(descriptor)
+ * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
+ * const stateDict = canonicalToPytorch(descriptor, canonical)
+ * console.log(Object.keys(stateDict)) // ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
+ * ```
+ */
 export function canonicalToPytorch<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   canonical: CanonicalParams<Data>,
@@ -54,7 +77,22 @@ export function canonicalToPytorch<Data extends FloatArray>(
   return canonicalToFramework(descriptor, pytorchLayout(descriptor), canonical)[0]
 }
 
-/** Canonical parameters from the state dict of a PyTorch module. Throws as `frameworkToCanonical`. */
+/**
+ * Canonical parameters from the state dict of a PyTorch module. Throws as `frameworkToCanonical`.
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, elementCount, pytorchToCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const filled = (value: number, shape: readonly number[]) => {
+ *   return { data: new Float32Array(elementCount(shape)).fill(value), shape }
+ * }
+ * const stateDict = { weight_ih_l0: filled(1, [16, 3]), weight_hh_l0: filled(2, [16, 4]) } // bias=False
+ * const { weights, biases } = pytorchToCanonical(descriptor, stateDict)
+ * console.log(weights[4].shape, weights[4].data[0], biases[0].data) // [4, 4] 2 [0, 0, 0, 0]
+ * ```
+ */
 export function pytorchToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   stateDict: NamedTensors<Data>,

@@ -77,7 +77,7 @@ const OPTION_NAMES: readonly (keyof RnnOptions)[] = [
  * ```ts
  * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 128, inputSize: 64 })
- * console.log(descriptor.inputMode) // 'linear_input', as I ≠ H
+ * console.log(descriptor.inputMode) // linear_input: the input size is not numUnits
  * ```
  */
 export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
@@ -145,6 +145,18 @@ const known = new WeakSet<object>()
  * Checks that `descriptor` is one that {@link createRnnDescriptor} made, or could have: a copy, or one read from JSON.
  *
  * @throws as {@link createRnnDescriptor}
+ * @example
+ * ```ts
+ * import { checkDescriptor, createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * checkDescriptor(JSON.parse(JSON.stringify(descriptor)))
+ * try {
+ *   checkDescriptor({ ...descriptor, numUnits: -4 })
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_INVALID_OPTION')) // true
+ * }
+ * ```
  */
 export function checkDescriptor(descriptor: RnnDescriptor): void {
   if (typeof descriptor === 'object' && descriptor !== null && known.has(descriptor)) return

@@ -26,6 +26,13 @@ import type { CanonicalParams, FloatArray } from './tensor.js'
  * Source: `CudnnParamsFormatConverter` of TensorFlow 1.13–1.15.
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, tensorflowLayout } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 3 })
+ * console.log(tensorflowLayout(descriptor).groups.map(({ shapes }) => shapes.kernel)) // [[7, 16], [8, 16]]
+ * ```
  */
 export function tensorflowLayout(descriptor: RnnDescriptor): FrameworkLayout {
   checkDescriptor(descriptor)
@@ -71,7 +78,20 @@ export function tensorflowLayout(descriptor: RnnDescriptor): FrameworkLayout {
   })
 }
 
-/** Canonical parameters as the variables of TensorFlow's cells ({@link tensorflowLayout}); lossy: biases are summed. */
+/**
+ * Canonical parameters as the variables of TensorFlow's cells ({@link tensorflowLayout}); lossy: biases are summed.
+ *
+ * @example
+ * ```ts
+ * import { canonicalToTensorflow, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const layout = flatLayout(descriptor)
+ * const canonical = unpackCanonical(layout, new Float32Array(layout.size).fill(1))
+ * const [cell] = canonicalToTensorflow(descriptor, canonical)
+ * console.log(cell.kernel.shape, cell.bias.shape, cell.bias.data[0]) // [7, 16] [16] 2
+ * ```
+ */
 export function canonicalToTensorflow<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   canonical: CanonicalParams<Data>,
@@ -83,6 +103,17 @@ export function canonicalToTensorflow<Data extends FloatArray>(
  * Canonical parameters from the variables of TensorFlow's cells; each canonical bias gets half of a summed one.
  *
  * @throws as `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE` for the variables of `GRUCell` or `GRUBlockCell`
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, tensorflowToCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
+ * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
+ * const kernel = { data: Float32Array.of(2, 5), shape: [2, 1] }
+ * const bias = { data: Float32Array.of(6), shape: [1] }
+ * const { weights, biases } = tensorflowToCanonical(descriptor, [{ kernel, bias }])
+ * console.log(weights[0].data, weights[1].data, biases[0].data) // [2] [5] [3]
+ * ```
  */
 export function tensorflowToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,

@@ -13,7 +13,8 @@
  * const bytes = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
  *
  * const { format, networks, unusedTensors } = await importWeights(bytes)
- * console.log(format, networks[0].name, networks[0].descriptor.numUnits, unusedTensors.length) // safetensors encoder 4 0
+ * console.log(format, networks[0].name, networks[0].descriptor.numUnits, unusedTensors.length)
+ * // safetensors encoder 4 0
  * ```
  * @packageDocumentation
  */

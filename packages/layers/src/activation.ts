@@ -17,6 +17,16 @@ export interface ActivationLayerOptions extends LayerOptions, ActivationOptions 
  * An activation without weights: [...,E] to [...,E]. `activation('relu', { maximum: 6 })` is bounded.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { activation, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [activation('relu', { maximum: 6 })], { inputSize: 3, isSequence: false })
+ * const { data } = await model.predict({ data: Float32Array.of(-1, 2, 9), shape: [1, 3] }) // [B,E]
+ * console.log(data) // [0, 2, 6]
+ * ```
  */
 export function activation(name: ActivationName, options: ActivationLayerOptions = {}): LayerDefinition {
   if (!ACTIVATIONS.includes(name)) {

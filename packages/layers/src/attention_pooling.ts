@@ -28,6 +28,16 @@ export interface AttentionPoolingOptions extends LayerOptions {
  * `context` [A,1].
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { attentionPooling, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [attentionPooling({ units: 4 })], { inputSize: 3, seed: 1 })
+ * const input = { data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] } // [T,B,E]
+ * console.log((await model.predict(input, { sequenceLengths: [5, 2] })).shape) // [2, 3]
+ * ```
  */
 export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDefinition {
   const kind = 'attentionPooling'

@@ -29,6 +29,17 @@ export interface RnnLayerOptions extends LayerOptions {
  * models where they compute the same. The layer owns the cell. A saved model has the variables; `loadModel` is given the cell.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`
+ * @example
+ * ```ts
+ * import { LSTMBlockCell } from '@cudnn-rnn/cells'
+ * import { rnn, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [rnn(new LSTMBlockCell(4, { usePeephole: true }), { inputSize: 3 })], { seed: 1 })
+ * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
+ * console.log(shape, model.layers[0].variables.map(({ name }) => name)[0]) // [5, 2, 4] rnn/lstm_cell/kernel
+ * ```
  */
 export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): LayerDefinition {
   if (typeof cell?.step !== 'function' || typeof cell.build !== 'function') {

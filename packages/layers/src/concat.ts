@@ -19,6 +19,16 @@ const CONCAT: Joint = {
  *     concat([lastStep(), meanOverTime(), maxOverTime()])   // [T,B,E] to [B,3·E]
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; when the model is built RangeError `ERR_LAYERS_DO_NOT_FIT`
+ * @example
+ * ```ts
+ * import { concat, lastStep, maxOverTime, meanOverTime, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [concat([lastStep(), meanOverTime(), maxOverTime()])], { inputSize: 1 })
+ * const { data } = await model.predict({ data: Float32Array.of(3, 1, 2), shape: [3, 1, 1] }) // [T,B,E]
+ * console.log(data) // [2, 2, 3]
+ * ```
  */
 export function concat(branches: readonly Branch[], options: LayerOptions = {}): LayerDefinition {
   return branching(CONCAT, branches, options)

@@ -74,6 +74,17 @@ const OPTION_NAMES = [
  * `kernel` [K,I,O], `bias` [O]. Sequence lengths become those of the output. A `causal` one of stride 1 streams.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { conv1d, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const convolution = conv1d({ filters: 1, kernelSize: 2, padding: 'causal', kernelInitializer: 1 })
+ * using model = sequential(backend, [convolution], { inputSize: 1 })
+ * const { data } = await model.predict({ data: Float32Array.of(1, 2, 3, 4), shape: [4, 1, 1] }) // [T,B,I]
+ * console.log(data) // [1, 3, 5, 7]
+ * ```
  */
 export function conv1d(options: Conv1DOptions): LayerDefinition {
   const kind = 'conv1d'
@@ -95,6 +106,17 @@ export function conv1d(options: Conv1DOptions): LayerDefinition {
  * output.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { conv2d, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * // A picture of 8 rows and 1 channel, 20 columns long.
+ * using model = sequential(backend, [conv2d({ filters: 4, height: 8, kernelSize: [3, 3] })], { inputSize: 8 })
+ * const { shape } = await model.predict({ data: new Float32Array(20 * 8), shape: [20, 1, 8] }) // [T,B,height·C]
+ * console.log(shape) // [18, 1, 24]
+ * ```
  */
 export function conv2d(options: Conv2DOptions): LayerDefinition {
   const kind = 'conv2d'

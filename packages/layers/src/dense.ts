@@ -29,6 +29,17 @@ export interface DenseOptions extends LayerOptions {
  * `bias` [O]. The losses take logits: leave out a last `softmax` or `sigmoid` where you train with their cross-entropy.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { dense, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const layer = dense({ units: 2, activation: 'relu', kernelInitializer: 1, biasInitializer: -3 })
+ * using model = sequential(backend, [layer], { inputSize: 3, isSequence: false })
+ * const { data } = await model.predict({ data: Float32Array.of(1, 2, 3, 0, 1, 1), shape: [2, 3] }) // [B,I]
+ * console.log(data) // [3, 3, 0, 0]
+ * ```
  */
 export function dense(options: DenseOptions): LayerDefinition {
   checkLayerOptions('dense', options, ['units', 'activation', 'kernelInitializer', 'biasInitializer'])

@@ -19,6 +19,18 @@ export interface DropoutLayerOptions extends LayerOptions {
  * run draws the masks that the uninterrupted run would have drawn.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { dropout, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [dropout({ rate: 0.5 })], { inputSize: 1, seed: 1 })
+ * const input = { data: new Float32Array(8).fill(1), shape: [8, 1, 1] } // [T,B,E]
+ * console.log((await model.predict(input)).data[0]) // 1
+ * const { output } = await model.call(input) // in training
+ * console.log((await output.read()).data.every((x) => x === 0 || x === 2)) // true
+ * ```
  */
 export function dropout(options: DropoutLayerOptions): LayerDefinition {
   checkLayerOptions('dropout', options, ['rate', 'seed'])

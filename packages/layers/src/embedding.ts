@@ -18,6 +18,16 @@ export interface EmbeddingOptions extends LayerOptions {
  * Class ids [T,B] (or [B], int32) to rows of a table [V,E]: [T,B,E]. Variable: `embeddings`.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { embedding, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [embedding({ size: 10, units: 4 })], { seed: 1 })
+ * const ids = { data: Int32Array.of(3, 1, 4, 1, 5, 9), shape: [3, 2] } // [T,B]
+ * console.log((await model.predict(ids)).shape) // [3, 2, 4]
+ * ```
  */
 export function embedding(options: EmbeddingOptions): LayerDefinition {
   checkLayerOptions('embedding', options, ['size', 'units', 'initializer'])

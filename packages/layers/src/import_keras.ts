@@ -57,6 +57,16 @@ interface Imported {
  * @param input as `importWeights` takes it: a path, bytes or a File.
  * @throws RangeError `ERR_UNKNOWN_LAYER`, naming the layer that is unknown here, `ERR_NOT_A_MODEL` for a file that does
  *   not describe a Sequential model; WeightFileError
+ * @example
+ * ```ts
+ * import { importKeras } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * // A file of keras.Sequential with a GRU and a dense layer.
+ * using backend = openReferenceBackend()
+ * using model = await importKeras(backend, '../fixtures/interop/guide/sine.keras')
+ * console.log(model.layers.map(({ kind }) => kind)) // ['cudnnGRU', 'dense']
+ * ```
  */
 export async function importKeras(backend: Backend, input: WeightInput): Promise<SequentialModel> {
   const file = await openWeightFile(input)

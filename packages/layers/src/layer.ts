@@ -65,7 +65,24 @@ export interface LayerInfo {
   readonly variables?: readonly Variable[] | undefined
 }
 
-/** A layer with sizes and variables. */
+/**
+ * A layer with sizes and variables.
+ *
+ * @example
+ * ```ts
+ * import { dense, LayerBuild } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const definition = dense({ units: 2, kernelInitializer: 1 })
+ * using layer = definition.build({ isSequence: false, features: 3 }, new LayerBuild(backend))
+ * const input = { data: Float32Array.of(1, 2, 3), shape: [1, 3] } // [B,I]
+ * const { output, tape } = await layer.call(input)
+ * console.log((await output.read()).data) // [6, 6]
+ * const { variables } = await layer.gradients(tape!, output)
+ * console.log(variables.map(({ shape }) => shape)) // [[3, 2], [2]]
+ * ```
+ */
 export abstract class Layer {
   readonly definition: LayerDefinition
   readonly name: string

@@ -26,7 +26,21 @@ export type VariableSpec = readonly [own: string, shape: readonly number[], init
 /** Initial values of plain layers draw from separate streams, after those of masks (0) and recurrent networks (1). */
 const FIRST_STREAM = 2
 
-/** The state that layers share while a model is built: the executor, names, and the random numbers of one seed. */
+/**
+ * The state that layers share while a model is built: the executor, names, and the random numbers of one seed.
+ *
+ * @example
+ * ```ts
+ * import { LayerBuild } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const build = new LayerBuild(backend, 1)
+ * console.log(build.nameOf(undefined, 'dense'), build.nameOf(undefined, 'dense')) // dense dense_1
+ * const [kernel] = build.variables('dense', [['kernel', [3, 2], 'glorot_uniform']])
+ * console.log(kernel.name, kernel.shape) // dense/kernel [3, 2]
+ * ```
+ */
 export class LayerBuild {
   readonly backend: Backend
   readonly seed: number

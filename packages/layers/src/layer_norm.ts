@@ -19,6 +19,16 @@ export interface LayerNormLayerOptions extends LayerOptions {
  * gamma·(x - mean)/√(variance + ε) + beta over the last dimension (Ba, Kiros & Hinton 2016). Variables: `gamma` [E], `beta` [E].
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { layerNorm, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [layerNorm({ epsilon: 1e-5 })], { inputSize: 2, isSequence: false })
+ * const { data } = await model.predict({ data: Float32Array.of(1, 3), shape: [1, 2] }) // [B,E]
+ * console.log([...data].map((x) => x.toFixed(3))) // ['-1.000', '1.000']
+ * ```
  */
 export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition {
   checkLayerOptions('layerNorm', options, ['epsilon', 'gammaInitializer', 'betaInitializer'])

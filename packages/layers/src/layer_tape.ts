@@ -8,7 +8,23 @@ interface Owner {
   readonly name: string
 }
 
-/** The tensors that one training pass keeps for its one backward. */
+/**
+ * The tensors that one training pass keeps for its one backward.
+ *
+ * @example
+ * ```ts
+ * import { dense, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [dense({ units: 2 })], { inputSize: 3 })
+ * const input = { data: new Float32Array(4 * 1 * 3), shape: [4, 1, 3] } // [T,B,I]
+ * const inference = await model.call(input, { isTraining: false })
+ * console.log(inference.tape) // undefined
+ * const { tape } = await model.call(input)
+ * tape?.dispose() // No gradients() follows.
+ * ```
+ */
 export class LayerTape {
   readonly #layer: Owner
   #forwarded: Forwarded | undefined

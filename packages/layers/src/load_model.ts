@@ -33,6 +33,18 @@ export interface LoadModelOptions {
  *
  * @param path the argument of `save`, or the directory of a run (a string or a store): then its best checkpoint, else its latest.
  * @throws RangeError `ERR_NOT_A_MODEL`, `ERR_UNKNOWN_LAYER`; RestoreError for other variables; CheckpointError
+ * @example
+ * ```ts
+ * import { cudnnGRU, dense, loadModel, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using trained = sequential(backend, [cudnnGRU({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })], { seed: 1 })
+ * await trained.save('runs/a/final')
+ * using model = await loadModel(backend, 'runs/a/final')
+ * const input = { data: new Float32Array(5 * 3).fill(1), shape: [5, 1, 3] } // [T,B,I]
+ * console.log((await model.predict(input)).data[0] === (await trained.predict(input)).data[0]) // true
+ * ```
  */
 export async function loadModel(
   backend: Backend,

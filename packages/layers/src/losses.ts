@@ -51,6 +51,17 @@ const ELEMENT_LOSSES: Readonly<Record<Exclude<RowLossName, 'softmax_cross_entrop
  * The loss of a batch on the executor; nothing is read. `ctcLoss` computes CTC.
  *
  * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`; RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`
+ * @example
+ * ```ts
+ * import { lossOf } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const output = backend.tensor({ data: Float32Array.of(1, 2), shape: [1, 2] }) // [B,O]
+ * const labels = { data: Float32Array.of(0, 4), shape: [1, 2] }
+ * const { loss, gradient } = lossOf(backend, 'mean_squared_error', output, labels, undefined)
+ * console.log((await loss.read()).data, (await gradient.read()).data) // [2.5] [1, -2]
+ * ```
  */
 export function lossOf(
   backend: Backend,

@@ -32,6 +32,16 @@ export interface MaxPool2DOptions extends LayerOptions {
  * The maximum of each column over windows of time: [T,B,E] to [T',B,E]. Sequence lengths become those of the output.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { maxPool1d, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [maxPool1d({ poolSize: 2 })], { inputSize: 1 })
+ * const { data, shape } = await model.predict({ data: Float32Array.of(1, 4, 3, 2), shape: [4, 1, 1] }) // [T,B,E]
+ * console.log(data, shape) // [4, 3] [2, 1, 1]
+ * ```
  */
 export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
   const kind = 'maxPool1d'
@@ -50,6 +60,16 @@ export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
  * The maximum of each channel over windows of a picture that arrives column by column: [T,B,height·C] to [T',B,height'·C].
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { maxPool2d, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [maxPool2d({ height: 8, poolSize: [2, 4] })], { inputSize: 8 })
+ * const { shape } = await model.predict({ data: new Float32Array(20 * 8), shape: [20, 1, 8] }) // [T,B,height·C]
+ * console.log(shape) // [10, 1, 2]
+ * ```
  */
 export function maxPool2d(options: MaxPool2DOptions): LayerDefinition {
   const kind = 'maxPool2d'

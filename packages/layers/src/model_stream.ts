@@ -10,7 +10,25 @@ export interface ModelStreamOptions {
   readonly batch?: number | undefined
 }
 
-/** Streams of a whole model, stepped as one batch; the states are carried inside, and begin at zero. */
+/**
+ * Streams of a whole model, stepped as one batch; the states are carried inside, and begin at zero.
+ *
+ * @example
+ * ```ts
+ * import { cudnnGRU, dense, type ModelStream, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [cudnnGRU({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })], { seed: 1 })
+ * using stream: ModelStream = model.stream({ batch: 2 })
+ * const frame = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const state = await stream.state()
+ * const first = await stream.step(frame)
+ * stream.restore(state)
+ * const again = await stream.step(frame)
+ * console.log(first.shape, first.data[0] === again.data[0]) // [2, 2] true
+ * ```
+ */
 export class ModelStream {
   readonly batch: number
   readonly #model: WholeModel

@@ -20,6 +20,17 @@ const MULTIPLY: Joint = {
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; RangeError `ERR_INVALID_OPTION`; when the model is built
  *   RangeError `ERR_LAYERS_DO_NOT_FIT`
+ * @example
+ * ```ts
+ * import { cudnnLSTM, dense, multiply, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const gate = [cudnnLSTM({ numUnits: 4 }), dense({ units: 3, activation: 'sigmoid' })]
+ * using model = sequential(backend, [multiply([[], gate])], { inputSize: 3, seed: 1 })
+ * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
+ * console.log(shape) // [5, 2, 3]
+ * ```
  */
 export function multiply(branches: readonly [Branch, Branch], options: LayerOptions = {}): LayerDefinition {
   const definition = branching(MULTIPLY, branches, options)

@@ -68,22 +68,73 @@ const OPTION_NAMES = [...SAVED, 'kernelInitializer', 'biasInitializer', 'forgetB
  * L layers of {@link CudnnLSTM}: [T,B,I] to [T,B,D·H] (D·P with numProj). Variable: the opaque parameters, saved canonically.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; when the model is built as `new CudnnLSTM` and `createParams`
+ * @example
+ * ```ts
+ * import { cudnnLSTM, lastStep, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const lstm = cudnnLSTM({ numLayers: 2, numUnits: 4, inputSize: 3, forgetBias: 1, dropout: 0.2 })
+ * using model = sequential(backend, [lstm, lastStep()], { seed: 1 })
+ * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
+ * console.log(shape) // [2, 4]
+ * ```
  */
 export function cudnnLSTM(options: CudnnLSTMLayerOptions): LayerDefinition {
   return recurrent('lstm', options, OPTION_NAMES)
 }
 
-/** L layers of {@link CudnnGRU}: [T,B,I] to [T,B,D·H]. */
+/**
+ * L layers of {@link CudnnGRU}: [T,B,I] to [T,B,D·H].
+ *
+ * @example
+ * ```ts
+ * import { cudnnGRU, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const gru = cudnnGRU({ numUnits: 4, inputSize: 3, direction: 'bidirectional' })
+ * using model = sequential(backend, [gru], { seed: 1 })
+ * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
+ * console.log(shape) // [5, 2, 8]
+ * ```
+ */
 export function cudnnGRU(options: RecurrentLayerOptions): LayerDefinition {
   return recurrent('gru', options, CELLLESS_NAMES)
 }
 
-/** L layers of {@link CudnnRNNRelu}: [T,B,I] to [T,B,D·H]. */
+/**
+ * L layers of {@link CudnnRNNRelu}: [T,B,I] to [T,B,D·H].
+ *
+ * @example
+ * ```ts
+ * import { cudnnRNNRelu, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [cudnnRNNRelu({ numUnits: 4, inputSize: 3 })], { seed: 1 })
+ * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
+ * console.log(shape) // [5, 2, 4]
+ * ```
+ */
 export function cudnnRNNRelu(options: RecurrentLayerOptions): LayerDefinition {
   return recurrent('rnn_relu', options, CELLLESS_NAMES)
 }
 
-/** L layers of {@link CudnnRNNTanh}: [T,B,I] to [T,B,D·H]. */
+/**
+ * L layers of {@link CudnnRNNTanh}: [T,B,I] to [T,B,D·H].
+ *
+ * @example
+ * ```ts
+ * import { cudnnRNNTanh, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [cudnnRNNTanh({ numUnits: 4, inputSize: 3, numLayers: 2 })], { seed: 1 })
+ * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
+ * console.log(shape) // [5, 2, 4]
+ * ```
+ */
 export function cudnnRNNTanh(options: RecurrentLayerOptions): LayerDefinition {
   return recurrent('rnn_tanh', options, CELLLESS_NAMES)
 }
@@ -131,7 +182,20 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
   return definition
 }
 
-/** A recurrent layer, with the model that computes it. */
+/**
+ * A recurrent layer, with the model that computes it.
+ *
+ * @example
+ * ```ts
+ * import { cudnnLSTM, lastStep, RecurrentLayer, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [cudnnLSTM({ numUnits: 4, inputSize: 3 }), lastStep()])
+ * const [layer] = model.layers
+ * if (layer instanceof RecurrentLayer) console.log(layer.model.rnnMode, layer.model.paramsSize()) // lstm 144
+ * ```
+ */
 export class RecurrentLayer extends Layer {
   readonly #modelOf: (stream: number) => RecurrentModel
   #stream = 0

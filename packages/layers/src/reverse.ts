@@ -3,7 +3,21 @@ import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type Pass } from './layer.js'
 import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from './layer_options.js'
 
-/** Turns each row's steps around: [T,B,E] to [T,B,E], zero past the row's length. */
+/**
+ * Turns each row's steps around: [T,B,E] to [T,B,E], zero past the row's length.
+ *
+ * @example
+ * ```ts
+ * import { reverse, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [reverse()], { inputSize: 1 })
+ * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
+ * const { data } = await model.predict(input, { sequenceLengths: [3, 2] })
+ * console.log(data) // [3, 20, 2, 10, 1, 0]
+ * ```
+ */
 export function reverse(options: LayerOptions = {}): LayerDefinition {
   checkLayerOptions('reverse', options, [])
   const definition: LayerDefinition = {

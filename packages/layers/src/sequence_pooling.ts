@@ -7,17 +7,54 @@ import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from '
 /**
  * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. Of a bidirectional network the
  * columns of the backward direction are those of step 0, which it computes last (Keras' `return_sequences=False`).
+ *
+ * @example
+ * ```ts
+ * import { lastStep, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [lastStep()], { inputSize: 1 })
+ * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
+ * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [3, 20]
+ * ```
  */
 export function lastStep(options: LayerOptions = {}): LayerDefinition {
   return pooling('lastStep', 'last_step', 'last', options)
 }
 
-/** The mean over each row's steps: [T,B,E] to [B,E]; zero for a row of length 0. */
+/**
+ * The mean over each row's steps: [T,B,E] to [B,E]; zero for a row of length 0.
+ *
+ * @example
+ * ```ts
+ * import { meanOverTime, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [meanOverTime()], { inputSize: 1 })
+ * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
+ * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [2, 15]
+ * ```
+ */
 export function meanOverTime(options: LayerOptions = {}): LayerDefinition {
   return pooling('meanOverTime', 'mean_over_time', 'mean', options)
 }
 
-/** The maximum of each column over a row's steps: [T,B,E] to [B,E]; zero for a row of length 0. */
+/**
+ * The maximum of each column over a row's steps: [T,B,E] to [B,E]; zero for a row of length 0.
+ *
+ * @example
+ * ```ts
+ * import { maxOverTime, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [maxOverTime()], { inputSize: 1 })
+ * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
+ * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [3, 20]
+ * ```
+ */
 export function maxOverTime(options: LayerOptions = {}): LayerDefinition {
   return pooling('maxOverTime', 'max_over_time', 'max', options)
 }

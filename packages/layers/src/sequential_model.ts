@@ -67,7 +67,25 @@ export function sequential(
   return new SequentialModel(backend, layers, options)
 }
 
-/** The result of {@link sequential}: a layer made of layers, with the methods of a whole model. */
+/**
+ * The result of {@link sequential}: a layer made of layers, with the methods of a whole model.
+ *
+ * @example
+ * ```ts
+ * import { cudnnGRU, dense, embedding, lastStep, sequential, type SequentialModel } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const layers = [embedding({ size: 5, units: 4 }), cudnnGRU({ numUnits: 8 }), lastStep(), dense({ units: 2 })]
+ * using model: SequentialModel = sequential(backend, layers, { seed: 1 })
+ * const data = [
+ *   { input: [1, 2, 3], label: 0 },
+ *   { input: [4, 3], label: 1 },
+ * ]
+ * await model.fit(data, { loss: 'softmax_cross_entropy', batchSize: 2, epochs: 30, learningRate: 0.05 })
+ * console.log((await model.evaluate(data, { batchSize: 2 })).accuracy) // 1
+ * ```
+ */
 export class SequentialModel extends Layer implements WholeModel {
   readonly layers: readonly Layer[]
   readonly seed: number

@@ -11,7 +11,17 @@ export interface Signal {
   readonly reversedFrom?: number | undefined
 }
 
-/** "[T,B,8]"; class ids are "[T,B] of class ids". */
+/**
+ * "[T,B,8]"; class ids are "[T,B] of class ids".
+ *
+ * @example
+ * ```ts
+ * import { signalText } from '@cudnn-rnn/layers'
+ *
+ * console.log(signalText({ isSequence: true, features: 8 }), signalText({ isSequence: false, features: null }))
+ * // [T,B,8] [B] of class ids
+ * ```
+ */
 export function signalText(signal: Signal): string {
   checkIsObject('describe a signal', 'signal', signal)
   const { isSequence, features } = signal

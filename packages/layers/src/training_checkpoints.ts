@@ -87,6 +87,20 @@ const DAMAGE: readonly CheckpointErrorCode[] = [
  * Stores the saves of `fit` as TensorFlow checkpoints, `<directory>/model-<step>` and `<directory>/best/model-<step>`:
  * any executor resumes from them, and TensorFlow reads them (with `global_step`). A save is atomic. The directory may be a
  * store: in a browser, `directoryStore(await navigator.storage.getDirectory())`.
+ *
+ * @example
+ * ```ts
+ * import { dense, sequential, TrainingCheckpoints } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using model = sequential(backend, [dense({ units: 1 })], { inputSize: 2 })
+ * const [layer] = model.layers
+ * const checkpoints = new TrainingCheckpoints(backend, 'runs/a', { maxToKeep: 2 })
+ * const record = { step: 7, optimizerStep: 7, position: null, best: null, skippedInARow: 0, extra: null }
+ * await checkpoints.save('latest', layer.variables, record)
+ * console.log((await checkpoints.restore(layer.variables))?.step) // 7
+ * ```
  */
 export class TrainingCheckpoints implements TrainingSaver {
   /** The directory, or the name of the store. */

@@ -11,6 +11,14 @@ import { checkedHostTensor } from './host_tensor_argument.js'
  * @param axes the axis of `tensor` that each axis of the result is. Default: reversed.
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_INVALID_OPTION` for axes that are not those of the
  *   tensor, `ERR_SHAPE`
+ * @example
+ * ```ts
+ * import { transpose } from '@cudnn-rnn/layers'
+ *
+ * const weight = { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] } // [O,I], of PyTorch's Linear
+ * const kernel = transpose(weight)
+ * console.log(kernel.shape, kernel.data) // [3, 2] [1, 4, 2, 5, 3, 6]
+ * ```
  */
 export function transpose<Elements extends FloatArray>(
   tensor: Tensor<Elements>,

@@ -8,6 +8,20 @@ import type { DescriptorOptions, ModelOptions } from './model_options.js'
  *     r,u = σ(W·x + b_W + R·h + b_R)   n = tanh(W_n·x + b_Wn + r∘(R_n·h + b_Rn))   h' = (1-u)∘n + u∘h
  *
  * TensorFlow's `GRUCell` resets before the product and is another function. Equations: NVIDIA's cuDNN.
+ *
+ * @example
+ * ```ts
+ * import { CudnnGRU } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 8, inputSize: 4, direction: 'bidirectional' })
+ * const params = gru.createParams({ seed: 1 })
+ * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
+ * const { output, outputH, tape } = await gru.call(input, null, params, { sequenceLengths: [5, 2, 4] })
+ * const gradients = await gru.gradients(tape, { outputH })
+ * console.log(output.shape, outputH.shape, gradients.input.shape) // [5, 3, 16] [2, 3, 8] [5, 3, 4]
+ * ```
  */
 export class CudnnGRU extends CelllessModel<'gru'> {
   constructor(backend: Backend, options: ModelOptions & DescriptorOptions) {

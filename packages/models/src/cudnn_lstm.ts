@@ -22,7 +22,7 @@ import type { Params } from './variable.js'
  * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] }
  * const { output, tape } = await lstm.call(input, null, null, params)
  * const gradients = await lstm.gradients(tape, { output })
- * console.log(output.shape, gradients.params.shape) // [5, 3, 8] [1088]
+ * console.log(output.shape, gradients.params.shape) // [5, 3, 8] [1024]
  * ```
  */
 export class CudnnLSTM extends RecurrentModel<'lstm'> {

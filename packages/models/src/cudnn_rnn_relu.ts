@@ -2,7 +2,22 @@ import type { Backend } from '@cudnn-rnn/backend'
 import { CelllessModel } from './cellless_model.js'
 import type { DescriptorOptions, ModelOptions } from './model_options.js'
 
-/** `tf.contrib.cudnn_rnn.CudnnRNNRelu`: h' = max(0, W·x + b_W + R·h + b_R), L layers over one opaque buffer. */
+/**
+ * `tf.contrib.cudnn_rnn.CudnnRNNRelu`: h' = max(0, W·x + b_W + R·h + b_R), L layers over one opaque buffer.
+ *
+ * @example
+ * ```ts
+ * import { CudnnRNNRelu } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using rnn = new CudnnRNNRelu(backend, { numLayers: 2, numUnits: 8, inputSize: 4 })
+ * const params = rnn.createParams({ seed: 1 })
+ * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
+ * const { output } = await rnn.call(input, null, params, { isTraining: false })
+ * console.log(output.shape, (await output.read()).data.every((h) => h >= 0)) // [5, 3, 8] true
+ * ```
+ */
 export class CudnnRNNRelu extends CelllessModel<'rnn_relu'> {
   constructor(backend: Backend, options: ModelOptions & DescriptorOptions) {
     super(backend, 'rnn_relu', options)

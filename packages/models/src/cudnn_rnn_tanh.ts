@@ -2,7 +2,22 @@ import type { Backend } from '@cudnn-rnn/backend'
 import { CelllessModel } from './cellless_model.js'
 import type { DescriptorOptions, ModelOptions } from './model_options.js'
 
-/** `tf.contrib.cudnn_rnn.CudnnRNNTanh`: h' = tanh(W·x + b_W + R·h + b_R), L layers over one opaque buffer. */
+/**
+ * `tf.contrib.cudnn_rnn.CudnnRNNTanh`: h' = tanh(W·x + b_W + R·h + b_R), L layers over one opaque buffer.
+ *
+ * @example
+ * ```ts
+ * import { CudnnRNNTanh } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using rnn = new CudnnRNNTanh(backend, { numLayers: 1, numUnits: 8, inputSize: 4 })
+ * const params = rnn.createParams({ kernelInitializer: 'orthogonal' })
+ * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
+ * const { output, outputH } = await rnn.call(input, null, params, { isTraining: false })
+ * console.log(output.shape, outputH.shape) // [5, 3, 8] [1, 3, 8]
+ * ```
+ */
 export class CudnnRNNTanh extends CelllessModel<'rnn_tanh'> {
   constructor(backend: Backend, options: ModelOptions & DescriptorOptions) {
     super(backend, 'rnn_tanh', options)

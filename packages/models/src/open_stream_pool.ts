@@ -30,6 +30,31 @@ export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, o
  * Opens a pool over your own network: a model that has layers beside its recurrent ones.
  *
  * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
+ * @example
+ * ```ts
+ * import { type RowNetwork, streamPoolOf } from '@cudnn-rnn/models'
+ *
+ * // The running sum of each stream: I = D = 1.
+ * const sums = new Float32Array(8)
+ * const network: RowNetwork<number> = {
+ *   dtype: 'float32',
+ *   inputSize: 1,
+ *   outputSize: 1,
+ *   step(rows, input, output) {
+ *     for (const [at, row] of rows.entries()) output[at] = sums[row] += input[at]
+ *     return undefined
+ *   },
+ *   reset: (row) => void (sums[row] = 0),
+ *   state: async (row) => sums[row],
+ *   checkedState: (state) => state,
+ *   restore: (row, state) => void (sums[row] = state),
+ *   dispose() {},
+ * }
+ * using pool = streamPoolOf(network, { maxStreams: 8 })
+ * const stream = pool.open()
+ * const { data } = await stream.step({ data: Float32Array.of(1, 2, 3), shape: [3, 1] })
+ * console.log(data) // [1, 3, 6]
+ * ```
  */
 export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamPoolOptions = {}): StreamPool<State> {
   const action = 'open a pool of streams'

@@ -65,6 +65,22 @@ const NO_INPUT_MATRICES = 'skip_input: no input matrices in the first layer, no 
 /**
  * Base class of the four models. A model owns the executor's preparation of one network; weights are the caller's
  * variables, so one model serves many.
+ *
+ * @example
+ * ```ts
+ * import { CudnnGRU, CudnnLSTM, type RecurrentModel } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * // The elements of all weight matrices, of any of the four models.
+ * async function weightCount(model: RecurrentModel) {
+ *   const { weights } = await model.paramsToCanonical(model.createParams())
+ *   return weights.reduce((sum, { shape: [rows = 0, columns = 0] }) => sum + rows * columns, 0)
+ * }
+ * using backend = openReferenceBackend()
+ * const options = { numLayers: 1, numUnits: 8, inputSize: 4 }
+ * console.log(await weightCount(new CudnnLSTM(backend, options))) // 384
+ * console.log(await weightCount(new CudnnGRU(backend, options))) // 288
+ * ```
  */
 export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends Inspectable {
   readonly descriptor: RnnDescriptor

@@ -7,6 +7,17 @@ import { codedTypeError } from './coded_error.js'
 /**
  * A named tensor that training updates: TensorFlow's variable. `value` stays the same tensor for life; `assign` and the
  * optimizers write into it. `Cell` is that of the model that made it.
+ *
+ * @example
+ * ```ts
+ * import { Variable } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * using bias = new Variable(backend, backend.zeros([3]), 'bias')
+ * bias.assign({ data: Float32Array.of(1, 2, 3), shape: [3] })
+ * console.log(bias.name, bias.shape, (await bias.value.read()).data) // bias [3] [1, 2, 3]
+ * ```
  */
 export class Variable<Cell extends CellMode = CellMode> extends Inspectable {
   /** Never set: for the compiler, parameters of one cell are not parameters of another. A method, so that `Variable` is of any cell. */

@@ -75,7 +75,19 @@ export interface BackendReport {
   readonly advice: string
 }
 
-/** Tries every executor, best first, and reports which can be opened here. */
+/**
+ * Tries every executor, best first, and reports which can be opened here.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { inspectBackends } from '@cudnn-rnn/rnn'
+ *
+ * for (const { name, available, reason, advice } of await inspectBackends()) {
+ *   console.log(name, available ? reason : `${reason}. ${advice}`)
+ * }
+ * ```
+ */
 export async function inspectBackends(options: OpenBackendOptions = {}): Promise<BackendReport[]> {
   checkOptionNames('inspect backends', options, OPTION_NAMES)
   const reports: BackendReport[] = []

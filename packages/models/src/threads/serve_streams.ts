@@ -21,6 +21,17 @@ export type ServedPool<State = RnnStreamState> = Pick<StreamPool<State>, 'open' 
  *
  * @param port `parentPort` of node:worker_threads
  * @throws TypeError `ERR_NOT_A_WORKER` in a thread without a parent, `ERR_INVALID_ARGUMENT` for anything but a pool
+ * @example
+ * ```ts no-run
+ * import { parentPort } from 'node:worker_threads'
+ * import { CudnnLSTM, serveStreams } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * // The program of a worker thread of openWorkerPool.
+ * const backend = openReferenceBackend()
+ * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 8, inputSize: 4 })
+ * serveStreams(parentPort, lstm.streamPool(lstm.createParams({ seed: 1 }), { maxStreams: 64 }))
+ * ```
  */
 export function serveStreams<State>(port: ServingPort | null, pool: ServedPool<State>): void {
   if (typeof port?.postMessage !== 'function' || typeof port.on !== 'function') {

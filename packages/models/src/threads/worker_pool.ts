@@ -60,6 +60,20 @@ const LONGEST_PAUSE_MS = 10_000
  * Streams spread over the pools of worker threads, so that a server uses all cores. A stream belongs to one worker for
  * life: that with the fewest streams when it is opened. A worker that ends takes its own streams along, whose calls
  * reject with `ERR_STREAM_WORKER_LOST`, and another one is started in its place.
+ *
+ * @example
+ * ```ts no-run
+ * import { Worker } from 'node:worker_threads'
+ * import { openWorkerPool } from '@cudnn-rnn/models'
+ *
+ * // worker.js calls serveStreams.
+ * const start = () => new Worker(new URL('./worker.js', import.meta.url))
+ * using pool = await openWorkerPool({ workers: 2, start, onWorkerLost: ({ streams }) => console.error(streams) })
+ * const streams = [pool.open(), pool.open(), pool.open()] // two in one worker, one in the other
+ * await Promise.all(streams.map((stream) => stream.step({ data: new Float32Array(4), shape: [4] })))
+ * await pool.drain()
+ * console.log(pool.stats().steps) // 3
+ * ```
  */
 export class WorkerPool<State = RnnStreamState> extends Inspectable {
   readonly #start: () => WorkerThread
@@ -237,6 +251,18 @@ const RULES = Object.freeze({
  * Rejects with the error of a worker that ends before it is ready (`ERR_WORKER_ENDED` where it had none).
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts no-run
+ * import { Worker } from 'node:worker_threads'
+ * import { openWorkerPool } from '@cudnn-rnn/models'
+ *
+ * // worker.js calls serveStreams.
+ * const start = () => new Worker(new URL('./worker.js', import.meta.url))
+ * using pool = await openWorkerPool({ workers: 2, start })
+ * using stream = pool.open()
+ * const { shape } = await stream.step({ data: new Float32Array(2 * 4), shape: [2, 4] }) // [T,I]
+ * console.log(shape) // [2, 8]
+ * ```
  */
 export async function openWorkerPool<State = RnnStreamState>(options: WorkerPoolOptions): Promise<WorkerPool<State>> {
   const action = 'open a pool of workers'

@@ -21,6 +21,24 @@ export interface WorkerOperations {
 /**
  * One stream of a {@link WorkerPool}. Its calls take effect in their order. After the end of its worker they reject with
  * `ERR_STREAM_WORKER_LOST`.
+ *
+ * @example
+ * ```ts no-run
+ * import { Worker } from 'node:worker_threads'
+ * import { openWorkerPool } from '@cudnn-rnn/models'
+ *
+ * // worker.js calls serveStreams.
+ * const start = () => new Worker(new URL('./worker.js', import.meta.url))
+ * using pool = await openWorkerPool({ workers: 1, start })
+ * const stream = pool.open()
+ * const before = await stream.state()
+ * const frame = { data: new Float32Array(4), shape: [4] } // [I]
+ * const first = await stream.step(frame)
+ * await stream.restore(before)
+ * const again = await stream.step(frame) // equal to the first
+ * console.log(first.shape, again.shape)
+ * stream.close()
+ * ```
  */
 export class WorkerStream<State = RnnStreamState> extends Inspectable {
   readonly #worker: WorkerOperations

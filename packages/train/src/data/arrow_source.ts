@@ -9,6 +9,16 @@ import { readUnchanged } from './unchanged_file.js'
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_SYNTAX`, `ERR_DATA_CHANGED`; Error `ERR_PACKAGE_MISSING`
  *   where the optional peer dependency `apache-arrow` is not installed
+ * @example
+ * ```ts
+ * import { arrowDataset } from '@cudnn-rnn/train'
+ *
+ * const rows = arrowDataset('../fixtures/tables/table.arrow')
+ * for await (const row of rows) {
+ *   console.log(row) // { price: 0, count: 0n, text: 'row 0 🐋' }
+ *   break
+ * }
+ * ```
  */
 export function arrowDataset(path: string): Dataset<TableRow> {
   return fileDataset(path, () => readTable(path, 'Arrow', () => rowsOf(path)))

@@ -15,6 +15,15 @@ const DELIMITER = where(TEXT, 'a string of at least one character', (text: strin
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED` (a row with more or fewer fields than the header),
  *   `ERR_DATA_SYNTAX` (quotes), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
+ * @example
+ * ```ts
+ * import { writeFile } from 'node:fs/promises'
+ * import { csvDataset } from '@cudnn-rnn/train'
+ *
+ * await writeFile('prices.csv', 'day;price\n1;20.5\n2;21\n')
+ * const prices = csvDataset('prices.csv', { delimiter: ';' }).map(({ price }) => Number(price))
+ * for await (const batch of prices.batch(2)) console.log(batch) // [20.5, 21]
+ * ```
  */
 export function csvDataset(path: string, options: { readonly delimiter?: string | undefined } = {}): Dataset<CsvRow> {
   checkOptions('read CSV', options, { delimiter: optional(DELIMITER) })

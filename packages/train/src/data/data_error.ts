@@ -1,6 +1,21 @@
 import { visibleMessage } from '@cudnn-rnn/text'
 
-/** Invalid data; a program can catch it to show the position to its user. */
+/**
+ * Invalid data; a program can catch it to show the position to its user.
+ *
+ * @example
+ * ```ts
+ * import { writeFile } from 'node:fs/promises'
+ * import { csvDataset, DataError } from '@cudnn-rnn/train'
+ *
+ * await writeFile('prices.csv', 'day,price\n1,20\n2\n')
+ * try {
+ *   for await (const _row of csvDataset('prices.csv'));
+ * } catch (error) {
+ *   if (error instanceof DataError) console.log(error.code, error.path, error.row) // ERR_DATA_RAGGED prices.csv 3
+ * }
+ * ```
+ */
 export class DataError extends Error {
   override readonly name = 'DataError'
   /** `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED`, `ERR_DATA_VALUE`, `ERR_DATA_SYNTAX`, `ERR_DATA_COLUMN`, `ERR_DATA_CHANGED` or `ERR_DATA_IO`. */
@@ -35,7 +50,22 @@ export function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error
 }
 
-/** True for a {@link DataError} with one of `codes` (any when none is given), also one of another copy of this package. */
+/**
+ * True for a {@link DataError} with one of `codes` (any when none is given), also one of another copy of this package.
+ *
+ * @example
+ * ```ts
+ * import { writeFile } from 'node:fs/promises'
+ * import { isDataError, jsonLinesDataset } from '@cudnn-rnn/train'
+ *
+ * await writeFile('empty.jsonl', '')
+ * try {
+ *   for await (const _row of jsonLinesDataset('empty.jsonl'));
+ * } catch (error) {
+ *   console.log(isDataError(error, 'ERR_DATA_EMPTY')) // true
+ * }
+ * ```
+ */
 export function isDataError(error: unknown, ...codes: string[]): error is DataError {
   if (!(error instanceof Error) || error.name !== 'DataError') return false
   return codes.length === 0 || ('code' in error && codes.includes(error.code as string))

@@ -47,6 +47,19 @@ const ARRAY = kind('an array', (value) => Array.isArray(value) || NUMBERS.find(v
 /**
  * A lazy, resumable pipeline: `for await` reads it from the start, {@link Dataset.iterate} also from a saved position.
  * Every method returns a new dataset. Options that count must be integers >= 1: RangeError `ERR_INVALID_OPTION`.
+ *
+ * @example
+ * ```ts
+ * import { Dataset } from '@cudnn-rnn/train'
+ *
+ * const data = Dataset.fromArray([1, 2, 3, 4, 5])
+ *   .map((x) => 10 * x)
+ *   .batch(2)
+ * const batches = data.iterate()
+ * console.log((await batches.next()).value) // [10, 20]
+ * const later = data.iterate(batches.position)
+ * console.log((await later.next()).value) // [30, 40]
+ * ```
  */
 export class Dataset<T> implements AsyncIterable<T> {
   readonly #source: Source<T>
@@ -161,7 +174,20 @@ export class Dataset<T> implements AsyncIterable<T> {
 
 const CURSOR = methods('a cursor, which a source opens', 'next', 'close')
 
-/** One pass over a dataset, with its position. */
+/**
+ * One pass over a dataset, with its position.
+ *
+ * @example
+ * ```ts
+ * import { Dataset, DatasetIterator } from '@cudnn-rnn/train'
+ *
+ * const data = Dataset.fromArray(['a', 'b', 'c'])
+ * const letters: DatasetIterator<string> = data.iterate()
+ * await letters.next()
+ * const position = JSON.parse(JSON.stringify(letters.position)) // as a checkpoint holds it
+ * console.log((await data.iterate(position).next()).value) // b
+ * ```
+ */
 export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   readonly #cursor: Cursor<T>
   #position: Position

@@ -3,7 +3,18 @@ import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
 import { readUnchanged } from './unchanged_file.js'
 
-/** The lines of a UTF-8 text file without their ends. Throws DataError as `csvDataset`; `ERR_DATA_SYNTAX` for other bytes. */
+/**
+ * The lines of a UTF-8 text file without their ends. Throws DataError as `csvDataset`; `ERR_DATA_SYNTAX` for other bytes.
+ *
+ * @example
+ * ```ts
+ * import { writeFile } from 'node:fs/promises'
+ * import { textDataset } from '@cudnn-rnn/train'
+ *
+ * await writeFile('poem.txt', 'one\ntwo\n')
+ * for await (const lines of textDataset('poem.txt').batch(2)) console.log(lines) // ['one', 'two']
+ * ```
+ */
 export function textDataset(path: string): Dataset<string> {
   return fileDataset(path, () => lines(path))
 }
@@ -12,6 +23,16 @@ export function textDataset(path: string): Dataset<string> {
  * The values of a JSON-lines file; blank lines are passed over. The type is the caller's claim and is not checked.
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_CHANGED`, `ERR_DATA_SYNTAX` naming the row
+ * @example
+ * ```ts
+ * import { writeFile } from 'node:fs/promises'
+ * import { jsonLinesDataset } from '@cudnn-rnn/train'
+ *
+ * await writeFile('mail.jsonl', '{"text":"win money","label":"spam"}\n')
+ * for await (const { text, label } of jsonLinesDataset<{ text: string; label: string }>('mail.jsonl')) {
+ *   console.log(text, label) // win money spam
+ * }
+ * ```
  */
 export function jsonLinesDataset<T = unknown>(path: string): Dataset<T> {
   return fileDataset(path, async function* () {

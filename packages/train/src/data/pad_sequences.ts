@@ -17,6 +17,18 @@ export interface PaddedSequences<Data extends FloatArray | Int32Array> {
  *
  * @param value padding beyond a row's length; default 0.
  * @throws RangeError `ERR_EMPTY_BATCH`; `ERR_SHAPE` naming the row whose steps have another shape than the first's
+ * @example
+ * ```ts
+ * import { padSequences } from '@cudnn-rnn/train'
+ *
+ * const rows = [
+ *   { data: Float32Array.of(1, 2, 3), shape: [3] },
+ *   { data: Float32Array.of(4), shape: [1] },
+ * ]
+ * const { tensor, lengths } = padSequences(rows)
+ * console.log(tensor.shape, tensor.data) // [3, 2] [1, 4, 2, 0, 3, 0]
+ * console.log(lengths) // [3, 1]
+ * ```
  */
 export function padSequences<Data extends FloatArray | Int32Array>(
   sequences: readonly Tensor<Data>[],

@@ -8,6 +8,16 @@ import { whileUnchanged } from './unchanged_file.js'
  * The rows of a Parquet file, one row group at a time; every usual compression. Only `columns` are read when given.
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_SYNTAX`, `ERR_DATA_CHANGED`, `ERR_DATA_COLUMN`
+ * @example
+ * ```ts
+ * import { parquetDataset } from '@cudnn-rnn/train'
+ *
+ * const rows = parquetDataset('../fixtures/tables/table_zstd.parquet')
+ * for await (const row of rows) {
+ *   console.log(row) // { price: 0, count: 0n, text: 'row 0 🐋' }
+ *   break
+ * }
+ * ```
  */
 export function parquetDataset(
   path: string,

@@ -13,7 +13,17 @@ export interface World {
  */
 export const EMPTY_SHARE: readonly never[] = Object.freeze([])
 
-/** True for the share of a rank that has no elements of a batch. */
+/**
+ * True for the share of a rank that has no elements of a batch.
+ *
+ * @example
+ * ```ts
+ * import { Dataset, isEmptyShare } from '@cudnn-rnn/train'
+ *
+ * const share = Dataset.fromArray([7]).batch(1).shard({ rank: 0, size: 2 })
+ * for await (const batch of share) console.log(isEmptyShare(batch)) // true
+ * ```
+ */
 export function isEmptyShare(batch: unknown): boolean {
   return Array.isArray(batch) && batch.length === 0
 }

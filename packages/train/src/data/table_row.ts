@@ -32,6 +32,18 @@ const FIELD = { fields: OBJECT, column: TEXT, place: fields({ path: TEXT, row: N
  *
  * @param place of the row, counted from 1, for the message.
  * @throws DataError `ERR_DATA_COLUMN` for a column that is missing, `ERR_DATA_VALUE` for anything but a finite number
+ * @example
+ * ```ts
+ * import { finiteNumber, isDataError } from '@cudnn-rnn/train'
+ *
+ * const place = { path: 'prices.csv', row: 2 }
+ * console.log(finiteNumber({ price: '20.5' }, 'price', place)) // 20.5
+ * try {
+ *   finiteNumber({ price: 'free' }, 'price', place)
+ * } catch (error) {
+ *   console.log(isDataError(error, 'ERR_DATA_VALUE')) // true
+ * }
+ * ```
  */
 export function finiteNumber(
   row: TableRow,
@@ -52,7 +64,17 @@ export function finiteNumber(
   )
 }
 
-/** A field as a class id in 0..classes-1. Throws as {@link finiteNumber}, `ERR_DATA_VALUE` also for ids out of range. */
+/**
+ * A field as a class id in 0..classes-1. Throws as {@link finiteNumber}, `ERR_DATA_VALUE` also for ids out of range.
+ *
+ * @example
+ * ```ts
+ * import { classId } from '@cudnn-rnn/train'
+ *
+ * const place = { path: 'digits.csv', row: 2 }
+ * console.log(classId({ digit: '7' }, 'digit', 10, place)) // 7
+ * ```
+ */
 export function classId(
   fields: TableRow,
   column: string,

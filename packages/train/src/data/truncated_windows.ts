@@ -21,6 +21,15 @@ const IDS = kind('an Int32Array', (ids) => arrayTypeOf(ids) === 'Int32Array')
  * be carried from window to window. A last incomplete window is dropped.
  *
  * @throws RangeError `ERR_SEQUENCE_TOO_SHORT` when there is not one window
+ * @example
+ * ```ts
+ * import { Dataset, truncatedWindows } from '@cudnn-rnn/train'
+ *
+ * const ids = Int32Array.of(0, 1, 2, 3, 4, 5, 6)
+ * for await (const { inputs, labels, restarts } of new Dataset(truncatedWindows(ids, { time: 3, batch: 2 }))) {
+ *   console.log(inputs.data, labels.data, restarts) // [0, 3, 1, 4, 2, 5] [1, 4, 2, 5, 3, 6] true
+ * }
+ * ```
  */
 export function truncatedWindows(
   ids: Int32Array,

@@ -2,7 +2,20 @@ import { checkArguments, checkOptions, ITERABLE, listOf, optional, TEXT } from '
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 
-/** Symbols (characters, words, class names) and their ids: positions in the list. */
+/**
+ * Symbols (characters, words, class names) and their ids: positions in the list.
+ *
+ * @example
+ * ```ts
+ * import { Vocabulary } from '@cudnn-rnn/train'
+ *
+ * const letters = Vocabulary.of('banana')
+ * console.log(letters.symbols, letters.size) // ['a', 'b', 'n'] 3
+ * console.log(letters.decode(letters.encode('nab'))) // nab
+ * const words = new Vocabulary(['<unknown>', 'win', 'money'], { unknown: '<unknown>' })
+ * console.log(words.encode(['win', 'a', 'car'])) // [1, 0, 0]
+ * ```
+ */
 export class Vocabulary {
   readonly symbols: readonly string[]
   /** Replacement of unknown symbols; undefined rejects them. */

@@ -41,6 +41,16 @@ const RULES = {
  *
  * @param next reads one id, carries the state itself, and returns the logits [V] of the one that follows.
  * @throws as {@link sampleToken}; the signal's reason once it is aborted
+ * @example
+ * ```ts
+ * import { generate } from '@cudnn-rnn/train'
+ *
+ * // A model that always continues with the next id.
+ * const next = (id: number) => Float32Array.from({ length: 10 }, (_, candidate) => (candidate === id + 1 ? 50 : 0))
+ * const ids: number[] = []
+ * for await (const id of generate(next, { prompt: [2], length: 4, temperature: 0 })) ids.push(id)
+ * console.log(ids) // [3, 4, 5, 6]
+ * ```
  */
 export async function* generate(
   next: (id: number) => FloatArray | Promise<FloatArray>,

@@ -21,6 +21,16 @@ const ARGUMENTS = {
  * Draws an id from the distribution that logits [V] describe. Draws one uniform number, also at temperature 0.
  *
  * @throws RangeError `ERR_HYPERPARAMETER`; `ERR_NOT_FINITE` for logits of which none is finite or one is NaN or +∞
+ * @example
+ * ```ts
+ * import { Philox } from '@cudnn-rnn/executor-kit'
+ * import { sampleToken } from '@cudnn-rnn/train'
+ *
+ * const logits = Float32Array.of(0, 3, 1)
+ * console.log(sampleToken(logits, new Philox(1), { temperature: 0 })) // 1
+ * const ids = Array.from({ length: 5 }, (_, seed) => sampleToken(logits, new Philox(seed), { topK: 2 }))
+ * console.log(ids.every((id) => id === 1 || id === 2)) // true
+ * ```
  */
 export function sampleToken(logits: FloatArray, random: Philox, options: SamplingOptions = {}): number {
   const action = 'sample'

@@ -34,7 +34,20 @@ const FLOAT = where(
   (value: number) => !Number.isFinite(value) || Math.abs(value) <= LARGEST,
 )
 
-/** A TensorBoard event file: `tensorboard --logdir <directory>` shows it while it grows. */
+/**
+ * A TensorBoard event file: `tensorboard --logdir <directory>` shows it while it grows.
+ *
+ * @example
+ * ```ts
+ * import { EventFile } from '@cudnn-rnn/train'
+ *
+ * const events = await EventFile.create('logs')
+ * await events.scalar('loss', 0.5, 1)
+ * await events.histogram('kernel', [0.1, -0.2, 0.3], 1)
+ * await events.close()
+ * console.log(events.path.includes('events.out.tfevents')) // true
+ * ```
+ */
 export class EventFile {
   readonly path: string
   readonly #file: FileHandle

@@ -22,7 +22,21 @@ export interface GateWeights {
 
 const MODEL = methods('a model such as new CudnnLSTM(…)', 'paramsToCanonical')
 
-/** The weight matrices inside an opaque buffer, gate by gate, absent ones omitted; for {@link EventFile.histogram} and reports. */
+/**
+ * The weight matrices inside an opaque buffer, gate by gate, absent ones omitted; for {@link EventFile.histogram} and reports.
+ *
+ * @example
+ * ```ts
+ * import { CudnnGRU } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { gateWeights } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * using gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const gates = await gateWeights(gru, gru.createParams({ seed: 1 }).value)
+ * console.log(gates.length, gates[0].name, gates[0].values.length) // 6 layer_0/forward/input/reset 12
+ * ```
+ */
 export async function gateWeights(model: CanonicalReader, params: BackendTensor): Promise<GateWeights[]> {
   checkArguments('read weights', { model }, { model: MODEL })
   checkDescriptor(model.descriptor)

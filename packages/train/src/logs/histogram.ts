@@ -13,7 +13,17 @@ export interface Histogram {
 
 const BUCKETS = 30
 
-/** Counts finite values in 30 buckets of equal width; NaN and infinities are left out. */
+/**
+ * Counts finite values in 30 buckets of equal width; NaN and infinities are left out.
+ *
+ * @example
+ * ```ts
+ * import { histogramOf } from '@cudnn-rnn/train'
+ *
+ * const { min, max, num, counts } = histogramOf([1, 2, 2, Number.NaN])
+ * console.log(min, max, num, counts.length) // 1 2 3 30
+ * ```
+ */
 export function histogramOf(values: ArrayLike<number>): Histogram {
   checkArguments('count values', { values }, { values: NUMBERS })
   let [min, max, num, sum, sumSquares] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0, 0]

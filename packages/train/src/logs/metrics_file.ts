@@ -8,7 +8,18 @@ import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { StepReport } from '../loop/fit_options.js'
 import { coded, logError } from './log_error.js'
 
-/** A step as one line of JSON lines, without its end; numbers that JSON lacks become "NaN", "Infinity", "-Infinity". */
+/**
+ * A step as one line of JSON lines, without its end; numbers that JSON lacks become "NaN", "Infinity", "-Infinity".
+ *
+ * @example
+ * ```ts
+ * import { metricsLine } from '@cudnn-rnn/train'
+ *
+ * const report = { step: 1, loss: 0.5, learningRate: 0.001, gradientNorm: Infinity, skipped: true, seconds: 0.01 }
+ * console.log(metricsLine(report))
+ * // {"step":1,"loss":0.5,"learningRate":0.001,"gradientNorm":"Infinity","skipped":true,"seconds":0.01}
+ * ```
+ */
 export function metricsLine(report: StepReport): string {
   checkArguments('write metrics', { report }, { report: OBJECT })
   try {
@@ -22,7 +33,20 @@ export function metricsLine(report: StepReport): string {
   }
 }
 
-/** A file of JSON lines, one per step, that a resumed run continues without a gap or a repetition. */
+/**
+ * A file of JSON lines, one per step, that a resumed run continues without a gap or a repetition.
+ *
+ * @example
+ * ```ts
+ * import { MetricsFile, readMetrics } from '@cudnn-rnn/train'
+ *
+ * const report = { step: 1, loss: 0.5, learningRate: 0.001, gradientNorm: 2, skipped: false, seconds: 0.01 }
+ * const metrics = await MetricsFile.open('metrics.jsonl')
+ * await metrics.write(report)
+ * await metrics.close()
+ * console.log((await readMetrics('metrics.jsonl')).length) // 1
+ * ```
+ */
 export class MetricsFile {
   readonly path: string
   readonly #file: FileHandle
@@ -74,6 +98,16 @@ const APPEND_TO_OWN_FILE =
  * The reports of a metrics file, for charts; none when there is no file. A truncated last line is left out.
  *
  * @throws RangeError `ERR_LOG_IO`, `ERR_LOG_DAMAGED`
+ * @example
+ * ```ts
+ * import { MetricsFile, readMetrics } from '@cudnn-rnn/train'
+ *
+ * console.log(await readMetrics('no-such-file.jsonl')) // []
+ * const metrics = await MetricsFile.open('metrics.jsonl')
+ * await metrics.write({ step: 1, loss: 0.5, learningRate: 0.001, gradientNorm: 2, skipped: false, seconds: 0.01 })
+ * await metrics.close()
+ * console.log((await readMetrics('metrics.jsonl'))[0].loss) // 0.5
+ * ```
  */
 export async function readMetrics(path: string): Promise<StepReport[]> {
   checkArguments('read metrics', { path }, { path: PATH })

@@ -14,6 +14,23 @@ import type { TrainingRanks } from './training_ranks.js'
  *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BATCH_RESULT`; over several ranks RangeError
  *   `ERR_RANKS_DIFFER`, `ERR_RANKS_DIVERGED`, `ERR_RANK_FAILED`; errors of batchGradients, evaluate, the
  *   saver and the data
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Dataset, fit, Sgd } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const slope = { name: 'slope', value: backend.zeros([1]) }
+ * const data = Dataset.fromArray([1, 2, 3]).repeat().batch(3)
+ * async function batchGradients(xs: readonly number[]) {
+ *   const a = (await slope.value.read()).data[0] // of the loss ½·mean((a·x - 3·x)²)
+ *   const gradient = xs.reduce((sum, x) => sum + (a * x - 3 * x) * x, 0) / xs.length
+ *   return { loss: (a - 3) ** 2, gradients: [backend.tensor({ data: Float32Array.of(gradient), shape: [1] })] }
+ * }
+ * const optimizer = new Sgd(backend, [slope])
+ * const { step, ending } = await fit({ backend, data, batchGradients, optimizer, learningRate: 0.1, maxSteps: 40 })
+ * console.log(step, ending, (await slope.value.read()).data[0].toFixed(2)) // 40 finished 3.00
+ * ```
  */
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
   await checkOptions(options)

@@ -13,6 +13,15 @@ const FAILURE_SECONDS = 5
  * @param work its result must be JSON
  * @returns the results in the order of ranks
  * @throws the error of this rank's `work`; RangeError `ERR_RANK_FAILED`; TypeError `ERR_INVALID_ARGUMENT`
+ * @example
+ * ```ts
+ * import { openCommunicator } from '@cudnn-rnn/distributed'
+ * import { gatherResults } from '@cudnn-rnn/train'
+ *
+ * const world = await openCommunicator('none')
+ * console.log(await gatherResults(world, () => 10 * world.rank)) // [0]
+ * await world.dispose()
+ * ```
  */
 export async function gatherResults<Result>(
   communicator: Communicator,

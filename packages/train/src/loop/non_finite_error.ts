@@ -1,4 +1,24 @@
-/** Training met too many gradients that were not finite, one after the other. The variables hold the last good update. */
+/**
+ * Training met too many gradients that were not finite, one after the other. The variables hold the last good update.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Dataset, fit, NonFiniteError, Sgd } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const weight = { name: 'weight', value: backend.zeros([1]) }
+ * const gradient = { data: Float32Array.of(Number.NaN), shape: [1] }
+ * const batchGradients = async () => ({ loss: Number.NaN, gradients: [backend.tensor(gradient)] })
+ * const data = Dataset.fromArray([1]).repeat()
+ * const optimizer = new Sgd(backend, [weight])
+ * try {
+ *   await fit({ backend, data, batchGradients, optimizer, learningRate: 0.1, maxSteps: 100, maxSkipped: 3 })
+ * } catch (error) {
+ *   if (error instanceof NonFiniteError) console.log(error.code, error.skipped) // ERR_NON_FINITE_GRADIENTS 3
+ * }
+ * ```
+ */
 export class NonFiniteError extends Error {
   override readonly name = 'NonFiniteError'
   readonly code = 'ERR_NON_FINITE_GRADIENTS'

@@ -30,6 +30,15 @@ export interface CrossEntropyResult {
  * softmax(logits). Unlike TensorFlow's `softmax_cross_entropy_with_logits` of version 1, labels have a gradient.
  *
  * @throws TypeError `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_SHAPE`, `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { crossEntropy } from '@cudnn-rnn/train'
+ *
+ * const logits = { data: Float64Array.of(0, 0, 0, 0), shape: [2, 2] } // [N,V]
+ * const labels = { data: Float64Array.of(1, 0, 0.5, 0.5), shape: [2, 2] }
+ * const { loss, gradients } = crossEntropy(logits, labels)
+ * console.log(loss.toFixed(4), gradients.logits.data) // 0.6931 [-0.25, 0.25, 0, 0]
+ * ```
  */
 export function crossEntropy(
   logits: FloatTensor,
@@ -58,6 +67,16 @@ export function crossEntropy(
  * Cross-entropy of logits [N…,V] against class ids [N…]. The same on an executor's memory: `DenseOps.softmaxCrossEntropy`.
  *
  * @throws as {@link crossEntropy}; RangeError `ERR_ID_OUT_OF_RANGE` for a label outside 0..V-1, naming its position
+ * @example
+ * ```ts
+ * import { sparseCrossEntropy } from '@cudnn-rnn/train'
+ *
+ * const logits = { data: Float64Array.of(0, 0, 0, 0), shape: [2, 2] } // [N,V]
+ * const labels = { data: Int32Array.of(0, 1), shape: [2] }
+ * const weights = { data: Float64Array.of(1, 0), shape: [2] } // masks the second row
+ * const { loss, gradients } = sparseCrossEntropy(logits, labels, { weights })
+ * console.log(loss.toFixed(4), gradients.logits.data) // 0.6931 [-0.5, 0.5, 0, 0]
+ * ```
  */
 export function sparseCrossEntropy(
   logits: FloatTensor,

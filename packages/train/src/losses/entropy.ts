@@ -1,7 +1,17 @@
 import { axisLines, checkFloats, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
 import { logSoftmax } from './softmax.js'
 
-/** Entropy in nats along `axis` (which the result lacks) of the distribution that logits describe: Σ p·(logsumexp - logits). */
+/**
+ * Entropy in nats along `axis` (which the result lacks) of the distribution that logits describe: Σ p·(logsumexp - logits).
+ *
+ * @example
+ * ```ts
+ * import { entropyFromLogits } from '@cudnn-rnn/train'
+ *
+ * const logits = { data: Float64Array.of(0, 0, 0, 0), shape: [2, 2] } // two fair coins
+ * console.log([...entropyFromLogits(logits).data].map((nats) => nats.toFixed(4))) // ['0.6931', '0.6931']
+ * ```
+ */
 export function entropyFromLogits(given: FloatTensor, axis = -1): FloatTensor {
   const logits = checkFloats('compute entropy', 'logits', given)
   const lines = axisLines('compute entropy', logits.shape, axis)
@@ -14,7 +24,17 @@ export function entropyFromLogits(given: FloatTensor, axis = -1): FloatTensor {
   return { data: result, shape: withoutAxis(logits.shape, axis) }
 }
 
-/** Gradient of Σ entropyFromLogits(logits) with respect to the logits: -p·(log p + entropy). */
+/**
+ * Gradient of Σ entropyFromLogits(logits) with respect to the logits: -p·(log p + entropy).
+ *
+ * @example
+ * ```ts
+ * import { entropyGradient } from '@cudnn-rnn/train'
+ *
+ * const logits = { data: Float64Array.of(1, 0), shape: [2] }
+ * console.log([...entropyGradient(logits).data].map((slope) => slope.toFixed(4))) // ['-0.1966', '0.1966']
+ * ```
+ */
 export function entropyGradient(given: FloatTensor, axis = -1): FloatTensor {
   const logits = checkFloats('differentiate entropy', 'logits', given)
   const lines = axisLines('differentiate entropy', logits.shape, axis)

@@ -21,6 +21,17 @@ export interface GaussianKlResult {
  * Σ ½·(log σp² - log σq² + σq²/σp² + (μq - μp)²/σp² - 1) over the last axis.
  *
  * @throws TypeError `ERR_DTYPE`, `ERR_NOT_A_TENSOR`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_SHAPE`
+ * @example
+ * ```ts
+ * import { gaussianKl } from '@cudnn-rnn/train'
+ *
+ * const q = {
+ *   mean: { data: Float64Array.of(1, 0), shape: [1, 2] },
+ *   logVariance: { data: Float64Array.of(0, 0), shape: [1, 2] },
+ * }
+ * const { divergence, gradients } = gaussianKl(q)
+ * console.log(divergence.data, gradients.q.mean.data) // [0.5] [1, 0]
+ * ```
  */
 export function gaussianKl(q: DiagonalGaussian, p?: DiagonalGaussian): GaussianKlResult {
   const action = 'compute the Gaussian divergence'

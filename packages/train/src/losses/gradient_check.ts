@@ -45,6 +45,19 @@ export interface GradientCheckResult {
  *
  * @throws RangeError `ERR_SHAPE` for a gradient that lacks or has another size than its input,
  *   `ERR_NOT_FINITE` for a loss that is not finite near the inputs, `ERR_INVALID_OPTION` for a delta that is not > 0
+ * @example
+ * ```ts
+ * import { checkGradients } from '@cudnn-rnn/train'
+ *
+ * // The loss Σ x², whose gradient is 2·x.
+ * const x = { data: Float64Array.of(1, -2), shape: [2] }
+ * const { maxError } = await checkGradients({
+ *   inputs: { x },
+ *   loss: (inputs) => [...inputs.x.data].reduce((sum, value) => sum + value ** 2, 0),
+ *   gradients: { x: { data: Float64Array.of(2, -4), shape: [2] } },
+ * })
+ * console.log(maxError < 1e-8) // true
+ * ```
  */
 export async function checkGradients(options: GradientCheckOptions): Promise<GradientCheckResult> {
   checkOptions('check gradients', options, OPTIONS)

@@ -13,6 +13,15 @@ export interface MeanSquaredErrorResult {
  *
  * @param weights factor of each element, 0 masks it; the mean divides by their sum (0 when that is 0).
  * @throws TypeError `ERR_DTYPE`; RangeError `ERR_SHAPE`
+ * @example
+ * ```ts
+ * import { meanSquaredError } from '@cudnn-rnn/train'
+ *
+ * const predictions = { data: Float32Array.of(1, 2), shape: [2] }
+ * const targets = { data: Float32Array.of(0, 4), shape: [2] }
+ * const { loss, gradients } = meanSquaredError(predictions, targets)
+ * console.log(loss, gradients.predictions.data) // 2.5 [1, -2]
+ * ```
  */
 export function meanSquaredError(
   predictions: FloatTensor,

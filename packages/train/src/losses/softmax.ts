@@ -6,6 +6,13 @@ import { type AxisLines, axisLines, checkFloats, emptyLike, type FloatTensor, wi
  * exponential overflows; a line of -∞ alone gives -∞.
  *
  * @throws RangeError `ERR_AXIS`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
+ * @example
+ * ```ts
+ * import { logSumExp } from '@cudnn-rnn/train'
+ *
+ * const logits = { data: Float64Array.of(1000, 1000), shape: [2] }
+ * console.log((logSumExp(logits).data[0] - 1000).toFixed(4)) // 0.6931
+ * ```
  */
 export function logSumExp(logits: FloatTensor, axis = -1): FloatTensor {
   const { data, shape } = checkFloats('compute log-sum-exp', 'logits', logits)
@@ -15,7 +22,17 @@ export function logSumExp(logits: FloatTensor, axis = -1): FloatTensor {
   return { data: result, shape: withoutAxis(shape, axis) }
 }
 
-/** logits - logSumExp(logits): log-probabilities along `axis`. Throws as {@link logSumExp}. */
+/**
+ * logits - logSumExp(logits): log-probabilities along `axis`. Throws as {@link logSumExp}.
+ *
+ * @example
+ * ```ts
+ * import { logSoftmax } from '@cudnn-rnn/train'
+ *
+ * const logits = { data: Float64Array.of(0, 0, 0, 0), shape: [4] }
+ * console.log(logSoftmax(logits).data[0].toFixed(4)) // -1.3863
+ * ```
+ */
 export function logSoftmax(logits: FloatTensor, axis = -1): FloatTensor {
   const { data, shape } = checkFloats('compute log-softmax', 'logits', logits)
   const lines = axisLines('compute log-softmax', shape, axis)
@@ -35,7 +52,17 @@ export function logSoftmax(logits: FloatTensor, axis = -1): FloatTensor {
   return { data: result, shape }
 }
 
-/** Probabilities along `axis`; stable for logits of any size. Throws as {@link logSumExp}. */
+/**
+ * Probabilities along `axis`; stable for logits of any size. Throws as {@link logSumExp}.
+ *
+ * @example
+ * ```ts
+ * import { softmax } from '@cudnn-rnn/train'
+ *
+ * const logits = { data: Float64Array.of(1000, 1000), shape: [2] }
+ * console.log(softmax(logits).data) // [0.5, 0.5]
+ * ```
+ */
 export function softmax(logits: FloatTensor, axis = -1): FloatTensor {
   const { data, shape } = logSoftmax(logits, axis)
   return { data: data.map((value) => Math.exp(value)) as typeof data, shape }
@@ -45,6 +72,14 @@ export function softmax(logits: FloatTensor, axis = -1): FloatTensor {
  * Gradient of a loss with respect to the logits, from that with respect to `softmax(logits)`: p·(g - Σ g·p) along `axis`.
  *
  * @param probabilities the result of {@link softmax}; `outputGradient` has its shape.
+ * @example
+ * ```ts
+ * import { softmax, softmaxGradient } from '@cudnn-rnn/train'
+ *
+ * const probabilities = softmax({ data: Float64Array.of(0, 0), shape: [2] })
+ * const outputGradient = { data: Float64Array.of(1, 0), shape: [2] }
+ * console.log(softmaxGradient(probabilities, outputGradient).data) // [0.25, -0.25]
+ * ```
  */
 export function softmaxGradient(probabilities: FloatTensor, outputGradient: FloatTensor, axis = -1): FloatTensor {
   const action = 'differentiate softmax'

@@ -22,7 +22,21 @@ const ADAGRAD = {
   fixed: { pytorch: { epsilonInRoot: false }, tensorflow: { epsilonInRoot: true } },
 } as const satisfies OptimizerSpec
 
-/** Adagrad (Duchi et al. 2011), diagonal. Equation: rule `adagrad` of `OPTIMIZER_RULES`. */
+/**
+ * Adagrad (Duchi et al. 2011), diagonal. Equation: rule `adagrad` of `OPTIMIZER_RULES`.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Adagrad } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const weight = { name: 'weight', value: backend.zeros([1]) }
+ * using optimizer = new Adagrad(backend, [weight])
+ * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
+ * console.log((await weight.value.read()).data) // [-0.5]
+ * ```
+ */
 export class Adagrad extends Optimizer {
   constructor(backend: Backend, variables: readonly Trainable[], options: AdagradOptimizerOptions = {}) {
     const { initialAccumulator, ...settings } = checkSettings(ADAGRAD, backend, variables, options)

@@ -24,7 +24,22 @@ const ADAM = {
   fixed: { pytorch: { epsilonHat: false }, tensorflow: { epsilonHat: true } },
 } as const satisfies OptimizerSpec
 
-/** Adam (Kingma & Ba 2015), and AdamW (Loshchilov & Hutter 2019) when `weightDecay` is set. */
+/**
+ * Adam (Kingma & Ba 2015), and AdamW (Loshchilov & Hutter 2019) when `weightDecay` is set.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Adam } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const weight = { name: 'weight', value: backend.zeros([1]) }
+ * using optimizer = new Adam(backend, [weight], { weightDecay: 0.01 })
+ * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
+ * console.log((await weight.value.read()).data, optimizer.slots.map(({ name }) => name))
+ * // [-0.5] ['weight/Adam', 'weight/Adam_1']
+ * ```
+ */
 export class Adam extends Optimizer {
   /** Counts updates on an executor with `steps`, where only the device determines which ones are skipped. */
   readonly #count: UpdateCount | undefined

@@ -5,7 +5,17 @@ import { codedRangeError } from '../coded_error.js'
 /** The learning rate of an update; `step` counts the updates done before it, from 0. */
 export type Schedule = (step: number) => number
 
-/** The same rate always. */
+/**
+ * The same rate always.
+ *
+ * @example
+ * ```ts
+ * import { constantRate } from '@cudnn-rnn/train'
+ *
+ * const rate = constantRate(0.001)
+ * console.log(rate(0), rate(1000)) // 0.001 0.001
+ * ```
+ */
 export function constantRate(rate: number): Schedule {
   checkRate('rate', rate)
   return () => rate
@@ -21,7 +31,17 @@ export interface CosineOptions {
   readonly final?: number | undefined
 }
 
-/** final + (peak - final)·½(1 + cos πx), x from 0 to 1 after the warm-up (Loshchilov & Hutter 2017). */
+/**
+ * final + (peak - final)·½(1 + cos πx), x from 0 to 1 after the warm-up (Loshchilov & Hutter 2017).
+ *
+ * @example
+ * ```ts
+ * import { cosineRate } from '@cudnn-rnn/train'
+ *
+ * const rate = cosineRate({ peak: 0.01, steps: 100, warmup: 10 })
+ * console.log([0, 9, 55, 100].map((step) => rate(step).toFixed(4))) // ['0.0010', '0.0100', '0.0050', '0.0000']
+ * ```
+ */
 export function cosineRate(options: CosineOptions): Schedule {
   checkOptions(ACTION, options, { peak: NUMBER, steps: NUMBER, warmup: optional(NUMBER), final: optional(NUMBER) })
   const { peak, steps, warmup = 0, final = 0 } = options
@@ -46,7 +66,17 @@ export interface ExponentialOptions {
   readonly staircase?: boolean | undefined
 }
 
-/** initial·decay^(step/every): TensorFlow's `exponential_decay`. */
+/**
+ * initial·decay^(step/every): TensorFlow's `exponential_decay`.
+ *
+ * @example
+ * ```ts
+ * import { exponentialRate } from '@cudnn-rnn/train'
+ *
+ * const rate = exponentialRate({ initial: 0.1, decay: 0.5, every: 10 })
+ * console.log([0, 10, 20].map((step) => rate(step))) // [0.1, 0.05, 0.025]
+ * ```
+ */
 export function exponentialRate(options: ExponentialOptions): Schedule {
   const rules = { initial: NUMBER, decay: NUMBER, every: optional(NUMBER), staircase: optional(FLAG) }
   checkOptions(ACTION, options, rules)
@@ -60,6 +90,14 @@ export function exponentialRate(options: ExponentialOptions): Schedule {
 /**
  * rates[k] from boundaries[k-1] on: one more rate than boundaries. Throws RangeError `ERR_SCHEDULE` for another count or
  * boundaries that do not grow.
+ *
+ * @example
+ * ```ts
+ * import { piecewiseRate } from '@cudnn-rnn/train'
+ *
+ * const rate = piecewiseRate([100, 200], [0.1, 0.01, 0.001])
+ * console.log([0, 100, 200].map((step) => rate(step))) // [0.1, 0.01, 0.001]
+ * ```
  */
 export function piecewiseRate(boundaries: readonly number[], rates: readonly number[]): Schedule {
   checkArguments(ACTION, { boundaries, rates }, { boundaries: listOf(NUMBER), rates: listOf(NUMBER) })

@@ -30,6 +30,19 @@ export interface WeightDecayOptions {
 /**
  * Updates a list of variables on their executor. Its state (`slots` and `step`) is all that must be saved to go
  * on exactly; a slot of an opaque buffer has that buffer's layout, so it is saved canonically like the buffer itself.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Adam, Optimizer, Sgd } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const weight = { name: 'weight', value: backend.tensor({ data: Float32Array.of(1, 2), shape: [2] }) }
+ * const gradient = { data: Float32Array.of(1, 1), shape: [2] }
+ * const optimizers: Optimizer[] = [new Sgd(backend, [weight], { momentum: 0.9 }), new Adam(backend, [weight])]
+ * for (const optimizer of optimizers) optimizer.apply([gradient], 0.1)
+ * console.log(optimizers.map(({ step, slots }) => [step, slots.length])) // [[1, 1], [1, 2]]
+ * ```
  */
 export abstract class Optimizer {
   readonly variables: readonly Trainable[]

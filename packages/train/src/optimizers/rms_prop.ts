@@ -26,7 +26,21 @@ const RMS_PROP = {
   },
 } as const satisfies OptimizerSpec
 
-/** RMSProp (Hinton's lecture 6e), not centered. Equation: rule `rmsProp` of `OPTIMIZER_RULES`. */
+/**
+ * RMSProp (Hinton's lecture 6e), not centered. Equation: rule `rmsProp` of `OPTIMIZER_RULES`.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { RmsProp } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const weight = { name: 'weight', value: backend.zeros([1]) }
+ * using optimizer = new RmsProp(backend, [weight], { decay: 0.75 })
+ * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
+ * console.log((await weight.value.read()).data) // [-1]
+ * ```
+ */
 export class RmsProp extends Optimizer {
   constructor(backend: Backend, variables: readonly Trainable[], options: RmsPropOptimizerOptions = {}) {
     const settings = checkSettings(RMS_PROP, backend, variables, options)

@@ -20,7 +20,21 @@ const MOMENTUM = {
   fixed: { pytorch: { rateInVelocity: false }, tensorflow: { rateInVelocity: true } },
 } as const satisfies OptimizerSpec
 
-/** Gradient descent, with momentum or Nesterov's look-ahead. Equations: rules `sgd` and `momentum` of `OPTIMIZER_RULES`. */
+/**
+ * Gradient descent, with momentum or Nesterov's look-ahead. Equations: rules `sgd` and `momentum` of `OPTIMIZER_RULES`.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Sgd } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const weight = { name: 'weight', value: backend.zeros([1]) }
+ * using optimizer = new Sgd(backend, [weight], { momentum: 0.5 })
+ * for (let step = 0; step < 2; step++) optimizer.apply([{ data: Float32Array.of(1), shape: [1] }], 1)
+ * console.log((await weight.value.read()).data) // [-2.5]
+ * ```
+ */
 export class Sgd extends Optimizer {
   constructor(backend: Backend, variables: readonly Trainable[], options: SgdOptions = {}) {
     const settings = checkSettings(MOMENTUM, backend, variables, options)

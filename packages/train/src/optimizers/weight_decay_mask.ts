@@ -13,6 +13,20 @@ export interface CanonicalMap {
 /**
  * A tensor in a model's opaque layout that is 1 where weights are and 0 where biases are: the canonical tensors of 1
  * and 0, sent through the executor's own map. For `decayMask`; the caller disposes it.
+ *
+ * @example
+ * ```ts
+ * import { CudnnLSTM } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Adam, weightDecayMask } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * using lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const params = lstm.createParams({ seed: 1 })
+ * const mask = await weightDecayMask(backend, lstm) // biases do not decay
+ * using optimizer = new Adam(backend, [params], { weightDecay: 0.01, decayMask: () => mask })
+ * console.log([...(await mask.read()).data].filter((one) => one === 1).length, params.shape) // 112 [144]
+ * ```
  */
 export async function weightDecayMask(backend: Backend, model: CanonicalMap): Promise<BackendTensor> {
   const MODEL = methods('a model such as new CudnnLSTM(…)', 'canonicalToParams')
