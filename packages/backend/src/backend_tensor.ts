@@ -30,7 +30,19 @@ export interface BackendTensor {
 /** Calls take host tensors and the executor's own backend tensors. */
 export type TensorLike = Tensor | BackendTensor
 
-/** True for a backend tensor (of any executor), false for a host tensor. */
+/**
+ * True for a backend tensor (of any executor), false for a host tensor.
+ *
+ * @example
+ * ```ts
+ * import { isBackendTensor } from '@cudnn-rnn/backend'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const host = { data: Float32Array.of(1, 2), shape: [2] }
+ * console.log(isBackendTensor(host), isBackendTensor(backend.tensor(host))) // false true
+ * ```
+ */
 export function isBackendTensor(value: unknown): value is BackendTensor {
   try {
     return typeof value === 'object' && value !== null && 'read' in value && typeof value.read === 'function'

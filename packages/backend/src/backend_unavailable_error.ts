@@ -4,7 +4,18 @@ export interface BackendAttempt {
   readonly reason: string
 }
 
-/** An executor that was requested by name cannot work here. */
+/**
+ * An executor that was requested by name cannot work here.
+ *
+ * @example
+ * ```ts
+ * import { BackendUnavailableError } from '@cudnn-rnn/backend'
+ *
+ * const attempts = [{ name: 'addon', reason: 'not built' }]
+ * const error = new BackendUnavailableError('cpu', attempts, 'Run npm run build:native.')
+ * console.log(error.code, error.backend, error.advice) // ERR_BACKEND_UNAVAILABLE cpu Run npm run build:native.
+ * ```
+ */
 export class BackendUnavailableError extends Error {
   override readonly name = 'BackendUnavailableError'
   readonly code = 'ERR_BACKEND_UNAVAILABLE'
@@ -22,7 +33,23 @@ export class BackendUnavailableError extends Error {
   }
 }
 
-/** True for a {@link BackendUnavailableError}, also one of another copy of this package. */
+/**
+ * True for a {@link BackendUnavailableError}, also one of another copy of this package.
+ *
+ * @example
+ * ```ts
+ * import { isBackendUnavailableError } from '@cudnn-rnn/backend'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ *
+ * try {
+ *   const backend = await openBackend('cudnn')
+ *   backend.dispose()
+ * } catch (error) {
+ *   if (!isBackendUnavailableError(error)) throw error
+ *   for (const { name, reason } of error.attempts) console.log(name, reason)
+ * }
+ * ```
+ */
 export function isBackendUnavailableError(error: unknown): error is BackendUnavailableError {
   return error instanceof Error && 'code' in error && error.code === 'ERR_BACKEND_UNAVAILABLE'
 }

@@ -40,6 +40,15 @@ const OPTIONS = {
  * `attn_output_projection/kernel` and `…/bias`; the cell's under its own scope.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { AttentionCellWrapper, BasicLSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new AttentionCellWrapper(new BasicLSTMCell(4), 5)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.length) // [2, 4] 3
+ * ```
  */
 export class AttentionCellWrapper<State extends CellState> extends CompositeCell<
   readonly [State, FloatTensor, FloatTensor]

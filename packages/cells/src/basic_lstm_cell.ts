@@ -16,6 +16,15 @@ export interface BasicLSTMCellOptions extends CellOptions {
  * TensorFlow's `BasicLSTMCell`: an LSTM without peepholes, clip and projection; variables `kernel` [I+H,4H], `bias`.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { BasicLSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new BasicLSTMCell(4)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
  */
 export class BasicLSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: BasicLSTMCellOptions = {}) {

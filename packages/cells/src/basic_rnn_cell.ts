@@ -23,6 +23,15 @@ export interface BasicRNNCellOptions extends CellOptions, PreactivationClip {
  * TensorFlow's `BasicRNNCell`: h' = act([x,h]·K + b); variables `kernel` [I+H,H], `bias`.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { BasicRNNCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new BasicRNNCell(4, { activation: 'relu' })
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.shape) // [2, 4] [2, 4]
+ * ```
  */
 export class BasicRNNCell extends GraphCell<FloatTensor> {
   readonly stateSize: number

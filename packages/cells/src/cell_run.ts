@@ -23,6 +23,27 @@ interface GradientRows {
  *
  * A kernel's gradient is Σ_t x_tᵀ·∂z_t. Its products wait until {@link finishGradients} and are one product of T·B rows then:
  * the kernel's gradient is read and written once, and not once per step.
+ *
+ * @example
+ * ```ts
+ * import { outputSize } from '@cudnn-rnn/canonical'
+ * import { type CellRun, dynamicRnn, type FloatTensor, RNNCell } from '@cudnn-rnn/cells'
+ *
+ * // A cell that adds its input to its state. Its steps get the run that they belong to.
+ * class SumCell extends RNNCell<FloatTensor> {
+ *   readonly stateSize = 1
+ *   readonly outputSize = 1
+ *   variableSpecs() {
+ *     return []
+ *   }
+ *   step({ data, shape }: FloatTensor, state: FloatTensor, _run: CellRun) {
+ *     const sum = { data: data.map((x, at) => x + state.data[at]), shape }
+ *     return { output: sum, state: sum, backward: (input: FloatTensor) => ({ input, state: input }) }
+ *   }
+ * }
+ * const inputs = { data: Float32Array.of(1, 2, 3), shape: [1, 3, 1] } // [B,T,I]
+ * console.log(dynamicRnn(new SumCell('sum'), inputs, { training: false }).outputs.data) // [1, 3, 6]
+ * ```
  */
 export class CellRun {
   readonly dtype: FloatDType

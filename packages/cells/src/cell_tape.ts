@@ -8,6 +8,16 @@ type CheckedBackward<OutputGradients, InputGradients> = (gradients: OutputGradie
  * State from a training call of a cell, fused layer or wrapper to its one backward.
  *
  * It holds the variables as the forward saw them: `setVariables` between the two does not disturb it.
+ *
+ * @example
+ * ```ts
+ * import { BasicRNNCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new BasicRNNCell(4)
+ * const { output, tape } = cell.call({ data: new Float32Array(2 * 3).fill(1), shape: [2, 3] }, cell.zeroState(2))
+ * const { input, variables } = tape.gradients({ output })
+ * console.log(tape.state, input.shape, variables.get('kernel')?.shape) // consumed [2, 3] [7, 4]
+ * ```
  */
 export class CellTape<OutputGradients, InputGradients> extends OpenTape {
   #backward: CheckedBackward<OutputGradients, InputGradients> | undefined

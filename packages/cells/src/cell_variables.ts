@@ -50,6 +50,18 @@ const INITIALIZER_STREAM = 1
  * Owner of TensorFlow's variables: created by the first call, or by {@link build}, or by {@link setVariables}.
  *
  * Subclasses list their variables; the rows of at least one depend on the columns of the input.
+ *
+ * @example
+ * ```ts
+ * import { type CellVariables, UGRNNCell } from '@cudnn-rnn/cells'
+ *
+ * function elementsOf(owner: CellVariables) {
+ *   return [...owner.variables.values()].reduce((sum, { data }) => sum + data.length, 0)
+ * }
+ * const cell = new UGRNNCell(8)
+ * cell.build(3, { seed: 1 })
+ * console.log(elementsOf(cell), [...cell.variables.keys()]) // 192 ['kernel', 'bias']
+ * ```
  */
 export abstract class CellVariables extends Inspectable {
   readonly name: string

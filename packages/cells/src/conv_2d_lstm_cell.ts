@@ -5,6 +5,15 @@ import { ConvLSTMCell, type ConvNDLSTMCellOptions } from './conv_lstm_cell.js'
  * TensorFlow's `Conv2DLSTMCell`: a `ConvLSTMCell` over two spatial dimensions.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { Conv2DLSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new Conv2DLSTMCell({ inputShape: [4, 4, 1], outputChannels: 2, kernelShape: [3, 3] })
+ * const input = { data: new Float32Array(2 * 16).fill(1), shape: [2, 16] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 32] [2, 32] [2, 32]
+ * ```
  */
 export class Conv2DLSTMCell extends ConvLSTMCell {
   constructor(options: ConvNDLSTMCellOptions) {

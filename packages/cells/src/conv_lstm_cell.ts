@@ -53,6 +53,15 @@ const OPTIONS = {
  * `skipConnection` only the output has the input's channels: TensorFlow appends them to h too, whose second step then fails.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { ConvLSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new ConvLSTMCell({ convNdims: 1, inputShape: [5, 2], outputChannels: 3, kernelShape: [3] })
+ * const input = { data: new Float32Array(2 * 10).fill(1), shape: [2, 10] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 15] [2, 15] [2, 15]
+ * ```
  */
 export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
   readonly convNdims: number

@@ -17,6 +17,15 @@ const HIDDEN = 'candidate/hidden_projection'
  *     r, u = σ([x,h]·W_ru + b_ru)   n = tanh(x·W_i + b_i + r∘(h·W_h + b_h))   h' = (1-u)∘n + u∘h
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { CudnnCompatibleGRUCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new CudnnCompatibleGRUCell(4)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.shape) // [2, 4] [2, 4]
+ * ```
  */
 export class CudnnCompatibleGRUCell extends GraphCell<FloatTensor> {
   readonly stateSize: number

@@ -7,6 +7,15 @@ import { LSTMStepCell } from './lstm_step_cell.js'
  * variables `kernel` [I+H,4H] and `bias` (the sum of cuDNN's two).
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { CudnnCompatibleLSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new CudnnCompatibleLSTMCell(4)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
  */
 export class CudnnCompatibleLSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: CellOptions = {}) {

@@ -41,6 +41,15 @@ const OPTIONS = {
  * `input_size` and `dtype` serve the construction of a graph and have no counterpart.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { BasicLSTMCell, DropoutWrapper } from '@cudnn-rnn/cells'
+ *
+ * const cell = new DropoutWrapper(new BasicLSTMCell(4), { outputKeepProb: 0.8, seed: 1 })
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
  */
 export class DropoutWrapper<State extends CellState> extends CellWrapper<State> {
   readonly inputKeepProb: number

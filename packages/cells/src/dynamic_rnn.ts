@@ -19,6 +19,15 @@ export interface DynamicRnnOptions<State, Training extends boolean = true> exten
  * @returns outputs in the layout of the inputs, the state after each row's last step, and the tape of a training run.
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
  * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
+ * @example
+ * ```ts
+ * import { dynamicRnn, LSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const inputs = { data: new Float32Array(2 * 5 * 3).fill(1), shape: [2, 5, 3] } // [B,T,I]
+ * const { outputs, state, tape } = dynamicRnn(new LSTMCell(4), inputs, { sequenceLength: [5, 2] })
+ * const gradients = tape.gradients({ outputs })
+ * console.log(outputs.shape, state.h.shape, gradients.inputs.shape) // [2, 5, 4] [2, 4] [2, 5, 3]
+ * ```
  */
 export function dynamicRnn<State extends CellState, Training extends boolean = true>(
   cell: RNNCell<State>,

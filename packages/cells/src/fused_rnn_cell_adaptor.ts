@@ -17,6 +17,15 @@ import { unrolled } from './unroll.js'
  * `useDynamicRnn` chooses between TensorFlow's two graph builders; here one loop serves both, so it changes no number.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`
+ * @example
+ * ```ts
+ * import { BasicLSTMCell, FusedRNNCellAdaptor } from '@cudnn-rnn/cells'
+ *
+ * const layer = new FusedRNNCellAdaptor(new BasicLSTMCell(4))
+ * const inputs = { data: new Float32Array(5 * 2 * 3).fill(1), shape: [5, 2, 3] } // [T,B,I]
+ * const { outputs, state } = layer.call(inputs, { sequenceLength: [5, 2] })
+ * console.log(outputs.shape, state.c.shape) // [5, 2, 4] [2, 4]
+ * ```
  */
 export class FusedRNNCellAdaptor<State extends CellState> extends Inspectable implements FusedRNNCell<State> {
   readonly cell: RNNCell<State>

@@ -42,6 +42,15 @@ const GATES = ['i', 'j', 'f', 'o'] as const
  *     c' = σ(f + φ)∘c + σ(i)∘tanh(j)   m' = (σ(o)∘act(c'))·W
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`, also where a size is not divisible by G
+ * @example
+ * ```ts
+ * import { GLSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new GLSTMCell(4, { numberOfGroups: 2 })
+ * const input = { data: new Float32Array(2 * 6).fill(1), shape: [2, 6] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
  */
 export class GLSTMCell extends GraphCell<LSTMStateTuple> {
   readonly numUnits: number

@@ -12,6 +12,15 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
  *     r, u = σ([x,h]·W_ru + b_ru)   c = tanh([x, r∘h]·W_c + b_c)   h' = u∘h + (1-u)∘c
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { GRUBlockCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new GRUBlockCell(4)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.shape) // [2, 4] [2, 4]
+ * ```
  */
 export class GRUBlockCell extends GraphCell<FloatTensor> {
   readonly stateSize: number

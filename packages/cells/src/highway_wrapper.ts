@@ -24,6 +24,15 @@ const OPTIONS = { coupleCarryTransformGates: optional(FLAG), carryBiasInit: opti
  * scope of the cell.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { BasicRNNCell, HighwayWrapper } from '@cudnn-rnn/cells'
+ *
+ * const cell = new HighwayWrapper(new BasicRNNCell(3))
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.shape) // [2, 3] [2, 3]
+ * ```
  */
 export class HighwayWrapper<State extends CellState> extends SkipWrapper<State> {
   readonly coupleCarryTransformGates: boolean

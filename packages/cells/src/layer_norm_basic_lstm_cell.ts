@@ -57,6 +57,15 @@ const EPSILON = 1e-12
  * The state has the normalized c'. TensorFlow drops in inference too; here only `training` drops.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { LayerNormBasicLSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new LayerNormBasicLSTMCell(4, { dropoutKeepProb: 0.9 })
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
  */
 export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
   readonly numUnits: number

@@ -6,6 +6,15 @@ import { LSTMStepCell } from './lstm_step_cell.js'
  * `LSTMCell`, except that the backward passes the gradient through the clip.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { LSTMBlockCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new LSTMBlockCell(4, { usePeephole: true })
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
  */
 export class LSTMBlockCell extends LSTMStepCell {
   constructor(numUnits: number, options: LSTMBlockOptions = {}) {

@@ -33,6 +33,15 @@ const OPTIONS = {
  * TensorFlow's `LSTMCell`: variables `kernel` [I+P,4H] in blocks i,j,f,o, `bias`, peepholes, projection.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { LSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new LSTMCell(4, { numProj: 2 })
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 2] [2, 4] [2, 2]
+ * ```
  */
 export class LSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: LSTMCellOptions = {}) {

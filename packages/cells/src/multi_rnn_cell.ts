@@ -14,6 +14,15 @@ const CELLS = listOf(CELL)
  * variables are `cell_<k>/<name of cell>/<variable>`.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION` for no cells, one cell twice, or mixed dtypes
+ * @example
+ * ```ts
+ * import { GRUBlockCell, LSTMCell, MultiRNNCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new MultiRNNCell([new LSTMCell(4), new GRUBlockCell(5)])
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.length) // [2, 5] 2
+ * ```
  */
 export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
   readonly cells: readonly RNNCell<CellState>[]

@@ -25,6 +25,15 @@ const OPTIONS = { numProj: nullable(SIZE), useBias: optional(FLAG) }
  *     c' = tanh(tanh(l0∘l1) + c)∘tanh(l2+l3)   m' = tanh(c'∘tanh(tanh(l4∘l5) + σ(l6+l7)))·W
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { NASCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new NASCell(4)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
  */
 export class NASCell extends GraphCell<LSTMStateTuple> {
   readonly numUnits: number

@@ -46,6 +46,15 @@ const GATE = { period: 'period', phase: 'phase', ratioOn: 'ratio_on' }
  *     c̃ = f∘c + i∘n   h̃ = tanh(c̃)∘o   c' = k∘c̃ + (1-k)∘c   h' = k∘h̃ + (1-k)∘h   with the openness k of the gate
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { PhasedLSTMCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new PhasedLSTMCell(4)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,1+I]: the time first
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
  */
 export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
   readonly numUnits: number

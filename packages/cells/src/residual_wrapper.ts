@@ -9,6 +9,15 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
  * their names. TensorFlow's `residual_fn` would need its gradient here and is not offered.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`
+ * @example
+ * ```ts
+ * import { BasicRNNCell, ResidualWrapper } from '@cudnn-rnn/cells'
+ *
+ * const cell = new ResidualWrapper(new BasicRNNCell(3))
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.shape) // [2, 3] [2, 3]
+ * ```
  */
 export class ResidualWrapper<State extends CellState> extends SkipWrapper<State> {
   constructor(cell: RNNCell<State>, options: Readonly<Record<string, never>> = {}) {

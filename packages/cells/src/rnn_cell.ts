@@ -65,7 +65,19 @@ export interface CellStep<State extends CellState> {
   ): { readonly input: FloatTensor; readonly state: State }
 }
 
-/** A cell makes one time step: input [B,I] and state to output and next state. TensorFlow's `RNNCell`. */
+/**
+ * A cell makes one time step: input [B,I] and state to output and next state. TensorFlow's `RNNCell`.
+ *
+ * @example
+ * ```ts
+ * import { outputSize } from '@cudnn-rnn/canonical'
+ * import { type CellState, GRUBlockCell, LSTMCell, RNNCell } from '@cudnn-rnn/cells'
+ *
+ * const cells: RNNCell<CellState>[] = [new LSTMCell(4), new GRUBlockCell(4)]
+ * for (const cell of cells) cell.build(3)
+ * console.log(cells.map(({ outputSize, stateSize }) => [outputSize, stateSize])) // [[4, { c: 4, h: 4 }], [4, 4]]
+ * ```
+ */
 export abstract class RNNCell<State extends CellState> extends CellVariables {
   /** Columns of each state tensor, in the state's structure. */
   abstract readonly stateSize: StateSize

@@ -63,6 +63,16 @@ const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'traini
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
  * @throws RangeError `ERR_INVALID_OPTION` for lists of cells that are empty, differ in length, mix dtypes or have a cell
  *   twice, `ERR_CELL_BUILT`, `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
+ * @example
+ * ```ts
+ * import { LSTMCell, stackBidirectionalDynamicRnn } from '@cudnn-rnn/cells'
+ *
+ * const inputs = { data: new Float32Array(2 * 5 * 3).fill(1), shape: [2, 5, 3] } // [B,T,I]
+ * const forward = [new LSTMCell(4), new LSTMCell(4)]
+ * const backward = [new LSTMCell(4), new LSTMCell(4)]
+ * const { outputs, statesFw } = stackBidirectionalDynamicRnn(forward, backward, inputs)
+ * console.log(outputs.shape, statesFw.length) // [2, 5, 8] 2
+ * ```
  */
 export function stackBidirectionalDynamicRnn<State extends CellState, Training extends boolean = true>(
   cellsFw: readonly RNNCell<State>[],

@@ -14,6 +14,14 @@ import { unrolled } from './unroll.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_SEQUENCE_LAYOUT` for one tensor, `ERR_EMPTY_SEQUENCE`, `ERR_NOT_A_TENSOR`,
  *   `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
  * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
+ * @example
+ * ```ts
+ * import { BasicRNNCell, staticRnn } from '@cudnn-rnn/cells'
+ *
+ * const step = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { outputs, state } = staticRnn(new BasicRNNCell(4), [step, step, step])
+ * console.log(outputs.length, outputs[0].shape, state.shape) // 3 [2, 4] [2, 4]
+ * ```
  */
 export function staticRnn<State extends CellState, Training extends boolean = true>(
   cell: RNNCell<State>,

@@ -56,6 +56,21 @@ const RULES = {
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_SEQUENCE_LENGTHS`
  * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_EMPTY_SEQUENCE`
+ * @example
+ * ```ts
+ * import { tensorRnn, UGRNNCell } from '@cudnn-rnn/cells'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * const backend = openReferenceBackend()
+ * const cell = new UGRNNCell(4)
+ * cell.build(3, { seed: 1 })
+ * const inputs = { data: new Float32Array(5 * 2 * 3).fill(1), shape: [5, 2, 3] } // [T,B,I]
+ * const { variables } = cell
+ * const mode = { sequenceLength: null, training: false, keepsState: true }
+ * const result = tensorRnn(cell, { backend, variables, inputs, initialState: null, ...mode })
+ * console.log(result.outputs.shape, result.state.map(({ shape }) => shape)) // [5, 2, 4] [[2, 4]]
+ * result.dispose()
+ * ```
  */
 export function tensorRnn<State extends CellState>(cell: RNNCell<State>, given: TensorRnnArguments): TensorRnnResult {
   checkArguments(ACTION, { arguments: given }, { arguments: OBJECT })

@@ -14,6 +14,16 @@ const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pa
 /**
  * TensorFlow's `TimeReversedFusedRNN`: a fused cell that walks each row from its own last step to its first; outputs come
  * back in the order of the inputs.
+ *
+ * @example
+ * ```ts
+ * import { LSTMBlockFusedCell, TimeReversedFusedRNN } from '@cudnn-rnn/cells'
+ *
+ * const layer = new TimeReversedFusedRNN(new LSTMBlockFusedCell(4))
+ * const inputs = { data: new Float32Array(5 * 2 * 3).fill(1), shape: [5, 2, 3] } // [T,B,I]
+ * const { outputs } = layer.call(inputs, { sequenceLength: [5, 2], training: false })
+ * console.log(outputs.shape) // [5, 2, 4]
+ * ```
  */
 export class TimeReversedFusedRNN<State extends CellState> extends Inspectable implements FusedRNNCell<State> {
   readonly cell: FusedRNNCell<State>

@@ -27,6 +27,15 @@ const OPTIONS = { initializer: INITIALIZER, forgetBias: optional(FINITE), activa
  *     g = σ(ẑ_g + φ)   h' = g∘h + (1-g)∘act(ẑ_c)   with ẑ = [x,h]·K + b and the forget bias φ
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { UGRNNCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new UGRNNCell(4)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.shape) // [2, 4] [2, 4]
+ * ```
  */
 export class UGRNNCell extends GraphCell<FloatTensor> {
   readonly stateSize: number

@@ -14,7 +14,16 @@ export function joinScopes(outer: string, inner: string): string {
 
 const NAMES = { scope: TEXT, name: TEXT }
 
-/** A name inside `scope` as it is outside: `<scope>/<name>`, or `<name>` where the scope is empty. Throws TypeError `ERR_INVALID_ARGUMENT`. */
+/**
+ * A name inside `scope` as it is outside: `<scope>/<name>`, or `<name>` where the scope is empty. Throws TypeError `ERR_INVALID_ARGUMENT`.
+ *
+ * @example
+ * ```ts
+ * import { scopedName } from '@cudnn-rnn/cells'
+ *
+ * console.log(scopedName('rnn', 'lstm_cell/kernel'), scopedName('', 'kernel')) // rnn/lstm_cell/kernel kernel
+ * ```
+ */
 export function scopedName(scope: string, name: string): string {
   if (typeof scope !== 'string' || typeof name !== 'string') checkArguments('join names', { scope, name }, NAMES)
   return scope === '' ? name : `${scope}/${name}`

@@ -44,6 +44,17 @@ const RETENTION = fields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours:
  * @param prefix path without the endings `.index` and `.data-…`; its directory is made when it is missing.
  * @throws CheckpointError `ERR_TENSOR_INVALID` (a name twice, or data that does not fit), `ERR_CHECKPOINT_IO`,
  *   `ERR_CHECKPOINT_LOCKED` where another process keeps the directory locked for minutes
+ * @example
+ * ```ts
+ * import { latestCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * const tensors = [
+ *   ['dense/bias', { data: Float32Array.of(1, 2), shape: [2] }],
+ *   ['global_step', { data: BigInt64Array.of(100n), shape: [] }],
+ * ] as const
+ * await writeCheckpoint('run/model-100', tensors, { retention: { maxToKeep: 5, keepCheckpointEveryNHours: 10_000 } })
+ * console.log(await latestCheckpoint('run')) // run/model-100
+ * ```
  */
 export async function writeCheckpoint(
   prefix: string,

@@ -45,7 +45,17 @@ export interface BlobLike {
 
 const BLOB = methods('a File or a Blob', 'slice', 'arrayBuffer')
 
-/** A source over a browser's `File` or `Blob`, which is read piece by piece. Throws TypeError `ERR_INVALID_ARGUMENT`. */
+/**
+ * A source over a browser's `File` or `Blob`, which is read piece by piece. Throws TypeError `ERR_INVALID_ARGUMENT`.
+ *
+ * @example
+ * ```ts
+ * import { blobSource } from '@cudnn-rnn/checkpoint'
+ *
+ * const source = blobSource('model.index', new Blob([Uint8Array.of(1, 2, 3, 4)]))
+ * console.log(source.size) // 4
+ * ```
+ */
 export function blobSource(name: string, blob: BlobLike): ByteSource {
   checkArguments('make a byte source', { name, blob }, { name: TEXT, blob: BLOB })
   return {

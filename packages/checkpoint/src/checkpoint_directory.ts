@@ -20,6 +20,20 @@ const STATE = fields({
  * Replaces the state of a directory: a reader sees the old one or the new one. Waits for saves in this directory.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_IO`, `ERR_CHECKPOINT_LOCKED`
+ * @example
+ * ```ts
+ * import { mkdir } from 'node:fs/promises'
+ * import { readCheckpointState, writeCheckpointState } from '@cudnn-rnn/checkpoint'
+ *
+ * await mkdir('run')
+ * await writeCheckpointState('run', {
+ *   modelCheckpointPath: 'model-300',
+ *   allModelCheckpointPaths: ['model-200', 'model-300'],
+ *   allModelCheckpointTimestamps: [],
+ *   lastPreservedTimestamp: undefined,
+ * })
+ * console.log((await readCheckpointState('run'))?.modelCheckpointPath) // model-300
+ * ```
  */
 export async function writeCheckpointState(
   directory: string,
@@ -80,7 +94,17 @@ async function foundPrefix(directory: string | FileStore, path: string): Promise
   return existsSync(`${prefix}.index`) || existsSync(prefix) ? prefix : undefined
 }
 
-/** A path of a state file: relative ones are meant from the file's directory. */
+/**
+ * A path of a state file: relative ones are meant from the file's directory.
+ *
+ * @example
+ * ```ts
+ * import { resolvePath } from '@cudnn-rnn/checkpoint'
+ *
+ * console.log(resolvePath('run', 'model-300'), resolvePath('run', '/other/model-300'))
+ * // run/model-300 /other/model-300
+ * ```
+ */
 export function resolvePath(directory: string, path: string): string {
   checkArguments('resolve a path', { directory, path }, { directory: TEXT, path: TEXT })
   return isAbsolute(path) ? path : join(directory, path)

@@ -37,6 +37,15 @@ const HANDLE = methods('a FileSystemDirectoryHandle', 'getFileHandle', 'getDirec
  * path of the directory: tabs of one origin exclude each other.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`. Its methods reject with CheckpointError `ERR_CHECKPOINT_IO`.
+ * @example
+ * ```ts no-run
+ * import { directoryStore, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * // In a page or a worker: the private file system of the origin.
+ * const store = directoryStore(await navigator.storage.getDirectory())
+ * await writeCheckpoint('model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]], { store })
+ * console.log(await store.names())
+ * ```
  */
 export function directoryStore(handle: DirectoryHandleLike): FileStore {
   checkArguments('keep files in a directory', { handle }, { handle: HANDLE })

@@ -62,6 +62,13 @@ export function dtypeOfId(id: number): CheckpointDType | undefined {
 /**
  * The dtype that a typed array is named for: `uint16` for a Uint16Array, which also holds the bits of float16 and bfloat16.
  * Undefined for other values.
+ *
+ * @example
+ * ```ts
+ * import { dtypeOfArray } from '@cudnn-rnn/checkpoint'
+ *
+ * console.log(dtypeOfArray(new Float32Array(1)), dtypeOfArray(new BigInt64Array(1))) // float32 int64
+ * ```
  */
 export function dtypeOfArray(data: unknown): CheckpointDType | undefined {
   const arrayType = arrayTypeOf(data)

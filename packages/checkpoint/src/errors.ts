@@ -4,7 +4,20 @@ export type { CheckpointErrorCode } from './error_codes.js'
 
 import { visibleMessage } from '@cudnn-rnn/text'
 
-/** A checkpoint that cannot be read or written; nothing was changed. */
+/**
+ * A checkpoint that cannot be read or written; nothing was changed.
+ *
+ * @example
+ * ```ts
+ * import { CheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * try {
+ *   await openCheckpoint('no-such-model')
+ * } catch (error) {
+ *   if (error instanceof CheckpointError) console.log(error.code) // ERR_CHECKPOINT_NOT_FOUND
+ * }
+ * ```
+ */
 export class CheckpointError extends Error {
   override readonly name = 'CheckpointError'
   readonly code: CheckpointErrorCode
@@ -27,7 +40,20 @@ export class CheckpointError extends Error {
   }
 }
 
-/** True for a {@link CheckpointError} (also one of another copy of this package) with one of `codes`, or any. */
+/**
+ * True for a {@link CheckpointError} (also one of another copy of this package) with one of `codes`, or any.
+ *
+ * @example
+ * ```ts
+ * import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * try {
+ *   await openCheckpoint('no-such-model')
+ * } catch (error) {
+ *   console.log(isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND'), isCheckpointError(new Error())) // true false
+ * }
+ * ```
+ */
 export function isCheckpointError(error: unknown, ...codes: CheckpointErrorCode[]): error is CheckpointError {
   if (!(error instanceof Error) || error.name !== 'CheckpointError' || !('code' in error)) return false
   return codes.length === 0 || codes.includes(error.code as CheckpointErrorCode)

@@ -40,6 +40,19 @@ export interface FileLockOptions {
  *
  * Taking over must not remove a lock that a third process took meanwhile. So the process that takes over first acquires
  * `<path>.<token of the old holder>`, a lock of the same kind: only its holder may remove the file with that token.
+ *
+ * @example
+ * ```ts
+ * import { FileLock, isCheckpointError } from '@cudnn-rnn/checkpoint'
+ *
+ * await using lock = await FileLock.acquire('run.lock')
+ * try {
+ *   await FileLock.acquire('run.lock')
+ * } catch (error) {
+ *   console.log(isCheckpointError(error, 'ERR_CHECKPOINT_LOCKED')) // true
+ * }
+ * await lock.check()
+ * ```
  */
 export class FileLock {
   readonly path: string

@@ -21,6 +21,16 @@ const IDLE = 100
  * Opens a regular file for reading; undefined when there is none, or a directory.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_IO` for any other reason, and for FIFOs, sockets and devices, which have no size
+ * @example
+ * ```ts
+ * import { writeFile } from 'node:fs/promises'
+ * import { openFileSource } from '@cudnn-rnn/checkpoint'
+ *
+ * await writeFile('bytes', Uint8Array.of(1, 2, 3, 4))
+ * const source = await openFileSource('bytes')
+ * console.log(source?.size, await openFileSource('no-such-file')) // 4 undefined
+ * await source?.close?.()
+ * ```
  */
 export async function openFileSource(path: string): Promise<ByteSource | undefined> {
   checkArguments('open file', { path }, { path: PATH })

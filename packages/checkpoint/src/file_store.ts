@@ -35,6 +35,14 @@ export interface StoreLock {
 /** The rule of arguments that are a {@link FileStore}. */
 export const FILE_STORE = methods('a FileStore such as directoryStore(handle)', 'names', 'open', 'write', 'remove')
 
+/**
+ * @example
+ * ```ts
+ * import { isFileStore, MemoryStore } from '@cudnn-rnn/checkpoint'
+ *
+ * console.log(isFileStore(new MemoryStore()), isFileStore('run/model')) // true false
+ * ```
+ */
 export function isFileStore(value: unknown): value is FileStore {
   return FILE_STORE.find(value, 'store') === undefined
 }

@@ -16,6 +16,16 @@ const OPTIONS = { verifyTensors: optional(FLAG), store: optional(FILE_STORE) }
  *
  * @param prefix path without `.index`.
  * @throws as {@link openCheckpointFrom}, and `ERR_CHECKPOINT_IO`
+ * @example
+ * ```ts
+ * import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * await writeCheckpoint('run/model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
+ * const reader = await openCheckpoint('run/model')
+ * console.log(reader.names(), reader.shape('bias'), reader.dtype('bias')) // ['bias'] [2] float32
+ * console.log((await reader.read('bias')).data) // [1, 2]
+ * await reader.close()
+ * ```
  */
 export async function openCheckpoint(
   prefix: string,

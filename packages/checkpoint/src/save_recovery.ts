@@ -48,6 +48,13 @@ export function withDirectoryLock<Result>(
  * Undoes or completes a save that was killed in a directory, as the next save would. Does nothing where there is none.
  *
  * @returns false where the directory may not be changed, or one process keeps it locked for minutes.
+ * @example
+ * ```ts
+ * import { recoverSaves, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * await writeCheckpoint('run/model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
+ * console.log(await recoverSaves('run')) // true
+ * ```
  */
 export async function recoverSaves(directory: string): Promise<boolean> {
   checkArguments('recover saves', { directory }, { directory: PATH })

@@ -12,7 +12,19 @@ export const STATE_FILE = 'checkpoint'
 /** A line for each of some thousand checkpoints. */
 const LARGEST_STATE = 2 ** 24
 
-/** The state of a directory of checkpoints, or undefined where it has none. Rejects with `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_IO`. */
+/**
+ * The state of a directory of checkpoints, or undefined where it has none. Rejects with `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_IO`.
+ *
+ * @example
+ * ```ts
+ * import { readCheckpointState, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * console.log(await readCheckpointState('.')) // undefined
+ * const retention = { maxToKeep: 5, keepCheckpointEveryNHours: 10_000 }
+ * await writeCheckpoint('run/model-100', [['bias', { data: Float32Array.of(1), shape: [1] }]], { retention })
+ * console.log((await readCheckpointState('run'))?.allModelCheckpointPaths) // ['model-100']
+ * ```
+ */
 export async function readCheckpointState(
   directory: string | FileStore,
   fileName = STATE_FILE,

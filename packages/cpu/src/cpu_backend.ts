@@ -40,6 +40,15 @@ export type CpuBackend = HostBackend<KernelRnn>
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the native addon cannot be loaded, or the processor lacks
  *   `instructionSet`
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { openCpuBackend } from '@cudnn-rnn/cpu'
+ *
+ * using backend = openCpuBackend({ threads: 2 })
+ * const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
+ * backend.ops.accumulate(x, { data: Float32Array.of(10, 10), shape: [2] })
+ * console.log(backend.name, (await x.read()).data) // cpu [11, 12]
+ * ```
  */
 export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   checkOptionNames('open the cpu backend', options, ['dtype', 'threads', 'instructionSet', 'weights'])

@@ -33,6 +33,18 @@ const FLAGS = [
  *
  * @param others names of further fields that `settings` may have.
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkCtcLossSettings } from '@cudnn-rnn/ctc'
+ *
+ * checkCtcLossSettings('train', { convention: 'pytorch', zeroInfinity: true })
+ * try {
+ *   checkCtcLossSettings('train', JSON.parse('{ "blanc": 0 }'))
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_UNKNOWN_OPTION')) // true
+ * }
+ * ```
  */
 export function checkCtcLossSettings(action: string, settings: CtcLossSettings, others: readonly string[] = []): void {
   checkOptionNames(action, settings, [...others, 'convention', 'blank', 'reduction', ...FLAGS])
@@ -45,6 +57,12 @@ export function checkCtcLossSettings(action: string, settings: CtcLossSettings, 
  * The class of the blank among `classes`: that of the settings, or of their convention.
  *
  * @throws RangeError `ERR_CTC_BLANK`
+ * @example
+ * ```ts
+ * import { ctcBlank } from '@cudnn-rnn/ctc'
+ *
+ * console.log(ctcBlank('train', {}, 29), ctcBlank('train', { convention: 'pytorch' }, 29)) // 28 0
+ * ```
  */
 export function ctcBlank(
   action: string,

@@ -47,6 +47,13 @@ export interface LabelErrors {
  * The label error rate of a batch: of labels, characters (`[...text]`) or words (`text.split(' ')`).
  *
  * @throws RangeError `ERR_SHAPE` unless there is one hypothesis for each truth; TypeError `ERR_CTC_LABELS`
+ * @example
+ * ```ts
+ * import { labelErrorRate } from '@cudnn-rnn/ctc'
+ *
+ * const { rate, edits, labels } = labelErrorRate([[...'kitten']], [[...'sitting']])
+ * console.log(edits, labels, rate.toFixed(2)) // 3 7 0.43
+ * ```
  */
 export function labelErrorRate(hypotheses: readonly Sequence[], truths: readonly Sequence[]): LabelErrors {
   if (hypotheses?.length !== truths?.length || hypotheses === undefined) {

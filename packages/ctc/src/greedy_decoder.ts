@@ -26,6 +26,14 @@ const ACTION = 'decode greedily'
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_UNKNOWN_OPTION`,
  *   `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_CTC_BLANK`, `ERR_CTC_LOGITS`
  *   for NaN
+ * @example
+ * ```ts
+ * import { ctcGreedyDecoder } from '@cudnn-rnn/ctc'
+ *
+ * // Four frames of labels 0 and 1 and the blank, 2: 0, 0, blank, 1.
+ * const logits = { data: Float32Array.of(9, 0, 0, 9, 0, 0, 0, 0, 9, 0, 9, 0), shape: [4, 1, 3] } // [T,B,K]
+ * console.log(ctcGreedyDecoder(logits, null).decoded) // [[0, 1]]
+ * ```
  */
 export function ctcGreedyDecoder(
   logits: Tensor,

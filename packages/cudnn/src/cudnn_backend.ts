@@ -32,7 +32,19 @@ import { CudnnRnn } from './rnn/cudnn_rnn.js'
 import type { SessionInfo } from './sys/native_addon.js'
 import { versionText } from './sys/version_text.js'
 
-/** The executor over cuDNN: one GPU, one stream, one thread that makes all calls. */
+/**
+ * The executor over cuDNN: one GPU, one stream, one thread that makes all calls.
+ *
+ * @example
+ * ```ts no-run
+ * import { type CudnnBackend, openCudnnBackend } from '@cudnn-rnn/cudnn'
+ *
+ * const backend: CudnnBackend = await openCudnnBackend({ device: 0 })
+ * const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
+ * console.log((await x.read()).data) // [1, 2]
+ * backend.dispose()
+ * ```
+ */
 export class CudnnBackend extends Inspectable implements Backend {
   readonly name = 'cudnn'
   readonly reason: string

@@ -25,6 +25,14 @@ export interface CudnnReport {
 /**
  * Looks for all that the executor needs and reports the missing parts. Options are checked as by {@link
  * openCudnnBackend}.
+ *
+ * @example
+ * ```ts
+ * import { inspectCudnn } from '@cudnn-rnn/cudnn'
+ *
+ * const inspection = await inspectCudnn()
+ * console.log(typeof inspection) // object
+ * ```
  */
 export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<CudnnReport> {
   checkOptions(options)

@@ -1,6 +1,19 @@
 import type { DistributedErrorCode } from './error_codes.js'
 
-/** An error of opening or using a communicator. */
+/**
+ * An error of opening or using a communicator.
+ *
+ * @example
+ * ```ts
+ * import { CommunicatorError, detectLauncher } from '@cudnn-rnn/distributed'
+ *
+ * try {
+ *   detectLauncher({ OMPI_COMM_WORLD_RANK: 'first', OMPI_COMM_WORLD_SIZE: '2' })
+ * } catch (error) {
+ *   if (error instanceof CommunicatorError) console.log(error.code) // ERR_LAUNCHER_ENVIRONMENT
+ * }
+ * ```
+ */
 export class CommunicatorError extends Error {
   override readonly name = 'CommunicatorError'
   readonly code: DistributedErrorCode
@@ -29,7 +42,22 @@ export class CommunicatorError extends Error {
   }
 }
 
-/** True for a {@link CommunicatorError} with one of `codes` (any when none is given), also one of another copy of this package. */
+/**
+ * True for a {@link CommunicatorError} with one of `codes` (any when none is given), also one of another copy of this package.
+ *
+ * @example
+ * ```ts
+ * import { isCommunicatorError, openCommunicator } from '@cudnn-rnn/distributed'
+ *
+ * const world = await openCommunicator('none')
+ * await world.dispose()
+ * try {
+ *   await world.barrier()
+ * } catch (error) {
+ *   console.log(isCommunicatorError(error, 'ERR_COMMUNICATOR_CLOSED')) // true
+ * }
+ * ```
+ */
 export function isCommunicatorError(error: unknown, ...codes: DistributedErrorCode[]): error is CommunicatorError {
   if (!(error instanceof Error) || error.name !== 'CommunicatorError') return false
   return codes.length === 0 || ('code' in error && codes.includes(error.code as DistributedErrorCode))

@@ -62,6 +62,14 @@ const LAUNCHERS: readonly Row[] = [
  *
  * @returns undefined where the process was started alone.
  * @throws CommunicatorError `ERR_LAUNCHER_ENVIRONMENT`
+ * @example
+ * ```ts
+ * import { detectLauncher } from '@cudnn-rnn/distributed'
+ *
+ * const launcher = detectLauncher({ OMPI_COMM_WORLD_RANK: '1', OMPI_COMM_WORLD_SIZE: '4' })
+ * console.log(launcher?.engine, launcher?.rank, launcher?.size) // mpi 1 4
+ * console.log(detectLauncher({})) // undefined
+ * ```
  */
 export function detectLauncher(environment: Environment = process.env): Launcher | undefined {
   checkArguments('detect the launcher', { environment }, { environment: OBJECT })

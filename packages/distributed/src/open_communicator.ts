@@ -46,6 +46,16 @@ const LEAST_BUSY_SECONDS = 8
  * @throws CommunicatorError `ERR_COMMUNICATOR_UNAVAILABLE`, `ERR_WORLD_MISMATCH`, `ERR_COMMUNICATOR_OPENED`,
  *   `ERR_LAUNCHER_ENVIRONMENT`, `ERR_COMMUNICATOR`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`,
  *   `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { openCommunicator } from '@cudnn-rnn/distributed'
+ *
+ * const world = await openCommunicator('none') // 'auto' under mpirun, srun or torchrun
+ * const gradient = Float32Array.of(1, 2)
+ * await world.allReduce(gradient)
+ * console.log(world.engine, world.rank, world.size, gradient) // none 0 1 [1, 2]
+ * await world.dispose()
+ * ```
  */
 export async function openCommunicator(
   engine: 'auto' | 'mpi' | 'nccl' | 'none' = 'auto',

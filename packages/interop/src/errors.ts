@@ -6,7 +6,20 @@ export type WeightFileErrorCode = Extract<InteropErrorCode, `ERR_WEIGHTS_${strin
 /** An option of `importWeights` that decides between interpretations. */
 export type DecidingOption = 'convention' | 'cellMode' | 'direction'
 
-/** A weight file that cannot be read or written as requested; nothing was changed. */
+/**
+ * A weight file that cannot be read or written as requested; nothing was changed.
+ *
+ * @example
+ * ```ts
+ * import { importWeights, WeightFileError } from '@cudnn-rnn/interop'
+ *
+ * try {
+ *   await importWeights('no-such-file.pt')
+ * } catch (error) {
+ *   if (error instanceof WeightFileError) console.log(error.code, error.path) // ERR_WEIGHTS_NOT_FOUND no-such-file.pt
+ * }
+ * ```
+ */
 export class WeightFileError extends Error {
   override readonly name = 'WeightFileError'
   readonly code: WeightFileErrorCode
@@ -43,7 +56,20 @@ export class WeightFileError extends Error {
   }
 }
 
-/** True for a {@link WeightFileError} (also one of another copy of this package) with one of `codes`, or any. */
+/**
+ * True for a {@link WeightFileError} (also one of another copy of this package) with one of `codes`, or any.
+ *
+ * @example
+ * ```ts
+ * import { importWeights, isWeightFileError } from '@cudnn-rnn/interop'
+ *
+ * try {
+ *   await importWeights(Uint8Array.of(1, 2, 3))
+ * } catch (error) {
+ *   console.log(isWeightFileError(error, 'ERR_WEIGHTS_FORMAT')) // true
+ * }
+ * ```
+ */
 export function isWeightFileError(error: unknown, ...codes: WeightFileErrorCode[]): error is WeightFileError {
   if (!(error instanceof Error) || error.name !== 'WeightFileError' || !('code' in error)) return false
   return codes.length === 0 || codes.includes(error.code as WeightFileErrorCode)

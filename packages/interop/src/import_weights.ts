@@ -56,6 +56,15 @@ const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
  *
  * @throws WeightFileError, RangeError `ERR_GRU_RESET_BEFORE`, `ERR_MISSING_TENSOR`, `ERR_TENSOR_SHAPE`;
  *   TypeError `ERR_UNKNOWN_OPTION`
+ * @example
+ * ```ts
+ * import { importWeights } from '@cudnn-rnn/interop'
+ *
+ * const { format, networks, unusedTensors } = await importWeights('../fixtures/interop/guide/sine.pt')
+ * const [{ name, descriptor }] = networks
+ * console.log(format, name, descriptor.cellMode, descriptor.numUnits) // pytorch model.memory lstm 8
+ * console.log(unusedTensors.map((tensor) => tensor.name)) // ['model.head.weight', 'model.head.bias']
+ * ```
  */
 export async function importWeights(
   input: WeightInput | WeightFile,

@@ -40,6 +40,15 @@ export type NamedInput = NamedBlob | ResponseLike
  *
  * @param format where the file's first bytes need not be asked.
  * @throws WeightFileError; TypeError `ERR_INVALID_ARGUMENT` for an input of another kind
+ * @example
+ * ```ts
+ * import { openWeightFile } from '@cudnn-rnn/interop'
+ *
+ * await using file = await openWeightFile('../fixtures/interop/guide/sine.pt')
+ * const [tensor] = file.tensors
+ * console.log(file.format, tensor.name, tensor.shape, (await tensor.read()).length)
+ * // pytorch model.memory.weight_ih_l0 [32, 1] 32
+ * ```
  */
 export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<OpenWeightFile> {
   checkInput(input)

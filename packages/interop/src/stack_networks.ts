@@ -21,6 +21,21 @@ const NETWORKS = listOf(
  * @param networks in the order of computation; the input of each is the output of the one before.
  * @returns the network, whose fixed inputs are those of all.
  * @throws RangeError `ERR_STACK` for networks of different cells, units or directions, or sizes or inputs that do not fit
+ * @example
+ * ```ts
+ * import { exportWeights, importWeights, stackNetworks } from '@cudnn-rnn/interop'
+ * import { CudnnGRU } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const layer = async (name: string, inputSize: number) => {
+ *   const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize, inputMode: 'linear_input' })
+ *   return { name, descriptor: gru.descriptor, canonical: await gru.paramsToCanonical(gru.createParams()) }
+ * }
+ * const file = await exportWeights([await layer('one', 3), await layer('two', 4)], { format: 'npz' })
+ * const { networks } = await importWeights(file)
+ * console.log(stackNetworks(networks).descriptor.numLayers) // 2
+ * ```
  */
 export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNetwork {
   checkArguments('stack networks', { networks }, { networks: NETWORKS })

@@ -26,6 +26,19 @@ interface Bar {
 /**
  * How the weights of every gate are distributed, as HTML: a chart for each layer and direction with a part for each gate,
  * the input and the recurrent side on top of each other. All share one horizontal axis.
+ *
+ * @example
+ * ```ts
+ * import { CudnnGRU } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { gateHistograms } from '@cudnn-rnn/report'
+ * import { gateWeights } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * using gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const gates = await gateWeights(gru, gru.createParams({ seed: 1 }).value)
+ * console.log(gateHistograms(gates).includes('<svg')) // true
+ * ```
  */
 export function gateHistograms(gates: readonly GateWeights[]): string {
   checkArguments('draw histograms', { gates }, { gates: GATES })

@@ -25,7 +25,20 @@ const PAGE = fields({
   style: optional(TEXT),
 })
 
-/** The page as HTML text. Charts take their colors from its custom properties. Throws TypeError `ERR_INVALID_ARGUMENT`. */
+/**
+ * The page as HTML text. Charts take their colors from its custom properties. Throws TypeError `ERR_INVALID_ARGUMENT`.
+ *
+ * @example
+ * ```ts
+ * import { writeFile } from 'node:fs/promises'
+ * import { htmlPage, settingsHtml } from '@cudnn-rnn/report'
+ *
+ * const sections = [{ heading: 'Settings', html: settingsHtml([['units', '128']]) }]
+ * const html = htmlPage({ title: 'Run 1', resultHtml: 'Loss <b>0.5</b>', sections })
+ * await writeFile('run.html', html)
+ * console.log(html.startsWith('<!doctype html>')) // true
+ * ```
+ */
 export function htmlPage(page: Page): string {
   checkArguments('make a page', { page }, { page: PAGE })
   const { title, resultHtml, sections, style = '' } = page

@@ -40,7 +40,21 @@ const MARGIN_TOP = 32
 const MARGINS = { marginLeft: 64, marginRight: 24, marginBottom: 48 } as const
 const STYLE = { fontSize: '13px', background: 'transparent' } as const
 
-/** An image with axes and a key of its colors, as HTML that needs no script: spectrograms, weights. */
+/**
+ * An image with axes and a key of its colors, as HTML that needs no script: spectrograms, weights.
+ *
+ * @example
+ * ```ts
+ * import { imageChart } from '@cudnn-rnn/report'
+ *
+ * const source = 'data:image/png;base64,iVBORw0KGgo='
+ * const x = { label: 'time (s)', from: 0, to: 2 }
+ * const y = { label: 'frequency (kHz)', from: 0, to: 8 }
+ * const key = { label: 'level (dB)', from: -80, to: 0, colors: ['black', 'white'] }
+ * const html = imageChart({ title: 'Spectrogram of a sentence', source, x, y, key })
+ * console.log(html.includes('frequency (kHz)')) // true
+ * ```
+ */
 export function imageChart(options: ImageChartOptions): string {
   checkArguments('draw an image', { options }, { options: OPTIONS })
   const { title, source, x, y, key, height = 300 } = options

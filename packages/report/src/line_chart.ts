@@ -79,7 +79,19 @@ const MARGIN_BOTTOM = { numbers: 44, dates: 56 } as const
 /** Points that show their values when they are pointed at, at most, of each series. */
 const TOOLTIPS = 120
 
-/** Lines over a common axis with their legend, as HTML that needs no script. Values that are not finite leave gaps. */
+/**
+ * Lines over a common axis with their legend, as HTML that needs no script. Values that are not finite leave gaps.
+ *
+ * @example
+ * ```ts
+ * import { lineChart } from '@cudnn-rnn/report'
+ *
+ * const points = [3, 2, 1.5].map((y, x) => ({ x, y }))
+ * const series = [{ label: 'training', color: 'var(--train)', points }]
+ * const html = lineChart({ x: 'step', y: 'loss (nats)', series, rules: [{ y: 1, text: 'baseline' }] })
+ * console.log(html.includes('loss (nats)'), html.includes('baseline')) // true true
+ * ```
+ */
 export function lineChart(options: LineChartOptions): string {
   checkArguments('draw lines', { options }, { options: OPTIONS })
   const shown = options.series.filter(({ points }) => points.length > 0)

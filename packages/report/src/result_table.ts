@@ -35,7 +35,20 @@ function checkTable(table: ResultTable): void {
   checkArguments('make a table', { rows }, { rows: listOf(columns) })
 }
 
-/** The table in plain text for a terminal, without its last line end. */
+/**
+ * The table in plain text for a terminal, without its last line end.
+ *
+ * @example
+ * ```ts
+ * import { tableText } from '@cudnn-rnn/report'
+ *
+ * const rows = [
+ *   ['cpu', '1.5'],
+ *   ['reference', '120'],
+ * ]
+ * console.log(tableText({ header: ['executor', 'ms'], rows, best: 0 }).split('\n').length > 2) // true
+ * ```
+ */
 export function tableText(table: ResultTable): string {
   checkTable(table)
   const header = table.header.map(visibleText)
@@ -58,7 +71,16 @@ function lengthOf(text: string): number {
   return Array.from(text).length
 }
 
-/** The table as HTML. */
+/**
+ * The table as HTML.
+ *
+ * @example
+ * ```ts
+ * import { tableHtml } from '@cudnn-rnn/report'
+ *
+ * console.log(tableHtml({ header: ['executor', 'ms'], rows: [['cpu', '1.5']] }).includes('<table')) // true
+ * ```
+ */
 export function tableHtml(table: ResultTable): string {
   checkTable(table)
   const { header, rows, best, ours } = table
@@ -71,7 +93,16 @@ export function tableHtml(table: ResultTable): string {
   return `<table><thead><tr>${header.map(cell('th')).join('')}</tr></thead><tbody>${body.join('')}</tbody></table>`
 }
 
-/** Labels and values, one pair per row: the settings of a run. */
+/**
+ * Labels and values, one pair per row: the settings of a run.
+ *
+ * @example
+ * ```ts
+ * import { settingsHtml } from '@cudnn-rnn/report'
+ *
+ * console.log(settingsHtml([['learning rate', '0.001']]).includes('learning rate')) // true
+ * ```
+ */
 export function settingsHtml(settings: readonly (readonly [string, string])[]): string {
   checkArguments('make a table of settings', { settings }, { settings: SETTINGS })
   const rows = settings.map(

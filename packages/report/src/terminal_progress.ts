@@ -41,7 +41,20 @@ const FRAME_WIDTH = 18
 const SHORTEST_BAR = 4
 const LONGEST_BAR = 24
 
-/** Shows the progress of a run: a bar on a terminal, plain lines anywhere else. */
+/**
+ * Shows the progress of a run: a bar on a terminal, plain lines anywhere else.
+ *
+ * @example
+ * ```ts
+ * import { TerminalProgress } from '@cudnn-rnn/report'
+ *
+ * const lines: string[] = []
+ * const progress = new TerminalProgress({ write: (text) => lines.push(text) }, { total: 100 }) // or process.stdout
+ * progress.update(100, ['loss 0.500', '12 steps/s'], true)
+ * progress.stop()
+ * console.log(lines.join('').includes('loss 0.500')) // true
+ * ```
+ */
 export class TerminalProgress {
   readonly #stream: ProgressStream
   readonly #total: number

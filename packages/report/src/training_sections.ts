@@ -52,7 +52,19 @@ const MUCH_HIGHER = 1.5
 /** The share of a run whose losses may be cut off. */
 const FIRST_STEPS = 0.08
 
-/** The sections every report page has: loss, learning rate, gradient norm, throughput, and weights by gate. */
+/**
+ * The sections every report page has: loss, learning rate, gradient norm, throughput, and weights by gate.
+ *
+ * @example
+ * ```ts
+ * import { trainingSections } from '@cudnn-rnn/report'
+ *
+ * const report = { learningRate: 0.001, gradientNorm: 2, skipped: false, seconds: 0.01 }
+ * const reports = [3, 2, 1.5].map((loss, index) => ({ step: index + 1, loss, ...report }))
+ * const sections = trainingSections({ reports, lossLabel: 'loss (nats)', itemsPerStep: 32, itemName: 'rows' })
+ * console.log(sections.map(({ heading }) => heading)) // ['Loss', 'Learning rate', 'Gradient norm', 'Throughput']
+ * ```
+ */
 export function trainingSections(curves: TrainingCurves): PageSection[] {
   checkArguments('draw curves', { curves }, { curves: CURVES })
   const {

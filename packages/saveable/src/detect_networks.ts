@@ -37,7 +37,22 @@ interface Group extends ParsedKey {
   readonly shapes: Map<string, readonly number[]>
 }
 
-/** Finds the recurrent networks of a checkpoint by the names and shapes of its tensors, ordered by their first keys. */
+/**
+ * Finds the recurrent networks of a checkpoint by the names and shapes of its tensors, ordered by their first keys.
+ *
+ * @example
+ * ```ts
+ * import { detectNetworks } from '@cudnn-rnn/saveable'
+ *
+ * const scope = 'rnn/multi_rnn_cell/cell_0/cudnn_compatible_lstm_cell'
+ * const [network] = detectNetworks([
+ *   { key: `${scope}/kernel`, shape: [6, 16] },
+ *   { key: `${scope}/bias`, shape: [16] },
+ * ])
+ * const [{ cellMode, numUnits, inputSize }] = network.structures
+ * console.log(network.form, cellMode, numUnits, inputSize) // cells lstm 4 2
+ * ```
+ */
 export function detectNetworks(tensors: Iterable<NamedShape>): DetectedNetwork[] {
   checkArguments('detect networks', { tensors }, { tensors: ITERABLE })
   const list = [...tensors]
@@ -63,6 +78,22 @@ export function detectNetworks(tensors: Iterable<NamedShape>): DetectedNetwork[]
  * @param structure one of the network's own.
  * @param tensors its tensors by their keys.
  * @throws RangeError as `tensorflowToCanonical`
+ * @example
+ * ```ts
+ * import { type Tensor } from '@cudnn-rnn/canonical'
+ * import { CudnnGRU } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { detectedToCanonical, detectNetworks, RNNParamsSaveable } from '@cudnn-rnn/saveable'
+ *
+ * using backend = openReferenceBackend()
+ * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * const params = gru.createParams({ seed: 1 })
+ * const encoder = new RNNParamsSaveable(gru.paramsToCanonical, gru.canonicalToParams, [params], 'encoder')
+ * const tensors = (await encoder.tensors('default')) as ReadonlyMap<string, Tensor>
+ * const [network] = detectNetworks([...tensors].map(([key, { shape }]) => ({ key, shape })))
+ * const { weights } = detectedToCanonical(network, network.structures[0], tensors)
+ * console.log(network.name, weights.length) // encoder 6
+ * ```
  */
 export function detectedToCanonical(
   network: DetectedNetwork,

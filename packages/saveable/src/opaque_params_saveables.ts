@@ -60,28 +60,94 @@ type Arguments = [
   options?: OpaqueParamsSaveableOptions,
 ]
 
-/** `…/cudnn_compatible_lstm_cell/{kernel,bias}`; with a projection also `projection/kernel`. */
+/**
+ * `…/cudnn_compatible_lstm_cell/{kernel,bias}`; with a projection also `projection/kernel`.
+ *
+ * @example
+ * ```ts
+ * import { openCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { CudnnLSTM } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnLSTMSaveable, Saver } from '@cudnn-rnn/saveable'
+ *
+ * using backend = openReferenceBackend()
+ * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * const params = lstm.createParams({ seed: 1 })
+ * const saveable = new CudnnLSTMSaveable(lstm.paramsToCanonical, lstm.canonicalToParams, [params])
+ * const prefix = await new Saver([saveable]).save('run/model')
+ * await using reader = await openCheckpoint(prefix)
+ * console.log(reader.names()[1]) // rnn/multi_rnn_cell/cell_0/cudnn_compatible_lstm_cell/kernel
+ * ```
+ */
 export class CudnnLSTMSaveable extends CudnnOpaqueParamsSaveable {
   constructor(...args: Arguments) {
     super('lstm', ...args)
   }
 }
 
-/** `…/cudnn_compatible_gru_cell/{gates,candidate/input_projection,candidate/hidden_projection}/{kernel,bias}`. */
+/**
+ * `…/cudnn_compatible_gru_cell/{gates,candidate/input_projection,candidate/hidden_projection}/{kernel,bias}`.
+ *
+ * @example
+ * ```ts
+ * import { CudnnGRU } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnGRUSaveable } from '@cudnn-rnn/saveable'
+ *
+ * using backend = openReferenceBackend()
+ * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * const params = gru.createParams({ seed: 1 })
+ * const saveable = new CudnnGRUSaveable(gru.paramsToCanonical, gru.canonicalToParams, [params])
+ * const keys = [...(await saveable.expected('default')).keys()]
+ * console.log(keys.length, keys[0]) // 6 rnn/multi_rnn_cell/cell_0/cudnn_compatible_gru_cell/gates/kernel
+ * ```
+ */
 export class CudnnGRUSaveable extends CudnnOpaqueParamsSaveable {
   constructor(...args: Arguments) {
     super('gru', ...args)
   }
 }
 
-/** `…/basic_rnn_cell/{kernel,bias}`. */
+/**
+ * `…/basic_rnn_cell/{kernel,bias}`.
+ *
+ * @example
+ * ```ts
+ * import { CudnnRNNTanh } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnRNNTanhSaveable } from '@cudnn-rnn/saveable'
+ *
+ * using backend = openReferenceBackend()
+ * const rnn = new CudnnRNNTanh(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * const params = rnn.createParams({ seed: 1 })
+ * const options = { scope: 'decoder' }
+ * const saveable = new CudnnRNNTanhSaveable(rnn.paramsToCanonical, rnn.canonicalToParams, [params], options)
+ * console.log([...(await saveable.expected('default')).keys()][0])
+ * // decoder/rnn/multi_rnn_cell/cell_0/basic_rnn_cell/kernel
+ * ```
+ */
 export class CudnnRNNTanhSaveable extends CudnnOpaqueParamsSaveable {
   constructor(...args: Arguments) {
     super('rnn_tanh', ...args)
   }
 }
 
-/** `…/basic_rnn_cell/{kernel,bias}`. */
+/**
+ * `…/basic_rnn_cell/{kernel,bias}`.
+ *
+ * @example
+ * ```ts
+ * import { CudnnRNNRelu } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnRNNReluSaveable } from '@cudnn-rnn/saveable'
+ *
+ * using backend = openReferenceBackend()
+ * const rnn = new CudnnRNNRelu(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * const params = rnn.createParams({ seed: 1 })
+ * const saveable = new CudnnRNNReluSaveable(rnn.paramsToCanonical, rnn.canonicalToParams, [params])
+ * console.log([...(await saveable.expected('default')).values()].map(({ shape }) => shape)) // [[6, 4], [4]]
+ * ```
+ */
 export class CudnnRNNReluSaveable extends CudnnOpaqueParamsSaveable {
   constructor(...args: Arguments) {
     super('rnn_relu', ...args)

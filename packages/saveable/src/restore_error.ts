@@ -7,7 +7,24 @@ export interface TensorMismatch {
   readonly actual: string
 }
 
-/** A checkpoint that does not match the saveables; nothing was assigned. */
+/**
+ * A checkpoint that does not match the saveables; nothing was assigned.
+ *
+ * @example
+ * ```ts
+ * import { writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { RestoreError, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+ *
+ * await writeCheckpoint('model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
+ * const kernel = { data: new Float32Array(4), shape: [2, 2] }
+ * const saver = new Saver([new TensorSaveable('kernel', () => kernel, () => {})])
+ * try {
+ *   await saver.restore('model')
+ * } catch (error) {
+ *   if (error instanceof RestoreError) console.log(error.code, error.missing) // ERR_RESTORE_MISMATCH ['kernel']
+ * }
+ * ```
+ */
 export class RestoreError extends Error {
   override readonly name = 'RestoreError'
   readonly code = 'ERR_RESTORE_MISMATCH'
@@ -36,7 +53,24 @@ export class RestoreError extends Error {
   }
 }
 
-/** True for a {@link RestoreError}, also one of another copy of this package. */
+/**
+ * True for a {@link RestoreError}, also one of another copy of this package.
+ *
+ * @example
+ * ```ts
+ * import { writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { isRestoreError, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+ *
+ * await writeCheckpoint('model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
+ * const wide = { data: new Float32Array(3), shape: [3] }
+ * const saver = new Saver([new TensorSaveable('bias', () => wide, () => {})])
+ * try {
+ *   await saver.restore('model')
+ * } catch (error) {
+ *   if (isRestoreError(error)) console.log(error.misshapen.length, error.misshapen[0].key) // 1 bias
+ * }
+ * ```
+ */
 export function isRestoreError(error: unknown): error is RestoreError {
   return error instanceof Error && 'code' in error && error.code === 'ERR_RESTORE_MISMATCH'
 }

@@ -61,6 +61,22 @@ const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)'
 
 /**
  * TensorFlow's `Saver`: saves several saveables into one V2 checkpoint, keeps the newest few, and restores all or nothing.
+ *
+ * @example
+ * ```ts
+ * import { CudnnLSTM } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { RNNParamsSaveable, Saver } from '@cudnn-rnn/saveable'
+ *
+ * using backend = openReferenceBackend()
+ * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * const params = lstm.createParams({ seed: 1 })
+ * const encoder = new RNNParamsSaveable(lstm.paramsToCanonical, lstm.canonicalToParams, [params], 'encoder')
+ * const saver = new Saver([encoder], { maxToKeep: 3 })
+ * const prefix = await saver.save('run/model', { globalStep: 100 })
+ * console.log(prefix) // run/model-100
+ * await saver.restore(prefix)
+ * ```
  */
 export class Saver {
   readonly #saveables: readonly Saveable[]

@@ -8,7 +8,23 @@ const ARGUMENTS = { name: TEXT, get: FUNCTION, set: FUNCTION, describe: FUNCTION
 const VARIABLE = methods('a variable with assign()', 'assign')
 const VALUE = methods('a tensor with read()', 'read')
 
-/** A plain tensor under its own name: an embedding, a dense layer, an optimizer's moment, the step. */
+/**
+ * A plain tensor under its own name: an embedding, a dense layer, an optimizer's moment, the step.
+ *
+ * @example
+ * ```ts
+ * import { Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+ *
+ * let step = { data: Int32Array.of(100), shape: [] as number[] }
+ * const saveable = new TensorSaveable('global_step', () => step, (tensor) => {
+ *   step = tensor as typeof step
+ * })
+ * const prefix = await new Saver([saveable]).save('run/model')
+ * step = { data: Int32Array.of(0), shape: [] }
+ * await new Saver([saveable]).restore(prefix)
+ * console.log(step.data) // [100]
+ * ```
+ */
 export class TensorSaveable implements Saveable {
   readonly name: string
   readonly #get: () => NumericTensor | Promise<NumericTensor>

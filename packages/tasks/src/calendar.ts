@@ -59,7 +59,17 @@ const SEASONS: readonly (readonly [from: number, to: number, season: number])[] 
   [89 * DAY, 92 * DAY, 4],
 ]
 
-/** The steps of a season as dates let expect: 12 for months, 7 for days. */
+/**
+ * The steps of a season as dates let expect: 12 for months, 7 for days.
+ *
+ * @example
+ * ```ts
+ * import { seasonOf } from '@cudnn-rnn/tasks'
+ *
+ * const months = Array.from({ length: 24 }, (_, month) => new Date(Date.UTC(2024, month, 1)))
+ * console.log(seasonOf(months)) // 12
+ * ```
+ */
 export function seasonOf(dates: readonly Date[]): number {
   checkArguments('find a season', { dates }, { dates: DATES })
   const step = usualStep(dates)

@@ -55,7 +55,16 @@ export function seasonalNaive(values: ArrayLike<number>, origin: number, ahead: 
 const COUNT = integerFrom(1)
 const GIVEN = fields({ window: optional(integerFrom(2)), horizon: optional(COUNT), heldOut: optional(COUNT) })
 
-/** Sizes for a series of `length` values that repeats after `season` steps, of which those given stay. */
+/**
+ * Sizes for a series of `length` values that repeats after `season` steps, of which those given stay.
+ *
+ * @example
+ * ```ts
+ * import { usualShape } from '@cudnn-rnn/tasks'
+ *
+ * console.log(usualShape(120, 12, { horizon: 6 })) // { window: 24, horizon: 6, season: 12, heldOut: 20 }
+ * ```
+ */
 export function usualShape(length: number, season: number, given: Partial<ForecastShape> = {}): ForecastShape {
   const action = 'choose the sizes of windows'
   checkArguments(action, { length, season, given }, { length: COUNT, season: COUNT, given: GIVEN })

@@ -29,6 +29,19 @@ const BATCH = 256
 /**
  * A trained forecaster; the result of `trainForecaster` or `loadForecaster`. A forecast is that of robust linear regressions
  * plus the correction of a recurrent network.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { type Forecaster, trainForecaster } from '@cudnn-rnn/tasks'
+ *
+ * using backend = openReferenceBackend()
+ * const sales = Array.from({ length: 120 }, (_, week) => 100 + week + 20 * Math.sin((2 * Math.PI * week) / 6))
+ * const options = { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 }
+ * using forecaster: Forecaster = await trainForecaster(backend, [{ values: sales }], options)
+ * const [forecast] = await forecaster.backtest({ values: sales }, [100])
+ * console.log(forecast.origin, forecast.values.length, forecast.seasonalNaive.length) // 100 4 4
+ * ```
  */
 export class Forecaster {
   /** Windows [W,B,I] to corrections [B,horizon], relative to the deviation of each window. */

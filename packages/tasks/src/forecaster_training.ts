@@ -102,6 +102,19 @@ const EVALUATED = 256
 /**
  * The training of a forecaster on series that share one model. The last `heldOut` values of each are left out; the
  * `heldOut` before them, the calibration part, decide when training stops, how much the network counts, and the interval.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { ForecasterTraining } from '@cudnn-rnn/tasks'
+ *
+ * using backend = openReferenceBackend()
+ * const sales = Array.from({ length: 120 }, (_, week) => 100 + week + 20 * Math.sin((2 * Math.PI * week) / 6))
+ * const training = new ForecasterTraining(backend, [{ values: sales }], { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 })
+ * const { step } = await training.fit({ checkpoints: 'runs/sales' })
+ * using forecaster = await training.finish()
+ * console.log(step, (await forecaster.forecast({ values: sales })).values.length) // 20 4
+ * ```
  */
 export class ForecasterTraining {
   readonly model: SequentialModel
@@ -280,6 +293,18 @@ interface Window {
  * Trains a forecaster in memory and keeps the network that was best on the calibration part.
  *
  * @throws what `ForecasterTraining` and `fit` throw
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { trainForecaster } from '@cudnn-rnn/tasks'
+ *
+ * using backend = openReferenceBackend()
+ * const sales = Array.from({ length: 120 }, (_, week) => 100 + week + 20 * Math.sin((2 * Math.PI * week) / 6))
+ * const options = { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 }
+ * using forecaster = await trainForecaster(backend, [{ name: 'sales', values: sales }], options)
+ * const { origin, values } = await forecaster.forecast({ values: sales })
+ * console.log(origin, values.length) // 119 4
+ * ```
  */
 export async function trainForecaster(
   backend: Backend,

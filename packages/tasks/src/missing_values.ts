@@ -5,6 +5,13 @@ import { NUMBERS } from './time_series.js'
  * A copy with the missing values (NaN) filled in. A gap has the shape of the season before it and
  * moves to the level of the value after it; without a season before it the values on both sides are interpolated. At either
  * end the nearest season, or the nearest value, is repeated. Throws TypeError `ERR_INVALID_ARGUMENT`.
+ *
+ * @example
+ * ```ts
+ * import { fillMissing } from '@cudnn-rnn/tasks'
+ *
+ * console.log(fillMissing([1, Number.NaN, 3], 1)) // [1, 2, 3]
+ * ```
  */
 export function fillMissing(values: ArrayLike<number>, season: number): Float64Array {
   checkArguments('fill gaps', { values, season }, { values: NUMBERS, season: integerFrom(1) })

@@ -84,6 +84,21 @@ const OPTIONS = {
  *
  * @throws RangeError `ERR_CLASSES` for fewer than two classes, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`,
  *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BACKEND`
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { createTextClassifier } from '@cudnn-rnn/tasks'
+ *
+ * using backend = openReferenceBackend()
+ * const texts = Array.from({ length: 40 }, (_, n) =>
+ *   n % 2 === 0 ? { text: 'win money now', label: 'spam' } : { text: 'see you at lunch', label: 'ham' },
+ * )
+ * using classifier = createTextClassifier(backend, texts, { numUnits: 4 })
+ * const options = { loss: 'softmax_cross_entropy', batchSize: 8, epochs: 5, learningRate: 0.02 } as const
+ * await classifier.model.fit(classifier.examples(texts), options)
+ * const [mail] = await classifier.classify(['win money'])
+ * console.log(classifier.labels, mail.label) // ['ham', 'spam'] spam
+ * ```
  */
 export function createTextClassifier(
   backend: Backend,
@@ -126,7 +141,23 @@ export interface TextEncoding {
   readonly maxLength: number
 }
 
-/** A model that sorts texts into classes, with its vocabulary; the result of `createTextClassifier` or `loadTextClassifier`. */
+/**
+ * A model that sorts texts into classes, with its vocabulary; the result of `createTextClassifier` or `loadTextClassifier`.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { createTextClassifier, type TextClassifier } from '@cudnn-rnn/tasks'
+ *
+ * using backend = openReferenceBackend()
+ * const texts = [
+ *   { text: 'win money now', label: 'spam' },
+ *   { text: 'see you at lunch', label: 'ham' },
+ * ]
+ * using classifier: TextClassifier = createTextClassifier(backend, [...texts, ...texts], { numUnits: 4 })
+ * console.log(classifier.encode('win lunch').length, classifier.examples(texts).length) // 2 2
+ * ```
+ */
 export class TextClassifier {
   /** Word ids [T,B] to logits [B,classes]. */
   readonly model: SequentialModel

@@ -51,6 +51,18 @@ interface RnnPrototype {
  * @param tf the module `@tensorflow/tfjs`, with any of its backends.
  * @param backend computes while its caller waits, in float32: `cpu`, `wasm`, `reference`. It must outlive the acceleration.
  * @throws TypeError `ERR_TFJS_MODULE`, `ERR_TFJS_BACKEND`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_TFJS_ACCELERATED`
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { accelerate } from '@cudnn-rnn/tfjs'
+ * import * as tf from '@tensorflow/tfjs'
+ *
+ * await tf.setBackend('cpu')
+ * using acceleration = accelerate(tf, openReferenceBackend())
+ * const model = tf.sequential({ layers: [tf.layers.lstm({ units: 4, inputShape: [5, 3] })] })
+ * const output = model.predict(tf.ones([2, 5, 3])) as tf.Tensor
+ * console.log(output.shape, acceleration.report().map(({ computedBy }) => computedBy)) // [2, 4] ['reference']
+ * ```
  */
 export function accelerate(tf: TensorFlow, backend: Backend, options: AccelerateOptions = {}): Acceleration {
   checkOptionNames('accelerate TensorFlow.js', options, ['onPassedOn'])

@@ -15,6 +15,15 @@ export interface CharacterScorerOptions {
  *
  * @param alphabet the character of each label, the blank left out.
  * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_HYPERPARAMETER`
+ * @example
+ * ```ts
+ * import { characterScorer, NGramModel } from '@cudnn-rnn/ctc'
+ *
+ * const model = NGramModel.train([[...'banana'], [...'bandana']])
+ * const scorer = characterScorer(model, ['a', 'b', 'n', 'd'], { weight: 0.5 })
+ * const { state } = scorer.extend(scorer.initialState, 1) // b
+ * console.log(scorer.extend(state, 0).score > scorer.extend(state, 3).score) // true
+ * ```
  */
 export function characterScorer(
   model: NGramModel,

@@ -27,6 +27,15 @@ export interface WordState {
  *
  * @param alphabet the character of each label, the blank left out.
  * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
+ * @example
+ * ```ts
+ * import { NGramModel, wordScorer } from '@cudnn-rnn/ctc'
+ *
+ * const model = NGramModel.train([['a', 'cab'], ['a', 'cab']], { order: 2 })
+ * const scorer = wordScorer(model, ['a', 'b', 'c', ' '], { restricted: true })
+ * const { state } = scorer.extend(scorer.initialState, 0) // a
+ * console.log(scorer.extend(state, 1).score) // -Infinity
+ * ```
  */
 export function wordScorer(
   model: NGramModel,

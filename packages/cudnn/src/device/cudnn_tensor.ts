@@ -27,7 +27,20 @@ export interface TensorHolding {
   state: 'young' | 'registered' | 'released'
 }
 
-/** A tensor in device memory. */
+/**
+ * A tensor in device memory.
+ *
+ * @example
+ * ```ts no-run
+ * import { type CudnnTensor, openCudnnBackend } from '@cudnn-rnn/cudnn'
+ *
+ * const backend = await openCudnnBackend()
+ * const x: CudnnTensor = backend.zeros([2, 3])
+ * console.log(x.shape, (await x.read()).data) // [2, 3] [0, 0, 0, 0, 0, 0]
+ * x.dispose()
+ * backend.dispose()
+ * ```
+ */
 export class CudnnTensor extends ExecutorTensor {
   readonly #memory: TensorHome
   #holding: TensorHolding | undefined

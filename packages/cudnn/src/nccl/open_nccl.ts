@@ -47,6 +47,13 @@ export interface Nccl {
  * Opens NCCL beside the libraries of the executor.
  *
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` with everything that was tried; TypeError `ERR_INVALID_ARGUMENT`
+ * @example
+ * ```ts no-run
+ * import { openNccl } from '@cudnn-rnn/cudnn'
+ *
+ * const nccl = openNccl()
+ * console.log(nccl.version, nccl.file)
+ * ```
  */
 export function openNccl(libraryDir?: string): Nccl {
   checkArguments('open NCCL', { libraryDir }, { libraryDir: optional(PATH) })

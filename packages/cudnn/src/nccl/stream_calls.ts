@@ -6,7 +6,20 @@ import { DeviceSession } from '../device/device_session.js'
 import type { NativeNccl } from '../sys/native_addon.js'
 import { type DeviceArray, deviceArrays, markWritten, NCCL_REDUCTIONS, NCCL_TYPES } from './device_arrays.js'
 
-/** The calls of a communicator on the stream of one executor, in the order of the executor's calls. */
+/**
+ * The calls of a communicator on the stream of one executor, in the order of the executor's calls.
+ *
+ * @example
+ * ```ts no-run
+ * import { openCudnnBackend } from '@cudnn-rnn/cudnn'
+ * import { CudnnLSTM } from '@cudnn-rnn/models'
+ *
+ * const backend = await openCudnnBackend()
+ * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 8, inputSize: 4 })
+ * const stream = lstm.stream(lstm.createParams({ seed: 1 })) // whose steps are queued by a StreamCalls
+ * console.log((await stream.step({ data: new Float32Array(4), shape: [1, 4] })).shape) // [1, 8]
+ * ```
+ */
 export class StreamCalls {
   readonly #executor: CudnnExecutor
   readonly #communicator: NativeNccl

@@ -15,7 +15,17 @@ export interface NativeErrorFields {
 /** Codes of {@link CudnnError}. */
 export type CudnnErrorCode = Exclude<CudnnPackageErrorCode, 'ERR_NO_FLOAT16_ARRAY'> | 'ERR_BACKEND_DISPOSED'
 
-/** A call into NVIDIA's libraries that failed. */
+/**
+ * A call into NVIDIA's libraries that failed.
+ *
+ * @example
+ * ```ts
+ * import { CudnnError } from '@cudnn-rnn/cudnn'
+ *
+ * const isCommunication = (error: unknown) => error instanceof CudnnError && error.code === 'ERR_NCCL'
+ * console.log(isCommunication(new Error('other'))) // false
+ * ```
+ */
 export class CudnnError extends Error {
   override readonly name = 'CudnnError'
   readonly code: CudnnErrorCode
@@ -44,6 +54,13 @@ export class CudnnError extends Error {
 
 /**
  * True for a {@link CudnnError}, also one of another copy of this package, with one of `codes` (any when none given).
+ *
+ * @example
+ * ```ts
+ * import { isCudnnError } from '@cudnn-rnn/cudnn'
+ *
+ * console.log(isCudnnError(new Error('other')), isCudnnError(undefined, 'ERR_NCCL')) // false false
+ * ```
  */
 export function isCudnnError(error: unknown, ...codes: CudnnErrorCode[]): error is CudnnError {
   if (!(error instanceof Error) || error.name !== 'CudnnError') return false

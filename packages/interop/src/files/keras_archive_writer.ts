@@ -25,6 +25,15 @@ const VARIABLES = kind('a Map of paths to tensors of floats', (variables) => {
  * @param model the description of the model, as `serialize_keras_object` makes it.
  * @param variables by their paths in the weights file, `layers/dense/vars/0` for example.
  * @throws TypeError `ERR_INVALID_ARGUMENT`
+ * @example
+ * ```ts
+ * import { encodeKerasArchive, openWeightFile } from '@cudnn-rnn/interop'
+ *
+ * const bias = { data: Float32Array.of(1, 2), shape: [2] }
+ * const bytes = await encodeKerasArchive({ class_name: 'Sequential' }, new Map([['layers/dense/vars/1', bias]]))
+ * await using file = await openWeightFile(bytes)
+ * console.log(file.format, file.tensors.map(({ name }) => name)) // keras-archive ['layers/dense/vars/1']
+ * ```
  */
 export async function encodeKerasArchive(
   model: object,

@@ -82,6 +82,16 @@ const RULES = {
  * The bytes of a ModelProto; the messages are described in onnx_messages.ts.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { encodeOnnxModel } from '@cudnn-rnn/interop'
+ *
+ * const x = { name: 'x', elementType: 'float32', shape: ['time', 3] } as const
+ * const y = { name: 'y', elementType: 'float32', shape: ['time', 3] } as const
+ * const nodes = [{ opType: 'Tanh', name: 'tanh', inputs: ['x'], outputs: ['y'] }]
+ * const graph = { name: 'squash', nodes, initializers: {}, inputs: [x], outputs: [y] }
+ * console.log(encodeOnnxModel(graph, 8, 17).length > 0) // true
+ * ```
  */
 export function encodeOnnxModel(graph: GraphToWrite, irVersion: number, opset: number): Uint8Array {
   checkArguments('write an ONNX file', { graph, irVersion, opset }, RULES)

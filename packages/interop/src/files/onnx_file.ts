@@ -62,6 +62,14 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
  * The tensor of an ONNX `.pb` file, as the node tests of ONNX store inputs and outputs.
  *
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`
+ * @example
+ * ```ts no-run
+ * import { readFile } from 'node:fs/promises'
+ * import { decodeOnnxTensorFile } from '@cudnn-rnn/interop'
+ *
+ * const { shape, data } = decodeOnnxTensorFile(await readFile('test_data_set_0/input_0.pb'))
+ * console.log(shape, data.length)
+ * ```
  */
 export function decodeOnnxTensorFile(bytes: Uint8Array): Tensor<FloatArray> {
   checkArguments('read an ONNX tensor', { bytes }, { bytes: BYTES })
