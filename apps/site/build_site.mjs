@@ -1,7 +1,7 @@
 // `npm run site`: copies the repository's Markdown into content/, generates the API reference, and builds the site into
 // .vitepress/dist. A link to a file or an anchor that does not exist fails the build.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { apiIndex } from './api_index.mjs'
@@ -14,7 +14,7 @@ const site = fileURLToPath(new URL('.', import.meta.url))
 const root = join(site, '../..')
 const content = join(site, 'content')
 const benchmarks = 'docs/bench/results'
-const REPOSITORY = 'https://github.com/cudnn-rnn/cudnn-rnn/blob/main'
+const REPOSITORY = 'https://github.com/cudnn-rnn/cudnn-rnn'
 
 rmSync(content, { recursive: true, force: true })
 mkdirSync(content)
@@ -75,7 +75,8 @@ function withSiteLinks(source, page, markdown) {
       broken.push(`${source}: ${target}`)
       return link
     }
-    return `${open}${REPOSITORY}/${file}${suffix}${close}`
+    const kind = statSync(join(root, file)).isDirectory() ? 'tree' : 'blob'
+    return `${open}${REPOSITORY}/${kind}/main/${file}${suffix}${close}`
   })
 }
 

@@ -9,5 +9,9 @@ export function load(app) {
     for (const module of context.project.getReflectionsByKind(ReflectionKind.Module)) {
       module.name = `@cudnn-rnn/${module.name.replace(/\/src(\/index)?(?=\/|$)/, '').replace(/^packages\//, '')}`
     }
+    // How Node.js prints an object is not called by a program.
+    for (const method of context.project.getReflectionsByKind(ReflectionKind.Method)) {
+      if (method.name === '[INSPECT]') context.project.removeReflection(method)
+    }
   })
 }

@@ -50,11 +50,11 @@ export default defineConfig({
     },
     outline: [2, 3],
     nav: [
-      { text: 'Guide', link: '/guide/getting_started' },
-      { text: 'Cookbook', link: '/cookbook/' },
-      { text: 'API', link: '/api/' },
+      { text: 'Guide', link: '/guide/getting_started', activeMatch: '^/guide/' },
+      { text: 'Cookbook', link: '/cookbook/', activeMatch: '^/cookbook/' },
+      { text: 'API', link: '/api/', activeMatch: '^/api/' },
       { text: 'Errors', link: '/errors' },
-      { text: 'Benchmarks', link: '/bench/' },
+      { text: 'Benchmarks', link: '/bench/', activeMatch: '^/bench/' },
       { text: 'Changelog', link: '/changelog' },
     ],
     sidebar: {

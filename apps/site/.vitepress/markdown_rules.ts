@@ -15,6 +15,14 @@ export function addMarkdownRules(markdown: MarkdownRenderer): void {
       .escapeHtml(tokens[index].content)
       .replaceAll(/&lt;a id=&quot;([\w-]+)&quot;&gt;&lt;\/a&gt;/g, '<a id="$1"></a>')
       .replaceAll('&lt;br&gt;', '<br>')
+      // Sizes such as 1 × 70 × 512 stay on one line.
+      .replaceAll(/(?<=\d) × (?=\d)/g, '\u00a0×\u00a0')
+  // Codes such as ERR_INVALID_OPTION break at their underscores, so that tables fit narrow screens.
+  const code = rules.code_inline as Fence
+  rules.code_inline = (tokens, index, ...rest) =>
+    /^[A-Z]+(_[A-Z0-9]+)+$/.test(tokens[index].content)
+      ? code(tokens, index, ...rest).replaceAll('_', '_<wbr>')
+      : code(tokens, index, ...rest)
   markdown.core.ruler.push('columns', ({ tokens, env, Token }) => {
     if (!(env as MarkdownEnv).relativePath?.startsWith('migration/')) return
     const html = (content: string) => Object.assign(new Token('html_block', '', 0), { content })

@@ -24,7 +24,7 @@ export function dotChart({ caption, x, rows, series, rules = [], log = false, do
   return figure(caption, labels, rules, (size) => {
     const names = rowNames(rows, size)
     const space = size.width - names.options.marginLeft - MARGIN_RIGHT
-    const labelSize = (value) => (numberText(value).length + 1.5) * letterWidth(size.fontSize)
+    const labelSize = (value) => (numberText(value).length + 1) * letterWidth(size.fontSize)
     return {
       ...frame(size, rows.length * names.height + 66),
       x: { ...axis(x, size), ...(log ? logScale(shown, space, labelSize) : { domain: shown }) },
@@ -130,16 +130,19 @@ function domainOf(values, log) {
   return log ? [low / 1.08, high * 1.08] : [Math.min(0, low), high * 1.04]
 }
 
-/** The densest of tenths, of 1, 2 and 5 times powers of ten, and of these powers, whose labels fit `space` pixels. */
+/** The densest of tenths, of fifths, of 1, 2 and 5 times powers of ten, and of these powers, whose labels fit `space` pixels. */
 function logScale(domain, space, labelSize) {
   const powers = Array.from({ length: 13 }, (_, index) => 10 ** (index - 6))
   const tenths = Array.from({ length: 20 }, (_, index) => (index + 1) / 10)
-  const byDensity = [tenths, powers.flatMap((power) => [power, 2 * power, 5 * power]), powers]
+  const fifths = tenths.map((tick) => tick * 2)
+  const byDensity = [tenths, fifths, powers.flatMap((power) => [power, 2 * power, 5 * power]), powers]
   const candidates = byDensity.map((ticks) => ticks.filter((tick) => tick >= domain[0] && tick <= domain[1]))
   const pixels = (ratio) => (space * Math.log(ratio)) / Math.log(domain[1] / domain[0])
   const fits = (ticks) =>
-    ticks.length > 1 && ticks.every((tick, index) => index === 0 || pixels(tick / ticks[index - 1]) >= labelSize(tick))
-  return { type: 'log', domain, ticks: candidates.find(fits) ?? candidates[1], tickFormat: numberText }
+    ticks.length > 1 &&
+    ticks[0] < 2.5 * domain[0] &&
+    ticks.every((tick, index) => index === 0 || pixels(tick / ticks[index - 1]) >= labelSize(tick))
+  return { type: 'log', domain, ticks: candidates.find(fits) ?? candidates[2], tickFormat: numberText }
 }
 
 const numberText = (value) => value.toLocaleString('en-US', { maximumFractionDigits: 6 })
