@@ -1,10 +1,13 @@
 import { type ArgumentErrorCode, codedRangeError, codedTypeError } from './argument_errors.js'
 import { describeValue } from './described_value.js'
-import { checkOptionNames } from './option_names.js'
+import { checkNames } from './option_names.js'
 import type { Fault, Rule } from './rule.js'
 
 type Values = Readonly<Record<string, unknown>>
 type Rules = Readonly<Record<string, Rule>>
+
+/** A rule for each option: where the type of the options is known, the compiler refuses a table that lacks one. */
+export type OptionRules<Options> = keyof Options extends never ? Rules : { readonly [Name in keyof Options]-?: Rule }
 
 /**
  * Checks arguments by their names, before anything is done with them.
@@ -23,9 +26,13 @@ export function checkArguments(action: string, values: Values, rules: Rules): vo
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`; with `option` and
  *   `value`
  */
-export function checkOptions(action: string, options: object, rules: Rules): void {
-  checkOptionNames(action, options, Object.keys(rules))
-  checkOptionValues(action, options, rules)
+export function checkOptions<Options extends object>(
+  action: string,
+  options: Options,
+  rules: OptionRules<Options>,
+): void {
+  checkNames(action, options, Object.keys(rules))
+  checkOptionValues(action, options, rules as Rules)
 }
 
 /** As {@link checkOptions}, of options whose names were checked and that have rules elsewhere too. */

@@ -8,7 +8,7 @@ export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './
 export { describeValue } from './described_value.js'
 export { elementCount } from './element_count.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
-export { checkIsObject, checkOptionNames } from './option_names.js'
+export { checkIsObject, checkNames, checkOptionNames } from './option_names.js'
 export { entryOf, required, zip } from './required.js'
 export {
   ANYTHING,

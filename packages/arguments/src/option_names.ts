@@ -1,6 +1,20 @@
 import { codedTypeError } from './argument_errors.js'
 import { describeValue } from './described_value.js'
 
+/** The error type of a list of names that leaves an option out. */
+type Complete<Options, Known extends readonly string[]> =
+  Exclude<keyof Options, Known[number]> extends never
+    ? unknown
+    : { readonly missing: Exclude<keyof Options, Known[number]> }
+
+/**
+ * Names of options, for {@link checkOptionNames}: where the type of the options is known, the compiler refuses a list that
+ * lacks one of them or has another. Options of the type `object` may have any list.
+ */
+export type OptionNames<Options, Known extends readonly string[]> = keyof Options extends never
+  ? Known
+  : Known & readonly (keyof Options & string)[] & Complete<Options, Known>
+
 /**
  * Refuses option names that are not in `known`, naming the nearest known one on a near miss.
  *
@@ -18,7 +32,16 @@ import { describeValue } from './described_value.js'
  * }
  * ```
  */
-export function checkOptionNames(action: string, options: object, known: readonly string[]): void {
+export function checkOptionNames<Options extends object, const Known extends readonly string[]>(
+  action: string,
+  options: Options,
+  known: OptionNames<Options, Known>,
+): void {
+  checkNames(action, options, known)
+}
+
+/** As {@link checkOptionNames}, of a list that is put together at run time. */
+export function checkNames(action: string, options: object, known: readonly string[]): void {
   checkIsObject(action, 'options', options)
   for (const option of namesOf(action, options)) {
     if (known.includes(option)) continue

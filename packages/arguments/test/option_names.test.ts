@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { checkIsObject, checkOptionNames } from '../src/index.js'
+import { checkIsObject, checkNames, checkOptionNames, checkOptions, FLAG, NUMBER, optional } from '../src/index.js'
 
 const KNOWN = ['numUnits', 'numLayers', 'dropout', 'seed']
 const refusal = (option: string): { code: string; message: string; option: string; suggestion: string | undefined } => {
   try {
-    checkOptionNames('build a network', { [option]: 1 }, KNOWN)
+    checkNames('build a network', { [option]: 1 }, KNOWN)
   } catch (error) {
     return error as never
   }
   throw new Error(`${option} is accepted`)
 }
 
-describe('checkOptionNames', () => {
+describe('checkNames', () => {
   it('accepts known names, any of them absent or undefined', () => {
-    checkOptionNames('build a network', {}, KNOWN)
-    checkOptionNames('build a network', { seed: undefined, numUnits: 3 }, KNOWN)
+    checkNames('build a network', {}, KNOWN)
+    checkNames('build a network', { seed: undefined, numUnits: 3 }, KNOWN)
   })
 
   it.each([
@@ -44,7 +44,7 @@ describe('checkOptionNames', () => {
   })
 
   it.each([null, undefined, 3, 'seed', () => {}])('refuses %o for options', (options) => {
-    expect(() => checkOptionNames('build a network', options as never, KNOWN)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+    expect(() => checkNames('build a network', options as never, KNOWN)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
   })
 
   it('refuses options whose names cannot be read, with the cause', () => {
@@ -57,7 +57,7 @@ describe('checkOptionNames', () => {
         },
       },
     )
-    expect(() => checkOptionNames('build a network', hostile, KNOWN)).toThrow(
+    expect(() => checkNames('build a network', hostile, KNOWN)).toThrow(
       expect.objectContaining({
         code: 'ERR_INVALID_OPTION_TYPE',
         message: 'Cannot build a network as the options cannot be read: an object that cannot be read',
@@ -67,7 +67,7 @@ describe('checkOptionNames', () => {
   })
 
   it('looks at own names alone', () => {
-    checkOptionNames('build a network', Object.create({ unknown: 1 }) as object, KNOWN)
+    checkNames('build a network', Object.create({ unknown: 1 }) as object, KNOWN)
   })
 })
 
@@ -87,7 +87,7 @@ describe('checkIsObject', () => {
 describe('the distance of a suggestion', () => {
   const suggestion = (option: string, known: readonly string[]) => {
     try {
-      checkOptionNames('build', { [option]: 1 }, known)
+      checkNames('build', { [option]: 1 }, known)
     } catch (error) {
       return (error as { suggestion?: string }).suggestion
     }
@@ -104,5 +104,26 @@ describe('the distance of a suggestion', () => {
     ['beta2x', ['beta1', 'beta2'], 'beta2'],
   ])('of %s among %o', (option, known, expected) => {
     expect(suggestion(option, known)).toBe(expected)
+  })
+})
+
+describe('the types of checkOptionNames and checkOptions', () => {
+  interface Options {
+    readonly seed: number
+    readonly isFast?: boolean | undefined
+  }
+  const options: Options = { seed: 1 }
+
+  it('refuse a list or a table that lacks an option, or has another', () => {
+    checkOptionNames('test', options, ['seed', 'isFast'])
+    // @ts-expect-error isFast is not listed
+    expect(() => checkOptionNames('test', { isFast: true, ...options }, ['seed'])).toThrow(coded('ERR_UNKNOWN_OPTION'))
+    // @ts-expect-error speed is not among the options
+    checkOptionNames('test', options, ['seed', 'isFast', 'speed'])
+    checkOptions('test', options, { seed: optional(NUMBER), isFast: optional(FLAG) })
+    // @ts-expect-error isFast has no rule
+    checkOptions('test', options, { seed: optional(NUMBER) })
+    // @ts-expect-error speed is not among the options
+    checkOptions('test', options, { seed: optional(NUMBER), isFast: optional(FLAG), speed: optional(NUMBER) })
   })
 })

@@ -21,6 +21,7 @@ export {
   type CodedError,
   type CodedErrors,
   checkIsObject,
+  checkNames,
   checkOptionNames,
   codedErrors,
   describeValue,

@@ -53,7 +53,7 @@ export interface RnnDescriptor {
   readonly seed: number
 }
 
-const OPTION_NAMES: readonly (keyof RnnOptions)[] = [
+const OPTION_NAMES = [
   'cellMode',
   'numLayers',
   'numUnits',
@@ -65,7 +65,7 @@ const OPTION_NAMES: readonly (keyof RnnOptions)[] = [
   'cellClip',
   'dropout',
   'seed',
-]
+] as const
 
 /**
  * Validates `options` and returns the frozen descriptor that everything else takes.

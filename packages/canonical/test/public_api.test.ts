@@ -21,6 +21,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
       "checkCanonical",
       "checkDescriptor",
       "checkIsObject",
+      "checkNames",
       "checkOptionNames",
       "codedErrors",
       "createRnnDescriptor",

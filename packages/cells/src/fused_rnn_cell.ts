@@ -14,4 +14,4 @@ export interface FusedRNNCell<State extends CellState> extends SequenceRunner<St
 }
 
 /** Option names of {@link FusedRNNCell.call}. */
-export const FUSED_CALL_OPTIONS = ['initialState', 'sequenceLength', 'training', 'backend']
+export const FUSED_CALL_OPTIONS = ['initialState', 'sequenceLength', 'training', 'backend'] as const

@@ -53,7 +53,7 @@ export interface BidirectionalResult<State extends CellState, Training extends b
 
 const CELLS = listOf(CELL)
 const ARGUMENTS = { cellsFw: CELLS, cellsBw: CELLS, timeMajor: optional(FLAG), training: optional(FLAG) }
-const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'training', 'backend', 'timeMajor']
+const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'training', 'backend', 'timeMajor'] as const
 
 /**
  * TensorFlow's `stack_bidirectional_dynamic_rnn`: layers of a forward and a backward cell, each fed both outputs of the

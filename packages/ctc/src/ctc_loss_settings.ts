@@ -1,4 +1,4 @@
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { checkNames, describeValue } from '@cudnn-rnn/canonical'
 import { type Blank, checkedBlank } from './blank.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { CONVENTIONS, type CtcConvention, REDUCTIONS, type Reduction } from './ctc_convention.js'
@@ -47,7 +47,7 @@ const FLAGS = [
  * ```
  */
 export function checkCtcLossSettings(action: string, settings: CtcLossSettings, others: readonly string[] = []): void {
-  checkOptionNames(action, settings, [...others, 'convention', 'blank', 'reduction', ...FLAGS])
+  checkNames(action, settings, [...others, 'convention', 'blank', 'reduction', ...FLAGS])
   for (const flag of FLAGS) checkFlag(action, flag, settings[flag])
   checkChoice(action, 'convention', settings.convention, Object.keys(CONVENTIONS))
   checkChoice(action, 'reduction', settings.reduction, REDUCTIONS)

@@ -31,15 +31,7 @@ export interface CudnnBackendOptions {
   readonly cacheDir?: string | undefined
 }
 
-const OPTION_NAMES: readonly (keyof CudnnBackendOptions)[] = [
-  'dtype',
-  'precision',
-  'device',
-  'libraryDir',
-  'algorithm',
-  'graphs',
-  'cacheDir',
-]
+const OPTION_NAMES = ['dtype', 'precision', 'device', 'libraryDir', 'algorithm', 'graphs', 'cacheDir'] as const
 
 const PLACES = {
   libraryDir: optional(PATH),

@@ -29,14 +29,7 @@ export interface CtcProblem {
 
 const ACTION = 'compute the CTC loss'
 const INFEASIBLE: readonly InfeasibleRows[] = ['infinite', 'nan', 'zero']
-const OPTION_NAMES: readonly (keyof CtcLossOptions)[] = [
-  'logitLengths',
-  'labelLengths',
-  'blank',
-  'mergeRepeated',
-  'infeasible',
-  'rowWeights',
-]
+const OPTION_NAMES = ['logitLengths', 'labelLengths', 'blank', 'mergeRepeated', 'infeasible', 'rowWeights'] as const
 
 /**
  * Checks the arguments of `DenseOps.ctcLoss` and copies all but the logits.

@@ -37,7 +37,7 @@ export interface ImportedWeights {
 
 const OWN_RULES = { only: optional(listOf(TEXT)), signal: optional(OBJECT) }
 
-const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
+const OPTION_NAMES = [
   'format',
   'cellMode',
   'convention',
@@ -46,7 +46,7 @@ const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
   'inputs',
   'only',
   'signal',
-]
+] as const
 
 /**
  * Reads the recurrent networks of a weight file of PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy as canonical tensors.

@@ -67,7 +67,7 @@ const OPTION_NAMES = [
   'activation',
   'kernelInitializer',
   'biasInitializer',
-]
+] as const
 
 /**
  * A convolution over time: [T,B,I] to [T',B,O], T' = T with `same` or `causal` and stride 1. Variables as TensorFlow's:

@@ -93,7 +93,7 @@ export interface ModelFitOptions extends ClippingOptions {
   readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
 }
 
-const OPTION_NAMES: readonly (keyof ModelFitOptions)[] = [
+const OPTION_NAMES = [
   'loss',
   'optimizer',
   'learningRate',
@@ -115,7 +115,7 @@ const OPTION_NAMES: readonly (keyof ModelFitOptions)[] = [
   'clipNorm',
   'clipValue',
   'wire',
-]
+] as const
 
 /** `SequentialModel.fit` */
 export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {

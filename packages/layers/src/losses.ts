@@ -1,5 +1,5 @@
 import type { Backend, BackendTensor, ElementLoss, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/ctc'
 import { checkIsBackend } from './backend_argument.js'
 import { codedRangeError } from './coded_error.js'
@@ -112,7 +112,7 @@ function knownLoss(action: string, loss: unknown): CheckedLoss {
   const name = LOSSES.find((known) => known === given.name)
   if (name === undefined) throw unknownLoss(action, LOSSES, loss)
   if (name !== 'ctc') {
-    checkOptionNames(action, given, ['name'])
+    checkNames(action, given, ['name'])
     return name
   }
   checkCtcLossSettings(action, given, ['name'])

@@ -11,7 +11,7 @@ export interface PredictOptions extends Pick<LayerCallOptions, 'sequenceLengths'
   readonly batchSize?: number | undefined
 }
 
-const OPTION_NAMES = ['sequenceLengths', 'batchSize']
+const OPTION_NAMES = ['sequenceLengths', 'batchSize'] as const
 
 /** The output of one batch. */
 export async function predictTensor(

@@ -62,7 +62,7 @@ const SAVED = [
   'numProj',
   'cellClip',
 ] as const
-const OPTION_NAMES = [...SAVED, 'kernelInitializer', 'biasInitializer', 'forgetBias', 'canonical']
+const OPTION_NAMES = [...SAVED, 'kernelInitializer', 'biasInitializer', 'forgetBias', 'canonical'] as const
 
 /**
  * L layers of {@link CudnnLSTM}: [T,B,I] to [T,B,D·H] (D·P with numProj). Variable: the opaque parameters, saved canonically.

@@ -9,14 +9,14 @@ export interface CreateParamsOptions extends InitializerOptions {
   readonly name?: string | undefined
 }
 
-const CREATE_PARAMS_OPTION_NAMES: readonly (keyof CreateParamsOptions)[] = [
+const CREATE_PARAMS_OPTION_NAMES = [
   'seed',
   'kernelInitializer',
   'biasInitializer',
   'forgetBias',
   'canonical',
   'name',
-]
+] as const
 
 /** Throws RangeError `ERR_NOT_LSTM` for a forget bias of another cell, `ERR_INVALID_OPTION` for an initializer beside values. */
 export function checkCreateParamsOptions(options: CreateParamsOptions, rnnMode: CellMode): void {

@@ -1,5 +1,5 @@
 import type { Backend } from '@cudnn-rnn/backend'
-import { type CellMode, checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { type CellMode, checkNames, describeValue } from '@cudnn-rnn/canonical'
 import { checkIsBackend } from './check_is_backend.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { DescriptorOptions } from './model_options.js'
@@ -20,7 +20,7 @@ export function checkModelArguments(
   refusePositional(className, backend, options)
   checkIsBackend(`build ${className}`, backend)
   checkDescriptorOptions(`build ${className}`, rnnMode, options)
-  checkOptionNames(`build ${className}`, options, [...optionNames, ...absentNames(options), 'cellMode', 'biasMode'])
+  checkNames(`build ${className}`, options, [...optionNames, ...absentNames(options), 'cellMode', 'biasMode'])
 }
 
 export function checkSignal(signal: unknown): void {

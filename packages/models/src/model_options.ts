@@ -47,4 +47,4 @@ export interface CallOptions<Training extends boolean = boolean> {
   readonly signal?: AbortSignalLike | undefined
 }
 
-export const CALL_OPTION_NAMES: readonly (keyof CallOptions)[] = ['isTraining', 'sequenceLengths', 'signal']
+export const CALL_OPTION_NAMES = ['isTraining', 'sequenceLengths', 'signal'] as const

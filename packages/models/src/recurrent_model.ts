@@ -29,13 +29,7 @@ import { codedTypeError } from './coded_error.js'
 import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'
 import { initialCanonical } from './initializers.js'
 import { checkModelArguments, checkSignal } from './model_arguments.js'
-import {
-  CALL_OPTION_NAMES,
-  type CallOptions,
-  type DescriptorOptions,
-  type LSTMOptions,
-  type ModelOptions,
-} from './model_options.js'
+import { CALL_OPTION_NAMES, type CallOptions, type DescriptorOptions, type LSTMOptions } from './model_options.js'
 import { openStream } from './open_stream.js'
 import { openStreamPool } from './open_stream_pool.js'
 import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
@@ -49,7 +43,7 @@ export interface ModelCanonicalParams extends CanonicalParams {
 }
 
 /** Option names of all four models. */
-export const MODEL_OPTION_NAMES: readonly (keyof ModelOptions)[] = [
+export const MODEL_OPTION_NAMES = [
   'numLayers',
   'numUnits',
   'inputSize',
@@ -57,7 +51,7 @@ export const MODEL_OPTION_NAMES: readonly (keyof ModelOptions)[] = [
   'direction',
   'dropout',
   'seed',
-]
+] as const
 
 /** In the printed form of a model, to be read before it is trained. */
 const NO_INPUT_MATRICES = 'skip_input: no input matrices in the first layer, no export to other frameworks'

@@ -8,7 +8,7 @@ import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import { type BackendName, EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor_table.js'
 
-const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
+const OPTION_NAMES = [
   'dtype',
   'device',
   'precision',
@@ -17,7 +17,7 @@ const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
   'instructionSet',
   'weights',
   'module',
-]
+] as const
 
 /**
  * Opens an executor. "auto" takes the best that works (cudnn, then cpu, wasm and reference) and never throws for lack of

@@ -50,7 +50,7 @@ const MAX_THREADS = 256
 const ELEMENT_BYTES: Readonly<Record<FloatDType, number>> = { float32: 4, float64: 8 }
 
 const ACTION = 'open the wasm backend'
-const OPTION_NAMES: readonly (keyof WasmBackendOptions)[] = ['dtype', 'weights', 'threads', 'instructionSet', 'module']
+const OPTION_NAMES = ['dtype', 'weights', 'threads', 'instructionSet', 'module'] as const
 
 /** Opens the executor over the module of the options, or else over one that `load` finds. Throws as `openWasmBackend`. */
 export async function openWasm(options: WasmBackendOptions, load: typeof loadModule): Promise<WasmBackend> {

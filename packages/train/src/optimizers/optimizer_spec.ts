@@ -58,7 +58,7 @@ export function checkSettings<Spec extends OptimizerSpec>(
   checkOptionValues(action, { variables }, { variables: TRAINABLES })
   const names = Object.keys(defaults.pytorch)
   const settable = Object.fromEntries(names.map((name) => [name, ANYTHING]))
-  checkOptions(action, options, {
+  checkOptions<object>(action, options, {
     ...settable,
     definition: optional(oneOf(Object.keys(defaults))),
     weightDecay: ANYTHING,
