@@ -78,9 +78,9 @@ export interface DenseOps extends LayerOps {
     outputGradient: TensorLike,
     options: PhasedGateOptions,
   ): PhasedGateGradients
-  /** √(Σ‖t‖²) over all tensors, as a scalar. */
+  /** √(Σ‖t‖²) over all tensors, each counted once, as a scalar. */
   globalNorm(tensors: readonly BackendTensor[]): BackendTensor
-  /** Scales all tensors in place by min(1, maxNorm / globalNorm); returns the norm before, as a scalar. */
+  /** Scales all tensors in place, each once, by min(1, maxNorm / globalNorm); returns the norm before, as a scalar. */
   clipByGlobalNorm(tensors: readonly BackendTensor[], maxNorm: number): BackendTensor
   /** variable ← source */
   assign(variable: BackendTensor, source: TensorLike): void

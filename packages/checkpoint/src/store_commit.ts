@@ -36,11 +36,20 @@ export async function saveInStore(
     const isUsed = names.includes(`${prefix}.index`)
     const numShards = isUsed ? freeNumShards(names, prefix) : 1
     const data = shardPath(prefix, 0, numShards)
+    const index = `${prefix}.index`
     try {
       const encoder = new BundleEncoder()
       await store.write(data, encoder.data(tensors))
       const header = { key: new Uint8Array(0), value: encodeBundleHeader(numShards) }
-      await store.write(`${prefix}.index`, [encodeTable([header, ...encoder.entries()])])
+      const before = isUsed ? await bytesOf(store, index) : undefined
+      await store.write(index, [encodeTable([header, ...encoder.entries()])])
+      if (retention !== undefined) {
+        await note(store, prefix, retention).catch(async (error: unknown) => {
+          if (before === undefined) await store.remove(index)
+          else await store.write(index, [before])
+          throw error
+        })
+      }
     } catch (error) {
       await store.remove(data).catch(() => undefined)
       throw error
@@ -49,9 +58,18 @@ export async function saveInStore(
     for (const file of checkpointFiles(names, prefix)) {
       if (file.numShards !== undefined && file.name !== data) await store.remove(file.name).catch(() => undefined)
     }
-    if (retention !== undefined) await note(store, prefix, retention)
   } finally {
     await lock.release()
+  }
+}
+
+async function bytesOf(store: FileStore, name: string): Promise<Uint8Array | undefined> {
+  const source = await store.open(name)
+  if (source === undefined) return undefined
+  try {
+    return await source.read(0, source.size)
+  } finally {
+    await source.close()
   }
 }
 

@@ -101,6 +101,31 @@ describe.each(stores)('writeCheckpoint into %s', (_, open) => {
     expect(await read(store, 'model')).toEqual(Float32Array.of(1, 2))
   })
 
+  it.each([false, true])(
+    'keeps the checkpoint of before where the state file fails, replacing: %s',
+    async (isReplacing) => {
+      const store = await open()
+      const retention = { maxToKeep: 2, keepCheckpointEveryNHours: 10_000 }
+      await writeCheckpoint('model-1', tensors(1), { store, retention })
+      const before = await names(store)
+      const failing: FileStore = {
+        name: store.name,
+        names: () => store.names(),
+        open: (name) => store.open(name),
+        write: (name, parts) =>
+          name === 'checkpoint' ? Promise.reject(new Error('no space left')) : store.write(name, parts),
+        remove: (name) => store.remove(name),
+        folder: (name) => store.folder(name),
+        lock: (name, wait) => store.lock(name, wait) as never,
+      }
+      const saved = writeCheckpoint(isReplacing ? 'model-1' : 'model-2', tensors(5), { store: failing, retention })
+      await expect(saved).rejects.toThrow('no space left')
+      expect(await names(store)).toEqual(before)
+      expect(await read(store, 'model-1')).toEqual(Float32Array.of(1, 2))
+      expect(await latestCheckpoint(store)).toBe('model-1')
+    },
+  )
+
   it('removes the data file of a save that was cut off, with the next save', async () => {
     const store = await open()
     await writeCheckpoint('model', tensors(1), { store })

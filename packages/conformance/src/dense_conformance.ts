@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/rnn/pytorch_dense.json'
@@ -144,6 +144,15 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
       const before = Array.from((await tensors[0].read()).data)
       backend.ops.clipByGlobalNorm(tensors, 1e6)
       expect(Array.from((await tensors[0].read()).data)).toEqual(before)
+    })
+
+    test('globalNorm and clipByGlobalNorm count and scale a tensor once that is listed twice', async () => {
+      using backend = await open()
+      const tensor = backend.tensor({ data: new DTYPES[backend.dtype].array([3, 4]), shape: [2] })
+      expectAllclose('norm', (await backend.ops.globalNorm([tensor, tensor]).read()).data, [5], tolerance)
+      const norm = backend.ops.clipByGlobalNorm([tensor, tensor], 1)
+      expectAllclose('norm', (await norm.read()).data, [5], tolerance)
+      expectAllclose('tensor', (await tensor.read()).data, [0.6, 0.8], tolerance)
     })
 
     test('assign and accumulate write into the variable itself', async () => {

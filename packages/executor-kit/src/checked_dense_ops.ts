@@ -128,13 +128,15 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   }
 
   globalNorm(tensors: readonly BackendTensor[]): Own {
-    return this.kernels.norm(this.#owned('compute the global norm', tensors, false), Number.POSITIVE_INFINITY)
+    const owned = new Set(this.#owned('compute the global norm', tensors, false))
+    return this.kernels.norm([...owned], Number.POSITIVE_INFINITY)
   }
 
   clipByGlobalNorm(tensors: readonly BackendTensor[], maxNorm: number): Own {
     const action = 'clip by global norm'
     checkHyperparameter(action, 'maxNorm', maxNorm, { minimum: 0 })
-    const owned = this.#owned(action, tensors, true)
+    // A tensor that is listed twice would be scaled twice.
+    const owned = [...new Set(this.#owned(action, tensors, true))]
     const norm = this.kernels.norm(owned, maxNorm)
     for (const tensor of owned) tensor.version++
     return norm

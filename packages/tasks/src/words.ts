@@ -1,6 +1,13 @@
-/** Words in lower case, numbers by their count of digits, and significant punctuation. */
+/**
+ * Words in lower case, numbers by their count of digits, and significant punctuation. Letters keep their combining marks, and
+ * both forms of an accented letter, composed and decomposed, are one word.
+ */
 export function wordsOf(text: string): string[] {
-  const words = text.toLowerCase().match(/\p{L}+(?:'\p{L}+)?|\p{N}+|[!?$%@#]/gu) ?? []
+  const words =
+    text
+      .normalize('NFC')
+      .toLowerCase()
+      .match(/\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)?|\p{N}+|[!?$%@#]/gu) ?? []
   return words.map((word) => (/^\p{N}/u.test(word) ? `<${word.length} digits>` : word))
 }
 

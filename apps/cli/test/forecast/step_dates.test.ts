@@ -25,6 +25,26 @@ it('stepOf and afterSteps continue by months or by the usual time', () => {
   expect(next('2020-03-01 22:00', '2020-03-01 23:00')).toBe('2020-03-02T00:00')
 })
 
+it('stepOf and afterSteps continue by the ends of months, and by a day that February lacks', () => {
+  const following = (count: number, ...texts: string[]) => {
+    const known = dates(...texts)
+    const step = stepOf(known)
+    return Array.from({ length: count }, (_, k) => dateText(afterSteps(known.at(-1)!, step, k + 1), step))
+  }
+  expect(following(3, '2019-12-31', '2020-01-31', '2020-02-29')).toEqual(['2020-03-31', '2020-04-30', '2020-05-31'])
+  expect(following(2, '2020-11-30', '2020-12-30', '2021-01-30')).toEqual(['2021-02-28', '2021-03-30'])
+  expect(following(2, '2020-03-31', '2020-06-30', '2020-09-30')).toEqual(['2020-12-31', '2021-03-31'])
+  expect(following(1, '2018-02-28', '2019-02-28', '2020-02-28')).toEqual(['2021-02-28'])
+  expect(following(4, '2016-02-29', '2017-02-28')).toEqual(['2018-02-28', '2019-02-28', '2020-02-29', '2021-02-28'])
+})
+
+it('parsedDate keeps the milliseconds of a fraction', () => {
+  const read = (text: string) => parsedDate(text)?.toISOString()
+  expect(read('2020-04-01T13:30:15.5')).toBe('2020-04-01T13:30:15.500Z')
+  expect(read('2020-04-01T13:30:15.0421+02:00')).toBe('2020-04-01T11:30:15.042Z')
+  expect(read('2020-04-01T13:30:59.9999Z')).toBe('2020-04-01T13:30:59.999Z')
+})
+
 it('stepsBetween counts months and times', () => {
   const [from, to] = dates('2020-01-01', '2021-03-01') as [Date, Date]
   expect(stepsBetween(from, to, { months: 1, milliseconds: 0 })).toBe(14)

@@ -104,7 +104,8 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
     }
     logBeta = previousBeta(logBeta, logY.subarray(t * classes, (t + 1) * classes), chain)
   }
-  return -logP
+  // Not -logP, which is -0 where the labels are certain.
+  return 0 - logP
 }
 
 /** ln α [time, states]. */

@@ -118,6 +118,12 @@ describe('hostCtcLoss', () => {
     }
   })
 
+  it('is 0, not -0, for a row without frames and labels', () => {
+    const { loss, rowLosses } = lossOf([drawn(2, 3, []), drawn(2, 3, [1])], { logitLengths: [0, 2] })
+    expect(Object.is(rowLosses[0], 0)).toBe(true)
+    expect(loss).toBe(rowLosses[1])
+  })
+
   it('reads no logits past the frames of a row, and leaves their gradient at 0', () => {
     const [short, whole] = [drawn(2, 3, [1]), drawn(4, 3, [2, 1])]
     const padded = { ...short, logits: [...short.logits, ...new Array(2).fill(new Array(3).fill(Number.NaN))] }

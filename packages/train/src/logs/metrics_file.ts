@@ -50,10 +50,13 @@ export function metricsLine(report: StepReport): string {
 export class MetricsFile {
   readonly path: string
   readonly #file: FileHandle
+  /** Bytes of the lines written whole. */
+  #length: number
 
-  private constructor(path: string, file: FileHandle) {
+  private constructor(path: string, file: FileHandle, length: number) {
     this.path = path
     this.#file = file
+    this.#length = length
   }
 
   /**
@@ -69,8 +72,9 @@ export class MetricsFile {
       const file = await open(path, APPEND_TO_OWN_FILE, 0o666)
       try {
         // Steps ascend, so the end of the file is dropped: one call truncates it, and nothing is rewritten.
-        await file.truncate(lengthUpTo(path, await file.readFile(), step))
-        return new MetricsFile(path, file)
+        const length = lengthUpTo(path, await file.readFile(), step)
+        await file.truncate(length)
+        return new MetricsFile(path, file, length)
       } catch (error) {
         await file.close()
         throw error
@@ -78,10 +82,19 @@ export class MetricsFile {
     })
   }
 
-  /** Throws RangeError `ERR_LOG_IO`. */
+  /** Throws RangeError `ERR_LOG_IO`; the file then has the lines of before. */
   async write(report: StepReport): Promise<void> {
-    const line = metricsLine(report)
-    await coded('write', this.path, () => this.#file.write(`${line}\n`))
+    const line = new TextEncoder().encode(`${metricsLine(report)}\n`)
+    await coded('write', this.path, async () => {
+      try {
+        // A file system that is nearly full takes a part, and refuses the rest.
+        for (let done = 0; done < line.length; ) done += (await this.#file.write(line, done)).bytesWritten
+      } catch (error) {
+        await this.#file.truncate(this.#length).catch(() => undefined)
+        throw error
+      }
+      this.#length += line.length
+    })
   }
 
   /** Throws RangeError `ERR_LOG_IO`. */

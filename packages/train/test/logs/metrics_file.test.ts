@@ -1,7 +1,8 @@
-import { appendFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, open, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { MetricsFile, readMetrics, type StepReport } from '../../src/index.js'
 
 let folder: string
@@ -30,6 +31,35 @@ it('MetricsFile holds every step once, although the process died in between', as
   await second.close()
   expect(await readMetrics(path)).toEqual([report(1), report(2), report(3, Number.NaN), report(4, Number.NaN)])
   expect((await readFile(path, 'utf8')).split('\n')).toHaveLength(5)
+})
+
+it('MetricsFile.write completes a short write, and leaves no part of a line that fails', async () => {
+  const path = join(folder, 'metrics.jsonl')
+  const file = await MetricsFile.open(path)
+  await file.write(report(1))
+  const other = await open(path, 'r')
+  const prototype = Object.getPrototypeOf(other) as { write: (...args: unknown[]) => Promise<object> }
+  await other.close()
+  const write = prototype.write
+  let calls = 0
+  const stub = vi.spyOn(prototype, 'write').mockImplementation(async function (this: unknown, ...args: unknown[]) {
+    const [bytes, offset] = args as [Uint8Array, number]
+    if (++calls > 3)
+      throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', syscall: 'write' })
+    // Two calls for the first line; half of the second, and then no more.
+    return await write.call(this, bytes, offset, Math.min(bytes.length - offset, calls === 2 ? 1000 : 20))
+  })
+  try {
+    await file.write(report(2))
+    expect(calls).toBe(2)
+    await expect(file.write(report(3))).rejects.toThrow(coded('ERR_LOG_IO', { path }))
+    expect(calls).toBe(4)
+  } finally {
+    stub.mockRestore()
+  }
+  await file.write(report(4))
+  await file.close()
+  expect(await readMetrics(path)).toEqual([report(1), report(2), report(4)])
 })
 
 it('readMetrics finds nothing where no file is', async () => {
