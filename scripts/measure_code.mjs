@@ -1,5 +1,5 @@
 // Prints the measures of docs/code_measures.md for this repository: node scripts/measure_code.mjs
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -45,6 +45,20 @@ function assertionsIn(file) {
   return count
 }
 
+/** Names that the index of a package exports: values, and types as well. */
+function exportedNames(folder) {
+  const file = join(folder, 'src/index.ts')
+  if (!existsSync(file)) return {}
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)
+  const counts = { values: 0, types: 0 }
+  for (const statement of source.statements) {
+    const clause = ts.isExportDeclaration(statement) ? statement.exportClause : undefined
+    if (clause === undefined || !ts.isNamedExports(clause)) continue
+    for (const { isTypeOnly } of clause.elements) counts[statement.isTypeOnly || isTypeOnly ? 'types' : 'values']++
+  }
+  return counts
+}
+
 const rows = {}
 let assertions = 0
 const products = []
@@ -68,7 +82,10 @@ for (const { packageName, folder } of packages) {
     ownTests.map((file) => file.replace(/.*[\\/]/, '').replace(/(\.(node|browser))?\.test\.ts$/, '')),
   )
   namesakes += own.filter((file) => names.has(file.replace(/.*[\\/]/, '').replace(/\.ts$/, ''))).length
-  rows[packageName] = { ...measures, 'x!': ownAssertions, tests: (lines / measures.lines).toFixed(2) }
+  rows[packageName] = {
+    ...{ ...measures, 'x!': ownAssertions, tests: (lines / measures.lines).toFixed(2) },
+    ...exportedNames(folder),
+  }
   products.push(...own)
 }
 const whole = measured(products)
