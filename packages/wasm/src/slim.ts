@@ -3,16 +3,13 @@
  * one of them, not four inlined ones.
  *
  * @example
- * ```ts
- * import { readFile } from 'node:fs/promises'
- * import { fileURLToPath } from 'node:url'
+ * ```ts no-run
  * import { hasInstructionSet, openWasmBackend } from '@cudnn-rnn/wasm/slim'
  *
- * // In a page: module: fetch(new URL('@cudnn-rnn/wasm/simd128.wasm', import.meta.url)).
- * const file = hasInstructionSet('relaxed-simd') ? 'relaxed' : 'simd128'
- * using backend = await openWasmBackend({
- *   module: await readFile(fileURLToPath(import.meta.resolve(`@cudnn-rnn/wasm/${file}.wasm`))),
- * })
+ * const url = hasInstructionSet('relaxed-simd')
+ *   ? new URL('@cudnn-rnn/wasm/relaxed.wasm', import.meta.url)
+ *   : new URL('@cudnn-rnn/wasm/simd128.wasm', import.meta.url)
+ * using backend = await openWasmBackend({ module: fetch(url) })
  * console.log(backend.reason)
  * ```
  * @packageDocumentation
