@@ -17,8 +17,6 @@ import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 const output = join(root, '.docs-check')
-/** Packages some of whose exports have no example yet. */
-const EXAMPLES_DUE = /^packages\/executor-kit\//
 /** Milliseconds for all examples of a process. */
 const TIME_LIMIT = 300_000
 const packages = workspacePackages(root, readJson(join(root, 'scripts/layers.json')))
@@ -49,7 +47,7 @@ failures.push(...(await checkOptimizerRules(root)))
 failures.push(...typeErrors(exampleProgram()))
 const callables = exportedCallables(sourceEntries())
 const withoutExample = callables
-  .filter(({ place, hasExample }) => !hasExample && !EXAMPLES_DUE.test(place))
+  .filter(({ hasExample }) => !hasExample)
   .map(({ entry, name, place }) => `${place}: ${name} of ${entry} has no @example in its docstring`)
 failures.push(...withoutExample)
 const running = examples.filter(({ runs }) => runs)

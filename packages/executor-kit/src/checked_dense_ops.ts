@@ -36,7 +36,24 @@ import { checkRuleArguments, completeUpdate, type OptimizerUpdate } from './opti
 import { checkPhasedGate, completePhasedGate } from './phased_gate_arguments.js'
 import { checkDimensions, checkIsTensor, checkRule, checkTensor } from './tensor_arguments.js'
 
-/** The dense operations of an executor: everything is checked here, then one of its kernels computes. */
+/**
+ * The dense operations of an executor: everything is checked here, then one of its kernels computes.
+ *
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { CheckedDenseOps } from '@cudnn-rnn/executor-kit'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * console.log(backend.ops instanceof CheckedDenseOps) // true
+ * try {
+ *   backend.ops.multiply(backend.zeros([2]), backend.zeros([3]))
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_SHAPE')) // true
+ * }
+ * ```
+ */
 export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOps<Own> implements DenseOps {
   readonly ctcLoss?: NonNullable<DenseOps['ctcLoss']>
   readonly phasedGate?: NonNullable<DenseOps['phasedGate']>

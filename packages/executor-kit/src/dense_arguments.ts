@@ -10,7 +10,19 @@ export interface LinearSizes {
   readonly outputs: number
 }
 
-/** Checks input [...,I], kernel [I,O] and bias [O]; throws as `checkTensor`. */
+/**
+ * Checks input [...,I], kernel [I,O] and bias [O]; throws as `checkTensor`.
+ *
+ * @example
+ * ```ts
+ * import { checkLinear } from '@cudnn-rnn/executor-kit'
+ *
+ * const input = { data: new Float32Array(6), shape: [2, 3] }
+ * const kernel = { data: new Float32Array(12), shape: [3, 4] }
+ * const bias = { data: new Float32Array(4), shape: [4] }
+ * console.log(checkLinear('float32', input, kernel, bias)) // { rows: 2, inputs: 3, outputs: 4 }
+ * ```
+ */
 export function checkLinear(dtype: FloatDType, input: TensorLike, kernel: TensorLike, bias: TensorLike): LinearSizes {
   const sizes = checkProduct(dtype, input, kernel)
   checkTensor('apply linear', 'bias', bias, { dtype, shape: [sizes.outputs] })
@@ -27,7 +39,19 @@ function checkProduct(dtype: FloatDType, input: TensorLike, kernel: TensorLike):
   return { rows: elementCount(leading), inputs, outputs }
 }
 
-/** Checks input, kernel and outputGradient [...,O]. */
+/**
+ * Checks input, kernel and outputGradient [...,O].
+ *
+ * @example
+ * ```ts
+ * import { checkLinearGradients } from '@cudnn-rnn/executor-kit'
+ *
+ * const input = { data: new Float32Array(6), shape: [2, 3] }
+ * const kernel = { data: new Float32Array(12), shape: [3, 4] }
+ * const outputGradient = { data: new Float32Array(8), shape: [2, 4] }
+ * console.log(checkLinearGradients('float32', input, kernel, outputGradient)) // { rows: 2, inputs: 3, outputs: 4 }
+ * ```
+ */
 export function checkLinearGradients(
   dtype: FloatDType,
   input: TensorLike,
@@ -40,7 +64,18 @@ export function checkLinearGradients(
   return sizes
 }
 
-/** Checks table [V,E] and ids [...] (int32), whose values are checked where they can be read. Throws as `checkTensor`. */
+/**
+ * Checks table [V,E] and ids [...] (int32), whose values are checked where they can be read. Throws as `checkTensor`.
+ *
+ * @example
+ * ```ts
+ * import { checkEmbedding } from '@cudnn-rnn/executor-kit'
+ *
+ * const table = { data: new Float32Array(10 * 4), shape: [10, 4] } // [V,E]
+ * console.log(checkEmbedding('float32', table, { data: Int32Array.of(1, 2), shape: [2] }))
+ * // { vocabulary: 10, columns: 4 }
+ * ```
+ */
 export function checkEmbedding(
   dtype: FloatDType,
   table: TensorLike,
@@ -53,7 +88,17 @@ export function checkEmbedding(
   return { vocabulary, columns }
 }
 
-/** Checks ids [...] (int32) and outputGradient [...,E]; returns E. Throws as `checkTensor`. */
+/**
+ * Checks ids [...] (int32) and outputGradient [...,E]; returns E. Throws as `checkTensor`.
+ *
+ * @example
+ * ```ts
+ * import { checkEmbeddingGradient } from '@cudnn-rnn/executor-kit'
+ *
+ * const ids = { data: Int32Array.of(1, 2), shape: [2] }
+ * console.log(checkEmbeddingGradient('float32', ids, { data: new Float32Array(8), shape: [2, 4] })) // 4
+ * ```
+ */
 export function checkEmbeddingGradient(dtype: FloatDType, ids: TensorLike, outputGradient: TensorLike): number {
   const action = 'add up the embedding gradient'
   checkTensor(action, 'outputGradient', outputGradient, { dtype })
@@ -62,7 +107,21 @@ export function checkEmbeddingGradient(dtype: FloatDType, ids: TensorLike, outpu
   return outputGradient.shape[outputGradient.shape.length - 1]
 }
 
-/** Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1. */
+/**
+ * Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1.
+ *
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkIdValues } from '@cudnn-rnn/executor-kit'
+ *
+ * try {
+ *   checkIdValues('look up ids', 'ids', Int32Array.of(1, 10), 10)
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_ID_OUT_OF_RANGE')) // true
+ * }
+ * ```
+ */
 export function checkIdValues(action: string, name: string, ids: Int32Array, count: number): void {
   for (let index = 0; index < ids.length; index++) {
     const id = ids[index]
@@ -75,7 +134,18 @@ export function checkIdValues(action: string, name: string, ids: Int32Array, cou
   }
 }
 
-/** Checks logits [...,V], labels [...] and weights [...]; returns N and V. Throws as `checkTensor`. */
+/**
+ * Checks logits [...,V], labels [...] and weights [...]; returns N and V. Throws as `checkTensor`.
+ *
+ * @example
+ * ```ts
+ * import { checkSoftmaxCrossEntropy } from '@cudnn-rnn/executor-kit'
+ *
+ * const logits = { data: new Float32Array(6), shape: [2, 3] } // [N,V]
+ * console.log(checkSoftmaxCrossEntropy('float32', logits, { data: Int32Array.of(0, 2), shape: [2] }))
+ * // { rows: 2, classes: 3 }
+ * ```
+ */
 export function checkSoftmaxCrossEntropy(
   dtype: FloatDType,
   logits: TensorLike,
@@ -91,7 +161,22 @@ export function checkSoftmaxCrossEntropy(
   return { rows: elementCount(rowShape), classes: logits.shape[logits.shape.length - 1] }
 }
 
-/** Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout. */
+/**
+ * Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout.
+ *
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkUpdate, HostMemory } from '@cudnn-rnn/executor-kit'
+ *
+ * const memory = new HostMemory('float32')
+ * try {
+ *   checkUpdate('accumulate', 'float32', { variable: memory.zeros([2]), source: memory.zeros([3]) })
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_SHAPE')) // true
+ * }
+ * ```
+ */
 export function checkUpdate(action: string, dtype: FloatDType, operands: Readonly<Record<string, TensorLike>>): void {
   const names = Object.keys(operands)
   const tensors = names.map((name) => checkIsTensor(action, name, operands[name]))
@@ -111,7 +196,21 @@ export function checkAlike(
   for (let k = 0; k < tensors.length; k++) checkRule(action, names[k], tensors[k], rule)
 }
 
-/** Throws RangeError `ERR_HYPERPARAMETER` unless `value` is finite and within the bounds. */
+/**
+ * Throws RangeError `ERR_HYPERPARAMETER` unless `value` is finite and within the bounds.
+ *
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
+ *
+ * try {
+ *   checkHyperparameter('build SGD', 'momentum', 1.5, { minimum: 0, below: 1 })
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_HYPERPARAMETER')) // true
+ * }
+ * ```
+ */
 export function checkHyperparameter(
   action: string,
   name: string,

@@ -9,7 +9,30 @@ import { tensorSummary } from './summaries.js'
  */
 const NOT_CLONEABLE: unique symbol = Symbol('tensor of an executor: read() it and send the host tensor')
 
-/** A tensor of an executor: shape, element type and layout are fixed, and the subclass owns the elements. */
+/**
+ * A tensor of an executor: shape, element type and layout are fixed, and the subclass owns the elements.
+ *
+ * @example
+ * ```ts
+ * import { isBackendTensor } from '@cudnn-rnn/backend'
+ * import { ExecutorTensor } from '@cudnn-rnn/executor-kit'
+ *
+ * class ConstantTensor extends ExecutorTensor {
+ *   #disposed = false
+ *   get disposed() {
+ *     return this.#disposed
+ *   }
+ *   async read() {
+ *     return { data: Float32Array.of(1, 1), shape: this.shape }
+ *   }
+ *   dispose() {
+ *     this.#disposed = true
+ *   }
+ * }
+ * const tensor = new ConstantTensor([2], 'float32', undefined)
+ * console.log(tensor.shape, tensor.dtype, isBackendTensor(tensor)) // [2] float32 true
+ * ```
+ */
 export abstract class ExecutorTensor extends Inspectable implements VersionedTensor {
   /** The first field: structuredClone() fails here. */
   readonly clone = NOT_CLONEABLE

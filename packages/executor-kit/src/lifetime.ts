@@ -6,7 +6,24 @@ const REFUSALS = Object.freeze({
   stepper: { code: 'ERR_STREAM_DISPOSED', rule: 'it was disposed' },
 } as const)
 
-/** How long an executor, or something it made, can be used: until it is disposed, or the executor is. */
+/**
+ * How long an executor, or something it made, can be used: until it is disposed, or the executor is.
+ *
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { Lifetime } from '@cudnn-rnn/executor-kit'
+ *
+ * const executor = new Lifetime('backend')
+ * const network = new Lifetime('rnn', executor)
+ * executor.end()
+ * try {
+ *   network.check('run forward')
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_BACKEND_DISPOSED')) // true
+ * }
+ * ```
+ */
 export class Lifetime {
   readonly #kind: keyof typeof REFUSALS
   readonly #executor: Lifetime | undefined

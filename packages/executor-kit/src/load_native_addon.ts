@@ -26,6 +26,14 @@ export type LoadedAddon<Addon> =
  * from the platform package `@cudnn-rnn/native-<name>-<platform>` or else from the output folder of `npm run build:native`.
  *
  * @param packageRequire makes the `require` of the package that depends on the addon. It is not called outside Node.js.
+ * @example
+ * ```ts
+ * import { createRequire } from 'node:module'
+ * import { loadNativeAddon } from '@cudnn-rnn/executor-kit'
+ *
+ * const loaded = loadNativeAddon('cpu', () => createRequire(import.meta.url), { CUDNN_RNN_CPU_ADDON: 'no-such.node' })
+ * console.log(loaded.addon) // undefined
+ * ```
  */
 export function loadNativeAddon<Addon>(
   name: 'cpu' | 'cudnn' | 'mpi',

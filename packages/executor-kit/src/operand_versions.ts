@@ -3,7 +3,25 @@ import { codedRangeError } from './coded_error.js'
 import type { VersionedTensor } from './executor_memory.js'
 
 /** The tensors of its executor that a forward took and gave, which must not change before its backward: cuDNN reads them
- * again. */
+ * again.
+ *
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { OperandVersions } from '@cudnn-rnn/executor-kit'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const params = backend.zeros([3])
+ * const versions = new OperandVersions({ params })
+ * backend.ops.accumulate(params, { data: Float32Array.of(1, 1, 1), shape: [3] })
+ * try {
+ *   versions.check()
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_TAPE_STALE')) // true
+ * }
+ * ```
+ */
 export class OperandVersions {
   readonly #noted: (readonly [string, VersionedTensor, number])[] = []
 

@@ -12,7 +12,19 @@ export interface PassShapes {
   readonly c: readonly number[] | undefined
 }
 
-/** The shapes of a pass over T time steps of B rows. */
+/**
+ * The shapes of a pass over T time steps of B rows.
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+ * import { passShapes } from '@cudnn-rnn/executor-kit'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 3 })
+ * console.log(passShapes(descriptor, { time: 5, batch: 2 }))
+ * // { input: [5, 2, 3], output: [5, 2, 4], h: [2, 2, 4], c: [2, 2, 4] }
+ * ```
+ */
 export function passShapes(
   descriptor: RnnDescriptor,
   { time, batch }: { readonly time: number; readonly batch: number },

@@ -6,6 +6,16 @@ import { codedRangeError } from './coded_error.js'
  *
  * It belongs to the contract so that every host executor draws the same dropout masks and every model the same initial
  * weights from one seed: word w of block n is a pure function of (key, n), on any thread.
+ *
+ * @example
+ * ```ts
+ * import { Philox } from '@cudnn-rnn/executor-kit'
+ *
+ * const random = new Philox(1)
+ * const first = random.uniform()
+ * random.seek(0)
+ * console.log(random.uniform() === first, random.position) // true 1
+ * ```
  */
 export class Philox {
   readonly #key: Uint32Array
@@ -74,6 +84,13 @@ export class Philox {
  * @param counter [4] 32-bit words, lowest first.
  * @param key [2] 32-bit words, lowest first.
  * @param words [4], overwritten with the block.
+ * @example
+ * ```ts
+ * import { philoxBlock } from '@cudnn-rnn/executor-kit'
+ *
+ * const words = philoxBlock(Uint32Array.of(0, 0, 0, 0), Uint32Array.of(0, 0), new Uint32Array(4))
+ * console.log(words[0].toString(16)) // 6627e8d5
+ * ```
  */
 export function philoxBlock(counter: Uint32Array, key: Uint32Array, words: Uint32Array): Uint32Array {
   let [x0, x1, x2, x3] = counter as unknown as [number, number, number, number]

@@ -5,6 +5,17 @@ import { codedRangeError } from './coded_error.js'
  * Checks B, the number of sequences that a new stream steps together.
  *
  * @throws RangeError `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkStreamBatch } from '@cudnn-rnn/executor-kit'
+ *
+ * try {
+ *   checkStreamBatch(0)
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_INVALID_OPTION')) // true
+ * }
+ * ```
  */
 export function checkStreamBatch(batch: number): void {
   if (Number.isSafeInteger(batch) && batch >= 1) return

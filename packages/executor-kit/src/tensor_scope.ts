@@ -78,6 +78,20 @@ export function noteInScope(made: object): void {
  * Asynchronous bodies may run side by side in Node.js; in browsers one after another.
  *
  * @throws TypeError `ERR_INVALID_OPTION_TYPE` for a body that is not a function; any error of `body`, after everything is disposed
+ * @example
+ * ```ts
+ * import { scope } from '@cudnn-rnn/executor-kit'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const sum = await scope(async () => {
+ *   const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
+ *   const y = backend.zeros([2])
+ *   backend.ops.accumulate(y, x)
+ *   return y
+ * })
+ * console.log((await sum.read()).data, backend.stats().tensors) // [1, 2] 1
+ * ```
  */
 export function scope<Result>(body: () => Result): Result {
   if (typeof body !== 'function') {

@@ -40,7 +40,18 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   prepare(descriptor: RnnDescriptor): OwnRnn
 }
 
-/** An executor whose tensors are in host memory. */
+/**
+ * An executor whose tensors are in host memory.
+ *
+ * @example
+ * ```ts
+ * import { HostBackend } from '@cudnn-rnn/executor-kit'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * console.log(backend instanceof HostBackend, backend.products !== undefined) // true true
+ * ```
+ */
 export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implements Backend {
   readonly name: string
   readonly reason: string

@@ -16,6 +16,15 @@ const pinned = new WeakSet<ArrayBufferLike>()
  * Keeps `buffer` in this process's thread for good. Queued operations hold its address: the receiver of a transfer
  * could free memory that they use. structuredClone() and postMessage() refuse to transfer it (Node.js 20 copies instead),
  * and so do its own methods.
+ *
+ * @example
+ * ```ts
+ * import { pinBuffer } from '@cudnn-rnn/executor-kit'
+ *
+ * const elements = new Float32Array(4)
+ * pinBuffer(elements.buffer)
+ * console.log(elements.length) // 4
+ * ```
  */
 export function pinBuffer(buffer: ArrayBufferLike): void {
   if (pinned.has(buffer)) return

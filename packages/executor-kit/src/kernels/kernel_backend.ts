@@ -12,7 +12,19 @@ export interface KernelBackendLabels {
   readonly implementation: string
 }
 
-/** The backend whose networks and operations the kernels of `executor` compute. */
+/**
+ * The backend whose networks and operations the kernels of `executor` compute.
+ *
+ * @example
+ * ```ts
+ * import { openCpuBackend } from '@cudnn-rnn/cpu'
+ * import { openKernelBackend } from '@cudnn-rnn/executor-kit'
+ *
+ * // The executors cpu and wasm call it with the operations of their kernels.
+ * using backend: ReturnType<typeof openKernelBackend> = openCpuBackend({ threads: 1 })
+ * console.log(backend.name) // cpu
+ * ```
+ */
 export function openKernelBackend(executor: KernelExecutor, labels: KernelBackendLabels): HostBackend<KernelRnn> {
   const { memory, operations } = executor
   return new HostBackend({

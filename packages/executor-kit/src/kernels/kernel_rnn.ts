@@ -34,7 +34,21 @@ import { KernelTape } from './kernel_tape.js'
 import { packPanels, unpackPanels } from './panel_packing.js'
 import { QuantizedParamsCache } from './quantized_params.js'
 
-/** A network of an executor over the kernels. Its opaque layout is the panels that they stream through (native/cpu/src/weights/network.h). */
+/**
+ * A network of an executor over the kernels. Its opaque layout is the panels that they stream through (native/cpu/src/weights/network.h).
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+ * import { openCpuBackend } from '@cudnn-rnn/cpu'
+ * import { type KernelRnn } from '@cudnn-rnn/executor-kit'
+ *
+ * using backend = openCpuBackend({ threads: 1 })
+ * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * using rnn: KernelRnn = backend.rnn(descriptor)
+ * console.log(rnn.descriptor.cellMode, rnn.paramsSize > 0) // gru true
+ * ```
+ */
 export class KernelRnn extends Inspectable implements Rnn {
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
