@@ -114,7 +114,22 @@ export function completeUpdate(
   return values as unknown as OptimizerUpdate
 }
 
-/** Throws unless the row of an option allows `value`. */
+/**
+ * Throws unless the row of an option allows `value`.
+ *
+ * @throws RangeError `ERR_HYPERPARAMETER`; TypeError `ERR_INVALID_OPTION_TYPE`
+ * @example
+ * ```ts
+ * import { hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkRuleValue } from '@cudnn-rnn/executor-kit'
+ *
+ * try {
+ *   checkRuleValue('build SGD', { name: 'momentum', minimum: 0 }, -1)
+ * } catch (error) {
+ *   console.log(hasErrorCode(error, 'ERR_HYPERPARAMETER')) // true
+ * }
+ * ```
+ */
 export function checkRuleValue(action: string, { name, minimum, below }: NamedOption, value: unknown): void {
   if (minimum !== undefined) {
     checkHyperparameter(action, name, value as number, below === undefined ? { minimum } : { minimum, below })
