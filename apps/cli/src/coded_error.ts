@@ -1,7 +1,15 @@
-import { codedErrors } from '@cudnn-rnn/arguments'
 import type { FilesErrorCode } from '@cudnn-rnn/files'
 import type { ErrorCode } from '@cudnn-rnn/rnn'
 import type { CliErrorCode } from './error_codes.js'
 
-/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
-export const { codedRangeError } = codedErrors<CliErrorCode | FilesErrorCode | ErrorCode>()
+/**
+ * An error of the command line with a stable `code`, which `--json` and tests read. Its message may have several lines: the makers of
+ * the packages escape line ends, as a message of theirs may quote a file.
+ */
+export function codedRangeError(
+  code: CliErrorCode | FilesErrorCode | ErrorCode,
+  message: string,
+  fields: Readonly<Record<string, unknown>> = {},
+): RangeError {
+  return Object.assign(new RangeError(message), fields, { code })
+}
