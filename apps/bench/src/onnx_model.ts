@@ -21,10 +21,10 @@ export function onnxRecurrentModel(workload: Workload, layers: readonly NamedTen
   const { cellMode, bidirectional, numUnits, time, batch, inputSize } = workload
   const columns = (bidirectional ? 2 : 1) * numUnits
   const nodes: NodeToWrite[] = []
-  const initializers: Record<string, GraphToWrite['initializers'][string]> = { rows: [time, batch, columns] }
+  const initializers = new Map<string, GraphToWrite['initializers'][string]>([['rows', [time, batch, columns]]])
   for (const [layer, tensors] of layers.entries()) {
     const at = (name: string) => `${name}${layer}`
-    for (const [name, tensor] of Object.entries(tensors)) initializers[at(name)] = tensor
+    for (const [name, tensor] of Object.entries(tensors)) initializers.set(at(name), tensor)
     const isLast = layer === layers.length - 1
     // Y is [T,D,B,H]. Only two directions have to be moved beside each other; one is handed on as it is.
     const output = isLast && !bidirectional ? 'y' : at('Y')
@@ -52,7 +52,7 @@ export function onnxRecurrentModel(workload: Workload, layers: readonly NamedTen
   return encode({
     name: cellMode,
     nodes,
-    initializers,
+    initializers: Object.fromEntries(initializers),
     inputs: [float32('x', [time, batch, inputSize])],
     outputs: [float32('y', bidirectional ? [time, batch, columns] : [time, 1, batch, numUnits])],
   })
