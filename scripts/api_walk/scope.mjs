@@ -52,7 +52,7 @@ export const LEFT_OUT = [
     'a part from which executors are put together: its arguments are those that the methods of Backend, Rnn, DenseOps and RnnStepper have checked, and those are walked on every executor',
   ],
   [
-    /^backend: (SharedMemory|HostProducts|HostLstm|HostLstmPass|RnnQueuedStepper)\./,
+    /^backend: (SharedMemory|HostProducts|HostLstm|RnnQueuedStepper)\./,
     'a part of an executor that models and cells use, on lengths and arrays that they have checked',
   ],
   [

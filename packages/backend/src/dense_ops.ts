@@ -4,21 +4,27 @@ import type { CtcLossOptions, CtcLossResult } from './ctc_loss.js'
 import type { LayerOps } from './layer_ops.js'
 import type { OptimizerOptions, OptimizerRule, OptimizerSlots, OptimizerSource } from './optimizer_rules.js'
 
-export interface LinearGradients {
+/** @inline */
+type LinearGradients = {
   readonly input: BackendTensor
   readonly kernel: BackendTensor
   readonly bias: BackendTensor
 }
 
-export interface SoftmaxCrossEntropyResult {
+/** @inline */
+type SoftmaxCrossEntropyResult = {
   /** Scalar: mean over the rows that count, natural logarithm. */
   readonly loss: BackendTensor
   /** [N,V], gradient of `loss` with respect to the logits. */
   readonly logitsGradient: BackendTensor
 }
 
-/** The variables [U] of phased gates (Neil, Pfeiffer & Liu 2016). */
-export interface PhasedGateVariables<Vector extends TensorLike = TensorLike> {
+/**
+ * The variables [U] of phased gates (Neil, Pfeiffer & Liu 2016).
+ *
+ * @inline
+ */
+type PhasedGateVariables<Vector extends TensorLike = TensorLike> = {
   /** In the unit of the times, > 0. */
   readonly period: Vector
   /** The time at which a period begins. */
@@ -27,12 +33,14 @@ export interface PhasedGateVariables<Vector extends TensorLike = TensorLike> {
   readonly ratioOn: Vector
 }
 
-export interface PhasedGateOptions {
+/** @inline */
+type PhasedGateOptions = {
   /** Openness of a closed gate per phase. */
   readonly leak: number
 }
 
-export interface PhasedGateGradients extends PhasedGateVariables<BackendTensor> {
+/** @inline */
+type PhasedGateGradients = PhasedGateVariables<BackendTensor> & {
   /** [B,1] */
   readonly times: BackendTensor
 }

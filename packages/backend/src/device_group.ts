@@ -1,6 +1,7 @@
 import type { BackendTensor } from './backend_tensor.js'
 
-export interface DeviceGroupOptions {
+/** @inline */
+export type DeviceGroupOptions = {
   /** A call that takes longer rejects, and so do all later ones; default 600. */
   readonly timeoutSeconds?: number | undefined
 }

@@ -1,7 +1,11 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
-/** Gamma and beta of the four gates and the cell state, in the order i, g, f, o, c'. */
-export interface HostLstmNorms {
+/**
+ * Gamma and beta of the four gates and the cell state, in the order i, g, f, o, c'.
+ *
+ * @inline
+ */
+type HostLstmNorms = {
   /** [5,H] */
   readonly gamma: FloatArray
   /** [5,H] */
@@ -10,11 +14,19 @@ export interface HostLstmNorms {
   readonly epsilon: number
 }
 
-/** σ of the gates i, f and o: the logistic sigmoid, or Keras 2's hard sigmoid, 0.2·x + 0.5 within [0, 1]. */
-export type LstmGateActivation = 'sigmoid' | 'hardSigmoid'
+/**
+ * σ of the gates i, f and o: the logistic sigmoid, or Keras 2's hard sigmoid, 0.2·x + 0.5 within [0, 1].
+ *
+ * @inline
+ */
+type LstmGateActivation = 'sigmoid' | 'hardSigmoid'
 
-/** The operands of one layer over a sequence, in the executor's dtype. Gates are in TensorFlow's order i, g, f, o. */
-export interface HostLstmOperands {
+/**
+ * The operands of one layer over a sequence, in the executor's dtype. Gates are in TensorFlow's order i, g, f, o.
+ *
+ * @inline
+ */
+type HostLstmOperands = {
   readonly time: number
   readonly batch: number
   readonly units: number
@@ -43,8 +55,10 @@ export interface HostLstmOperands {
 
 /**
  * Gradients of the loss with respect to a layer's results; those of the initial state replace those of the final state.
+ *
+ * @inline
  */
-export interface HostLstmGradients {
+type HostLstmGradients = {
   /** [T,B,H] */
   readonly outputs: FloatArray
   /** [B,H] */
@@ -57,8 +71,12 @@ export interface HostLstmGradients {
   readonly beta: FloatArray | null
 }
 
-/** A layer that was computed, and its backward. */
-export interface HostLstmPass {
+/**
+ * A layer that was computed, and its backward.
+ *
+ * @inline
+ */
+type HostLstmPass = {
   /** Called at most once, with the arrays of the operands as the forward left them. */
   backward(gradients: HostLstmGradients): void
 }

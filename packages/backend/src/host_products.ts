@@ -1,7 +1,11 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
-/** A matrix inside a typed array: element (i, j) is `data[offset + i·rowStride + j·columnStride]`. */
-export interface MatrixView {
+/**
+ * A matrix inside a typed array: element (i, j) is `data[offset + i·rowStride + j·columnStride]`.
+ *
+ * @inline
+ */
+type MatrixView = {
   readonly data: FloatArray
   readonly offset: number
   readonly rowStride: number

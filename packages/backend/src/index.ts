@@ -1,6 +1,6 @@
 /**
  * The contract between recurrent models and the executors that compute them: memory, recurrent forward and backward, and
- * the dense operations of training. Types, element types and one error class.
+ * the dense operations of training. Types, element types, the optimizer rules and one error class.
  *
  * @example
  * ```ts no-run
@@ -30,43 +30,13 @@ export {
   isBackendUnavailableError,
 } from './backend_unavailable_error.js'
 export type { CtcLossOptions, CtcLossResult, InfeasibleRows } from './ctc_loss.js'
-export type {
-  DenseOps,
-  LinearGradients,
-  PhasedGateGradients,
-  PhasedGateOptions,
-  PhasedGateVariables,
-  SoftmaxCrossEntropyResult,
-} from './dense_ops.js'
-export type { DeviceGroup, DeviceGroupOptions } from './device_group.js'
-export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
+export type { DenseOps } from './dense_ops.js'
+export type { DeviceGroup } from './device_group.js'
+export { DTYPES, type DType, type FloatDType } from './dtype.js'
 export type { BackendErrorCode } from './error_codes.js'
-export type {
-  HostLstm,
-  HostLstmGradients,
-  HostLstmNorms,
-  HostLstmOperands,
-  HostLstmPass,
-  LstmGateActivation,
-} from './host_lstm.js'
-export type { HostProducts, MatrixView } from './host_products.js'
-export {
-  ACTIVATIONS,
-  type ActivationName,
-  type ActivationOptions,
-  type Attention,
-  type AttentionGradients,
-  type DropoutOptions,
-  ELEMENT_LOSSES,
-  type ElementLoss,
-  type ElementLossResult,
-  type LayerNormGradients,
-  type LayerNormOptions,
-  type LayerOps,
-  POOLINGS,
-  type Pooling,
-  type PoolOptions,
-} from './layer_ops.js'
+export type { HostLstm } from './host_lstm.js'
+export type { HostProducts } from './host_products.js'
+export type { ActivationName, ElementLoss, LayerOps, Pooling } from './layer_ops.js'
 export {
   OPTIMIZER_RULES,
   type OptimizerOptions,
@@ -86,5 +56,5 @@ export type {
   RowNumbers,
   Tape,
 } from './rnn.js'
-export type { SharedMemory, SharedTensorOptions } from './shared_memory.js'
+export type { SharedMemory } from './shared_memory.js'
 export type { TrainingSteps } from './training_steps.js'

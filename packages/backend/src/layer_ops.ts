@@ -4,27 +4,26 @@ import type { BackendTensor, TensorLike } from './backend_tensor.js'
  * Functions applied to every element; `softmax` runs over the last dimension. `elu` has α = 1. All are differentiable from
  * their result alone.
  */
-export const ACTIVATIONS = Object.freeze(['tanh', 'sigmoid', 'relu', 'elu', 'softplus', 'softmax'] as const)
+export type ActivationName = 'tanh' | 'sigmoid' | 'relu' | 'elu' | 'softplus' | 'softmax'
 
-export type ActivationName = (typeof ACTIVATIONS)[number]
-
-/** Options of an activation. */
-export interface ActivationOptions {
+/**
+ * Options of an activation.
+ *
+ * @inline
+ */
+type ActivationOptions = {
   /** Of `relu`: min(max(x, 0), maximum), positive; its derivative there is 0. Default: none. */
   readonly maximum?: number | undefined
 }
 
 /** How the steps of a sequence become one: the last one, their mean, or the largest of each column. */
-export const POOLINGS = Object.freeze(['last', 'mean', 'max'] as const)
-
-export type Pooling = (typeof POOLINGS)[number]
+export type Pooling = 'last' | 'mean' | 'max'
 
 /** Losses that compare predictions with targets of the same shape. */
-export const ELEMENT_LOSSES = Object.freeze(['squared_error', 'absolute_error', 'sigmoid_cross_entropy'] as const)
+export type ElementLoss = 'squared_error' | 'absolute_error' | 'sigmoid_cross_entropy'
 
-export type ElementLoss = (typeof ELEMENT_LOSSES)[number]
-
-export interface DropoutOptions {
+/** @inline */
+type DropoutOptions = {
   /** Probability 0..1 with which an element becomes 0; the others are divided by 1 - rate. */
   readonly rate: number
   /** Integer in 0..2^53-1. */
@@ -36,18 +35,21 @@ export interface DropoutOptions {
   readonly draw: number
 }
 
-export interface LayerNormOptions {
+/** @inline */
+type LayerNormOptions = {
   /** Added to the variance. */
   readonly epsilon: number
 }
 
-export interface LayerNormGradients {
+/** @inline */
+type LayerNormGradients = {
   readonly input: BackendTensor
   readonly gamma: BackendTensor
   readonly beta: BackendTensor
 }
 
-export interface PoolOptions {
+/** @inline */
+type PoolOptions = {
   readonly pooling: Pooling
   /**
    * For `last`: columns from this one on were computed from the end of the sequence to its beginning, so that their last
@@ -56,20 +58,23 @@ export interface PoolOptions {
   readonly reversedFrom?: number | undefined
 }
 
-export interface Attention {
+/** @inline */
+type Attention = {
   /** [B,E] */
   readonly output: BackendTensor
   /** [T,B,1], 0 past each row's length, else summing to 1 over a row's steps. */
   readonly weights: BackendTensor
 }
 
-export interface AttentionGradients {
+/** @inline */
+type AttentionGradients = {
   readonly input: BackendTensor
   /** [T,B,1] */
   readonly scores: BackendTensor
 }
 
-export interface ElementLossResult {
+/** @inline */
+type ElementLossResult = {
   /** Scalar: mean over the columns of a row, and over the rows that count. */
   readonly loss: BackendTensor
   /** Gradient of `loss` with respect to the predictions. */

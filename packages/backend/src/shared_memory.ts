@@ -1,8 +1,12 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { BackendTensor } from './backend_tensor.js'
 
-/** Properties of a tensor over shared memory. */
-export interface SharedTensorOptions {
+/**
+ * Properties of a tensor over shared memory.
+ *
+ * @inline
+ */
+type SharedTensorOptions = {
   readonly shape: readonly number[]
   /** As `BackendTensor.layout`. */
   readonly layout: string | undefined

@@ -1,4 +1,5 @@
-import { DTYPES, type MatrixView } from '@cudnn-rnn/backend'
+import { DTYPES } from '@cudnn-rnn/backend'
+import type { MatrixView } from '@cudnn-rnn/executor-kit'
 import { describe, expect, test } from 'vitest'
 import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'

@@ -2,12 +2,10 @@ import {
   type BackendTensor,
   type DenseOps,
   isBackendTensor,
-  type LinearGradients,
   type OptimizerOptions,
   type OptimizerRule,
   type OptimizerSlots,
   type OptimizerSource,
-  type SoftmaxCrossEntropyResult,
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
@@ -32,6 +30,7 @@ import {
   type VersionedTensor,
   writableTensor,
 } from './executor_memory.js'
+import type { LinearGradients, SoftmaxCrossEntropyResult } from './operation_results.js'
 import { checkRuleArguments, completeUpdate, type OptimizerUpdate } from './optimizer_update.js'
 import { checkPhasedGate, completePhasedGate } from './phased_gate_arguments.js'
 import { checkDimensions, checkIsTensor, checkRule, checkTensor } from './tensor_arguments.js'

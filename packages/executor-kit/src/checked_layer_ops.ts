@@ -1,18 +1,4 @@
-import {
-  type ActivationName,
-  type ActivationOptions,
-  type Attention,
-  type AttentionGradients,
-  type DropoutOptions,
-  ELEMENT_LOSSES,
-  type ElementLoss,
-  type ElementLossResult,
-  type LayerNormGradients,
-  type LayerNormOptions,
-  type LayerOps,
-  type PoolOptions,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import type { ActivationName, ElementLoss, LayerOps, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from './dense_arguments.js'
 import type { DenseKernels } from './dense_kernels.js'
@@ -29,6 +15,14 @@ import {
   completePool,
   dropoutMask,
 } from './layer_arguments.js'
+import {
+  type ActivationOptions,
+  type DropoutOptions,
+  ELEMENT_LOSSES,
+  type LayerNormOptions,
+  type PoolOptions,
+} from './operation_options.js'
+import type { Attention, AttentionGradients, ElementLossResult, LayerNormGradients } from './operation_results.js'
 import { checkIsTensor, checkTensor } from './tensor_arguments.js'
 
 /** The operations of layers: everything is checked here, then one of the executor's kernels computes. */

@@ -30,6 +30,7 @@ export {
   checkUpdate,
   type LinearSizes,
 } from './dense_arguments.js'
+export { dtypeOf } from './dtype_of.js'
 export { type PassShapes, passShapes } from './pass_shapes.js'
 export {
   checkBackwardArguments,
@@ -68,6 +69,22 @@ export {
   type RowSizes,
   type SequenceSizes,
 } from './layer_kernels.js'
+export {
+  ACTIVATIONS,
+  type ActivationOptions,
+  ELEMENT_LOSSES,
+  POOLINGS,
+  type PoolOptions,
+} from './operation_options.js'
+export type {
+  Attention,
+  AttentionGradients,
+  ElementLossResult,
+  LayerNormGradients,
+  LinearGradients,
+  PhasedGateGradients,
+  SoftmaxCrossEntropyResult,
+} from './operation_results.js'
 export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './optimizer_update.js'
 export type { PhasedGateSizes } from './phased_gate_arguments.js'
 
@@ -103,7 +120,7 @@ export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'
 export { logAddExp, logSoftmaxInto } from './host/log_space.js'
-export { addProduct, matrix, transposed } from './host/matrix_product.js'
+export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
 export { pinBuffer } from './host/pin_buffer.js'
 export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
 export { sigmoid } from './host/sigmoid.js'
@@ -124,6 +141,7 @@ export {
 } from './kernels/kernel_boundary.js'
 export type { KernelExecutor } from './kernels/kernel_executor.js'
 export type { KernelRnn } from './kernels/kernel_rnn.js'
+export type { HostLstmNorms, HostLstmOperands, LstmGateActivation } from './kernels/lstm_operands.js'
 export { WEIGHT_FORMATS, type WeightFormat } from './kernels/weight_format.js'
 
 // Native addons

@@ -1,15 +1,14 @@
+import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
+import { checkIsObject, checkOptionNames, describeValue, elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from './coded_error.js'
+import type { CompleteActivation, CompletePool, DropoutMask, RowSizes, SequenceSizes } from './layer_kernels.js'
 import {
   ACTIVATIONS,
   type ActivationOptions,
   type DropoutOptions,
-  type FloatDType,
   POOLINGS,
   type PoolOptions,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
-import { checkIsObject, checkOptionNames, describeValue, elementCount } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from './coded_error.js'
-import type { CompleteActivation, CompletePool, DropoutMask, RowSizes, SequenceSizes } from './layer_kernels.js'
+} from './operation_options.js'
 import { checkShape, checkTensor } from './tensor_arguments.js'
 
 /** Checks a tensor [...,E]; throws as `checkTensor`. */

@@ -1,14 +1,5 @@
-import type {
-  ActivationName,
-  Attention,
-  AttentionGradients,
-  BackendTensor,
-  ElementLoss,
-  ElementLossResult,
-  LayerNormGradients,
-  Pooling,
-  TensorLike,
-} from '@cudnn-rnn/backend'
+import type { ActivationName, BackendTensor, ElementLoss, Pooling, TensorLike } from '@cudnn-rnn/backend'
+import type { Attention, AttentionGradients, ElementLossResult, LayerNormGradients } from './operation_results.js'
 
 /** Sizes of a sequence [T,B,E]. */
 export interface SequenceSizes {

@@ -1,6 +1,7 @@
-import type { FloatDType, PhasedGateOptions, TensorLike } from '@cudnn-rnn/backend'
+import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from './dense_arguments.js'
+import type { PhasedGateOptions } from './operation_options.js'
 import { checkTensor } from './tensor_arguments.js'
 
 /** The operands of phased gates: times [B,1] and three vectors [U]. */

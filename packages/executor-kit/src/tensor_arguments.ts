@@ -2,7 +2,6 @@ import {
   type BackendTensor,
   DTYPES,
   type DType,
-  dtypeOf,
   type FloatDType,
   isBackendTensor,
   type TensorLike,
@@ -17,6 +16,7 @@ import {
   wasTransferred,
 } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
+import { dtypeOf } from './dtype_of.js'
 
 /** A dimension of a shape that is requested: its size, or the letter of one that is free. */
 export type Dimension = number | string

@@ -4,8 +4,10 @@ import * as api from '../src/index.js'
 it('@cudnn-rnn/executor-kit exports these names', () => {
   expect(Object.keys(api).sort()).toMatchInlineSnapshot(`
     [
+      "ACTIVATIONS",
       "CheckedDenseOps",
       "DROPOUT_COUNTER",
+      "ELEMENT_LOSSES",
       "ExecutorTensor",
       "HostBackend",
       "HostMemory",
@@ -16,6 +18,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "MAX_TIME_STEPS",
       "OpenTape",
       "OperandVersions",
+      "POOLINGS",
       "Philox",
       "RnnTape",
       "StreamRows",
@@ -55,6 +58,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "copyRow",
       "dropoutPositionOf",
       "dropoutStateOf",
+      "dtypeOf",
       "fillRows",
       "floatAt",
       "floatView",

@@ -1,6 +1,7 @@
-import { dtypeOf, isBackendTensor } from '@cudnn-rnn/backend'
+import { isBackendTensor } from '@cudnn-rnn/backend'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
+import { dtypeOf } from '../src/dtype_of.js'
 import {
   checkDimensions,
   checkHostTensor,

@@ -1,10 +1,5 @@
-import {
-  ACTIVATIONS,
-  type ActivationName,
-  type ActivationOptions,
-  type BackendTensor,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import type { ActivationName, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { ACTIVATIONS, type ActivationOptions } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import type { LayerBuild } from './layer_build.js'

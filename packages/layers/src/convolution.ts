@@ -1,5 +1,4 @@
 import {
-  ACTIVATIONS,
   type ActivationName,
   type BackendTensor,
   DTYPES,
@@ -8,6 +7,7 @@ import {
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { ACTIVATIONS } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import type { LayerDefinition, LayerInfo, Pass } from './layer.js'

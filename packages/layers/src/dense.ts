@@ -1,4 +1,5 @@
-import { ACTIVATIONS, type ActivationName, type BackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import type { ActivationName, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { ACTIVATIONS } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import type { LayerBuild, LayerInitializer } from './layer_build.js'

@@ -1,5 +1,6 @@
-import { DTYPES, type DType, dtypeOf } from '@cudnn-rnn/backend'
+import { DTYPES, type DType } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { dtypeOf } from '@cudnn-rnn/executor-kit'
 
 /** Copies the batch rows `rows` of `states` [L,B,·] to a tensor [L,count,·]; rows past theirs are zeros. */
 export function gatherRows(states: Tensor, rows: Int32Array, count = rows.length): Tensor {

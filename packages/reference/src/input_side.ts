@@ -1,6 +1,5 @@
-import type { MatrixView } from '@cudnn-rnn/backend'
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
-import { addProduct, addRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addProduct, addRow, fillRows, type MatrixView, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
 
 /** The operands of {@link computeInputSide}, prepared once and used at every step of a stream. */

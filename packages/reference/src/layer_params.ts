@@ -1,4 +1,3 @@
-import type { MatrixView } from '@cudnn-rnn/backend'
 import {
   type FloatArray,
   hiddenColumns,
@@ -10,7 +9,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { matrix } from '@cudnn-rnn/executor-kit'
+import { type MatrixView, matrix } from '@cudnn-rnn/executor-kit'
 
 /** Positions of the parameters of one layer and direction in the flat buffer; undefined for absent ones. */
 export interface LayerParams {

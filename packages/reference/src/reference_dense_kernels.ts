@@ -1,4 +1,4 @@
-import type { CtcLossResult, LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
+import type { CtcLossResult, TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import {
   type CtcProblem,
@@ -6,8 +6,10 @@ import {
   type HostTensor,
   hostCtcLoss,
   type KernelOperands,
+  type LinearGradients,
   type LinearSizes,
   type OptimizerUpdate,
+  type SoftmaxCrossEntropyResult,
 } from '@cudnn-rnn/executor-kit'
 import { embedding, embeddingGradient } from './embedding.js'
 import { linear, linearGradients } from './linear.js'

@@ -1,21 +1,18 @@
+import type { ElementLoss, TensorLike } from '@cudnn-rnn/backend'
+import { elementCount } from '@cudnn-rnn/canonical'
 import type {
   Attention,
   AttentionGradients,
-  ElementLoss,
-  ElementLossResult,
-  LayerNormGradients,
-  TensorLike,
-} from '@cudnn-rnn/backend'
-import { elementCount } from '@cudnn-rnn/canonical'
-import type {
   ColumnBlock,
   CompleteActivation,
   CompletePool,
   DropoutMask,
+  ElementLossResult,
   HostMemory,
   HostTensor,
   KernelOperands,
   LayerKernels,
+  LayerNormGradients,
   RowSizes,
   SequenceSizes,
 } from '@cudnn-rnn/executor-kit'

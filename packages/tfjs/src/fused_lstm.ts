@@ -1,5 +1,5 @@
-import type { HostLstm, LstmGateActivation } from '@cudnn-rnn/backend'
-import { addRow, copyRow } from '@cudnn-rnn/executor-kit'
+import type { HostLstm } from '@cudnn-rnn/backend'
+import { addRow, copyRow, type LstmGateActivation } from '@cudnn-rnn/executor-kit'
 import { activeSteps } from './mask.js'
 import type { SequenceOperands } from './sequence.js'
 

@@ -1,5 +1,6 @@
-import type { Backend, HostLstmOperands, HostProducts } from '@cudnn-rnn/backend'
+import type { Backend, HostProducts } from '@cudnn-rnn/backend'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
+import type { HostLstmOperands } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'

@@ -1,21 +1,16 @@
 import { ANYTHING, checkArguments, FUNCTION, listOf } from '@cudnn-rnn/arguments'
-import {
-  type BackendTensor,
-  type CtcLossResult,
-  isBackendTensor,
-  type LinearGradients,
-  type SoftmaxCrossEntropyResult,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import { type BackendTensor, type CtcLossResult, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
   type CtcProblem,
   checkTensor,
   type DenseKernels,
   type KernelOperands,
+  type LinearGradients,
   type LinearSizes,
   type OptimizerUpdate,
   ownTensor,
+  type SoftmaxCrossEntropyResult,
 } from '@cudnn-rnn/executor-kit'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'

@@ -1,26 +1,23 @@
+import type { ElementLoss, TensorLike } from '@cudnn-rnn/backend'
+import { elementCount } from '@cudnn-rnn/canonical'
 import {
   ACTIVATIONS,
   type Attention,
   type AttentionGradients,
+  type ColumnBlock,
+  type CompleteActivation,
+  type CompletePool,
+  type DropoutMask,
   ELEMENT_LOSSES,
-  type ElementLoss,
   type ElementLossResult,
+  type KernelOperands,
+  type LayerKernels,
   type LayerNormGradients,
   type PhasedGateGradients,
+  type PhasedGateSizes,
   POOLINGS,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
-import { elementCount } from '@cudnn-rnn/canonical'
-import type {
-  ColumnBlock,
-  CompleteActivation,
-  CompletePool,
-  DropoutMask,
-  KernelOperands,
-  LayerKernels,
-  PhasedGateSizes,
-  RowSizes,
-  SequenceSizes,
+  type RowSizes,
+  type SequenceSizes,
 } from '@cudnn-rnn/executor-kit'
 import type { KernelFields } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'

@@ -8,7 +8,7 @@ import {
   POSITIVE,
   where,
 } from '@cudnn-rnn/arguments'
-import type { Backend, BackendTensor, DeviceGroup, DeviceGroupOptions } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, DeviceGroup, DeviceGroups } from '@cudnn-rnn/backend'
 import { codedRangeError } from '../coded_error.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { DeviceSession } from '../device/device_session.js'
@@ -31,7 +31,7 @@ const FIRST = 0
 export async function connectDevices(
   devices: readonly Backend[],
   executorOf: (device: Backend) => CudnnExecutor | undefined,
-  options: DeviceGroupOptions = {},
+  options: Parameters<DeviceGroups['connect']>[1] = {},
 ): Promise<DeviceGroup> {
   checkArguments(ACTION, { devices }, ARGUMENTS)
   checkOptions(ACTION, options, { timeoutSeconds: optional(POSITIVE) })

@@ -1,4 +1,4 @@
-import { type FloatDType, isBackendTensor, type SharedTensorOptions, type TensorLike } from '@cudnn-rnn/backend'
+import { type FloatDType, isBackendTensor, type SharedMemory, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { ExecutorMemory } from '../executor_memory.js'
 import { Ledger } from '../ledger.js'
@@ -89,7 +89,7 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   }
 
   /** A read-only tensor over `data`, which other threads read. Throws RangeError `ERR_BACKEND_DISPOSED`. */
-  shared(data: FloatArray, { shape, layout, id }: SharedTensorOptions): HostTensor {
+  shared(data: FloatArray, { shape, layout, id }: Parameters<SharedMemory['tensor']>[1]): HostTensor {
     this.life.check('open shared memory')
     return new HostTensor(this, data, shape, layout, id)
   }

@@ -1,6 +1,7 @@
-import { DTYPES, type DType, dtypeOf } from '@cudnn-rnn/backend'
+import { DTYPES, type DType } from '@cudnn-rnn/backend'
 import { type FloatArray, liveLength, ownView, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
+import { dtypeOf } from '../dtype_of.js'
 import { ExecutorTensor } from '../executor_tensor.js'
 import type { Ledger, LedgerEntry } from '../ledger.js'
 import type { Lifetime } from '../lifetime.js'

@@ -1,5 +1,8 @@
-import type { MatrixView } from '@cudnn-rnn/backend'
+import type { HostProducts } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+
+/** A matrix inside a typed array, as `HostProducts.addProduct` takes it. */
+export type MatrixView = Parameters<HostProducts['addProduct']>[0]
 
 // Elements are asserted (`!`), not checked by floatAt: the checks would take 1.3 times the time of a product of matrices,
 // and 2.3 times that of a matrix and a vector. Every index is a sum of strides within the sizes that callers have checked.

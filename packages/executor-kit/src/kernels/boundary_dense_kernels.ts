@@ -1,15 +1,10 @@
-import {
-  type CtcLossResult,
-  type LinearGradients,
-  OPTIMIZER_RULES,
-  type SoftmaxCrossEntropyResult,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import { type CtcLossResult, OPTIMIZER_RULES, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type { CtcProblem } from '../ctc_problem.js'
 import type { LinearSizes } from '../dense_arguments.js'
 import type { DenseKernels, KernelOperands } from '../dense_kernels.js'
 import type { HostTensor } from '../host/host_tensor.js'
+import type { LinearGradients, SoftmaxCrossEntropyResult } from '../operation_results.js'
 import type { OptimizerUpdate } from '../optimizer_update.js'
 import { BoundaryLayerKernels } from './boundary_layer_kernels.js'
 import { INFEASIBLE_ROWS, UPDATE_RULES, type UpdateRule } from './kernel_boundary.js'

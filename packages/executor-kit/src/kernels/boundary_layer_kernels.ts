@@ -1,14 +1,4 @@
-import {
-  ACTIVATIONS,
-  type Attention,
-  type AttentionGradients,
-  ELEMENT_LOSSES,
-  type ElementLoss,
-  type ElementLossResult,
-  type LayerNormGradients,
-  POOLINGS,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import type { ElementLoss, TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type { KernelOperands } from '../dense_kernels.js'
 import type { HostTensor } from '../host/host_tensor.js'
@@ -21,6 +11,8 @@ import type {
   RowSizes,
   SequenceSizes,
 } from '../layer_kernels.js'
+import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS } from '../operation_options.js'
+import type { Attention, AttentionGradients, ElementLossResult, LayerNormGradients } from '../operation_results.js'
 import { LAYER_OPS, type LayerOpName } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 

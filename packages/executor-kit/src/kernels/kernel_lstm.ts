@@ -1,5 +1,6 @@
-import type { HostLstm, HostLstmGradients, HostLstmOperands, HostLstmPass } from '@cudnn-rnn/backend'
+import type { HostLstm } from '@cudnn-rnn/backend'
 import { codedRangeError } from '../coded_error.js'
+import type { HostLstmGradients, HostLstmOperands, HostLstmPass } from '../kernels/lstm_operands.js'
 import type { LstmJob } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 

@@ -1,4 +1,5 @@
-import { DTYPES, type HostProducts, type MatrixView } from '@cudnn-rnn/backend'
+import { DTYPES, type HostProducts } from '@cudnn-rnn/backend'
+import type { MatrixView } from '../host/matrix_product.js'
 import { addProduct } from '../host/matrix_product.js'
 import type { KernelExecutor } from './kernel_executor.js'
 

@@ -1,5 +1,5 @@
-import type { MatrixView } from '@cudnn-rnn/backend'
 import { describe, expect, it } from 'vitest'
+import type { MatrixView } from '../../src/host/matrix_product.js'
 import { addProduct, matrix, transposed } from '../../src/host/matrix_product.js'
 
 /** Σ_k A[i,k]·B[k,j] straight from the definition. */

@@ -1,6 +1,6 @@
-import type { HostLstmOperands } from '@cudnn-rnn/backend'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
+import type { HostLstmOperands } from '../../src/kernels/lstm_operands.js'
 import { openNotingExecutor } from './noting_executor.js'
 
 const [T, B, H] = [3, 2, 4] as const

@@ -1,7 +1,8 @@
 import { required } from '@cudnn-rnn/arguments'
-import { DTYPES, type DType, dtypeOf } from '@cudnn-rnn/backend'
+import { DTYPES, type DType } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
+import { dtypeOf } from '@cudnn-rnn/executor-kit'
 
 type Elements = Tensor['data']
 
