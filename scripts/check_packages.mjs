@@ -1,5 +1,5 @@
 // `pnpm packages`: the packages to publish have correct entry points and types (publint, Are the types wrong?), and its
-// declarations compile without the types of Node.js or of the DOM.
+// declarations compile without the types of Node.js or of the DOM, and declare the values that its modules have.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
+import { declaredValueErrors } from './declared_values.mjs'
 import { pack } from './packed_packages.mjs'
 import { readJson, workspacePackages } from './workspace.mjs'
 
@@ -21,6 +22,7 @@ const run = (command, args, cwd) =>
 
 let failures = 0
 const declarations = []
+const entries = []
 /** TensorFlow.js's own declarations need those of the DOM, and have errors. */
 const WITH_FOREIGN_TYPES = '@cudnn-rnn/tfjs'
 const published = workspacePackages(root, readJson(join(root, 'scripts/layers.json'))).filter(
@@ -47,6 +49,9 @@ try {
     if (errors.length > 0) fail(packageName, errors.map((message) => formatMessage(message, pkg)).join('\n'))
     // A package of commands alone has no types to be wrong.
     if (manifest.types === undefined) continue
+    for (const { import: esm, require: cjs } of Object.values(manifest.exports))
+      for (const entry of [esm, cjs])
+        if (entry) entries.push({ types: join(folder, entry.types), module: join(folder, entry.default) })
     const output = join(folder, 'dist')
     if (packageName !== WITH_FOREIGN_TYPES)
       declarations.push(...readdirSync(output).flatMap((name) => (/\.d\.c?ts$/.test(name) ? [join(output, name)] : [])))
@@ -77,5 +82,8 @@ try {
 } finally {
   rmSync(project, { recursive: true })
 }
+
+const valueErrors = await declaredValueErrors(root, entries)
+if (valueErrors.length > 0) fail('Declared values', valueErrors.join('\n'))
 console.log(`Packages: ${published.length} checked, ${failures} failures`)
 process.exitCode = failures === 0 ? 0 : 1
