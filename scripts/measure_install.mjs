@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { packPackages } from './packed_packages.mjs'
+import { median } from './statistics.mjs'
 import { readJson } from './workspace.mjs'
 
 const MEGABYTE = 1e6
@@ -36,8 +37,7 @@ function importTime(specifier, folder) {
   const program = `const began = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - began)`
   const measure = () =>
     Number(execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: folder, encoding: 'utf8' }))
-  const times = Array.from({ length: IMPORTS }, measure).toSorted((a, b) => a - b)
-  return times[Math.floor(IMPORTS / 2)]
+  return median(Array.from({ length: IMPORTS }, measure))
 }
 
 /** Bytes of the modules that an import of `specifier` loads. The time follows from them, and they are the same on every machine. */

@@ -60,7 +60,7 @@ export const LEFT_OUT = [
     'an error class is exported for instanceof: the library makes its instances, with its own texts',
   ],
   [
-    /^canonical: (codedErrors|missingPackage|checkIsObject|checkNames|checkOptionNames)$/,
+    /^canonical: (codedErrors|CodedErrors\.\w+|missingPackage|checkIsObject|checkNames|checkOptionNames)$/,
     'makes or throws the coded errors: its action and its names are literals in the source of the caller',
   ],
   [

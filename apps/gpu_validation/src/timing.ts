@@ -1,6 +1,7 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { type CudnnBackend, type CudnnBackendOptions, openCudnnBackend, type Precision } from '@cudnn-rnn/cudnn'
+import { median } from './median.js'
 
 /** One cell of the table of times: T is 70 throughout, I = H. */
 export interface TimingCase {
@@ -120,5 +121,5 @@ export async function timed(
     await finish()
     rounds.push((performance.now() - start) / runs)
   }
-  return rounds.sort((a, b) => a - b)[2]
+  return median(rounds)
 }

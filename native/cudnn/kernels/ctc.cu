@@ -23,12 +23,13 @@ extern "C" __global__ void ctc_gradient(REAL* gradient, const REAL* rows, const 
   }
 }
 
-// rowLosses = costs, 0 in rows of weight 0; loss = sum of weights·rowLosses. One block.
+// rowLosses = costs, 0 in rows of weight 0; loss = sum of weights·rowLosses. One block. A cost of -0, of labels that are
+// certain, becomes 0 by the addition.
 extern "C" __global__ void ctc_row_losses(REAL* loss, REAL* rowLosses, const REAL* costs, const REAL* weights,
                                           Index count) {
   double sum = 0;
   for (Index k = threadIdx.x; k < count; k += BLOCK) {
-    REAL cost = weights[k] == 0 ? (REAL)0 : costs[k];
+    REAL cost = weights[k] == 0 ? (REAL)0 : costs[k] + (REAL)0;
     rowLosses[k] = cost;
     sum += (double)weights[k] * cost;
   }

@@ -3,6 +3,7 @@ import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { Algorithm, Arithmetic, CommandList, DeviceSession } from '@cudnn-rnn/cudnn/validation'
 import { type CheckGroup, distance, wave, withSession } from '../check.js'
+import { median } from '../median.js'
 import { judged, nameOf, noted } from '../outcome.js'
 import { RawNetwork, type RawOptions } from '../raw_network.js'
 
@@ -95,7 +96,7 @@ async function timed(network: RawNetwork, add: (list: CommandList) => void): Pro
   await network.run(add)
   const times: number[] = []
   for (let n = 0; n < 3; n++) times.push(Math.round((await network.time(add)) * 1000))
-  return times.sort((a, b) => a - b)[1]
+  return median(times)
 }
 
 /**

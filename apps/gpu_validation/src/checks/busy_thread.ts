@@ -2,6 +2,7 @@ import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { type CheckContext, type CheckGroup, withSession } from '../check.js'
+import { median } from '../median.js'
 import { judged, noted, skipped } from '../outcome.js'
 import { RawNetwork } from '../raw_network.js'
 
@@ -87,8 +88,7 @@ const issuing = (context: CheckContext) =>
         await network.run(() => {})
         done.push((performance.now() - began) * 1000)
       }
-      const median = (times: number[]) => Math.round(times.sort((a, b) => a - b)[10])
-      const measured = { issued: median(issued), done: median(done) }
+      const measured = { issued: Math.round(median(issued)), done: Math.round(median(done)) }
       report(
         noted(
           '13.5',

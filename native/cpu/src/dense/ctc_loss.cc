@@ -99,7 +99,8 @@ class CtcRow {
     const double log_p = time_ == 0 ? (states_ == 1 ? 0 : kCtcLogZero) : Forward();
     if (log_p < kUnreached) return Infeasible();
     Backward(log_p);
-    return -log_p;
+    // Not -log_p, which is -0 where the labels are certain.
+    return 0 - log_p;
   }
 
  private:
