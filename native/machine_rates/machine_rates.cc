@@ -1,8 +1,8 @@
 // The rates of this machine that bound a recurrent pass: multiply-adds from registers, reading of matrices of several
-// sizes, and the meeting of threads. apps/bench builds it with the flags of an instruction set, and derives the
+// sizes, and a barrier of all threads. apps/bench builds it with the flags of an instruction set, and derives the
 // rooflines of its cells (Williams, Waterman and Patterson 2009, "Roofline: An Insightful Visual Performance Model for
 // Multicore Architectures") from the object that `machine_rates THREADS` prints:
-//   {"gflops": [one thread, all], "reads": [{"bytes": n, "gigabytes": [one thread, all]}, …], "meetingNs": n}
+//   {"gflops": [one thread, all], "reads": [{"bytes": n, "gigabytes": [one thread, all]}, …], "barrierNs": n}
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -81,9 +81,9 @@ void Pin(int thread) {
 }
 
 // Threads that synchronize: each announces its arrival in a separate cache line and polls those of the others.
-class Meeting {
+class Barrier {
  public:
-  explicit Meeting(int threads) : threads_(threads), arrivals_(std::make_unique<Arrivals[]>(threads)) {}
+  explicit Barrier(int threads) : threads_(threads), arrivals_(std::make_unique<Arrivals[]>(threads)) {}
 
   void Arrive(int thread, uint64_t number) {
     arrivals_[thread].count.store(number, std::memory_order_release);
@@ -107,11 +107,11 @@ double SecondsOf(int threads, const std::function<void(int, uint64_t)>& work) {
   for (uint64_t times = 1;; times *= 2) {
     double best = 1e9;
     for (int round = 0; round < kRounds; round++) {
-      Meeting meeting(threads);
+      Barrier barrier(threads);
       std::vector<double> began(threads), ended(threads);
       const auto run = [&](int thread) {
         work(thread, 1);  // Fills the caches.
-        meeting.Arrive(thread, 1);
+        barrier.Arrive(thread, 1);
         began[thread] = Now();
         work(thread, times);
         ended[thread] = Now();
@@ -194,20 +194,20 @@ double ReadRate(int threads, size_t bytes, const char* data) {
   return best;
 }
 
-double MeetingNs(int threads) {
+double BarrierNs(int threads) {
   if (threads == 1) return 0;
-  constexpr uint64_t kMeetings = 100;
+  constexpr uint64_t kBarriers = 100;
   double best = 1e9;
   for (int round = 0; round < 5; round++) {
-    Meeting meeting(threads);
-    // The work is not run again to fill caches: the numbers of a meeting only grow.
+    Barrier barrier(threads);
+    // The work is not run again to fill caches: the numbers of a barrier only grow.
     std::vector<uint64_t> numbers(static_cast<size_t>(threads), 0);
     const double seconds = SecondsOf(threads, [&](int thread, uint64_t times) {
       uint64_t number = numbers[thread];
-      for (uint64_t k = 0; k < times * kMeetings; k++) meeting.Arrive(thread, ++number);
+      for (uint64_t k = 0; k < times * kBarriers; k++) barrier.Arrive(thread, ++number);
       numbers[thread] = number;
     });
-    best = std::min(best, seconds / kMeetings * 1e9);
+    best = std::min(best, seconds / kBarriers * 1e9);
   }
   return best;
 }
@@ -229,6 +229,6 @@ int main(int argc, char** argv) {
     std::printf("%s{\"bytes\": %zu, \"gigabytes\": [%.1f, %.1f]}", bytes == kSmallestRead ? "" : ", ", bytes,
                 ReadRate(1, bytes, data), ReadRate(threads, bytes, data));
   }
-  std::printf("], \"meetingNs\": %.0f}\n", MeetingNs(threads));
+  std::printf("], \"barrierNs\": %.0f}\n", BarrierNs(threads));
   std::free(data);
 }

@@ -14,7 +14,7 @@ export interface MachineRates {
   /** Reading of a matrix of `bytes` again and again, each thread its own part, in GB/s; sizes ascend. */
   readonly reads: readonly { readonly bytes: number; readonly gigabytes: RatePair }[]
   /** Nanoseconds in which all threads learn that the last one arrived; 0 for one thread. */
-  readonly meetingNs: number
+  readonly barrierNs: number
 }
 
 const FLAGS: Readonly<Record<InstructionSet, readonly string[]>> = {
@@ -51,7 +51,7 @@ export function betterRates(first: MachineRates, second: MachineRates): MachineR
       bytes,
       gigabytes: better(gigabytes, second.reads[index].gigabytes),
     })),
-    meetingNs: Math.min(first.meetingNs, second.meetingNs),
+    barrierNs: Math.min(first.barrierNs, second.barrierNs),
   }
 }
 

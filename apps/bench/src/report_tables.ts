@@ -252,7 +252,7 @@ function rooflineTable({ comparisons, implementations }: BenchReport, executor: 
   })
   return {
     title: 'Rooflines',
-    note: 'The least time of each cell by the rates below, in milliseconds: operations and bytes of the weights, with a meeting of the threads at every step where two are faster than one; activations, states and results are not counted. Then the measured times and the share of them that the bound is.',
+    note: 'The least time of each cell by the rates below, in milliseconds: operations and bytes of the weights, with a barrier at every step where two are faster than one; activations, states and results are not counted. Then the measured times and the share of them that the bound is.',
     headers: ['cell', 'Mflop', 'MB', 'bound', 'by', executor, 'of bound', 'best baseline', 'ms', 'of bound'],
     rows,
   }
@@ -270,7 +270,7 @@ function ratesTable({ rates }: BenchReport): ReportTable {
             `reading ${bytes < 2 ** 20 ? `${bytes / 2 ** 10} KiB` : `${bytes / 2 ** 20} MiB`}, GB/s`,
             ...gigabytes.map(threeDigits),
           ]),
-          ['meeting of all threads, ns', '', threeDigits(rates.meetingNs)],
+          ['barrier of all threads, ns', '', threeDigits(rates.barrierNs)],
         ]
   return {
     title: 'Rates of this machine',

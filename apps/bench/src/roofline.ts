@@ -3,7 +3,7 @@ import { type MachineRates, readRate } from './machine_rates.js'
 import { type Pass, type Workload, workloadDescriptor } from './workload.js'
 
 /** The largest part of a bound. */
-type BoundBy = 'arithmetic' | 'reading' | 'meeting'
+type BoundBy = 'arithmetic' | 'reading' | 'barrier'
 
 /** Lower bound of a workload's time on a machine, for any schedule. */
 export interface Roofline {
@@ -24,29 +24,29 @@ interface Phase {
 
 /**
  * The roofline of a workload: Σ over its phases of times · min over n ∈ {1, threads} of
- * max(operations / rate(n), bytes / reading(n, bytes)) + meeting(n). Of a pass these are the input product, T steps of the
+ * max(operations / rate(n), bytes / reading(n, bytes)) + barrier(n). Of a pass these are the input product, T steps of the
  * recurrence, and in training both backwards and the gradient of the weights; of single steps each step with both matrices,
  * on one thread. Activations, states and results are not counted, so no implementation reaches it.
  */
 export function rooflineOf(workload: Workload, pass: Pass, threads: number, rates: MachineRates): Roofline {
   const phases = phasesOf(workload, pass)
-  const total = { arithmetic: 0, reading: 0, meeting: 0 }
+  const total = { arithmetic: 0, reading: 0, barrier: 0 }
   let ms = 0
   for (const { operations, bytes, times } of phases) {
     const least = (threads === 1 ? ([0] as const) : ([0, 1] as const))
       .map((place) => {
         const arithmetic = (operations / rates.gflops[place]) * 1e-6
         const reading = (bytes / readRate(rates, bytes, place)) * 1e-6
-        const meeting = place === 0 ? 0 : rates.meetingNs * 1e-6
-        return { arithmetic, reading, meeting, ms: Math.max(arithmetic, reading) + meeting }
+        const barrier = place === 0 ? 0 : rates.barrierNs * 1e-6
+        return { arithmetic, reading, barrier, ms: Math.max(arithmetic, reading) + barrier }
       })
       .reduce((best, each) => (each.ms < best.ms ? each : best))
-    total[least.arithmetic >= least.reading ? 'arithmetic' : 'reading'] += times * (least.ms - least.meeting)
-    total.meeting += times * least.meeting
+    total[least.arithmetic >= least.reading ? 'arithmetic' : 'reading'] += times * (least.ms - least.barrier)
+    total.barrier += times * least.barrier
     ms += times * least.ms
   }
   const sum = (of: (phase: Phase) => number) => phases.reduce((total, phase) => total + phase.times * of(phase), 0)
-  const kinds = ['arithmetic', 'reading', 'meeting'] as const
+  const kinds = ['arithmetic', 'reading', 'barrier'] as const
   return {
     operations: sum(({ operations }) => operations),
     bytes: sum(({ bytes }) => bytes),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { betterRates, type MachineRates, readRate } from '../src/machine_rates.js'
 
-const rates = (scale: number, meetingNs: number): MachineRates => ({
+const rates = (scale: number, barrierNs: number): MachineRates => ({
   threads: 2,
   gflops: [100 * scale, 200],
   reads: [
@@ -9,7 +9,7 @@ const rates = (scale: number, meetingNs: number): MachineRates => ({
     { bytes: 2048, gigabytes: [50 * scale, 100] },
     { bytes: 4096, gigabytes: [60, 120] },
   ],
-  meetingNs,
+  barrierNs,
 })
 
 describe('readRate', () => {
@@ -25,10 +25,10 @@ describe('readRate', () => {
 })
 
 describe('betterRates', () => {
-  it('takes the larger rates and the shorter meeting', () => {
+  it('takes the larger rates and the shorter barrier', () => {
     const better = betterRates(rates(1, 100), rates(2, 80))
     expect(better.gflops).toEqual([200, 200])
     expect(better.reads[1]?.gigabytes).toEqual([100, 100])
-    expect(better.meetingNs).toBe(80)
+    expect(better.barrierNs).toBe(80)
   })
 })

@@ -50,7 +50,7 @@ describe('reportTables', () => {
       ['multiply-adds in registers, GFLOP/s', '250', '500'],
       ['reading 64 KiB, GB/s', '100', '200'],
       ['reading 4 MiB, GB/s', '80.0', '150'],
-      ['meeting of all threads, ns', '', '100'],
+      ['barrier of all threads, ns', '', '100'],
     ])
   })
 

@@ -11,7 +11,7 @@ const rates: MachineRates = {
     { bytes: 2 ** 22, gigabytes: [50, 100] },
     { bytes: 2 ** 26, gigabytes: [20, 25] },
   ],
-  meetingNs: 100,
+  barrierNs: 100,
 }
 
 const lstm = (batch: number, numUnits: number): Workload => ({
@@ -31,7 +31,7 @@ describe('rooflineOf', () => {
     expect(operations).toBe(2 * 70 * 2 * matrix)
     expect(bytes).toBe(71 * 4 * matrix)
     expect(boundBy).toBe('reading')
-    // 147 Mflop at 200 GFLOP/s, a meeting, and 70 times 4 MiB at 100 GB/s and a meeting.
+    // 147 Mflop at 200 GFLOP/s, a barrier, and 70 times 4 MiB at 100 GB/s and a barrier.
     const input = (2 * 70 * matrix) / 200e6 + 100e-6
     expect(ms).toBeCloseTo(input + 70 * ((4 * matrix) / 100e6 + 100e-6), 9)
   })
@@ -42,8 +42,8 @@ describe('rooflineOf', () => {
     expect(ms).toBeCloseTo(operations / 200e6 + 71 * 100e-6, 9)
   })
 
-  it('takes one thread where a meeting costs more than it saves', () => {
-    const slow = { ...rates, meetingNs: 1e6 }
+  it('takes one thread where a barrier costs more than it saves', () => {
+    const slow = { ...rates, barrierNs: 1e6 }
     expect(rooflineOf(lstm(1, 64), 'inference', 2, slow).ms).toBe(rooflineOf(lstm(1, 64), 'inference', 1, slow).ms)
   })
 
@@ -79,10 +79,10 @@ describe('rooflineOf', () => {
     expect(operations).toBe(2 * 70 * gates * 2 * 64 * 64)
   })
 
-  it('is bound by the meetings of the threads where steps are short', () => {
+  it('is bound by the barriers where steps are short', () => {
     const fast = { ...rates, gflops: [1, 1e6] as const, reads: [{ bytes: 1, gigabytes: [1, 1e6] as const }] }
     const { boundBy, ms } = rooflineOf(lstm(1, 64), 'inference', 2, fast)
-    expect(boundBy).toBe('meeting')
+    expect(boundBy).toBe('barrier')
     expect(ms).toBeGreaterThan(71 * 100e-6)
   })
 

@@ -60,7 +60,7 @@ export const sampleReport: BenchReport = {
       { bytes: 2 ** 16, gigabytes: [100, 200] },
       { bytes: 2 ** 22, gigabytes: [80, 150] },
     ],
-    meetingNs: 100,
+    barrierNs: 100,
   },
   comparisons: [
     {

@@ -52,18 +52,18 @@ TEST_CASE("ThreadPool::Run calls work 0 on the calling thread and nothing after 
   }
 }
 
-TEST_CASE("ThreadPool::meeting_ns is 0 for one thread, positive for several, and never rises once it is measured") {
-  CHECK(ThreadPool(1).meeting_ns() == 0);
+TEST_CASE("ThreadPool::barrier_ns is 0 for one thread, positive for several, and never rises once it is measured") {
+  CHECK(ThreadPool(1).barrier_ns() == 0);
   ThreadPool pool(2);
-  CHECK(pool.meeting_ns() > 0);
+  CHECK(pool.barrier_ns() > 0);
   const auto call = [&] { pool.Run(2, [](int) {}); };
   // A first measurement without all threads leaves an assumption, which the next one may exceed.
   for (int k = 0; k < 5000; k++) call();
-  double before = pool.meeting_ns();
+  double before = pool.barrier_ns();
   for (int k = 0; k < 5000; k++) {
     call();
-    CHECK(pool.meeting_ns() <= before);
-    before = pool.meeting_ns();
+    CHECK(pool.barrier_ns() <= before);
+    before = pool.barrier_ns();
   }
 }
 
@@ -74,20 +74,20 @@ std::atomic<int64_t> fake_step{0};
 TEST_CASE("ThreadPool that was opened on a busy machine measures again when its schedule's time has passed") {
   fake_step = 1'000'000;
   ThreadPool pool(2, [] { return fake_now += fake_step; });
-  const double busy = pool.meeting_ns();
+  const double busy = pool.barrier_ns();
   fake_step = 0;
   for (int k = 0; k < 1000; k++) pool.Run(1, [](int) {});
-  CHECK(pool.meeting_ns() == busy);
+  CHECK(pool.barrier_ns() == busy);
   fake_step = 10;
   // Calls on one thread, during which the other one sleeps. On a loaded machine a measurement may end before it is
   // awake.
   int calls = 0;
-  for (; pool.meeting_ns() >= busy && calls < 100'000; calls++) {
+  for (; pool.barrier_ns() >= busy && calls < 100'000; calls++) {
     fake_now += 2 * MeasurementSchedule::kLongestInterval;
     pool.Run(1, [](int) {});
   }
   CHECK(calls < 100'000);
-  CHECK(pool.meeting_ns() < 10);
+  CHECK(pool.barrier_ns() < 10);
 }
 
 TEST_CASE("MeasurementSchedule doubles its interval up to a longest one, and weighs the time of a measurement") {

@@ -18,11 +18,11 @@ TEST_CASE("YieldSchedule is due when a thread has been late for its first interv
   CHECK(schedule.IsDue(1000 + 7 * kFirst));
 }
 
-TEST_CASE("YieldSchedule starts again when all threads have met") {
+TEST_CASE("YieldSchedule starts again when all threads are synchronized") {
   YieldSchedule schedule;
   CHECK_FALSE(schedule.IsDue(0));
   CHECK(schedule.IsDue(kFirst));
-  schedule.Met();
+  schedule.Synchronized();
   CHECK_FALSE(schedule.IsDue(100 * kFirst));
   CHECK_FALSE(schedule.IsDue(101 * kFirst - 1));
   CHECK(schedule.IsDue(101 * kFirst));

@@ -10,7 +10,7 @@
 #include "core/live_objects.h"
 #include "core/schedule.h"
 #include "core/settings.h"
-#include "nccl/meeting.h"
+#include "nccl/shared_barrier.h"
 
 using namespace emulator;
 
@@ -27,7 +27,7 @@ struct Communicator {
   /// The ranks that one thread made belong to one group of calls.
   std::string id;
   std::thread::id maker;
-  std::unique_ptr<Meeting> meeting;
+  std::unique_ptr<SharedBarrier> barrier;
   /// What ncclCommGetAsyncError answers.
   std::atomic<ncclResult_t> state{ncclInProgress};
   /// Synchronizes with the other ranks at the beginning and at the end.
@@ -37,10 +37,10 @@ struct Communicator {
   ~Communicator() {
     if (helper.joinable()) helper.join();
   }
-  void Meet() {
+  void Synchronize() {
     if (helper.joinable()) helper.join();
     state = ncclInProgress;
-    helper = std::thread([this] { state = meeting->Wait() ? ncclSuccess : ncclInternalError; });
+    helper = std::thread([this] { state = barrier->Wait() ? ncclSuccess : ncclInternalError; });
   }
 };
 
@@ -95,32 +95,32 @@ Bfloat16 Combined(int operation, Bfloat16 a, Bfloat16 b) {
 /// Sums in the order of ranks, so that all have the same bits.
 template <class T>
 void Reduce(Communicator& communicator, T* data, std::size_t count, int operation) {
-  Meeting& meeting = *communicator.meeting;
-  constexpr std::size_t kPiece = Meeting::kSlotBytes / sizeof(T);
+  SharedBarrier& barrier = *communicator.barrier;
+  constexpr std::size_t kPiece = SharedBarrier::kSlotBytes / sizeof(T);
   for (std::size_t done = 0; done < count; done += kPiece) {
     const std::size_t piece = std::min(kPiece, count - done);
-    std::memcpy(meeting.Slot(communicator.rank), data + done, piece * sizeof(T));
-    if (!meeting.Wait()) return;
+    std::memcpy(barrier.Slot(communicator.rank), data + done, piece * sizeof(T));
+    if (!barrier.Wait()) return;
     for (std::size_t k = 0; k < piece; ++k) {
-      T value = reinterpret_cast<const T*>(meeting.Slot(0))[k];
+      T value = reinterpret_cast<const T*>(barrier.Slot(0))[k];
       for (int rank = 1; rank < communicator.size; ++rank) {
-        value = Combined(operation, value, reinterpret_cast<const T*>(meeting.Slot(rank))[k]);
+        value = Combined(operation, value, reinterpret_cast<const T*>(barrier.Slot(rank))[k]);
       }
       data[done + k] = value;
     }
-    if (!meeting.Wait()) return;
+    if (!barrier.Wait()) return;
   }
 }
 
 /// Copies the elements of `root` to all ranks.
 void Copy(Communicator& communicator, std::uint8_t* data, std::size_t bytes, int root) {
-  Meeting& meeting = *communicator.meeting;
-  for (std::size_t done = 0; done < bytes; done += Meeting::kSlotBytes) {
-    const std::size_t piece = std::min(Meeting::kSlotBytes, bytes - done);
-    if (communicator.rank == root) std::memcpy(meeting.Slot(root), data + done, piece);
-    if (!meeting.Wait()) return;
-    if (communicator.rank != root) std::memcpy(data + done, meeting.Slot(root), piece);
-    if (!meeting.Wait()) return;
+  SharedBarrier& barrier = *communicator.barrier;
+  for (std::size_t done = 0; done < bytes; done += SharedBarrier::kSlotBytes) {
+    const std::size_t piece = std::min(SharedBarrier::kSlotBytes, bytes - done);
+    if (communicator.rank == root) std::memcpy(barrier.Slot(root), data + done, piece);
+    if (!barrier.Wait()) return;
+    if (communicator.rank != root) std::memcpy(data + done, barrier.Slot(root), piece);
+    if (!barrier.Wait()) return;
   }
 }
 
@@ -199,7 +199,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   EMULATOR_ENTER(kNccl);
   if (config == nullptr || config->magic != 0xcafebeef || config->size < sizeof *config) return ncclInvalidArgument;
-  if (ranks < 1 || ranks > Meeting::kMostRanks || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+  if (ranks < 1 || ranks > SharedBarrier::kMostRanks || rank < 0 || rank >= ranks) return ncclInvalidArgument;
   if (std::strncmp(id.internal, kPrefix, sizeof kPrefix - 1) != 0) return ncclInvalidArgument;
   if (config->blocking != 0) {
     ReportViolation("a communicator of NCCL is blocking: no deadline can end its calls");
@@ -217,11 +217,11 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId 
     if (other->device == made->device) return ncclInvalidUsage;
   }
   try {
-    made->meeting = std::make_unique<Meeting>(std::string(id.internal), ranks);
+    made->barrier = std::make_unique<SharedBarrier>(std::string(id.internal), ranks);
   } catch (const std::exception&) {
     return ncclSystemError;
   }
-  made->Meet();
+  made->Synchronize();
   *handle = Communicators().Add(made);
   CheckGroup("ncclCommInitRankConfig", *made);
   return ncclInProgress;
@@ -284,7 +284,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t handle) {
   if (communicator == nullptr) return ncclInvalidArgument;
   CheckGroup("ncclCommFinalize", *communicator);
   communicator->is_finalized = true;
-  communicator->Meet();
+  communicator->Synchronize();
   return ncclInProgress;
 }
 
@@ -300,7 +300,7 @@ ncclResult_t ncclCommAbort(ncclComm_t handle) {
   EMULATOR_ENTER(kNcclAlways);
   const auto communicator = Communicators().Remove(handle);
   if (communicator == nullptr) return ncclInvalidArgument;
-  communicator->meeting->Abort();
+  communicator->barrier->Abort();
   return ncclSuccess;
 }
 

@@ -161,7 +161,7 @@ inline int __syncthreads_or(int vote) {
   return any;
 }
 
-// Kernels of two streams may meet: these are atomic among OS threads.
+// Kernels of two streams may run concurrently: these are atomic among OS threads.
 inline int atomicAdd(int* place, int value) { return __atomic_fetch_add(place, value, __ATOMIC_RELAXED); }
 inline unsigned atomicAdd(unsigned* place, unsigned value) {
   return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);

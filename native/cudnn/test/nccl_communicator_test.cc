@@ -282,7 +282,7 @@ TEST_CASE("A buffer that cannot grow leaves no buffer, and nothing is freed twic
   CHECK(communicator.device.live().empty());
 }
 
-TEST_CASE("Ranks meet in a reduction of no elements too") {
+TEST_CASE("A reduction of no elements synchronizes the ranks too") {
   Communicator communicator;
   communicator.Open();
   communicator.device.Forget();

@@ -21,7 +21,7 @@ constexpr int kTags[] = {kAskTag, kReportTag, kHeartbeatAskTag, kHeartbeatTag, k
 constexpr auto kWatchInterval = std::chrono::milliseconds(100);
 /// A longer turn of the watchdog counts as this many seconds: the process was stopped.
 constexpr double kLongestTurnSeconds = 0.2;
-/// Between a sign of life and the next question.
+/// Between a heartbeat and the next question.
 constexpr double kHeartbeatPause = 0.5;
 /// A rank that has been idle for less is not queried.
 constexpr double kSilentSeconds = 0.5;
@@ -112,16 +112,16 @@ void Watchdog::Watch() {
     }
     AnswerRollCall();
     if (is_in_mpi || progress.device_seconds >= kSilentSeconds) {
-      const Sign sign = NextRank();
+      const Heartbeat heartbeat = NextRank();
       const std::string cannot =
           "Cannot complete " + Description(progress) + " as " + job_.Name((job_.info().rank + 1) % job_.info().size);
-      if (sign == Sign::kSilent) {
-        job_.Abort(cannot + " has given no sign of life for " + Rounded(options_.silence_seconds) +
+      if (heartbeat == Heartbeat::kSilent) {
+        job_.Abort(cannot + " has sent no heartbeat for " + Rounded(options_.silence_seconds) +
                        ": its process was stopped, or its host is dead. All ranks are ended",
                    kTimeoutExitCode);
       }
       const double waited = is_in_mpi ? progress.seconds : progress.device_seconds;
-      if (sign == Sign::kBusy && waited > options_.busy_seconds) {
+      if (heartbeat == Heartbeat::kBusy && waited > options_.busy_seconds) {
         job_.Abort(
             cannot + " computes for more than " + Rounded(options_.busy_seconds) +
                 " without a return to its event loop. An endless loop does so; where it is none, set busySeconds. All "
@@ -199,9 +199,9 @@ void Watchdog::AnswerRollCall() {
     if (job_.library().Recv(&nothing, 0, job_.library().constants.byte, rank, kAskTag, job_.control_comm(), ignore) !=
         0)
       continue;
-    // Never freed, as the send may never complete; a job calls the roll a few times before its end.
+    // Never freed, as the send may never complete; a job queries all ranks a few times before its end.
     auto* report = new Progress(progress_.Current());
-    // Where MPI_Isend fails, the signs of life are sent in the next turn. The rank that waits for the report continues
+    // Where MPI_Isend fails, the heartbeats are sent in the next turn. The rank that waits for the report continues
     // without it.
     if (!StartSend(report, sizeof *report, rank, kReportTag)) return;
   }
@@ -229,9 +229,9 @@ double Watchdog::BusyLimit(const Progress& progress) const {
   return std::max(least, kBusyGrowth * longest_busy_seconds_);
 }
 
-Watchdog::Sign Watchdog::NextRank() {
+Watchdog::Heartbeat Watchdog::NextRank() {
   const std::unique_lock lock(control_, std::try_to_lock);
-  if (!lock.owns_lock() || !may_call_) return Sign::kAlive;
+  if (!lock.owns_lock() || !may_call_) return Heartbeat::kAlive;
   const int next = (job_.info().rank + 1) % job_.info().size;
   const bool is_alive = TakeAll(next, kHeartbeatTag);
   const bool is_busy = TakeAll(next, kBusyTag);
@@ -245,8 +245,8 @@ Watchdog::Sign Watchdog::NextRank() {
     awaits_heartbeat_ = SendEmpty(next, kHeartbeatAskTag);
     silent_seconds_ = 0;
   }
-  if (awaits_heartbeat_ && silent_seconds_ > options_.silence_seconds) return Sign::kSilent;
-  return is_next_busy_ ? Sign::kBusy : Sign::kAlive;
+  if (awaits_heartbeat_ && silent_seconds_ > options_.silence_seconds) return Heartbeat::kSilent;
+  return is_next_busy_ ? Heartbeat::kBusy : Heartbeat::kAlive;
 }
 
 bool Watchdog::StartSend(const void* data, int bytes, int rank, int tag) {

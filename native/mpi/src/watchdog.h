@@ -1,14 +1,14 @@
 // The thread that ends the job when a rank is missing.
 //
-// Note [Heartbeats]. The watchdog of a rank that waits in a call requests a sign of life from the next rank, whose
+// Note [Heartbeats]. The watchdog of a rank that waits in a call requests a heartbeat from the next rank, whose
 // watchdog gives it, even while its JavaScript is busy. A rank without one for `silence_seconds` was stopped or its
 // host is dead: the job ends, long before the deadline. Each rank queries one other, so that the messages do not grow
 // with the square of the ranks; of several that are silent one has a living predecessor, as long as one rank lives.
 // Silence is counted in turns of the own watchdog: a job that was stopped as a whole continues.
 //
 // Note [Busy ranks]. The watchdog answers while JavaScript is in an endless loop as well. So JavaScript's thread calls
-// Beat() from its event loop twice a second, and a rank in no call whose last beat is older than `busy_seconds` gives
-// another sign. A rank that has waited for it as long ends the job. A loop and a long computation look alike, so with
+// Beat() from its event loop twice a second, and a rank in no call whose last beat is older than `busy_seconds` answers
+// as busy. A rank that has waited for it as long ends the job. A loop and a long computation look alike, so with
 // `learns_busy` the limit of a rank follows from its own past: before its first calls, while it reads its data, it may
 // compute for a minute, and at any time for twice as long as it has computed before.
 //
@@ -59,10 +59,10 @@ class Watchdog {
   void Expire(const Progress& progress);
   /// Sends this rank's progress to every rank that requested it. Does nothing if MPI is being finalized.
   void AnswerRollCall();
-  enum class Sign { kAlive, kBusy, kSilent };
-  /// Requests a sign of life of the next rank, or receives its answer.
-  /// @returns its last sign, or kSilent if it has been silent for too long
-  Sign NextRank();
+  enum class Heartbeat { kAlive, kBusy, kSilent };
+  /// Requests a heartbeat of the next rank, or receives its answer.
+  /// @returns its last heartbeat, or kSilent if it has been silent for too long
+  Heartbeat NextRank();
   /// Adds the turn to the times below.
   void CountTurn(double seconds);
   /// Seconds for which JavaScript of this rank may compute without a return to its event loop.
@@ -95,11 +95,11 @@ class Watchdog {
   std::mutex control_;
   bool may_call_ = false;
 
-  /// Whether a sign of life of the next rank is outstanding, and the seconds since.
+  /// Whether a heartbeat of the next rank is outstanding, and the seconds since.
   bool awaits_heartbeat_ = false;
   double silent_seconds_ = 0;
   bool is_next_busy_ = false;
-  /// Whether the rank before has requested a sign of life that is not sent yet.
+  /// Whether the rank before has requested a heartbeat that is not sent yet.
   bool owes_heartbeat_ = false;
   /// Number of calls of Beat(), that number as the watchdog read it last, and the seconds since it changed.
   std::atomic<std::uint64_t> beats_ = 0;

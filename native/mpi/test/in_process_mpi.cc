@@ -128,22 +128,22 @@ std::size_t SizeOf(Handle type) {
 }
 
 /// Waits for every rank of the communicator; the last one runs the deposits of all, in the order of the ranks.
-int Meet(Handle handle, std::function<void()> deposit) {
+int Synchronize(Handle handle, std::function<void()> deposit) {
   const Job::Communicator own = CommunicatorOf(handle);
   std::unique_lock lock(job->mutex);
-  Job::Meeting& meeting = job->meetings[own.context];
-  if (meeting.arrived == 0) meeting.deposits.assign(static_cast<std::size_t>(own.size), nullptr);
-  meeting.deposits[static_cast<std::size_t>(own.rank)] = std::move(deposit);
-  if (++meeting.arrived == own.size) {
-    for (const auto& each : meeting.deposits) {
+  Job::Collective& collective = job->collectives[own.context];
+  if (collective.arrived == 0) collective.deposits.assign(static_cast<std::size_t>(own.size), nullptr);
+  collective.deposits[static_cast<std::size_t>(own.rank)] = std::move(deposit);
+  if (++collective.arrived == own.size) {
+    for (const auto& each : collective.deposits) {
       if (each && !job->moves_nothing) each();
     }
-    meeting.arrived = 0;
-    meeting.generation++;
+    collective.arrived = 0;
+    collective.generation++;
     job->changed.notify_all();
   } else {
-    const long generation = meeting.generation;
-    job->changed.wait(lock, [&] { return meeting.generation != generation; });
+    const long generation = collective.generation;
+    job->changed.wait(lock, [&] { return collective.generation != generation; });
   }
   return 0;
 }
@@ -151,8 +151,8 @@ int Meet(Handle handle, std::function<void()> deposit) {
 /// In two rounds: the buffers of all ranks are copied, then all results are written. Both run on the thread of the last
 /// rank, while the others wait.
 int Collect(Handle handle, std::function<void()> send, std::function<void()> take) {
-  Meet(handle, std::move(send));
-  return Meet(handle, std::move(take));
+  Synchronize(handle, std::move(send));
+  return Synchronize(handle, std::move(take));
 }
 
 /// Bytes that ranks have sent in a collective, by context and rank.
@@ -378,7 +378,7 @@ MPI_EXPORT int MPI_Alltoallv(const void* from, const int* counts, const int* off
 
 MPI_EXPORT int MPI_Barrier(Handle handle) {
   if (Fails("Barrier")) return kFailed;
-  return Meet(handle, nullptr);
+  return Synchronize(handle, nullptr);
 }
 
 #ifndef IN_PROCESS_MPI_LACKS_IPROBE

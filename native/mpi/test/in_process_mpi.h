@@ -50,12 +50,12 @@ struct Job {
   };
   std::vector<Communicator> communicators;
   std::map<std::vector<int>, std::vector<std::vector<char>>> messages;
-  struct Meeting {
+  struct Collective {
     int arrived = 0;
     long generation = 0;
     std::vector<std::function<void()>> deposits;
   };
-  std::map<int, Meeting> meetings;
+  std::map<int, Collective> collectives;
 };
 
 /// The exported function that sets the job of a library: `extern "C" void in_process_mpi_begin(Job*)`.

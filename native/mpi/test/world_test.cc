@@ -647,7 +647,7 @@ TEST_CASE("World ends the job with a message that names the ranks and their call
   CHECK(left.status == kLeftExitCode);
 
   CHECK(Contains(silent.errors, "Cannot complete broadcast (call 1, 0 bytes) as rank 1 of 3 on "));
-  CHECK(Contains(silent.errors, " has given no sign of life for 0.3 s"));
+  CHECK(Contains(silent.errors, " has sent no heartbeat for 0.3 s"));
   CHECK(silent.status == kTimeoutExitCode);
 
   CHECK(Contains(device.errors,
@@ -657,7 +657,7 @@ TEST_CASE("World ends the job with a message that names the ranks and their call
   CHECK(device.status == kTimeoutExitCode);
 
   CHECK(Contains(silent_device.errors, "Cannot complete call 1 of NCCL as rank 1 of 3 on "));
-  CHECK(Contains(silent_device.errors, " has given no sign of life for 0.3 s"));
+  CHECK(Contains(silent_device.errors, " has sent no heartbeat for 0.3 s"));
   CHECK(silent_device.status == kTimeoutExitCode);
 }
 

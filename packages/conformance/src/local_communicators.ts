@@ -16,7 +16,7 @@ export interface LocalCommunicator extends CommunicatorUnderTest {
 }
 
 /** One call, which all ranks must reach. */
-interface Meeting {
+interface CollectiveCall {
   readonly kind: string
   readonly arrived: Map<
     number,
@@ -29,12 +29,12 @@ interface Meeting {
  * disagree about rejects in all of them. Sums are taken in the order of ranks.
  */
 export function localCommunicators(size: number): LocalCommunicator[] {
-  const meetings: Meeting[] = []
+  const collectiveCalls: CollectiveCall[] = []
   const made = new Array<number>(size).fill(0)
-  const meet = (rank: number, kind: string, data: unknown, combine: (all: readonly unknown[]) => void) => {
+  const reachCall = (rank: number, kind: string, data: unknown, combine: (all: readonly unknown[]) => void) => {
     const index = made[rank]++
-    meetings[index] ??= { kind, arrived: new Map() }
-    const { kind: expected, arrived } = meetings[index]
+    collectiveCalls[index] ??= { kind, arrived: new Map() }
+    const { kind: expected, arrived } = collectiveCalls[index]
     return new Promise<void>((resolve, reject) => {
       arrived.set(rank, { data, resolve, reject })
       if (expected !== kind) {
@@ -55,7 +55,7 @@ export function localCommunicators(size: number): LocalCommunicator[] {
         return made[rank]
       },
       allReduce: (array, { op = 'sum', wire } = {}) =>
-        meet(rank, `allReduce ${op} of ${array.length}${wire ? ` as ${wire}` : ''}`, array, (all) => {
+        reachCall(rank, `allReduce ${op} of ${array.length}${wire ? ` as ${wire}` : ''}`, array, (all) => {
           const arrays = all as Elements[]
           const onWire = (values: Elements) => {
             if (wire === undefined || size === 1) return
@@ -70,22 +70,22 @@ export function localCommunicators(size: number): LocalCommunicator[] {
           for (const each of arrays) each.set(result as never)
         }),
       broadcast: (bytes, root = 0) =>
-        meet(rank, `broadcast of ${bytes.length} from ${root}`, bytes, (all) => {
+        reachCall(rank, `broadcast of ${bytes.length} from ${root}`, bytes, (all) => {
           const from = (all as Bytes[])[root].slice()
           for (const each of all as Bytes[]) each.set(from)
         }),
       async allGather(bytes) {
         const own = { bytes: bytes.slice(), all: [] as Bytes[] }
-        await meet(rank, 'allGather', own, (all) => {
+        await reachCall(rank, 'allGather', own, (all) => {
           const given = all as (typeof own)[]
           for (const each of given) each.all = given.map((other) => other.bytes.slice())
         })
         return own.all
       },
-      barrier: () => meet(rank, 'barrier', undefined, () => {}),
+      barrier: () => reachCall(rank, 'barrier', undefined, () => {}),
       abort(reason) {
         const error = new Error(`rank ${rank} aborts: ${reason}`)
-        for (const { arrived } of meetings) for (const other of arrived.values()) other.reject(error)
+        for (const { arrived } of collectiveCalls) for (const other of arrived.values()) other.reject(error)
         throw error
       },
       async dispose() {},

@@ -9,7 +9,7 @@ export interface CommunicatorOptions {
   /** Every collective call must end within this time, or the job is ended; default 600. */
   readonly timeoutSeconds?: number | undefined
   /**
-   * The job is ended where a rank gives no sign of life for this long while another waits for it; default 8. A thread of
+   * The job is ended where a rank sends no heartbeat for this long while another waits for it; default 8. A thread of
    * the addon gives it, so that JavaScript may compute for longer: the process was stopped, or its host is dead.
    */
   readonly silenceSeconds?: number | undefined
@@ -38,7 +38,7 @@ const LEAST_BUSY_SECONDS = 8
 /**
  * Opens the communicator between the processes that a launcher started. 'auto' takes the engine of the launcher: MPI under
  * mpirun, mpiexec and srun, NCCL under torchrun and in a PyTorchJob; and 'none', a communicator of size 1, without a launcher
- * or where it started one process. 'nccl' under a launcher of MPI sums on the GPUs, and the ranks meet over MPI.
+ * or where it started one process. 'nccl' under a launcher of MPI sums on the GPUs, and the ranks connect over MPI.
  *
  * MPI can be opened once per process. A process that ends with an error, or is ended, before `dispose` ends all ranks; one
  * that ends normally closes the communicator first.

@@ -98,7 +98,7 @@ describe.each(launchers)('MPI by $name', (launcher) => {
     [
       'silence of one',
       75,
-      /rank 0 of 2 .*: Cannot complete barrier \(call 2, 0 bytes\) as rank 1 of 2 on \S+ has given no sign of life for 1\.0 s/,
+      /rank 0 of 2 .*: Cannot complete barrier \(call 2, 0 bytes\) as rank 1 of 2 on \S+ has sent no heartbeat for 1\.0 s/,
     ],
     ...first(launcher, [
       ['dispose of one', 70, /rank 1 of 2 on .*: it left while rank 0 of 2 on .* waits for it in allReduce \(call 2\)/],

@@ -150,7 +150,7 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     expect(first!.code).toBe(75)
   })
 
-  it.runIf(launchers.length > 0)('connects GPUs under a launcher of MPI, whose ranks meet over MPI', async () => {
+  it.runIf(launchers.length > 0)('connects GPUs under a launcher of MPI, whose ranks connect over MPI', async () => {
     const settings = JSON.stringify({ engine: 'nccl', backend: 'cudnn' })
     const { code, output, errors } = await launch(launchers[0]!, 2, programs.training, [settings], {
       ...emulated,
@@ -163,7 +163,7 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     expectAllclose('losses', together.losses, alone.losses, 1e-6)
   })
 
-  it.runIf(launchers.length > 0)('passes the conformance suite where the ranks meet over MPI', async () => {
+  it.runIf(launchers.length > 0)('passes the conformance suite where the ranks connect over MPI', async () => {
     const { code, output, errors } = await launch(launchers[0]!, 2, programs.ranks, ['conformance', 'nccl'], {
       ...emulated,
       CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'devices=2',
@@ -181,7 +181,7 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     ],
     [
       'silence of one in an all-reduce of the others',
-      /rank 0 of 2 .*Cannot complete call 2 of NCCL as rank 1 of 2 on \S+ has given no sign of life for 1\.0 s/,
+      /rank 0 of 2 .*Cannot complete call 2 of NCCL as rank 1 of 2 on \S+ has sent no heartbeat for 1\.0 s/,
     ],
   ])('names the missing rank under a launcher of MPI: %s', async (what, message) => {
     const { code, errors } = await launch(launchers[0]!, 2, programs.ranks, [what, 'nccl'], {
@@ -207,11 +207,11 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     }
   })
 
-  it('names a stopped rank, which gives no sign of life', async () => {
+  it('names a stopped rank, which sends no heartbeat', async () => {
     const [first, second] = await torchrun(3, 'silence of one', {}, programs.ranks, 2)
     for (const { code, errors } of [first!, second!]) {
       expect(errors).toMatch(
-        /: Cannot complete barrier as rank 2 of 3 on \S+ has given no sign of life for 1 s: its process/,
+        /: Cannot complete barrier as rank 2 of 3 on \S+ has sent no heartbeat for 1 s: its process/,
       )
       expect(code).toBe(75)
     }

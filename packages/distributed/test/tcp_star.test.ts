@@ -93,7 +93,7 @@ describe('TcpStar', () => {
   })
 
   it('takes the message of the rank that has named the missing ones, and has ended', async () => {
-    // The deadlines of the first and the third rank pass at once. One calls the roll; the other asks it too late.
+    // The deadlines of the first and the third rank pass at once. One queries all ranks; the other asks it too late.
     for (const [ended, asks] of [
       [0, 2],
       [2, 0],

@@ -292,7 +292,7 @@ template <typename T>
 void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
              const std::function<void(ptrdiff_t, ptrdiff_t)>& part) {
   const ptrdiff_t parts = (count + part_size - 1) / part_size;
-  // At least two parts for each thread, as a meeting of threads costs about as much as one part.
+  // At least two parts for each thread, as a barrier of the threads costs about as much as one part.
   const int members = static_cast<int>(std::clamp<ptrdiff_t>(parts / 2, 1, engine.pool->size()));
   SharedLoops loops(members);
   engine.pool->Run(members, [&](int index) {

@@ -49,7 +49,7 @@ class LstmSteps {
         columns_(4 * sequence.units),
         state_size_(sequence.batch * sequence.units),
         matrix_(RecurrentMatrix<T>(sequence.units)),
-        // By the work of one step, 2·B·H·4H operations, as threads meet twice in each step.
+        // By the work of one step, 2·B·H·4H operations, as threads synchronize twice in each step.
         members_(MembersFor(*engine.pool, *engine.kernels,
                             2.0 * static_cast<double>(sequence.batch) * static_cast<double>(sequence.units) *
                                 static_cast<double>(columns_))) {}
@@ -97,8 +97,8 @@ class LstmSteps {
 };
 
 // The input side, z = x·W + b of all steps, is the caller's product; only the part below depends on the step before.
-// Per step: z += h·R panel by panel, then all gates of a row, as a norm needs a gate whole. The threads meet twice in
-// each step: h of step t is complete only when every row is, and all panels of step t+1 read all of it.
+// Per step: z += h·R panel by panel, then all gates of a row, as a norm needs a gate whole. The threads synchronize
+// twice in each step: h of step t is complete only when every row is, and all panels of step t+1 read all of it.
 template <typename T>
 class LstmForwardSteps : LstmSteps<T> {
  public:

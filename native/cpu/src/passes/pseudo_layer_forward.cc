@@ -181,7 +181,7 @@ inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, Columns units) const
   }
 }
 
-// Two meetings of the threads per step with a projection, else one: h = W_proj·(o ⊙ tanh c) needs the units of all
+// Two barriers per step with a projection, else one: h = W_proj·(o ⊙ tanh c) needs the units of all
 // panels (Sak, Senior and Beaufays 2014).
 template <typename T>
 void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBlock& time_block,

@@ -2,10 +2,11 @@
 // microseconds, so nothing is queued, allocated or woken that is not needed. Both products of a panel follow each other
 // with one loop of the threads for both, since the next layer needs only h.
 //
-// A step of few rows shares the panels of each layer between the threads, which meet after every layer. A step of many
-// rows cuts them into blocks, each of which one thread takes through all layers alone: no thread waits for another, and
-// a block stays in the thread's cache. A step of some rows of the batch reads and writes their states alone: c in
-// place; h is copied side by side first, as a product reads rows at equal distances, and written back panel by panel.
+// A step of few rows shares the panels of each layer between the threads, which synchronize after every layer. A step
+// of many rows cuts them into blocks, each of which one thread takes through all layers alone: no thread waits for
+// another, and a block stays in the thread's cache. A step of some rows of the batch reads and writes their states
+// alone: c in place; h is copied side by side first, as a product reads rows at equal distances, and written back panel
+// by panel.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +60,7 @@ class Stepper {
   // input [T,B,I] → output [T,B,C]
   void Run(const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t steps) {
     // Large batches are cut into blocks of rows, each of which one thread takes through all layers: its weights are
-    // read once per block, and threads meet once. Small batches divide the panels of each layer instead.
+    // read once per block, and threads synchronize once. Small batches divide the panels of each layer instead.
     if (batch_ > kBlockRows) return RunRowsOf(engine, params, {nullptr, 0, batch_}, input, output, steps);
     // Computed at every run, because the pool's measurement of its threads improves over time.
     const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(batch_));
@@ -116,7 +117,7 @@ class Stepper {
     return std::max<ptrdiff_t>(blocks, 1);
   }
 
-  // Both products of a step of the first layer: threads meet once in each layer.
+  // Both products of a step of the first layer: threads synchronize once in each layer.
   double OperationsOfLayer(ptrdiff_t rows) const {
     // 2 · rows · G·H · (C + I): a multiply-add counts as two operations.
     const ptrdiff_t depth = network_.columns() + network_.layer(0).input.depth;

@@ -29,7 +29,8 @@ bool IsWavefront(const Network<T>& network, ptrdiff_t batch) {
 }
 
 // How far a layer is ahead of the next one: enough rows for two tiles of the input product, and so many steps at least
-// that threads meet rarely. The pipeline takes layers - 1 blocks to fill, so longer blocks cost more at both ends.
+// that threads synchronize rarely. The pipeline takes layers - 1 blocks to fill, so longer blocks cost more at both
+// ends.
 inline ptrdiff_t WavefrontSteps(ptrdiff_t batch) {
   constexpr ptrdiff_t kRows = 12;
   constexpr ptrdiff_t kSteps = 4;

@@ -20,9 +20,9 @@ struct Engine {
   bool is_canceled() const { return canceled != nullptr && canceled->load(std::memory_order_relaxed); }
 };
 
-// T(m) = operations / (rate · m) + meeting · (m - 1) / (size - 1): the work shrinks with the threads, and the wait for
+// T(m) = operations / (rate · m) + barrier · (m - 1) / (size - 1): the work shrinks with the threads, and the wait for
 // the last one grows. For H 128 at B 1 a step of 131,072 multiply-adds takes 2.6 µs on one thread: two threads gain
-// where they meet in less than 1.3 µs, so a constant would be wrong on one machine or the other.
+// where a barrier takes less than 1.3 µs, so a constant would be wrong on one machine or the other.
 //
 // Threads with which a step of `operations` multiplications and additions ends first, as far as is known: each takes
 // its share of the work, and all then wait for the last, which the pool has measured for all its threads.
@@ -31,7 +31,7 @@ int MembersFor(const ThreadPool& pool, const KernelTable<T>& kernels, double ope
   int best = 1;
   double least = operations / kernels.operations_per_ns;
   for (int members = 2; members <= pool.size(); members++) {
-    const double waiting = pool.meeting_ns() * (members - 1) / (pool.size() - 1);
+    const double waiting = pool.barrier_ns() * (members - 1) / (pool.size() - 1);
     const double time = operations / (kernels.operations_per_ns * members) + waiting;
     if (time < least) {
       best = members;

@@ -1,4 +1,4 @@
-// When a pool measures again how long its threads take to meet.
+// When a pool measures again the time of a barrier of its threads.
 #pragma once
 
 #include <algorithm>

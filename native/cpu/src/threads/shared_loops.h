@@ -75,7 +75,7 @@ class SharedLoops {
 
     template <typename Body>
     uint64_t Drain(int loop, int home, ptrdiff_t items, const Body& body, bool backwards) {
-      // The same division in every loop of `items` items: a thread meets the same panels, its cache already has them.
+      // The same division in every loop of `items` items: a thread has the same panels, its cache already has them.
       const ptrdiff_t begin = items * home / loops_->homes_;
       const ptrdiff_t count = items * (home + 1) / loops_->homes_ - begin;
       uint64_t done = 0;
@@ -92,7 +92,7 @@ class SharedLoops {
       if (helped > 0 && helped == static_cast<uint64_t>(items - own)) {
         YieldIfDue(&yields_);
       } else {
-        yields_.Met();
+        yields_.Synchronized();
       }
     }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kClosed = 1 << 30;
 // Until a measurement had all threads: about what two cores of one processor take when their clocks are low.
-constexpr double kAssumedMeetingNs = 1000;
+constexpr double kAssumedBarrierNs = 1000;
 // The first measurement has time; those between calls delay a caller by some 30 µs each.
 constexpr int kFirstRounds = 8;
 constexpr int kLaterRounds = 2;
@@ -58,12 +58,12 @@ int64_t SteadyNanoseconds() {
 ThreadPool::ThreadPool(int size) : ThreadPool(size, SteadyNanoseconds) {}
 
 ThreadPool::ThreadPool(int size, Clock clock)
-    : size_(std::max(1, size)), clock_(clock), meeting_loops_(std::make_unique<SharedLoops>(size_)), inside_(kClosed) {
+    : size_(std::max(1, size)), clock_(clock), barrier_loops_(std::make_unique<SharedLoops>(size_)), inside_(kClosed) {
   for (int index = 1; index < size_; index++) threads_.emplace_back([this, index] { Serve(index); });
   if (size_ == 1) return;
-  meeting_ns_ = kAssumedMeetingNs;
+  barrier_ns_ = kAssumedBarrierNs;
   const int64_t began = clock_();
-  MeasureMeeting(kFirstRounds);
+  MeasureBarrier(kFirstRounds);
   schedule_.Measured(began, clock_());
 }
 
@@ -75,22 +75,22 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Times empty loops, in which the threads only meet. Of a round the slowest thread counts, as one that was
+// Times empty loops, in which the threads only synchronize. Of a round the slowest thread counts, as one that was
 // descheduled meanwhile finds the loops finished, and of the rounds the best: other work on the machine can only make
 // one slower.
-void ThreadPool::MeasureMeeting(int rounds) {
+void ThreadPool::MeasureBarrier(int rounds) {
   constexpr int kLoops = 32;
   for (int round = 0; round < rounds; round++) {
-    meeting_loops_->Reset(size_);
+    barrier_loops_->Reset(size_);
     std::atomic<int> present{0};
     std::atomic<int64_t> slowest{0};
     bool all_present = false;
     RunLocked(size_, [&](int index) {
-      SharedLoops::Member member(meeting_loops_.get(), index);
+      SharedLoops::Member member(barrier_loops_.get(), index);
       present.fetch_add(1, std::memory_order_release);
       // Without all threads a round would measure their waking.
-      const bool met = SpinWhileAtMost(present, size_ - 1, round == 0 || !is_measured_ ? kWakingSpins : kSpins);
-      if (index == 0) all_present = met;
+      const bool is_present = SpinWhileAtMost(present, size_ - 1, round == 0 || !is_measured_ ? kWakingSpins : kSpins);
+      if (index == 0) all_present = is_present;
       const int64_t began = clock_();
       for (int loop = 0; loop < kLoops; loop++) member.Run(size_, [](ptrdiff_t) {});
       const int64_t elapsed = clock_() - began;
@@ -100,7 +100,7 @@ void ThreadPool::MeasureMeeting(int rounds) {
     });
     if (!all_present) continue;
     const double measured = static_cast<double>(slowest.load()) / kLoops;
-    if (!is_measured_ || measured < meeting_ns()) meeting_ns_.store(measured, std::memory_order_relaxed);
+    if (!is_measured_ || measured < barrier_ns()) barrier_ns_.store(measured, std::memory_order_relaxed);
     is_measured_ = true;
   }
 }
@@ -127,7 +127,7 @@ void ThreadPool::RunAndLearn(int members, const Work& work) {
   if (size_ == 1 || ++calls_made_ % kCallsBetweenLooks != 0) return;
   const int64_t now = clock_();
   if (!schedule_.IsDue(now)) return;
-  MeasureMeeting(kLaterRounds);
+  MeasureBarrier(kLaterRounds);
   schedule_.Measured(now, clock_());
 }
 

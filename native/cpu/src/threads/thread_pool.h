@@ -46,7 +46,7 @@ class ThreadPool {
   // which all receive it: a fraction of a microsecond within a processor, several between distant cores, 0 for one
   // thread. Measured when the pool is made, and after calls from then on as MeasurementSchedule has it; the smallest
   // value remains, because a loaded machine can only make a measurement larger. Any thread may read it.
-  double meeting_ns() const { return meeting_ns_.load(std::memory_order_relaxed); }
+  double barrier_ns() const { return barrier_ns_.load(std::memory_order_relaxed); }
 
   // Runs work(0) here and work(1…members-1) on those other threads that arrive before work(0) returns: work must not
   // need them, and need not, as SharedLoops gives the items of a missing thread to the others. Denormals are flushed to
@@ -57,8 +57,8 @@ class ThreadPool {
   void RunOrAlone(int members, const Work& work);
 
  private:
-  // Lowers meeting_ns_ to the best of `rounds` measurements.
-  void MeasureMeeting(int rounds);
+  // Lowers barrier_ns_ to the best of `rounds` measurements.
+  void MeasureBarrier(int rounds);
   // With the pool in hand: RunLocked, and at times another measurement.
   void RunAndLearn(int members, const Work& work);
   void RunLocked(int members, const Work& work);
@@ -68,10 +68,10 @@ class ThreadPool {
   const Clock clock_ = nullptr;
   std::mutex in_use_;
   std::vector<std::thread> threads_;
-  std::atomic<double> meeting_ns_{0};
+  std::atomic<double> barrier_ns_{0};
   // Of the measurement: allocated once, as a call allocates nothing.
-  const std::unique_ptr<SharedLoops> meeting_loops_;
-  // Whether meeting_ns_ is a measurement yet, not an assumption.
+  const std::unique_ptr<SharedLoops> barrier_loops_;
+  // Whether barrier_ns_ is a measurement yet, not an assumption.
   bool is_measured_ = false;
   uint64_t calls_made_ = 0;
   MeasurementSchedule schedule_;

@@ -1,7 +1,7 @@
 // Which threads of a pass are at home in which branch, a branch being one layer in one direction.
 //
-// Branches that run side by side have their own loops, each on its part of the threads: fewer threads meet at the
-// end of a step, and sooner. A thread that has finished its own branch helps with the others. All threads share the
+// Branches that run side by side have their own loops, each on its part of the threads: fewer threads synchronize at
+// the end of a step, and sooner. A thread that has finished its own branch helps with the others. All threads share the
 // loops over all branches.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace cudnn_rnn {
 class YieldSchedule {
  public:
   // Another thread took part in a loop: no thread is late.
-  void Met() { interval_ = 0; }
+  void Synchronized() { interval_ = 0; }
 
   // All others took no part in a loop. True at times: first when that has lasted for kFirstInterval, then after twice
   // the time, as a thread may be late because other work has its processor.

@@ -14,7 +14,7 @@ const REDUCTIONS: readonly ReduceOperation[] = ['sum', 'min', 'max']
 /** EX_SOFTWARE: a process ended with code 0 and without `dispose` while other ranks went on. */
 const LEFT_EXIT_CODE = 70
 
-/** The event loop gives a sign of life this often. */
+/** The event loop sends a heartbeat this often. */
 const BEAT_MILLISECONDS = 500
 
 const INSTALL =

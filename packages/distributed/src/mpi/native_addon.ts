@@ -21,7 +21,7 @@ export interface NativeAddon {
   close(): Promise<void>
   /** The same on this thread, which waits. False where calls are pending. */
   closeAtExit(): boolean
-  /** A sign of life of the event loop. */
+  /** A heartbeat of the event loop. */
   beat(): void
   /** A call of NCCL begins, or ends: the watchdog waits for its ranks as for those of a call of MPI. */
   beginDeviceCall(): void

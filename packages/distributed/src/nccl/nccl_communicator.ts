@@ -6,7 +6,7 @@ import { CommunicatorError } from '../communicator_error.js'
 import type { Launcher } from '../launcher.js'
 import type { MpiCommunicator } from '../mpi/mpi_communicator.js'
 import { CallProgress } from './call_progress.js'
-import { SignsOfLife, type SignsOfLifeOptions, type Trouble } from './signs_of_life.js'
+import { type HeartbeatOptions, Heartbeats, type Trouble } from './heartbeats.js'
 import { TcpStar } from './tcp_star.js'
 
 /** EX_TEMPFAIL of sysexits.h: starting again may help. */
@@ -15,7 +15,7 @@ const LOST_EXIT_CODE = 75
 /** NCCL may notice an error of another rank before that rank's connection has closed. */
 const CAUSE_MILLISECONDS = 500
 
-/** The watchdog of MPI calls the roll at the deadline, and ends the process before NCCL's own deadline passes. */
+/** The watchdog of MPI queries all ranks at the deadline, and ends the process before NCCL's own deadline passes. */
 const ROLL_CALL_SECONDS = 5
 
 /** The ranks of a communicator of NCCL: their numbers, the exchange of small messages between them, and their end. */
@@ -49,7 +49,7 @@ export interface NcclOptions {
 }
 
 /**
- * Opens NCCL: under torchrun or a PyTorchJob the ranks meet over TCP, under a launcher of MPI over `mpi`, which the
+ * Opens NCCL: under torchrun or a PyTorchJob the ranks connect over TCP, under a launcher of MPI over `mpi`, which the
  * communicator takes over. Throws CommunicatorError; see `openCommunicator`.
  */
 export async function openNcclCommunicator(
@@ -170,7 +170,7 @@ async function peersByTcp(
 ): Promise<Peers> {
   const localRank = numberOf(environment, 'LOCAL_RANK', 0)
   const localSize = numberOf(environment, 'LOCAL_WORLD_SIZE', 1)
-  const { host, port, job } = meetingPlace(environment)
+  const { host, port, job } = rendezvousAddress(environment)
   const star = await TcpStar.open({ rank, size, timeoutSeconds, host, port, job, progress: () => progress.current })
   const own = star.name(rank)
   let uncaught: unknown
@@ -186,7 +186,7 @@ async function peersByTcp(
   }
   process.on('uncaughtExceptionMonitor', rememberUncaught)
   process.on('exit', leave)
-  const signs = await signsOfLife(star, { rank, host, job, silenceSeconds, busySeconds, learnsBusy, progress })
+  const heartbeats = await openHeartbeats(star, { rank, host, job, silenceSeconds, busySeconds, learnsBusy, progress })
   return {
     ...{ rank, size, localRank, localSize },
     allGather: (bytes) => star.allGather(bytes),
@@ -202,19 +202,19 @@ async function peersByTcp(
       process.off('uncaughtExceptionMonitor', rememberUncaught)
       process.off('exit', leave)
       star.close()
-      await signs.close()
+      await heartbeats.close()
     },
   }
 }
 
 /** Opened by all ranks together. */
-async function signsOfLife(
+async function openHeartbeats(
   star: TcpStar,
   {
     progress,
     ...options
-  }: Omit<SignsOfLifeOptions, 'port' | 'calls' | 'onTrouble'> & { readonly progress: CallProgress },
-): Promise<SignsOfLife> {
+  }: Omit<HeartbeatOptions, 'port' | 'calls' | 'onTrouble'> & { readonly progress: CallProgress },
+): Promise<Heartbeats> {
   const { rank, silenceSeconds, busySeconds } = options
   const onTrouble = ({ rank: other, state, seconds }: Trouble) => {
     const { pending, seconds: waited } = progress.current
@@ -222,7 +222,7 @@ async function signsOfLife(
     if (other === rank || pending.length === 0) return
     if (state === 'silent') {
       star.fail(
-        `${star.name(other)} has given no sign of life for ${silenceSeconds} s: its process was stopped, or its host is dead`,
+        `${star.name(other)} has sent no heartbeat for ${silenceSeconds} s: its process was stopped, or its host is dead`,
       )
     } else if (waited > busySeconds) {
       star.fail(
@@ -231,20 +231,21 @@ async function signsOfLife(
     }
   }
   const calls = () => progress.current.sequence
-  const first = rank === 0 ? new SignsOfLife({ ...options, port: 0, calls, onTrouble }) : undefined
+  const first = rank === 0 ? new Heartbeats({ ...options, port: 0, calls, onTrouble }) : undefined
   const own = new TextEncoder().encode(String((await first?.port) ?? 0))
   const [port] = await star.allGather(own).catch((cause: Error) => {
     throw new CommunicatorError('ERR_COMMUNICATOR', `Cannot open communicator as ${cause.message}`, { cause })
   })
-  const signs = first ?? new SignsOfLife({ ...options, port: Number(new TextDecoder().decode(port)), calls, onTrouble })
-  await signs.port.catch((cause: Error) => {
+  const heartbeats =
+    first ?? new Heartbeats({ ...options, port: Number(new TextDecoder().decode(port)), calls, onTrouble })
+  await heartbeats.port.catch((cause: Error) => {
     throw new CommunicatorError(
       'ERR_COMMUNICATOR',
-      `Cannot open communicator as the signs of life of the ranks cannot be exchanged: ${cause.message}`,
+      `Cannot open communicator as the heartbeats of the ranks cannot be exchanged: ${cause.message}`,
       { cause },
     )
   })
-  return signs
+  return heartbeats
 }
 
 function peersByMpi(mpi: MpiCommunicator): Peers {
@@ -277,7 +278,7 @@ async function openLibrary(launcher: Launcher): Promise<Nccl> {
 }
 
 /** The address that the launcher names; its own port is in use by the launcher. */
-function meetingPlace(environment: NodeJS.ProcessEnv) {
+function rendezvousAddress(environment: NodeJS.ProcessEnv) {
   const host = environment['MASTER_ADDR'] || '127.0.0.1'
   const restarts = numberOf(environment, 'TORCHELASTIC_RESTART_COUNT', 0)
   const port = numberOf(

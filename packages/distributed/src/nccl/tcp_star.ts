@@ -34,7 +34,7 @@ interface Hello {
 type Roll = readonly (Progress | null)[]
 
 /**
- * TCP connections between the first rank and every other: the ranks meet at its address, which the launcher names, and
+ * TCP connections between the first rank and every other: the ranks connect to its address, which the launcher names, and
  * exchange small messages. The gradients do not pass here. The first rank sends an error that it knows, a lost
  * connection or the failure of a rank, to all others, so that all of them name its cause.
  */

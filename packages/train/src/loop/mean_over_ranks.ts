@@ -14,7 +14,7 @@ export interface RankCalls {
 
 /**
  * The means over all ranks, Σ wᵣ·meanᵣ with wᵣ = weightᵣ/total, by calls to the executor. Takes over the losses of `own`.
- * Checks and allocates before the ranks meet: a failure after that would leave the others waiting.
+ * Checks and allocates before the collective call: a failure after that would leave the others waiting.
  *
  * @param own of this rank; without batches its gradients are empty and its weight is 0
  * @throws RangeError `ERR_GRADIENT_COUNT`, `ERR_SHAPE`

@@ -1,4 +1,4 @@
-#include "nccl/meeting.h"
+#include "nccl/shared_barrier.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,11 +12,11 @@ namespace emulator {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 4096;
-constexpr std::size_t kBytes = kHeaderBytes + Meeting::kMostRanks * Meeting::kSlotBytes;
+constexpr std::size_t kBytes = kHeaderBytes + SharedBarrier::kMostRanks * SharedBarrier::kSlotBytes;
 
 }  // namespace
 
-Meeting::Meeting(const std::string& name, int size) : name_(name), size_(size) {
+SharedBarrier::SharedBarrier(const std::string& name, int size) : name_(name), size_(size) {
   // New memory holds zeros, whichever rank makes it.
   const int file = shm_open(name.c_str(), O_CREAT | O_RDWR, 0600);
   if (file < 0 || ftruncate(file, kBytes) != 0) throw std::runtime_error("shm_open of " + name);
@@ -26,14 +26,14 @@ Meeting::Meeting(const std::string& name, int size) : name_(name), size_(size) {
   memory_ = static_cast<std::uint8_t*>(memory);
 }
 
-Meeting::~Meeting() {
+SharedBarrier::~SharedBarrier() {
   if (is_named_) shm_unlink(name_.c_str());
   munmap(memory_, kBytes);
 }
 
-bool Meeting::Wait() {
+bool SharedBarrier::Wait() {
   auto& arrived = reinterpret_cast<Shared*>(memory_)->arrived;
-  const std::uint64_t all = ++meetings_ * static_cast<std::uint64_t>(size_);
+  const std::uint64_t all = ++waits_ * static_cast<std::uint64_t>(size_);
   arrived.fetch_add(1);
   while (arrived.load() < all) {
     if (aborted_) return false;
@@ -45,7 +45,7 @@ bool Meeting::Wait() {
   return true;
 }
 
-std::uint8_t* Meeting::Slot(int rank) const {
+std::uint8_t* SharedBarrier::Slot(int rank) const {
   return memory_ + kHeaderBytes + static_cast<std::size_t>(rank) * kSlotBytes;
 }
 

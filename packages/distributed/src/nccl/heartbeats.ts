@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-export interface SignsOfLifeOptions {
+export interface HeartbeatOptions {
   readonly rank: number
   /** Of the first rank; `port` is 0 on it, which takes a free one. */
   readonly host: string
@@ -35,7 +35,7 @@ const BUSY_GROWTH = 2
 const LONGEST_TURN_MILLISECONDS = 200
 
 /**
- * The thread that gives signs of life. Each rank has a connection to the first, over which both send a line twice a second:
+ * The thread that sends heartbeats. Each rank has a connection to the first, over which both send a line twice a second:
  * for how many seconds the JavaScript of the process has not returned to its event loop, or 0 within its limit (Note [Busy
  * ranks] of native/mpi/src/watchdog.h). The first rank sends the troubles
  * that it sees to all. Time is that of the turns of the own thread, with at most 0.2 s for each, so that a job that was
@@ -141,31 +141,21 @@ setInterval(() => {
 }, turnMilliseconds)
 `
 
-/** Signs of life between ranks that no MPI connects. */
-export class SignsOfLife {
+/** Heartbeats between ranks that no MPI connects. */
+export class Heartbeats {
   readonly #worker: Worker
   readonly #beat: NodeJS.Timeout
   /** The port of the first rank, when this rank is connected to it. Rejects where the thread or the connection fails. */
   readonly port: Promise<number>
 
-  constructor({
-    rank,
-    host,
-    port,
-    job,
-    silenceSeconds,
-    busySeconds,
-    learnsBusy,
-    calls,
-    onTrouble,
-  }: SignsOfLifeOptions) {
-    /** Signs of the event loop, and calls. */
+  constructor({ rank, host, port, job, silenceSeconds, busySeconds, learnsBusy, calls, onTrouble }: HeartbeatOptions) {
+    /** Time stamps of the event loop, and calls. */
     const beats = new Int32Array(new SharedArrayBuffer(8))
     this.#worker = new Worker(PROGRAM, {
       eval: true,
       // No options of the process: a loader of TypeScript, say, would be loaded again.
       execArgv: [],
-      name: 'cudnn-rnn signs of life',
+      name: 'cudnn-rnn heartbeats',
       workerData: {
         ...{ rank, host, port, job, busySeconds, learnsBusy, beats: beats.buffer },
         ...{ firstCalls: FIRST_CALLS, firstBusySeconds: FIRST_BUSY_SECONDS, busyGrowth: BUSY_GROWTH },
