@@ -7,7 +7,7 @@ const PRINTED = /^[ \t]*console\.log\(.*\)[ \t]*(?:\n[ \t]*)?\/\/[ \t]*(?<text>.
 
 /**
  * Examples of the files: { file, line, code, runs, prints }. A block that opens with "```ts no-run" is only type-checked.
- * `prints` of a docstring's example are the comments after its calls of console.log, on the same line or the next: the output.
+ * `prints` are the comments after its calls of console.log, on the same line or the next: the output.
  */
 export function docExamples(root, files) {
   return files.flatMap((file) => {
@@ -22,17 +22,14 @@ function blocksOf(file, text, lineOffset) {
     line: lineOffset + text.slice(0, index).split('\n').length,
     code: groups.code,
     runs: !groups.flags.includes('no-run'),
-    prints: [],
+    prints: [...groups.code.matchAll(PRINTED)].map(({ groups }) => groups.text.trim()),
   }))
 }
 
 function docstringBlocks(file, text) {
   return [...text.matchAll(/\/\*\*[\s\S]*?\*\//g)].flatMap(({ 0: comment, index }) => {
     const plain = comment.replaceAll(/^[ \t]*\* ?/gm, '')
-    return blocksOf(file, plain, text.slice(0, index).split('\n').length - 1).map((example) => ({
-      ...example,
-      prints: [...example.code.matchAll(PRINTED)].map(({ groups }) => groups.text.trim()),
-    }))
+    return blocksOf(file, plain, text.slice(0, index).split('\n').length - 1)
   })
 }
 

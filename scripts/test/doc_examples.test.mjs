@@ -8,14 +8,14 @@ it('docExamples finds blocks of Markdown and of docstrings, with their lines and
   const root = mkdtempSync(join(tmpdir(), 'docs-'))
   writeFileSync(
     join(root, 'a.md'),
-    '# A\n\n```ts\nconst a = 1\n```\n\n```sh\nls\n```\n\n```ts no-run\nconst b = 2\n```\n',
+    '# A\n\n```ts\nconsole.log(1) // 1\n```\n\n```sh\nls\n```\n\n```ts no-run\nconst b = 2\n```\n',
   )
   writeFileSync(
     join(root, 'b.ts'),
     'const x = 1\n/**\n * Text.\n * @example\n * ```ts\n * console.log(3) // 3\n * console.log([4])\n * // [4]\n * ```\n */\nexport { x }\n',
   )
   expect(docExamples(root, ['a.md', 'b.ts'])).toEqual([
-    { file: 'a.md', line: 3, code: 'const a = 1\n', runs: true, prints: [] },
+    { file: 'a.md', line: 3, code: 'console.log(1) // 1\n', runs: true, prints: ['1'] },
     { file: 'a.md', line: 11, code: 'const b = 2\n', runs: false, prints: [] },
     {
       file: 'b.ts',

@@ -24,8 +24,13 @@ export type OptionNames<Options, Known extends readonly string[]> = keyof Option
  * ```ts
  * import { checkOptionNames, hasErrorCode } from '@cudnn-rnn/canonical'
  *
+ * interface TrainOptions {
+ *   readonly learningRate?: number
+ *   readonly epochs?: number
+ * }
+ * const options: TrainOptions = JSON.parse('{ "learningrate": 0.1 }')
  * try {
- *   checkOptionNames('train', { learningrate: 0.1 }, ['learningRate', 'epochs'])
+ *   checkOptionNames('train', options, ['learningRate', 'epochs'])
  * } catch (error) {
  *   if (!hasErrorCode(error, 'ERR_UNKNOWN_OPTION')) throw error
  *   console.log(error.option, error.suggestion) // learningrate learningRate
@@ -40,7 +45,23 @@ export function checkOptionNames<Options extends object, const Known extends rea
   checkNames(action, options, known)
 }
 
-/** As {@link checkOptionNames}, of a list that is put together at run time. */
+/**
+ * As {@link checkOptionNames}, of a list that is put together at run time.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
+ * @example
+ * ```ts
+ * import { checkNames, hasErrorCode } from '@cudnn-rnn/canonical'
+ *
+ * const shared = ['learningRate', 'epochs']
+ * try {
+ *   checkNames('train', { batchsize: 4 }, [...shared, 'batchSize'])
+ * } catch (error) {
+ *   if (!hasErrorCode(error, 'ERR_UNKNOWN_OPTION')) throw error
+ *   console.log(error.option, error.suggestion) // batchsize batchSize
+ * }
+ * ```
+ */
 export function checkNames(action: string, options: object, known: readonly string[]): void {
   checkIsObject(action, 'options', options)
   for (const option of namesOf(action, options)) {

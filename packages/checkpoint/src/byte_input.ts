@@ -32,6 +32,14 @@ function isResponse(value: unknown): value is ResponseLike {
  * @param name in messages.
  * @throws CheckpointError `ERR_CHECKPOINT_IO` for any other status that is not a success, and for a body that ends early or was
  *   read before; TypeError `ERR_INVALID_ARGUMENT`
+ * @example
+ * ```ts
+ * import { responseSource } from '@cudnn-rnn/checkpoint'
+ *
+ * const source = await responseSource('model.bin', new Response(Uint8Array.of(1, 2, 3, 4)))
+ * console.log(source?.size) // 4
+ * console.log(await responseSource('none.bin', new Response(null, { status: 404 }))) // undefined
+ * ```
  */
 export async function responseSource(name: string, response: ResponseLike): Promise<ByteSource | undefined> {
   checkArguments('make a byte source', { name, response }, { name: TEXT, response: RESPONSE })

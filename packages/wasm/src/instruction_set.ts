@@ -23,6 +23,12 @@ const PROBES: Readonly<Record<WasmInstructionSet, readonly number[]>> = {
  * Whether this engine has `set`: it validates a module of a few bytes and loads nothing.
  *
  * @throws RangeError `ERR_INVALID_ARGUMENT` for another name
+ * @example
+ * ```ts
+ * import { hasInstructionSet } from '@cudnn-rnn/wasm'
+ *
+ * console.log(hasInstructionSet('simd128')) // true
+ * ```
  */
 export function hasInstructionSet(set: WasmInstructionSet): boolean {
   if (!WASM_INSTRUCTION_SETS.includes(set)) {

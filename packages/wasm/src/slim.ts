@@ -29,6 +29,12 @@ export interface SlimBackendOptions extends WasmBackendOptions {
  * Opens the WebAssembly executor over a module of the page. Throws as `openWasmBackend` of `@cudnn-rnn/wasm`.
  *
  * @throws TypeError `ERR_INVALID_OPTION_TYPE` without a module
+ * @example
+ * ```ts no-run
+ * import { openWasmBackend } from '@cudnn-rnn/wasm/slim'
+ *
+ * using backend = await openWasmBackend({ module: fetch('/assets/simd128.wasm'), threads: 2 })
+ * ```
  */
 export async function openWasmBackend(options: SlimBackendOptions): Promise<WasmBackend> {
   return openWasm(options, () => {
