@@ -26,10 +26,10 @@ ${rows.join('\n')}
 
 const FACADE = '@cudnn-rnn/rnn'
 
-/** Entries beside the main one; those of the facade are other packages. */
+/** Entries of code beside the main one; those of the facade are other packages. */
 function ownEntries(name, exports) {
   if (name === FACADE) return []
   return Object.keys(exports)
-    .filter((entry) => entry !== '.' && entry !== './package.json')
+    .filter((entry) => entry !== '.' && entry !== './package.json' && !entry.endsWith('.wasm'))
     .map((entry) => `${name}/${entry.slice(2)}`)
 }

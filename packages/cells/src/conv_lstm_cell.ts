@@ -31,6 +31,8 @@ export interface ConvLSTMCellOptions extends ConvNDLSTMCellOptions {
 }
 
 const SIZES = listOf(SIZE)
+/** Entries of the table of positions that a step reads: 256 MiB. */
+const MAX_READS = 2 ** 26
 const OPTIONS = {
   ...COMMON_OPTIONS,
   convNdims: where(SIZE, '1, 2 or 3', (ndims: number) => ndims <= 3),
@@ -90,6 +92,15 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
         { option, value: list },
       )
     }
+    const spatial = inputShape.slice(0, -1)
+    const reads = elementCount(spatial) * elementCount(kernelShape)
+    if (reads > MAX_READS) {
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot build ConvLSTMCell as positions of the image times elements of the kernel must be ≤ ${MAX_READS}: current value is ${reads}`,
+        { option: 'kernelShape', value: kernelShape },
+      )
+    }
     this.convNdims = convNdims
     this.inputShape = [...inputShape]
     this.outputChannels = options.outputChannels
@@ -97,7 +108,6 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     this.useBias = options.useBias ?? true
     this.skipConnection = options.skipConnection ?? false
     this.forgetBias = options.forgetBias ?? 1
-    const spatial = inputShape.slice(0, -1)
     this.#positions = elementCount(spatial)
     this.#sources = samePaddingSources(spatial, kernelShape)
   }
