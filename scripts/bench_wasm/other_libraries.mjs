@@ -2,36 +2,15 @@
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { canonicalToKeras } from '../../packages/rnn/dist/canonical.js'
 import { CudnnLSTM } from '../../packages/rnn/dist/index.js'
 import { median } from '../statistics.mjs'
 import { ourPass, wave } from './comparison.mjs'
 import { roundsOf } from './rounds.mjs'
 
 const GATES = 4
-
 /** Outputs of the libraries agree as far as their approximations of exp do. */
 const TOLERANCE = 1e-3
-
-/** [in,4H] and [4H] as Keras and jax-js take them: gates side by side, in the order of ours, one bias for both sides. */
-function sideBySide({ weights, biases }, H) {
-  const matrix = (first, rows) => {
-    const data = new Float32Array(rows * GATES * H)
-    for (let gate = 0; gate < GATES; gate++) {
-      const { data: from } = weights[first + gate]
-      for (let unit = 0; unit < H; unit++) {
-        for (let row = 0; row < rows; row++) data[row * GATES * H + gate * H + unit] = from[unit * rows + row]
-      }
-    }
-    return data
-  }
-  const bias = new Float32Array(GATES * H)
-  for (let gate = 0; gate < GATES; gate++) {
-    for (let unit = 0; unit < H; unit++) {
-      bias[gate * H + unit] = biases[gate].data[unit] + biases[gate + GATES].data[unit]
-    }
-  }
-  return { kernel: matrix(0, H), recurrent: matrix(GATES, H), bias }
-}
 
 /** [T,B,I] as [B,T,I]. */
 function batchMajor({ data, shape: [T, B, I] }) {
@@ -50,18 +29,17 @@ export async function openTfjs() {
   tf.env().set('PROD', true)
   setWasmPaths(`${dirname(packages.resolve('@tensorflow/tfjs-backend-wasm'))}/`)
   if (!(await tf.setBackend('wasm'))) throw new Error('Cannot compare as TensorFlow.js has no backend wasm')
-  const layerOf = (H, canonical) => {
+  const layerOf = (H, { kernel, recurrent_kernel, bias }) => {
     // Zeros, as the default matrix takes minutes to make.
     const layer = tf.layers.lstm({ units: H, recurrentActivation: 'sigmoid', recurrentInitializer: 'zeros' })
     tf.tidy(() => layer.apply(tf.zeros([1, 1, H])))
-    const { kernel, recurrent, bias } = sideBySide(canonical, H)
-    layer.setWeights([tf.tensor2d(kernel, [H, GATES * H]), tf.tensor2d(recurrent, [H, GATES * H]), tf.tensor1d(bias)])
+    layer.setWeights([kernel, recurrent_kernel, bias].map(({ data, shape }) => tf.tensor(data, shape)))
     return layer
   }
   return {
     title: `TensorFlow.js ${tf.version.tfjs}`,
-    inference({ H, B, T }, x, canonical) {
-      const layer = layerOf(H, canonical)
+    inference({ H, B, T }, x, weights) {
+      const layer = layerOf(H, weights)
       const input = tf.tensor3d(batchMajor(x), [B, T, H])
       return async () => {
         const output = tf.tidy(() => layer.apply(input))
@@ -70,8 +48,8 @@ export async function openTfjs() {
         return data
       }
     },
-    training({ H, B, T }, x, canonical) {
-      const layer = layerOf(H, canonical)
+    training({ H, B, T }, x, weights) {
+      const layer = layerOf(H, weights)
       const input = tf.tensor3d(batchMajor(x), [B, T, H])
       const variables = layer.trainableWeights.map(({ val }) => val)
       return async () => {
@@ -95,10 +73,8 @@ export async function openJax(baselines) {
   await init('wasm')
   defaultDevice('wasm')
   const array = (data, shape) => np.array(data).reshape(shape)
-  const parametersOf = (H, canonical) => {
-    const { kernel, recurrent, bias } = sideBySide(canonical, H)
-    return [array(kernel, [H, GATES * H]), array(recurrent, [H, GATES * H]), array(bias, [GATES * H])]
-  }
+  const parametersOf = ({ kernel, recurrent_kernel, bias }) =>
+    [kernel, recurrent_kernel, bias].map(({ data, shape }) => array(data, shape))
   const references = (arrays) => arrays.map((each) => each.ref)
   const stepOf = (H) => (x, h, c, kernel, recurrent, bias) => {
     const sums = np.matmul(x, kernel).add(np.matmul(h, recurrent)).add(bias)
@@ -110,8 +86,8 @@ export async function openJax(baselines) {
   const states = (B, H) => [np.zeros([B, H]), np.zeros([B, H])]
   return {
     title: 'jax-js',
-    inference({ H, B, T }, x, canonical) {
-      const parameters = parametersOf(H, canonical)
+    inference({ H, B, T }, x, weights) {
+      const parameters = parametersOf(weights)
       const input = array(x.data, x.shape)
       const step = jit(stepOf(H))
       return async () => {
@@ -121,8 +97,8 @@ export async function openJax(baselines) {
         return h.data()
       }
     },
-    training({ H, B, T }, x, canonical) {
-      const parameters = parametersOf(H, canonical)
+    training({ H, B, T }, x, weights) {
+      const parameters = parametersOf(weights)
       const input = array(x.data, x.shape)
       const step = stepOf(H)
       const loss = (given, inputs) => {
@@ -192,9 +168,10 @@ export async function compareOthers(backend, libraries, rounds) {
           ? ourPass(backend, { Cell: CudnnLSTM, H }, { x, h }, canonical)
           : await ourTraining(backend, of, x, canonical)
       const passes = { wasm: ours }
-      for (const [name, library] of Object.entries(libraries)) passes[name] = library[kind](of, x, canonical)
+      const [weights] = canonicalToKeras(model.descriptor, canonical)
+      for (const [name, library] of Object.entries(libraries)) passes[name] = library[kind](of, x, weights)
       const expected =
-        kind === 'inference' ? (await ours()).slice(-B * H) : await recurrentGradient(model, await ours(), H)
+        kind === 'inference' ? (await ours()).slice(-B * H) : await recurrentGradient(model, await ours())
       for (const [name, pass] of Object.entries(passes)) {
         if (name !== 'wasm') checkClose(`${libraries[name].title}, ${kind}`, await pass(), expected)
       }
@@ -206,9 +183,9 @@ export async function compareOthers(backend, libraries, rounds) {
   return results
 }
 
-async function recurrentGradient(model, gradient, H) {
-  const { weights, biases } = await model.paramsToCanonical(gradient)
-  return sideBySide({ weights, biases }, H).recurrent
+async function recurrentGradient(model, gradient) {
+  const [{ recurrent_kernel }] = canonicalToKeras(model.descriptor, await model.paramsToCanonical(gradient))
+  return recurrent_kernel.data
 }
 
 function checkClose(name, found, expected) {

@@ -10,6 +10,7 @@ export { elementCount } from './element_count.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
 export { checkIsObject, checkNames, checkOptionNames } from './option_names.js'
 export { entryOf, required, zip } from './required.js'
+export { isResponse, RESPONSE, RESPONSE_FIELDS } from './response_rules.js'
 export {
   ANYTHING,
   ASYNC_ITERABLE,

@@ -18,7 +18,7 @@ import { decodeName } from './tensor_name.js'
 /** The newest bundle format this package reads. */
 const CONSUMER_VERSION = 1
 
-/** Opens a file of the bundle; undefined when there is no such file. */
+/** Opens a file of the bundle; resolves to undefined if the file does not exist. */
 type OpenSource = (path: string) => Promise<ByteSource | undefined>
 
 /** Name of a data file of a bundle. */

@@ -1,5 +1,5 @@
-import { checkArguments, FLAG, fields, integerFrom, methods, TEXT } from '@cudnn-rnn/arguments'
-import { type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
+import { checkArguments, isResponse, methods, RESPONSE, RESPONSE_FIELDS, TEXT } from '@cudnn-rnn/arguments'
+import { BLOB, type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
 import { CheckpointError } from './errors.js'
 
 /** The used members of a `Response` of `fetch`. Its DOM type is not named, as not every project has it. */
@@ -14,20 +14,12 @@ export interface ResponseLike {
 export type ByteInput = Uint8Array | BlobLike | ResponseLike | ByteSource
 
 const BYTE_SOURCE = methods('a ByteSource, a Uint8Array, a Blob or a Response', 'read', 'close')
-const BLOB = methods('a Blob', 'slice', 'arrayBuffer')
-const RESPONSE = methods('a Response', 'blob', 'arrayBuffer')
-const RESPONSE_FIELDS = fields({ ok: FLAG, status: integerFrom(0), url: TEXT })
 
 const NOT_FOUND = new Set([404, 410])
 
-/** True for what `fetch` resolves to. */
-function isResponse(value: unknown): value is ResponseLike {
-  return [RESPONSE, RESPONSE_FIELDS].every((rule) => rule.find(value, 'value') === undefined)
-}
-
 /**
- * A source over the body of a `Response`, which is read as a whole; undefined where the server has no such file (status 404
- * or 410).
+ * A source over the body of a `Response`, which is read as a whole; undefined if the server does not have the file (status
+ * 404 or 410).
  *
  * @param name in messages.
  * @throws CheckpointError `ERR_CHECKPOINT_IO` for any other status that is not a success, and for a body that ends early or was
@@ -57,7 +49,7 @@ export async function responseSource(name: string, response: ResponseLike): Prom
   return blobSource(name, blob)
 }
 
-/** The source of a file in any form; undefined where there is no such file. Throws as {@link responseSource}. */
+/** The source of a file in any form; undefined if the file does not exist. Throws as {@link responseSource}. */
 export async function byteSourceOf(
   action: string,
   name: string,

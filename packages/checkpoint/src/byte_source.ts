@@ -43,7 +43,8 @@ export interface BlobLike {
   slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
 }
 
-const BLOB = methods('a File or a Blob', 'slice', 'arrayBuffer')
+/** The used methods of a {@link BlobLike}. */
+export const BLOB = methods('a File or a Blob', 'slice', 'arrayBuffer')
 
 /**
  * A source over a browser's `File` or `Blob`, which is read piece by piece. Throws TypeError `ERR_INVALID_ARGUMENT`.

@@ -7,8 +7,8 @@ import { CheckpointV1Reader } from './checkpoint_v1_reader.js'
 import { CheckpointError } from './errors.js'
 
 /**
- * Opens a file by its path, in any form: a source, bytes, a `Blob`, or a `Response` of `fetch`. Undefined, or the status 404
- * of a response, where there is no such file.
+ * Opens a file by its path, in any form: a source, bytes, a `Blob`, or a `Response` of `fetch`. If the file does not exist, the
+ * result is undefined or a response of status 404 or 410.
  */
 export type OpenByteSource = (path: string) => Promise<ByteInput | undefined>
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { FLAG, fields, methods, NUMBER, type Rule, TEXT } from '@cudnn-rnn/arguments'
+import { fields, isResponse, methods, type Rule, TEXT } from '@cudnn-rnn/arguments'
 import {
   type BlobLike,
   type ByteSource,
@@ -77,8 +77,6 @@ async function openOf(given: WeightInput, format: WeightFormat | undefined): Pro
 
 const BYTE_SOURCE = methods('a ByteSource', 'read', 'close')
 const NAMED = fields({ name: TEXT })
-const RESPONSE = methods('a Response', 'blob', 'arrayBuffer')
-const RESPONSE_FIELDS = fields({ ok: FLAG, status: NUMBER, url: TEXT })
 
 function checkInput(input: unknown): asserts input is WeightInput {
   if (typeof input === 'string' || input instanceof Uint8Array) return
@@ -101,10 +99,6 @@ function isList(input: WeightInput): input is readonly NamedInput[] {
 
 function isNamedInput(file: unknown): file is NamedInput {
   return (isBlob(file) && follows(file, NAMED)) || isResponse(file)
-}
-
-function isResponse(input: unknown): input is ResponseLike {
-  return follows(input, RESPONSE, RESPONSE_FIELDS)
 }
 
 /** Of a response the last part of its address, without a query. */
