@@ -3,6 +3,7 @@
 #include "kernels/kernel_tables.h"
 
 #include "kernels/int8_dots_wasm.h"
+#include "kernels/int8_pair_dots.h"
 
 namespace cudnn_rnn {
 
@@ -12,7 +13,8 @@ constexpr double kOperationsPerNs = 30;
 constexpr double kOperationsPerNs = 20;
 #endif
 
-const KernelTable<float> kWasmFloat32Kernels = TableOf<VectorF32>(kOperationsPerNs, ProductByInt8Dots);
+const KernelTable<float> kWasmFloat32Kernels =
+    TableOf<VectorF32>(kOperationsPerNs, Int8PairDots<Int8DotsWasm>::Product);
 const KernelTable<double> kWasmFloat64Kernels = TableOf<VectorF64>(kOperationsPerNs);
 const CtcKernels kWasmCtcKernels = CtcKernelsOf<VectorF64>();
 

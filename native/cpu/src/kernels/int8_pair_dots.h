@@ -1,0 +1,175 @@
+// Products of int8 weights in 16-bit integers, by an instruction that multiplies pairs of them and adds each two
+// products to 32 bits, exactly. Included after an int8_dots_*.h, which names that instruction in a struct I, by the
+// kernel files only.
+//
+// A row of a is brought to 15 bits, q = round(a / max|a| · 16383). The rounding of a is 2^-15 of its largest element;
+// the weights have lost 2^-8. A sum of kInt8BlockRows products is at most 1024 · 16383 · 127 < 2^31.
+//
+// I has
+//   Sums              a register of sums, over kColumns adjacent columns
+//   Weights           the weights of those columns in kInt8GroupRows rows of the depth, widened to 16 bits
+//   kTileVectors      the widest tile of every number of rows, in vectors of kColumns columns
+//   kMaxRows<vectors> the tallest tile by whose width a panel of that many vectors can be divided
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/int8_group.h"
+#include "kernels/kernels.h"
+#include "kernels/product_kernels.h"
+#include "kernels/unroll.h"
+
+namespace {
+
+using namespace cudnn_rnn;
+
+inline constexpr float kInt15Limit = 16383;
+static_assert(kInt8BlockRows * 16383 * 127 <= INT32_MAX);
+
+// Groups of rows of the depth between a prefetched line and its use.
+inline constexpr ptrdiff_t kPrefetchedGroups = 16;
+
+template <typename I>
+struct Int8PairDots {
+  static ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
+  static ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t first) {
+    return depth - first < kInt8BlockRows ? depth - first : kInt8BlockRows;
+  }
+  // The integers of a row's block.
+  static int16_t* Numbers(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t block) {
+    return reinterpret_cast<int16_t*>(p.int8_rows->digits) + (row * BlocksOf(p.depth) + block) * kInt8BlockRows;
+  }
+
+  // One row of a block. Returns the scale of the integers; NaN for a row that is not finite.
+  static float QuantizeBlock(const float* a, ptrdiff_t count, int16_t* numbers) {
+    const float limit = I::LargestMagnitude(a, count);
+    const bool finite = limit <= 3.402823466e38f;
+    // Where the factor would overflow, the products are nothing beside any weight's rounding.
+    I::Round(a, count, finite && limit > 1e-30f ? kInt15Limit / limit : 0.0f, numbers);
+    for (ptrdiff_t k = count; k % kInt8GroupRows != 0; k++) numbers[k] = 0;
+    return finite ? limit / kInt15Limit : __builtin_nanf("");
+  }
+
+  // All rows of a, once for all panels that a thread multiplies with it.
+  static void Quantize(const PanelProduct<float>& p) {
+    const ptrdiff_t blocks = BlocksOf(p.depth);
+    for (ptrdiff_t row = 0; row < p.rows; row++) {
+      for (ptrdiff_t block = 0; block < blocks; block++) {
+        const ptrdiff_t first = block * kInt8BlockRows;
+        p.int8_rows->factors[row * blocks + block] =
+            QuantizeBlock(p.a + row * p.a_stride + first, BlockRows(p.depth, first), Numbers(p, row, block));
+      }
+    }
+    p.int8_rows->version = p.version;
+  }
+
+  // kRows x kVectors vectors, over the whole depth.
+  template <int kRows, int kVectors>
+  [[gnu::noinline]] static void Tile(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t column) {
+    constexpr ptrdiff_t kVectorBytes = kInt8GroupRows * I::kColumns;
+    const ptrdiff_t blocks = BlocksOf(p.depth);
+    // Bytes between groups of rows. kInt8GroupRows weights of a column are side by side.
+    const ptrdiff_t stride = kInt8GroupRows * p.panel_stride;
+    const ptrdiff_t numbers_stride = blocks * kInt8BlockRows;
+    const int8_t* weights = static_cast<const int8_t*>(p.panel) + kInt8GroupRows * column;
+    for (ptrdiff_t block = 0; block < blocks; block++) {
+      const ptrdiff_t first = block * kInt8BlockRows;
+      const int16_t* numbers = Numbers(p, row, block);
+      typename I::Sums sums[kRows][kVectors];
+      CUDNN_RNN_UNROLL
+      for (int i = 0; i < kRows; i++) {
+        CUDNN_RNN_UNROLL
+        for (int j = 0; j < kVectors; j++) sums[i][j] = I::Zeros();
+      }
+      // One group of rows of the depth in a body: a second one's operands would need registers (vector_wasm.h).
+      for (ptrdiff_t left = BlockRows(p.depth, first); left > 0; left -= kInt8GroupRows) {
+        if constexpr (kRows < kVectors) {
+          // Tiles of few rows wait for their weights, and one narrower than the panel reads no consecutive lines
+          // (PrefetchedSteps of product_kernels.h). More rows have no instruction to spare.
+          if constexpr (kHasPrefetch) {
+            for (ptrdiff_t k = 0; k < kVectorBytes * kVectors; k += Readahead::kLine) {
+              PrefetchLine(weights + kPrefetchedGroups * stride + k);
+            }
+          }
+          typename I::Weights x[kRows];
+          CUDNN_RNN_UNROLL
+          for (int i = 0; i < kRows; i++) x[i] = I::Broadcast(numbers + i * numbers_stride);
+          CUDNN_RNN_UNROLL
+          for (int j = 0; j < kVectors; j++) {
+            const typename I::Weights w = I::Widen(weights + kVectorBytes * j);
+            CUDNN_RNN_UNROLL
+            for (int i = 0; i < kRows; i++) sums[i][j] = I::AddDots(sums[i][j], w, x[i]);
+          }
+        } else {
+          typename I::Weights w[kVectors];
+          CUDNN_RNN_UNROLL
+          for (int j = 0; j < kVectors; j++) w[j] = I::Widen(weights + kVectorBytes * j);
+          CUDNN_RNN_UNROLL
+          for (int i = 0; i < kRows; i++) {
+            const typename I::Weights x = I::Broadcast(numbers + i * numbers_stride);
+            CUDNN_RNN_UNROLL
+            for (int j = 0; j < kVectors; j++) sums[i][j] = I::AddDots(sums[i][j], w[j], x);
+          }
+        }
+        numbers += kInt8GroupRows;
+        weights += stride;
+      }
+      CUDNN_RNN_UNROLL
+      for (int i = 0; i < kRows; i++) {
+        float* c = p.c + (row + i) * p.c_stride + column;
+        // The blocks of the depth have different scales, so each is added to c in float32 rather than in integers.
+        const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride + column;
+        const float factor = p.int8_rows->factors[(row + i) * blocks + block];
+        CUDNN_RNN_UNROLL
+        for (int j = 0; j < kVectors; j++) {
+          const ptrdiff_t k = I::kColumns * j;
+          I::Store(sums[i][j], p.scales + column + k, factor, init == nullptr ? nullptr : init + k, c + k);
+        }
+      }
+    }
+  }
+
+  // The tiles of `rows` <= kRows rows side by side over a panel of kVectors vectors, the last one of the remainder.
+  template <int kRows, int kVectors>
+  static void TilesOfRows(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t rows) {
+    if constexpr (kRows > 1) {
+      if (rows < kRows) return TilesOfRows<kRows - 1, kVectors>(p, row, rows);
+    }
+    constexpr int kWidest = I::kTileVectors[kRows - 1];
+    constexpr int kTile = kVectors < kWidest ? kVectors : kWidest;
+    for (int first = 0; first + kTile <= kVectors; first += kTile) Tile<kRows, kTile>(p, row, first * I::kColumns);
+    if constexpr (kVectors % kTile != 0) {
+      Tile<kRows, kVectors % kTile>(p, row, (kVectors - kVectors % kTile) * I::kColumns);
+    }
+  }
+
+  template <int kChunks>
+  static void Rows(const PanelProduct<float>& p) {
+    constexpr int kVectors = kChunks * kChunk<float> / I::kColumns;
+    constexpr int kMaxRows = I::template kMaxRows<kVectors>;
+    // Tiles of equal height, as a tile of one row costs nearly as much as a full one.
+    const ptrdiff_t tiles = (p.rows + kMaxRows - 1) / kMaxRows;
+    for (ptrdiff_t tile = 0; tile < tiles; tile++) {
+      const ptrdiff_t row = p.rows * tile / tiles;
+      TilesOfRows<kMaxRows, kVectors>(p, row, p.rows * (tile + 1) / tiles - row);
+    }
+  }
+
+  // KernelTable::product_int8.
+  static void Product(const PanelProduct<float>& product) {
+    if (product.int8_rows->version != product.version) Quantize(product);
+    switch (product.chunks) {
+      case 1:
+        return Rows<1>(product);
+      case 2:
+        return Rows<2>(product);
+      case 3:
+        return Rows<3>(product);
+      default:
+        return Rows<4>(product);
+    }
+  }
+};
+
+}  // namespace
