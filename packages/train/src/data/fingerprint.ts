@@ -17,7 +17,9 @@ class Fnv1a {
   readonly #words = new Int32Array(this.#float.buffer)
 
   word(word: number): void {
-    this.state = Math.imul(this.state ^ word, 0x01000193)
+    const product = Math.imul(this.state ^ word, 0x01000193)
+    // Small integers differ in the highest bits of a float64 alone, and a product carries differences to higher bits only.
+    this.state = product ^ (product >>> 15)
   }
 
   number(value: number): void {

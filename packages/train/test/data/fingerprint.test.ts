@@ -21,6 +21,12 @@ describe('fingerprintOf', () => {
     expect(fingerprintOf(one)).not.toBe(fingerprintOf(other))
   })
 
+  it('differs between all arrays of 13 labels 0 and 1', () => {
+    const labels = (row: number) => Array.from({ length: 13 }, (_, bit) => (row >> bit) & 1)
+    const fingerprints = new Set(Array.from({ length: 2 ** 13 }, (_, row) => fingerprintOf(labels(row))))
+    expect(fingerprints.size).toBe(2 ** 13)
+  })
+
   it('reads a sample of large arrays, and ends in cycles', () => {
     const ids = Int32Array.from({ length: 100_000 }, (_, k) => k)
     expect(fingerprintOf(ids)).not.toBe(fingerprintOf(ids.map((id) => id + 1)))
