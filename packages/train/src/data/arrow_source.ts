@@ -21,7 +21,7 @@ import { readUnchanged } from './unchanged_file.js'
  * ```
  */
 export function arrowDataset(path: string): Dataset<TableRow> {
-  return fileDataset(path, () => readTable(path, 'Arrow', () => rowsOf(path)))
+  return fileDataset(path, 'Arrow rows', () => readTable(path, 'Arrow', () => rowsOf(path)))
 }
 
 async function* rowsOf(path: string): AsyncGenerator<TableRow> {

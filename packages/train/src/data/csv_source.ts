@@ -27,14 +27,15 @@ const DELIMITER = where(TEXT, 'a string of at least one character', (text: strin
  */
 export function csvDataset(path: string, options: { readonly delimiter?: string | undefined } = {}): Dataset<CsvRow> {
   checkOptions('read CSV', options, { delimiter: optional(DELIMITER) })
-  return fileDataset(path, async function* () {
+  const { delimiter = ',' } = options
+  return fileDataset(path, `CSV rows, delimiter ${JSON.stringify(delimiter)},`, async function* () {
     // The parser is loaded with the first file.
     const { CsvError, parse } = await import('csv-parse')
     const parser = parse({
       columns: true,
       bom: true,
       record_delimiter: ['\r\n', '\n'],
-      delimiter: options.delimiter ?? ',',
+      delimiter,
       skip_empty_lines: true,
     })
     const bytes = Readable.from(readUnchanged(path))

@@ -162,7 +162,12 @@ export class Dataset<T> implements AsyncIterable<T> {
     return new DatasetIterator(this.#source.open(position ?? undefined, 0), position ?? null)
   }
 
-  /** The elements and their order in words, with a fingerprint of arrays; ranks of a training must agree in it. */
+  /**
+   * The elements and their order in words, with a fingerprint of arrays and files; ranks of a training must agree in it. Of a
+   * file its size and at most 64 KiB are compared, not its path; they are read synchronously.
+   *
+   * @throws DataError `ERR_DATA_IO` where a file cannot be read
+   */
   describe(): string {
     return describe(this.#source)
   }

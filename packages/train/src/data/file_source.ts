@@ -1,14 +1,17 @@
 import { checkArguments, PATH } from '@cudnn-rnn/arguments'
 import { DataError } from './data_error.js'
 import { Dataset } from './dataset.js'
+import { describeFile } from './file_fingerprint.js'
 import { countedSource } from './source.js'
 import { statsOf } from './unchanged_file.js'
 
 /**
  * A dataset of the elements that `read` yields from a file. Positions also hold the file's size (not its time, which copying to
  * another machine changes): going back into a file of another size is refused with DataError `ERR_DATA_CHANGED`.
+ *
+ * @param elements names what `read` makes of the bytes, for the description of the source
  */
-export function fileDataset<T>(path: string, read: () => AsyncIterable<T>): Dataset<T> {
+export function fileDataset<T>(path: string, elements: string, read: () => AsyncIterable<T>): Dataset<T> {
   checkArguments('read a file', { path }, { path: PATH })
   const source = countedSource(read)
   return new Dataset({
@@ -25,6 +28,7 @@ export function fileDataset<T>(path: string, read: () => AsyncIterable<T>): Data
         close: () => cursor.close(),
       }
     },
+    describe: () => `${elements} of a ${describeFile(path)}`,
   })
 }
 

@@ -16,7 +16,7 @@ import { readUnchanged } from './unchanged_file.js'
  * ```
  */
 export function textDataset(path: string): Dataset<string> {
-  return fileDataset(path, () => lines(path))
+  return fileDataset(path, 'lines', () => lines(path))
 }
 
 /**
@@ -35,7 +35,7 @@ export function textDataset(path: string): Dataset<string> {
  * ```
  */
 export function jsonLinesDataset<T = unknown>(path: string): Dataset<T> {
-  return fileDataset(path, async function* () {
+  return fileDataset(path, 'JSON lines', async function* () {
     let row = 0
     for await (const line of lines(path)) {
       row++

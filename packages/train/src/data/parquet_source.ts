@@ -24,8 +24,10 @@ export function parquetDataset(
   options: { readonly columns?: readonly string[] } = {},
 ): Dataset<TableRow> {
   checkOptions('read Parquet', options, { columns: optional(listOf(TEXT)) })
-  return fileDataset(path, () =>
-    whileUnchanged(path, () => readTable(path, 'Parquet', () => rowsOf(path, options.columns))),
+  const { columns } = options
+  const elements = columns === undefined ? 'Parquet rows' : `Parquet rows, columns ${JSON.stringify(columns)},`
+  return fileDataset(path, elements, () =>
+    whileUnchanged(path, () => readTable(path, 'Parquet', () => rowsOf(path, columns))),
   )
 }
 

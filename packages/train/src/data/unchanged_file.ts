@@ -37,6 +37,12 @@ export async function statsOf(path: string): Promise<Pick<Stats, 'size' | 'mtime
   const stats = await stat(path).catch((cause: unknown) => {
     throw unreadable(path, cause)
   })
-  if (stats.isFile()) return stats
+  checkIsFile(path, stats)
+  return stats
+}
+
+/** Throws DataError `ERR_DATA_IO` for a directory, a device or a pipe. */
+export function checkIsFile(path: string, stats: Stats): void {
+  if (stats.isFile()) return
   throw unreadable(path, stats.isDirectory() ? 'it is a directory' : 'it is not a regular file')
 }

@@ -26,8 +26,11 @@ describe.each(Object.entries(DATASETS))('%s', (_, dataset) => {
     const read = async () => {
       for await (const row of rows) expect(row).toBeUndefined()
     }
-    const error: unknown = await read().catch((cause: unknown) => cause)
-    expect(isDataError(error, 'ERR_DATA_IO')).toBe(true)
-    expect(error).toMatchObject({ path, message: expect.stringContaining(reason) })
+    const describe = async () => dataset(path).describe()
+    for (const work of [read, describe]) {
+      const error: unknown = await work().catch((cause: unknown) => cause)
+      expect(isDataError(error, 'ERR_DATA_IO')).toBe(true)
+      expect(error).toMatchObject({ path, message: expect.stringContaining(reason) })
+    }
   })
 })

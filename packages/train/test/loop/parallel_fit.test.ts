@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { type LocalCommunicator, localCommunicators } from '@cudnn-rnn/conformance/communicators'
 import { CudnnGRU } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
 import {
   Adam,
@@ -11,6 +14,7 @@ import {
   type FitOptions,
   type FitResult,
   fit,
+  jsonLinesDataset,
   padSequences,
   type StepReport,
   weightedMeans,
@@ -391,5 +395,55 @@ describe('fit over several ranks', () => {
     for (const error of await failuresOver(2, (rank) => (rank === 1 ? more : {}))) {
       expect(error).toMatchObject({ code: 'ERR_RANKS_DIFFER', message: expect.stringMatching(message) })
     }
+  })
+
+  describe('with files', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ranks-of-files-'))
+    afterAll(() => rmSync(folder, { recursive: true }))
+
+    /** The failures of ranks of which each reads its own file of one JSON number a line. */
+    async function failuresOfFiles(contents: readonly string[]) {
+      const ranks = localCommunicators(contents.length).map(async (communicator, rank) => {
+        const path = join(folder, `rank-${rank}.jsonl`)
+        writeFileSync(path, contents[rank])
+        using backend = openReferenceBackend()
+        const value = backend.zeros([1])
+        const { step } = await fit({
+          backend,
+          data: jsonLinesDataset<number>(path).batch(2).shard(communicator),
+          async batchGradients([target]) {
+            return { loss: 1, gradients: [backend.tensor({ data: Float32Array.of(target), shape: [1] })] }
+          },
+          optimizer: new Adam(backend, [{ name: 'v', value }]),
+          learningRate: 0.1,
+          maxSteps: 2,
+          communicator: communicator as never,
+        })
+        expect(step).toBe(2)
+      })
+      return failures(await Promise.allSettled(ranks))
+    }
+
+    it('accepts ranks with equal files at different paths', async () => {
+      expect(await failuresOfFiles(['1\n2\n3\n4\n', '1\n2\n3\n4\n'])).toEqual([undefined, undefined])
+    })
+
+    it.each([
+      [
+        'content',
+        '1\n2\n3\n5\n',
+        /rank 0 has "JSON lines of a file of 8 bytes \w+.*rank 1 has "JSON lines of a file of 8 bytes/,
+      ],
+      [
+        'size',
+        '1\n2\n3\n4\n5\n',
+        /rank 0 has "JSON lines of a file of 8 bytes .*rank 1 has "JSON lines of a file of 10 bytes/,
+      ],
+    ])('refuses ranks with files of another %s', async (_, other, message) => {
+      const failed = await failuresOfFiles(['1\n2\n3\n4\n', other])
+      for (const error of failed) {
+        expect(error).toMatchObject({ code: 'ERR_RANKS_DIFFER', message: expect.stringMatching(message) })
+      }
+    })
   })
 })
