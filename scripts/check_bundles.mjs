@@ -1,9 +1,11 @@
 // Proves that a page can use the packed packages: installs them, bundles two pages with every usual bundler, and runs each
-// bundle in Chromium where there is one. One page imports the facade, the other the slim entry of wasm. A page may request
-// its own files and those that its author fetches, nothing else.
+// bundle in Chromium where there is one, those of esbuild in Firefox too. One page imports the facade, the other the slim entry
+// of wasm. A page may request its own files and those that its author fetches, nothing else. All bundles compute the same numbers.
+import { EventEmitter, once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import nodeResolve from '@rollup/plugin-node-resolve'
@@ -12,6 +14,7 @@ import { chromium } from 'playwright'
 import { rollup } from 'rollup'
 import { build as vite } from 'vite'
 import webpack from 'webpack'
+import { openInFirefox } from './firefox_process.mjs'
 import { packPackages, run } from './packed_packages.mjs'
 
 const model = fileURLToPath(new URL('../fixtures/interop/pytorch/tagger_half.pt', import.meta.url))
@@ -39,6 +42,8 @@ async function report() {
       return { loss: 0, gradients: [gradients.params] }
     },
   }).then(({ step }) => ({ steps: step }))
+  const { output } = await gru.call(input, null, params)
+  const numbers = [...(await output.read()).data]
   const blob = await (await fetch('/model.pt')).blob()
   const { format, networks } = await importWeights(blob)
   const file = await openWeightFile(blobSource('model.pt', blob))
@@ -63,6 +68,7 @@ async function report() {
   const resumed = await loadModel(backend, checkpoints)
   return {
     backend: backend.name,
+    numbers,
     steps,
     saved: [prefix, saved.format, saved.networks.length, converted.format, converted.networks.length],
     run: [...starts, resumed.layers.length],
@@ -110,14 +116,18 @@ ${addresses}
 async function report() {
   const backend = await openWasmBackend({ module: fetch(hasInstructionSet('relaxed-simd') ? relaxed : simd128) })
   const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 3, inputSize: 2 }))
-  const input = { data: new Float32Array(8), shape: [4, 1, 2] }
-  const pass = { input, inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), sequenceLengths: null, training: false }
-  const { output } = await rnn.forward(pass)
-  return [backend.reason.split(',')[0], output.shape]
+  const wave = (size) => Float32Array.from({ length: size }, (_, k) => Math.sin(k))
+  const input = { data: wave(8), shape: [4, 1, 2] }
+  const params = { data: wave(rnn.paramsSize), shape: [rnn.paramsSize] }
+  const { output } = await rnn.forward({ input, inputH: null, inputC: null, params, sequenceLengths: null, training: false })
+  const { data, shape } = await output.read()
+  return { numbers: [...data], reason: backend.reason.split(',')[0], shape }
 }
 report().then((value) => { globalThis.report = value }, (error) => { globalThis.report = String(error.stack) })
 `
-const SLIM_EXPECTED = ['wasm: given module', [4, 1, 3]]
+const SLIM_EXPECTED = { reason: 'wasm: given module', shape: [4, 1, 3] }
+/** Relaxed SIMD, which not every browser has, rounds once where SIMD rounds twice. */
+const TOLERANCE = 1e-5
 
 /** The lines of a page's author, by the bundler's way to name a file of a package. */
 const BY_URL = `
@@ -208,12 +218,26 @@ async function buildNext(folder) {
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' }
 const SCRIPT_PAGE = '<!doctype html><script type="module" src="/main.js"></script>'
+/** Sends the report to the server, for a browser without a driver. */
+const SENDING_PAGE = `${SCRIPT_PAGE}<script>
+const timer = setInterval(() => {
+  if (globalThis.report === undefined) return
+  clearInterval(timer)
+  fetch('/report', { method: 'POST', body: JSON.stringify(globalThis.report) })
+}, 20)
+</script>`
 
-/** Serves the files of a bundle, the model and, where there is none, a page that loads `main.js`. */
-async function serve(folder) {
+/** Serves the files of a bundle, the model and, where there is none, a page that loads `main.js`. `reports` emits the reports that a page sends. */
+async function serve(folder, scriptPage = SCRIPT_PAGE) {
   const missing = []
-  const server = createServer(({ url }, response) => {
-    const { pathname } = new URL(url, 'http://localhost')
+  const reports = new EventEmitter()
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://localhost')
+    if (request.method === 'POST' && pathname === '/report') {
+      reports.emit('report', await json(request))
+      response.end()
+      return
+    }
     const path = pathname === '/' ? '/index.html' : extname(pathname) === '' ? `${pathname}.html` : pathname
     const file = pathname === '/model.pt' ? model : join(folder, path)
     const isThere = existsSync(file) && statSync(file).isFile()
@@ -223,10 +247,10 @@ async function serve(folder) {
       if (pathname !== '/favicon.ico') missing.push(pathname)
     }
     response.setHeader('content-type', isPage ? 'text/html' : (TYPES[extname(file)] ?? 'application/octet-stream'))
-    response.end(isThere ? readFileSync(file) : isPage ? SCRIPT_PAGE : '')
+    response.end(isThere ? readFileSync(file) : isPage ? scriptPage : '')
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { origin: `http://127.0.0.1:${server.address().port}`, missing, close: () => server.close() }
+  return { origin: `http://127.0.0.1:${server.address().port}`, missing, reports, close: () => server.close() }
 }
 
 /**
@@ -261,6 +285,26 @@ async function reportOf(browser, folder, path, fetched) {
   }
 }
 
+/** The reports of the pages of `folders`, in tabs of one Firefox. Of their requests, only those of files that are not there are checked. */
+async function reportsInFirefox(folders) {
+  const servers = await Promise.all(folders.map((folder) => serve(folder, SENDING_PAGE)))
+  const origins = servers.map(({ origin }) => origin)
+  const leave = await openInFirefox(firefoxPath, origins)
+  const reportFrom = async ({ reports, missing }) => {
+    const [report] = await once(reports, 'report', { signal: AbortSignal.timeout(60_000) }).catch((cause) => {
+      throw new Error('a page sent no report within 60 s', { cause })
+    })
+    if (missing.length > 0) throw new Error(`the page requested ${missing.join(', ')}, not found`)
+    return report
+  }
+  try {
+    return await Promise.all(servers.map(reportFrom))
+  } finally {
+    await leave()
+    for (const { close } of servers) close()
+  }
+}
+
 const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
 const browser = existsSync(executablePath)
   ? await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
@@ -268,15 +312,32 @@ const browser = existsSync(executablePath)
 if (browser === undefined)
   console.log(`Bundles are not run: no Chromium at ${executablePath}. Install it or set CHROMIUM_PATH.`)
 
+const firefoxPath = process.env['FIREFOX_PATH'] ?? '/usr/bin/firefox-esr'
+const hasFirefox = existsSync(firefoxPath)
+if (!hasFirefox)
+  console.log(`Bundles are not run in Firefox: none is at ${firefoxPath}. Install it or set FIREFOX_PATH.`)
+
 /** Requests that the author of each page makes. */
 const MAIN = { path: '/', expected: EXPECTED, fetched: /\/model\.pt$/ }
 const SLIM = { path: '/', expected: SLIM_EXPECTED, fetched: /\.wasm$/ }
 
-async function checkPage(folder, { path, expected, fetched }) {
-  if (browser === undefined) return
-  const actual = JSON.stringify(await reportOf(browser, folder, path, fetched))
-  if (actual === JSON.stringify(expected)) return
-  throw new Error(`expected ${JSON.stringify(expected)}\n     got ${actual}`)
+async function checkPage(folder, page) {
+  if (browser !== undefined) checkReport(await reportOf(browser, folder, page.path, page.fetched), page.expected)
+}
+
+/** The numbers of the first bundle of a page, by its expected report. */
+const firstNumbers = new Map()
+
+function checkReport(report, expected) {
+  const { numbers, ...others } = report
+  if (JSON.stringify(others) !== JSON.stringify(expected)) {
+    throw new Error(`expected ${JSON.stringify(expected)}\n     got ${JSON.stringify(report)}`)
+  }
+  const first = firstNumbers.get(expected) ?? numbers
+  firstNumbers.set(expected, first)
+  const isSame = (value, index) => value !== 0 && Math.abs(value - first[index]) <= TOLERANCE
+  if (numbers.length === 12 && numbers.every(isSame)) return
+  throw new Error(`expected ${first}\n     got ${numbers}`)
 }
 
 /** After gzip, as servers send them; without the .wasm files. */
@@ -318,6 +379,14 @@ try {
       await checkPage(outputs, SLIM)
     })
   }
+  // One bundler is enough for another engine: the code of the packages is the same in every bundle.
+  if (hasFirefox)
+    await check('esbuild, Firefox', async () => {
+      const folders = ['out-esbuild', 'out-slim-esbuild'].map((name) => join(folder, name))
+      const [main, slim] = await reportsInFirefox(folders)
+      checkReport(main, EXPECTED)
+      checkReport(slim, SLIM_EXPECTED)
+    })
   let exported
   await check('next', async () => {
     exported = await buildNext(folder)

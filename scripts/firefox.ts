@@ -1,29 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { defineBrowserProvider } from '@vitest/browser'
+import { openInFirefox } from './firefox_process.mjs'
 
-/** Preferences of a profile without first-run pages, updates, telemetry and background connections. */
-const PREFERENCES = {
-  'app.normandy.enabled': false,
-  'app.update.enabled': false,
-  'browser.aboutwelcome.enabled': false,
-  'browser.shell.checkDefaultBrowser': false,
-  'browser.tabs.warnOnClose': false,
-  'datareporting.policy.dataSubmissionEnabled': false,
-  'dom.max_script_run_time': 0,
-  'extensions.update.enabled': false,
-  'network.captive-portal-service.enabled': false,
-  'network.connectivity-service.enabled': false,
-  'toolkit.telemetry.enabled': false,
-}
-
-/**
- * A provider of vitest's browser mode that opens pages in an installed Firefox, headless. Playwright drives only a Firefox that
- * it has patched; a page of tests reports by its own connection to vitest and needs no driver.
- */
+/** A provider of vitest's browser mode that opens pages in an installed Firefox: a page of tests needs no driver. */
 export function firefox({ executablePath }: { readonly executablePath: string }) {
   return defineBrowserProvider({
     name: 'firefox',
@@ -35,8 +13,7 @@ class FirefoxProvider {
   readonly name = 'firefox'
   readonly supportsParallelism = false
   readonly #executablePath: string
-  #process: ChildProcess | undefined
-  #profile: string | undefined
+  #close: (() => Promise<void>) | undefined
 
   constructor(executablePath: string) {
     this.#executablePath = executablePath
@@ -48,24 +25,12 @@ class FirefoxProvider {
 
   async openPage(_sessionId: string, url: string): Promise<void> {
     await this.close()
-    this.#profile = mkdtempSync(join(tmpdir(), 'cudnn-rnn-firefox-'))
-    const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref('${name}', ${value})\n`)
-    writeFileSync(join(this.#profile, 'user.js'), lines.join(''))
-    const options = ['--headless', '--no-remote', '--profile', this.#profile, url]
-    const child = spawn(this.#executablePath, options, { stdio: 'ignore' })
-    await once(child, 'spawn')
-    this.#process = child
+    this.#close = await openInFirefox(this.#executablePath, [url])
   }
 
   async close(): Promise<void> {
-    const child = this.#process
-    this.#process = undefined
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
-      const exited = once(child, 'exit')
-      child.kill('SIGTERM')
-      await exited
-    }
-    if (this.#profile !== undefined) rmSync(this.#profile, { recursive: true, force: true, maxRetries: 5 })
-    this.#profile = undefined
+    const close = this.#close
+    this.#close = undefined
+    await close?.()
   }
 }
