@@ -49,6 +49,14 @@ export interface Backend {
   tensor(host: Tensor): BackendTensor
   /** A tensor of zeros in the executor's dtype; with `layout`, a slot of an opaque buffer. */
   zeros(shape: readonly number[], options?: { readonly layout?: string | undefined }): BackendTensor
+  /**
+   * As `tensor.read()`, and blocks the calling thread until the device has the values; nothing else runs in it meanwhile.
+   * Present on executors of devices, for callers that cannot await.
+   *
+   * @throws as `read` rejects; TypeError `ERR_FOREIGN_TENSOR`, `ERR_NOT_A_TENSOR`; RangeError `ERR_EXECUTOR_BUSY` where waiting
+   *   would not end
+   */
+  readSync?(tensor: BackendTensor): Tensor
   /** Whether `tensor` was made by this executor; it takes no others. */
   owns(tensor: BackendTensor): boolean
   /** Prepares a network. Throws `ERR_PARAMS_TOO_LARGE`. */

@@ -20,6 +20,7 @@ import {
   checkDimensions,
   checkHostTensor,
   checkIsHostTensor,
+  ownTensor,
 } from '@cudnn-rnn/executor-kit'
 import { CudnnDenseKernels } from './dense/cudnn_dense_kernels.js'
 import type { CudnnExecutor } from './device/cudnn_executor.js'
@@ -107,6 +108,19 @@ export class CudnnBackend extends Inspectable implements Backend {
     const { memory } = this.#executor
     memory.life.check(action)
     return memory.zeros(checkDimensions(action, shape), options.layout)
+  }
+
+  /**
+   * The values of `tensor`, after all calls made before; blocks the calling thread until the device has them.
+   *
+   * @throws as `CudnnTensor.read` rejects; TypeError `ERR_FOREIGN_TENSOR`, `ERR_NOT_A_TENSOR`; RangeError `ERR_EXECUTOR_BUSY` while
+   *   another call prepares a new shape
+   */
+  readSync(tensor: BackendTensor): Tensor {
+    const action = 'read a tensor'
+    const { memory } = this.#executor
+    memory.life.check(action)
+    return ownTensor(memory, action, 'tensor', tensor).readSync()
   }
 
   /** True for tensors of this executor only, not for those of another executor on the same GPU. */

@@ -33,8 +33,8 @@ export const ERROR_CODES = {
     remedy: 'start the process again',
   },
   ERR_EXECUTOR_BUSY: {
-    meaning: '`stepSync` or `stepRowsSync` while another call of the cudnn executor prepares a new shape',
-    remedy: 'await the calls under way first, or use `step()` or `stepRows()`',
+    meaning: '`stepSync`, `stepRowsSync` or `readSync` while another call of the cudnn executor prepares a new shape',
+    remedy: 'await the calls under way first, or use `step()`, `stepRows()` or `read()`',
   },
   ERR_NCCL: {
     meaning:

@@ -54,7 +54,7 @@ export function ownTensor<Own extends BackendTensor>(
   if (isBackendTensor(tensor)) throw foreignTensor(action, name)
   throw codedTypeError(
     'ERR_NOT_A_TENSOR',
-    `Cannot ${action} as ${name} is written and so must be a tensor of the executor: current value is ${describeValue(tensor)}. Make one with backend.tensor().`,
+    `Cannot ${action} as ${name} must be a tensor of the executor: current value is ${describeValue(tensor)}. Make one with backend.tensor().`,
     { argument: name },
   )
 }

@@ -23,7 +23,9 @@ describe('ownTensor', () => {
       coded('ERR_NOT_A_TENSOR', {
         name: 'TypeError',
         argument: 'variable',
-        message: expect.stringMatching(/^Cannot clip as variable is written .* Make one with backend\.tensor\(\)\.$/),
+        message: expect.stringMatching(
+          /^Cannot clip as variable must be a tensor of the executor: .* Make one with backend\.tensor\(\)\.$/,
+        ),
       }),
     )
   })

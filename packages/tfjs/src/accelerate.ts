@@ -3,9 +3,12 @@ import { checkIsObject, checkOptionNames, describeValue } from '@cudnn-rnn/canon
 import type { Tensor } from '@tensorflow/tfjs'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { computeCall } from './compute_call.js'
+import { deviceRecurrences } from './device_recurrences.js'
+import type { SynchronousDevice } from './device_tensors.js'
+import { hostRecurrences } from './host_recurrences.js'
 import { planCall } from './plan_call.js'
+import type { Recurrences } from './recurrences.js'
 import type { RecurrentCall, RecurrentLayer } from './recurrent_layer.js'
-import type { Kernels } from './sequence.js'
 import { recurrentClasses, type TensorFlow } from './tensor_flow.js'
 
 /** How a layer was computed when it was called last. */
@@ -49,7 +52,9 @@ interface RnnPrototype {
  * in `rnn`, activations other than those of the README, cells of other classes. `report()` names them.
  *
  * @param tf the module `@tensorflow/tfjs`, with any of its backends.
- * @param backend computes while its caller waits, in float32: `cpu`, `wasm`, `reference`. It must outlive the acceleration.
+ * @param backend computes in float32 while its caller waits: `cpu`, `wasm`, `reference`, `cudnn`. It must outlive the acceleration.
+ *   On `cudnn` a call blocks JavaScript until the GPU has computed it, and throws RangeError `ERR_EXECUTOR_BUSY` while another call
+ *   of the executor prepares a new shape.
  * @throws TypeError `ERR_TFJS_MODULE`, `ERR_TFJS_BACKEND`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_TFJS_ACCELERATED`
  * @example
  * ```ts
@@ -67,7 +72,7 @@ interface RnnPrototype {
 export function accelerate(tf: TensorFlow, backend: Backend, options: AccelerateOptions = {}): Acceleration {
   checkOptionNames('accelerate TensorFlow.js', options, ['onPassedOn'])
   const classes = recurrentClasses(tf)
-  const kernels = kernelsOf(backend)
+  const recurrences = recurrencesOf(backend)
   const prototype = classes.rnn.prototype as RnnPrototype
   const original = prototype.call
   if (original[ACCELERATED]) {
@@ -95,9 +100,9 @@ export function accelerate(tf: TensorFlow, backend: Backend, options: Accelerate
   const accelerated: RecurrentCall = function (inputs, given): Tensor | Tensor[] {
     // Another library may have wrapped this function in the meantime.
     if (!active) return original.call(this, inputs, given)
-    const call = planCall(classes, this, inputs, given)
+    const call = planCall(classes, this, inputs, given, recurrences.activations)
     record(this, typeof call === 'string' ? call : undefined)
-    return typeof call === 'string' ? original.call(this, inputs, given) : computeCall(tf, kernels, this, call)
+    return typeof call === 'string' ? original.call(this, inputs, given) : computeCall(tf, recurrences, this, call)
   }
   const marked = Object.assign(accelerated, { [ACCELERATED]: true as const })
   prototype.call = marked
@@ -109,13 +114,18 @@ export function accelerate(tf: TensorFlow, backend: Backend, options: Accelerate
 }
 
 /** Throws TypeError `ERR_TFJS_BACKEND`. */
-function kernelsOf(backend: Backend): Kernels {
+function recurrencesOf(backend: Backend): Recurrences {
   checkIsObject('accelerate TensorFlow.js', 'backend', backend)
   const { name, dtype, products, lstm } = backend
-  if (products !== undefined && dtype === 'float32') return { products, lstm }
+  if (dtype === 'float32' && products !== undefined) return hostRecurrences({ products, lstm })
+  if (dtype === 'float32' && isSynchronous(backend)) return deviceRecurrences(backend)
   throw codedTypeError(
     'ERR_TFJS_BACKEND',
-    `Cannot accelerate TensorFlow.js as the executor must compute in float32 while its caller waits (cpu, wasm, reference): current executor is ${describeValue(name)} in ${describeValue(dtype)}`,
+    `Cannot accelerate TensorFlow.js as the executor must compute in float32 while its caller waits (cpu, wasm, reference, cudnn): current executor is ${describeValue(name)} in ${describeValue(dtype)}`,
     { backend: name, dtype },
   )
+}
+
+function isSynchronous(backend: Backend): backend is Backend & SynchronousDevice {
+  return backend.readSync !== undefined
 }

@@ -1,14 +1,14 @@
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { stepMask } from './mask.js'
+import type { Recurrences } from './recurrences.js'
 import type { ComputableCall, PlannedCell, RecurrentLayer } from './recurrent_layer.js'
 import { recurrentOperation } from './recurrent_operation.js'
-import type { Kernels } from './sequence.js'
 import type { TensorFlow } from './tensor_flow.js'
 
 /** `call` of a recurrent layer: its cells one after the other, each over the whole sequence. */
 export function computeCall(
   tf: TensorFlow,
-  kernels: Kernels,
+  recurrences: Recurrences,
   layer: RecurrentLayer,
   call: ComputableCall,
 ): Tensor | Tensor[] {
@@ -20,7 +20,7 @@ export function computeCall(
     const states: Tensor2D[] = []
     let output: Tensor = call.x.dtype === 'float32' ? call.x : tf.cast(call.x, 'float32')
     for (const [index, cell] of cells.entries()) {
-      const results = recurrentOperation(tf, kernels, cell, {
+      const results = recurrentOperation(tf, recurrences, cell, {
         x: dropped(tf, cell, output as Tensor3D),
         states: call.states[index],
         mask,

@@ -10,7 +10,7 @@ export const ERROR_CODES = {
   },
   ERR_TFJS_BACKEND: {
     meaning: 'the executor cannot compute while TensorFlow.js waits, or not in float32',
-    remedy: 'open `cpu`, `wasm` or `reference` with dtype float32',
+    remedy: 'open `cpu`, `wasm`, `reference` or `cudnn` with dtype float32',
   },
   ERR_TFJS_MODULE: {
     meaning: 'the first argument is not TensorFlow.js with its layers',

@@ -1,5 +1,5 @@
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
-import { isActivationName } from './activation.js'
+import type { ActivationName } from './activation.js'
 import type { CallArguments, CellFields, ComputableCall, PlannedCell, RecurrentLayer } from './recurrent_layer.js'
 import type { CellClassName, RecurrentClasses } from './tensor_flow.js'
 
@@ -9,12 +9,17 @@ const KINDS: Readonly<Record<Exclude<CellClassName, 'StackedRNNCells'>, PlannedC
   SimpleRNNCell: 'simple',
 }
 
-/** What `call` is to compute, or the reason why TensorFlow.js must, in words that complete "as …". */
+/**
+ * What `call` is to compute, or the reason why TensorFlow.js must, in words that complete "as …".
+ *
+ * @param activations those that the executor computes.
+ */
 export function planCall(
   classes: RecurrentClasses,
   layer: RecurrentLayer,
   inputs: Tensor | Tensor[],
   given: CallArguments | null | undefined,
+  activations: readonly ActivationName[],
 ): ComputableCall | string {
   const list = [inputs].flat()
   const [x] = list
@@ -27,7 +32,7 @@ export function planCall(
   const isSingle = classes.singleCell.includes(layer.constructor as never)
   const cells: PlannedCell[] = []
   for (const fields of stackOf(classes, layer.cell)) {
-    const cell = planCell(classes, fields, training, isSingle)
+    const cell = planCell(classes, fields, { training, isSingle, activations })
     if (typeof cell === 'string') return cell
     cells.push(cell)
   }
@@ -50,20 +55,26 @@ function stackOf({ cells }: RecurrentClasses, cell: CellFields): readonly CellFi
   return cells.get(cell.constructor) === 'StackedRNNCells' ? (cell.cells ?? []) : [cell]
 }
 
-/** @param isSingle the layer renews the masks of dropout in every call; `rnn` keeps those of its first one. */
+interface CellPlanning {
+  readonly training: boolean
+  /** The layer renews the masks of dropout in every call; `rnn` keeps those of its first one. */
+  readonly isSingle: boolean
+  readonly activations: readonly ActivationName[]
+}
+
 function planCell(
   classes: RecurrentClasses,
   fields: CellFields,
-  training: boolean,
-  isSingle: boolean,
+  { training, isSingle, activations }: CellPlanning,
 ): PlannedCell | string {
   const className = classes.cells.get(fields.constructor)
   if (className === undefined || className === 'StackedRNNCells') return `its cell is ${fields.getClassName()}`
   if (fields.kernel === undefined) return 'it has no weights yet'
-  const activation = fields.activation.getClassName()
-  const recurrentActivation = fields.recurrentActivation?.getClassName() ?? 'linear'
-  if (!isActivationName(activation)) return `its activation is ${activation}`
-  if (!isActivationName(recurrentActivation)) return `its recurrentActivation is ${recurrentActivation}`
+  const computed = (name: string) => activations.find((each) => each === name)
+  const names = [fields.activation, fields.recurrentActivation].map((each) => each?.getClassName() ?? 'linear')
+  const [activation, recurrentActivation] = names.map(computed)
+  if (activation === undefined) return `its activation is ${names[0]}`
+  if (recurrentActivation === undefined) return `its recurrentActivation is ${names[1]}`
   const drops = isBetween(fields.dropout)
   const dropsState = isBetween(fields.recurrentDropout)
   if (!isSingle && (drops || dropsState)) return 'it has dropout in a cell of rnn'

@@ -1,14 +1,11 @@
 import { copyRow } from '@cudnn-rnn/executor-kit'
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
-import { ACTIVATIONS } from './activation.js'
 import { batchMajor, timeMajor } from './batch_order.js'
 import { codedRangeError } from './coded_error.js'
-import { gruRecurrence } from './gru_recurrence.js'
-import { lstmRecurrence } from './lstm_recurrence.js'
 import { numStates } from './plan_call.js'
+import type { Recurrences } from './recurrences.js'
 import type { PlannedCell } from './recurrent_layer.js'
-import type { Kernels, SequenceOperands, SequencePass } from './sequence.js'
-import { simpleRecurrence } from './simple_recurrence.js'
+import type { SequenceOperands, SequencePass } from './sequence.js'
 import type { TensorFlow } from './tensor_flow.js'
 
 /** One cell over a batch of sequences, as tensors. */
@@ -34,10 +31,10 @@ export interface CellResults {
   readonly states: readonly Tensor2D[]
 }
 
-/** One cell as an operation of TensorFlow.js with its gradient, computed by `kernels`. */
+/** One cell as an operation of TensorFlow.js with its gradient, computed by `recurrences`. */
 export function recurrentOperation(
   tf: TensorFlow,
-  kernels: Kernels,
+  recurrences: Recurrences,
   cell: PlannedCell,
   operands: CellOperands,
 ): CellResults {
@@ -75,7 +72,7 @@ export function recurrentOperation(
           ? Array.from({ length: count }, () => new Float32Array(batch * units))
           : others.slice(-count).map(values),
     }
-    let pass: SequencePass | undefined = run(kernels, cell, o)
+    let pass: SequencePass | undefined = recurrences.run(cell, o)
     const packed = packResults(o, pass, returnSequences, columns)
     return {
       value: tf.tensor(
@@ -84,7 +81,7 @@ export function recurrentOperation(
       ),
       gradFunc: (dy: Tensor | Tensor[]) => {
         // Two gradients through one forward come here twice, and the first has overwritten the pass.
-        const own = pass ?? run(kernels, cell, o)
+        const own = pass ?? recurrences.run(cell, o)
         pass = undefined
         const arrived = unpackGradients(o, values(dy as Tensor), returnSequences, columns, count)
         const gradients = own.backward(arrived.outputs, arrived.states)
@@ -139,18 +136,6 @@ function firstOrder(
     },
   }))
   return constant(...inputs)
-}
-
-function run(
-  kernels: Kernels,
-  { kind, activation, recurrentActivation }: PlannedCell,
-  o: SequenceOperands,
-): SequencePass {
-  const candidate = ACTIVATIONS[activation]
-  const gate = ACTIVATIONS[recurrentActivation]
-  if (kind === 'simple') return simpleRecurrence(kernels, o, candidate)
-  if (kind === 'gru') return gruRecurrence(kernels, o, gate, candidate)
-  return lstmRecurrence(kernels, o, { gate, candidate, gateName: recurrentActivation, candidateName: activation })
 }
 
 /** Rows [B, columns]: the outputs, of all steps or of the last, then the final states where there is room for them. */

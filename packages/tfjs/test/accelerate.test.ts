@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Backend, HostProducts } from '@cudnn-rnn/backend'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { HostLstmOperands } from '@cudnn-rnn/executor-kit'
+import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
@@ -54,13 +59,18 @@ const PADDING = [
   [0, 0, 0, 0, 0],
 ]
 
+const emulator = openCudaEmulator(9)
+const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
 let backends: readonly Backend[]
 beforeAll(async () => {
   tf.env().set('PROD', true)
-  backends = [openReferenceBackend(), openCpuBackend({ threads: 1 }), await openWasmBackend()]
+  const cudnn =
+    emulator.problem === undefined ? [await openCudnnBackend({ libraryDir: emulator.folder, cacheDir })] : []
+  backends = [openReferenceBackend(), openCpuBackend({ threads: 1 }), await openWasmBackend(), ...cudnn]
 })
 afterAll(() => {
   for (const backend of backends) backend.dispose()
+  rmSync(cacheDir, { recursive: true })
 })
 
 /** The layers that an executor computes: those of both directions, or the layer itself. */
@@ -74,12 +84,13 @@ function compare<Layer extends tf.layers.Layer>(
   make: () => Layer,
   call: (layer: Layer) => (...inputs: tf.Tensor[]) => tf.Tensor[],
   inputs: readonly tf.Tensor[],
+  executors = backends,
 ): void {
   const layer = make()
   call(layer)(...inputs) // makes the weights
   randomWeights(layer, 1)
   const expected = evaluate(call(layer), inputs, layer)
-  for (const backend of backends) {
+  for (const backend of executors) {
     using acceleration = accelerate(tf, backend)
     const actual = evaluate(call(layer), inputs, layer)
     expect(acceleration.report()).toMatchObject(
@@ -236,6 +247,7 @@ describe('accelerate', () => {
         () => LAYERS[make]?.({ activation, recurrentActivation: activation, returnSequences: true }) as tf.RNN,
         (layer) => (input) => apply(layer, input as tf.Tensor),
         [x.mul(0.5)],
+        backends.filter(({ name }) => activation !== 'softsign' || name !== 'cudnn'),
       )
     }
   })
@@ -418,12 +430,51 @@ describe('accelerate', () => {
   })
 
   test('leaves no tensors behind', () => {
-    using _ = accelerate(tf, backends[0] as Backend)
-    const layer = LAYERS['stack']?.({ returnState: true }) as tf.RNN
-    layer.apply(x)
-    const before = tf.memory().numTensors
-    evaluate((input) => apply(layer, input), [x], layer)
-    expect(tf.memory().numTensors).toBe(before)
+    for (const backend of backends) {
+      using _ = accelerate(tf, backend)
+      const layer = LAYERS['stack']?.({ returnState: true }) as tf.RNN
+      layer.apply(x)
+      const before = [tf.memory().numTensors, backend.stats()]
+      evaluate((input) => apply(layer, input), [x], layer)
+      expect([tf.memory().numTensors, backend.stats()]).toEqual(before)
+    }
+  })
+
+  describe.skipIf(emulator.problem !== undefined)(`on cudnn (${emulator.problem ?? 'CUDA emulator'})`, () => {
+    const cudnn = () => backends[3] as Backend
+
+    test('computes the layers that the other tests compare', () => {
+      expect(backends.map(({ name }) => name)).toEqual(['reference', 'cpu', 'wasm', 'cudnn'])
+    })
+
+    test('passes softsign on, for which it has no operation', () => {
+      using acceleration = accelerate(tf, cudnn())
+      tf.layers.lstm({ units: 2, activation: 'softsign' }).apply(x)
+      expect(acceleration.report()).toMatchObject([
+        { computedBy: 'tensorflow.js', reason: 'its activation is softsign' },
+      ])
+    })
+
+    test('holds no memory of a sequence whose gradients are not requested', () => {
+      using _ = accelerate(tf, cudnn())
+      const before = cudnn().stats()
+      const layer = tf.layers.gru({ units: 2 })
+      // The forward is differentiated, by an operand that does not depend on the layer.
+      tf.grad((scale) => (layer.apply(x) as tf.Tensor).sum().mul(0).add(scale.sum()))(tf.ones([2]))
+      expect(cudnn().stats()).toEqual(before)
+    })
+
+    test('throws the error of the device from the call of the layer, and computes the next one', () => {
+      using _ = accelerate(tf, cudnn())
+      const layer = tf.layers.gru({ units: 2 })
+      layer.apply(x)
+      const before = cudnn().stats()
+      if (emulator.problem === undefined) emulator.configure('fault.cublasGemmEx=13@2')
+      expect(() => layer.apply(x)).toThrow(/CUBLAS/)
+      if (emulator.problem === undefined) emulator.configure('reset')
+      expect(cudnn().stats()).toEqual(before)
+      expect((layer.apply(x) as tf.Tensor).dataSync().every(Number.isFinite)).toBe(true)
+    })
   })
 
   test('is undone by dispose(), and refused twice', () => {
@@ -442,7 +493,7 @@ describe('accelerate', () => {
   test('refuses other modules, and executors that cannot compute now or in float32', () => {
     using float64 = openReferenceBackend({ dtype: 'float64' })
     expect(() => accelerate({} as never, float64)).toThrow(coded('ERR_TFJS_MODULE'))
-    const queued = { name: 'cudnn', dtype: 'float32' } as Backend
+    const queued = { name: 'queued', dtype: 'float32' } as Backend
     for (const backend of [float64, queued]) {
       expect(() => accelerate(tf, backend)).toThrow(coded('ERR_TFJS_BACKEND'))
     }

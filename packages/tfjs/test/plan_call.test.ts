@@ -43,7 +43,7 @@ const layerOf = (own: object, fields: object = {}, Class: new () => object = LST
 
 const X = tensor(2, 3, 5)
 const plan = (layer: RecurrentLayer, given: object | null = null, x: Tensor | Tensor[] = X) =>
-  planCall(CLASSES, layer, x, given as CallArguments | null)
+  planCall(CLASSES, layer, x, given as CallArguments | null, ['tanh', 'hardSigmoid', 'linear'])
 const lstm = (fields: object = {}) => layerOf(cell(LSTMCell, fields))
 const states = (count: number, ...shape: number[]) => Array.from({ length: count }, () => tensor(...shape))
 

@@ -1,10 +1,14 @@
 import type { HostLstm, HostProducts } from '@cudnn-rnn/backend'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
+import type { HostTensor } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ACTIVATIONS } from '../src/activation.js'
+import { deviceRecurrences } from '../src/device_recurrences.js'
+import type { SynchronousDevice } from '../src/device_tensors.js'
 import { gruRecurrence } from '../src/gru_recurrence.js'
 import { lstmRecurrence } from '../src/lstm_recurrence.js'
+import type { PlannedCell } from '../src/recurrent_layer.js'
 import type { Kernels, SequenceOperands, SequencePass } from '../src/sequence.js'
 import { simpleRecurrence } from '../src/simple_recurrence.js'
 import { differences, lossOf, MASK, operandsOf } from './sequence_cases.js'
@@ -21,12 +25,24 @@ afterAll(() => {
 const lstmNames = { gateName: 'sigmoid', candidateName: 'tanh', gate: sigmoid, candidate: tanh } as const
 const lstmOn = (own: Kernels) => (o: SequenceOperands) => lstmRecurrence(own, o, lstmNames)
 
+/** The operations of the reference, whose tensors are in host memory, as those of a device. */
+const device: SynchronousDevice = {
+  ops: reference.ops,
+  tensor: (host) => reference.tensor(host),
+  readSync: (tensor) => ({ data: (tensor as HostTensor).data.slice(), shape: tensor.shape }),
+}
+const onDevice = (kind: PlannedCell['kind']) => (o: SequenceOperands) =>
+  deviceRecurrences(device).run({ kind, activation: 'tanh', recurrentActivation: 'sigmoid' } as PlannedCell, o)
+
 const RECURRENCES: Readonly<
   Record<string, { readonly gates: number; readonly states: number; run(o: SequenceOperands): SequencePass }>
 > = {
   simple: { gates: 1, states: 1, run: (o) => simpleRecurrence(kernels, o, tanh) },
   gru: { gates: 3, states: 1, run: (o) => gruRecurrence(kernels, o, sigmoid, tanh) },
   'lstm by the kernel of an executor': { gates: 4, states: 2, run: lstmOn(kernels) },
+  'simple by tensors': { gates: 1, states: 1, run: onDevice('simple') },
+  'gru by tensors': { gates: 3, states: 1, run: onDevice('gru') },
+  'lstm by tensors': { gates: 4, states: 2, run: onDevice('lstm') },
   'lstm by loops': { gates: 4, states: 2, run: lstmOn({ ...kernels, lstm: undefined }) },
 }
 
@@ -147,6 +163,24 @@ describe.each(Object.entries(RECURRENCES))('%s', (_, { gates, states, run }) => 
     const byInput = differences(run, operands, (o) => o.x).filter((_, index) => index % 3 !== 2)
     expect(worst(x, byInput)).toBeLessThan(DIFFERENCE_TOLERANCE)
   })
+})
+
+test.each([
+  ['simple', 1, 1],
+  ['gru', 3, 1],
+  ['lstm', 4, 2],
+] as const)('%s by tensors computes the numbers of the loops, and disposes its tensors', (kind, gates, states) => {
+  const { tensors } = reference.stats()
+  for (const mask of [null, MASK]) {
+    const operands = operandsOf(gates, mask, states)
+    const runs = [onDevice(kind), RECURRENCES[kind === 'lstm' ? 'lstm by loops' : kind].run]
+    const [one, other] = runs.map((run) => run(operands))
+    expect([...one.hidden]).toEqual([...other.hidden].map((value) => expect.closeTo(value, 5)))
+    expect(one.finalCells.map((each) => [...each])).toEqual(
+      other.finalCells.map((each) => [...each].map((value) => expect.closeTo(value, 5))),
+    )
+  }
+  expect(reference.stats().tensors).toBe(tensors)
 })
 
 test.each([null, MASK])('lstm by loops computes the numbers of the kernel, with a mask of %o', (mask) => {

@@ -103,13 +103,16 @@ export class CudnnTensor extends ExecutorTensor {
    * should have written the tensor.
    */
   async read(): Promise<Tensor> {
-    const { buffer, shape } = this
-    const data = allocating('read tensor', () => new DTYPES[this.dtype].array(elementCount(shape)), this.bytes)
-    const { session } = this.#memory
-    const list = session.list('read tensor')
-    list.add('download', { from: buffer, offset: 0, to: data })
-    await session.finish(list)
-    return { data, shape }
+    const { list, result } = this.#download()
+    await this.#memory.session.finish(list)
+    return result
+  }
+
+  /** As {@link read}, and blocks the calling thread until then. Throws RangeError `ERR_EXECUTOR_BUSY`, too. */
+  readSync(): Tensor {
+    const { list, result } = this.#download()
+    this.#memory.session.finishAndWait(list, 'read a tensor')
+    return result
   }
 
   /**
@@ -119,6 +122,15 @@ export class CudnnTensor extends ExecutorTensor {
    */
   async readFloat16(): Promise<Float16Tensor> {
     return asFloat16(await this.read())
+  }
+
+  /** The commands of a read, and the array that they fill. */
+  #download() {
+    const { buffer, shape } = this
+    const data = allocating('read tensor', () => new DTYPES[this.dtype].array(elementCount(shape)), this.bytes)
+    const list = this.#memory.session.list('read tensor')
+    list.add('download', { from: buffer, offset: 0, to: data })
+    return { list, result: { data, shape } }
   }
 
   /** Idempotent. Calls already queued still read the tensor; its memory is freed after them. */

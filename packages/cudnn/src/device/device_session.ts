@@ -131,6 +131,13 @@ export class DeviceSession implements BufferHome {
     return this.queue.finish(list)
   }
 
+  /** As `finish`, and blocks the calling thread until then. Throws as {@link checkCanWait}. */
+  finishAndWait(list: CommandList, action: string): void {
+    this.checkCanWait(action)
+    this.flush()
+    this.queue.settleNow(list, { mode: MODE.wait })
+  }
+
   /**
    * Runs `use` at this position of the queue: everything queued later waits until it ends. A call that needs results of
    * the device before it can be queued (a plan, a measurement) therefore keeps its place in the order of calls.
