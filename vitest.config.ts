@@ -14,15 +14,45 @@ const root = fileURLToPath(new URL('.', import.meta.url))
  */
 const ISOLATED = new Set(['cpu', 'cudnn', 'wasm', 'differential', 'gpu_validation'])
 
+/**
+ * Other workspaces whose tests open the CUDA emulator in their own process, where an executor that is chosen as the best one
+ * would find it.
+ */
+const EMULATED = new Set(['cli', 'distributed', 'layers'])
+
+interface Tests {
+  readonly name: string
+  readonly include: readonly string[]
+}
+
 const packages = ['packages', 'apps'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => existsSync(join(root, folder, name, 'test')))
     .map((name) => ({ name, include: [`${folder}/${name}/test/**/*.test.{ts,mjs}`] })),
 )
-const scripts = [
+const workspaces: readonly Tests[] = [
+  ...packages,
   { name: 'scripts', include: ['scripts/test/**/*.test.mjs'] },
   { name: 'cuda_emulator', include: ['native/cuda_emulator/test/*.test.mjs'] },
 ]
+
+/**
+ * One project of all workspaces that `isMember` accepts. A worker of vitest ends with the last file of its project: with a
+ * project of each workspace, three workers load most packages again for each.
+ */
+function merged(name: string, isMember: (name: string) => boolean): Tests {
+  return { name, include: workspaces.filter(({ name }) => isMember(name)).flatMap(({ include }) => include) }
+}
+
+const isAlone = (name: string) => ISOLATED.has(name) || name === 'cuda_emulator'
+// `vitest run --project NAME` runs one workspace.
+const projects = process.argv.some((argument) => argument.startsWith('--project'))
+  ? workspaces
+  : [
+      ...workspaces.filter(({ name }) => isAlone(name)),
+      merged('emulated', (name) => EMULATED.has(name)),
+      merged('shared', (name) => !isAlone(name) && !EMULATED.has(name)),
+    ]
 
 export default defineConfig({
   test: {
@@ -33,11 +63,11 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     // One root and one set of options: projects share the transformed sources.
     experimental: { fsModuleCache: true },
-    projects: [...packages, ...scripts].map(({ name, include }) => ({
+    projects: projects.map(({ name, include }) => ({
       root,
       resolve: { alias: sourceAliases },
       test: {
-        ...{ name, include, isolate: ISOLATED.has(name), testTimeout: 60_000, hookTimeout: 60_000 },
+        ...{ name, include: [...include], isolate: ISOLATED.has(name), testTimeout: 60_000, hookTimeout: 60_000 },
         exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
         // Tests compare the output of the command line as text without colors.
         env: { NO_COLOR: '1' },
