@@ -13,6 +13,8 @@ const addon = join(packagePath, `../../native/mpi/prebuilds/${process.platform}-
 /** Debian's Open MPI. */
 const LAUNCHER = 'mpirun.openmpi'
 const canLaunch = existsSync(addon) && spawnSync(LAUNCHER, ['--version']).status === 0
+/** A start of ranks takes a second: the check `ranks` of CI and `npm run test:all` run every case. */
+const areRanksWhole = ['ranks', 'all'].includes(process.env['CUDNN_RNN_TESTS'] ?? '')
 if (!canLaunch) console.warn('Commands over MPI are not tested, as mpirun.openmpi or the addon was not found')
 
 const OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']
@@ -77,35 +79,39 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     expect(await readFile(join(directory, 'together/report.html'), 'utf8')).toContain('</html>')
   }, 60_000)
 
-  it('carries the states of a text over ranks, and resumes over another number of them', async () => {
-    const directory = await temporaryDirectory()
-    const text = await writeSmallText(directory)
-    const sizes = ['--units', '6', '--embedding', '4', '--batch', '5', '--time', '6', '--evaluate-every', '4']
-    const train = ['train', '--text', text, ...sizes, '--backend', 'cpu', '--json', '--out']
-    const together = join(directory, 'together')
-    const parts = [
-      await runOver(3, ...train, together, '--steps', '6', '--learning-rate', '0.02'),
-      await runOver(2, 'train', '--resume', '--out', together, '--steps', '8', '--backend', 'cpu', '--json'),
-    ]
-    expect(parts.map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual([
-      [0, ''],
-      [0, ''],
-    ])
-    const alone = join(directory, 'alone')
-    const expected = [
-      await runProcess(...train, alone, '--steps', '6', '--learning-rate', '0.02'),
-      await runProcess('train', '--resume', '--out', alone, '--steps', '8', '--backend', 'cpu', '--json'),
-    ]
-    const lines = (some: readonly { stdout: string }[]) => some.flatMap(({ stdout }) => linesOf(stdout))
-    const bits = (some: readonly { stdout: string }[]) =>
-      lines(some).flatMap(({ ranks, bits, heldOutBits }) => (ranks ? [] : [bits!, heldOutBits ?? 0]))
-    const speeds = lines(parts).flatMap(({ ranks }) => (ranks as unknown as { rank: number }[]) ?? [])
-    expect(speeds.map(({ rank }) => rank)).toEqual([0, 1, 2, 0, 1])
-    expect(bits(parts)).toHaveLength(16)
-    for (const [index, bit] of bits(expected).entries()) expect(bits(parts)[index]).toBeCloseTo(bit, 5)
-  }, 90_000)
+  it.runIf(areRanksWhole)(
+    'carries the states of a text over ranks, and resumes over another number of them',
+    async () => {
+      const directory = await temporaryDirectory()
+      const text = await writeSmallText(directory)
+      const sizes = ['--units', '6', '--embedding', '4', '--batch', '5', '--time', '6', '--evaluate-every', '4']
+      const train = ['train', '--text', text, ...sizes, '--backend', 'cpu', '--json', '--out']
+      const together = join(directory, 'together')
+      const parts = [
+        await runOver(3, ...train, together, '--steps', '6', '--learning-rate', '0.02'),
+        await runOver(2, 'train', '--resume', '--out', together, '--steps', '8', '--backend', 'cpu', '--json'),
+      ]
+      expect(parts.map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual([
+        [0, ''],
+        [0, ''],
+      ])
+      const alone = join(directory, 'alone')
+      const expected = [
+        await runProcess(...train, alone, '--steps', '6', '--learning-rate', '0.02'),
+        await runProcess('train', '--resume', '--out', alone, '--steps', '8', '--backend', 'cpu', '--json'),
+      ]
+      const lines = (some: readonly { stdout: string }[]) => some.flatMap(({ stdout }) => linesOf(stdout))
+      const bits = (some: readonly { stdout: string }[]) =>
+        lines(some).flatMap(({ ranks, bits, heldOutBits }) => (ranks ? [] : [bits!, heldOutBits ?? 0]))
+      const speeds = lines(parts).flatMap(({ ranks }) => (ranks as unknown as { rank: number }[]) ?? [])
+      expect(speeds.map(({ rank }) => rank)).toEqual([0, 1, 2, 0, 1])
+      expect(bits(parts)).toHaveLength(16)
+      for (const [index, bit] of bits(expected).entries()) expect(bits(parts)[index]).toBeCloseTo(bit, 5)
+    },
+    90_000,
+  )
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
+  it.each(areRanksWhole ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
     'saves at %s to mpirun, as before a time limit, and continues by the same command',
     async (signal) => {
       const directory = await temporaryDirectory()
@@ -127,51 +133,66 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     60_000,
   )
 
-  it('forecasts over the ranks with the numbers of one process', async () => {
-    const directory = await temporaryDirectory()
-    const csv = join(directory, 'series.csv')
-    const rows = Array.from({ length: 120 }, (_, k) => {
-      const month = new Date(Date.UTC(2000, k, 1)).toISOString().slice(0, 10)
-      return `${month},${(k / 4 + 5 * Math.sin((2 * Math.PI * k) / 6) + Math.sin(k * k)).toFixed(4)}`
-    })
-    await writeFile(csv, `month,value\n${rows.join('\n')}\n`)
-    const sizes = [...SMALL_FORECAST, '--batch', '7']
-    const forecast = ['forecast', '--csv', csv, ...sizes, '--steps', '8', '--evaluate-every', '4', '--backend', 'cpu']
-    const together = await runOver(2, ...forecast, '--json', '--out', join(directory, 'together'))
-    const alone = await runProcess(...forecast, '--json', '--out', join(directory, 'alone'))
-    expect([together.exitCode, together.stderr]).toEqual([0, ''])
-    const [steps, expected] = [linesOf(together.stdout), linesOf(alone.stdout)]
-    expect(steps).toHaveLength(expected.length)
-    for (const [index, { loss }] of expected.slice(0, 8).entries()) expect(steps[index]!['loss']).toBeCloseTo(loss!, 5)
-    expect(steps.at(-1)!['ranks']).toMatchObject([{ rank: 0 }, { rank: 1 }])
-    expect(await readFile(join(directory, 'together/forecast.csv'), 'utf8')).toContain('2010')
-  }, 60_000)
+  it.runIf(areRanksWhole)(
+    'forecasts over the ranks with the numbers of one process',
+    async () => {
+      const directory = await temporaryDirectory()
+      const csv = join(directory, 'series.csv')
+      const rows = Array.from({ length: 120 }, (_, k) => {
+        const month = new Date(Date.UTC(2000, k, 1)).toISOString().slice(0, 10)
+        return `${month},${(k / 4 + 5 * Math.sin((2 * Math.PI * k) / 6) + Math.sin(k * k)).toFixed(4)}`
+      })
+      await writeFile(csv, `month,value\n${rows.join('\n')}\n`)
+      const sizes = [...SMALL_FORECAST, '--batch', '7']
+      const forecast = ['forecast', '--csv', csv, ...sizes, '--steps', '8', '--evaluate-every', '4', '--backend', 'cpu']
+      const together = await runOver(2, ...forecast, '--json', '--out', join(directory, 'together'))
+      const alone = await runProcess(...forecast, '--json', '--out', join(directory, 'alone'))
+      expect([together.exitCode, together.stderr]).toEqual([0, ''])
+      const [steps, expected] = [linesOf(together.stdout), linesOf(alone.stdout)]
+      expect(steps).toHaveLength(expected.length)
+      for (const [index, { loss }] of expected.slice(0, 8).entries())
+        expect(steps[index]!['loss']).toBeCloseTo(loss!, 5)
+      expect(steps.at(-1)!['ranks']).toMatchObject([{ rank: 0 }, { rank: 1 }])
+      expect(await readFile(join(directory, 'together/forecast.csv'), 'utf8')).toContain('2010')
+    },
+    60_000,
+  )
 
-  it('prints an error of the command line, or of its files, that all ranks make once', async () => {
-    const directory = await temporaryDirectory()
-    const usage = await runOver(3, 'train', '--steps', 'many')
-    expect([usage.exitCode, usage.stderr.match(/^error: .*--steps.*/gm)]).toEqual([2, [expect.stringMatching('many')]])
-    const missing = join(directory, 'missing.txt')
-    const files = await runOver(
-      3,
-      'train',
-      '--text',
-      missing,
-      '--out',
-      join(directory, 'run'),
-      '--backend',
-      'reference',
-    )
-    expect([files.exitCode, files.stderr.match(/^error.*/gm)]).toEqual([1, [expect.stringMatching('missing.txt')]])
-  }, 60_000)
+  it.runIf(areRanksWhole)(
+    'prints an error of the command line, or of its files, that all ranks make once',
+    async () => {
+      const directory = await temporaryDirectory()
+      const usage = await runOver(3, 'train', '--steps', 'many')
+      expect([usage.exitCode, usage.stderr.match(/^error: .*--steps.*/gm)]).toEqual([
+        2,
+        [expect.stringMatching('many')],
+      ])
+      const missing = join(directory, 'missing.txt')
+      const files = await runOver(
+        3,
+        'train',
+        '--text',
+        missing,
+        '--out',
+        join(directory, 'run'),
+        '--backend',
+        'reference',
+      )
+      expect([files.exitCode, files.stderr.match(/^error.*/gm)]).toEqual([1, [expect.stringMatching('missing.txt')]])
+    },
+    60_000,
+  )
 
   it('prints an error of the command line of one rank', async () => {
     const { exitCode, stderr } = await runEach(['--version'], ['train', '--steps', 'many'])
     expect([exitCode, stderr.match(/^error: .*--steps.*/gm)]).toEqual([2, [expect.stringMatching('many')]])
   }, 60_000)
 
-  // A start takes a second: the others are run by `npm run test:all` and every night.
-  it.each(['train', ...(process.env['CUDNN_RNN_TESTS'] === 'all' ? ['classify', 'forecast'] : [])])(
+  // The others are run by `npm run test:all` and every night.
+  it.each([
+    ...(areRanksWhole ? ['train'] : []),
+    ...(process.env['CUDNN_RNN_TESTS'] === 'all' ? ['classify', 'forecast'] : []),
+  ])(
     '%s refuses ranks with and without --wire bfloat16',
     async (command) => {
       const directory = await temporaryDirectory()

@@ -7,6 +7,7 @@ import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { describe, expect, it } from 'vitest'
 import { loadAddon } from '../src/load_addon.js'
 import { installedLaunchers, launch } from './mpi_launchers.js'
+import { areRanksWhole, isWhole } from './rank_cases.js'
 import { type Training, usesRankPrograms } from './rank_programs.js'
 
 const emulator = openCudaEmulator(9)
@@ -24,8 +25,8 @@ const emulated = {
 }
 const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
 const programs = usesRankPrograms()
-/** Those that take seconds are run by `npm run test:all` and every night. */
-const isWhole = process.env['CUDNN_RNN_TESTS'] === 'all'
+/** The check `ranks` of CI runs these, beside those of {@link isWhole}. */
+const ofRanks = <Case>(cases: readonly Case[]) => (areRanksWhole ? cases : [])
 
 /** A port that was free a moment ago. */
 async function freePort(): Promise<number> {
@@ -96,7 +97,7 @@ async function trained(ranks: number, settings: object): Promise<Training> {
 }
 
 describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator.problem ?? 'emulated GPUs'})`, () => {
-  it.each([2, 3])('passes the conformance suite over %d processes', async (ranks) => {
+  it.each([2, ...ofRanks([3])])('passes the conformance suite over %d processes', async (ranks) => {
     const all = await torchrun(ranks, 'conformance')
     for (const { code, errors } of all) expect([code, errors]).toEqual([0, ''])
     const [reason, ...names] = all[0]!.output.trim().split('\n')
@@ -111,7 +112,7 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     for (const name of ['losses', 'kernel'] as const) expectAllclose(name, together[name], alone[name], 1e-6)
   })
 
-  it.each([2, 3])(
+  it.each([2, ...ofRanks([3])])(
     'trains over %d GPUs, with the sums in the stream between captured passes and updates',
     async (ranks) => {
       const alone = await trained(1, { engine: 'none', backend: 'cudnn' })
@@ -121,7 +122,7 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     },
   )
 
-  it('trains over GPUs with bfloat16 on the wire, near to one process', async () => {
+  it.runIf(areRanksWhole)('trains over GPUs with bfloat16 on the wire, near to one process', async () => {
     const alone = await trained(1, { engine: 'none', backend: 'cudnn' })
     const together = await trained(2, { engine: 'auto', backend: 'cudnn', wire: 'bfloat16' })
     expectAllclose('losses', together.losses, alone.losses, 2e-2)
@@ -144,11 +145,16 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     for (const { code } of all) expect(code).not.toBe(0)
   })
 
-  it('ends a rank at the deadline of a sum on the device that its peer does not make', async () => {
-    const [first] = await torchrun(2, 'late sum on the device of one')
-    expect(first!.errors).toMatch(/Cannot complete allReduce as every rank must come to it within 1\.5 s: rank 1 of 2/)
-    expect(first!.code).toBe(75)
-  })
+  it.runIf(areRanksWhole)(
+    'ends a rank at the deadline of a sum on the device that its peer does not make',
+    async () => {
+      const [first] = await torchrun(2, 'late sum on the device of one')
+      expect(first!.errors).toMatch(
+        /Cannot complete allReduce as every rank must come to it within 1\.5 s: rank 1 of 2/,
+      )
+      expect(first!.code).toBe(75)
+    },
+  )
 
   it.runIf(launchers.length > 0)('connects GPUs under a launcher of MPI, whose ranks connect over MPI', async () => {
     const settings = JSON.stringify({ engine: 'nccl', backend: 'cudnn' })
@@ -163,16 +169,19 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     expectAllclose('losses', together.losses, alone.losses, 1e-6)
   })
 
-  it.runIf(launchers.length > 0)('passes the conformance suite where the ranks connect over MPI', async () => {
-    const { code, output, errors } = await launch(launchers[0]!, 2, programs.ranks, ['conformance', 'nccl'], {
-      ...emulated,
-      CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'devices=2',
-    })
-    expect([code, errors]).toEqual([0, ''])
-    const [reason, ...names] = output.trim().split('\n')
-    expect(reason).toMatch(/^nccl: NCCL 2\.27\.7 /)
-    expect(names).toEqual(COMMUNICATOR_CASES.map(({ name }) => name))
-  })
+  it.runIf(areRanksWhole && launchers.length > 0)(
+    'passes the conformance suite where the ranks connect over MPI',
+    async () => {
+      const { code, output, errors } = await launch(launchers[0]!, 2, programs.ranks, ['conformance', 'nccl'], {
+        ...emulated,
+        CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'devices=2',
+      })
+      expect([code, errors]).toEqual([0, ''])
+      const [reason, ...names] = output.trim().split('\n')
+      expect(reason).toMatch(/^nccl: NCCL 2\.27\.7 /)
+      expect(names).toEqual(COMMUNICATOR_CASES.map(({ name }) => name))
+    },
+  )
 
   it.runIf(isWhole && launchers.length > 0).each([
     [
@@ -207,7 +216,7 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     }
   })
 
-  it('names a stopped rank, which sends no heartbeat', async () => {
+  it.runIf(areRanksWhole)('names a stopped rank, which sends no heartbeat', async () => {
     const [first, second] = await torchrun(3, 'silence of one', {}, programs.ranks, 2)
     for (const { code, errors } of [first!, second!]) {
       expect(errors).toMatch(
@@ -233,7 +242,7 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     },
   )
 
-  it('names a rank that does not come to an all-reduce within the deadline', async () => {
+  it.runIf(areRanksWhole)('names a rank that does not come to an all-reduce within the deadline', async () => {
     const [first] = await torchrun(2, 'late all-reduce of one')
     expect(first!.errors).toMatch(
       /Cannot complete allReduce as every rank must come to it within 1\.5 s: rank 1 of 2 on \S+ is in no call since/,
