@@ -10,15 +10,17 @@ interface Remains {
   readonly result: string
 }
 
+/** Kills of one run. The nightly workflow sets 5. */
+const KILLS = Number(process.env['CUDNN_RNN_KILLS'] ?? 1)
+
 /**
- * Runs a task once from end to end, and once more killed `kills` times at random moments and started again by the same
- * command line. Every run is a separate process: a run in this process would take the CUDA emulator as its executor where
- * another test has loaded it.
+ * Runs a task once from end to end, and once more killed at random moments and started again by the same command line.
+ * Every run is a separate process: a run in this process would take the CUDA emulator as its executor where another test
+ * has loaded it.
  */
 export async function killedAndWhole(
   [command = '', ...args]: readonly string[],
   directory: string,
-  kills: number,
 ): Promise<{ whole: Remains; killed: Remains }> {
   const [wholeRun, killedRun] = [join(directory, 'whole'), join(directory, 'killed')]
   const finish = async (out: string, more: readonly string[]): Promise<Remains> => {
@@ -30,9 +32,9 @@ export async function killedAndWhole(
   }
   const whole = await finish(wholeRun, args)
   const again = [...args, '--resume', 'auto']
-  for (let kill = 0; kill < kills; kill++) {
+  for (let kill = 0; kill < KILLS; kill++) {
     const child = start([command, ...again, '--json', '--out', killedRun])
-    let linesLeft = 1 + Math.floor((Math.random() * whole.metrics.length) / (kills + 1))
+    let linesLeft = 1 + Math.floor((Math.random() * whole.metrics.length) / (KILLS + 1))
     child.stdout.on('data', (piece: Buffer) => {
       linesLeft -= piece.toString().split('\n').length - 1
       if (linesLeft <= 0) setTimeout(() => child.kill('SIGKILL'), Math.random() * 10)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { fuzzMutations, loadSubject, SUBJECTS } from '../fuzz/fuzz_mutations.js'
 
-/** Mutations of each fixture in a test run; `fuzz/mutations.mjs` runs as many as one likes. */
-const MUTATIONS = 2000
+/** Mutations of each fixture. The nightly workflow runs `fuzz/mutations.mjs` with a million. */
+const MUTATIONS = Number(process.env['CUDNN_RNN_FUZZ_MUTATIONS'] ?? 1000)
 
 describe.each(SUBJECTS)('a checkpoint damaged behind right checksums: %s', (folder) => {
   it(`is refused with a code, or is sound in itself, over ${MUTATIONS} mutations`, { timeout: 120_000 }, async () => {

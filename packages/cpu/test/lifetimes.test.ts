@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
-/** 1,000 in every test run; `npm run test:soak` sets 10,000. */
+/** 400 in every test run; `npm run test:soak` sets 10,000. */
 const LIVES = Number(process.env['CUDNN_RNN_SOAK_CYCLES'] ?? 400)
 const addonFile = fileURLToPath(new URL('addon_alone.mjs', import.meta.url))
 const skipped = instructionSetsUnderTest('lifetimes').length === 0

@@ -41,10 +41,13 @@ async function checkInterrupted(directory: string, name: ScenarioName): Promise<
   return found === step ? 'new' : 'old'
 }
 
-/** Fails every call of one kind in turn: the save rejects with a code and changes nothing, or is done. */
-export async function failEveryCall(name: ScenarioName, call: Call): Promise<Counts> {
+/**
+ * Fails every call of one kind in turn, or every `stride`-th: the save rejects with a code and changes nothing, or is
+ * done.
+ */
+export async function failEveryCall(name: ScenarioName, call: Call, stride = 1): Promise<Counts> {
   const counts = { interrupted: 0, old: 0, new: 0 }
-  for (let n = 1; ; n++) {
+  for (let n = 1; ; n += stride) {
     const happened = await inDirectory(name, async (directory) => {
       const before = await contentsOf(directory)
       const restore = injectFault(directory, { call, n, kind: 'error' })

@@ -59,7 +59,7 @@ describe('cudnn-rnn train', () => {
     const directory = await temporaryDirectory()
     const text = await writeSmallText(directory)
     const args = ['train', '--text', text, ...SMALL, '--layers', '2', '--dropout', '0.3', '--steps', '60']
-    const { whole, killed } = await killedAndWhole(args, directory, 3)
+    const { whole, killed } = await killedAndWhole(args, directory)
     expect(killed.metrics).toEqual(whole.metrics)
     expect(whole.metrics).toHaveLength(60)
     const sampled = (name: string) => run('sample', join(directory, name), '--length', '40')

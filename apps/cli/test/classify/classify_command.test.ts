@@ -79,7 +79,7 @@ describe('cudnn-rnn classify', () => {
     const directory = await temporaryDirectory()
     const jsonl = await writeTexts(directory)
     const more = ['--layers', '2', '--dropout', '0.2', '--steps', '40', '--patience', '100', '--evaluate-every', '4']
-    const { whole, killed } = await killedAndWhole(['classify', '--jsonl', jsonl, ...SMALL, ...more], directory, 3)
+    const { whole, killed } = await killedAndWhole(['classify', '--jsonl', jsonl, ...SMALL, ...more], directory)
     expect(killed.metrics).toEqual(whole.metrics)
     expect(killed.result).toBe(whole.result)
   }, 60_000)

@@ -136,7 +136,7 @@ describe('cudnn-rnn forecast', () => {
     const directory = await temporaryDirectory()
     const csv = await writeSeries(directory)
     const args = ['forecast', '--csv', csv, ...SMALL, '--steps', '60', '--patience', '100', '--cell', 'gru']
-    const { whole, killed } = await killedAndWhole(args, directory, 3)
+    const { whole, killed } = await killedAndWhole(args, directory)
     expect(killed.metrics).toEqual(whole.metrics)
     expect(killed.result).toBe(whole.result)
   }, 60_000)
