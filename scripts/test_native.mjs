@@ -107,6 +107,8 @@ const tests = {
     const patient = ['--testTimeout', '600000']
     run(join(root, 'node_modules/.bin/vitest'), ['run', '--project', 'cpu', ...names, ...patient], {
       CUDNN_RNN_CPU_ADDON: addon,
+      // Every pair of attributes on each instruction set; the nightly workflow runs the whole suite, with every kernel.
+      ...(everyKernel ? {} : { CUDNN_RNN_TESTS: 'covering' }),
       LD_PRELOAD: ['libasan.so', 'libubsan.so', 'libstdc++.so'].map(library).join(' '),
       // Node.js itself leaks at exit; a test requests more memory than there is.
       ASAN_OPTIONS: 'detect_leaks=0:allocator_may_return_null=1',
