@@ -1,8 +1,8 @@
 // Builds the native addons where that is possible and every package, side by side and quietly: turbo's output is shown only
 // when something fails.
 //
-//   node build.mjs                          modules and declarations
-//   node build.mjs --without-declarations   modules alone, which is all that tests load
+//   node build.mjs               everything
+//   node build.mjs --for-tests   the addons and the WebAssembly modules: tests import the sources of the packages
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
@@ -15,11 +15,17 @@ async function buildAddons() {
   return status ?? 1
 }
 
-/** Builds the packages. Returns the exit status. */
-async function buildPackages() {
-  const declarations = process.argv.includes('--without-declarations') ? { CUDNN_RNN_DECLARATIONS: '0' } : {}
-  const turbo = spawn('turbo', ['run', 'build', '--output-logs=errors-only', '--no-color'], {
-    env: { ...process.env, ...declarations, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' },
+/** Checks the types of all workspaces, and writes the declarations that the packages' builds bundle. Returns the exit status. */
+async function checkTypes() {
+  const tsc = spawn('tsc', ['--build'], { stdio: 'inherit', shell: process.platform === 'win32' })
+  const [status] = await once(tsc, 'close')
+  return status ?? 1
+}
+
+/** Builds the packages, or the one that `filter` names. Returns the exit status. */
+async function buildPackages(...filter) {
+  const turbo = spawn('turbo', ['run', 'build', ...filter, '--output-logs=errors-only', '--no-color'], {
+    env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
     shell: process.platform === 'win32',
   })
@@ -34,5 +40,8 @@ async function buildPackages() {
 }
 
 // The addons and the WebAssembly modules take most of the time; neither keeps two cores busy alone.
-const statuses = await Promise.all([buildAddons(), buildPackages()])
+const modules = process.argv.includes('--for-tests')
+  ? buildPackages('--filter=@cudnn-rnn/native-wasm')
+  : checkTypes().then((status) => (status === 0 ? buildPackages() : status))
+const statuses = await Promise.all([buildAddons(), modules])
 process.exitCode = statuses.find((status) => status !== 0) ?? 0

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Options } from 'tsup'
 import { bundledLicenses } from './bundled_licenses.js'
@@ -5,10 +7,21 @@ import { optionalBuiltins } from './optional_builtins.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** A private package that `canonical` exports names of: they are declared in the build. */
-const PATHS = { '@cudnn-rnn/arguments': [`${ROOT}packages/arguments/src/index.ts`] }
+const PATHS = { '@cudnn-rnn/arguments': [`${ROOT}packages/arguments/.tsc/src/index.d.ts`] }
 
-/** Declarations are three quarters of a build's time. `build.mjs --without-declarations` leaves them out. */
-const hasDeclarations = process.env['CUDNN_RNN_DECLARATIONS'] !== '0'
+/**
+ * The declarations that `tsc --build` wrote of each entry, by the entry's name: build.mjs runs it once for all packages. From
+ * sources, each package's build would check its files and those below it again, three quarters of the time of all.
+ */
+function declarationsOf(entry: NonNullable<Options['entry']>): Record<string, string> {
+  const named = Array.isArray(entry) ? entry.map((source) => [basename(source, '.ts'), source]) : Object.entries(entry)
+  const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8')) as {
+    readonly compilerOptions: { readonly outDir: string; readonly rootDir: string }
+  }
+  // A package whose tests read fixtures has the repository as its root.
+  const folder = join(compilerOptions.outDir, relative(resolve(compilerOptions.rootDir), resolve('.')))
+  return Object.fromEntries(named.map(([name, source]) => [name, join(folder, source.replace(/\.ts$/, '.d.ts'))]))
+}
 
 /**
  * ESM, CommonJS and declarations of one package, for Node.js and browsers. Dependencies stay imports; development
@@ -22,8 +35,8 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
   return defineConfig({
     format: ['esm', 'cjs'],
     // tsup sets baseUrl, which TypeScript 6 calls deprecated; without their paths the siblings stay imports.
-    dts: hasDeclarations && {
-      entry: declared,
+    dts: {
+      entry: declarationsOf(declared),
       compilerOptions: { ignoreDeprecations: '6.0', composite: false, rootDir: ROOT, paths: PATHS },
       banner: '/// <reference lib="esnext.disposable" />',
     },
