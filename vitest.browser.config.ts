@@ -21,6 +21,8 @@ export default defineConfig({
     ],
     exclude: ['**/*.node.test.ts'],
     testTimeout: 60_000,
+    // One page for all files: a page for each would load the modules of its package again.
+    isolate: false,
     browser: {
       enabled: true,
       headless: true,

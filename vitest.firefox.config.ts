@@ -15,6 +15,8 @@ export default defineConfig({
     include: ['packages/wasm/test/**/*.test.ts'],
     exclude: ['**/*.node.test.ts'],
     testTimeout: 60_000,
+    // One page for all files: a page for each would load the modules of the package again.
+    isolate: false,
     browser: {
       enabled: true,
       headless: true,
