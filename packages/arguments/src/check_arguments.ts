@@ -1,13 +1,18 @@
 import { type ArgumentErrorCode, codedRangeError, codedTypeError } from './argument_errors.js'
 import { describeValue } from './described_value.js'
 import { checkNames } from './option_names.js'
-import type { Fault, Rule } from './rule.js'
+import type { AnyRule, Fault, Rule } from './rule.js'
 
 type Values = Readonly<Record<string, unknown>>
-type Rules = Readonly<Record<string, Rule>>
+type Rules = Readonly<Record<string, AnyRule>>
 
-/** A rule for each option: where the type of the options is known, the compiler refuses a table that lacks one. */
-export type OptionRules<Options> = keyof Options extends never ? Rules : { readonly [Name in keyof Options]-?: Rule }
+/**
+ * A rule for each option: where the type of the options is known, the compiler refuses a table that lacks one, has another
+ * or has one for values of another kind.
+ */
+export type OptionRules<Options> = keyof Options extends never
+  ? Rules
+  : { readonly [Name in keyof Options]-?: Rule<Options[Name]> }
 
 /**
  * Checks arguments by their names, before anything is done with them.
@@ -29,7 +34,7 @@ export function checkArguments(action: string, values: Values, rules: Rules): vo
 export function checkOptions<Options extends object>(
   action: string,
   options: Options,
-  rules: OptionRules<Options>,
+  rules: OptionRules<NoInfer<Options>>,
 ): void {
   checkNames(action, options, Object.keys(rules))
   checkOptionValues(action, options, rules as Rules)

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export { checkArguments, checkOptions, checkOptionValues } from './check_arguments.js'
+export { checkArguments, checkOptions, checkOptionValues, type OptionRules } from './check_arguments.js'
 export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './coded_error.js'
 export { describeValue } from './described_value.js'
 export { elementCount } from './element_count.js'
@@ -13,8 +13,10 @@ export { entryOf, required, zip } from './required.js'
 export { isResponse, RESPONSE, RESPONSE_FIELDS } from './response_rules.js'
 export {
   ANYTHING,
+  type AnyRule,
   ASYNC_ITERABLE,
   BYTES,
+  checkedElsewhere,
   either,
   type Fault,
   FINITE,
@@ -24,6 +26,7 @@ export {
   ITERABLE,
   integerFrom,
   integerIn,
+  keyOf,
   kind,
   listOf,
   MAP,
@@ -32,12 +35,15 @@ export {
   NUMBERS,
   nullable,
   OBJECT,
+  type OptionsOf,
   oneOf,
   optional,
   PATH,
   POSITIVE,
   type Rule,
   recordOf,
+  SHARE,
   TEXT,
+  type ValueOf,
   where,
 } from './rule.js'

@@ -11,16 +11,46 @@ export interface Fault {
   readonly isOtherKind: boolean
 }
 
-/** The requirement of an argument. Rules are made once, beside the function whose arguments they describe. */
-export interface Rule {
+/** A rule without the type of its values: the members that checks use. */
+export interface AnyRule {
   /** Completes "must be …". */
   readonly words: string
   /** The first place at or inside `value` that breaks the rule. */
   find(value: unknown, path: string): Fault | undefined
 }
 
+/**
+ * The requirement of an argument, whose type is `Value`. Rules are made once, beside the function whose arguments they
+ * describe.
+ *
+ * A rule fits an argument of another type where every value of that type is of the rule's kind, and where the rule admits no
+ * other text, number, boolean, null or undefined. So a rule of objects may look at a part of their fields.
+ */
+export interface Rule<in Value, out Plain = NoInfer<Exclude<Value, object>>> extends AnyRule {
+  /** Of the type alone: no rule has this field. */
+  readonly admits?: (value: Value) => Plain
+}
+
+/** The type of the values that follow a rule. */
+export type ValueOf<Given extends AnyRule> = Given extends { readonly admits?: (value: infer Value) => unknown }
+  ? Value
+  : never
+
+/** The type of an object whose fields follow `Rules`: a field is optional where its rule admits undefined. */
+export type OptionsOf<Rules extends Readonly<Record<string, AnyRule>>> = Flat<
+  { readonly [Name in Exclude<keyof Rules, OptionalName<Rules>>]: ValueOf<Rules[Name]> } & {
+    readonly [Name in OptionalName<Rules>]?: ValueOf<Rules[Name]>
+  }
+>
+type OptionalName<Rules extends Readonly<Record<string, AnyRule>>> = {
+  [Name in keyof Rules]: undefined extends ValueOf<Rules[Name]> ? Name : never
+}[keyof Rules]
+type Flat<Fields> = { [Name in keyof Fields]: Fields[Name] }
+
+type AnyFunction = (...given: never) => unknown
+
 /** A rule of one kind of value. */
-export function kind(words: string, isKind: (value: unknown) => boolean): Rule {
+export function kind<Value>(words: string, isKind: (value: unknown) => value is Value): Rule<Value> {
   return {
     words,
     find: (value, path) => (isKind(value) ? undefined : { path, words, value, isOtherKind: true }),
@@ -28,13 +58,13 @@ export function kind(words: string, isKind: (value: unknown) => boolean): Rule {
 }
 
 /** `rule`, narrowed to the values that `isAllowed`. */
-export function where(rule: Rule, words: string, isAllowed: (value: never) => boolean): Rule {
+export function where<Value>(rule: Rule<Value>, words: string, isAllowed: (value: Value) => boolean): Rule<Value> {
   return {
     words,
     find(value, path) {
       const fault = rule.find(value, path)
       if (fault !== undefined) return { ...fault, words: fault.path === path ? words : fault.words }
-      return isAllowed(value as never) ? undefined : { path, words, value, isOtherKind: false }
+      return isAllowed(value as Value) ? undefined : { path, words, value, isOtherKind: false }
     },
   }
 }
@@ -42,66 +72,82 @@ export function where(rule: Rule, words: string, isAllowed: (value: never) => bo
 export const TEXT = kind('a string', (value) => typeof value === 'string')
 export const FLAG = kind('a boolean', (value) => typeof value === 'boolean')
 export const NUMBER = kind('a number', (value) => typeof value === 'number')
-export const FUNCTION = kind('a function', (value) => typeof value === 'function')
+export const FUNCTION = kind('a function', (value): value is AnyFunction => typeof value === 'function')
 export const OBJECT = kind('an object', isObject)
 
-export const ANYTHING = kind('any value', () => true)
+export const ANYTHING = kind('any value', (_value): _value is unknown => true)
+
+/** The rule of an option that another function checks: its type is that of the option. */
+export function checkedElsewhere<Value>(): Rule<Value> {
+  return ANYTHING as AnyRule
+}
 
 export const FINITE = where(NUMBER, 'a finite number', Number.isFinite)
-export const POSITIVE = where(NUMBER, 'a finite number > 0', (value: number) => Number.isFinite(value) && value > 0)
+export const POSITIVE = where(NUMBER, 'a finite number > 0', (value) => Number.isFinite(value) && value > 0)
+
+/** A share or a probability. */
+export const SHARE = where(NUMBER, 'a number in 0..1', (value) => value >= 0 && value <= 1)
 
 /** Bytes, of any subclass. */
-export const BYTES = kind('a Uint8Array', (value) => arrayTypeOf(value) === 'Uint8Array')
+export const BYTES = kind('a Uint8Array', (value): value is Uint8Array => arrayTypeOf(value) === 'Uint8Array')
 
 /** An integer >= `least`. */
-export function integerFrom(least: number): Rule {
-  return where(NUMBER, `an integer >= ${least}`, (value: number) => Number.isSafeInteger(value) && value >= least)
+export function integerFrom(least: number): Rule<number> {
+  return where(NUMBER, `an integer >= ${least}`, (value) => Number.isSafeInteger(value) && value >= least)
 }
 
 /** An integer in least..most. */
-export function integerIn(least: number, most: number): Rule {
+export function integerIn(least: number, most: number): Rule<number> {
   const isIn = (value: number) => Number.isSafeInteger(value) && value >= least && value <= most
   return where(NUMBER, `an integer in ${least}..${most}`, isIn)
 }
 
 /** A path of the file system, which cannot name anything with a NUL in it. */
-export const PATH = where(TEXT, 'a path without NUL characters', (path: string) => !path.includes('\0'))
+export const PATH = where(TEXT, 'a path without NUL characters', (path) => !path.includes('\0'))
 
 /** Some typed array or array of numbers, whose elements are not looked at. */
 export const NUMBERS = kind(
   'an array of numbers',
-  (value) => Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView)),
+  (value): value is ArrayLike<number> =>
+    Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView)),
 )
 
 /** What `for await … of` takes beside that. */
 export const ASYNC_ITERABLE = kind(
   'an async iterable',
-  (value) => isObject(value) && typeof (value as AsyncIterable<unknown>)[Symbol.asyncIterator] === 'function',
+  (value): value is AsyncIterable<unknown> =>
+    isObject(value) && typeof (value as AsyncIterable<unknown>)[Symbol.asyncIterator] === 'function',
 )
 
 /** What `for … of` takes; an array whose buffer was transferred has no elements. */
-export const ITERABLE = kind('an iterable', (value) => {
+export const ITERABLE = kind('an iterable', (value): value is Iterable<unknown> => {
   if (typeof value === 'string') return true
   if (!isObject(value) || typeof (value as Iterable<unknown>)[Symbol.iterator] !== 'function') return false
   return arrayTypeOf(value) === undefined || canBeRead(value as Iterable<unknown>)
 })
 
 /** A map with any contents. */
-export const MAP = kind('a Map', (value) => value instanceof Map)
+export const MAP = kind('a Map', (value): value is ReadonlyMap<unknown, unknown> => value instanceof Map)
 
 /** One of a few strings. */
-export function oneOf(values: readonly string[]): Rule {
+export function oneOf<const Value extends string>(values: readonly Value[]): Rule<Value> {
   const words = `one of ${values.join(', ')}`
-  return where(TEXT, words, (value: string) => values.includes(value))
+  const isAllowed = (value: string) => (values as readonly string[]).includes(value)
+  return where(TEXT, words, isAllowed) as AnyRule
+}
+
+/** A name of an entry of `table`. */
+export function keyOf<Table extends object>(table: Table): Rule<keyof Table & string> {
+  return oneOf(Object.keys(table) as (keyof Table & string)[])
 }
 
 /** A rule that also accepts undefined. */
-export function optional(rule: Rule): Rule {
+export function optional<Value>(rule: Rule<Value>): Rule<Value | undefined> {
   return { words: rule.words, find: (value, path) => (value === undefined ? undefined : rule.find(value, path)) }
 }
 
 /** As {@link optional}, null too. */
-export function nullable(rule: Rule): Rule {
+export function nullable<Value>(rule: Rule<Value>): Rule<Value | null | undefined> {
   const words = `${rule.words}, or null`
   return {
     words,
@@ -114,7 +160,7 @@ export function nullable(rule: Rule): Rule {
 }
 
 /** Any one of the rules. */
-export function either(...rules: readonly Rule[]): Rule {
+export function either<Rules extends readonly AnyRule[]>(...rules: Rules): Rule<ValueOf<Rules[number]>> {
   const words = rules.map((rule) => rule.words).join(' or ')
   return {
     words,
@@ -130,7 +176,7 @@ export function either(...rules: readonly Rule[]): Rule {
 }
 
 /** An array whose elements all follow `element`. */
-export function listOf(element: Rule, least = 0): Rule {
+export function listOf<Element>(element: Rule<Element>, least = 0): Rule<readonly Element[]> {
   const words = least === 0 ? `an array, each element ${element.words}` : `an array of at least ${least}`
   return {
     words,
@@ -147,7 +193,10 @@ export function listOf(element: Rule, least = 0): Rule {
 }
 
 /** An object whose fields follow the rules of their names; other fields are not looked at. */
-export function fields(rules: Readonly<Record<string, Rule>>, words = 'an object'): Rule {
+export function fields<Rules extends Readonly<Record<string, AnyRule>>>(
+  rules: Rules,
+  words = 'an object',
+): Rule<OptionsOf<Rules>> {
   const entries = Object.entries(rules)
   return {
     words,
@@ -163,7 +212,7 @@ export function fields(rules: Readonly<Record<string, Rule>>, words = 'an object
 }
 
 /** An object whose fields all follow `element`, under any names. */
-export function recordOf(element: Rule): Rule {
+export function recordOf<Element>(element: Rule<Element>): Rule<Readonly<Record<string, Element>>> {
   const words = `an object, each field ${element.words}`
   return {
     words,
@@ -179,10 +228,14 @@ export function recordOf(element: Rule): Rule {
 }
 
 /** An object, or function, that has these methods. */
-export function methods(words: string, ...names: readonly string[]): Rule {
+export function methods<const Names extends readonly string[]>(
+  words: string,
+  ...names: Names
+): Rule<Readonly<Record<Names[number], AnyFunction>>> {
   return kind(
     words,
-    (value) => isObject(value) && names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function'),
+    (value): value is Record<Names[number], AnyFunction> =>
+      isObject(value) && names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function'),
   )
 }
 

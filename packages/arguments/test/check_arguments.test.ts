@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  type AnyRule,
   checkArguments,
   checkOptions,
   either,
@@ -12,12 +13,11 @@ import {
   oneOf,
   optional,
   PATH,
-  type Rule,
   recordOf,
   TEXT,
 } from '../src/index.js'
 
-const refused = (value: unknown, rule: Rule) => {
+const refused = (value: unknown, rule: AnyRule) => {
   try {
     checkArguments('walk', { value }, { value: rule })
   } catch (error) {

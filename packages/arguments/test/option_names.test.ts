@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { checkIsObject, checkNames, checkOptionNames, checkOptions, FLAG, NUMBER, optional } from '../src/index.js'
+import {
+  checkIsObject,
+  checkNames,
+  checkOptionNames,
+  checkOptions,
+  FLAG,
+  NUMBER,
+  optional,
+  TEXT,
+} from '../src/index.js'
 
 const KNOWN = ['numUnits', 'numLayers', 'dropout', 'seed']
 const refusal = (option: string): { code: string; message: string; option: string; suggestion: string | undefined } => {
@@ -120,10 +129,23 @@ describe('the types of checkOptionNames and checkOptions', () => {
     expect(() => checkOptionNames('test', { isFast: true, ...options }, ['seed'])).toThrow(coded('ERR_UNKNOWN_OPTION'))
     // @ts-expect-error speed is not among the options
     checkOptionNames('test', options, ['seed', 'isFast', 'speed'])
-    checkOptions('test', options, { seed: optional(NUMBER), isFast: optional(FLAG) })
+    checkOptions('test', options, { seed: NUMBER, isFast: optional(FLAG) })
     // @ts-expect-error isFast has no rule
-    checkOptions('test', options, { seed: optional(NUMBER) })
+    checkOptions('test', options, { seed: NUMBER })
     // @ts-expect-error speed is not among the options
-    checkOptions('test', options, { seed: optional(NUMBER), isFast: optional(FLAG), speed: optional(NUMBER) })
+    checkOptions('test', options, { seed: NUMBER, isFast: optional(FLAG), speed: optional(NUMBER) })
+  })
+
+  it('refuse a table with a rule for values of another kind', () => {
+    // @ts-expect-error seed is not a string
+    expect(() => checkOptions('test', options, { seed: TEXT, isFast: optional(FLAG) })).toThrow(
+      coded('ERR_INVALID_OPTION_TYPE'),
+    )
+    // @ts-expect-error isFast may be undefined
+    expect(() => checkOptions('test', options, { seed: NUMBER, isFast: FLAG })).toThrow(
+      coded('ERR_INVALID_OPTION_TYPE'),
+    )
+    // @ts-expect-error seed is required
+    checkOptions('test', options, { seed: optional(NUMBER), isFast: optional(FLAG) })
   })
 })

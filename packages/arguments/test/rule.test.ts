@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
   ANYTHING,
+  type AnyRule,
   ASYNC_ITERABLE,
   BYTES,
+  checkedElsewhere,
   either,
   FINITE,
   FLAG,
@@ -11,6 +13,7 @@ import {
   ITERABLE,
   integerFrom,
   integerIn,
+  keyOf,
   kind,
   listOf,
   MAP,
@@ -19,13 +22,16 @@ import {
   NUMBERS,
   nullable,
   OBJECT,
+  type OptionsOf,
   oneOf,
   optional,
   PATH,
   POSITIVE,
   type Rule,
   recordOf,
+  SHARE,
   TEXT,
+  type ValueOf,
   where,
 } from '../src/index.js'
 
@@ -33,7 +39,7 @@ const transferred = new Float32Array(2)
 structuredClone(transferred, { transfer: [transferred.buffer] })
 
 /** Each rule with values that follow it, values of another kind, and values of its kind that are not allowed. */
-const RULES: readonly [string, Rule, accepted: unknown[], otherKinds: unknown[], notAllowed: unknown[]][] = [
+const RULES: readonly [string, AnyRule, accepted: unknown[], otherKinds: unknown[], notAllowed: unknown[]][] = [
   ['TEXT', TEXT, ['', 'a'], [1, null, undefined, ['a'], new String('a')], []],
   ['FLAG', FLAG, [true, false], [0, 'true', undefined], []],
   ['NUMBER', NUMBER, [0, Number.NaN, Number.POSITIVE_INFINITY], ['1', 1n, undefined], []],
@@ -42,6 +48,7 @@ const RULES: readonly [string, Rule, accepted: unknown[], otherKinds: unknown[],
   ['ANYTHING', ANYTHING, [undefined, null, 0, {}], [], []],
   ['FINITE', FINITE, [0, -1.5], ['1'], [Number.NaN, Number.NEGATIVE_INFINITY]],
   ['POSITIVE', POSITIVE, [Number.MIN_VALUE, 3], ['1'], [0, -0, -1, Number.POSITIVE_INFINITY, Number.NaN]],
+  ['SHARE', SHARE, [0, -0, 0.5, 1], ['0.5'], [-0.1, 1.1, Number.NaN]],
   [
     'BYTES',
     BYTES,
@@ -69,6 +76,7 @@ const RULES: readonly [string, Rule, accepted: unknown[], otherKinds: unknown[],
   ],
   ['MAP', MAP, [new Map()], [{}, new Set(), new WeakMap()], []],
   ["oneOf(['min', 'max'])", oneOf(['min', 'max']), ['min', 'max'], [0, undefined, ['min']], ['', 'MIN', 'mean']],
+  ['keyOf({ min: 0, max: 1 })', keyOf({ min: 0, max: 1 }), ['min', 'max'], [0], ['toString']],
   ['optional(POSITIVE)', optional(POSITIVE), [undefined, 1], [null, '1'], [0]],
   ['nullable(POSITIVE)', nullable(POSITIVE), [undefined, null, 1], ['1'], [0]],
   ['either(TEXT, POSITIVE)', either(TEXT, POSITIVE), ['a', 1], [null, {}], [0]],
@@ -93,7 +101,7 @@ describe.each(RULES)('%s', (_, rule, accepted, otherKinds, notAllowed) => {
 })
 
 describe('words', () => {
-  it.each<[Rule, string]>([
+  it.each<[AnyRule, string]>([
     [integerFrom(1), 'an integer >= 1'],
     [integerIn(0, 9), 'an integer in 0..9'],
     [oneOf(['a', 'b']), 'one of a, b'],
@@ -132,7 +140,7 @@ describe('where', () => {
 
 describe('the path of a fault', () => {
   const point = fields({ x: FINITE, y: FINITE })
-  it.each<[Rule, unknown, string]>([
+  it.each<[AnyRule, unknown, string]>([
     [
       listOf(point),
       [
@@ -158,8 +166,101 @@ describe('the path of a fault', () => {
 
 describe('kind', () => {
   it('makes a rule of a predicate', () => {
-    const even = kind('an even number', (value) => typeof value === 'number' && value % 2 === 0)
+    const even = kind('an even number', (value): value is number => typeof value === 'number' && value % 2 === 0)
     expect(even.find(2, 'n')).toBeUndefined()
     expect(even.find(3, 'n')).toEqual({ path: 'n', words: 'an even number', value: 3, isOtherKind: true })
+  })
+})
+
+describe('checkedElsewhere', () => {
+  it('makes a rule that any value follows', () => {
+    const rule = checkedElsewhere<number>()
+    expect(rule.find('a', 'n')).toBeUndefined()
+    expect(rule.find(undefined, 'n')).toBeUndefined()
+  })
+})
+
+/** Passes the compiler where `rule` fits an argument of the type `Value`. */
+const fits = <Value>(rule: Rule<Value>): AnyRule => rule
+type Mode = 'min' | 'max'
+
+describe('the type of a rule', () => {
+  it('is that of the values that follow it', () => {
+    expectTypeOf(TEXT).toEqualTypeOf<Rule<string>>()
+    expectTypeOf(integerFrom(1)).toEqualTypeOf<Rule<number>>()
+    expectTypeOf(optional(FLAG)).toEqualTypeOf<Rule<boolean | undefined>>()
+    expectTypeOf(nullable(TEXT)).toEqualTypeOf<Rule<string | null | undefined>>()
+    expectTypeOf(oneOf(['min', 'max'])).toEqualTypeOf<Rule<Mode>>()
+    expectTypeOf(keyOf({ min: 0, max: 1 })).toEqualTypeOf<Rule<Mode>>()
+    expectTypeOf(either(FLAG, oneOf(['measured']))).toEqualTypeOf<Rule<boolean | 'measured'>>()
+    expectTypeOf(where(NUMBER, 'even', (value) => value % 2 === 0)).toEqualTypeOf<Rule<number>>()
+    expectTypeOf<ValueOf<typeof BYTES>>().toEqualTypeOf<Uint8Array>()
+    const point = listOf(fields({ x: NUMBER, label: optional(TEXT) }))
+    expectTypeOf<ValueOf<typeof point>>().toEqualTypeOf<
+      readonly { readonly x: number; readonly label?: string | undefined }[]
+    >()
+  })
+
+  it('is refused for an argument of another kind', () => {
+    expect([
+      fits<number>(integerFrom(1)),
+      // @ts-expect-error a string is not a number
+      fits<number>(TEXT),
+      fits<boolean | undefined>(optional(FLAG)),
+      // @ts-expect-error the rule refuses undefined
+      fits<boolean | undefined>(FLAG),
+      // @ts-expect-error the rule admits undefined
+      fits<boolean>(optional(FLAG)),
+      // @ts-expect-error the rule admits null
+      fits<number | undefined>(nullable(NUMBER)),
+      fits<Mode>(oneOf(['max', 'min'])),
+      // @ts-expect-error the rule admits other strings
+      fits<Mode>(TEXT),
+      // @ts-expect-error the rule admits another string
+      fits<Mode>(oneOf(['min', 'max', 'mean'])),
+      // @ts-expect-error the rule refuses one of the strings
+      fits<Mode>(oneOf(['min'])),
+      // @ts-expect-error a number is not a function
+      fits<() => void>(NUMBER),
+      // @ts-expect-error the rule admits any value
+      fits<number>(ANYTHING),
+    ]).toHaveLength(12)
+  })
+
+  it('may look at a part of an object', () => {
+    interface Signal {
+      readonly aborted: boolean
+      listen(listener: (reason: string) => void): void
+    }
+    expect([
+      fits<Signal | undefined>(optional(OBJECT)),
+      fits<Signal>(methods('a signal', 'listen')),
+      fits<Signal>(fields({ aborted: FLAG })),
+      // @ts-expect-error a signal has no method `close`
+      fits<Signal>(methods('a signal', 'close')),
+      // @ts-expect-error `aborted` is not a number
+      fits<Signal>(fields({ aborted: NUMBER })),
+      fits<(step: number) => Promise<void>>(FUNCTION),
+      fits<readonly number[] | Float32Array>(NUMBERS),
+      // @ts-expect-error the elements are not strings
+      fits<readonly number[]>(listOf(TEXT)),
+      fits<Signal | string>(either(TEXT, OBJECT)),
+      // @ts-expect-error the rule refuses a string
+      fits<Signal | string>(OBJECT),
+      fits<Signal>(checkedElsewhere()),
+    ]).toHaveLength(11)
+  })
+})
+
+describe('OptionsOf', () => {
+  it('has a field for each rule, optional where the rule admits undefined', () => {
+    const rules = { batch: integerFrom(1), seed: optional(integerFrom(0)), mode: oneOf(['min', 'max']) }
+    expectTypeOf<OptionsOf<typeof rules>>().toEqualTypeOf<{
+      readonly batch: number
+      readonly mode: Mode
+      readonly seed?: number | undefined
+    }>()
+    const options: OptionsOf<typeof rules> = { batch: 1, mode: 'min' }
+    expect(fields(rules).find(options, 'options')).toBeUndefined()
   })
 })

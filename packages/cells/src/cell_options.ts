@@ -2,11 +2,12 @@ import {
   checkArguments,
   checkOptions,
   integerFrom,
+  keyOf,
   NUMBER,
   nullable,
+  type OptionRules,
   oneOf,
   optional,
-  type Rule,
   TEXT,
   where,
 } from '@cudnn-rnn/arguments'
@@ -36,7 +37,7 @@ export const SIZE = integerFrom(1)
 /** A bound that null turns off. */
 export const CLIP = nullable(where(NUMBER, 'a number > 0', (value: number) => value > 0))
 
-export const ACTIVATION = optional(oneOf(Object.keys(ACTIVATIONS)))
+export const ACTIVATION = optional(keyOf(ACTIVATIONS))
 
 /**
  * Checks numUnits and the options.
@@ -44,15 +45,15 @@ export const ACTIVATION = optional(oneOf(Object.keys(ACTIVATIONS)))
  * @param own rules of the options that not every cell has.
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  */
-export function checkCellOptions(
+export function checkCellOptions<Options extends CellOptions>(
   className: string,
   numUnits: number,
-  options: CellOptions,
-  own: Readonly<Record<string, Rule>> = {},
+  options: Options,
+  own: OptionRules<Omit<NoInfer<Options>, keyof CellOptions>>,
 ): void {
   const action = `build ${className}`
   checkArguments(action, { numUnits }, { numUnits: SIZE })
-  checkOptions(action, options, { ...own, ...COMMON_OPTIONS })
+  checkOptions<object>(action, options, { ...own, ...COMMON_OPTIONS })
 }
 
 /** A clip that was checked, as the Infinity that clips nothing where it is null. */

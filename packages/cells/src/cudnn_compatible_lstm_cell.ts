@@ -19,7 +19,7 @@ import { LSTMStepCell } from './lstm_step_cell.js'
  */
 export class CudnnCompatibleLSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: CellOptions = {}) {
-    checkCellOptions('CudnnCompatibleLSTMCell', numUnits, options)
+    checkCellOptions('CudnnCompatibleLSTMCell', numUnits, options, {})
     super(options.name ?? 'cudnn_compatible_lstm_cell', options.dtype, { ...PLAIN_LSTM, numUnits, forgetBias: 0 })
   }
 }

@@ -142,7 +142,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     options: CellCallOptions<Training> = {},
   ): CellResult<State, Training> {
     const action = `call ${this.name}`
-    checkOptions(action, options, { training: optional(FLAG), backend: optional(OBJECT) })
+    checkOptions<CellCallOptions<boolean>>(action, options, { training: optional(FLAG), backend: optional(OBJECT) })
     const { training } = options
     const kernels = kernelsOf(action, options.backend, this.dtype)
     const x = checkFloatTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])

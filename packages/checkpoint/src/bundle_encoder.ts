@@ -11,7 +11,10 @@ import { encodeElements } from './tensor_bytes.js'
 export type NamedTensor = readonly [name: string, tensor: WritableTensor]
 
 const NAMED_TENSOR = {
-  entry: kind('a pair [name, tensor]', (value) => Array.isArray(value) && value.length === 2),
+  entry: kind(
+    'a pair [name, tensor]',
+    (value): value is readonly [unknown, unknown] => Array.isArray(value) && value.length === 2,
+  ),
 }
 
 /** Encodes the tensors of a checkpoint with one data file. */

@@ -4,7 +4,8 @@ import type { FileStore, StoreLock } from './file_store.js'
 
 const ENTRY = kind(
   'a name and its bytes, [string, Uint8Array]',
-  (entry) => Array.isArray(entry) && typeof entry[0] === 'string' && BYTES.find(entry[1], 'bytes') === undefined,
+  (entry): entry is readonly [string, Uint8Array] =>
+    Array.isArray(entry) && typeof entry[0] === 'string' && BYTES.find(entry[1], 'bytes') === undefined,
 )
 
 /**

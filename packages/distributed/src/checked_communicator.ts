@@ -2,6 +2,7 @@ import {
   BYTES,
   checkArguments,
   checkOptions,
+  checkOptionValues,
   integerFrom,
   kind,
   oneOf,
@@ -42,7 +43,7 @@ const EXIT_CODE = where(integerFrom(1), 'an integer in 1..255', (code: number) =
 const TENSOR_SUM_OPTIONS = { wire: optional(oneOf(['bfloat16'])) }
 const ALL_REDUCE_OPTIONS = { op: optional(oneOf(['sum', 'min', 'max'])), ...TENSOR_SUM_OPTIONS }
 /** With a wire. */
-const SUM_OPTIONS = { ...ALL_REDUCE_OPTIONS, op: optional(oneOf(['sum'])) }
+const SUM = optional(oneOf(['sum']))
 
 /** What every engine has in common: checks of arguments, and of calls after `dispose`. */
 export class CheckedCommunicator implements Communicator {
@@ -72,7 +73,7 @@ export class CheckedCommunicator implements Communicator {
     const { op = 'sum', wire } = options
     if (wire !== undefined) {
       checkArguments('allReduce', { array }, { array: FLOATS })
-      checkOptions('allReduce', options, SUM_OPTIONS)
+      checkOptionValues('allReduce', options, { op: SUM })
     }
     pinBuffer(array.buffer)
     await this.#transport.allReduce(array, op, this.#wire(wire))

@@ -1,4 +1,4 @@
-import { ANYTHING, checkArguments, checkOptionNames, listOf, oneOf, required, where } from '@cudnn-rnn/arguments'
+import { ANYTHING, checkArguments, checkOptionNames, keyOf, listOf, required, where } from '@cudnn-rnn/arguments'
 import { type BackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedTypeError } from './coded_error.js'
@@ -62,7 +62,7 @@ const RULES: ReadonlyMap<unknown, RuleArguments> = new Map(
   ]),
 )
 
-const RULE_NAME = { rule: oneOf(Object.keys(OPTIMIZER_RULES)) }
+const RULE_NAME = { rule: keyOf(OPTIMIZER_RULES) }
 
 /**
  * The arguments of the rule of this name, which has as many slots as these.

@@ -1,8 +1,8 @@
-import { arrayTypeOf, kind, liveLength, type Rule } from '@cudnn-rnn/arguments'
-import { elementCount } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, kind, liveLength } from '@cudnn-rnn/arguments'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 
 /** A tensor of float32 or float64 on the host, as many elements as its shape specifies. */
-export const FLOAT_TENSOR: Rule = kind('a tensor of floats', (value) => {
+export const FLOAT_TENSOR = kind('a tensor of floats', (value): value is Tensor<FloatArray> => {
   if (typeof value !== 'object' || value === null || !('data' in value && 'shape' in value)) return false
   const { data, shape } = value
   const isFloat = ['Float32Array', 'Float64Array'].includes(arrayTypeOf(data) ?? '')

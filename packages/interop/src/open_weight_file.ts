@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { fields, isResponse, methods, type Rule, TEXT } from '@cudnn-rnn/arguments'
+import { type AnyRule, fields, isResponse, methods, TEXT } from '@cudnn-rnn/arguments'
 import {
   type BlobLike,
   type ByteSource,
@@ -89,7 +89,7 @@ function checkInput(input: unknown): asserts input is WeightInput {
   )
 }
 
-function follows(value: unknown, ...rules: readonly Rule[]): boolean {
+function follows(value: unknown, ...rules: readonly AnyRule[]): boolean {
   return rules.every((rule) => rule.find(value, 'input') === undefined)
 }
 

@@ -1,4 +1,4 @@
-import { checkArguments, kind, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, checkedElsewhere, kind, TEXT } from '@cudnn-rnn/arguments'
 import { type Backend, DTYPES } from '@cudnn-rnn/backend'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, Philox } from '@cudnn-rnn/executor-kit'
@@ -19,6 +19,9 @@ export type LayerInitializer =
   | number
   | LayerInitializerFunction
   | Tensor<FloatArray>
+
+/** Rule of an option that is one: {@link LayerBuild.variables} checks it, against the variable's shape. */
+export const INITIALIZER = checkedElsewhere<LayerInitializer | undefined>()
 
 /** A variable of a layer: its name there, its shape and its initial values. */
 export type VariableSpec = readonly [own: string, shape: readonly number[], initializer: LayerInitializer]
@@ -140,7 +143,7 @@ const NAME = /^[A-Za-z0-9._-]+$/
 const NAMES = kind('an array of names', Array.isArray)
 const SPECS = kind(
   'an array of triples [name, shape, initializer]',
-  (specs) => Array.isArray(specs) && [...specs].every(isSpec),
+  (specs): specs is readonly VariableSpec[] => Array.isArray(specs) && [...specs].every(isSpec),
 )
 
 function isSpec(spec: unknown): boolean {

@@ -52,7 +52,7 @@ export interface LineChartOptions {
 
 const PLACE = either(
   NUMBER,
-  kind('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
+  kind('a Date', (value): value is Date => value instanceof Date && !Number.isNaN(value.getTime())),
 )
 const OPTIONS = fields({
   x: TEXT,

@@ -21,7 +21,8 @@ const TABLE = fields({
 const SETTINGS = listOf(
   kind(
     'a pair [label, value]',
-    (pair) => Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string'),
+    (pair): pair is readonly [string, string] =>
+      Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string'),
   ),
 )
 
@@ -30,7 +31,7 @@ function checkTable(table: ResultTable): void {
   const { header, rows } = table
   const columns = kind(
     `a row of ${header.length} columns`,
-    (row) => (row as readonly string[]).length === header.length,
+    (row): row is readonly string[] => (row as readonly string[]).length === header.length,
   )
   checkArguments('make a table', { rows }, { rows: listOf(columns) })
 }

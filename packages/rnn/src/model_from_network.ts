@@ -4,6 +4,7 @@ import {
   FUNCTION,
   fields,
   integerFrom,
+  keyOf,
   listOf,
   OBJECT,
   oneOf,
@@ -132,17 +133,15 @@ export function modelFromNetwork(
   return 'cell' in network ? cellFrom(backend, network) : modelFrom(backend, network, modelClass)
 }
 
-const MODEL_CLASS = where(
-  FUNCTION,
-  'one of the classes CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh',
-  (given: ModelClass<CudnnModel>) => Object.values<ModelClass<CudnnModel>>(MODELS).includes(given),
+const MODEL_CLASS = where(FUNCTION, 'one of the classes CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh', (given) =>
+  Object.values<unknown>(MODELS).includes(given),
 )
 const BACKEND = fields({ ops: OBJECT, dtype: oneOf(['float32', 'float64']) }, 'what openBackend() resolves to')
 const INPUTS = { name: TEXT, inputs: OBJECT, reverse: optional(FLAG), outputReversed: optional(FLAG) }
 const TENSORS = listOf(fields({ data: OBJECT, shape: listOf(integerFrom(0)) }))
 const NETWORK = fields({
   ...INPUTS,
-  descriptor: fields({ cellMode: oneOf(Object.keys(CELL_MODES)) }),
+  descriptor: fields({ cellMode: keyOf(CELL_MODES) }),
   canonical: fields({ weights: TENSORS, biases: TENSORS }),
 })
 

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, keyOf, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
 import {
   CELL_MODES,
   type CellMode,
@@ -25,7 +25,7 @@ export interface ConvertOptions {
 
 const OPTIONS = {
   to: oneOf([...NAMINGS, 'cells']),
-  cellMode: optional(oneOf(Object.keys(CELL_MODES))),
+  cellMode: optional(keyOf(CELL_MODES)),
   direction: optional(oneOf(DIRECTIONS)),
 }
 

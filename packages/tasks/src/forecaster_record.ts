@@ -3,11 +3,11 @@ import {
   FLAG,
   fields,
   integerFrom,
+  keyOf,
   listOf,
   oneOf,
   optional,
   POSITIVE,
-  type Rule,
   TEXT,
   where,
 } from '@cudnn-rnn/arguments'
@@ -34,10 +34,10 @@ export interface ForecasterRecord {
 
 const COUNT = integerFrom(1)
 const WEIGHT = where(FINITE, 'at least 0', (value: number) => value >= 0)
-const RECORD: Rule = fields({
+const RECORD = fields({
   format: where(integerFrom(1), String(FORECASTER_FORMAT), (value: number) => value === FORECASTER_FORMAT),
   shape: fields({ window: integerFrom(2), horizon: COUNT, season: COUNT }),
-  calendar: oneOf(Object.keys(CALENDAR_SIZES)),
+  calendar: keyOf(CALENDAR_SIZES),
   covariates: listOf(fields({ name: TEXT, isKnownAhead: FLAG, mean: FINITE, deviation: POSITIVE })),
   members: listOf(
     fields({ anchor: oneOf([...ANCHORS]), coefficients: optional(listOf(listOf(FINITE))), weight: WEIGHT }),

@@ -9,7 +9,7 @@ import {
   OBJECT,
   oneOf,
   optional,
-  type Rule,
+  SHARE,
   TEXT,
   where,
 } from '@cudnn-rnn/arguments'
@@ -70,7 +70,6 @@ export type ForecasterFitOptions = Pick<
 >
 
 const COUNT = optional(integerFrom(1))
-const SHARE: Rule = where(NUMBER, 'in 0..1', (value: number) => value >= 0 && value <= 1)
 const OPTIONS = {
   season: COUNT,
   window: optional(integerFrom(2)),

@@ -4,12 +4,11 @@ import {
   fields,
   integerFrom,
   listOf,
-  NUMBER,
   oneOf,
   optional,
   PATH,
+  SHARE,
   TEXT,
-  where,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import {
@@ -66,7 +65,6 @@ const UNKNOWN = '<unknown>'
 const FORMAT = 1
 
 const LABELED = listOf(fields({ text: TEXT, label: TEXT }))
-const SHARE = where(NUMBER, 'in 0..1', (value: number) => value >= 0 && value <= 1)
 const OPTIONS = {
   vocabularySize: optional(integerFrom(2)),
   maxLength: optional(integerFrom(1)),

@@ -1,14 +1,4 @@
-import {
-  checkArguments,
-  fields,
-  kind,
-  listOf,
-  optional,
-  type Rule,
-  recordOf,
-  TEXT,
-  wasTransferred,
-} from '@cudnn-rnn/arguments'
+import { checkArguments, fields, kind, listOf, optional, recordOf, TEXT, wasTransferred } from '@cudnn-rnn/arguments'
 import { codedRangeError } from './coded_error.js'
 
 /** A series of equal steps. */
@@ -33,17 +23,19 @@ export interface CovariateOption {
   readonly isKnownAhead?: boolean | undefined
 }
 
-export const NUMBERS: Rule = kind('an array of numbers', isNumbers)
-export const DATES = listOf(kind('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())))
+export const NUMBERS = kind('an array of numbers', isNumbers)
+export const DATES = listOf(
+  kind('a Date', (value): value is Date => value instanceof Date && !Number.isNaN(value.getTime())),
+)
 
-const TIME_SERIES: Rule = fields({
+const TIME_SERIES = fields({
   name: optional(TEXT),
   values: NUMBERS,
   dates: optional(DATES),
   covariates: optional(recordOf(NUMBERS)),
 })
 
-function isNumbers(value: unknown): boolean {
+function isNumbers(value: unknown): value is ArrayLike<number> {
   if (value instanceof Float32Array || value instanceof Float64Array || value instanceof Int32Array) {
     return !wasTransferred(value)
   }

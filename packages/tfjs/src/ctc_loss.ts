@@ -20,7 +20,7 @@ export interface CtcLossOptions {
 }
 
 const tensorOf = (words: string, rank: number) =>
-  kind(words, (value) => {
+  kind(words, (value): value is Tensor => {
     const { shape, dataSync } = (value ?? {}) as Partial<Tensor>
     return (
       Array.isArray(shape) && shape.length === rank && shape.every(Number.isInteger) && typeof dataSync === 'function'

@@ -10,13 +10,16 @@ const KERAS_VERSION = '3.15.1'
 const ACTION = 'write a Keras file'
 const PATH_IN_FILE = /^[^/\0]+(?:\/[^/\0]+)*$/
 
-const VARIABLES = kind('a Map of paths to tensors of floats', (variables) => {
-  if (!(variables instanceof Map)) return false
-  return [...variables].every(
-    ([path, tensor]) =>
-      typeof path === 'string' && PATH_IN_FILE.test(path) && FLOAT_TENSOR.find(tensor, path) === undefined,
-  )
-})
+const VARIABLES = kind(
+  'a Map of paths to tensors of floats',
+  (variables): variables is ReadonlyMap<string, Tensor<FloatArray>> => {
+    if (!(variables instanceof Map)) return false
+    return [...variables].every(
+      ([path, tensor]) =>
+        typeof path === 'string' && PATH_IN_FILE.test(path) && FLOAT_TENSOR.find(tensor, path) === undefined,
+    )
+  },
+)
 
 /**
  * A `.keras` file for `keras.models.load_model`: a zip of `metadata.json`, `config.json` and `model.weights.h5`. Source:

@@ -4,9 +4,9 @@ import {
   either,
   fields,
   integerFrom,
+  keyOf,
   listOf,
   NUMBER,
-  oneOf,
   optional,
   recordOf,
   TEXT,
@@ -63,7 +63,7 @@ const NODE = fields({
 })
 const VALUE = fields({
   name: TEXT,
-  elementType: oneOf(Object.keys(ELEMENT_TYPES)),
+  elementType: keyOf(ELEMENT_TYPES),
   shape: listOf(either(integerFrom(0), TEXT)),
 })
 const RULES = {

@@ -42,7 +42,10 @@ const AHEAD = where(COUNT, `an integer in 1..${MOST_AHEAD}`, (size: number) => s
 const SEED = integerFrom(0)
 const WORLD = fields({ rank: SEED, size: COUNT }, 'a communicator')
 const SOURCE = methods('a source: Dataset.fromArray(…) makes a dataset of an array', 'open')
-const ARRAY = kind('an array', (value) => Array.isArray(value) || NUMBERS.find(value, '') === undefined)
+const ARRAY = kind(
+  'an array',
+  (value): value is ArrayLike<unknown> => Array.isArray(value) || NUMBERS.find(value, '') === undefined,
+)
 
 /**
  * A lazy, resumable pipeline: `for await` reads it from the start, {@link Dataset.iterate} also from a saved position.

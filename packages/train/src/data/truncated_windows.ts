@@ -14,7 +14,7 @@ export interface TokenWindow {
   readonly restarts: boolean
 }
 
-const IDS = kind('an Int32Array', (ids) => arrayTypeOf(ids) === 'Int32Array')
+const IDS = kind('an Int32Array', (ids): ids is Int32Array => arrayTypeOf(ids) === 'Int32Array')
 
 /**
  * Cuts a sequence of ids into B rows of equal length that are read side by side, T steps at a time, so that a state can

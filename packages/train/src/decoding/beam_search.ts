@@ -1,4 +1,4 @@
-import { ANYTHING, checkOptions, FINITE, FLAG, FUNCTION, integerFrom, optional } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, FINITE, FLAG, FUNCTION, integerFrom, optional } from '@cudnn-rnn/arguments'
 import { checkIsObject } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { checkFloats, type FloatTensor } from '../losses/axis_lines.js'
@@ -38,7 +38,6 @@ export interface BeamHypothesis {
 }
 
 const OPTIONS = {
-  initialState: ANYTHING,
   update: FUNCTION,
   gather: FUNCTION,
   batch: integerFrom(1),
@@ -80,7 +79,7 @@ const OPTIONS = {
  * ```
  */
 export async function beamSearch<State>(options: BeamSearchOptions<State>): Promise<BeamHypothesis[][]> {
-  checkOptions('search', options, OPTIONS)
+  checkOptions('search', options, { ...OPTIONS, initialState: checkedElsewhere() })
   const { batch, beamWidth, length, beginId, endId, lengthPenalty = 0, earlyStop = true } = options
   const rank = (logProbability: number, ids: number) => logProbability / ids ** lengthPenalty
   const searches = Array.from({ length: batch }, () => new Search(beamWidth, rank))

@@ -7,7 +7,7 @@ import { BACKEND } from '../optimizers/optimizer_spec.js'
 const ARGUMENTS = {
   backend: BACKEND,
   state: kind('a tensor of the executor', isBackendTensor),
-  parents: kind('an Int32Array', (parents) => arrayTypeOf(parents) === 'Int32Array'),
+  parents: kind('an Int32Array', (parents): parents is Int32Array => arrayTypeOf(parents) === 'Int32Array'),
 }
 
 /**

@@ -13,7 +13,9 @@ export interface SamplingOptions {
 }
 
 const ARGUMENTS = {
-  logits: kind('a Float32Array or Float64Array', (logits) => /^Float(32|64)Array$/.test(arrayTypeOf(logits) ?? '')),
+  logits: kind('a Float32Array or Float64Array', (logits): logits is FloatArray =>
+    /^Float(32|64)Array$/.test(arrayTypeOf(logits) ?? ''),
+  ),
   random: methods('a generator: new Philox(seed)', 'uniform'),
 }
 

@@ -181,5 +181,8 @@ function described(mask: TensorLike | boolean): boolean | string {
 
 const GRADIENTS = listOf(OBJECT)
 const MASKS = listOf(
-  kind('true, false or a tensor', (mask) => typeof mask === 'boolean' || (typeof mask === 'object' && mask !== null)),
+  kind(
+    'true, false or a tensor',
+    (mask): mask is TensorLike | boolean => typeof mask === 'boolean' || (typeof mask === 'object' && mask !== null),
+  ),
 )

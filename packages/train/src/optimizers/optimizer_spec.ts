@@ -5,10 +5,10 @@ import {
   checkOptionValues,
   FUNCTION,
   fields,
+  keyOf,
   kind,
   listOf,
   methods,
-  oneOf,
   optional,
   TEXT,
 } from '@cudnn-rnn/arguments'
@@ -60,7 +60,7 @@ export function checkSettings<Spec extends OptimizerSpec>(
   const settable = Object.fromEntries(names.map((name) => [name, ANYTHING]))
   checkOptions<object>(action, options, {
     ...settable,
-    definition: optional(oneOf(Object.keys(defaults))),
+    definition: optional(keyOf(defaults)),
     weightDecay: ANYTHING,
     decayMask: optional(FUNCTION),
   })
