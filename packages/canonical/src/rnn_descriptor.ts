@@ -1,6 +1,16 @@
-import { checkOptionNames, describeValue } from '@cudnn-rnn/arguments'
+import {
+  checkOptions,
+  describeValue,
+  FINITE,
+  integerIn,
+  keyOf,
+  oneOf,
+  optional,
+  SHARE,
+  where,
+} from '@cudnn-rnn/arguments'
 import { CELL_MODES, type CellMode } from './cell_mode.js'
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import { codedRangeError } from './coded_error.js'
 
 export const INPUT_MODES = ['linear_input', 'skip_input', 'auto_select'] as const
 export const DIRECTIONS = ['unidirectional', 'bidirectional'] as const
@@ -53,19 +63,21 @@ export interface RnnDescriptor {
   readonly seed: number
 }
 
-const OPTION_NAMES = [
-  'cellMode',
-  'numLayers',
-  'numUnits',
-  'inputSize',
-  'inputMode',
-  'direction',
-  'numProj',
-  'biasMode',
-  'cellClip',
-  'dropout',
-  'seed',
-] as const
+/** cuDNN's sizes are int32; the element count of the whole buffer is checked in flat_layout.ts. */
+const SIZE = integerIn(1, 0x7fffffff)
+const OPTIONS = {
+  cellMode: keyOf(CELL_MODES),
+  numLayers: SIZE,
+  numUnits: SIZE,
+  inputSize: SIZE,
+  inputMode: optional(oneOf(INPUT_MODES)),
+  direction: optional(oneOf(DIRECTIONS)),
+  numProj: optional(SIZE),
+  biasMode: optional(oneOf(BIAS_MODES)),
+  cellClip: optional(where(FINITE, 'a finite number > 0', (clip) => clip > 0)),
+  dropout: optional(SHARE),
+  seed: optional(integerIn(0, Number.MAX_SAFE_INTEGER)),
+}
 
 /**
  * Validates `options` and returns the frozen descriptor that everything else takes.
@@ -81,20 +93,17 @@ const OPTION_NAMES = [
  * ```
  */
 export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
-  checkOptionNames('build RNN descriptor', options, OPTION_NAMES)
-  const cellMode = oneOf('cellMode', options.cellMode, Object.keys(CELL_MODES) as CellMode[])
-  const numLayers = positiveInteger('numLayers', options.numLayers)
-  const numUnits = positiveInteger('numUnits', options.numUnits)
-  const inputSize = positiveInteger('inputSize', options.inputSize)
-  const requestedInputMode = oneOf('inputMode', options.inputMode ?? 'auto_select', INPUT_MODES)
-  const direction = oneOf('direction', options.direction ?? 'unidirectional', DIRECTIONS)
-  const biasMode = oneOf('biasMode', options.biasMode ?? 'double', BIAS_MODES)
-  const numProj = options.numProj === undefined ? undefined : positiveInteger('numProj', options.numProj)
-  const cellClip = options.cellClip === undefined ? undefined : numberOption('cellClip', options.cellClip)
-  const dropout = numberOption('dropout', options.dropout ?? 0)
-  const seed = numberOption('seed', options.seed ?? 0)
+  checkOptions('build RNN descriptor', options, OPTIONS)
+  const { cellMode, numLayers, numUnits, inputSize, numProj, cellClip } = options
+  const {
+    inputMode = 'auto_select',
+    direction = 'unidirectional',
+    biasMode = 'double',
+    dropout = 0,
+    seed = 0,
+  } = options
 
-  if (requestedInputMode === 'skip_input' && inputSize !== numUnits) {
+  if (inputMode === 'skip_input' && inputSize !== numUnits) {
     throw codedRangeError(
       'ERR_SKIP_INPUT_SIZE',
       `Cannot build RNN descriptor as skip_input feeds the input to every gate unchanged and so needs inputSize = numUnits: current values are ${inputSize} and ${numUnits}. Use linear_input or auto_select.`,
@@ -112,12 +121,11 @@ export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
     }
   }
   if (numProj !== undefined && numProj > numUnits) {
-    throw invalidOption('numProj', numProj, `must be at most numUnits (${numUnits})`)
-  }
-  if (cellClip !== undefined && !(cellClip > 0)) throw invalidOption('cellClip', cellClip, 'must be > 0')
-  if (dropout < 0 || dropout > 1) throw invalidOption('dropout', dropout, 'must be in 0..1 (the drop probability)')
-  if (!Number.isSafeInteger(seed) || seed < 0) {
-    throw invalidOption('seed', seed, `must be an integer in 0..${Number.MAX_SAFE_INTEGER}`)
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot build RNN descriptor as numProj must be at most numUnits (${numUnits}): current value is ${describeValue(numProj)}`,
+      { option: 'numProj', value: numProj },
+    )
   }
 
   const descriptor: RnnDescriptor = Object.freeze({
@@ -125,7 +133,7 @@ export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
     numLayers,
     numUnits,
     inputSize,
-    inputMode: resolveInputMode(requestedInputMode, inputSize, numUnits),
+    inputMode: resolveInputMode(inputMode, inputSize, numUnits),
     direction,
     // cuDNN: projSize = hiddenSize means no projection.
     numProj: numProj === numUnits ? undefined : numProj,
@@ -166,47 +174,4 @@ export function checkDescriptor(descriptor: RnnDescriptor): void {
 function resolveInputMode(mode: InputMode, inputSize: number, numUnits: number): RnnDescriptor['inputMode'] {
   if (mode !== 'auto_select') return mode
   return inputSize === numUnits ? 'skip_input' : 'linear_input'
-}
-
-function oneOf<Value extends string>(name: string, value: unknown, allowed: readonly Value[]): Value {
-  if (typeof value !== 'string') throw invalidType(name, value, 'a string')
-  if (!(allowed as readonly string[]).includes(value)) {
-    throw invalidOption(name, value, `must be one of ${allowed.join(', ')}`)
-  }
-  return value as Value
-}
-
-function numberOption(name: string, value: unknown): number {
-  if (typeof value !== 'number') throw invalidType(name, value, 'a number')
-  if (!Number.isFinite(value)) throw invalidOption(name, value, 'must be finite')
-  return value
-}
-
-function integer(name: string, value: unknown): number {
-  const number = numberOption(name, value)
-  if (!Number.isSafeInteger(number)) throw invalidOption(name, value, 'must be an integer')
-  return number
-}
-
-function positiveInteger(name: string, value: unknown): number {
-  const number = integer(name, value)
-  // cuDNN's sizes are int32; the element count of the whole buffer is checked in flat_layout.ts.
-  if (number < 1 || number > 0x7fffffff) throw invalidOption(name, number, 'must be in 1..2147483647')
-  return number
-}
-
-function invalidOption(option: string, value: unknown, rule: string) {
-  return codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot build RNN descriptor as ${option} ${rule}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
-}
-
-function invalidType(option: string, value: unknown, kind: string) {
-  return codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot build RNN descriptor as ${option} must be ${kind}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }

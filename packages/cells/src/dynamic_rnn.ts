@@ -1,9 +1,8 @@
-import { checkArguments, FLAG, optional } from '@cudnn-rnn/arguments'
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
 import type { CellState } from './cell_state.js'
 import type { FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
+import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'
 
 /** Options of {@link dynamicRnn}. */
@@ -12,12 +11,14 @@ export interface DynamicRnnOptions<State, Training extends boolean = true> exten
   readonly timeMajor?: boolean | undefined
 }
 
+const OPTIONS = { ...SEQUENCE_OPTIONS, timeMajor: optional(FLAG) }
+
 /**
  * TensorFlow's `dynamic_rnn`: runs a cell over a sequence held in one tensor.
  *
  * @param inputs [B,T,I], or [T,B,I] with `timeMajor`.
  * @returns outputs in the layout of the inputs, the state after each row's last step, and the tape of a training run.
- * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
  * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
  * @example
  * ```ts
@@ -34,7 +35,7 @@ export function dynamicRnn<State extends CellState, Training extends boolean = t
   inputs: FloatTensor,
   options: DynamicRnnOptions<State, Training> = {},
 ): SequenceResult<State, FloatTensor, Training> {
-  checkOptionNames('run dynamicRnn', options, ['initialState', 'sequenceLength', 'training', 'backend', 'timeMajor'])
-  checkArguments('run dynamicRnn', { cell, timeMajor: options.timeMajor }, { cell: CELL, timeMajor: optional(FLAG) })
+  checkOptions<DynamicRnnOptions<unknown, boolean>>('run dynamicRnn', options, OPTIONS)
+  checkArguments('run dynamicRnn', { cell }, { cell: CELL })
   return runSequence(unrolled(cell), inputs, options, options.timeMajor ?? false)
 }

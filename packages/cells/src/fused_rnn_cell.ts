@@ -12,6 +12,3 @@ export interface FusedRNNCell<State extends CellState> extends SequenceRunner<St
     options?: SequenceOptions<State, Training>,
   ): SequenceResult<State, Sequence, Training>
 }
-
-/** Option names of {@link FusedRNNCell.call}. */
-export const FUSED_CALL_OPTIONS = ['initialState', 'sequenceLength', 'training', 'backend'] as const

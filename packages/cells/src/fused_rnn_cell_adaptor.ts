@@ -1,14 +1,14 @@
 import { checkArguments, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
-import { checkOptionNames, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateSize } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
-import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
+import type { FusedRNNCell } from './fused_rnn_cell.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import type { SequenceInput } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
-import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
+import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'
 
 /**
@@ -85,7 +85,7 @@ export class FusedRNNCellAdaptor<State extends CellState> extends Inspectable im
     inputs: Sequence,
     options: SequenceOptions<State, Training> = {},
   ): SequenceResult<State, Sequence, Training> {
-    checkOptionNames(`run ${this.name}`, options, FUSED_CALL_OPTIONS)
+    checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
     return runSequence(this, inputs, options)
   }
 }

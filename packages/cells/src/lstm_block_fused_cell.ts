@@ -1,15 +1,15 @@
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkOptions } from '@cudnn-rnn/arguments'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import { CellVariables, type VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
-import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
+import type { FusedRNNCell } from './fused_rnn_cell.js'
 import { type LSTMBlockOptions, lstmBlockRule } from './lstm_block_options.js'
 import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
 import type { SequenceInput } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
-import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
+import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 
 /**
  * TensorFlow's `LSTMBlockFusedCell`: a whole sequence in one call, the input side of all steps in one product. Variables
@@ -58,7 +58,7 @@ export class LSTMBlockFusedCell extends CellVariables implements FusedRNNCell<LS
     inputs: Sequence,
     options: SequenceOptions<LSTMStateTuple, Training> = {},
   ): SequenceResult<LSTMStateTuple, Sequence, Training> {
-    checkOptionNames(`run ${this.name}`, options, FUSED_CALL_OPTIONS)
+    checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
     return runSequence(this, inputs, options)
   }
 

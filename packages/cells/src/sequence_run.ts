@@ -1,4 +1,4 @@
-import { checkArguments, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, FLAG, OBJECT, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkSequenceLengths, type Dimension } from '@cudnn-rnn/executor-kit'
@@ -22,6 +22,14 @@ export interface SequenceOptions<State, Training extends boolean = true> {
   readonly training?: Training | undefined
   /** The executor that computes the products, of the cell's dtype; only those in host memory can. Default: TypeScript. */
   readonly backend?: ProductBackend | undefined
+}
+
+/** Rules of {@link SequenceOptions}. {@link runSequence} checks state and lengths, against the input's shape. */
+export const SEQUENCE_OPTIONS = {
+  initialState: checkedElsewhere<unknown>(),
+  sequenceLength: checkedElsewhere<SequenceOptions<unknown>['sequenceLength']>(),
+  training: optional(FLAG),
+  backend: optional(OBJECT),
 }
 
 /** Gradients of the loss with respect to a sequence's results; each may be left out. */
@@ -59,7 +67,7 @@ export interface SequenceRunner<State> {
 }
 
 /**
- * The part that all calls on sequences share: checks, one time-major tensor in, the caller's layout out, the tape.
+ * The part that all calls on sequences share, after {@link SEQUENCE_OPTIONS}: checks, one time-major tensor in, the caller's layout out, the tape.
  *
  * @param inputs [T,B,I], or [B,T,I] without `timeMajor`, or a list of T tensors [B,I].
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`, `ERR_EMPTY_SEQUENCE`, `ERR_SEQUENCE_LENGTHS`
@@ -73,7 +81,6 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
 ): SequenceResult<State, Sequence, Training> {
   const action = `run ${runner.name}`
   const { dtype } = runner
-  checkArguments(action, { training: options.training }, { training: optional(FLAG) })
   const toTimeMajor = (what: string, name: string, sequence: SequenceInput, columns: Dimension) => {
     if (isList(sequence)) {
       const steps: FloatTensor[] = []

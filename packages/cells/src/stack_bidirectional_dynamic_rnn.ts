@@ -1,4 +1,4 @@
-import { checkArguments, FLAG, listOf, optional, required } from '@cudnn-rnn/arguments'
+import { checkArguments, checkedElsewhere, checkOptions, FLAG, listOf, optional, required } from '@cudnn-rnn/arguments'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
 import { type CellState, zeroState } from './cell_state.js'
@@ -10,7 +10,7 @@ import { addTensor, type FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { joinColumns, takeColumns } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
-import { runSequence, type SequenceOptions, type SequenceRunner } from './sequence_run.js'
+import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceRunner } from './sequence_run.js'
 import { reversedPass } from './time_reversed_fused_rnn.js'
 import { unrolled } from './unroll.js'
 import { inScope, joinScopes, scopedName } from './variable_scopes.js'
@@ -52,8 +52,14 @@ export interface BidirectionalResult<State extends CellState, Training extends b
 }
 
 const CELLS = listOf(CELL)
-const ARGUMENTS = { cellsFw: CELLS, cellsBw: CELLS, timeMajor: optional(FLAG), training: optional(FLAG) }
-const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'training', 'backend', 'timeMajor'] as const
+const { sequenceLength, training, backend } = SEQUENCE_OPTIONS
+const STATES = checkedElsewhere<readonly CellState[] | undefined>()
+const OPTIONS = {
+  ...{ sequenceLength, training, backend },
+  initialStatesFw: STATES,
+  initialStatesBw: STATES,
+  timeMajor: optional(FLAG),
+}
 
 /**
  * TensorFlow's `stack_bidirectional_dynamic_rnn`: layers of a forward and a backward cell, each fed both outputs of the
@@ -80,13 +86,9 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
   inputs: FloatTensor,
   options: StackBidirectionalOptions<State, Training> = {},
 ): BidirectionalResult<State, Training> {
-  checkOptionNames('run stackBidirectionalDynamicRnn', options, OPTIONS)
+  checkOptions<StackBidirectionalOptions<CellState, boolean>>('run stackBidirectionalDynamicRnn', options, OPTIONS)
   const { initialStatesFw, initialStatesBw, sequenceLength, backend, timeMajor } = options
-  checkArguments(
-    'run stackBidirectionalDynamicRnn',
-    { cellsFw, cellsBw, timeMajor, training: options.training },
-    ARGUMENTS,
-  )
+  checkArguments('run stackBidirectionalDynamicRnn', { cellsFw, cellsBw }, { cellsFw: CELLS, cellsBw: CELLS })
   const runner = bidirectionalStack(cellsFw, cellsBw)
   const { shape } = checkIsHostTensor('run stackBidirectionalDynamicRnn', 'inputs', inputs)
   const batch = shape[timeMajor ? 1 : 0] ?? 0

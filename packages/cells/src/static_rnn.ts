@@ -1,10 +1,9 @@
-import { checkArguments } from '@cudnn-rnn/arguments'
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions } from '@cudnn-rnn/arguments'
 import type { CellState } from './cell_state.js'
 import { codedTypeError } from './coded_error.js'
 import type { FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
+import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'
 
 /**
@@ -28,7 +27,7 @@ export function staticRnn<State extends CellState, Training extends boolean = tr
   inputs: readonly FloatTensor[],
   options: SequenceOptions<State, Training> = {},
 ): SequenceResult<State, readonly FloatTensor[], Training> {
-  checkOptionNames('run staticRnn', options, ['initialState', 'sequenceLength', 'training', 'backend'])
+  checkOptions<SequenceOptions<unknown, boolean>>('run staticRnn', options, SEQUENCE_OPTIONS)
   checkArguments('run staticRnn', { cell }, { cell: CELL })
   if (!Array.isArray(inputs)) {
     throw codedTypeError(

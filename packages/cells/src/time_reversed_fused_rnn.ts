@@ -1,13 +1,19 @@
-import { checkArguments, methods } from '@cudnn-rnn/arguments'
-import { checkOptionNames, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, methods } from '@cudnn-rnn/arguments'
+import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateSize } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
-import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
+import type { FusedRNNCell } from './fused_rnn_cell.js'
 import { reverseSteps, type SequenceInput } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
-import { runSequence, type SequenceOptions, type SequenceResult, type SequenceRunner } from './sequence_run.js'
+import {
+  runSequence,
+  SEQUENCE_OPTIONS,
+  type SequenceOptions,
+  type SequenceResult,
+  type SequenceRunner,
+} from './sequence_run.js'
 
 const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pass', 'build', 'zeroGradients')
 
@@ -76,7 +82,7 @@ export class TimeReversedFusedRNN<State extends CellState> extends Inspectable i
     inputs: Sequence,
     options: SequenceOptions<State, Training> = {},
   ): SequenceResult<State, Sequence, Training> {
-    checkOptionNames(`run ${this.name}`, options, FUSED_CALL_OPTIONS)
+    checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
     return runSequence(this, inputs, options)
   }
 }

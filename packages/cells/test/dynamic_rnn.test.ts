@@ -125,7 +125,7 @@ describe('dynamicRnn', () => {
     ['a length past the end', { sequenceLength: [T + 1, 1, 1] }, 'ERR_SEQUENCE_LENGTHS'],
     ['a state of other rows', { initialState: float64(new Array(H).fill(0), [1, H]) }, 'ERR_SHAPE'],
     ['an option of another name', { time_major: true }, 'ERR_UNKNOWN_OPTION'],
-    ['training that is not a flag', { training: 1 }, 'ERR_INVALID_ARGUMENT'],
+    ['training that is not a flag', { training: 1 }, 'ERR_INVALID_OPTION_TYPE'],
   ])('refuses %s', (_, options, code) => {
     expect(() => dynamicRnn(cellOf(), sequence(), { timeMajor: true, ...options } as never)).toThrow(coded(code))
   })
@@ -313,7 +313,7 @@ describe('stackBidirectionalDynamicRnn', () => {
   it.each([0, null, 'false'])('refuses training that is not a flag, %o', (training) => {
     const [fw, bw] = [new UGRNNCell(2, { dtype }), new UGRNNCell(2, { dtype })]
     expect(() => stackBidirectionalDynamicRnn([fw], [bw], sequence(), { training } as never)).toThrow(
-      coded('ERR_INVALID_ARGUMENT'),
+      coded('ERR_INVALID_OPTION_TYPE'),
     )
     expect([fw.inputSize, bw.inputSize]).toEqual([undefined, undefined])
   })

@@ -1,5 +1,5 @@
+import { checkOptions, integerIn, oneOf, optional } from '@cudnn-rnn/arguments'
 import { BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import {
   type HostBackend,
   type KernelRnn,
@@ -9,10 +9,8 @@ import {
 } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import { createCpuExecutor } from './cpu_executor.js'
-import { chooseInstructionSet, type InstructionSet } from './instruction_set.js'
+import { chooseInstructionSet, INSTRUCTION_SETS, type InstructionSet } from './instruction_set.js'
 import { loadAddon } from './load_addon.js'
-
-const MAX_THREADS = 256
 
 const ADVICE =
   'Install optional dependencies too: the addon is one. In the repository, npm run build:native builds it where a C++ compiler and CMake are.'
@@ -31,6 +29,14 @@ export interface CpuBackendOptions {
   readonly weights?: WeightFormat | undefined
 }
 
+const ACTION = 'open the cpu backend'
+const OPTIONS = {
+  dtype: optional(oneOf(['float32', 'float64'])),
+  threads: optional(integerIn(1, 256)),
+  instructionSet: optional(oneOf(INSTRUCTION_SETS)),
+  weights: optional(oneOf(WEIGHT_FORMATS)),
+}
+
 /** The fast executor of machines without a GPU. */
 export type CpuBackend = HostBackend<KernelRnn>
 
@@ -39,7 +45,7 @@ export type CpuBackend = HostBackend<KernelRnn>
  *
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the native addon cannot be loaded, or the processor lacks
  *   `instructionSet`
- * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
  * import { openCpuBackend } from '@cudnn-rnn/cpu'
@@ -51,16 +57,9 @@ export type CpuBackend = HostBackend<KernelRnn>
  * ```
  */
 export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
-  checkOptionNames('open the cpu backend', options, ['dtype', 'threads', 'instructionSet', 'weights'])
-  const dtype = options.dtype ?? 'float32'
-  if (dtype !== 'float32' && dtype !== 'float64') refuse('dtype', 'float32 or float64', dtype)
-  const threads = options.threads
-  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_THREADS)) {
-    refuse('threads', `an integer in 1..${MAX_THREADS}`, threads)
-  }
-  const weights = options.weights ?? 'float32'
-  if (!WEIGHT_FORMATS.includes(weights)) refuse('weights', `one of ${WEIGHT_FORMATS.join(', ')}`, weights)
-  if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
+  checkOptions(ACTION, options, OPTIONS)
+  const { dtype = 'float32', weights = 'float32', threads } = options
+  checkWeights(dtype, weights)
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const attempts = loaded.attempts.map((reason) => ({ name: 'cpu', reason }))
@@ -91,10 +90,11 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   })
 }
 
-function refuse(option: string, rule: string, value: unknown): never {
+function checkWeights(dtype: FloatDType, weights: WeightFormat): void {
+  if (weights === 'float32' || dtype === 'float32') return
   throw codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot open the cpu backend as ${option} must be ${rule}: current value is ${describeValue(value)}`,
-    { option, value },
+    `Cannot ${ACTION} as weights must be float32 with dtype float64: current value is ${weights}`,
+    { option: 'weights', value: weights },
   )
 }

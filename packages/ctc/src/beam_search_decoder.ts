@@ -1,8 +1,9 @@
-import { checkIsObject, checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, FLAG, integerFrom, methods, optional } from '@cudnn-rnn/arguments'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { logAddExp, logSoftmaxInto } from '@cudnn-rnn/executor-kit'
 import type { Blank } from './blank.js'
-import { codedRangeError, codedTypeError } from './coded_error.js'
-import { checkBooleanOption, checkDecoderArguments } from './decoder_arguments.js'
+import { codedRangeError } from './coded_error.js'
+import { checkDecoderArguments } from './decoder_arguments.js'
 import { KeptPrefixes } from './kept_prefixes.js'
 import type { PrefixScorer } from './prefix_scorer.js'
 import { NO_MASS, type PrefixMass, PrefixNode } from './prefix_tree.js'
@@ -31,7 +32,14 @@ export interface BeamSearchDecoderResult {
 }
 
 const ACTION = 'decode by beam search'
-const OPTION_NAMES = ['beamWidth', 'topPaths', 'mergeRepeated', 'blank', 'scorer'] as const
+const OPTIONS = {
+  beamWidth: optional(integerFrom(1)),
+  topPaths: optional(integerFrom(1)),
+  mergeRepeated: optional(FLAG),
+  // With the logits, which have the number of classes.
+  blank: checkedElsewhere<Blank | undefined>(),
+  scorer: optional(methods('an object with a method extend', 'extend')),
+}
 
 /**
  * TensorFlow's `ctc_beam_search_decoder`: a prefix search (Graves 2012, "Supervised Sequence Labelling with Recurrent
@@ -55,12 +63,8 @@ export function ctcBeamSearchDecoder<State = undefined>(
   sequenceLength: readonly number[] | Int32Array | null,
   options: BeamSearchDecoderOptions<State> = {},
 ): BeamSearchDecoderResult {
-  checkOptionNames(ACTION, options, OPTION_NAMES)
+  checkOptions(ACTION, options, OPTIONS)
   const { beamWidth = 100, topPaths = 1, mergeRepeated = true, blank: blankOption = 'last', scorer } = options
-  checkCount('beamWidth', beamWidth)
-  checkCount('topPaths', topPaths)
-  checkBooleanOption(ACTION, 'mergeRepeated', mergeRepeated)
-  if (scorer !== undefined) checkScorer(scorer)
   if (topPaths > beamWidth) throw tooFewPaths(topPaths, beamWidth, 'the beam width')
   const { data, batch, classes, lengths, blank } = checkDecoderArguments(ACTION, logits, sequenceLength, blankOption)
   const logProbabilities = new (data instanceof Float64Array ? Float64Array : Float32Array)(batch * topPaths)
@@ -83,16 +87,6 @@ export function ctcBeamSearchDecoder<State = undefined>(
 }
 
 const NO_SCORER: PrefixScorer<undefined> = { initialState: undefined, extend: () => ({ state: undefined, score: 0 }) }
-
-function checkScorer(scorer: { readonly extend: unknown }): void {
-  checkIsObject(ACTION, 'scorer', scorer)
-  if (typeof scorer.extend === 'function') return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot ${ACTION} as scorer must have a method extend: current value is ${describeValue(scorer)}`,
-    { option: 'scorer', value: scorer },
-  )
-}
 
 /** The prefixes of one row that are kept, in descending order of probability. */
 class Beam<State> {
@@ -163,15 +157,6 @@ class Beam<State> {
 /** The mass that a prefix hands to one that is longer by a label: equal labels need a blank between them. */
 function passedOn<State>(parent: PrefixNode<State>, child: PrefixNode<State>): number {
   return (child.label === parent.label ? parent.before.blank : parent.before.total) + child.score
-}
-
-function checkCount(option: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 1) return
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot ${ACTION} as ${option} must be an integer >= 1: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }
 
 function tooFewPaths(topPaths: number, actual: number, rule: string) {

@@ -1,7 +1,7 @@
-import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor, checkSequenceLengths, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
 import { type Blank, checkedBlank } from './blank.js'
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import { codedRangeError } from './coded_error.js'
 
 /** The checked arguments that both decoders take. */
 export interface DecoderArguments {
@@ -53,14 +53,4 @@ function checkNoNaN(action: string, data: FloatArray, lengths: Int32Array, class
       )
     }
   }
-}
-
-/** Throws TypeError `ERR_INVALID_OPTION_TYPE` unless an option is a boolean. */
-export function checkBooleanOption(action: string, option: string, value: unknown): void {
-  if (typeof value === 'boolean') return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot ${action} as ${option} must be a boolean: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }

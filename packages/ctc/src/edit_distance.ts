@@ -1,14 +1,18 @@
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /** Labels, characters or words. */
 export type Sequence = ArrayLike<number | string>
+
+const OPTIONS = { normalize: optional(FLAG) }
 
 /**
  * TensorFlow's `tf.edit_distance` of one pair: the least number of insertions, deletions and substitutions that turn
  * `hypothesis` into `truth`, divided by the truth's length where `normalize` (the default). Against an empty truth the
  * normalized distance is ∞, or 0 where the hypothesis is empty, too.
  *
+ * @throws TypeError `ERR_CTC_LABELS`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
  * import { editDistance } from '@cudnn-rnn/ctc'
@@ -21,7 +25,7 @@ export function editDistance(
   truth: Sequence,
   options: { readonly normalize?: boolean | undefined } = {},
 ): number {
-  checkOptionNames('compute the edit distance', options, ['normalize'])
+  checkOptions('compute the edit distance', options, OPTIONS)
   const { normalize = true } = options
   checkSequence('hypothesis', hypothesis)
   checkSequence('truth', truth)

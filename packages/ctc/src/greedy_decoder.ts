@@ -1,6 +1,7 @@
-import { checkOptionNames, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { Blank } from './blank.js'
-import { checkBooleanOption, checkDecoderArguments } from './decoder_arguments.js'
+import { checkDecoderArguments } from './decoder_arguments.js'
 
 export interface GreedyDecoderOptions {
   /** Default true: a class that wins several frames in a row is one label. */
@@ -17,6 +18,8 @@ export interface GreedyDecoderResult {
 }
 
 const ACTION = 'decode greedily'
+// The blank is checked with the logits, which have the number of classes.
+const OPTIONS = { mergeRepeated: optional(FLAG), blank: checkedElsewhere<Blank | undefined>() }
 
 /**
  * TensorFlow's `ctc_greedy_decoder`: the best class of every frame (the first of equals), repeats merged, blanks dropped.
@@ -40,9 +43,8 @@ export function ctcGreedyDecoder(
   sequenceLength: readonly number[] | Int32Array | null,
   options: GreedyDecoderOptions = {},
 ): GreedyDecoderResult {
-  checkOptionNames(ACTION, options, ['mergeRepeated', 'blank'])
+  checkOptions(ACTION, options, OPTIONS)
   const { mergeRepeated = true, blank: blankOption = 'last' } = options
-  checkBooleanOption(ACTION, 'mergeRepeated', mergeRepeated)
   const { data, batch, classes, lengths, blank } = checkDecoderArguments(ACTION, logits, sequenceLength, blankOption)
   const negSumLogits = new (data instanceof Float64Array ? Float64Array : Float32Array)(batch)
   const decoded = Array.from(lengths, (length, row) => {

@@ -117,9 +117,12 @@ describe('ctcBeamSearchDecoder', () => {
 
   it('refuses widths and numbers of paths that make no beam', () => {
     const logits = logitsOf([[1, 2, 3]])
-    for (const beamWidth of [0, -1, 1.5, Number.NaN, '3' as never]) {
+    for (const beamWidth of [0, -1, 1.5, Number.NaN]) {
       expect(() => ctcBeamSearchDecoder(logits, null, { beamWidth })).toThrow(coded('ERR_INVALID_OPTION'))
     }
+    expect(() => ctcBeamSearchDecoder(logits, null, { beamWidth: '3' as never })).toThrow(
+      coded('ERR_INVALID_OPTION_TYPE', { option: 'beamWidth' }),
+    )
     expect(() => ctcBeamSearchDecoder(logits, null, { beamWidth: 2, topPaths: 3 })).toThrow(
       coded('ERR_TOP_PATHS', { maximum: 2 }),
     )

@@ -1,3 +1,4 @@
+import { checkOptions, optional, TEXT } from '@cudnn-rnn/arguments'
 import {
   type Backend,
   type BackendStats,
@@ -6,14 +7,7 @@ import {
   DTYPES,
   type FloatDType,
 } from '@cudnn-rnn/backend'
-import {
-  checkDescriptor,
-  checkOptionNames,
-  Inspectable,
-  type RnnDescriptor,
-  type Summary,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { checkDescriptor, Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import {
   backendSummary,
   CheckedDenseOps,
@@ -104,7 +98,7 @@ export class CudnnBackend extends Inspectable implements Backend {
   /** A tensor of zeros; the memory is allocated and cleared in the order of calls. */
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): CudnnTensor {
     const action = 'make a tensor of zeros'
-    checkOptionNames(action, options, ['layout'])
+    checkOptions(action, options, { layout: optional(TEXT) })
     const { memory } = this.#executor
     memory.life.check(action)
     return memory.zeros(checkDimensions(action, shape), options.layout)

@@ -1,6 +1,6 @@
 import { type BackendAttempt, isBackendUnavailableError } from '@cudnn-rnn/backend'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'
-import { type CudnnBackendOptions, checkOptions, openCudnnBackend } from './open_cudnn_backend.js'
+import { type CudnnBackendOptions, checkBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
 import { type LibraryFiles, openCudaLibraries } from './sys/cuda_libraries.js'
 import type { SessionInfo } from './sys/native_addon.js'
 import { versionText } from './sys/version_text.js'
@@ -35,7 +35,7 @@ export interface CudnnReport {
  * ```
  */
 export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<CudnnReport> {
-  checkOptions(options)
+  checkBackendOptions(options)
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const attempts = loaded.attempts.map((reason) => ({ name: 'addon', reason }))

@@ -1,6 +1,6 @@
-import { checkOptionValues, either, FLAG, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, either, FLAG, integerFrom, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
 import { type BackendAttempt, BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import type { CudnnBackend } from './cudnn_backend.js'
 import { type Arithmetic, arithmeticOf, type Precision } from './device/precision.js'
@@ -31,12 +31,15 @@ export interface CudnnBackendOptions {
   readonly cacheDir?: string | undefined
 }
 
-const OPTION_NAMES = ['dtype', 'precision', 'device', 'libraryDir', 'algorithm', 'graphs', 'cacheDir'] as const
-
-const PLACES = {
+const OPTIONS = {
+  dtype: optional(oneOf(['float32', 'float64'])),
+  // By arithmeticOf: its values depend on the dtype.
+  precision: checkedElsewhere<Precision | undefined>(),
+  device: optional(integerFrom(0)),
   libraryDir: optional(PATH),
-  cacheDir: optional(PATH),
+  algorithm: optional(oneOf(['measured', ...(Object.keys(ALGORITHMS) as Algorithm[])])),
   graphs: optional(either(FLAG, oneOf(['measured']))),
+  cacheDir: optional(PATH),
 }
 
 /** The first release whose recurrent networks compute in bfloat16. */
@@ -46,7 +49,7 @@ const FIRST_BFLOAT16_VERSION = 91_300
  * Opens the cuDNN executor on one GPU.
  *
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where it cannot work here, with everything that was tried
- * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts no-run
  * import { openCudnnBackend } from '@cudnn-rnn/cudnn'
@@ -56,7 +59,7 @@ const FIRST_BFLOAT16_VERSION = 91_300
  * ```
  */
 export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promise<CudnnBackend> {
-  const arithmetic = checkOptions(options)
+  const arithmetic = checkBackendOptions(options)
   const { dtype = 'float32', device = 0, algorithm = 'measured', graphs = 'measured', libraryDir, cacheDir } = options
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
@@ -80,20 +83,9 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
 }
 
 /** Checks the options; returns the arithmetic that they select. */
-export function checkOptions(options: CudnnBackendOptions): Arithmetic {
-  checkOptionNames('open the cuDNN backend', options, OPTION_NAMES)
-  checkOptionValues('open the cuDNN backend', options, PLACES)
-  const { dtype = 'float32', device = 0, algorithm = 'measured', precision } = options
-  const allowed = {
-    dtype: [dtype, ['float32', 'float64']],
-    algorithm: [algorithm, ['measured', ...Object.keys(ALGORITHMS)]],
-  } as const
-  for (const [option, [value, values]] of Object.entries(allowed)) {
-    if ((values as readonly string[]).includes(value)) continue
-    throw invalidOption(option, value, `must be one of ${values.join(', ')}`)
-  }
-  if (!Number.isInteger(device) || device < 0) throw invalidOption('device', device, 'must be an integer >= 0')
-  return arithmeticOf(dtype, precision)
+export function checkBackendOptions(options: CudnnBackendOptions): Arithmetic {
+  checkOptions('open the cuDNN backend', options, OPTIONS)
+  return arithmeticOf(options.dtype ?? 'float32', options.precision)
 }
 
 /** The libraries, if there is a device to use them on. */

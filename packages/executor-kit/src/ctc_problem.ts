@@ -1,5 +1,6 @@
+import { checkedElsewhere, checkOptions, FLAG, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { CtcLossOptions, FloatDType, InfeasibleRows, TensorLike } from '@cudnn-rnn/backend'
-import { arrayTypeOf, checkOptionNames, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { checkHyperparameter } from './dense_arguments.js'
 import { checkIsHostTensor, checkTensor } from './tensor_arguments.js'
@@ -28,8 +29,15 @@ export interface CtcProblem {
 }
 
 const ACTION = 'compute the CTC loss'
-const INFEASIBLE: readonly InfeasibleRows[] = ['infinite', 'nan', 'zero']
-const OPTION_NAMES = ['logitLengths', 'labelLengths', 'blank', 'mergeRepeated', 'infeasible', 'rowWeights'] as const
+// The others are checked below, against the shapes of logits and labels.
+const OPTIONS = {
+  logitLengths: checkedElsewhere<CtcLossOptions['logitLengths']>(),
+  labelLengths: checkedElsewhere<CtcLossOptions['labelLengths']>(),
+  blank: checkedElsewhere<number>(),
+  mergeRepeated: optional(FLAG),
+  infeasible: optional(oneOf(['infinite', 'nan', 'zero'])),
+  rowWeights: checkedElsewhere<CtcLossOptions['rowWeights']>(),
+}
 
 /**
  * Checks the arguments of `DenseOps.ctcLoss` and copies all but the logits.
@@ -53,7 +61,7 @@ export function checkCtcLoss(
   labels: Tensor<Int32Array>,
   options: CtcLossOptions,
 ): CtcProblem {
-  checkOptionNames(ACTION, options, OPTION_NAMES)
+  checkOptions(ACTION, options, OPTIONS)
   checkTensor(ACTION, 'logits', logits, { dtype, shape: ['T', 'B', 'K'] })
   const [time, batch, classes] = logits.shape as [number, number, number]
   if (time === 0 || batch === 0) {
@@ -68,20 +76,6 @@ export function checkCtcLoss(
   const maxLabels = given.shape[1]
   const { blank, mergeRepeated = true, infeasible = 'infinite', rowWeights } = options
   checkBlank(blank, classes)
-  if (typeof mergeRepeated !== 'boolean') {
-    throw codedTypeError(
-      'ERR_INVALID_OPTION_TYPE',
-      `Cannot ${ACTION} as mergeRepeated must be a boolean: current value is ${describeValue(mergeRepeated)}`,
-      { option: 'mergeRepeated' },
-    )
-  }
-  if (!INFEASIBLE.includes(infeasible)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot ${ACTION} as infeasible must be one of ${INFEASIBLE.join(', ')}: current value is ${describeValue(infeasible)}`,
-      { option: 'infeasible', value: infeasible },
-    )
-  }
   const labelLengths = checkLengths('labelLengths', options.labelLengths, batch, maxLabels)
   const logitLengths = checkLengths('logitLengths', options.logitLengths, batch, time)
   const own = checkLabels(given.data as Int32Array, labelLengths, { maxLabels, classes, blank })

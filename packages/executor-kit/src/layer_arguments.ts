@@ -1,3 +1,4 @@
+import { checkedElsewhere, checkOptions, integerIn, oneOf, SHARE } from '@cudnn-rnn/arguments'
 import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, checkOptionNames, describeValue, elementCount } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
@@ -103,20 +104,20 @@ export function checkSameCount(action: string, current: readonly number[], shape
   )
 }
 
-/** Checks and completes the options of a dropout. */
+const DROPOUT_OPTIONS = {
+  rate: SHARE,
+  seed: integerIn(0, Number.MAX_SAFE_INTEGER),
+  draw: integerIn(0, 2 ** 48 - 1),
+}
+
+/**
+ * Checks and completes the options of a dropout.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
 export function dropoutMask(options: DropoutOptions): DropoutMask {
-  const action = 'apply dropout'
-  checkOptionNames(action, options, ['rate', 'seed', 'draw'])
-  const { rate } = options
-  if (typeof rate !== 'number' || !(rate >= 0 && rate <= 1)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot ${action} as rate must be in 0..1: current value is ${describeValue(rate)}`,
-      { option: 'rate', value: rate },
-    )
-  }
-  const seed = checkInteger(action, 'seed', options.seed, [0, Number.MAX_SAFE_INTEGER])
-  const draw = checkInteger(action, 'draw', options.draw, [0, 2 ** 48 - 1])
+  checkOptions('apply dropout', options, DROPOUT_OPTIONS)
+  const { rate, seed, draw } = options
   return {
     seedLow: seed >>> 0,
     seedHigh: Math.floor(seed / 2 ** 32),
@@ -127,12 +128,18 @@ export function dropoutMask(options: DropoutOptions): DropoutMask {
   }
 }
 
-/** Checks and completes the options of a pooling over `columns` columns. */
+// `reversedFrom` is checked below, against the number of columns.
+const POOL_OPTIONS = { pooling: oneOf(POOLINGS), reversedFrom: checkedElsewhere<number | undefined>() }
+
+/**
+ * Checks and completes the options of a pooling over `columns` columns.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
 export function completePool(action: string, options: PoolOptions, columns: number): CompletePool {
-  checkOptionNames(action, options, ['pooling', 'reversedFrom'])
-  const pooling = checkOneOf(action, 'pooling', options.pooling, POOLINGS)
+  checkOptions(action, options, POOL_OPTIONS)
   const reversedFrom = checkInteger(action, 'reversedFrom', options.reversedFrom ?? columns, [0, columns])
-  return { pooling, reversedFrom }
+  return { pooling: options.pooling, reversedFrom }
 }
 
 /** Throws TypeError `ERR_NOT_A_TENSOR` unless `inputs` is an array of at least one tensor. */

@@ -118,10 +118,10 @@ describe('dropoutMask', () => {
     ['ERR_INVALID_OPTION', { rate: -0.1, seed: 1, draw: 0 }],
     ['ERR_INVALID_OPTION', { rate: 1.1, seed: 1, draw: 0 }],
     ['ERR_INVALID_OPTION', { rate: Number.NaN, seed: 1, draw: 0 }],
-    ['ERR_INVALID_OPTION', { rate: '0.5', seed: 1, draw: 0 }],
+    ['ERR_INVALID_OPTION_TYPE', { rate: '0.5', seed: 1, draw: 0 }],
     ['ERR_INVALID_OPTION', { rate: 0.5, seed: 2 ** 53, draw: 0 }],
     ['ERR_INVALID_OPTION', { rate: 0.5, seed: 1, draw: 2 ** 48 }],
-    ['ERR_INVALID_OPTION', { rate: 0.5, seed: 1 }],
+    ['ERR_INVALID_OPTION_TYPE', { rate: 0.5, seed: 1 }],
     ['ERR_UNKNOWN_OPTION', { rate: 0.5, seed: 1, draw: 0, training: true }],
   ])('refuses with %s %o', (code, options) => {
     expect(() => dropoutMask(options as never)).toThrow(coded(code))
@@ -136,6 +136,7 @@ describe('completePool', () => {
 
   it.each([
     ['ERR_INVALID_OPTION', { pooling: 'sum' }],
+    ['ERR_INVALID_OPTION_TYPE', { pooling: undefined }],
     ['ERR_INVALID_OPTION', { pooling: 'max', reversedFrom: 7 }],
     ['ERR_INVALID_OPTION', { pooling: 'max', reversedFrom: -1 }],
     ['ERR_UNKNOWN_OPTION', { pooling: 'max', axis: 0 }],

@@ -1,5 +1,5 @@
-import { checkOptionValues, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
-import { type AbortSignalLike, checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
+import type { AbortSignalLike } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
 import { chooseInterpretations } from './networks/choose_interpretations.js'
 import type { ImportedCell, ImportedNetwork, Interpretation, InterpretationOptions } from './networks/interpretation.js'
@@ -35,18 +35,17 @@ export interface ImportedWeights {
   readonly unusedTensors: readonly UnusedTensor[]
 }
 
-const OWN_RULES = { only: optional(listOf(TEXT)), signal: optional(OBJECT) }
-
-const OPTION_NAMES = [
-  'format',
-  'cellMode',
-  'convention',
-  'direction',
-  'forgetBias',
-  'inputs',
-  'only',
-  'signal',
-] as const
+// The format is checked by openWeightFile; the options of interpretations where a file leaves them open.
+const OPTIONS = {
+  format: checkedElsewhere<ImportOptions['format']>(),
+  cellMode: checkedElsewhere<ImportOptions['cellMode']>(),
+  convention: checkedElsewhere<ImportOptions['convention']>(),
+  direction: checkedElsewhere<ImportOptions['direction']>(),
+  forgetBias: checkedElsewhere<ImportOptions['forgetBias']>(),
+  inputs: checkedElsewhere<ImportOptions['inputs']>(),
+  only: optional(listOf(TEXT)),
+  signal: optional(OBJECT),
+}
 
 /**
  * Reads the recurrent networks of a weight file of PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy as canonical tensors.
@@ -70,8 +69,7 @@ export async function importWeights(
   input: WeightInput | WeightFile,
   options: ImportOptions = {},
 ): Promise<ImportedWeights> {
-  checkOptionNames('import weights', options, OPTION_NAMES)
-  checkOptionValues('import weights', options, OWN_RULES)
+  checkOptions('import weights', options, OPTIONS)
   const { signal } = options
   if (signal?.aborted) throw signal.reason
   const isOpen = typeof input === 'object' && input !== null && 'tensors' in input

@@ -1,3 +1,4 @@
+import { checkedElsewhere } from '@cudnn-rnn/arguments'
 import type { ActivationName, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { ACTIVATIONS, type ActivationOptions } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
@@ -27,7 +28,8 @@ export function activation(name: ActivationName, options: ActivationLayerOptions
   if (!ACTIVATIONS.includes(name)) {
     throw invalidOption('activation', 'activation', `one of ${ACTIVATIONS.join(', ')}`, name)
   }
-  checkLayerOptions('activation', options, ['maximum'])
+  // The maximum is checked below: its values depend on the activation.
+  checkLayerOptions('activation', options, { maximum: checkedElsewhere() })
   const { maximum } = options
   if (maximum !== undefined && !(name === 'relu' && typeof maximum === 'number' && maximum > 0)) {
     throw invalidOption('activation', 'maximum', name === 'relu' ? 'a number > 0' : `absent for ${name}`, maximum)

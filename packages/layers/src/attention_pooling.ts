@@ -1,15 +1,9 @@
+import { FLAG, integerFrom, optional } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type Pass } from './layer.js'
-import type { LayerInitializer, VariableSpec } from './layer_build.js'
-import {
-  checkInputRule,
-  checkLayerOptions,
-  invalidOption,
-  type LayerOptions,
-  positiveInteger,
-  SEQUENCE,
-} from './layer_options.js'
+import { INITIALIZER, type LayerInitializer, type VariableSpec } from './layer_build.js'
+import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
 import { featuresOf } from './signal.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 
@@ -21,6 +15,8 @@ export interface AttentionPoolingOptions extends LayerOptions {
   /** Of `context`. Default `glorot_uniform`. */
   readonly contextInitializer?: LayerInitializer | undefined
 }
+
+const OPTIONS = { units: optional(integerFrom(1)), isLinear: optional(FLAG), contextInitializer: INITIALIZER }
 
 /**
  * A weighted mean over a row's steps, [T,B,E] to [B,E]; the weights are the softmax over time of v·tanh(x·kernel + bias), as
@@ -41,13 +37,9 @@ export interface AttentionPoolingOptions extends LayerOptions {
  */
 export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDefinition {
   const kind = 'attentionPooling'
-  checkLayerOptions(kind, options, ['units', 'isLinear', 'contextInitializer'])
-  const { isLinear = false, contextInitializer = 'glorot_uniform' } = options
-  if (typeof isLinear !== 'boolean') throw invalidOption(kind, 'isLinear', 'a boolean', isLinear)
-  if (isLinear && options.units !== undefined) {
-    throw invalidOption(kind, 'units', 'absent for linear scores', options.units)
-  }
-  const given = options.units === undefined ? undefined : positiveInteger(kind, 'units', options.units)
+  checkLayerOptions(kind, options, OPTIONS)
+  const { units: given, isLinear = false, contextInitializer = 'glorot_uniform' } = options
+  if (isLinear && given !== undefined) throw invalidOption(kind, 'units', 'absent for linear scores', given)
   const definition: LayerDefinition = {
     kind,
     name: options.name,

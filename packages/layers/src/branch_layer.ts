@@ -28,7 +28,7 @@ export interface Joint {
 /** The definition of a layer that gives its input to several branches and joins their outputs. */
 export function branching(joint: Joint, branches: readonly Branch[], options: LayerOptions): LayerDefinition {
   const { kind } = joint
-  checkLayerOptions(kind, options, [])
+  checkLayerOptions(kind, options, {})
   checkIsList(kind, branches)
   const chains = branches.map((branch) => (isChain(branch) ? branch : [branch]))
   for (const chain of chains) checkAreLayers(`make ${kind}`, chain)

@@ -1,4 +1,4 @@
-import { entryOf, required } from '@cudnn-rnn/arguments'
+import { entryOf, integerFrom, optional, required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
@@ -48,7 +48,7 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
       `Cannot make rnn as cell must be a cell such as new LSTMCell(8): current value is ${describeValue(cell)}`,
     )
   }
-  checkLayerOptions('rnn', options, ['inputSize'])
+  checkLayerOptions('rnn', options, { inputSize: optional(integerFrom(1)) })
   const { inputSize } = options
   const definition: LayerDefinition = {
     kind: 'rnn',

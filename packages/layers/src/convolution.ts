@@ -1,3 +1,4 @@
+import { either, integerFrom, NUMBER, oneOf, optional } from '@cudnn-rnn/arguments'
 import {
   type ActivationName,
   type BackendTensor,
@@ -11,19 +12,12 @@ import { ACTIVATIONS } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import type { LayerDefinition, LayerInfo, Pass } from './layer.js'
-import type { LayerBuild, LayerInitializer, LayerInitializerFunction } from './layer_build.js'
-import {
-  checkInputRule,
-  checkLayerOptions,
-  invalidOption,
-  type LayerOptions,
-  positiveInteger,
-  SEQUENCE,
-} from './layer_options.js'
+import { INITIALIZER, type LayerBuild, type LayerInitializer, type LayerInitializerFunction } from './layer_build.js'
+import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
-import { channelsOf, checkPadding, extentOf, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
+import { channelsOf, EXTENT, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
 import { PADDINGS, type Padding, type Windows, windowsOf } from './windows.js'
 
 interface ConvolutionOptions extends LayerOptions {
@@ -59,15 +53,25 @@ export interface Conv2DOptions extends ConvolutionOptions {
   readonly padding?: Exclude<Padding, 'causal'> | undefined
 }
 
-const OPTION_NAMES = [
-  'filters',
-  'kernelSize',
-  'strides',
-  'padding',
-  'activation',
-  'kernelInitializer',
-  'biasInitializer',
-] as const
+const SHARED_OPTIONS = {
+  filters: integerFrom(1),
+  activation: optional(oneOf(['linear', ...ACTIVATIONS])),
+  kernelInitializer: INITIALIZER,
+  biasInitializer: INITIALIZER,
+}
+const OPTIONS_1D = {
+  ...SHARED_OPTIONS,
+  kernelSize: integerFrom(1),
+  strides: optional(integerFrom(1)),
+  padding: optional(either(oneOf(PADDINGS), NUMBER)),
+}
+const OPTIONS_2D = {
+  ...SHARED_OPTIONS,
+  height: integerFrom(1),
+  kernelSize: EXTENT,
+  strides: optional(EXTENT),
+  padding: optional(oneOf(['valid', 'same'])),
+}
 
 /**
  * A convolution over time: [T,B,I] to [T',B,O], T' = T with `same` or `causal` and stride 1. Variables as TensorFlow's:
@@ -88,15 +92,11 @@ const OPTION_NAMES = [
  */
 export function conv1d(options: Conv1DOptions): LayerDefinition {
   const kind = 'conv1d'
-  checkLayerOptions(kind, options, OPTION_NAMES)
-  const { strides = 1, padding = 'valid' } = options
-  const sizes = {
-    height: 1,
-    size: extentOf(kind, 'kernelSize', options.kernelSize, 1),
-    strides: extentOf(kind, 'strides', strides, 1),
-    padding: typeof padding === 'number' ? paddedBy(kind, padding, options.kernelSize) : checkPadding(kind, padding),
-  }
-  const config = { kernelSize: options.kernelSize, strides, padding }
+  checkLayerOptions(kind, options, OPTIONS_1D)
+  const { kernelSize, strides = 1, padding = 'valid' } = options
+  if (typeof padding === 'number') checkZeros(kind, padding, kernelSize)
+  const sizes = { height: 1, size: [kernelSize, 1], strides: [strides, 1], padding } as const
+  const config = { kernelSize, strides, padding }
   return convolution(kind, options, sizes, config, ({ size: [taps] }, channels) => [taps, channels])
 }
 
@@ -120,21 +120,16 @@ export function conv1d(options: Conv1DOptions): LayerDefinition {
  */
 export function conv2d(options: Conv2DOptions): LayerDefinition {
   const kind = 'conv2d'
-  checkLayerOptions(kind, options, [...OPTION_NAMES, 'height'])
-  const { strides = [1, 1], padding = 'valid' } = options
-  const sizes = {
-    height: positiveInteger(kind, 'height', options.height),
-    size: extentOf(kind, 'kernelSize', options.kernelSize, 2),
-    strides: extentOf(kind, 'strides', strides, 2),
-    padding: checkPadding(kind, padding, ['valid', 'same']),
-  }
-  const config = { height: options.height, kernelSize: options.kernelSize, strides, padding }
+  checkLayerOptions(kind, options, OPTIONS_2D)
+  const { height, kernelSize, strides = [1, 1], padding = 'valid' } = options
+  const sizes = { height, size: kernelSize, strides, padding }
+  const config = { height, kernelSize, strides, padding }
   return convolution(kind, options, sizes, config, ({ size }, channels) => [...size, channels])
 }
 
 /** More zeros than a window less one step would make windows of zeros alone. */
-function paddedBy(kind: string, padding: number, kernelSize: number): number {
-  if (Number.isSafeInteger(padding) && padding >= 0 && padding < kernelSize) return padding
+function checkZeros(kind: string, padding: number, kernelSize: number): void {
+  if (Number.isSafeInteger(padding) && padding >= 0 && padding < kernelSize) return
   throw invalidOption(kind, 'padding', `an integer in 0..kernelSize-1, or one of ${PADDINGS.join(', ')}`, padding)
 }
 
@@ -145,11 +140,7 @@ function convolution(
   config: LayerDefinition['config'],
   kernelShape: (sizes: WindowSizes, channels: number) => readonly number[],
 ): LayerDefinition {
-  const filters = positiveInteger(kind, 'filters', options.filters)
-  const { activation = 'linear', kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
-  if (activation !== 'linear' && !ACTIVATIONS.includes(activation)) {
-    throw invalidOption(kind, 'activation', `one of linear, ${ACTIVATIONS.join(', ')}`, activation)
-  }
+  const { filters, activation = 'linear', kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
   const definition: LayerDefinition = {
     kind,
     name: options.name,

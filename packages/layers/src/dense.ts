@@ -1,16 +1,10 @@
+import { integerFrom, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { ActivationName, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { ACTIVATIONS } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
-import type { LayerBuild, LayerInitializer } from './layer_build.js'
-import {
-  ANY_FLOATS,
-  checkInputRule,
-  checkLayerOptions,
-  invalidOption,
-  type LayerOptions,
-  positiveInteger,
-} from './layer_options.js'
+import { INITIALIZER, type LayerBuild, type LayerInitializer } from './layer_build.js'
+import { ANY_FLOATS, checkInputRule, checkLayerOptions, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
 
@@ -23,6 +17,13 @@ export interface DenseOptions extends LayerOptions {
   readonly kernelInitializer?: LayerInitializer | undefined
   /** Default 0. */
   readonly biasInitializer?: LayerInitializer | undefined
+}
+
+const OPTIONS = {
+  units: integerFrom(1),
+  activation: optional(oneOf(['linear', ...ACTIVATIONS])),
+  kernelInitializer: INITIALIZER,
+  biasInitializer: INITIALIZER,
 }
 
 /**
@@ -43,12 +44,8 @@ export interface DenseOptions extends LayerOptions {
  * ```
  */
 export function dense(options: DenseOptions): LayerDefinition {
-  checkLayerOptions('dense', options, ['units', 'activation', 'kernelInitializer', 'biasInitializer'])
-  const units = positiveInteger('dense', 'units', options.units)
-  const { activation = 'linear' } = options
-  if (activation !== 'linear' && !ACTIVATIONS.includes(activation)) {
-    throw invalidOption('dense', 'activation', `one of linear, ${ACTIVATIONS.join(', ')}`, activation)
-  }
+  checkLayerOptions('dense', options, OPTIONS)
+  const { units, activation = 'linear' } = options
   const definition: LayerDefinition = {
     kind: 'dense',
     name: options.name,

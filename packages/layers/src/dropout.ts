@@ -1,8 +1,9 @@
+import { integerFrom, optional, SHARE } from '@cudnn-rnn/arguments'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
+import { ANY_FLOATS, checkInputRule, checkLayerOptions, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 import { seedOfStream } from './random_streams.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
@@ -12,6 +13,11 @@ export interface DropoutLayerOptions extends LayerOptions {
   readonly rate: number
   /** Default: from the model's seed. */
   readonly seed?: number | undefined
+}
+
+const OPTIONS = {
+  rate: SHARE,
+  seed: optional(integerFrom(0)),
 }
 
 /**
@@ -33,12 +39,8 @@ export interface DropoutLayerOptions extends LayerOptions {
  * ```
  */
 export function dropout(options: DropoutLayerOptions): LayerDefinition {
-  checkLayerOptions('dropout', options, ['rate', 'seed'])
+  checkLayerOptions('dropout', options, OPTIONS)
   const { rate, seed } = options
-  if (typeof rate !== 'number' || !(rate >= 0 && rate <= 1)) throw invalidOption('dropout', 'rate', 'in 0..1', rate)
-  if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
-    throw invalidOption('dropout', 'seed', 'an integer >= 0', seed)
-  }
   const definition: LayerDefinition = {
     kind: 'dropout',
     name: options.name,

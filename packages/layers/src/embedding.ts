@@ -1,8 +1,9 @@
+import { integerFrom } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition } from './layer.js'
-import type { LayerInitializer } from './layer_build.js'
-import { CLASS_IDS, checkInputRule, checkLayerOptions, type LayerOptions, positiveInteger } from './layer_options.js'
+import { INITIALIZER, type LayerInitializer } from './layer_build.js'
+import { CLASS_IDS, checkInputRule, checkLayerOptions, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 
 export interface EmbeddingOptions extends LayerOptions {
@@ -13,6 +14,8 @@ export interface EmbeddingOptions extends LayerOptions {
   /** Default `{ uniform: 0.05 }`, as in Keras. */
   readonly initializer?: LayerInitializer | undefined
 }
+
+const OPTIONS = { size: integerFrom(1), units: integerFrom(1), initializer: INITIALIZER }
 
 /**
  * Class ids [T,B] (or [B], int32) to rows of a table [V,E]: [T,B,E]. Variable: `embeddings`.
@@ -30,9 +33,8 @@ export interface EmbeddingOptions extends LayerOptions {
  * ```
  */
 export function embedding(options: EmbeddingOptions): LayerDefinition {
-  checkLayerOptions('embedding', options, ['size', 'units', 'initializer'])
-  const size = positiveInteger('embedding', 'size', options.size)
-  const units = positiveInteger('embedding', 'units', options.units)
+  checkLayerOptions('embedding', options, OPTIONS)
+  const { size, units } = options
   const definition: LayerDefinition = {
     kind: 'embedding',
     name: options.name,

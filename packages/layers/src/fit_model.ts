@@ -1,5 +1,17 @@
+import {
+  checkedElsewhere,
+  checkOptions,
+  either,
+  FLAG,
+  FUNCTION,
+  integerFrom,
+  keyOf,
+  OBJECT,
+  oneOf,
+  optional,
+} from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
 import {
   type AbortSignalLike,
@@ -93,41 +105,42 @@ export interface ModelFitOptions extends ClippingOptions {
   readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
 }
 
-const OPTION_NAMES = [
-  'loss',
-  'optimizer',
-  'learningRate',
-  'epochs',
-  'maxSteps',
-  'batchSize',
-  'shuffle',
-  'accumulate',
-  'validation',
-  'evaluate',
-  'evaluateEvery',
-  'earlyStopping',
-  'checkpoints',
-  'communicator',
-  'saveEvery',
-  'signal',
-  'onStart',
-  'onStep',
-  'clipNorm',
-  'clipValue',
-  'wire',
-] as const
+// Those that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
+const COUNT = checkedElsewhere<number | undefined>()
+const OPTIONS = {
+  loss: checkedElsewhere<Loss>(),
+  optimizer: optional(either(keyOf(OPTIMIZERS), FUNCTION)),
+  learningRate: checkedElsewhere<ModelFitOptions['learningRate']>(),
+  epochs: optional(integerFrom(0)),
+  maxSteps: COUNT,
+  batchSize: COUNT,
+  shuffle: optional(FLAG),
+  accumulate: COUNT,
+  validation: checkedElsewhere<ModelFitOptions['validation']>(),
+  evaluate: optional(FUNCTION),
+  evaluateEvery: COUNT,
+  earlyStopping: checkedElsewhere<ModelFitOptions['earlyStopping']>(),
+  checkpoints: checkedElsewhere<ModelFitOptions['checkpoints']>(),
+  communicator: checkedElsewhere<ModelFitOptions['communicator']>(),
+  wire: optional(oneOf(['bfloat16'])),
+  saveEvery: COUNT,
+  signal: optional(OBJECT),
+  onStart: optional(FUNCTION),
+  onStep: optional(FUNCTION),
+  clipNorm: COUNT,
+  clipValue: COUNT,
+}
 
 /** `SequentialModel.fit` */
 export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {
   const action = 'fit'
-  checkOptionNames(action, options, OPTION_NAMES)
+  checkOptions(action, options, OPTIONS)
   const loss = checkLoss(action, options.loss, model)
-  const { learningRate = 0.001, checkpoints, communicator, batchSize, shuffle = true, epochs = 1 } = options
+  const { learningRate = 0.001, checkpoints, communicator, batchSize, shuffle = true } = options
   if (isCtc(loss) && loss.reduction === 'sum' && (communicator?.size ?? 1) > 1) {
     throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
   }
   const { executor: backend } = model
-  if (!(Number.isSafeInteger(epochs) && epochs >= 0)) throw invalid('epochs', 'an integer >= 0', epochs)
   const shape = dataShapeOf(model, loss)
   const shuffleSeed = shuffle ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
@@ -227,8 +240,7 @@ function optimizerOf(
   variables: readonly Trainable[],
 ): Optimizer {
   if (typeof given === 'function') return given(backend, variables)
-  if (Object.hasOwn(OPTIMIZERS, given)) return OPTIMIZERS[given](backend, variables)
-  throw invalid('optimizer', `one of ${Object.keys(OPTIMIZERS).join(', ')} or a function`, given)
+  return OPTIMIZERS[given](backend, variables)
 }
 
 function saverOf(

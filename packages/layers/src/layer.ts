@@ -1,8 +1,9 @@
+import { checkedElsewhere, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { checkSequenceLengths, checkTensor } from '@cudnn-rnn/executor-kit'
 import type { Variable } from '@cudnn-rnn/models'
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import { codedRangeError } from './coded_error.js'
 import type { Forwarded, LayerGradients } from './forwarded.js'
 import type { LayerBuild } from './layer_build.js'
 import type { LayerStream } from './layer_stream.js'
@@ -38,6 +39,14 @@ export interface LayerCallOptions {
   readonly states?: readonly TensorLike[] | null | undefined
   /** Returns the final states. Default false. */
   readonly keepStates?: boolean | undefined
+}
+
+// The lengths and the states are checked below, against the input and the layer.
+const CALL_OPTIONS = {
+  isTraining: optional(FLAG),
+  sequenceLengths: checkedElsewhere<LayerCallOptions['sequenceLengths']>(),
+  states: checkedElsewhere<LayerCallOptions['states']>(),
+  keepStates: optional(FLAG),
 }
 
 /** Result of a pass; the tensors are the caller's. */
@@ -128,9 +137,8 @@ export abstract class Layer {
    */
   async call(input: TensorLike, options: LayerCallOptions = {}): Promise<LayerCallResult> {
     const action = `call ${this.name}`
-    checkOptionNames(action, options, ['isTraining', 'sequenceLengths', 'states', 'keepStates'])
+    checkOptions(action, options, CALL_OPTIONS)
     const { isTraining = true, states = null } = options
-    for (const option of ['isTraining', 'keepStates'] as const) checkBoolean(action, option, options[option])
     const taken = this.#checkInput(action, input)
     const pass = {
       isTraining,
@@ -239,13 +247,4 @@ export abstract class Layer {
     const lengths = checkSequenceLengths(action, sequenceLengths, time, batch)
     return lengths && { data: lengths, shape: [batch] }
   }
-}
-
-function checkBoolean(action: string, option: string, value: unknown): void {
-  if (value === undefined || typeof value === 'boolean') return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot ${action} as ${option} must be a boolean: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }

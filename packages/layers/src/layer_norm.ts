@@ -1,8 +1,9 @@
+import { FINITE, optional, where } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
-import type { LayerBuild, LayerInitializer } from './layer_build.js'
-import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
+import { INITIALIZER, type LayerBuild, type LayerInitializer } from './layer_build.js'
+import { ANY_FLOATS, checkInputRule, checkLayerOptions, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
 
@@ -13,6 +14,12 @@ export interface LayerNormLayerOptions extends LayerOptions {
   readonly gammaInitializer?: LayerInitializer | undefined
   /** Default 0. */
   readonly betaInitializer?: LayerInitializer | undefined
+}
+
+const OPTIONS = {
+  epsilon: optional(where(FINITE, 'a finite number >= 0', (epsilon) => epsilon >= 0)),
+  gammaInitializer: INITIALIZER,
+  betaInitializer: INITIALIZER,
 }
 
 /**
@@ -31,9 +38,8 @@ export interface LayerNormLayerOptions extends LayerOptions {
  * ```
  */
 export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition {
-  checkLayerOptions('layerNorm', options, ['epsilon', 'gammaInitializer', 'betaInitializer'])
+  checkLayerOptions('layerNorm', options, OPTIONS)
   const { epsilon = 1e-3, gammaInitializer = 1, betaInitializer = 0 } = options
-  if (!(Number.isFinite(epsilon) && epsilon >= 0)) throw invalidOption('layerNorm', 'epsilon', '>= 0', epsilon)
   const definition: LayerDefinition = {
     kind: 'layerNorm',
     name: options.name,

@@ -1,4 +1,5 @@
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, type OptionRules } from '@cudnn-rnn/arguments'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import type { LayerDefinition } from './layer.js'
 import { type Signal, signalText } from './signal.js'
@@ -9,15 +10,21 @@ export interface LayerOptions {
   readonly name?: string | undefined
 }
 
-/** Throws TypeError `ERR_UNKNOWN_OPTION`. */
-export function checkLayerOptions(kind: string, options: object, own: readonly string[]): void {
-  checkOptionNames(`make ${kind}`, options, [...own, 'name'])
-}
+/** By `LayerBuild.nameOf`: no two layers of a model have one name. */
+const NAME = checkedElsewhere<string | undefined>()
 
-/** The value; throws RangeError `ERR_INVALID_OPTION` unless it is an integer >= 1. */
-export function positiveInteger(kind: string, option: string, value: unknown): number {
-  if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number
-  throw invalidOption(kind, option, 'an integer >= 1', value)
+/**
+ * Checks the options of a layer.
+ *
+ * @param own rules of the options that not every layer has.
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
+export function checkLayerOptions<Options extends LayerOptions>(
+  kind: string,
+  options: Options,
+  own: OptionRules<Omit<NoInfer<Options>, keyof LayerOptions>>,
+): void {
+  checkOptions<object>(`make ${kind}`, options, { ...own, name: NAME })
 }
 
 export function invalidOption(kind: string, option: string, rule: string, value: unknown) {

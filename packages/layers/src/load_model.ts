@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { checkOptionValues, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, OBJECT, optional } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { checkOptionNames } from '@cudnn-rnn/canonical'
 import {
   CheckpointError,
   type FileStore,
@@ -52,8 +51,7 @@ export async function loadModel(
   options: LoadModelOptions = {},
 ): Promise<SequentialModel> {
   const action = 'load a model'
-  checkOptionNames(action, options, ['layers', 'store'])
-  checkOptionValues(action, options, { store: optional(STORE) })
+  checkOptions(action, options, { layers: optional(OBJECT), store: optional(STORE) })
   const { prefix, store } = await checkpointOf(path, options.store)
   const { layers, input, seed, loss } = await describedModel(prefix, store)
   const definitions = layersFromConfig(layers, options.layers ?? {})

@@ -1,9 +1,10 @@
+import { integerFrom, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import type { LayerDefinition, Pass } from './layer.js'
-import { checkInputRule, checkLayerOptions, type LayerOptions, positiveInteger, SEQUENCE } from './layer_options.js'
+import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from './layer_options.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
-import { channelsOf, checkPadding, extentOf, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
+import { channelsOf, EXTENT, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
 import { type Padding, windowsOf } from './windows.js'
 
 const PADDED = ['valid', 'same'] as const satisfies readonly Padding[]
@@ -28,6 +29,15 @@ export interface MaxPool2DOptions extends LayerOptions {
   readonly padding?: (typeof PADDED)[number] | undefined
 }
 
+const PADDING = optional(oneOf(PADDED))
+const OPTIONS_1D = { poolSize: optional(integerFrom(1)), strides: optional(integerFrom(1)), padding: PADDING }
+const OPTIONS_2D = {
+  height: integerFrom(1),
+  poolSize: optional(EXTENT),
+  strides: optional(EXTENT),
+  padding: PADDING,
+}
+
 /**
  * The maximum of each column over windows of time: [T,B,E] to [T',B,E]. Sequence lengths become those of the output.
  *
@@ -45,13 +55,13 @@ export interface MaxPool2DOptions extends LayerOptions {
  */
 export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
   const kind = 'maxPool1d'
-  checkLayerOptions(kind, options, ['poolSize', 'strides', 'padding'])
+  checkLayerOptions(kind, options, OPTIONS_1D)
   const { poolSize = 2, strides = poolSize, padding = 'valid' } = options
   const sizes = {
     height: 1,
-    size: extentOf(kind, 'poolSize', poolSize, 1),
-    strides: extentOf(kind, 'strides', strides, 1),
-    padding: checkPadding(kind, padding, PADDED),
+    size: [poolSize, 1] as const,
+    strides: [strides, 1] as const,
+    padding,
   }
   return maxPooling(kind, 'max_pooling1d', options.name, sizes, { poolSize, strides, padding })
 }
@@ -73,15 +83,10 @@ export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
  */
 export function maxPool2d(options: MaxPool2DOptions): LayerDefinition {
   const kind = 'maxPool2d'
-  checkLayerOptions(kind, options, ['height', 'poolSize', 'strides', 'padding'])
-  const { poolSize = [2, 2], strides = poolSize, padding = 'valid' } = options
-  const sizes = {
-    height: positiveInteger(kind, 'height', options.height),
-    size: extentOf(kind, 'poolSize', poolSize, 2),
-    strides: extentOf(kind, 'strides', strides, 2),
-    padding: checkPadding(kind, padding, PADDED),
-  }
-  return maxPooling(kind, 'max_pooling2d', options.name, sizes, { height: sizes.height, poolSize, strides, padding })
+  checkLayerOptions(kind, options, OPTIONS_2D)
+  const { height, poolSize = [2, 2], strides = poolSize, padding = 'valid' } = options
+  const sizes = { height, size: poolSize, strides, padding }
+  return maxPooling(kind, 'max_pooling2d', options.name, sizes, { height, poolSize, strides, padding })
 }
 
 function maxPooling(

@@ -1,6 +1,7 @@
+import { checkOptions, integerFrom, optional } from '@cudnn-rnn/arguments'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkStreamBatch, checkStreamRows, checkTensor } from '@cudnn-rnn/executor-kit'
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkStreamRows, checkTensor } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import type { LayerStream } from './layer_stream.js'
 import type { WholeModel } from './whole_model.js'
@@ -39,9 +40,8 @@ export class ModelStream {
   #isDisposed = false
 
   constructor(model: WholeModel, options: ModelStreamOptions) {
-    checkOptionNames('open a stream', options, ['batch'])
+    checkOptions('open a stream', options, { batch: optional(integerFrom(1)) })
     const { batch = 1 } = options
-    checkStreamBatch(batch)
     this.batch = batch
     this.#model = model
     this.#stream = model.openStream(batch)

@@ -1,6 +1,6 @@
-import { required } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, integerFrom, optional, required } from '@cudnn-rnn/arguments'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { joinedInputs, type LayerExample } from './batches.js'
 import { codedRangeError } from './coded_error.js'
 import type { LayerCallOptions } from './layer.js'
@@ -11,7 +11,11 @@ export interface PredictOptions extends Pick<LayerCallOptions, 'sequenceLengths'
   readonly batchSize?: number | undefined
 }
 
-const OPTION_NAMES = ['sequenceLengths', 'batchSize'] as const
+const OPTIONS = {
+  // By the layer, against its input.
+  sequenceLengths: checkedElsewhere<PredictOptions['sequenceLengths']>(),
+  batchSize: optional(integerFrom(1)),
+}
 
 /** The output of one batch. */
 export async function predictTensor(
@@ -19,7 +23,7 @@ export async function predictTensor(
   input: TensorLike,
   options: PredictOptions,
 ): Promise<Tensor<FloatArray>> {
-  checkOptionNames('predict', options, OPTION_NAMES)
+  checkOptions('predict', options, OPTIONS)
   const { output } = await model.call(input, { isTraining: false, sequenceLengths: options.sequenceLengths })
   try {
     const { data, shape } = await output.read()
@@ -54,15 +58,8 @@ export async function* predictBatches(
   inputs: readonly LayerExample['input'][],
   options: PredictOptions,
 ): AsyncGenerator<{ readonly result: Tensor<FloatArray>; readonly lengths: Int32Array | null; readonly rows: number }> {
-  checkOptionNames('predict', options, OPTION_NAMES)
+  checkOptions('predict', options, OPTIONS)
   const { batchSize = 256 } = options
-  if (!(Number.isSafeInteger(batchSize) && batchSize >= 1)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot predict as batchSize must be an integer >= 1: current value is ${describeValue(batchSize)}`,
-      { option: 'batchSize', value: batchSize },
-    )
-  }
   if (options.sequenceLengths !== undefined) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',

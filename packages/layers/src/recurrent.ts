@@ -1,6 +1,13 @@
 import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { type CanonicalParams, type CellMode, describeValue, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
+import {
+  type CanonicalParams,
+  type CellMode,
+  checkNames,
+  describeValue,
+  hiddenColumns,
+  outputSize,
+} from '@cudnn-rnn/canonical'
 import {
   CudnnGRU,
   CudnnLSTM,
@@ -16,7 +23,7 @@ import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { checkInputRule, checkLayerOptions, doesNotFit, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { checkInputRule, doesNotFit, type LayerOptions, SEQUENCE } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
 import { seedOfStream } from './random_streams.js'
 import { featuresOf, type Signal } from './signal.js'
@@ -143,7 +150,8 @@ const CELLLESS_NAMES = OPTION_NAMES.filter((name) => !['numProj', 'cellClip', 'f
 
 function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readonly string[]): LayerDefinition {
   const { kind, name: base, model: Model } = MODELS[mode]
-  checkLayerOptions(kind, options, names)
+  // The model checks the values when it is built.
+  checkNames(`make ${kind}`, options, [...names, 'name'])
   const { name: given, kernelInitializer, biasInitializer, forgetBias, canonical, ...own } = options
   const inputOf = (features: number): Signal => ({ isSequence: true, features })
   const definition: LayerDefinition = {

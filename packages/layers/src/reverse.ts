@@ -19,7 +19,7 @@ import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from '
  * ```
  */
 export function reverse(options: LayerOptions = {}): LayerDefinition {
-  checkLayerOptions('reverse', options, [])
+  checkLayerOptions('reverse', options, {})
   const definition: LayerDefinition = {
     kind: 'reverse',
     name: options.name,

@@ -61,7 +61,7 @@ export function maxOverTime(options: LayerOptions = {}): LayerDefinition {
 }
 
 function pooling(kind: string, base: string, pool: Pooling, options: LayerOptions): LayerDefinition {
-  checkLayerOptions(kind, options, [])
+  checkLayerOptions(kind, options, {})
   const definition: LayerDefinition = {
     kind,
     name: options.name,

@@ -1,6 +1,16 @@
-import { checkArguments, checkOptions, OBJECT, optional, PATH, recordOf } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkedElsewhere,
+  checkOptions,
+  FLAG,
+  integerFrom,
+  OBJECT,
+  optional,
+  PATH,
+  recordOf,
+} from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
@@ -32,6 +42,13 @@ export interface SequentialOptions {
   readonly inputSize?: number | undefined
   /** Whether inputs have a time axis. Default true. */
   readonly isSequence?: boolean | undefined
+}
+
+const OPTIONS = {
+  // By LayerBuild, whose generators take it.
+  seed: checkedElsewhere<number | undefined>(),
+  inputSize: optional(integerFrom(1)),
+  isSequence: optional(FLAG),
 }
 
 /**
@@ -95,7 +112,7 @@ export class SequentialModel extends Layer implements WholeModel {
   constructor(backend: Backend, definitions: readonly LayerDefinition[], options: SequentialOptions = {}) {
     const action = 'build a model'
     checkIsBackend(action, backend)
-    checkOptionNames(action, options, ['seed', 'inputSize', 'isSequence'])
+    checkOptions(action, options, OPTIONS)
     checkAreLayers(action, definitions)
     const { seed = 0 } = options
     const input = inputOf(action, definitions, options)
@@ -262,13 +279,6 @@ function inputOf(action: string, definitions: readonly LayerDefinition[], option
     throw codedTypeError('ERR_NOT_A_LAYER', `Cannot ${action} as there must be at least one layer: current number is 0`)
   }
   const { inputSize, isSequence } = options
-  if (inputSize !== undefined && !(Number.isSafeInteger(inputSize) && inputSize >= 1)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot ${action} as inputSize must be an integer >= 1: current value is ${describeValue(inputSize)}`,
-      { option: 'inputSize', value: inputSize },
-    )
-  }
   const known = first.input ?? (inputSize === undefined ? undefined : { isSequence: true, features: inputSize })
   if (known === undefined) {
     throw codedRangeError(

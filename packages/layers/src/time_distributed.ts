@@ -25,7 +25,7 @@ import { savedLayer } from './saved_layer.js'
  */
 export function timeDistributed(layer: LayerDefinition, options: LayerOptions = {}): LayerDefinition {
   checkIsLayer('make timeDistributed', layer)
-  checkLayerOptions('timeDistributed', options, [])
+  checkLayerOptions('timeDistributed', options, {})
   if (layer.isStepwise !== true) {
     throw invalidOption('timeDistributed', 'layer', 'one that treats every step separately', layer.kind)
   }

@@ -1,32 +1,24 @@
+import { integerFrom, listOf, where } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { doesNotFit, invalidOption, positiveInteger } from './layer_options.js'
+import { doesNotFit } from './layer_options.js'
 import { featuresOf, type Signal } from './signal.js'
-import { PADDINGS, type Padding, type WindowRule, type Windows, windowCount } from './windows.js'
+import { type WindowRule, type Windows, windowCount } from './windows.js'
 
 /** Sizes of a layer of windows: of a sequence the height is 1, of columns of a picture the number of its rows. */
 export interface WindowSizes extends WindowRule {
   readonly height: number
 }
 
-/** Checks a size or strides along time, or along time and height; without a height it is 1. */
-export function extentOf(kind: string, option: string, value: unknown, axes: 1 | 2): readonly [number, number] {
-  if (axes === 1) return [positiveInteger(kind, option, value), 1]
-  if (Array.isArray(value) && value.length === 2) {
-    return [positiveInteger(kind, option, value[0]), positiveInteger(kind, option, value[1])]
-  }
-  throw invalidOption(kind, option, 'a list of two integers >= 1, along time and height', value)
-}
-
-/** Throws RangeError `ERR_INVALID_OPTION`. */
-export function checkPadding(kind: string, padding: unknown, known: readonly Padding[] = PADDINGS): Padding {
-  const found = known.find((name) => name === padding)
-  if (found !== undefined) return found
-  throw invalidOption(kind, 'padding', `one of ${known.join(', ')}`, padding)
-}
+/** Rule of a size or strides along time and height. */
+export const EXTENT = where(
+  listOf(integerFrom(1)),
+  'a list of two integers >= 1, along time and height',
+  (sizes) => sizes.length === 2,
+)
 
 /** Columns of a step for each of its `height` rows. Throws RangeError `ERR_LAYERS_DO_NOT_FIT`. */
 export function channelsOf(definition: LayerDefinition, input: Signal, { height, size, padding }: WindowSizes): number {

@@ -228,10 +228,17 @@ describe('ModelStream', () => {
       expect(() => stream.restore(state)).toThrow(coded('ERR_STREAM_DISPOSED'))
     }))
 
-  test.each([0, -1, 1.5, Number.NaN, '2', null])('is not opened for a batch of %o', (batch) => {
+  test.each([
+    [0, 'ERR_INVALID_OPTION'],
+    [-1, 'ERR_INVALID_OPTION'],
+    [1.5, 'ERR_INVALID_OPTION'],
+    [Number.NaN, 'ERR_INVALID_OPTION'],
+    ['2', 'ERR_INVALID_OPTION_TYPE'],
+    [null, 'ERR_INVALID_OPTION_TYPE'],
+  ])('is not opened for a batch of %o (%s)', (batch, code) => {
     using backend = openReferenceBackend({ dtype })
     using model = sequential(backend, [dense({ units: 1 })], { inputSize: I })
-    expect(() => model.stream({ batch: batch as never })).toThrow(coded('ERR_INVALID_OPTION'))
+    expect(() => model.stream({ batch: batch as never })).toThrow(coded(code))
     expect(() => model.stream({ rows: 2 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
   })
 

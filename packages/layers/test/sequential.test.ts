@@ -337,9 +337,10 @@ describe('sequential refuses, before anything is computed,', () => {
   })
 
   test.each([
-    ['dense without units', 'ERR_INVALID_OPTION', () => dense({} as never)],
+    ['dense without units', 'ERR_INVALID_OPTION_TYPE', () => dense({} as never)],
     ['an unknown activation', 'ERR_INVALID_OPTION', () => dense({ units: 1, activation: 'cosine' as never })],
     ['a rate above 1', 'ERR_INVALID_OPTION', () => dropout({ rate: 2 })],
+    ['a rate of another kind', 'ERR_INVALID_OPTION_TYPE', () => dropout({ rate: '0.5' as never })],
     ['a misspelled option', 'ERR_UNKNOWN_OPTION', () => cudnnLSTM({ numUnit: 3 } as never)],
     ['steps of a pooling', 'ERR_INVALID_OPTION', () => timeDistributed(lastStep())],
     ['a cell that is none', 'ERR_NOT_A_LAYER', () => rnn({} as never)],

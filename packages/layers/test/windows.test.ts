@@ -226,7 +226,8 @@ describe('refused:', () => {
       'ERR_INVALID_OPTION',
       () => conv2d({ height: 2, filters: 1, kernelSize: [1, 1], padding: 'causal' as 'same' }),
     ],
-    ['a size of one axis', 'ERR_INVALID_OPTION', () => maxPool2d({ height: 2, poolSize: 2 as never })],
+    ['a size of one axis', 'ERR_INVALID_OPTION_TYPE', () => maxPool2d({ height: 2, poolSize: 2 as never })],
+    ['a size of three axes', 'ERR_INVALID_OPTION', () => maxPool2d({ height: 2, poolSize: [2, 2, 2] as never })],
     ['a maximum of tanh', 'ERR_INVALID_OPTION', () => activation('tanh', { maximum: 1 })],
     ['an unknown option', 'ERR_UNKNOWN_OPTION', () => maxPool1d({ size: 2 } as never)],
   ]

@@ -1,6 +1,7 @@
-import { type CanonicalParams, type CellMode, checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, FINITE, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
+import { type CanonicalParams, type CellMode, describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
-import type { InitializerOptions } from './initializers.js'
+import type { Initializer, InitializerOptions } from './initializers.js'
 
 export interface CreateParamsOptions extends InitializerOptions {
   /** Values of the canonical tensors, such as those of an imported network; then there is nothing to initialize. */
@@ -9,18 +10,20 @@ export interface CreateParamsOptions extends InitializerOptions {
   readonly name?: string | undefined
 }
 
-const CREATE_PARAMS_OPTION_NAMES = [
-  'seed',
-  'kernelInitializer',
-  'biasInitializer',
-  'forgetBias',
-  'canonical',
-  'name',
-] as const
+// Philox checks the seed, initialCanonical the initializers.
+const INITIALIZER = checkedElsewhere<Initializer | undefined>()
+const OPTIONS = {
+  seed: checkedElsewhere<number | undefined>(),
+  kernelInitializer: INITIALIZER,
+  biasInitializer: INITIALIZER,
+  forgetBias: optional(FINITE),
+  canonical: optional(OBJECT),
+  name: optional(TEXT),
+}
 
 /** Throws RangeError `ERR_NOT_LSTM` for a forget bias of another cell, `ERR_INVALID_OPTION` for an initializer beside values. */
 export function checkCreateParamsOptions(options: CreateParamsOptions, rnnMode: CellMode): void {
-  checkOptionNames('create parameters', options, CREATE_PARAMS_OPTION_NAMES)
+  checkOptions('create parameters', options, OPTIONS)
   if (options.forgetBias !== undefined && rnnMode !== 'lstm') {
     throw codedRangeError(
       'ERR_NOT_LSTM',

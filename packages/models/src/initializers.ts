@@ -37,13 +37,6 @@ export function initialCanonical(
   allocate: (length: number) => FloatArray,
 ): CanonicalParams {
   const { forgetBias = 0 } = options
-  if (!Number.isFinite(forgetBias)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot create parameters as forgetBias must be a finite number: current value is ${describeValue(forgetBias)}`,
-      { option: 'forgetBias', value: forgetBias },
-    )
-  }
   const random = new Philox(options.seed ?? 0, INITIALIZER_STREAM)
   const tensor = (region: ParamRegion, initializer: Initializer) => {
     const data = allocate(region.size)

@@ -23,15 +23,6 @@ export function checkModelArguments(
   checkNames(`build ${className}`, options, [...optionNames, ...absentNames(options), 'cellMode', 'biasMode'])
 }
 
-export function checkSignal(signal: unknown): void {
-  if (signal === undefined || (typeof signal === 'object' && signal !== null)) return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot run forward as signal must be an AbortSignal: current value is ${describeValue(signal)}`,
-    { option: 'signal', value: signal },
-  )
-}
-
 /** Options of some models that a descriptor of any model lists, as undefined. */
 function absentNames(options: object): string[] {
   if (typeof options !== 'object' || options === null) return []

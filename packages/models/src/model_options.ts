@@ -1,3 +1,4 @@
+import { checkedElsewhere, FLAG, fields, optional } from '@cudnn-rnn/arguments'
 import type { AbortSignalLike, BiasMode, CellMode, Direction, InputMode } from '@cudnn-rnn/canonical'
 
 /** Options of every model, with the names of `tf.contrib.cudnn_rnn`. */
@@ -47,4 +48,9 @@ export interface CallOptions<Training extends boolean = boolean> {
   readonly signal?: AbortSignalLike | undefined
 }
 
-export const CALL_OPTION_NAMES = ['isTraining', 'sequenceLengths', 'signal'] as const
+/** Rules of {@link CallOptions}. The executor checks the lengths, against the input's shape. */
+export const CALL_OPTIONS = {
+  isTraining: optional(FLAG),
+  sequenceLengths: checkedElsewhere<CallOptions['sequenceLengths']>(),
+  signal: optional(fields({}, 'an AbortSignal')),
+}

@@ -1,6 +1,5 @@
+import { checkOptions, integerFrom, optional } from '@cudnn-rnn/arguments'
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames } from '@cudnn-rnn/canonical'
-import { checkStreamBatch } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import { QueuedStream } from './queued_stream.js'
 import { StepperStream } from './stepper_stream.js'
@@ -8,9 +7,8 @@ import type { Stream, StreamOptions } from './stream.js'
 
 /** Opens streams over the executor's own stepper. */
 export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamOptions): Stream {
-  checkOptionNames('open a stream', options, ['batch'])
-  const batch = options.batch ?? 1
-  checkStreamBatch(batch)
+  checkOptions('open a stream', options, { batch: optional(integerFrom(1)) })
+  const { batch = 1 } = options
   if (rnn.descriptor.direction === 'bidirectional') {
     throw codedRangeError(
       'ERR_BIDIRECTIONAL_STREAM',

@@ -1,3 +1,4 @@
+import { checkOptions } from '@cudnn-rnn/arguments'
 import type {
   Backend,
   BackendTensor,
@@ -13,7 +14,6 @@ import {
   type CellMode,
   checkOptionNames,
   createRnnDescriptor,
-  describeValue,
   type FloatArray,
   hiddenColumns,
   Inspectable,
@@ -28,8 +28,8 @@ import type { LSTMOutputGradients } from './call_result.js'
 import { codedTypeError } from './coded_error.js'
 import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'
 import { initialCanonical } from './initializers.js'
-import { checkModelArguments, checkSignal } from './model_arguments.js'
-import { CALL_OPTION_NAMES, type CallOptions, type DescriptorOptions, type LSTMOptions } from './model_options.js'
+import { checkModelArguments } from './model_arguments.js'
+import { CALL_OPTIONS, type CallOptions, type DescriptorOptions, type LSTMOptions } from './model_options.js'
 import { openStream } from './open_stream.js'
 import { openStreamPool } from './open_stream_pool.js'
 import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
@@ -289,17 +289,8 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
         { value: options },
       )
     }
-    checkOptionNames('run forward', options, CALL_OPTION_NAMES)
-    const { isTraining = true } = options
-    if (typeof isTraining !== 'boolean') {
-      throw codedTypeError(
-        'ERR_INVALID_OPTION_TYPE',
-        `Cannot run forward as isTraining must be a boolean: current value is ${describeValue(isTraining)}`,
-        { option: 'isTraining', value: isTraining },
-      )
-    }
-    const { signal } = options
-    checkSignal(signal)
+    checkOptions('run forward', options, CALL_OPTIONS)
+    const { isTraining = true, signal } = options
     if (signal?.aborted) throw signal.reason
     const result = await this.#rnn.forward({
       input,

@@ -93,8 +93,6 @@ describe('initialCanonical', () => {
   })
 
   it.each<[object, string]>([
-    [{ forgetBias: Number.NaN }, 'forgetBias must be a finite number: current value is NaN'],
-    [{ forgetBias: '1' }, 'forgetBias must be a finite number: current value is 1'],
     [
       { kernelInitializer: 'zeros' },
       'an initializer must be glorot_uniform, orthogonal, a finite number or a function: current value is zeros',

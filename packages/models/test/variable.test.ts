@@ -91,8 +91,15 @@ describe('createParams', () => {
     const { weights } = await lstm.paramsToCanonical(params)
     expect(weights.map(({ data }) => data[0])).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
     expect(() => lstm.createParams({ kernelInitializer: 'he_normal' as never })).toThrow(coded('ERR_INVALID_OPTION'))
-    for (const forgetBias of [Number.NaN, 'one'])
-      expect(() => lstm.createParams({ forgetBias } as never)).toThrow(coded('ERR_INVALID_OPTION'))
+    const message = /forgetBias must be a finite number: current value is/
+    for (const [forgetBias, code] of [
+      [Number.NaN, 'ERR_INVALID_OPTION'],
+      ['one', 'ERR_INVALID_OPTION_TYPE'],
+    ] as const) {
+      expect(() => lstm.createParams({ forgetBias } as never)).toThrow(
+        coded(code, { message: expect.stringMatching(message) }),
+      )
+    }
     expect(() => lstm.createParams({ sed: 1 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION', { suggestion: 'seed' }))
   })
 })

@@ -1,7 +1,6 @@
+import { checkOptions, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
 import { addProduct, HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
-import { codedRangeError } from './coded_error.js'
 import { ReferenceDenseKernels } from './reference_dense_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
 
@@ -10,13 +9,15 @@ export interface ReferenceBackendOptions {
   readonly dtype?: FloatDType | undefined
 }
 
+const OPTIONS = { dtype: optional(oneOf(['float32', 'float64'])) }
+
 /** The oracle of the other executors: one file per equation, without native code. */
 export type ReferenceBackend = HostBackend<ReferenceRnn>
 
 /**
  * Opens the reference executor: plain TypeScript on the calling thread, in Node.js and in browsers.
  *
- * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION` for another dtype
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION` for another dtype
  * @example
  * ```ts
  * import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -28,15 +29,8 @@ export type ReferenceBackend = HostBackend<ReferenceRnn>
  * ```
  */
 export function openReferenceBackend(options: ReferenceBackendOptions = {}): ReferenceBackend {
-  checkOptionNames('open the reference backend', options, ['dtype'])
-  const dtype = options.dtype ?? 'float32'
-  if (dtype !== 'float32' && dtype !== 'float64') {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot open the reference backend as dtype must be float32 or float64: current value is ${describeValue(dtype)}`,
-      { option: 'dtype', value: dtype },
-    )
-  }
+  checkOptions('open the reference backend', options, OPTIONS)
+  const { dtype = 'float32' } = options
   const memory = new HostMemory(dtype)
   return new HostBackend({
     name: 'reference',

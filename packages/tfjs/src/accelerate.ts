@@ -1,5 +1,6 @@
+import { checkOptions, FUNCTION, optional } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { checkIsObject, checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
 import type { Tensor } from '@tensorflow/tfjs'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { computeCall } from './compute_call.js'
@@ -55,7 +56,8 @@ interface RnnPrototype {
  * @param backend computes in float32 while its caller waits: `cpu`, `wasm`, `reference`, `cudnn`. It must outlive the acceleration.
  *   On `cudnn` a call blocks JavaScript until the GPU has computed it, and throws RangeError `ERR_EXECUTOR_BUSY` while another call
  *   of the executor prepares a new shape.
- * @throws TypeError `ERR_TFJS_MODULE`, `ERR_TFJS_BACKEND`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_TFJS_ACCELERATED`
+ * @throws TypeError `ERR_TFJS_MODULE`, `ERR_TFJS_BACKEND`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError
+ *   `ERR_TFJS_ACCELERATED`
  * @example
  * ```ts
  * import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -70,7 +72,7 @@ interface RnnPrototype {
  * ```
  */
 export function accelerate(tf: TensorFlow, backend: Backend, options: AccelerateOptions = {}): Acceleration {
-  checkOptionNames('accelerate TensorFlow.js', options, ['onPassedOn'])
+  checkOptions('accelerate TensorFlow.js', options, { onPassedOn: optional(FUNCTION) })
   const classes = recurrentClasses(tf)
   const recurrences = recurrencesOf(backend)
   const prototype = classes.rnn.prototype as RnnPrototype

@@ -1,5 +1,6 @@
+import { checkedElsewhere, checkOptions, integerIn, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   type HostBackend,
   HostMemory,
@@ -46,28 +47,23 @@ export interface WasmBackendOptions {
 /** The executor of browsers, and of machines without the native addon. */
 export type WasmBackend = HostBackend<KernelRnn>
 
-const MAX_THREADS = 256
 const ELEMENT_BYTES: Readonly<Record<FloatDType, number>> = { float32: 4, float64: 8 }
 
 const ACTION = 'open the wasm backend'
-const OPTION_NAMES = ['dtype', 'weights', 'threads', 'instructionSet', 'module'] as const
+const OPTIONS = {
+  dtype: optional(oneOf(['float32', 'float64'])),
+  weights: optional(oneOf(WEIGHT_FORMATS)),
+  threads: optional(integerIn(1, 256)),
+  instructionSet: optional(oneOf(WASM_INSTRUCTION_SETS)),
+  // By GivenModule, which names the accepted forms.
+  module: checkedElsewhere<object | undefined>(),
+}
 
 /** Opens the executor over the module of the options, or else over one that `load` finds. Throws as `openWasmBackend`. */
 export async function openWasm(options: WasmBackendOptions, load: typeof loadModule): Promise<WasmBackend> {
-  checkOptionNames(ACTION, options, OPTION_NAMES)
-  const dtype = options.dtype ?? 'float32'
-  if (dtype !== 'float32' && dtype !== 'float64') refuse('dtype', 'float32 or float64', dtype)
-  const weights = options.weights ?? 'float32'
-  if (!WEIGHT_FORMATS.includes(weights)) refuse('weights', `one of ${WEIGHT_FORMATS.join(', ')}`, weights)
+  checkOptions(ACTION, options, OPTIONS)
+  const { dtype = 'float32', weights = 'float32', threads, instructionSet: asked } = options
   if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
-  const { threads } = options
-  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_THREADS)) {
-    refuse('threads', `an integer in 1..${MAX_THREADS}`, threads)
-  }
-  const asked = options.instructionSet
-  if (asked !== undefined && !WASM_INSTRUCTION_SETS.includes(asked)) {
-    refuse('instructionSet', `one of ${WASM_INSTRUCTION_SETS.join(', ')}`, asked)
-  }
   const given = options.module === undefined ? undefined : await GivenModule.read(options.module)
   const compile = (hasThreads: boolean) => given?.compile(hasThreads) ?? load(dtype, asked, hasThreads)
   const { instance, instructionSet } = await instanceOf(compile, threads, given?.shortage ?? '')

@@ -1,5 +1,6 @@
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { checkOptions, integerIn, optional } from '@cudnn-rnn/arguments'
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '../coded_error.js'
 
 export interface NGramOptions {
   /** Tokens that are looked at, the predicted one included; default 3. */
@@ -16,6 +17,9 @@ export interface SavedNGramModel {
   /** For each context (numbers joined by blanks, '' for none): [number, count, number, count, …] of the tokens after it. */
   readonly counts: Readonly<Record<string, readonly number[]>>
 }
+
+const MAX_ORDER = 16
+const OPTIONS = { order: optional(integerIn(1, MAX_ORDER)) }
 
 /** Before the first token and after the last one; no token of a text is empty. */
 const BOUNDARY = ''
@@ -60,18 +64,11 @@ export class NGramModel {
   /**
    * Counts sequences of tokens: `[...text]` for characters, `text.split(' ')` for words. Start and end are counted, too.
    *
-   * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+   * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
    */
   static train(sequences: Iterable<readonly string[]>, options: NGramOptions = {}): NGramModel {
-    checkOptionNames('train an n-gram model', options, ['order'])
+    checkOptions('train an n-gram model', options, OPTIONS)
     const { order = 3 } = options
-    if (!Number.isSafeInteger(order) || order < 1 || order > MAX_ORDER) {
-      throw codedRangeError(
-        'ERR_INVALID_OPTION',
-        `Cannot train an n-gram model as order must be an integer in 1..${MAX_ORDER}: current value is ${describeValue(order)}`,
-        { option: 'order', value: order },
-      )
-    }
     checkIsIterable(sequences)
     const numbers = new Map([[BOUNDARY, 0]])
     const contexts = new Map<string, Followers>()
@@ -138,7 +135,6 @@ export class NGramModel {
   }
 }
 
-const MAX_ORDER = 16
 const UNKNOWN = -1
 
 function numberOf(numbers: Map<string, number>, token: string): number {

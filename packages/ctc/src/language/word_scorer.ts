@@ -1,6 +1,5 @@
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, FLAG, optional, TEXT } from '@cudnn-rnn/arguments'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
-import { checkBooleanOption } from '../decoder_arguments.js'
 import type { PrefixScorer } from '../prefix_scorer.js'
 import { nextContext } from './character_scorer.js'
 import { checkScorerArguments, type NGramModel } from './ngram_model.js'
@@ -15,6 +14,10 @@ export interface WordScorerOptions {
   /** Only words of the model's vocabulary are read; default false. */
   readonly restricted?: boolean | undefined
 }
+
+/** A weight is checked by `checkHyperparameter`, whose error has its own code. */
+const WEIGHT = checkedElsewhere<number | undefined>()
+const OPTIONS = { weight: WEIGHT, wordBonus: WEIGHT, separator: optional(TEXT), restricted: optional(FLAG) }
 
 /** The words before, and the letters of the one that is being spelled. */
 export interface WordState {
@@ -44,11 +47,10 @@ export function wordScorer(
 ): PrefixScorer<WordState> {
   const action = 'score words'
   checkScorerArguments(action, model, alphabet)
-  checkOptionNames(action, options, ['weight', 'wordBonus', 'separator', 'restricted'])
+  checkOptions(action, options, OPTIONS)
   const { weight = 1, wordBonus = 0, separator = ' ', restricted = false } = options
   checkHyperparameter(action, 'weight', weight)
   checkHyperparameter(action, 'wordBonus', wordBonus)
-  checkBooleanOption(action, 'restricted', restricted)
   const words = new Set(restricted ? model.vocabulary : [])
   const beginnings = new Set([...words].flatMap((word) => [...prefixesOf(word)]))
   const wordScore = ({ words: before, letters }: WordState) => {

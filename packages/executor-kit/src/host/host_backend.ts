@@ -1,3 +1,4 @@
+import { checkOptions, optional, TEXT } from '@cudnn-rnn/arguments'
 import type {
   Backend,
   BackendStats,
@@ -10,7 +11,6 @@ import type {
 } from '@cudnn-rnn/backend'
 import {
   checkDescriptor,
-  checkOptionNames,
   type FloatArray,
   Inspectable,
   type RnnDescriptor,
@@ -98,7 +98,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   }
 
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): HostTensor {
-    checkOptionNames('make a tensor of zeros', options, ['layout'])
+    checkOptions('make a tensor of zeros', options, { layout: optional(TEXT) })
     return this.#memory.zeros(shape, options.layout)
   }
 

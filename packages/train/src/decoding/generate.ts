@@ -1,6 +1,7 @@
 import {
   checkArguments,
-  checkOptionValues,
+  checkedElsewhere,
+  checkOptions,
   FUNCTION,
   integerFrom,
   listOf,
@@ -8,7 +9,7 @@ import {
   OBJECT,
   optional,
 } from '@cudnn-rnn/arguments'
-import { type AbortSignalLike, checkOptionNames, type FloatArray } from '@cudnn-rnn/canonical'
+import type { AbortSignalLike, FloatArray } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { type SamplingOptions, sampleToken } from './sample_token.js'
 
@@ -24,16 +25,17 @@ export interface GenerateOptions extends SamplingOptions {
   readonly signal?: AbortSignalLike | undefined
 }
 
-const OPTION_NAMES: readonly (keyof GenerateOptions)[] = [
-  ...(['prompt', 'length', 'endId', 'seed', 'signal'] as const),
-  ...(['temperature', 'topK', 'topP'] as const),
-]
-const RULES = {
+// By sampleToken.
+const SAMPLING = checkedElsewhere<number | undefined>()
+const OPTIONS = {
   prompt: listOf(integerFrom(0), 1),
   length: optional(NUMBER),
   endId: optional(NUMBER),
   seed: optional(integerFrom(0)),
   signal: optional(OBJECT),
+  temperature: SAMPLING,
+  topK: SAMPLING,
+  topP: SAMPLING,
 }
 
 /**
@@ -57,8 +59,7 @@ export async function* generate(
   options: GenerateOptions,
 ): AsyncGenerator<number, void, undefined> {
   checkArguments('generate', { next }, { next: FUNCTION })
-  checkOptionNames('generate', options, OPTION_NAMES)
-  checkOptionValues('generate', options, RULES)
+  checkOptions('generate', options, OPTIONS)
   const { prompt, length = Number.POSITIVE_INFINITY, endId, seed = 0, signal, temperature, topK, topP } = options
   const random = new Philox(seed)
   let logits: FloatArray = new Float32Array(0)

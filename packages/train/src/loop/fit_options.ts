@@ -1,8 +1,11 @@
 import {
-  checkOptionValues,
+  checkedElsewhere,
+  checkOptions,
   FUNCTION,
   fields,
+  kind,
   listOf,
+  methods,
   NUMBER,
   OBJECT,
   oneOf,
@@ -10,9 +13,9 @@ import {
   TEXT,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { type AbortSignalLike, checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { type AbortSignalLike, describeValue } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { codedRangeError } from '../coded_error.js'
 import type { Dataset } from '../data/dataset.js'
 import type { World } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
@@ -124,32 +127,23 @@ export interface FitOptions<Batch> extends ClippingOptions {
   readonly signal?: AbortSignalLike | undefined
 }
 
-const OPTION_NAMES: readonly (keyof FitOptions<unknown>)[] = [
-  'backend',
-  'data',
-  'batchGradients',
-  'optimizer',
-  'learningRate',
-  'maxSteps',
-  'accumulate',
-  'maxSkipped',
-  'clipNorm',
-  'clipValue',
-  'evaluate',
-  'evaluateEvery',
-  'saveEvery',
-  'earlyStopping',
-  'saver',
-  'communicator',
-  'sharedSettings',
-  'wire',
-  'state',
-  'onStart',
-  'onStep',
-  'signal',
-]
+// Their errors have the code ERR_HYPERPARAMETER.
+const COUNT = checkedElsewhere<number>()
+const OPTIONAL_COUNT = checkedElsewhere<number | undefined>()
 
-const RULES = {
+const OPTIONS = {
+  backend: kind('a result of openBackend()', isBackend),
+  data: methods('a Dataset: Dataset.fromArray(…) makes one', 'iterate'),
+  optimizer: kind('an optimizer such as new Adam(…)', isOptimizer),
+  batchGradients: FUNCTION,
+  learningRate: kind('a number or a schedule such as cosineRate(…)', isRate),
+  maxSteps: COUNT,
+  accumulate: OPTIONAL_COUNT,
+  maxSkipped: OPTIONAL_COUNT,
+  clipNorm: OPTIONAL_COUNT,
+  clipValue: OPTIONAL_COUNT,
+  evaluateEvery: OPTIONAL_COUNT,
+  saveEvery: OPTIONAL_COUNT,
   evaluate: optional(FUNCTION),
   earlyStopping: optional(
     fields({
@@ -181,29 +175,29 @@ const RULES = {
   signal: optional(OBJECT),
 }
 
+function isBackend(value: unknown): value is Backend {
+  return typeof (value as Partial<Backend> | undefined | null)?.ops === 'object'
+}
+
+/** A function has a method `apply` too. */
+function isOptimizer(value: unknown): value is Optimizer {
+  const { apply, variables } = (value ?? {}) as Partial<Optimizer>
+  return typeof apply === 'function' && Array.isArray(variables)
+}
+
+function isRate(value: unknown): value is number | Schedule {
+  return typeof value === 'number' || typeof value === 'function'
+}
+
 /**
  * Refuses options that no training can go by, before anything is restored.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
  */
 export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
-  checkOptionNames('fit', options, OPTION_NAMES)
-  const { backend, data, optimizer, batchGradients, learningRate } = options
-  checkKind('backend', backend, typeof backend?.ops === 'object', 'a result of openBackend()')
-  checkKind('data', data, typeof data?.iterate === 'function', 'a Dataset: Dataset.fromArray(…) makes one')
-  // A function has a method of that name too.
-  const isOptimizer = typeof optimizer?.apply === 'function' && Array.isArray(optimizer.variables)
-  checkKind('optimizer', optimizer, isOptimizer, 'an optimizer such as new Adam(…)')
-  checkKind('batchGradients', batchGradients, typeof batchGradients === 'function', 'a function')
+  checkOptions('fit', options, OPTIONS)
+  const { learningRate } = options
   if (typeof learningRate === 'number') checkHyperparameter('fit', 'learningRate', learningRate, { minimum: 0 })
-  else
-    checkKind(
-      'learningRate',
-      learningRate,
-      typeof learningRate === 'function',
-      'a number or a schedule such as cosineRate(…)',
-    )
-  checkOptionValues('fit', options, RULES)
   checkCount('maxSteps', options.maxSteps, 0)
   checkCount('maxSkipped', options.maxSkipped ?? 10, 0)
   checkCount('accumulate', options.accumulate ?? 1, 1)
@@ -223,15 +217,6 @@ function checkCount(option: string, value: number, minimum: number): void {
   throw codedRangeError(
     'ERR_HYPERPARAMETER',
     `Cannot fit as ${option} must be an integer >= ${minimum}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
-}
-
-function checkKind(option: string, value: unknown, isRight: boolean, kind: string): void {
-  if (isRight) return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot fit as ${option} must be ${kind}: current value is ${describeValue(value)}`,
     { option, value },
   )
 }

@@ -1,6 +1,6 @@
-import { checkOptionNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, optional, SHARE } from '@cudnn-rnn/arguments'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkIdValues, checkShape, checkTensor } from '@cudnn-rnn/executor-kit'
-import { codedRangeError } from '../coded_error.js'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 import { logSoftmax } from './softmax.js'
@@ -29,7 +29,8 @@ export interface CrossEntropyResult {
  * Cross-entropy of logits [N…,V] against dense labels [N…,V] (probabilities), with gradients to both: -Σ labels·log
  * softmax(logits). Unlike TensorFlow's `softmax_cross_entropy_with_logits` of version 1, labels have a gradient.
  *
- * @throws TypeError `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_SHAPE`, `ERR_INVALID_OPTION`
+ * @throws TypeError `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_SHAPE`,
+ *   `ERR_INVALID_OPTION`
  * @example
  * ```ts
  * import { crossEntropy } from '@cudnn-rnn/train'
@@ -94,21 +95,18 @@ export function sparseCrossEntropy(
 }
 
 const ACTION = 'compute cross-entropy'
+const OPTIONS = {
+  // By checkTensor, against the shape of the logits.
+  weights: checkedElsewhere<FloatTensor | undefined>(),
+  labelSmoothing: optional(SHARE),
+}
 
 function checkArguments(logits: FloatTensor, options: CrossEntropyOptions) {
-  checkOptionNames(ACTION, options, ['weights', 'labelSmoothing'])
+  checkOptions(ACTION, options, OPTIONS)
   const { dtype } = checkFloats(ACTION, 'logits', logits)
   if (logits.shape.length === 0) checkShape(ACTION, 'logits', logits.shape, ['…', 'V'])
   const rowShape = logits.shape.slice(0, -1)
   if (options.weights !== undefined) checkTensor(ACTION, 'weights', options.weights, { dtype, shape: rowShape })
-  const { labelSmoothing = 0 } = options
-  if (typeof labelSmoothing !== 'number' || !(labelSmoothing >= 0 && labelSmoothing <= 1)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot ${ACTION} as labelSmoothing must be in 0..1: current value is ${describeValue(labelSmoothing)}`,
-      { option: 'labelSmoothing', value: labelSmoothing },
-    )
-  }
   const classes = logits.shape[logits.shape.length - 1]
   return { classes, rows: classes === 0 ? 0 : logits.data.length / classes, dtype } as const
 }
