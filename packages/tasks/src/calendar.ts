@@ -1,5 +1,6 @@
 import { checkArguments } from '@cudnn-rnn/arguments'
 import { DATES } from './time_series.js'
+import { upperMedian } from './upper_median.js'
 
 const HOUR = 3600 * 1000
 const DAY = 24 * HOUR
@@ -11,10 +12,10 @@ export type Calendar = 'none' | 'week' | 'year'
 /** Fewer repetitions in the training part say nothing about the next. */
 const REPETITIONS = 2
 
-/** The milliseconds between dates: the median. */
+/** The milliseconds between dates: the upper median. */
 export function usualStep(dates: readonly Date[]): number {
   const steps = dates.slice(1).map((date, index) => date.getTime() - dates[index].getTime())
-  return steps.sort((a, b) => a - b)[steps.length >> 1] ?? DAY
+  return upperMedian(steps) ?? DAY
 }
 
 /** The calendar that helps a series of such dates. */

@@ -1,4 +1,5 @@
 import { CholeskyDecomposition, Matrix } from 'ml-matrix'
+import { upperMedian } from './upper_median.js'
 import { ANCHORS, type Anchor, type WindowEncoder, type WindowPlace } from './window_encoder.js'
 
 /** A forecast that is linear in the window: an anchor plus, where it has coefficients, a scaled change from it. */
@@ -115,13 +116,13 @@ function robust(inputs: Matrix, targets: Matrix, ridge: number): number[][] {
   for (let round = 1; round < ROUNDS; round++) {
     const residuals = Matrix.sub(targets, inputs.mmul(new Matrix(coefficients))).abs()
     const errors = residuals.mean('row')
-    const median = errors.toSorted((a, b) => a - b)[errors.length >> 1]
-    if (median === 0) return coefficients
+    const usual = upperMedian(errors) ?? 0
+    if (usual === 0) return coefficients
     coefficients = solved(
       inputs,
       targets,
       ridge,
-      errors.map((error) => Math.min(1, median / error)),
+      errors.map((error) => Math.min(1, usual / error)),
     )
   }
   return coefficients

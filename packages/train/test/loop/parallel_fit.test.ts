@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { type LocalCommunicator, localCommunicators } from '@cudnn-rnn/conformance/communicators'
+import { RAGGED_GRU, RAGGED_SEQUENCES, type RaggedSequence, RaggedTask } from '@cudnn-rnn/conformance/ragged_task'
 import { CudnnGRU } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -23,18 +24,9 @@ import { MemorySaver } from './linear_task.js'
 
 /** Numbers of float32 sums in another order. */
 const TOLERANCE = 1e-6
-const UNITS = 3
-
-type Sequence = { readonly data: Float32Array; readonly shape: readonly [number, 1] }
-
-/** Ragged sequences of 1 to 6 steps. */
-const SEQUENCES: readonly Sequence[] = Array.from({ length: 23 }, (_, row) => {
-  const time = 1 + ((row * 5) % 6)
-  return { data: Float32Array.from({ length: time }, (_, t) => Math.sin(row + t / 2)), shape: [time, 1] }
-})
 
 /** Shuffled batches of 5, four times. */
-const batches = (seed: number, sequences: readonly Sequence[], world = { rank: 0, size: 1 }) =>
+const batches = (seed: number, sequences: readonly RaggedSequence[], world = { rank: 0, size: 1 }) =>
   Dataset.fromArray(sequences)
     .shuffle({ bufferSize: 23, seed })
     .repeat(4)
@@ -48,7 +40,7 @@ interface Run {
   readonly elements: readonly number[]
 }
 
-/** One rank of a run: a GRU on padded batches of 5, the last of an epoch of 3, whose loss gives every step the same weight. */
+/** One rank of a run of {@link RaggedTask} on batches of 5, the last of an epoch of 3. */
 async function train(
   communicator: LocalCommunicator | undefined,
   saver: MemorySaver | undefined,
@@ -56,41 +48,23 @@ async function train(
 ): Promise<Run> {
   const world = communicator ?? { rank: 0, size: 1 }
   using backend = openReferenceBackend()
-  const gru = new CudnnGRU(backend, { numLayers: 2, numUnits: UNITS, inputSize: 1 })
+  const gru = new CudnnGRU(backend, RAGGED_GRU)
   // Ranks begin with the first one's values, not with their own.
   const params = gru.createParams({ seed: 1 + world.rank })
-  const passOf = async (batch: ReturnType<typeof padSequences<Float32Array>>, isTraining: boolean) => {
-    const sequenceLengths = batch.lengths
-    const { output, tape } = await gru.call(batch.tensor, null, params, { isTraining, sequenceLengths })
-    const { data } = await output.read()
-    const weight = batch.mask.data.reduce((sum, each) => sum + each, 0)
-    const errors = Float32Array.from(data, (y, k) => (y - 0.3) * batch.mask.data[Math.floor(k / UNITS)])
-    return { tape, shape: output.shape, errors, weight, loss: errors.reduce((sum, e) => sum + e * e, 0) / weight }
-  }
+  const task = new RaggedTask(gru, params)
   const reports: StepReport[] = []
   const result = await fit({
     backend,
-    data: batches(4, SEQUENCES, world),
-    async batchGradients(batch) {
-      const { tape, shape, errors, weight, loss } = await passOf(batch, true)
-      const data = errors.map((error) => (2 * error) / weight)
-      const { params: gradient } = await gru.gradients(tape!, { output: { data, shape } })
-      return { loss, gradients: [gradient], weight }
-    },
+    data: batches(4, RAGGED_SEQUENCES, world),
+    batchGradients: (batch) => task.batchGradients(batch),
     optimizer: new Adam(backend, [params]),
     learningRate: constantRate(0.05),
     maxSteps: 1000,
     clipNorm: 0.2,
     evaluate: async () => {
-      let [sum, rows] = [0, 0]
-      for await (const share of Dataset.fromArray(SEQUENCES.slice(0, 7)).batch(3).shard(world)) {
-        if (share.length === 0) continue
-        const { loss, weight } = await passOf(padSequences(share), false)
-        sum += loss * weight
-        rows += weight
-      }
-      const means = { loss: rows === 0 ? 0 : sum / rows }
-      return communicator === undefined ? means : await weightedMeans(communicator as never, means, rows)
+      const shares = Dataset.fromArray(RAGGED_SEQUENCES.slice(0, 7)).batch(3).shard(world)
+      const { loss, steps } = await task.meanLoss(shares, padSequences)
+      return communicator === undefined ? { loss } : await weightedMeans(communicator as never, { loss }, steps)
     },
     evaluateEvery: 4,
     earlyStopping: { metric: 'loss' },
@@ -331,7 +305,7 @@ describe('fit over several ranks', () => {
     ['evaluate', 2, { evaluate: () => Promise.reject(new Error('no memory')) }],
     ['onStep', 0, { onStep: () => Promise.reject(new Error('no memory')) }],
     ['onStart', 0, { onStart: () => Promise.reject(new Error('no memory')) }],
-    ['the data', 1, { data: batches(4, SEQUENCES).map(() => Promise.reject(new Error('no memory'))) }],
+    ['the data', 1, { data: batches(4, RAGGED_SEQUENCES).map(() => Promise.reject(new Error('no memory'))) }],
     ['state.save', 1, { state: { save: () => Promise.reject(new Error('no memory')) } }],
   ] as const)('rejects on all ranks where %s fails on rank %d', async (_, failed, more) => {
     const errors = await failuresOver(3, (rank) => ({
@@ -374,18 +348,18 @@ describe('fit over several ranks', () => {
     ],
     [
       'elements',
-      { data: batches(4, SEQUENCES.toSpliced(3, 1, SEQUENCES[0])) },
+      { data: batches(4, RAGGED_SEQUENCES.toSpliced(3, 1, RAGGED_SEQUENCES[0])) },
       /the same data: rank 0 has "array of 23 elements \w+, .*rank 1 has "array of 23 elements/,
     ],
     [
       'shuffle',
-      { data: batches(5, SEQUENCES) },
+      { data: batches(5, RAGGED_SEQUENCES) },
       /the same data: rank 0 has "array of 23 elements \w+, shuffled in blocks of 23 by seed 4, 4 times, batches of 5", rank 1 has ".* by seed 5/,
     ],
     [
       'data',
       {
-        data: Dataset.fromArray(SEQUENCES)
+        data: Dataset.fromArray(RAGGED_SEQUENCES)
           .batch(5)
           .map(padSequences as never) as never,
       },
