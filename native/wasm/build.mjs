@@ -10,11 +10,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { availableParallelism } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { DRIVER_FLAGS, FLOAT64_FLAGS, KERNEL_FLAGS, RELAXED_KERNEL_FLAGS } from './compile_flags.mjs'
 import { compilerVersion, link } from './compiler.mjs'
 import { findMemoryFlags, HAS_MAXIMUM } from './memory_flags.mjs'
+
+// The compiler runs for seconds: V8 optimizes only the functions of it that run often. By default it optimizes so many that
+// the seven units take 116 s of processor time instead of 90 to 100 (Node.js 20, Zen 3).
+setFlagsFromString('--wasm-tiering-budget=30000000')
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const cpu = join(folder, '../cpu/src')
