@@ -14,7 +14,7 @@ const EQUAL = { x: 1, text: 'as fast' }
 const CHARTS = {
   README: (_, root) =>
     ['inference', 'training'].map((pass) => ({
-      heading: '2026-11-23: AVX2 and AVX-512',
+      heading: 'Last results',
       figure: ratiosBySet(
         root,
         (report) => meanRatios(report, pass),
