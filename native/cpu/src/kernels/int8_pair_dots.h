@@ -9,7 +9,7 @@
 //   Sums              a register of sums, over kColumns adjacent columns
 //   Weights           the weights of those columns in kInt8GroupRows rows of the depth, widened to 16 bits
 //   kTileVectors      the widest tile of every number of rows, in vectors of kColumns columns
-//   kMaxRows<vectors> the tallest tile by whose width a panel of that many vectors can be divided
+//   kMaxRows<vectors> rows of the tiles of a panel of that many vectors
 #pragma once
 
 #include <stddef.h>

@@ -91,28 +91,18 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
     AddSkippedInput(network_, panel, x, layout_.input_size, rows, z);
     return;
   }
-  const ptrdiff_t depth = layout_.input.depth;
-  const ptrdiff_t depth_block = pass_.params.DepthBlock(depth);
-  // Depth in blocks: the part of a panel that a block reads stays in the second-level cache while all rows pass. The
-  // first block starts from the biases, the others from c.
-  for (ptrdiff_t k = 0; k < depth; k += depth_block) {
-    PanelProduct<T> product{};
-    product.a = x + k;
-    product.a_stride = layout_.input_size;
-    product.rows = rows;
-    product.depth = std::min(depth_block, depth - k);
-    product.init = k == 0 ? bias : z;
-    product.init_stride = k == 0 ? 0 : z_width;
-    product.c = z;
-    product.c_stride = z_width;
-    product.int8_rows = int8_rows;
-    product.version = InputVersion(pass_row);
-    const bool is_last = k + depth_block >= depth;
-    // The next block of the depth, or the next panel's first.
-    product.next = is_last ? pass_.params.RowsOf(layout_.input, (panel + 1) % network_.panels(), 0)
-                           : pass_.params.RowsOf(layout_.input, panel, k + depth_block);
-    pass_.params.Multiply(*engine_.kernels, layout_.input, panel, k, &product);
-  }
+  PanelProduct<T> product{};
+  product.a = x;
+  product.a_stride = layout_.input_size;
+  product.rows = rows;
+  product.depth = layout_.input.depth;
+  product.init = bias;
+  product.c = z;
+  product.c_stride = z_width;
+  product.int8_rows = int8_rows;
+  product.version = InputVersion(pass_row);
+  product.next = pass_.params.RowsOf(layout_.input, (panel + 1) % network_.panels(), 0);
+  pass_.params.MultiplyBlocks(*engine_.kernels, layout_.input, panel, &product);
   if (network_.options().cell != Cell::kGru) return;
   // q_n is of the recurrent side alone.
   for (ptrdiff_t row = 0; row < rows; row++) {

@@ -131,25 +131,19 @@ struct RecurrentStep {
         return kernel(h_previous, network.columns(), params.RowsOf(layout.recurrent, panel, 0), step);
     }
     PanelProduct<T> product{};
+    product.a = h_previous;
     // Rows of h are whole chunks, with zeros past the last column.
     product.a_stride = network.padded_columns();
     product.rows = batch;
+    product.depth = network.columns();
     product.c = pre + network.z_recurrent_begin();
     product.init = product.c;
     // The input side and the biases are in z already: the product adds to them in registers.
     product.init_stride = product.c_stride = network.z_width();
     product.int8_rows = int8_rows;
     product.version = version;
-    const T* next_panel = next >= 0 && next < network.panels() ? params.RowsOf(layout.recurrent, next, 0) : nullptr;
-    // Depth in blocks, as in PseudoLayerForward::MultiplyInput.
-    const ptrdiff_t depth = network.columns();
-    const ptrdiff_t depth_block = params.DepthBlock(depth);
-    for (ptrdiff_t k = 0; k < depth; k += depth_block) {
-      product.a = h_previous + k;
-      product.depth = std::min(depth_block, depth - k);
-      product.next = k + depth_block < depth ? params.RowsOf(layout.recurrent, panel, k + depth_block) : next_panel;
-      params.Multiply(kernels, layout.recurrent, panel, k, &product);
-    }
+    if (next >= 0 && next < network.panels()) product.next = params.RowsOf(layout.recurrent, next, 0);
+    params.MultiplyBlocks(kernels, layout.recurrent, panel, &product);
     // On the same thread, right after the product: z of the panel is in its first-level cache.
     ForwardKernel(kernels, network.options().cell)(step);
   }

@@ -32,6 +32,23 @@ struct Params {
     }
   }
 
+  // c = init + a · panel over product->depth rows of the matrix, in blocks of the depth: the part of a panel that a
+  // block reads stays in the second-level cache while all rows pass. The blocks after the first one start from c.
+  void MultiplyBlocks(const KernelTable<T>& kernels, const PanelMatrix& matrix, ptrdiff_t panel,
+                      PanelProduct<T>* product) const {
+    const ptrdiff_t depth = product->depth;
+    const ptrdiff_t depth_block = DepthBlock(depth);
+    const void* next = product->next;
+    for (ptrdiff_t k = 0; k < depth; k += depth_block) {
+      product->depth = std::min(depth_block, depth - k);
+      product->next = k + depth_block < depth ? RowsOf(matrix, panel, k + depth_block) : next;
+      Multiply(kernels, matrix, panel, k, product);
+      product->a += depth_block;
+      product->init = product->c;
+      product->init_stride = product->c_stride;
+    }
+  }
+
   // Where those rows begin, for PanelProduct::next; null for quantized weights, whose panels lie elsewhere.
   const T* RowsOf(const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row) const {
     if (quantized != nullptr) return nullptr;
