@@ -1,4 +1,5 @@
 import type { Backend, BackendTensor, DenseOps } from '@cudnn-rnn/backend'
+import { elementCount } from '@cudnn-rnn/canonical'
 
 /** The part of an executor that a pass needs: tensors that can be read while the caller waits. */
 export type SynchronousDevice = Pick<Backend, 'ops' | 'tensor'> & Required<Pick<Backend, 'readSync'>>
@@ -24,8 +25,7 @@ export class DeviceTensors {
     const key = `${value} ${shape.join()}`
     const known = this.#filled.get(key)
     if (known !== undefined) return known
-    const count = shape.reduce((product, size) => product * size, 1)
-    const made = this.of(new Float32Array(count).fill(value), shape)
+    const made = this.of(new Float32Array(elementCount(shape)).fill(value), shape)
     this.#filled.set(key, made)
     return made
   }
