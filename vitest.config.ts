@@ -18,7 +18,7 @@ const ISOLATED = new Set(['cpu', 'cudnn', 'wasm', 'differential', 'gpu_validatio
  * Other workspaces whose tests open the CUDA emulator in their own process, where an executor that is chosen as the best one
  * would find it.
  */
-const EMULATED = new Set(['cli', 'distributed', 'layers'])
+const EMULATED = new Set(['cli', 'distributed', 'layers', 'tfjs'])
 
 interface Tests {
   readonly name: string
