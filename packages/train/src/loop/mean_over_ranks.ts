@@ -16,6 +16,9 @@ export interface RankCalls {
  * The means over all ranks, Σ wᵣ·meanᵣ with wᵣ = weightᵣ/total, by calls to the executor. Takes over the losses of `own`.
  * Checks and allocates before the collective call: a failure after that would leave the others waiting.
  *
+ * The gradients of this rank become those of all, in their own memory: a second set would be written, and read again, in every
+ * step. Only where one tensor is the gradient of two variables, or none counts, are the results new tensors.
+ *
  * @param own of this rank; without batches its gradients are empty and its weight is 0
  * @throws RangeError `ERR_GRADIENT_COUNT`, `ERR_SHAPE`
  */
@@ -36,7 +39,8 @@ export async function meanOverRanks(
   try {
     if (own.weight > 0) checkGradients(own.gradients, variables)
     const loss = zeros([])
-    const gradients = variables.map(({ value }) => zeros(value.shape, value.layout))
+    const inPlace = own.weight > 0 && new Set(own.gradients).size === own.gradients.length
+    const gradients = inPlace ? own.gradients : variables.map(({ value }) => zeros(value.shape, value.layout))
     // The passes are computed here where nothing is queued as a whole, so that their failure is known to the other ranks.
     if (backend.steps === undefined) for (const gradient of own.gradients) await gradient.read()
     const total = await totalWeight(own.weight)
@@ -47,7 +51,9 @@ export async function meanOverRanks(
     }
     if (own.weight > 0) {
       for (const [index, gradient] of gradients.entries()) {
-        backend.ops.accumulate(gradient, own.gradients[index], own.weight / total)
+        const share = own.weight / total
+        // g + (w - 1)·g is w·g: executors have no other operation that scales in place.
+        backend.ops.accumulate(gradient, own.gradients[index], inPlace ? share - 1 : share)
       }
     }
     if (wire === undefined) await tensorSum([...gradients, loss])

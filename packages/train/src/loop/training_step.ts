@@ -15,8 +15,9 @@ export interface TrainingStepOptions<Batch> extends ClippingOptions {
   readonly batchGradients: (batch: Batch) => Promise<BatchResult>
   readonly optimizer: Optimizer
   /**
-   * Turns the means of this rank into those of all, by calls to the executor. Takes over the losses and not the gradients;
-   * both results are the caller's. There may be no batches here: `own.gradients` is empty then.
+   * Turns the means of this rank into those of all, by calls to the executor. Takes over the losses. The gradients stay the
+   * caller's, but may be overwritten and returned as the result; other results are the caller's to dispose. There may be no
+   * batches here: `own.gradients` is empty then.
    */
   readonly overRanks?: ((own: StepMeans & { readonly weight: number }) => Promise<StepMeans>) | undefined
 }
