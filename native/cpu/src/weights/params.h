@@ -60,7 +60,7 @@ struct Params {
   // The most rows of a matrix that one product may be about.
   ptrdiff_t DepthBlock(ptrdiff_t depth) const { return is_int8() ? depth : std::min(depth, kDepthBlock); }
 
-  // Rows after which the input product starts over with the next rows of the input.
+  // 512 rows of a panel of float32 take 128 KiB, a quarter of the smallest second-level cache of a server's core.
   static constexpr ptrdiff_t kDepthBlock = 512;
 };
 
