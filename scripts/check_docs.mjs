@@ -13,13 +13,14 @@ import { checkErrorCodes } from './error_codes.mjs'
 import { exportedCallables } from './exported_values.mjs'
 import { checkOptimizerRules } from './optimizer_rules.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
-import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
+import { filesBelow, publicPackages, readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 const output = join(root, '.docs-check')
 /** Milliseconds for all examples of a process. */
 const TIME_LIMIT = 300_000
-const packages = workspacePackages(root, readJson(join(root, 'scripts/layers.json')))
+const layers = readJson(join(root, 'scripts/layers.json'))
+const packages = workspacePackages(root, layers)
 
 const files = [
   'README.md',
@@ -62,24 +63,22 @@ console.log(
 )
 process.exitCode = failures.length === 0 ? 0 : 1
 
-/** Entry points of published packages: { entry, types, source }, `entry` as it is imported. */
-function publishedEntries() {
-  return packages
-    .filter(({ manifest }) => manifest.private !== true)
-    .flatMap(({ folder, packageName, manifest }) =>
-      Object.entries(manifest.exports ?? {})
-        .filter(([, conditions]) => conditions.import?.types !== undefined)
-        .map(([entry, conditions]) => ({
-          entry: `${packageName}${entry.slice(1)}`,
-          types: join(folder, conditions.import.types),
-          source: join(folder, `src/${entry === '.' ? 'index' : entry.slice(2)}.ts`),
-        })),
-    )
+/** Entry points of public packages: { entry, types, source }, `entry` as it is imported. */
+function publicEntries() {
+  return publicPackages(root, layers).flatMap(({ folder, packageName, manifest }) =>
+    Object.entries(manifest.exports ?? {})
+      .filter(([, conditions]) => conditions.import?.types !== undefined)
+      .map(([entry, conditions]) => ({
+        entry: `${packageName}${entry.slice(1)}`,
+        types: join(folder, conditions.import.types),
+        source: join(folder, `src/${entry === '.' ? 'index' : entry.slice(2)}.ts`),
+      })),
+  )
 }
 
 /** Where the docstrings are. Entries that only a build makes export the names of others. */
 function sourceEntries() {
-  return publishedEntries().filter(({ source }) => existsSync(source))
+  return publicEntries().filter(({ source }) => existsSync(source))
 }
 
 function exampleProgram() {
@@ -92,7 +91,7 @@ function exampleProgram() {
     ts.sys,
     output,
   )
-  const missing = publishedEntries().find(({ types }) => !existsSync(types))
+  const missing = publicEntries().find(({ types }) => !existsSync(types))
   if (missing !== undefined) throw new Error(`Cannot check docs as ${missing.types} is not built: npm run build`)
   return ts.createProgram(
     examples.map(({ name }) => join(output, `${name}.ts`)),

@@ -18,6 +18,7 @@ export function layerViolations(root, layers) {
     ...packages.flatMap((each) => importRules(root, each, packages, layers)),
     ...packages.flatMap((each) => fileNameRules(root, each)),
     ...packages.flatMap((each) => fileCycles(root, each)),
+    ...internalRules(packages, layers),
     ...layerCycles(layers),
     ...includeViolations(root, layers.includeOrder ?? {}),
   ]
@@ -55,6 +56,14 @@ function publishedRules({ name, manifest }, packages, layers) {
       .filter(isPrivate)
       .map((layer) => `${name}: is published and depends on ${layer}, which is private`),
   ]
+}
+
+/** Only published packages have a public side that `internal` takes from them. */
+function internalRules(packages, { internal = [] }) {
+  const published = packages.filter(({ manifest }) => !manifest.private).map(({ name }) => name)
+  return internal
+    .filter((layer) => !published.includes(layer))
+    .map((layer) => `layers.json: ${layer} is internal and is not a published package`)
 }
 
 function manifestRules({ name, manifest }, layers) {

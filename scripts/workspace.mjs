@@ -26,6 +26,16 @@ export function workspacePackages(root, { scope, folders }) {
   })
 }
 
+/**
+ * The packages whose exports are public names: those that are published, without the internal ones of layers.json, which are
+ * published as parts of the others.
+ */
+export function publicPackages(root, layers) {
+  return workspacePackages(root, layers).filter(
+    ({ name, manifest }) => manifest.private !== true && !layers.internal?.includes(name),
+  )
+}
+
 /** The test files of a folder, relative to `root`, without `left`: vitest's --exclude does not reach projects. */
 export function testFilesExcept(root, folder, left) {
   const files = readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.ts') && !left.includes(name))

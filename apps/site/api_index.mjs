@@ -1,12 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { publicLibraries } from './public_libraries.mjs'
 
-/** The first page of the API reference: the published packages with their descriptions, the facade first. */
+/** The first page of the API reference: the public packages with their descriptions, the facade first. */
 export function apiIndex(root) {
-  const packages = readdirSync(join(root, 'packages'))
-    .filter((name) => existsSync(join(root, 'packages', name, 'package.json')))
-    .map((name) => JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')))
-    .filter((manifest) => manifest.private !== true)
+  const packages = publicLibraries(root)
+    .map(({ manifest }) => manifest)
     .sort((a, b) => Number(b.name === FACADE) - Number(a.name === FACADE) || a.name.localeCompare(b.name))
   const rows = packages.flatMap(({ name, description, exports }) => [
     `| [\`${name}\`](${name}/index.md) | ${description} |`,

@@ -1,8 +1,9 @@
 // The pages of the site: the source file of each. The sidebar and the links between pages use it.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { publicLibraries } from './public_libraries.mjs'
 
-const PUBLISHED = 'the READMEs of published packages'
+const PUBLIC = 'the READMEs of public packages'
 
 /** Sources by section: files of the repository, or folders whose Markdown files are pages, README.md first. */
 const SECTIONS = [
@@ -48,7 +49,7 @@ const SECTIONS = [
       'docs/gpu',
     ],
   ],
-  ['Packages', [PUBLISHED]],
+  ['Packages', [PUBLIC]],
   ['Benchmarks', ['docs/bench', 'apps/bench/README.md']],
   [
     'Development',
@@ -74,7 +75,7 @@ export function sitePages(root) {
 }
 
 function expand(root, source) {
-  if (source === PUBLISHED) return publishedReadmes(root)
+  if (source === PUBLIC) return publicReadmes(root)
   if (source.endsWith('.md')) return [source].filter((file) => title(root, file) !== undefined)
   const files = readdirSync(join(root, source))
     .filter((name) => name.endsWith('.md'))
@@ -82,9 +83,9 @@ function expand(root, source) {
   return files.map((name) => `${source}/${name}`)
 }
 
-function publishedReadmes(root) {
-  return readdirSync(join(root, 'packages'))
-    .filter((name) => JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')).private !== true)
+function publicReadmes(root) {
+  return publicLibraries(root)
+    .map(({ name }) => name)
     .sort((a, b) => Number(b === 'rnn') - Number(a === 'rnn') || a.localeCompare(b))
     .map((name) => `packages/${name}/README.md`)
 }

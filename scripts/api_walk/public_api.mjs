@@ -3,15 +3,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import ts from 'typescript'
-import { readJson, workspacePackages } from '../workspace.mjs'
+import { publicPackages, readJson } from '../workspace.mjs'
 import { OUR_CALLBACKS } from './scope.mjs'
 import { TypeShapes } from './type_shapes.mjs'
 
-/** Every entry point of every published package: its name without the scope, its declarations and its module. */
+/** Every entry point of every public package: its name without the scope, its declarations and its module. */
 export function entryPoints(root) {
   const layers = readJson(join(root, 'scripts/layers.json'))
-  return workspacePackages(root, layers)
-    .filter(({ manifest }) => manifest.private !== true)
+  return publicPackages(root, layers)
     .flatMap(({ packageName, folder, manifest }) =>
       Object.entries(manifest.exports ?? {})
         .filter(([, target]) => typeof target === 'object')

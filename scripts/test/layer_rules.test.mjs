@@ -132,6 +132,16 @@ describe('layerViolations', () => {
     ])
   })
 
+  it('finds an internal package that is not published', () => {
+    const root = workspace({
+      'packages/top/package.json': '{ "private": true, "dependencies": { "@x/bottom": "workspace:*" } }',
+    })
+    expect(layerViolations(root, { ...LAYERS, internal: ['bottom', 'top', 'none'] })).toEqual([
+      'layers.json: top is internal and is not a published package',
+      'layers.json: none is internal and is not a published package',
+    ])
+  })
+
   it('distinguishes native/top from packages/top', () => {
     const root = workspace({
       'packages/top/package.json': '{ "dependencies": { "@x/native-top": "workspace:*" } }',
