@@ -6,8 +6,6 @@ import { bundledLicenses } from './bundled_licenses.js'
 import { optionalBuiltins } from './optional_builtins.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** A private package that `canonical` exports names of: they are declared in the build. */
-const PATHS = { '@cudnn-rnn/arguments': [`${ROOT}packages/arguments/.tsc/src/index.d.ts`] }
 
 /**
  * The declarations that `tsc --build` wrote of each entry, by the entry's name: build.mjs runs it once for all packages. From
@@ -37,7 +35,7 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
     // tsup sets baseUrl, which TypeScript 6 calls deprecated; without their paths the siblings stay imports.
     dts: {
       entry: declarationsOf(declared),
-      compilerOptions: { ignoreDeprecations: '6.0', composite: false, rootDir: ROOT, paths: PATHS },
+      compilerOptions: { ignoreDeprecations: '6.0', composite: false, rootDir: ROOT, paths: {} },
       banner: '/// <reference lib="esnext.disposable" />',
     },
     platform: 'neutral',

@@ -10,11 +10,12 @@ describe('apiIndex', () => {
     link,
   ])
 
-  it('lists the facade first, then every published entry, and no private package', () => {
+  it('lists the facade first, then every public entry, and no private or internal package', () => {
     const names = links.map(([name]) => name)
     expect(names[0]).toBe('@cudnn-rnn/rnn')
     expect(names).toEqual(expect.arrayContaining(['@cudnn-rnn/train', '@cudnn-rnn/checkpoint/readers']))
     expect(names).not.toContain('@cudnn-rnn/conformance')
+    expect(names).not.toContain('@cudnn-rnn/arguments')
     expect(new Set(names).size).toBe(names.length)
   })
 

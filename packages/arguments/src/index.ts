@@ -1,5 +1,5 @@
 /**
- * Rules of arguments, and the errors of those that break them. Private: products have this in their builds.
+ * Rules of arguments, and the errors of those that break them. Internal: published as a part of the other packages.
  *
  * @packageDocumentation
  */
@@ -18,7 +18,6 @@ export {
   BYTES,
   checkedElsewhere,
   either,
-  type Fault,
   FINITE,
   FLAG,
   FUNCTION,
