@@ -1,0 +1,103 @@
+#include "passes/weight_gradient.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "test_values.h"
+#include "threads/thread_pool.h"
+
+namespace cudnn_rnn {
+namespace {
+
+template <typename T>
+struct Case {
+  PanelMatrix matrix;
+  ptrdiff_t rows;
+  ptrdiff_t x_stride;
+  std::vector<T> x;   // [rows][x_stride]
+  std::vector<T> dz;  // [panels][rows][width]
+
+  ptrdiff_t width() const { return matrix.chunks * kChunk<T>; }
+  size_t gradient_size() const {
+    const ptrdiff_t chunks = (matrix.panels - 1) * matrix.chunks + matrix.last_chunks;
+    return static_cast<size_t>(matrix.depth * chunks * kChunk<T>);
+  }
+
+  // Σ over the rows in double precision, panel by panel as [depth][columns of the panel].
+  std::vector<T> Expected() const {
+    std::vector<T> gradient;
+    for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
+      for (ptrdiff_t k = 0; k < matrix.depth; k++) {
+        for (ptrdiff_t j = 0; j < matrix.ChunksOf(panel) * kChunk<T>; j++) {
+          double sum = 0;
+          for (ptrdiff_t row = 0; row < rows; row++) {
+            sum += static_cast<double>(x[static_cast<size_t>(row * x_stride + k)]) *
+                   dz[static_cast<size_t>((panel * rows + row) * width() + j)];
+          }
+          gradient.push_back(static_cast<T>(sum));
+        }
+      }
+    }
+    return gradient;
+  }
+
+  // With NaN in the memory that Run writes: it adds to nothing that was there before.
+  std::vector<T> Computed(const KernelTable<T>& kernels, int threads) const {
+    std::vector<T> gradient(gradient_size(), T{NAN});
+    std::vector<T> packed(static_cast<size_t>(WeightGradient<T>::PackedSize(matrix.depth)), T{NAN});
+    const WeightGradient<T> product{kernels,   matrix,  rows,           x.data(),        x_stride,
+                                    dz.data(), width(), rows * width(), gradient.data(), packed.data()};
+    ThreadPool pool(threads);
+    SharedLoops loops(threads);
+    pool.Run(threads, [&](int index) {
+      SharedLoops::Member member(&loops, index);
+      product.Run(&member);
+    });
+    return gradient;
+  }
+};
+
+template <typename T>
+std::vector<Case<T>> Cases() {
+  std::vector<Case<T>> cases;
+  constexpr ptrdiff_t kBlock = WeightGradient<T>::kRowBlock;
+  // Rows below, of and above a block; depths of one column, and of more than a group of tiles, the last cut.
+  for (const ptrdiff_t rows : {ptrdiff_t{1}, kBlock, kBlock + 3}) {
+    for (const ptrdiff_t depth : {1, 101}) {
+      PanelMatrix matrix;
+      matrix.offset = 0;
+      matrix.depth = depth;
+      matrix.panels = 2;
+      matrix.chunks = 4;
+      matrix.last_chunks = 1;
+      const ptrdiff_t x_stride = depth + 5;
+      cases.push_back({matrix, rows, x_stride, Sine<T>(static_cast<size_t>(rows * x_stride), 0.31),
+                       Sine<T>(static_cast<size_t>(2 * rows * 4 * kChunk<T>), 0.17)});
+    }
+  }
+  return cases;
+}
+
+TEST_CASE_TEMPLATE("WeightGradient is xᵀ · dz over all rows, on every instruction set", T, float, double) {
+  for (const Case<T>& each : Cases<T>()) {
+    const std::vector<T> expected = each.Expected();
+    for (const Kernels* kernels : SupportedKernels()) {
+      INFO(kernels->name << ", " << each.rows << " rows, depth " << each.matrix.depth);
+      const double tolerance = (sizeof(T) == 4 ? 6e-8 : 1.2e-16) * (8 + static_cast<double>(each.rows) / 8);
+      CHECK(Difference(each.Computed(TableOfType<T>(*kernels), 1), expected) <= tolerance);
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("WeightGradient has the same bits on any number of threads", T, float, double) {
+  const KernelTable<T>& kernels = TableOfType<T>(*SupportedKernels().front());
+  for (const Case<T>& each : Cases<T>()) {
+    const std::vector<T> alone = each.Computed(kernels, 1);
+    for (const int threads : {2, 3}) CHECK(each.Computed(kernels, threads) == alone);
+  }
+}
+
+}  // namespace
+}  // namespace cudnn_rnn
