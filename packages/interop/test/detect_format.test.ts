@@ -1,0 +1,64 @@
+import { memorySource } from '@cudnn-rnn/checkpoint'
+import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import { safetensorsBytes } from '../fuzz/safetensors_bytes.js'
+import { zipBytes } from '../fuzz/zip_bytes.js'
+import { detectFormat, detectZip } from '../src/detect_format.js'
+import { openZip } from '../src/files/zip_archive.js'
+
+const detect = (bytes: Iterable<number>) => detectFormat(memorySource('weights', Uint8Array.from(bytes)))
+const unknown = (advice: RegExp) =>
+  coded('ERR_WEIGHTS_FORMAT', { name: 'WeightFileError', message: expect.stringMatching(advice) })
+
+describe('detectFormat', () => {
+  it.each([
+    ['keras-h5', 'the signature of HDF5', [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a]],
+    ['zip', 'the signature of a local header', [0x50, 0x4b, 0x03, 0x04]],
+    ['safetensors', 'a brace behind the length of a header', safetensorsBytes('{}        ')],
+    ['onnx', 'field 1 of a ModelProto', [0x08, 0x0a]],
+    // The length of such a header is that of field 1 too.
+    ['safetensors', 'a header of 2,568 bytes', [0x08, 0x0a, 0, 0, 0, 0, 0, 0, 0x7b, 0x22]],
+    ['flax', 'a map of one entry', [0x81, 0xa6]],
+    ['flax', 'a map of fifteen entries', [0x8f, 0xa6]],
+    ['flax', 'a map with 16 bits of length', [0xde, 0, 0x10]],
+    ['flax', 'a map with 32 bits of length', [0xdf, 0, 1, 0, 0]],
+  ])('takes for %s %s', async (format, _, bytes) => {
+    expect(await detect(bytes)).toBe(format)
+  })
+
+  it.each([
+    ['no bytes', [], /It is empty/],
+    ['a pickle', [0x80, 0x02, 0x8a], /PyTorch before 1\.6 wrote: load it there and save/],
+    ['a gzip file', [0x1f, 0x8b, 0x08], /unpack it first/],
+    ['a field 1 that is not a version of ONNX', [0x08, 0x40], /Name one by the option format/],
+    ['one byte of a ModelProto', [0x08], /Name one by the option format/],
+    ['a text', new TextEncoder().encode('weights'), /Name one by the option format/],
+  ])('refuses %s, with what to do', async (_, bytes, advice) => {
+    await expect(detect(bytes)).rejects.toThrow(unknown(advice))
+  })
+})
+
+describe('detectZip', () => {
+  const archive = (...names: readonly string[]) =>
+    openZip(memorySource('archive', zipBytes(names.map((name) => ({ name, bytes: new Uint8Array(1) })))))
+
+  it.each([
+    ['pytorch', ['lstm/data.pkl', 'lstm/data/0', 'lstm/version']],
+    ['keras-archive', ['metadata.json', 'config.json', 'model.weights.h5']],
+    ['npz', ['readme', 'kernel.npy']],
+  ])('takes for %s an archive of its files', async (format, names) => {
+    expect(detectZip('archive', await archive(...names))).toBe(format)
+  })
+
+  it('refuses a program of torch.export, with how to save its weights', async () => {
+    const entries = await archive('program/models/model.json', 'program/data/weights/weight_0')
+    expect(() => detectZip('program.pt2', entries)).toThrow(unknown(/torch\.export\.load\(file\)\.state_dict/))
+  })
+
+  it('refuses other archives, and names five of their files', async () => {
+    const entries = await archive('a', 'data.pkl', 'c', 'd', 'e', 'f')
+    expect(() => detectZip('files.zip', entries)).toThrow(
+      unknown(/a zip archive of a, data\.pkl, c, d, e: files\.zip$/),
+    )
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { flaxInterpretations } from '../src/networks/flax_names.js'
+import { SharedParameters } from '../src/networks/shared_parameters.js'
+import type { StoredTensor } from '../src/weight_file.js'
+
+/** Tensors by name and shape, of ones. */
+const tensorsOf = (shapes: Readonly<Record<string, readonly number[]>>): StoredTensor[] =>
+  Object.entries(shapes).map(([name, shape]) => ({
+    ...{ name, shape, dtype: 'float32' },
+    read: async () => new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(1),
+  }))
+
+/** A cell of H units over inputs of 3: kernels of the input side without biases, those of the recurrent side with them. */
+function cell(prefix: string, gates: readonly string[], units: number, separator = '/') {
+  const sides = gates.flatMap((gate): [string, readonly number[]][] => [
+    [[`i${gate}`, 'kernel'].join(separator), [3, units]],
+    [[`h${gate}`, 'kernel'].join(separator), [units, units]],
+    [[`h${gate}`, 'bias'].join(separator), [units]],
+  ])
+  return Object.fromEntries(sides.map(([name, shape]) => [`${prefix}${name}`, shape]))
+}
+
+const LSTM = ['i', 'f', 'g', 'o']
+
+describe('flaxInterpretations', () => {
+  it.each([
+    ['an LSTM by its forget gate', LSTM, ['lstm']],
+    ['a GRU by its update gate', ['r', 'z', 'n'], ['gru']],
+    ['a SimpleCell as either of two, whose activation is not stored', [''], ['rnn_tanh', 'rnn_relu']],
+  ])('takes %s', (_, gates, modes) => {
+    const found = flaxInterpretations(tensorsOf(cell('cell/', gates, 2)))
+    expect(found.map(({ cellMode }) => cellMode)).toEqual(modes)
+    for (const { name, convention, tensors } of found) {
+      expect([name, convention, tensors.length]).toEqual(['cell', 'flax', 3 * gates.length])
+    }
+  })
+
+  it('states sizes and gates in words, by which a caller chooses', () => {
+    const [found] = flaxInterpretations(tensorsOf(cell('', LSTM, 2)))
+    expect(found?.name).toBe('')
+    expect(found?.summary).toMatch(/^flax lstm \(gates .*\), 1 × 2 units, input 3$/)
+  })
+
+  it('finds cells under paths with slashes or dots, each a separate network', async () => {
+    const file = { ...cell('params/encoder/', LSTM, 2), ...cell('params.decoder.', LSTM, 4, '.'), 'params/bias': [3] }
+    const found = flaxInterpretations(tensorsOf(file))
+    expect(found.map(({ name }) => name)).toEqual(['params/encoder', 'params.decoder'])
+    const shared = new SharedParameters([])
+    const results = (await Promise.all(found.map(({ result }) => result(shared)))).flat()
+    const networks = results.filter((result) => 'descriptor' in result)
+    expect(
+      networks.map(({ descriptor: { numUnits, inputSize, numLayers } }) => [numUnits, inputSize, numLayers]),
+    ).toEqual([
+      [2, 3, 1],
+      [4, 3, 1],
+    ])
+    // Flax has one bias of each gate, which both sides of the network share.
+    const { biases } = networks[0]!.canonical
+    const sums = LSTM.map((_, gate) => biases[gate]!.data.map((value, unit) => value + biases[gate + 4]!.data[unit]!))
+    expect(sums).toEqual(LSTM.map(() => Float32Array.of(1, 1)))
+  })
+
+  it.each([
+    ['no cell', { 'Dense_0/kernel': [3, 2], 'Dense_0/bias': [2] }],
+    ['the recurrent side alone', { 'hf/kernel': [2, 2], 'hf/bias': [2] }],
+    ['the input side alone', { 'if/kernel': [3, 2] }],
+    ['kernels that are not matrices', { 'if/kernel': [3, 2, 1], 'hf/kernel': [2, 2] }],
+    ['longer names that end likewise', { 'xhf/kernel': [2, 2], 'xif/kernel': [3, 2] }],
+  ])('finds none in %s', (_, shapes) => {
+    expect(flaxInterpretations(tensorsOf(shapes))).toEqual([])
+  })
+})
