@@ -12,7 +12,7 @@ export interface SavedNetwork extends ParsedKey {
 }
 
 const DEFAULT_KEY = /^(?<name>.+)\/layer_\d+\/(?:forward|backward)\/(?:weight|bias)_\d+$/
-const TF12_KEY = /^(?<operation>(?:(?<scope>.+)\/)?[^/]*CudnnRNNParamsToCanonical(?<suffix>_\d+)?):\d+$/
+const TF12_KEY = /^(?<operation>(?:(?<scope>.+)\/)?[^/]*CudnnRNNParamsToCanonical(?:_\d+)?):\d+$/
 const TF13_KEY = /^(?:(?<name>.+)\/)?multi_rnn_cell\/cell_\d+\/cudnn_compatible_(?:lstm|gru)_cell\/(?<variable>.+)$/
 const CELL_KEY =
   /^(?:(?<name>.+)\/)?(?:rnn\/multi_rnn_cell\/cell_\d+|stack_bidirectional_rnn\/cell_\d+\/bidirectional_rnn\/[fb]w)\/(?:cudnn_compatible_(?:lstm|gru)|basic_rnn)_cell\/(?<variable>.+)$/
@@ -65,7 +65,7 @@ export function ownsKey({ form, name }: SavedNetwork, key: string): boolean {
 }
 
 /** A scope for an operation of the usual name, its whole name for any other, as `tf12Scheme` takes them. */
-function tf12Name({ operation = '', scope, suffix }: Record<string, string | undefined>): string {
-  const usual = suffix === undefined && operation.split('/').at(-1) === 'CudnnRNNParamsToCanonical'
-  return usual ? (scope ?? DEFAULT_NAME) : operation
+function tf12Name({ operation = '', scope }: Record<string, string | undefined>): string {
+  const isUsual = operation.split('/').at(-1) === 'CudnnRNNParamsToCanonical'
+  return isUsual ? (scope ?? DEFAULT_NAME) : operation
 }
