@@ -17,10 +17,20 @@ export async function detectFormat(source: ByteSource): Promise<WeightFormat | '
   if (first.length >= 10 && first[8] === 0x7b) return 'safetensors'
   // A ModelProto begins with ir_version, field 1, a small number.
   if (first[0] === 0x08 && (first[1] ?? 0xff) < 0x40) return 'onnx'
-  // A map of names begins a Flax file: fixmap, or map16 and map32.
-  if (((first[0] ?? 0) & 0xf0) === 0x80 && first[0] !== 0x80) return 'flax'
-  if (first[0] === 0xde || first[0] === 0xdf) return 'flax'
+  if (beginsWithNames(first)) return 'flax'
   throw unknown(source.name, first.length === 0 ? 'It is empty' : adviceFor(begins))
+}
+
+/**
+ * Whether a map with names begins, as in a Flax file. fixmap, map16 and map32 of MessagePack alone are also the first bytes of a
+ * PNG and of other files, so the first key must be a text: fixstr, str8, str16 or str32.
+ */
+function beginsWithNames(first: Uint8Array): boolean {
+  const map = first[0] ?? 0
+  const isFixmap = map > 0x80 && map <= 0x8f
+  if (!isFixmap && map !== 0xde && map !== 0xdf) return false
+  const key = first[isFixmap ? 1 : map === 0xde ? 3 : 5] ?? 0
+  return (key & 0xe0) === 0xa0 || (key >= 0xd9 && key <= 0xdb)
 }
 
 /** Detection by the files of a zip archive. */

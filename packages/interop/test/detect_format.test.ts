@@ -20,8 +20,8 @@ describe('detectFormat', () => {
     ['safetensors', 'a header of 2,568 bytes', [0x08, 0x0a, 0, 0, 0, 0, 0, 0, 0x7b, 0x22]],
     ['flax', 'a map of one entry', [0x81, 0xa6]],
     ['flax', 'a map of fifteen entries', [0x8f, 0xa6]],
-    ['flax', 'a map with 16 bits of length', [0xde, 0, 0x10]],
-    ['flax', 'a map with 32 bits of length', [0xdf, 0, 1, 0, 0]],
+    ['flax', 'a map with 16 bits of length', [0xde, 0, 0x10, 0xd9, 0x20]],
+    ['flax', 'a map with 32 bits of length', [0xdf, 0, 1, 0, 0, 0xbf]],
   ])('takes for %s %s', async (format, _, bytes) => {
     expect(await detect(bytes)).toBe(format)
   })
@@ -32,6 +32,12 @@ describe('detectFormat', () => {
     ['a gzip file', [0x1f, 0x8b, 0x08], /unpack it first/],
     ['a field 1 that is not a version of ONNX', [0x08, 0x40], /Name one by the option format/],
     ['one byte of a ModelProto', [0x08], /Name one by the option format/],
+    ['a PNG', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], /Name one by the option format/],
+    [
+      'a map with 16 bits of length whose first key is a number',
+      [0xde, 0, 0x10, 0x01],
+      /Name one by the option format/,
+    ],
     ['a text', new TextEncoder().encode('weights'), /Name one by the option format/],
   ])('refuses %s, with what to do', async (_, bytes, advice) => {
     await expect(detect(bytes)).rejects.toThrow(unknown(advice))
