@@ -1,6 +1,10 @@
 #include "nvrtc/kernel_source.h"
 
-#include <regex>
+#include <regex.h>
+
+#include <array>
+#include <cstddef>
+#include <stdexcept>
 
 // The two headers travel inside the library: kernels compile wherever it is.
 asm(R"(
@@ -21,16 +25,62 @@ extern "C" const char emulator_kernel_abi_text[];
 extern "C" const char emulator_kernel_prelude_text[];
 
 namespace emulator {
+namespace {
+
+/// An extended regular expression. <regex.h>, as g++ compiles std::regex for two seconds.
+class Pattern {
+ public:
+  using Match = std::array<regmatch_t, 4>;
+
+  explicit Pattern(const std::string& text) {
+    if (regcomp(&compiled_, text.c_str(), REG_EXTENDED) != 0) throw std::invalid_argument(text);
+  }
+  ~Pattern() { regfree(&compiled_); }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  /// The first match in `text`, whose offsets count from there.
+  bool Find(const char* text, Match& match) const {
+    return regexec(&compiled_, text, match.size(), match.data(), 0) == 0;
+  }
+
+ private:
+  regex_t compiled_;
+};
+
+std::string Part(const char* text, regmatch_t part) {
+  return {text + part.rm_so, static_cast<std::size_t>(part.rm_eo - part.rm_so)};
+}
+
+// `extern __shared__ <type> <name>[]` becomes a pointer to the shared memory of the block.
+std::string WithSharedPointers(const std::string& cuda) {
+  static const Pattern dynamic_shared(
+      "extern[[:space:]]+__shared__[[:space:]]+([[:alnum:]_][[:alnum:]_[:space:]]*)[[:space:]]([[:alnum:]_]+)"
+      "[[:space:]]*\\[[[:space:]]*\\]");
+  std::string source;
+  Pattern::Match match;
+  const char* rest = cuda.c_str();
+  for (; dynamic_shared.Find(rest, match); rest += match[0].rm_eo) {
+    const std::string type = Part(rest, match[1]);
+    source.append(rest, static_cast<std::size_t>(match[0].rm_so));
+    source += type + "* const " + Part(rest, match[2]) + " = static_cast<" + type +
+              "*>(emulator_thread.dynamic_shared)";
+  }
+  return source + rest;
+}
+
+}  // namespace
 
 std::string HostSource(const std::string& cuda, const std::vector<std::string>& name_expressions) {
-  static const std::regex dynamic_shared(R"(extern\s+__shared__\s+([\w\s]+?)\s*(\w+)\s*\[\s*\])");
-  static const std::regex kernel(
-      R"(extern\s+"C"\s+__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s+)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s+)?(\w+)\s*\()");
+  static const std::string bounds = "(__launch_bounds__[[:space:]]*\\([^)]*\\)[[:space:]]+)?";
+  static const Pattern kernel("extern[[:space:]]+\"C\"[[:space:]]+__global__[[:space:]]+" + bounds +
+                              "void[[:space:]]+" + bounds + "([[:alnum:]_]+)[[:space:]]*\\(");
   std::string source = std::string(emulator_kernel_abi_text) + emulator_kernel_prelude_text + "#line 1 \"kernel.cu\"\n";
-  source += std::regex_replace(cuda, dynamic_shared, "$1* const $2 = static_cast<$1*>(emulator_thread.dynamic_shared)");
-  source += '\n';
-  for (std::sregex_iterator match(cuda.begin(), cuda.end(), kernel), end; match != end; ++match) {
-    source += "EMULATOR_KERNEL(" + (*match)[1].str() + ", " + (*match)[1].str() + ")\n";
+  source += WithSharedPointers(cuda) + '\n';
+  Pattern::Match match;
+  for (const char* rest = cuda.c_str(); kernel.Find(rest, match); rest += match[0].rm_eo) {
+    const std::string name = Part(rest, match[3]);
+    source += "EMULATOR_KERNEL(" + name + ", " + name + ")\n";
   }
   for (std::size_t i = 0; i < name_expressions.size(); ++i) {
     const std::string alias = "emulator_expression_" + std::to_string(i);
