@@ -14,6 +14,15 @@ const root = fileURLToPath(new URL('.', import.meta.url))
  */
 const ISOLATED = new Set(['cpu', 'cudnn', 'wasm', 'differential', 'gpu_validation'])
 
+/** Test files of those workspaces that do nothing of that: a run of everything has them in processes of several files. */
+const SHARED_FILES = [
+  'packages/cpu/test/{activations,arrays_to_write,bound_steps,instruction_set,native_counts,public_api,quantized_weights}.test.ts',
+  'packages/cpu/test/{random_sizes,shared_memory}.test.ts',
+  'packages/cudnn/test/{command_list,commands,find_nccl,graph_cache,network_descriptors,public_api,rnn_plan,rnn_planner}.test.ts',
+  'packages/wasm/test/{call_frame,nvidia_sample.node,public_api,quantized_weights,resident_arrays}.test.ts',
+  'packages/wasm/test/{wasm_heap,wasm_network,wasm_stepper}.test.ts',
+]
+
 /**
  * Other workspaces whose tests open the CUDA emulator in their own process, where an executor that is chosen as the best one
  * would find it.
@@ -23,6 +32,7 @@ const EMULATED = new Set(['cli', 'distributed', 'layers', 'tfjs'])
 interface Tests {
   readonly name: string
   readonly include: readonly string[]
+  readonly exclude?: readonly string[]
 }
 
 const packages = ['packages', 'apps'].flatMap((folder) =>
@@ -40,18 +50,19 @@ const workspaces: readonly Tests[] = [
  * One project of all workspaces that `isMember` accepts. A worker of vitest ends with the last file of its project: with a
  * project of each workspace, three workers load most packages again for each.
  */
-function merged(name: string, isMember: (name: string) => boolean): Tests {
-  return { name, include: workspaces.filter(({ name }) => isMember(name)).flatMap(({ include }) => include) }
+function merged(name: string, isMember: (name: string) => boolean, more: readonly string[] = []): Tests {
+  const include = workspaces.filter(({ name }) => isMember(name)).flatMap(({ include }) => include)
+  return { name, include: [...include, ...more] }
 }
 
 const isAlone = (name: string) => ISOLATED.has(name) || name === 'cuda_emulator'
 // `vitest run --project NAME` runs one workspace.
-const projects = process.argv.some((argument) => argument.startsWith('--project'))
+const projects: readonly Tests[] = process.argv.some((argument) => argument.startsWith('--project'))
   ? workspaces
   : [
-      ...workspaces.filter(({ name }) => isAlone(name)),
+      ...workspaces.filter(({ name }) => isAlone(name)).map((tests) => ({ ...tests, exclude: SHARED_FILES })),
       merged('emulated', (name) => EMULATED.has(name)),
-      merged('shared', (name) => !isAlone(name) && !EMULATED.has(name)),
+      merged('shared', (name) => !isAlone(name) && !EMULATED.has(name), SHARED_FILES),
     ]
 
 export default defineConfig({
@@ -63,12 +74,12 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     // One root and one set of options: projects share the transformed sources.
     experimental: { fsModuleCache: true },
-    projects: projects.map(({ name, include }) => ({
+    projects: projects.map(({ name, include, exclude = [] }) => ({
       root,
       resolve: { alias: sourceAliases },
       test: {
         ...{ name, include: [...include], isolate: ISOLATED.has(name), testTimeout: 60_000, hookTimeout: 60_000 },
-        exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
+        exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...exclude],
         // Tests compare the output of the command line as text without colors.
         env: { NO_COLOR: '1' },
       },
