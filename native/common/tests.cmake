@@ -5,8 +5,12 @@ function(cudnn_rnn_native_test target)
   # Copied, as a cross compiler must not search the folder of the host's headers.
   file(COPY ${DOCTEST}/doctest/doctest.h DESTINATION ${CMAKE_CURRENT_BINARY_DIR}/include/doctest)
   add_executable(${target} ${ARGN})
-  # Each file of tests has its own helpers, whose names may repeat.
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  cudnn_rnn_compile_tests(${target})
+  # It contains doctest itself, and starts beside the groups of the others.
+  set_source_files_properties(test/main.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+function(cudnn_rnn_compile_tests target)
   target_include_directories(${target} SYSTEM PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/include)
   if(NOT MSVC)
     # Optimizing the many assertions takes longer than running them.
@@ -14,12 +18,16 @@ function(cudnn_rnn_native_test target)
   endif()
 endfunction()
 
-# Lets a target of C++ tests link the bindings of an addon, over test/in_process_node_api.h in place of Node.js. Include
-# addon.cmake before.
+# Adds tests of the bindings of an addon to a target of C++ tests, over test/in_process_node_api.h in place of Node.js:
+# cudnn_rnn_test_bindings(target sources…). Include addon.cmake before. They are the target ${target}_of_bindings: the other
+# tests need no Node-API.
 function(cudnn_rnn_test_bindings target)
-  cudnn_rnn_use_node_api(${target})
-  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test)
+  set(tests ${target}_of_bindings)
+  add_library(${tests} OBJECT ${ARGN} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test/in_process_node_api.cc)
+  cudnn_rnn_compile_tests(${tests})
+  cudnn_rnn_use_node_api(${tests})
+  target_include_directories(${tests} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${tests}>)
   # Functions of node-addon-api that nothing calls need no Node-API below them.
   target_link_options(${target} PRIVATE -Wl,--gc-sections)
-  target_sources(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test/in_process_node_api.cc)
 endfunction()

@@ -12,8 +12,6 @@
 namespace cudnn_rnn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct CtcCase {
   ptrdiff_t time;
   ptrdiff_t classes;

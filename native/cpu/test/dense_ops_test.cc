@@ -57,7 +57,7 @@ std::vector<T> NaiveProduct(const Operand<T>& a, const Operand<T>& b, const Size
 }
 
 template <typename T>
-constexpr double kTolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
+constexpr double kProductTolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
 
 TEST_CASE_TEMPLATE("Multiply is the product of operands in any order, plus the bias", T, float, double) {
   for (const Kernels* kernels : SupportedKernels()) {
@@ -74,10 +74,10 @@ TEST_CASE_TEMPLATE("Multiply is the product of operands in any order, plus the b
         std::vector<T> c(Size(rows * columns), std::numeric_limits<T>::quiet_NaN()), shared = c;
         INFO(kernels->name << " " << rows << " x " << depth << " x " << columns << ", orders " << orders);
         Multiply<T>(one.engine, left, right, nullptr, c.data(), rows, depth, columns);
-        CHECK(Difference(c, expected) < kTolerance<T>);
+        CHECK(Difference(c, expected) < kProductTolerance<T>);
         for (ptrdiff_t k = 0; k < rows * columns; k++) expected[Size(k)] += bias[Size(k % columns)];
         Multiply(one.engine, left, right, bias.data(), c.data(), rows, depth, columns);
-        CHECK(Difference(c, expected) < kTolerance<T>);
+        CHECK(Difference(c, expected) < kProductTolerance<T>);
         Multiply(three.engine, left, right, bias.data(), shared.data(), rows, depth, columns);
         CHECK(shared == c);
       }
@@ -103,7 +103,7 @@ TEST_CASE_TEMPLATE("AddProduct adds to rows of any stride and leaves the gaps be
         }
         AddProduct(machine.engine, left, right, c.data(), stride, rows, depth, columns);
         INFO(kernels->name << " " << rows << " x " << depth << " x " << columns << ", orders " << orders);
-        CHECK(Difference(c, expected) < kTolerance<T>);
+        CHECK(Difference(c, expected) < kProductTolerance<T>);
         for (ptrdiff_t i = 0; i < rows; i++) {
           for (ptrdiff_t j = columns; j < stride; j++)
             REQUIRE(c[Size(i * stride + j)] == initial[Size(i * stride + j)]);

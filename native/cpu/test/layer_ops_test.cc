@@ -13,7 +13,6 @@
 namespace cudnn_rnn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The indices of packages/executor-kit/src/kernels/kernel_boundary.ts.

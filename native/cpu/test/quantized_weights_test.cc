@@ -14,11 +14,11 @@
 namespace cudnn_rnn {
 namespace {
 
-constexpr ptrdiff_t kUnits = 37;
-constexpr ptrdiff_t kInputs = 21;
+constexpr ptrdiff_t kTestUnits = 37;
+constexpr ptrdiff_t kTestInputs = 21;
 
 Network<float> TestNetwork(Cell cell = Cell::kLstm) {
-  return Network<float>({cell, 1, 1, kUnits, kInputs, 0, false, true, true, INFINITY, 0, 0});
+  return Network<float>({cell, 1, 1, kTestUnits, kTestInputs, 0, false, true, true, INFINITY, 0, 0});
 }
 
 // The rows of a panel as the portable kernels read them: products with the unit vectors.

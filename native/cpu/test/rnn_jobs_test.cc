@@ -12,7 +12,7 @@
 namespace cudnn_rnn {
 namespace {
 
-constexpr ptrdiff_t kTime = 4, kBatch = 3;
+constexpr ptrdiff_t kPassTime = 4, kPassBatch = 3;
 
 // One pass in both directions: every array that an operation may have.
 template <typename T>
@@ -21,10 +21,10 @@ struct PassCalls : ExecutorCalls<T> {
       : options{cell, 2, 2, 5, 3, cell == Cell::kLstm ? 2 : 0, false, true, true, INFINITY, dropout, 11},
         reference(options),
         network(NewNetwork<T>(*this, options)),
-        input(Sine<double>(kTime * kBatch * 3, 0.9)),
-        h(Sine<double>(reference.StateSize(kBatch), 1.3)),
-        c(Sine<double>(reference.CellSize(kBatch), 2.1)),
-        outputs(static_cast<size_t>(kTime * kBatch * reference.output_size())) {}
+        input(Sine<double>(kPassTime * kPassBatch * 3, 0.9)),
+        h(Sine<double>(reference.StateSize(kPassBatch), 1.3)),
+        c(Sine<double>(reference.CellSize(kPassBatch), 2.1)),
+        outputs(static_cast<size_t>(kPassTime * kPassBatch * reference.output_size())) {}
 
   NetworkOptions options;
   ReferenceNetwork reference;
@@ -37,8 +37,8 @@ struct PassCalls : ExecutorCalls<T> {
   Napi::Object Forward(const Napi::Value& tape) {
     const T nan = std::numeric_limits<T>::quiet_NaN();
     return this->ObjectOf({{"network", network},
-                           {"time", this->Value(static_cast<double>(kTime))},
-                           {"batch", this->Value(static_cast<double>(kBatch))},
+                           {"time", this->Value(static_cast<double>(kPassTime))},
+                           {"batch", this->Value(static_cast<double>(kPassBatch))},
                            {"input", ArrayOf<T>(*this, input)},
                            {"h", ArrayOf<T>(*this, h)},
                            {"c", has_cells() ? Napi::Value(ArrayOf<T>(*this, c)) : this->env.Null()},
@@ -68,7 +68,7 @@ struct PassCalls : ExecutorCalls<T> {
                            {"dParams", Filled<T>(*this, params, nan)}});
   }
 
-  ReferenceStates Expected() const { return reference.Run(input, kTime, kBatch, h, c, {4, 0, 3}); }
+  ReferenceStates Expected() const { return reference.Run(input, kPassTime, kPassBatch, h, c, {4, 0, 3}); }
 };
 
 template <typename T>

@@ -28,12 +28,12 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 namespace cudnn_rnn {
 namespace {
 
-constexpr ptrdiff_t kBatch = 3;
-constexpr ptrdiff_t kUnits = 200;
-constexpr ptrdiff_t kInputs = 64;
+constexpr ptrdiff_t kStepperBatch = 3;
+constexpr ptrdiff_t kStepperUnits = 200;
+constexpr ptrdiff_t kStepperInputs = 64;
 
 Network<float> TwoLayers() {
-  return Network<float>({Cell::kLstm, 2, 1, kUnits, kInputs, 0, false, true, true, INFINITY, 0, 0});
+  return Network<float>({Cell::kLstm, 2, 1, kStepperUnits, kStepperInputs, 0, false, true, true, INFINITY, 0, 0});
 }
 
 TEST_CASE("Stepper allocates nothing from its second step on") {
@@ -45,9 +45,9 @@ TEST_CASE("Stepper allocates nothing from its second step on") {
     const std::vector<float> params(network.params_size());
     const QuantizedWeights int8(network, params.data(), WeightFormat::kInt8);
     for (const QuantizedWeights* quantized : {static_cast<const QuantizedWeights*>(nullptr), &int8}) {
-      Stepper<float> stepper(network, kBatch, engine, quantized != nullptr);
-      const std::vector<float> input = Sine<float>(kBatch * kInputs, 0.1);
-      std::vector<float> output(kBatch * kUnits);
+      Stepper<float> stepper(network, kStepperBatch, engine, quantized != nullptr);
+      const std::vector<float> input = Sine<float>(kStepperBatch * kStepperInputs, 0.1);
+      std::vector<float> output(kStepperBatch * kStepperUnits);
       // The first step starts the pool's threads.
       stepper.Run(engine, {params.data(), quantized}, input.data(), output.data(), 1);
       const int before = allocations;
@@ -67,19 +67,20 @@ TEST_CASE("Stepper computes T single steps as one run of T steps, and restores a
     const Engine<float> engine{&pool, &kernels->f32, &blocks, nullptr};
     const Network<float> network = TwoLayers();
     const std::vector<float> params = SineParams(network);
-    const std::vector<float> input = Sine<float>(kSteps * kBatch * kInputs, 0.1);
-    std::vector<float> at_once(kSteps * kBatch * kUnits), single(at_once.size());
-    Stepper<float> whole(network, kBatch, engine, false);
+    const std::vector<float> input = Sine<float>(kSteps * kStepperBatch * kStepperInputs, 0.1);
+    std::vector<float> at_once(kSteps * kStepperBatch * kStepperUnits), single(at_once.size());
+    Stepper<float> whole(network, kStepperBatch, engine, false);
     whole.Run(engine, {params.data()}, input.data(), at_once.data(), kSteps);
 
-    Stepper<float> stepped(network, kBatch, engine, false);
-    std::vector<float> h(2 * kBatch * kUnits), c(h.size());
+    Stepper<float> stepped(network, kStepperBatch, engine, false);
+    std::vector<float> h(2 * kStepperBatch * kStepperUnits), c(h.size());
     for (ptrdiff_t t = 0; t < kSteps; t++) {
-      stepped.Run(engine, {params.data()}, input.data() + t * kBatch * kInputs, single.data() + t * kBatch * kUnits, 1);
+      stepped.Run(engine, {params.data()}, input.data() + t * kStepperBatch * kStepperInputs,
+                  single.data() + t * kStepperBatch * kStepperUnits, 1);
       // Out, cleared, and in again.
-      stepped.MoveState(h.data(), c.data(), false, {nullptr, 0, kBatch});
-      for (ptrdiff_t row = 0; row < kBatch; row++) stepped.ResetRow(row);
-      stepped.MoveState(h.data(), c.data(), true, {nullptr, 0, kBatch});
+      stepped.MoveState(h.data(), c.data(), false, {nullptr, 0, kStepperBatch});
+      for (ptrdiff_t row = 0; row < kStepperBatch; row++) stepped.ResetRow(row);
+      stepped.MoveState(h.data(), c.data(), true, {nullptr, 0, kStepperBatch});
     }
     CHECK(single == at_once);
   }
@@ -148,28 +149,29 @@ TEST_CASE("Stepper steps rows in blocks of any size as streams of one row, and l
     for (const QuantizedWeights* quantized : {static_cast<const QuantizedWeights*>(nullptr), &int8}) {
       const Params<float> weights{params.data(), quantized};
       Stepper<float> stepper(network, kRows, engine, quantized != nullptr);
-      std::vector<float> untouched(2 * kUnits), untouched_c(2 * kUnits);
+      std::vector<float> untouched(2 * kStepperUnits), untouched_c(2 * kStepperUnits);
       for (const ptrdiff_t count : {1, 20, 70, 299}) {
         std::vector<int32_t> rows;
         for (ptrdiff_t k = 0; k < count; k++) rows.push_back(static_cast<int32_t>((k * 7 + 1) % kRows));
-        const std::vector<float> input = Sine<float>(count * kInputs, 0.1);
-        std::vector<float> output(count * kUnits), expected(kUnits), h(2 * kUnits), c(2 * kUnits);
+        const std::vector<float> input = Sine<float>(count * kStepperInputs, 0.1);
+        std::vector<float> output(count * kStepperUnits), expected(kStepperUnits), h(2 * kStepperUnits),
+            c(2 * kStepperUnits);
         const int32_t last = rows.back();
         Stepper<float> alone(network, 1, engine, quantized != nullptr);
         stepper.MoveState(h.data(), c.data(), false, {&last, 0, 1});
         alone.MoveState(h.data(), c.data(), true, {nullptr, 0, 1});
         stepper.RunRows(engine, weights, rows.data(), count, input.data(), output.data());
-        alone.Run(engine, weights, input.data() + (count - 1) * kInputs, expected.data(), 1);
+        alone.Run(engine, weights, input.data() + (count - 1) * kStepperInputs, expected.data(), 1);
         float error = 0;
-        for (ptrdiff_t k = 0; k < kUnits; k++) {
-          error = std::max(error, std::fabs(output[(count - 1) * kUnits + k] - expected[k]));
+        for (ptrdiff_t k = 0; k < kStepperUnits; k++) {
+          error = std::max(error, std::fabs(output[(count - 1) * kStepperUnits + k] - expected[k]));
         }
         CHECK(error < 1e-6f);
         const int32_t never = 0;  // 7 k + 1 reaches it at k = 257 of 299 rows only
         if (count == 299) continue;
         stepper.MoveState(untouched.data(), untouched_c.data(), false, {&never, 0, 1});
-        CHECK(untouched == std::vector<float>(2 * kUnits));
-        CHECK(untouched_c == std::vector<float>(2 * kUnits));
+        CHECK(untouched == std::vector<float>(2 * kStepperUnits));
+        CHECK(untouched_c == std::vector<float>(2 * kStepperUnits));
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "kernels/instruction_sets.h"
@@ -11,6 +12,8 @@
 #include "weights/network.h"
 
 namespace cudnn_rnn {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Samples of a sine of amplitude 0.3: no two neighbors are equal and no sum of them overflows.
 template <typename T>

@@ -10,8 +10,6 @@
 namespace cudnn_rnn {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 TEST_CASE("Upload and download move more than a piece through one page-locked block") {
   OpenWorker open;
   // A piece and a part.

@@ -11,8 +11,6 @@
 namespace cudnn_rnn {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 TEST_CASE("HostBlockPool rounds page-locked blocks up to powers of two, from a page on") {
   const struct {
     std::size_t bytes;

@@ -3,6 +3,7 @@
 // one.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -14,6 +15,8 @@
 #include "nccl_communicator.h"
 
 namespace cudnn_rnn {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 /// A call of cuDNN, cuBLAS or the driver, with the arguments that a test compares.
 struct RecordedCall {
