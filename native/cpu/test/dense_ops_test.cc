@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "test_values.h"
+#include "tested_kernels.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -60,7 +61,7 @@ template <typename T>
 constexpr double kProductTolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
 
 TEST_CASE_TEMPLATE("Multiply is the product of operands in any order, plus the bias", T, float, double) {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     Machine<T> one(1, *kernels), three(3, *kernels);
     for (const Sizes& sizes : kSizes) {
       const auto [rows, depth, columns] = sizes;
@@ -86,7 +87,7 @@ TEST_CASE_TEMPLATE("Multiply is the product of operands in any order, plus the b
 }
 
 TEST_CASE_TEMPLATE("AddProduct adds to rows of any stride and leaves the gaps between them", T, float, double) {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     Machine<T> machine(2, *kernels);
     for (const Sizes& sizes : kSizes) {
       const auto [rows, depth, columns] = sizes;
@@ -166,7 +167,7 @@ CrossEntropy<T> CrossEntropyOf(const Kernels& kernels, const std::vector<T>& log
 }
 
 TEST_CASE_TEMPLATE("SoftmaxCrossEntropy of equal logits is the logarithm of their number", T, float, double) {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     for (const size_t classes : {1, 2, 8, 16, 17, 100}) {
       // Exponentials of 1000 overflow where the maximum is not subtracted.
       for (const T logit : {T{0}, T{1000}, T{-1000}}) {
@@ -185,7 +186,7 @@ TEST_CASE("SoftmaxCrossEntropy returns the derivative of its loss") {
   const std::vector<int32_t> labels{3, 0, 18};
   const std::vector<double> weights{1, 0.5, 2};
   std::vector<double> logits = Sine<double>(3 * 19, 1.3);
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     const auto [loss, gradient] = CrossEntropyOf(*kernels, logits, labels, weights);
     for (size_t k = 0; k < logits.size(); k += 5) {
       const auto at = [&](double shift) {
@@ -215,7 +216,7 @@ TEST_CASE_TEMPLATE("SoftmaxCrossEntropy leaves rows of weight 0 out for any logi
 }
 
 TEST_CASE("SoftmaxCrossEntropy of a NaN is NaN") {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     // Neither the label's logit nor the largest one.
     for (const size_t at : {0, 3, 16}) {
       std::vector<float> logits = Sine<float>(17, 0.4);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "test_values.h"
+#include "tested_kernels.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -75,7 +76,7 @@ TEST_CASE_TEMPLATE("activate has the limits of its functions", T, float, double)
       {-1, -1, 0, 1e4, kInfinity},
       {0, 0, std::log(2.0), 1e4, kInfinity},
   };
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     for (const Activation activation : {kTanh, kSigmoid, kRelu, kElu, kSoftplus}) {
       for (size_t end = 0; end < 5; end++) {
         x.front() = x.back() = ends[end];
@@ -94,7 +95,7 @@ TEST_CASE_TEMPLATE("activate has the limits of its functions", T, float, double)
 }
 
 TEST_CASE("activate keeps NaN in every function, with and without a maximum") {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     for (const Activation activation : {kTanh, kSigmoid, kRelu, kElu, kSoftplus}) {
       std::vector<float> x(17, 0.5f);
       x.front() = x.back() = std::numeric_limits<float>::quiet_NaN();

@@ -10,6 +10,7 @@
 #include "passes/rnn_backward.h"
 #include "passes/rnn_forward.h"
 #include "test_values.h"
+#include "tested_kernels.h"
 #include "weights/quantized_weights.h"
 
 namespace cudnn_rnn {
@@ -113,7 +114,7 @@ Results<T> Train(const Network<T>& network, const Kernels& kernels, int threads,
 }
 
 TEST_CASE("a pass gives the same bits on any number of threads") {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     for (const PassCase& each : CoveringPassCases()) {
       const Network<float> network(each.options);
       const auto one = Train(network, *kernels, 1, each);
@@ -137,7 +138,7 @@ void CompareWithPortable(double tolerance) {
   for (const PassCase& each : CoveringPassCases()) {
     const Network<T> network(each.options);
     const auto expected = Train(network, kPortableKernels, 1, each);
-    for (const Kernels* kernels : SupportedKernels()) {
+    for (const Kernels* kernels : TestedKernels()) {
       const auto actual = Train(network, *kernels, 1, each);
       INFO(std::string(kernels->name));
       for (const auto part : {&Results<T>::output, &Results<T>::h, &Results<T>::c, &Results<T>::dx, &Results<T>::dh,
@@ -181,7 +182,7 @@ TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
         return output;
       };
       const std::vector<float> expected = infer(kPortableKernels);
-      for (const Kernels* kernels : SupportedKernels()) {
+      for (const Kernels* kernels : TestedKernels()) {
         // With AVX-512 VNNI the activations are quantized as well.
         const double tolerance = format == WeightFormat::kInt8 ? 1e-3 : 2e-5;
         INFO(std::string(kernels->name));

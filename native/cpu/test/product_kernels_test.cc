@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/instruction_sets.h"
 #include "test_values.h"
+#include "tested_kernels.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -69,7 +69,7 @@ void ProductsEqualTheirDefinition(const Kernels& kernels) {
 }
 
 TEST_CASE("KernelTable::product is init + a · panel") {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     ProductsEqualTheirDefinition<float>(*kernels);
     ProductsEqualTheirDefinition<double>(*kernels);
   }
@@ -87,7 +87,7 @@ TEST_CASE("KernelTable::product reads a from panels") {
       in_panels[(k / kInPanel * kRowCount + row) * kInPanel + k % kInPanel] = a[row * kDepth + k];
     }
   }
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     std::vector<float> c(zeros.size());
     PanelProduct<float> product{};
     product.a = in_panels.data();
@@ -141,7 +141,7 @@ void PackedProductsEqualTheirDefinition(const Kernels& kernels) {
 }
 
 TEST_CASE("KernelTable::product_packed is the same of packed rows") {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     PackedProductsEqualTheirDefinition<float>(*kernels);
     PackedProductsEqualTheirDefinition<double>(*kernels);
   }
@@ -189,7 +189,7 @@ void StreamedProductsEqualTheirDefinition(const Kernels& kernels) {
 }
 
 TEST_CASE("KernelTable::streamed_product adds a · b, and writes nothing beside c") {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     StreamedProductsEqualTheirDefinition<float>(*kernels);
     StreamedProductsEqualTheirDefinition<double>(*kernels);
   }
@@ -243,7 +243,7 @@ void TransposedProductsEqualTheirDefinition(const Kernels& kernels) {
 }
 
 TEST_CASE("KernelTable::transposed_product adds a · panelᵀ over all panels") {
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     TransposedProductsEqualTheirDefinition<float>(*kernels);
     TransposedProductsEqualTheirDefinition<double>(*kernels);
   }
@@ -268,7 +268,7 @@ TEST_CASE("KernelTable::product_bfloat16 multiplies by the upper halves of float
       const std::vector<float> a = Sine<float>(static_cast<size_t>(rows * depth), 0.31);
       const std::vector<float> expected =
           Naive(a, panel, std::vector<float>(static_cast<size_t>(rows * kWidth)), rows, depth, kWidth);
-      for (const Kernels* kernels : SupportedKernels()) {
+      for (const Kernels* kernels : TestedKernels()) {
         std::vector<float> c(expected.size());
         PanelProduct<float> product{};
         product.a = a.data();
@@ -297,7 +297,7 @@ TEST_CASE("KernelTable::column_sums is the sum over the rows") {
     for (ptrdiff_t row = 0; row < kRowCount; row++) sum += z[row * kWidth + j];
     expected[j] = static_cast<float>(sum);
   }
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     std::vector<float> sums(kWidth);
     kernels->f32.column_sums(z.data(), kWidth, kRowCount, 4, sums.data());
     CHECK(Difference(sums, expected) <= Tolerance<float>(kRowCount));
@@ -306,7 +306,7 @@ TEST_CASE("KernelTable::column_sums is the sum over the rows") {
 
 TEST_CASE("activations saturate, keep NaN, and are odd or complementary") {
   const float values[] = {0.0f, -0.0f, 1e-8f, -3.0f, 200.0f, -200.0f, INFINITY, -INFINITY, NAN};
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     std::vector<float> x(16, 0.0f), sigmoid(16), tanh(16);
     std::copy(std::begin(values), std::end(values), x.begin());
     kernels->f32.sigmoid(x.data(), sigmoid.data(), 16);

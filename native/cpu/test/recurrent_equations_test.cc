@@ -11,6 +11,7 @@
 #include "passes/rnn_stepper.h"
 #include "reference_network.h"
 #include "test_values.h"
+#include "tested_kernels.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -148,7 +149,7 @@ TEST_CASE_TEMPLATE("a forward is the equations of its cell, in inference and in 
     const Operands operands(reference, each);
     const ReferenceStates expected =
         reference.Run(operands.input, each.time, each.batch, operands.h, operands.c, each.lengths);
-    for (const Kernels* kernels : SupportedKernels()) {
+    for (const Kernels* kernels : TestedKernels()) {
       for (const bool is_training : {false, true}) {
         const PassResults<T> actual = Pass(network, params, each, operands, *kernels, 1, is_training);
         INFO(each.name << " on " << kernels->name << (is_training ? " in training" : ""));
@@ -171,7 +172,7 @@ TEST_CASE_TEMPLATE("a forward clips the cell state of every step", T, float, dou
         reference.Run(operands.input, each.time, each.batch, operands.h, operands.c, each.lengths);
     const bool is_clipped = std::any_of(expected.c.begin(), expected.c.end(), [&](double c) { return c == clip; });
     REQUIRE(is_clipped);
-    for (const Kernels* kernels : SupportedKernels()) {
+    for (const Kernels* kernels : TestedKernels()) {
       const auto actual = Pass(network, reference.Opaque(network), each, operands, *kernels, 1, false);
       INFO(kernels->name);
       CHECK(DifferenceFrom(actual.output, expected.output) < tolerance);
@@ -189,7 +190,7 @@ TEST_CASE("a forward without initial states begins with zeros") {
   std::fill(operands.c.begin(), operands.c.end(), 0.0);
   const ReferenceStates expected = reference.Run(operands.input, each.time, each.batch, operands.h, operands.c);
   const std::vector<double> params = reference.Opaque(network);
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     ThreadPool pool(1);
     BlockCache blocks;
     std::vector<double> output(expected.output.size()), h(expected.h.size()), c(expected.c.size());
@@ -257,7 +258,7 @@ TEST_CASE("a backward is the derivative of the equations, for every parameter, i
     const std::vector<double> d_input = Derivatives(&operands.input, loss);
     const std::vector<double> dh = Derivatives(&operands.h, loss), dc = Derivatives(&operands.c, loss);
     constexpr double kTolerance = 2e-9;
-    for (const Kernels* kernels : SupportedKernels()) {
+    for (const Kernels* kernels : TestedKernels()) {
       const PassResults<double> actual = Pass(network, params, each, operands, *kernels, 1, true);
       INFO(each.name << " on " << kernels->name);
       CHECK(Difference(actual.d_params, d_params) < kTolerance);
@@ -318,7 +319,7 @@ TEST_CASE_TEMPLATE("a Stepper is the equations of its cell, on every instruction
     const std::vector<T> params = reference.Opaque(network);
     const Operands operands(reference, each);
     const ReferenceStates expected = reference.Run(operands.input, each.time, each.batch, operands.h, operands.c);
-    for (const Kernels* kernels : SupportedKernels()) {
+    for (const Kernels* kernels : TestedKernels()) {
       ThreadPool pool(1);
       BlockCache blocks;
       const Engine<T> engine = EngineOf<T>(&pool, &blocks, *kernels);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "test_values.h"
+#include "tested_kernels.h"
 #include "weights/quantized_weights.h"
 
 namespace {
@@ -61,7 +62,7 @@ TEST_CASE("Stepper allocates nothing from its second step on") {
 
 TEST_CASE("Stepper computes T single steps as one run of T steps, and restores a moved state") {
   constexpr ptrdiff_t kSteps = 5;
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     ThreadPool pool(1);
     BlockCache blocks;
     const Engine<float> engine{&pool, &kernels->f32, &blocks, nullptr};
@@ -97,7 +98,7 @@ TEST_CASE("Stepper takes one row through gated layers by the row kernel as by th
   };
   constexpr ptrdiff_t kOddUnits = 37;
   constexpr ptrdiff_t kOddInputs = 11;
-  for (const Kernels* kernels : SupportedKernels()) {
+  for (const Kernels* kernels : TestedKernels()) {
     if (kernels->f32.lstm_row_step == nullptr) continue;
     KernelTable<float> general = kernels->f32;
     general.lstm_row_step = general.gru_row_step = nullptr;

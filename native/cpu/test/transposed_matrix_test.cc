@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "test_values.h"
+#include "tested_kernels.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -66,7 +67,7 @@ TEST_CASE_TEMPLATE("TransposedMatrix has equal products from stored and from pac
         const std::vector<T> before = Sine<T>(static_cast<size_t>(rows * matrix.depth), 0.9);
         std::vector<T> expected = accumulate ? before : std::vector<T>(before.size());
         each.AddTo(&expected);
-        for (const Kernels* kernels : SupportedKernels()) {
+        for (const Kernels* kernels : TestedKernels()) {
           for (const TransposedMatrix<T>* transposed : {&stored, &copied}) {
             std::vector<T> c = before;
             // In two parts, as two threads take them.
