@@ -168,12 +168,12 @@ TEST_CASE("A pointer that may be left out is null, and a buffer there is read wi
   open.Make<float>(1, {1});
   open.Make<float>(2, {2});
   open.Make<float>(3, {3});
-  open.device.failing["cudaMemsetAsync"] = 1;
+  open.device.Fail("cudaMemsetAsync", 1);
   BatchWords clear;
   clear.Segment().Add(Opcode::kClear, {clear.Slot(3), 0, 4});
   const ErrorRef cause = open.Run(clear).error;
   REQUIRE(cause != nullptr);
-  open.device.failing.clear();
+  open.device.Recover();
   BatchWords load;
   load.Segment().Add(Opcode::kLoadKernels, {load.Source<char>(open.pool, {'p', 't', 'x'}), 0});
   REQUIRE(open.Run(load).error == nullptr);

@@ -169,7 +169,7 @@ TEST_CASE("An RNN descriptor clips where the bound is a number, by the function 
 
 TEST_CASE("A descriptor that could not be set carries the error to those that use it, and is destroyed") {
   OpenWorker open;
-  open.device.failing["cudnnSetRNNDescriptor_v8"] = 3;
+  open.device.Fail("cudnnSetRNNDescriptor_v8", 3);
   BatchWords words;
   words.Segment().Add(Opcode::kSetRnnDescriptor, {8, 0, 2, 3, 1, 0, 0, 0, 1, 10, 20, 15, 2, -1, 3, NAN});
   const ErrorRef error = open.Run(words).error;
@@ -211,9 +211,9 @@ TEST_CASE("Weight parameters are reported as offsets, 0 among them, and -1 where
   CHECK(open.device.calls("cudnnGetRNNWeightParams")[0].numbers == std::vector<double>{3, 1000, 0});
   // The descriptors of the query are temporary.
   CHECK(open.device.live()["TensorDescriptor"] == 0);
-  open.device.failing["cudnnGetRNNWeightParams"] = 3;
+  open.device.Fail("cudnnGetRNNWeightParams", 3);
   CHECK(open.Run(words).error != nullptr);
-  open.device.failing.clear();
+  open.device.Recover();
   CHECK(open.device.live()["TensorDescriptor"] == 0);
 }
 
@@ -291,7 +291,7 @@ TEST_CASE("A load of kernels that fails leaves no module and no kernel, and the 
   for (const char* function : {"cuModuleLoadData", "cuModuleGetFunction"}) {
     CAPTURE(function);
     OpenWorker open;
-    open.device.failing[function] = 500;
+    open.device.Fail(function, 500);
     BatchWords words;
     words.Segment().Add(Opcode::kLoadKernels, {words.Source<char>(open.pool, {'p', 't', 'x'}), 1});
     const ErrorRef error = open.Run(words).error;
@@ -301,7 +301,7 @@ TEST_CASE("A load of kernels that fails leaves no module and no kernel, and the 
     CHECK(open.worker.module == nullptr);
     CHECK(!open.worker.has_double_scalars);
     CHECK(open.device.live()["module"] == 0);
-    open.device.failing.clear();
+    open.device.Recover();
     Load(open, true);
     CHECK(open.worker.kernels.size() == Kernels().size());
     CHECK(open.worker.has_double_scalars);
@@ -313,8 +313,7 @@ TEST_CASE("A load that fails at a later kernel leaves the kernels of the earlier
   Load(open, false);
   const std::vector<CUfunction> before = open.worker.kernels;
   const CUmodule module = open.worker.module;
-  open.device.succeeding["cuModuleGetFunction"] = 3;
-  open.device.failing["cuModuleGetFunction"] = 500;
+  open.device.Fail("cuModuleGetFunction", 500, 3);
   BatchWords words;
   words.Segment().Add(Opcode::kLoadKernels, {words.Source<char>(open.pool, {'p', 't', 'x'}), 1});
   CHECK(open.Run(words).error != nullptr);
@@ -386,7 +385,7 @@ TEST_CASE("A kernel that cannot be launched is named, and one that does not exis
   OpenWorker open;
   Load(open, false);
   open.Make<float>(1, {1});
-  open.device.failing["cuLaunchKernel"] = 701;
+  open.device.Fail("cuLaunchKernel", 701);
   BatchWords words;
   words.batch().scalars = {1};
   words.Segment().Add(Opcode::kLaunchKernel, {double(KernelOf("fill")), 1, 32, words.Slot(1), 1});

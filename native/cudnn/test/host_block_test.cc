@@ -64,7 +64,7 @@ TEST_CASE("HostBlockPool gives no block to two owners at once") {
 
 TEST_CASE("HostBlockPool falls back to pageable memory of the exact size, and clears the failure") {
   HostDevice device;
-  device.failing["cudaMallocHost"] = 2;
+  device.Fail("cudaMallocHost", 2);
   HostBlockPool pool(device.libraries);
   {
     const HostBlockRef block = pool.Take(5000);
@@ -75,7 +75,7 @@ TEST_CASE("HostBlockPool falls back to pageable memory of the exact size, and cl
     CHECK(pool.Take(0)->data != nullptr);
   }
   // Pageable blocks are not kept.
-  device.failing.clear();
+  device.Recover();
   CHECK(pool.Take(5000)->pinned);
   CHECK(device.live()["pinned"] == 1);
 }

@@ -339,12 +339,22 @@ HostDevice::~HostDevice() {
   for (const auto& [object, kind] : live_) std::free(object);
 }
 
+void HostDevice::Fail(const std::string& function, int status, int successes) {
+  const std::lock_guard lock(mutex_);
+  failures_[function] = {status, successes};
+}
+
+void HostDevice::Recover() {
+  const std::lock_guard lock(mutex_);
+  failures_.clear();
+}
+
 int HostDevice::Note(RecordedCall call) {
   const std::lock_guard lock(mutex_);
-  const auto found = failing.find(call.function);
-  const bool fails = found != failing.end() && --succeeding[call.function] < 0;
+  const auto found = failures_.find(call.function);
+  const bool fails = found != failures_.end() && --found->second.successes < 0;
   recorded_.push_back(std::move(call));
-  return fails ? found->second : 0;
+  return fails ? found->second.status : 0;
 }
 
 void* HostDevice::Make(const std::string& kind, std::size_t bytes) {

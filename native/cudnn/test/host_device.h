@@ -36,10 +36,6 @@ class HostDevice {
   Libraries libraries;
   NcclTable nccl;
 
-  /// The status of a function by its name; success for all others.
-  std::map<std::string, int> failing;
-  /// How many calls of a failing function succeed first.
-  std::map<std::string, int> succeeding;
   /// Bytes on the device; an allocation beyond them fails.
   std::size_t capacity = std::size_t{1} << 40;
   std::size_t used = 0;
@@ -50,6 +46,12 @@ class HostDevice {
   std::function<cudaError_t()> query = [] { return 0; };
   /// Runs inside every kernel launch.
   std::function<void(unsigned blocks, unsigned threads, void** parameters)> kernel;
+
+  /// From now on the function of this name returns `status`, after `successes` calls that succeed. Threads of the code
+  /// under test may call functions meanwhile.
+  void Fail(const std::string& function, int status, int successes = 0);
+  /// All functions succeed again.
+  void Recover();
 
   /// Calls by name.
   int count(const std::string& function) const;
@@ -71,6 +73,11 @@ class HostDevice {
 
  private:
   mutable std::mutex mutex_;
+  struct Failure {
+    int status;
+    int successes;
+  };
+  std::map<std::string, Failure> failures_;
   std::vector<RecordedCall> recorded_;
   std::map<void*, std::pair<std::string, std::size_t>> live_;
 };

@@ -126,7 +126,7 @@ TEST_CASE("The version and an id come from NCCL, or an error with its status") {
   const ncclUniqueId id = NewNcclId(device.nccl);
   CHECK(std::string(id.internal, sizeof id.internal) == std::string(128, 'n'));
   device.nccl.ncclGetVersion = [](int*) { return 3; };
-  device.failing["ncclGetUniqueId"] = 2;
+  device.Fail("ncclGetUniqueId", 2);
   const auto error_of = [](const auto& call) -> NativeError {
     try {
       call();
@@ -167,8 +167,8 @@ TEST_CASE("Opening waits until every rank has left the state of progress") {
   Communicator communicator;
   std::atomic<int> polls{0};
   communicator.device.nccl_state = [&] { return ++polls <= 3 ? ncclInProgress : ncclSuccess; };
-  communicator.device.failing["ncclCommInitRankConfig"] = ncclInProgress;
-  communicator.device.failing["ncclGroupEnd"] = ncclInProgress;
+  communicator.device.Fail("ncclCommInitRankConfig", ncclInProgress);
+  communicator.device.Fail("ncclGroupEnd", ncclInProgress);
   CHECK(communicator.Open()->error == nullptr);
   CHECK(polls > 3);
 }
@@ -185,8 +185,7 @@ TEST_CASE("An open that fails has the call that failed, and gives everything bac
     CAPTURE(function);
     CAPTURE(succeeding);
     Communicator communicator({{0, 1}, 0, 2, {}, 600});
-    communicator.device.failing[function] = 5;
-    communicator.device.succeeding[function] = succeeding;
+    communicator.device.Fail(function, 5, succeeding);
     const auto opened = communicator.Open();
     REQUIRE(opened->error != nullptr);
     CHECK(opened->error->library == library);
@@ -207,7 +206,7 @@ TEST_CASE("An open whose group ends in an error of NCCL aborts its ranks") {
       // Another rank's failure: NCCL reports it in the state of the communicator.
       communicator.device.nccl_state = [] { return 6; };
     } else {
-      communicator.device.failing["ncclGroupEnd"] = 6;
+      communicator.device.Fail("ncclGroupEnd", 6);
     }
     const auto opened = communicator.Open();
     REQUIRE(opened->error != nullptr);
@@ -221,7 +220,7 @@ TEST_CASE("An open whose group ends in an error of NCCL aborts its ranks") {
 
 TEST_CASE("An operation behind an open that failed is dropped, and its worker is let go") {
   Communicator communicator;
-  communicator.device.failing["ncclCommInitRankConfig"] = 5;
+  communicator.device.Fail("ncclCommInitRankConfig", 5);
   CHECK(communicator.Open()->error != nullptr);
   StreamCall call(NcclOperationKind::kReduceOnStream, 1, {3});
   communicator->Post(std::move(call.operation));
@@ -299,7 +298,7 @@ TEST_CASE("A reduction that fails aborts the communicator: later ones fail witho
     CAPTURE(function);
     Communicator communicator;
     communicator.Open();
-    communicator.device.failing[function] = 3;
+    communicator.device.Fail(function, 3);
     std::vector<float> data{1, 2};
     const auto failed = communicator.Run(Sum(data));
     REQUIRE(failed->error != nullptr);
@@ -307,7 +306,7 @@ TEST_CASE("A reduction that fails aborts the communicator: later ones fail witho
     CHECK(failed->error->status == 3);
     CHECK(data == std::vector<float>{1, 2});
     CHECK(communicator.device.count("ncclCommAbort") == 1);
-    communicator.device.failing.clear();
+    communicator.device.Recover();
     communicator.device.Forget();
     const auto later = communicator.Run(Sum(data));
     REQUIRE(later->error != nullptr);
@@ -485,8 +484,7 @@ TEST_CASE("A call on streams that fails lets every worker go with its error, onc
   for (const auto& [function, succeeding, call_name] : cases) {
     CAPTURE(function);
     Communicator communicator({{4, 6}, 0, 2, {}, 600});
-    communicator.device.failing[function] = 5;
-    communicator.device.succeeding[function] = succeeding;
+    communicator.device.Fail(function, 5, succeeding);
     REQUIRE(communicator.Open()->error == nullptr);
     StreamCall call(NcclOperationKind::kReduceOnStream, 2, {1});
     float array = 1;
@@ -546,7 +544,7 @@ TEST_CASE("A rank that cannot be finalized is aborted; one that cannot be destro
     Communicator communicator({{4, 6}, 0, 2, {}, 600});
     communicator.Open();
     const char* const function = is_finalized ? "ncclCommDestroy" : "ncclCommFinalize";
-    communicator.device.failing[function] = 3;
+    communicator.device.Fail(function, 3);
     const auto closed = communicator.Close();
     REQUIRE(closed->error != nullptr);
     CHECK(closed->error->call == function);

@@ -168,8 +168,7 @@ TEST_CASE("A device that does not open settles the first batch with the call, an
     CAPTURE(function);
     CAPTURE(succeeding);
     OpenSession session;
-    session.device.failing[function] = 3;
-    session.device.succeeding[function] = succeeding;
+    session.device.Fail(function, 3, succeeding);
     const auto opened = session.Start();
     REQUIRE(opened->error != nullptr);
     CHECK(opened->error->call == function);
@@ -236,7 +235,7 @@ TEST_CASE("Where no event can be had the stream is waited for, and the download 
     CAPTURE(function);
     OpenSession session;
     session.Start();
-    session.device.failing[function] = 2;
+    session.device.Fail(function, 2);
     const int before = session.device.live()["event"];
     std::vector<float> target{-1};
     CHECK(session.Run(session.RoundTrip(1, 5, &target))->error == nullptr);
@@ -246,7 +245,7 @@ TEST_CASE("Where no event can be had the stream is waited for, and the download 
     CHECK(session.device.count("cudaGetLastError") > 0);
     CHECK(session.device.live()["event"] == before);
     // And where the stream fails too, the array is left.
-    session.device.failing["cudaStreamSynchronize"] = 700;
+    session.device.Fail("cudaStreamSynchronize", 700);
     target = {-1};
     const auto failed = session.Run(session.RoundTrip(1, 6, &target));
     REQUIRE(failed->error != nullptr);
@@ -260,7 +259,7 @@ TEST_CASE("A wait for the device that fails is the error of its batch, which lea
   OpenSession session;
   session.Start();
   const int before = session.device.live()["event"];
-  session.device.failing["cudaEventSynchronize"] = 700;
+  session.device.Fail("cudaEventSynchronize", 700);
   std::vector<float> target{-1};
   const auto failed = session.Run(session.RoundTrip(1, 5, &target));
   REQUIRE(failed->error != nullptr);
@@ -270,7 +269,7 @@ TEST_CASE("A wait for the device that fails is the error of its batch, which lea
   // Only an idle stream makes it safe to use the memory of the copy again.
   CHECK(session.device.count("cudaStreamSynchronize") == 1);
   CHECK(session.device.live()["event"] == before);
-  session.device.failing.clear();
+  session.device.Recover();
   CHECK(session.Run(session.RoundTrip(1, 6, &target))->error == nullptr);
   CHECK(target == std::vector<float>{6});
 }
@@ -278,14 +277,13 @@ TEST_CASE("A wait for the device that fails is the error of its batch, which lea
 TEST_CASE("A batch that fails settles with its error and leaves its array, and the next one runs") {
   OpenSession session;
   session.Start();
-  session.device.failing["cudaMemcpyAsync"] = 1;
-  session.device.succeeding["cudaMemcpyAsync"] = 1;
+  session.device.Fail("cudaMemcpyAsync", 1, 1);
   std::vector<float> target{-1};
   const auto failed = session.Run(session.RoundTrip(1, 5, &target));
   REQUIRE(failed->error != nullptr);
   CHECK(failed->error->call == "cudaMemcpyAsync");
   CHECK(target == std::vector<float>{-1});
-  session.device.failing.clear();
+  session.device.Recover();
   CHECK(session.Run(session.RoundTrip(1, 6, &target))->error == nullptr);
   CHECK(target == std::vector<float>{6});
   session->Close();

@@ -64,7 +64,7 @@ TEST_CASE("Worker::Open fails with the call that failed, and Close gives back ev
                                "cudaMemGetInfo"}) {
     CAPTURE(function);
     HostDevice device;
-    device.failing[function] = 5;
+    device.Fail(function, 5);
     HostBlockPool pool(device.libraries);
     Worker worker(device.libraries, 0, pool);
     std::string call;
@@ -133,9 +133,9 @@ TEST_CASE("After a failure the rest is skipped: its new objects carry the error,
   words.Segment().Add(Opcode::kClear, {words.Slot(1), 0, 4});
   words.Segment().Allocate(11, 4);
   words.Add(Opcode::kClear, {words.Slot(2), 0, 4});
-  open.device.failing["cudaMemsetAsync"] = 77;
+  open.device.Fail("cudaMemsetAsync", 77);
   const Batch& batch = open.Run(words);
-  open.device.failing.clear();
+  open.device.Recover();
   REQUIRE(batch.error != nullptr);
   CHECK(batch.error->call == "cudaMemsetAsync");
   CHECK(batch.error->status == 77);
@@ -160,11 +160,11 @@ TEST_CASE("After a failure the rest is skipped: its new objects carry the error,
 TEST_CASE("A buffer is valid again after it was written") {
   OpenWorker open;
   open.Make<float>(1, {1});
-  open.device.failing["cudaMemsetAsync"] = 77;
+  open.device.Fail("cudaMemsetAsync", 77);
   BatchWords failing;
   failing.Segment().Add(Opcode::kClear, {failing.Slot(1), 0, 4});
   open.Run(failing);
-  open.device.failing.clear();
+  open.device.Recover();
   CHECK(open.ErrorOf(1) != nullptr);
   BatchWords words;
   words.Segment().Add(Opcode::kUpload, {words.Slot(1), 0, words.Source<float>(open.pool, {5})});
@@ -214,12 +214,12 @@ TEST_CASE("An allocation that fails trims the pool, tries again, and reports the
 
 TEST_CASE("An allocation succeeds where trimming the pool gives memory back") {
   OpenWorker open;
-  open.device.failing["cudaMallocAsync"] = cudaErrorMemoryAllocation;
+  open.device.Fail("cudaMallocAsync", cudaErrorMemoryAllocation);
   auto trim = open.device.libraries.cudart.cudaMemPoolTrimTo;
   static HostDevice* trimmed = nullptr;
   trimmed = &open.device;
   open.device.libraries.cudart.cudaMemPoolTrimTo = [](cudaMemPool_t, std::size_t) {
-    trimmed->failing.clear();
+    trimmed->Recover();
     return 0;
   };
   BatchWords words;
@@ -231,11 +231,12 @@ TEST_CASE("An allocation succeeds where trimming the pool gives memory back") {
 TEST_CASE("The error of a lost device replaces that of the call which met it") {
   OpenWorker open;
   open.Make<float>(1, {1});
-  open.device.failing = {{"cudaMemsetAsync", 1}, {"cudaStreamSynchronize", 700}};
+  open.device.Fail("cudaMemsetAsync", 1);
+  open.device.Fail("cudaStreamSynchronize", 700);
   BatchWords words;
   words.Segment().Add(Opcode::kClear, {words.Slot(1), 0, 4});
   const Batch& batch = open.Run(words);
-  open.device.failing.clear();
+  open.device.Recover();
   REQUIRE(batch.error != nullptr);
   CHECK(batch.error->status == 700);
   CHECK(batch.error->call == "cudaMemsetAsync");
@@ -309,11 +310,11 @@ TEST_CASE("A failed capture ends the capture, leaves every object as it was, and
     CAPTURE(function);
     OpenWorker open;
     open.Make<float>(1, {1});
-    open.device.failing[function] = 900;
+    open.device.Fail(function, 900);
     BatchWords capture;
     CaptureClear(capture, 100, 1);
     const Batch& batch = open.Run(capture);
-    open.device.failing.clear();
+    open.device.Recover();
     REQUIRE(batch.error != nullptr);
     CHECK(batch.error->call == function);
     CHECK(!open.device.is_capturing);
@@ -347,9 +348,9 @@ TEST_CASE(
     return open.Run(words).error;
   };
   CHECK(launch() == nullptr);
-  open.device.failing["cudaGraphLaunch"] = 1;
+  open.device.Fail("cudaGraphLaunch", 1);
   CHECK(launch() != nullptr);
-  open.device.failing.clear();
+  open.device.Recover();
   // All kernels of a graph run or none.
   CHECK(open.ErrorOf(2) == nullptr);
   auto invalid = std::make_shared<NativeError>();
