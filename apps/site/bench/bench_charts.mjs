@@ -4,7 +4,7 @@ import { barChart, dotChart, lineChart } from './charts.mjs'
 import { headingLine, markdownTable, numberIn, tableLine } from './markdown_table.mjs'
 import { bestRatios, lastReports, meanRatios, streamsResult } from './stored_results.mjs'
 
-const SET_TITLES = { avx2: 'AVX2', avx512: 'AVX-512' }
+const SET_TITLES = { avx2: 'AVX2', 'avx512-vnni': 'AVX-512' }
 const EQUAL = { x: 1, text: 'as fast' }
 
 /**
