@@ -26,9 +26,7 @@ export async function openInFirefox(executablePath, urls) {
   const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref('${name}', ${value})\n`)
   writeFileSync(join(profile, 'user.js'), lines.join(''))
   const options = ['--headless', '--no-remote', '--profile', profile, ...urls]
-  // The client of PulseAudio in Firefox makes a folder, by default in the temporary folder, and leaves it there.
-  const env = { ...process.env, PULSE_RUNTIME_PATH: join(profile, 'pulse') }
-  const child = spawn(executablePath, options, { stdio: 'ignore', env })
+  const child = spawn(executablePath, options, { stdio: 'ignore' })
   await once(child, 'spawn')
   return async () => {
     if (child.exitCode === null && child.signalCode === null) {

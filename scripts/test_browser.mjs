@@ -2,7 +2,9 @@
 // vitest, such as those of reports, are for Chromium; names of files are for both. Without arguments also the built playground
 // with its server stopped (check_offline.mjs).
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 const given = process.argv.slice(2)
 const RUNS = [
@@ -17,6 +19,11 @@ const RUNS = [
     args: ['--config', 'vitest.firefox.config.ts', '--passWithNoTests', ...given.filter((arg) => !arg.startsWith('-'))],
   },
 ]
+
+// The client of PulseAudio in browsers makes a folder, by default in the temporary folder, and leaves it there.
+const audio = mkdtempSync(join(tmpdir(), 'cudnn-rnn-audio-'))
+process.env.PULSE_RUNTIME_PATH = audio
+process.once('exit', () => rmSync(audio, { recursive: true, force: true }))
 
 for (const { browser, path, args } of RUNS) {
   if (!existsSync(path)) {
