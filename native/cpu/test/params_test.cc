@@ -5,7 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "product_by_definition.h"
 #include "test_values.h"
+#include "tested_kernels.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -145,19 +147,13 @@ TEST_CASE_TEMPLATE("Params::MultiplyBlocks is init + a · panel at every depth, 
     const ptrdiff_t width = matrix.ChunksOf(0) * kChunk<T>;
     const std::vector<T> data = SineParams(network);
     const std::vector<T> a = Sine<T>(static_cast<size_t>(kRows * depth), 0.31);
-    const std::vector<T> init = Sine<T>(static_cast<size_t>(width), 0.7);
-    std::vector<T> expected(static_cast<size_t>(kRows * width));
-    for (ptrdiff_t row = 0; row < kRows; row++) {
-      for (ptrdiff_t j = 0; j < width; j++) {
-        double sum = init[static_cast<size_t>(j)];
-        for (ptrdiff_t k = 0; k < depth; k++) {
-          sum += static_cast<double>(a[static_cast<size_t>(row * depth + k)]) *
-                 data[static_cast<size_t>(matrix.template PanelBegin<T>(0) + k * width + j)];
-        }
-        expected[static_cast<size_t>(row * width + j)] = static_cast<T>(sum);
-      }
-    }
-    for (const Kernels* kernels : SupportedKernels()) {
+    const std::vector<T> bias = Sine<T>(static_cast<size_t>(width), 0.7);
+    std::vector<T> init;
+    for (ptrdiff_t row = 0; row < kRows; row++) init.insert(init.end(), bias.begin(), bias.end());
+    const auto rows_of_panel = data.begin() + matrix.template PanelBegin<T>(0);
+    const std::vector<T> panel(rows_of_panel, rows_of_panel + depth * width);
+    const std::vector<T> expected = ProductByDefinition(a, panel, init, kRows, depth, width);
+    for (const Kernels* kernels : TestedKernels()) {
       std::vector<T> c(expected.size());
       PanelProduct<T> product{};
       product.a = a.data();
@@ -165,12 +161,12 @@ TEST_CASE_TEMPLATE("Params::MultiplyBlocks is init + a · panel at every depth, 
       product.rows = kRows;
       product.depth = depth;
       // One row of biases for all rows.
-      product.init = init.data();
+      product.init = bias.data();
       product.c = c.data();
       product.c_stride = width;
       Params<T>{data.data()}.MultiplyBlocks(TableOfType<T>(*kernels), matrix, 0, &product);
       INFO(kernels->name << " depth " << depth);
-      CHECK(Difference(c, expected) <= (sizeof(T) == 4 ? 6e-8 : 1.2e-16) * (8 + static_cast<double>(depth) / 8));
+      CHECK(Difference(c, expected) <= SumTolerance<T>(depth));
     }
   }
 }

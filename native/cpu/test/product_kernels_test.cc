@@ -7,32 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "product_by_definition.h"
 #include "test_values.h"
 #include "tested_kernels.h"
 
 namespace cudnn_rnn {
 namespace {
-
-// Rounding of a sum of `depth` products of numbers below 0.1, at worst.
-template <typename T>
-constexpr double Tolerance(ptrdiff_t depth) {
-  return (sizeof(T) == 4 ? 6e-8 : 1.2e-16) * (8 + static_cast<double>(depth) / 8);
-}
-
-// c = init + a · panel in double precision. a [rows, depth], panel [depth, width].
-template <typename T>
-std::vector<T> Naive(const std::vector<T>& a, const std::vector<T>& panel, const std::vector<T>& init, ptrdiff_t rows,
-                     ptrdiff_t depth, ptrdiff_t width) {
-  std::vector<T> c(static_cast<size_t>(rows * width));
-  for (ptrdiff_t i = 0; i < rows; i++) {
-    for (ptrdiff_t j = 0; j < width; j++) {
-      double sum = init[i * width + j];
-      for (ptrdiff_t k = 0; k < depth; k++) sum += static_cast<double>(a[i * depth + k]) * panel[k * width + j];
-      c[i * width + j] = static_cast<T>(sum);
-    }
-  }
-  return c;
-}
 
 // Rows below, at and above the tallest tile; depths that no unrolled loop divides.
 constexpr ptrdiff_t kRows[] = {1, 2, 3, 5, 6, 7, 8, 13, 17, 50};
@@ -62,7 +42,7 @@ void ProductsEqualTheirDefinition(const Kernels& kernels) {
         product.c_stride = width;
         TableOfType<T>(kernels).product(product);
         INFO(kernels.name << " rows " << rows << " depth " << depth << " chunks " << chunks);
-        REQUIRE(Difference(c, Naive(a, panel, init, rows, depth, width)) <= Tolerance<T>(depth));
+        REQUIRE(Difference(c, ProductByDefinition(a, panel, init, rows, depth, width)) <= SumTolerance<T>(depth));
       }
     }
   }
@@ -102,7 +82,8 @@ TEST_CASE("KernelTable::product reads a from panels") {
     product.c = c.data();
     product.c_stride = kWidth;
     kernels->f32.product(product);
-    CHECK(Difference(c, Naive(a, panel, zeros, kRowCount, kDepth, kWidth)) <= Tolerance<float>(kDepth));
+    CHECK(Difference(c, ProductByDefinition(a, panel, zeros, kRowCount, kDepth, kWidth)) <=
+          SumTolerance<float>(kDepth));
   }
 }
 
@@ -135,7 +116,8 @@ void PackedProductsEqualTheirDefinition(const Kernels& kernels) {
       product.c_stride = width;
       table.product_packed(product);
       INFO(kernels.name << " rows " << rows << " depth " << depth);
-      REQUIRE(Difference(c, Naive(a, panel, std::vector<T>(c.size()), rows, depth, width)) <= Tolerance<T>(depth));
+      REQUIRE(Difference(c, ProductByDefinition(a, panel, std::vector<T>(c.size()), rows, depth, width)) <=
+              SumTolerance<T>(depth));
     }
   }
 }
@@ -182,7 +164,7 @@ void StreamedProductsEqualTheirDefinition(const Kernels& kernels) {
         TableOfType<T>(kernels).streamed_product(product);
         INFO(kernels.name << " rows " << rows << " depth " << depth << " columns " << columns);
         // The gaps between the rows of c are compared too.
-        REQUIRE(Difference(c, expected) <= Tolerance<T>(depth));
+        REQUIRE(Difference(c, expected) <= SumTolerance<T>(depth));
       }
     }
   }
@@ -236,7 +218,7 @@ void TransposedProductsEqualTheirDefinition(const Kernels& kernels) {
         product.accumulate = true;
         TableOfType<T>(kernels).transposed_product(product);
         INFO(kernels.name << " rows " << rows << " depth " << depth << " last chunks " << last_chunks);
-        REQUIRE(Difference(c, expected) <= Tolerance<T>(outputs));
+        REQUIRE(Difference(c, expected) <= SumTolerance<T>(outputs));
       }
     }
   }
@@ -267,7 +249,7 @@ TEST_CASE("KernelTable::product_bfloat16 multiplies by the upper halves of float
       }
       const std::vector<float> a = Sine<float>(static_cast<size_t>(rows * depth), 0.31);
       const std::vector<float> expected =
-          Naive(a, panel, std::vector<float>(static_cast<size_t>(rows * kWidth)), rows, depth, kWidth);
+          ProductByDefinition(a, panel, std::vector<float>(static_cast<size_t>(rows * kWidth)), rows, depth, kWidth);
       for (const Kernels* kernels : TestedKernels()) {
         std::vector<float> c(expected.size());
         PanelProduct<float> product{};
@@ -282,7 +264,7 @@ TEST_CASE("KernelTable::product_bfloat16 multiplies by the upper halves of float
         product.c_stride = kWidth;
         kernels->f32.product_bfloat16(product);
         INFO(kernels->name << " rows " << rows << " depth " << depth);
-        REQUIRE(Difference(c, expected) <= Tolerance<float>(depth));
+        REQUIRE(Difference(c, expected) <= SumTolerance<float>(depth));
       }
     }
   }
@@ -300,7 +282,7 @@ TEST_CASE("KernelTable::column_sums is the sum over the rows") {
   for (const Kernels* kernels : TestedKernels()) {
     std::vector<float> sums(kWidth);
     kernels->f32.column_sums(z.data(), kWidth, kRowCount, 4, sums.data());
-    CHECK(Difference(sums, expected) <= Tolerance<float>(kRowCount));
+    CHECK(Difference(sums, expected) <= SumTolerance<float>(kRowCount));
   }
 }
 
