@@ -2,9 +2,8 @@
 // vitest, such as those of reports, are for Chromium; names of files are for both. Without arguments also the built playground
 // with its server stopped (check_offline.mjs).
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 
 const given = process.argv.slice(2)
 const RUNS = [
@@ -20,10 +19,8 @@ const RUNS = [
   },
 ]
 
-// The client of PulseAudio in browsers makes a folder, by default in the temporary folder, and leaves it there.
-const audio = mkdtempSync(join(tmpdir(), 'cudnn-rnn-audio-'))
-process.env.PULSE_RUNTIME_PATH = audio
-process.once('exit', () => rmSync(audio, { recursive: true, force: true }))
+// Browsers leave files in it, such as the folder of their client of PulseAudio.
+process.on('exit', ownTemporaryFolder())
 
 for (const { browser, path, args } of RUNS) {
   if (!existsSync(path)) {
