@@ -2,6 +2,7 @@
 // reference: packages/cpu/test.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -187,6 +188,48 @@ TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
         const double tolerance = format == WeightFormat::kInt8 ? 1e-3 : 2e-5;
         INFO(std::string(kernels->name));
         CHECK(Difference(infer(*kernels), expected) <= tolerance);
+      }
+    }
+  }
+}
+
+// Of 32 units whole chunks: the output serves as h. Of 37 two buffers of h alternate, as with lengths.
+TEST_CASE("inference agrees with the forward of training") {
+  for (const Kernels* kernels : TestedKernels()) {
+    for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
+      for (const ptrdiff_t units : {32, 37}) {
+        for (const ptrdiff_t batch : {1, 5}) {
+          for (const std::vector<int32_t>& lengths : {std::vector<int32_t>{}, std::vector<int32_t>(batch, 7)}) {
+            // Without dropout, which is of training alone; three layers, of which the first and the last share memory.
+            const NetworkOptions options{cell, 3, 1, units, 19, 0, false, true, true, INFINITY, 0, 7};
+            const Network<float> network(options);
+            const PassCase each{options, 11, batch, lengths};
+            const auto trained = Train(network, *kernels, 1, each);
+            const std::vector<float> params = SineParams(network);
+            const std::vector<float> input = Sine<float>(static_cast<size_t>(each.time * batch * 19), 0.37);
+            Results<float> inferred = trained;
+            for (auto* part : {&inferred.output, &inferred.h, &inferred.c}) std::fill(part->begin(), part->end(), NAN);
+            if (cell != Cell::kLstm) inferred.c = trained.c;
+            ThreadPool pool(2);
+            BlockCache blocks;
+            ForwardPass<float> pass{};
+            pass.network = &network;
+            pass.time = each.time;
+            pass.batch = batch;
+            pass.input = input.data();
+            pass.params.data = params.data();
+            pass.lengths = lengths.empty() ? nullptr : lengths.data();
+            pass.output = inferred.output.data();
+            pass.h_final = inferred.h.data();
+            pass.c_final = inferred.c.data();
+            CHECK(pass.output_is_hidden() == (units == 32 && lengths.empty()));
+            RunForward(EngineOf<float>(&pool, &blocks, *kernels), pass);
+            INFO(kernels->name << ", " << units << " units, " << batch << " rows");
+            CHECK(Difference(inferred.output, trained.output) <= 2e-5);
+            CHECK(Difference(inferred.h, trained.h) <= 2e-5);
+            CHECK(Difference(inferred.c, trained.c) <= 2e-5);
+          }
+        }
       }
     }
   }

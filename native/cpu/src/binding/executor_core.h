@@ -20,7 +20,7 @@ struct ExecutorCore {
   // Scratch memory and tapes of passes. Blocks return before the core ends, as every holder keeps a share of it.
   BlockCache blocks;
   // Of results that JavaScript has let go of. They may outlive the executor.
-  const std::shared_ptr<BlockCache> results = std::make_shared<BlockCache>(kKeptResultBytes);
+  const std::shared_ptr<BlockCache> results = std::make_shared<BlockCache>(kKeptResultBytes, kKeptResults);
 
   // The largest call that runs on JavaScript's thread: a quarter of a millisecond. Waking another thread and being
   // woken by it takes a fifth of that, by which an awaited result would be later.
@@ -31,6 +31,8 @@ struct ExecutorCore {
 
   static constexpr double kBriefNs = 250e3;
   static constexpr size_t kKeptResultBytes = size_t{128} << 20;
+  // The collector returns all results since its last run at once: some 20 of 2 MB.
+  static constexpr size_t kKeptResults = 64;
 
   // A view for one operation; valid while the core lives.
   template <typename T>

@@ -4,18 +4,13 @@
 #include <utility>
 
 namespace cudnn_rnn {
-namespace {
-
-// Linear search is cheap over so few, and one executor rarely alternates between more sizes.
-constexpr size_t kKeptBlocks = 8;
-
-}  // namespace
 
 // A new mapping costs a page fault for every 4 KiB at its first use; a block that was used before has its pages.
 MemoryBlock BlockCache::Take(size_t bytes) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    // Exact sizes: a larger block would hide its surplus from kept_bytes, and repeated steps request equal sizes.
+    // Linear search is cheap over so few. Exact sizes: a larger block would hide its surplus from kept_bytes, and
+    // repeated steps request equal sizes.
     const auto kept = std::find_if(free_.begin(), free_.end(), [&](const auto& each) { return each.bytes() == bytes; });
     if (kept != free_.end()) {
       MemoryBlock found = std::move(*kept);
@@ -35,7 +30,7 @@ void BlockCache::GiveBack(MemoryBlock block) {
   free_.push_back(std::move(block));
   size_t bytes = 0;
   for (const MemoryBlock& kept : free_) bytes += kept.bytes();
-  while (free_.size() > kKeptBlocks || bytes > kept_bytes_) {
+  while (free_.size() > kept_blocks_ || bytes > kept_bytes_) {
     bytes -= free_.front().bytes();
     dropped.push_back(std::move(free_.front()));
     free_.erase(free_.begin());

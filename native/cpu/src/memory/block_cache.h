@@ -17,8 +17,12 @@ class BlockCache {
  public:
   static constexpr size_t kUnlimited = ~size_t{0};
 
-  // Keeps at most `kept_bytes`, and at most a few blocks; the oldest are freed first.
-  explicit BlockCache(size_t kept_bytes = kUnlimited) : kept_bytes_(kept_bytes) {}
+  // One executor rarely alternates between more sizes of scratch memory.
+  static constexpr size_t kFewBlocks = 8;
+
+  // Keeps at most `kept_blocks` blocks and `kept_bytes` in them; the oldest are freed first.
+  explicit BlockCache(size_t kept_bytes = kUnlimited, size_t kept_blocks = kFewBlocks)
+      : kept_bytes_(kept_bytes), kept_blocks_(kept_blocks) {}
 
   // A kept block of exactly `bytes`, or a new one. Throws std::bad_alloc.
   MemoryBlock Take(size_t bytes);
@@ -38,6 +42,7 @@ class BlockCache {
 
  private:
   const size_t kept_bytes_;
+  const size_t kept_blocks_;
   std::mutex mutex_;
   std::vector<MemoryBlock> free_;  // oldest first
 };

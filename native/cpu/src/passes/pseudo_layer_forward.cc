@@ -19,7 +19,8 @@ PseudoLayerForward<T>::PseudoLayerForward(const Engine<T>& engine, const Forward
       pseudo_layer_(pseudo_layer),
       layout_(network_.layer(pseudo_layer)),
       order_{pass.time, pass.lengths, pseudo_layer % network_.options().directions},
-      is_training_(pass.is_training()) {}
+      is_training_(pass.is_training()),
+      output_is_hidden_(pass.output_is_hidden()) {}
 
 // The biases of all panels, once for the pass: every pre-activation starts from them.
 template <typename T>
@@ -139,6 +140,8 @@ inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_bloc
 // zeros, which keeps the results of padding finite.
 template <typename T>
 inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) const {
+  // Only the last step has a final state.
+  if (output_is_hidden_ && n + 1 < pass_.time) return;
   const auto [first, last] = columns;
   for (ptrdiff_t row = 0; row < pass_.batch; row++) {
     T* h = HiddenAt(n + 1) + row * network_.padded_columns();
@@ -149,7 +152,7 @@ inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) co
     T* out =
         memory_.output + (time * pass_.batch + row) * network_.output_size() + order_.direction * network_.columns();
     if (!active) std::fill(h + first, h + last, T{0});
-    std::copy(h + first, h + last, out + first);
+    if (!output_is_hidden_) std::copy(h + first, h + last, out + first);
     if (n + 1 != order_.Length(row)) continue;
     const ptrdiff_t state = pseudo_layer_ * pass_.batch + row;
     std::copy(h + first, h + last, pass_.h_final + state * network_.columns() + first);

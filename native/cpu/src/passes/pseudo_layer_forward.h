@@ -47,9 +47,11 @@ class PseudoLayerForward {
   ptrdiff_t RowsBefore(const TimeBlock& time_block, ptrdiff_t n) const {
     return (n - FirstHeld(time_block)) * pass_.batch;
   }
-  // States before step n. Inference alternates between two h, because every panel of a step reads all of the old h
-  // while others write the new one, and keeps one c, which each panel updates in place.
+  // States before step n. Inference reads h from the output (ForwardPass::output_is_hidden) or alternates between two
+  // h, because every panel of a step reads all of the old h while others write the new one, and keeps one c, which each
+  // panel updates in place.
   T* HiddenAt(ptrdiff_t n) const {
+    if (output_is_hidden_ && n > 0) return memory_.output + (n - 1) * pass_.batch * network_.output_size();
     return memory_.record.hidden + (is_training_ ? n : n & 1) * pass_.batch * network_.padded_columns();
   }
   T* CellsAt(ptrdiff_t n) const {
@@ -71,6 +73,7 @@ class PseudoLayerForward {
   const LayerLayout& layout_;
   const TimeOrder order_;
   const bool is_training_;
+  const bool output_is_hidden_;
 };
 
 }  // namespace cudnn_rnn

@@ -67,9 +67,10 @@ void ForwardMemory<T>::CarveRecord(const ForwardPass<T>& pass, const ForwardSche
     if (pseudo_layer >= 2 * directions) return;
   } else {
     lane.record.z = arena->Take<T>(network.panels() * lane.z_rows * network.z_width());
-    // Two buffers of h alternate: all panels of a step read the old one while they write the new one. c needs one, as a
-    // panel reads only its own units.
-    lane.record.hidden = arena->Take<T>(2 * pass.batch * network.padded_columns());
+    // Two buffers of h alternate: all panels of a step read the old one while they write the new one; of a layer whose
+    // output is its h only the initial one is needed. c needs one buffer, as a panel reads only its own units.
+    const ptrdiff_t buffers = pass.output_is_hidden() ? 1 : 2;
+    lane.record.hidden = arena->Take<T>(buffers * pass.batch * network.padded_columns());
     if (network.has_cell_state()) lane.record.cells = arena->Take<T>(pass.batch * network.padded_units());
     if (network.options().projection > 0) lane.record.unprojected = arena->Take<T>(pass.batch * network.padded_units());
   }

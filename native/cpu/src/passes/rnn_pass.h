@@ -32,6 +32,12 @@ struct ForwardPass {
   Tape<T>* tape;  // null in inference; otherwise filled
 
   bool is_training() const { return tape != nullptr; }
+  // Whether a layer's output serves as its states h: in inference, in one direction, with rows of equal length and
+  // without padding. A step then reads h where the step before wrote its output, and copies nothing.
+  bool output_is_hidden() const {
+    return !is_training() && lengths == nullptr && network->options().directions == 1 &&
+           network->columns() == network->padded_columns();
+  }
 };
 
 template <typename T>
