@@ -26,37 +26,44 @@ const MODULES: Readonly<Record<WasmInstructionSet, Readonly<Record<FloatDType, (
   },
 }
 
-/** Compiled once in each thread: the second executor opens without decoding anything. */
-const compiled = new Map<string, Promise<WebAssembly.Module>>()
+/** As `loadModule`. */
+export type ModuleLoader = (
+  dtype: FloatDType,
+  asked: WasmInstructionSet | undefined,
+  hasThreads?: boolean,
+) => Promise<LoadedModule>
+
+/** A loader that compiles each module once. */
+export function createModuleLoader(): ModuleLoader {
+  const compiled = new Map<string, Promise<WebAssembly.Module>>()
+  return async (dtype, asked, hasThreads = false) => {
+    const instructionSet = WASM_INSTRUCTION_SETS.find(
+      (set) => (asked === undefined || set === asked) && hasInstructionSet(set),
+    )
+    if (instructionSet === undefined) {
+      const missing = asked ?? 'SIMD of WebAssembly'
+      throw unavailable(`this engine has no ${missing}`, 'Use Chrome 91, Firefox 89, Safari 16.4, Node.js 20 or later.')
+    }
+    const key = `${instructionSet} ${dtype} ${hasThreads}`
+    let compiling = compiled.get(key)
+    if (compiling === undefined) {
+      compiling = bytesOf(MODULES[instructionSet][dtype]).then((bytes) => compileModule(bytes, hasThreads))
+      compiled.set(key, compiling)
+      // A failure may be of the moment: the next one tries again.
+      compiling.catch(() => compiled.delete(key))
+    }
+    return { module: await compiling, instructionSet }
+  }
+}
 
 /**
- * The kernels of `dtype` for `asked`, or for the best instruction set of this engine, from the files of this package.
+ * The kernels of `dtype` for `asked`, or for the best instruction set of this engine, from the files of this package. One loader
+ * for each thread: the second executor opens without decoding anything.
  *
  * @param hasThreads whether the module takes a shared memory
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the engine lacks SIMD, or may not compile WebAssembly
  */
-export async function loadModule(
-  dtype: FloatDType,
-  asked: WasmInstructionSet | undefined,
-  hasThreads = false,
-): Promise<LoadedModule> {
-  const instructionSet = WASM_INSTRUCTION_SETS.find(
-    (set) => (asked === undefined || set === asked) && hasInstructionSet(set),
-  )
-  if (instructionSet === undefined) {
-    const missing = asked ?? 'SIMD of WebAssembly'
-    throw unavailable(`this engine has no ${missing}`, 'Use Chrome 91, Firefox 89, Safari 16.4, Node.js 20 or later.')
-  }
-  const key = `${instructionSet} ${dtype} ${hasThreads}`
-  let compiling = compiled.get(key)
-  if (compiling === undefined) {
-    compiling = bytesOf(MODULES[instructionSet][dtype]).then((bytes) => compileModule(bytes, hasThreads))
-    compiled.set(key, compiling)
-    // A failure may be of the moment: the next one tries again.
-    compiling.catch(() => compiled.delete(key))
-  }
-  return { module: await compiling, instructionSet }
-}
+export const loadModule: ModuleLoader = createModuleLoader()
 
 async function bytesOf(load: () => Promise<ModuleText>): Promise<Uint8Array<ArrayBuffer>> {
   try {

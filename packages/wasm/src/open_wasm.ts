@@ -14,7 +14,7 @@ import {
 import { codedRangeError } from './coded_error.js'
 import { GivenModule } from './given_module.js'
 import { WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
-import type { LoadedModule, loadModule } from './load_module.js'
+import type { LoadedModule, ModuleLoader } from './load_module.js'
 import { WasmHeap } from './wasm_heap.js'
 import { instantiate, instantiateWithThreads, type WasmInstance } from './wasm_instance.js'
 import { WasmNetwork } from './wasm_network.js'
@@ -60,7 +60,7 @@ const OPTIONS = {
 }
 
 /** Opens the executor over the module of the options, or else over one that `load` finds. Throws as `openWasmBackend`. */
-export async function openWasm(options: WasmBackendOptions, load: typeof loadModule): Promise<WasmBackend> {
+export async function openWasm(options: WasmBackendOptions, load: ModuleLoader): Promise<WasmBackend> {
   checkOptions(ACTION, options, OPTIONS)
   const { dtype = 'float32', weights = 'float32', threads, instructionSet: asked } = options
   if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
