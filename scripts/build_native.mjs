@@ -1,7 +1,7 @@
 // Compiles the addons under native/ with cmake-js and stages each as prebuilds/<triple>/<name>.node, where its loader
 // looks. Where a C++ tool chain is missing that is said and is not an error: the executors in TypeScript go on.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,9 +42,10 @@ function compile(name) {
   if (built === undefined) return `cmake-js made no ${file}`
   const staged = join(folder, 'prebuilds', thisPlatform())
   mkdirSync(staged, { recursive: true })
-  // A new file: a process that has loaded the old one keeps it.
-  rmSync(join(staged, file), { force: true })
-  copyFileSync(built, join(staged, file))
+  // A new file, there from one moment to the next: a process that has loaded the old one keeps it, and others may start meanwhile.
+  const copy = join(staged, `${file}.new`)
+  copyFileSync(built, copy)
+  renameSync(copy, join(staged, file))
   return null
 }
 
