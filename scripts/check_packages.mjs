@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { declaredValueErrors } from './declared_values.mjs'
@@ -12,13 +13,6 @@ import { pack } from './packed_packages.mjs'
 import { readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const run = (command, args, cwd) =>
-  spawnSync(command, args, {
-    cwd,
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-    env: { ...process.env, NO_COLOR: '1' },
-  })
 
 let failures = 0
 const declarations = []
@@ -55,13 +49,13 @@ try {
     const output = join(folder, 'dist')
     if (packageName !== WITH_FOREIGN_TYPES)
       declarations.push(...readdirSync(output).flatMap((name) => (/\.d\.c?ts$/.test(name) ? [join(output, name)] : [])))
-    // The resolution of Node.js 10 has no subpaths; no runtime of this code uses it.
-    const options = [tarball, '--no-emoji', '--profile', 'node16']
     // Files of WebAssembly are served, not imported.
-    const served = Object.keys(manifest.exports).filter((entry) => entry.endsWith('.wasm'))
-    if (served.length > 0) options.push('--exclude-entrypoints', ...served)
-    const types = run('attw', options, folder)
-    if (types.status !== 0) fail(packageName, `${types.stdout}${types.stderr}`)
+    const excludeEntrypoints = Object.keys(manifest.exports).filter((entry) => entry.endsWith('.wasm'))
+    const { types, problems } = await checkPackage(createPackageFromTarballData(bytes), { excludeEntrypoints })
+    if (types === false) fail(packageName, 'has no types')
+    // The resolution of Node.js 10 has no subpaths; no runtime of this code uses it.
+    const wrong = (problems ?? []).filter(({ resolutionKind }) => resolutionKind !== 'node10')
+    if (wrong.length > 0) fail(packageName, wrong.map((problem) => JSON.stringify(problem)).join('\n'))
   }
 } finally {
   rmSync(tarballs, { recursive: true })
@@ -74,7 +68,11 @@ try {
     ...{ target: 'es2022', module: 'nodenext' },
   }
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: declarations }))
-  const { status, stdout } = run('tsc', ['--project', project], root)
+  const { status, stdout } = spawnSync('tsc', ['--project', project], {
+    cwd: root,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  })
   if (status !== 0) {
     failures++
     console.error(`Declarations without types of Node.js or the DOM:\n${stdout}`)
