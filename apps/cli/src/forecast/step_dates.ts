@@ -50,6 +50,7 @@ export interface DateStep {
  */
 export function stepOf(dates: readonly Date[]): DateStep {
   const steps = dates.slice(1).map((date, k) => date.getTime() - dates[k].getTime())
+  // The upper median, a step that occurs: the mean of two would be one between months of 30 and of 31 days.
   const usual = steps.toSorted((a, b) => a - b)[steps.length >> 1] ?? DAY
   const day = Math.max(...dates.map((date) => date.getUTCDate()))
   const isMonthly = usual >= 28 * DAY && dates.every((date) => date.getUTCDate() === Math.min(day, daysOfMonth(date)))
