@@ -17,7 +17,8 @@ const canLaunch = existsSync(addon) && spawnSync(LAUNCHER, ['--version']).status
 const areRanksWhole = ['ranks', 'all'].includes(process.env['CUDNN_RNN_TESTS'] ?? '')
 if (!canLaunch) console.warn('Commands over MPI are not tested, as mpirun.openmpi or the addon was not found')
 
-const OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']
+/** `^tcp`: Open MPI 5 warns where it pairs the interfaces of a host with themselves. */
+const OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--mca', 'btl', '^tcp']
 
 /** Starts the program on one rank for each list of arguments. */
 function startEach(...lists: readonly (readonly string[])[]) {

@@ -12,6 +12,12 @@ export interface MpiLauncher {
   readonly foreign: string
 }
 
+/**
+ * Options of a start on one host. Without `^tcp` Open MPI 5 warns on stderr that it finds no "reachable pairing" of the host's
+ * interfaces with themselves (open-mpi/ompi#14079); the processes of one host use shared memory.
+ */
+const OPEN_MPI_OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--mca', 'btl', '^tcp']
+
 /** The first is the one that starts faster: it runs the cases of one launcher. */
 const KNOWN: readonly MpiLauncher[] = [
   {
@@ -25,8 +31,10 @@ const KNOWN: readonly MpiLauncher[] = [
   {
     name: 'Open MPI',
     command: 'mpirun.openmpi',
-    options: ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none'],
-    reports: (rank, signal) => new RegExp(`process rank ${rank} .* exited on signal ${signal} `, 'g'),
+    options: OPEN_MPI_OPTIONS,
+    // Open MPI 5 breaks the lines of its message.
+    reports: (rank, signal) =>
+      new RegExp(`rank ${rank} with PID \\d+ on node \\S+ exited on signal ${signal} `.replaceAll(' ', '\\s+'), 'g'),
     foreign: 'libmpich.so.12',
   },
 ]
