@@ -20,21 +20,27 @@ if (!canLaunch) console.warn('Commands over MPI are not tested, as mpirun.openmp
 /** `^tcp`: Open MPI 5 warns where it pairs the interfaces of a host with themselves. */
 const OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--mca', 'btl', '^tcp']
 
-/** Starts the program on one rank for each list of arguments. */
-function startEach(...lists: readonly (readonly string[])[]) {
-  const programs = lists.flatMap((args, n) => [
-    ...(n === 0 ? [] : [':']),
-    ...['-n', '1', process.execPath, programPath],
-    ...args,
-  ])
-  return spawn(LAUNCHER, [...OPTIONS, ...programs], {
+/** Starts Node.js in `ranks` processes. */
+const launch = (ranks: number, ...args: readonly string[]) =>
+  spawn(LAUNCHER, [...OPTIONS, '-n', String(ranks), process.execPath, ...args], {
     env: { ...process.env, NO_COLOR: '1', CUDNN_RNN_MPI_ADDON: addon },
   })
-}
 
-const runEach = (...lists: readonly (readonly string[])[]) => outcome(startEach(...lists))
+const startOver = (ranks: number, ...args: readonly string[]) => launch(ranks, programPath, ...args)
 
-const runOver = (ranks: number, ...args: string[]) => runEach(...Array.from({ length: ranks }, () => args))
+const runOver = (ranks: number, ...args: readonly string[]) => outcome(startOver(ranks, ...args))
+
+/** Starts the program with the list of its rank. */
+const CHOOSE = `const [program, lists] = process.argv.splice(1)
+process.argv.push(program, ...JSON.parse(lists)[process.env.OMPI_COMM_WORLD_RANK])
+await import(program)`
+
+/**
+ * Runs the program on one rank for each list of arguments. Not by `mpirun … : …`, which Debian's packages of Open MPI 5 end with a
+ * segmentation fault (open-mpi/ompi#13303).
+ */
+const runEach = (...lists: readonly (readonly string[])[]) =>
+  outcome(launch(lists.length, '--input-type=module', '--eval', CHOOSE, programPath, JSON.stringify(lists)))
 
 const linesOf = (text: string) =>
   text
@@ -122,7 +128,7 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
       const train = ['train', '--text', text, ...sizes, ...out]
       const starts: Record<string, number>[][] = []
       for (let start = 0; start < 2; start++) {
-        const child = startEach(train, train)
+        const child = startOver(2, ...train)
         child.stdout.once('data', () => child.kill(signal))
         const { stdout } = await outcome(child)
         starts.push(stdout.split('\n').flatMap((line) => (line.endsWith('}') ? [JSON.parse(line)] : [])))
