@@ -1,5 +1,5 @@
 // An addon through which tests in JavaScript reach the core library's control functions:
-//   open(folder) loads folder/libemulated_gpu.so, enabled, regardless of the environment
+//   open(folder) loads folder/libemulated_gpu.so, enabled, regardless of the environment, unless the process has one
 //   configure(text) and report() as in core/control.h
 
 #include <dlfcn.h>
@@ -32,7 +32,10 @@ std::string TextArgument(napi_env env, napi_callback_info info) {
 napi_value Open(napi_env env, napi_callback_info info) {
   setenv("CUDNN_RNN_CUDA_EMULATOR", "1", 1);
   const std::string file = TextArgument(env, info) + "/libemulated_gpu.so";
-  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Libraries of a second folder need the machine by its name, which the loader has already: that of the first folder. One
+  // that is opened by its path would be another machine, which none of them uses.
+  void* library = dlopen("libemulated_gpu.so", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (library == nullptr) library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Throw(env, dlerror());
   configure = reinterpret_cast<decltype(configure)>(dlsym(library, "cudaEmulatorConfigure"));
   report = reinterpret_cast<decltype(report)>(dlsym(library, "cudaEmulatorReport"));
