@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync } from 'no
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { removeForeignBuild } from './foreign_cmake_cache.mjs'
 import { thisPlatform } from './platforms.mjs'
 import { readJson } from './workspace.mjs'
 
@@ -30,6 +31,7 @@ function compile(name) {
   const cli = createRequire(join(folder, 'package.json')).resolve('cmake-js/bin/cmake-js')
   const out = debug ? 'build/debug' : 'build/release'
   const configuration = debug ? 'Debug' : 'Release'
+  removeForeignBuild(join(folder, out), folder)
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [cli, 'compile', '--config', configuration, '--out', out, '--parallel', '2', '--log-level', 'warn'],
