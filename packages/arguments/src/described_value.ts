@@ -12,7 +12,7 @@ const MAX_TEXT = 80
  * import { describeValue } from '@cudnn-rnn/canonical'
  *
  * console.log(describeValue('fast'), describeValue(null), describeValue(new Float32Array(3)))
- * // fast null a Float32Array of 3 elements
+ * // "fast" null a Float32Array of 3 elements
  * ```
  */
 export function describeValue(value: unknown): string {
@@ -30,10 +30,10 @@ export function describeValue(value: unknown): string {
   }
 }
 
-/** The text itself, with line breaks and control characters escaped. */
+/** The text in quotes, as '3' is not 3, with line breaks and control characters escaped. */
 function describeText(text: string): string {
   if (text === '') return 'an empty string'
-  const shown = JSON.stringify(text.slice(0, MAX_TEXT)).slice(1, -1)
+  const shown = JSON.stringify(text.slice(0, MAX_TEXT))
   return text.length > MAX_TEXT ? `${shown}…` : shown
 }
 

@@ -28,7 +28,8 @@ describe('describeValue', () => {
     [Number.NEGATIVE_INFINITY, '-Infinity'],
     [12n, '12n'],
     [Symbol('s'), 'Symbol(s)'],
-    ['adam', 'adam'],
+    ['adam', '"adam"'],
+    ['3', '"3"'],
     ['', 'an empty string'],
     [() => 1, 'a function'],
     [class Backend {}, 'a function'],
@@ -72,9 +73,9 @@ describe('describeValue', () => {
   })
 
   it('cuts a text after 80 characters and escapes line breaks', () => {
-    expect(describeValue('x'.repeat(80))).toBe('x'.repeat(80))
-    expect(describeValue('x'.repeat(81))).toBe(`${'x'.repeat(80)}…`)
-    expect(describeValue('a\nb\u0000"')).toBe('a\\nb\\u0000\\"')
+    expect(describeValue('x'.repeat(80))).toBe(`"${'x'.repeat(80)}"`)
+    expect(describeValue('x'.repeat(81))).toBe(`"${'x'.repeat(80)}"…`)
+    expect(describeValue('a\nb\u0000"')).toBe('"a\\nb\\u0000\\""')
   })
 
   it('counts the elements an array has now', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { createRnnDescriptor, layoutKey, type RnnOptions } from '../src/index.js'
+import { createRnnDescriptor, describeValue, layoutKey, type RnnOptions } from '../src/index.js'
 
 const base: RnnOptions = { cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 3 }
 const build = (changes: Record<string, unknown>) => () => createRnnDescriptor({ ...base, ...changes } as RnnOptions)
@@ -63,7 +63,7 @@ describe('createRnnDescriptor', () => {
   ])('refuses %s %s with ERR_INVALID_OPTION', (option, value) => {
     const refusal = expect.objectContaining({ name: 'RangeError', code: 'ERR_INVALID_OPTION', option, value })
     expect(build({ [option]: value })).toThrow(refusal)
-    expect(build({ [option]: value })).toThrow(`: current value is ${value}`)
+    expect(build({ [option]: value })).toThrow(`: current value is ${describeValue(value)}`)
   })
 
   it.each([

@@ -63,7 +63,7 @@ describe('checkCtcLoss', () => {
     ['ERR_INVALID_OPTION_TYPE', { rowWeights: new DataView(new ArrayBuffer(B)) }, /rowWeights must be an array/],
     ['ERR_SHAPE', { rowWeights: [1, 2, 3] }, /rowWeights must have one number per batch row \(2\): .* is 3/],
     ['ERR_HYPERPARAMETER', { rowWeights: [1, Number.NaN] }, /rowWeights\[1\] must be a finite number/],
-    ['ERR_HYPERPARAMETER', { rowWeights: [1, '2'] }, /rowWeights\[1\] must be a finite number: current value is 2/],
+    ['ERR_HYPERPARAMETER', { rowWeights: [1, '2'] }, /rowWeights\[1\] must be a finite number: current value is "2"/],
     ['ERR_HYPERPARAMETER', { rowWeights: [1, 2n] }, /rowWeights\[1\] must be a finite number: current value is 2n/],
   ])('refuses with %s %o', (code, options, message) => {
     expect(() => check(options)).toThrow(coded(code, { message: expect.stringMatching(message) }))

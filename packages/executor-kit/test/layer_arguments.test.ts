@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { Philox } from '../src/index.js'
@@ -71,7 +72,7 @@ describe('checkOneOf, checkInteger', () => {
     const refuse = () => checkOneOf('pool', 'pooling', value, ['mean', 'max'])
     expect(refuse).toThrow(
       coded('ERR_INVALID_OPTION', {
-        message: `Cannot pool as pooling must be one of mean, max: current value is ${value}`,
+        message: `Cannot pool as pooling must be one of mean, max: current value is ${describeValue(value)}`,
         option: 'pooling',
         value,
       }),

@@ -1,4 +1,5 @@
 import { type BackendTensor, OPTIMIZER_RULES } from '@cudnn-rnn/backend'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { checkRuleArguments, completeUpdate, type RuleValues } from '../src/optimizer_update.js'
@@ -51,7 +52,10 @@ describe('bounds', () => {
     ['adagrad', 'epsilon', null, '>= 0'],
   ])('%s refuses %s = %s', (rule, option, value, bounds) => {
     const refuse = () => complete(rule, { ...LEAST[rule], [option]: value })
-    const message = expect.stringContaining(`as ${option} must be a finite number ${bounds}: current value is ${value}`)
+    const current = describeValue(value)
+    const message = expect.stringContaining(
+      `as ${option} must be a finite number ${bounds}: current value is ${current}`,
+    )
     expect(refuse).toThrow(coded('ERR_HYPERPARAMETER', { name: 'RangeError', message, option, value }))
   })
 

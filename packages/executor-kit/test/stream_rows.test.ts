@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { checkStreamBatch, checkStreamRows, StreamRows } from '../src/index.js'
@@ -15,7 +16,7 @@ describe('checkStreamRows', () => {
   it.each([3, -1, 0.5, '0', undefined])('refuses row %s', (row) => {
     expect(() => checkStreamRows(3, [0, row as number])).toThrow(
       coded('ERR_STREAM_ROW', {
-        message: `Cannot reset a stream as rows must be in 0..2: current value is ${row}`,
+        message: `Cannot reset a stream as rows must be in 0..2: current value is ${describeValue(row)}`,
         row,
       }),
     )
@@ -69,7 +70,7 @@ describe('checkStreamBatch', () => {
   it.each([0, -1, 1.5, 2 ** 53, '1', undefined])('refuses %s', (batch) => {
     expect(() => checkStreamBatch(batch as number)).toThrow(
       coded('ERR_INVALID_OPTION', {
-        message: `Cannot open a stream as batch must be an integer >= 1: current value is ${batch}`,
+        message: `Cannot open a stream as batch must be an integer >= 1: current value is ${describeValue(batch)}`,
         option: 'batch',
       }),
     )

@@ -95,7 +95,7 @@ describe('initialCanonical', () => {
   it.each<[object, string]>([
     [
       { kernelInitializer: 'zeros' },
-      'an initializer must be glorot_uniform, orthogonal, a finite number or a function: current value is zeros',
+      'an initializer must be glorot_uniform, orthogonal, a finite number or a function: current value is "zeros"',
     ],
     [{ kernelInitializer: Number.NaN }, 'a finite number or a function: current value is NaN'],
     [{ biasInitializer: Number.NEGATIVE_INFINITY }, 'a finite number or a function: current value is -Infinity'],

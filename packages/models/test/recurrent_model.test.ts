@@ -82,7 +82,7 @@ describe('a model', () => {
 
   it.each([
     ['a promise of one', Promise.resolve(openReferenceBackend()), 'await openBackend()'],
-    ['its name', 'cpu', 'current value is cpu'],
+    ['its name', 'cpu', 'current value is "cpu"'],
     ['nothing', undefined, 'current value is undefined'],
   ])('refuses %s for a backend', (_, backend, hint) => {
     const build = () => new CudnnLSTM(backend as never, SIZES)

@@ -56,10 +56,9 @@ export function finiteNumber(
   if (field === undefined) throw missingColumn(at, Object.keys(row))
   const value = numberOf(field)
   if (Number.isFinite(value)) return value
-  const shown = typeof field === 'string' ? JSON.stringify(field) : describeValue(field)
   throw new DataError(
     'ERR_DATA_VALUE',
-    `Cannot read ${place.path} as row ${place.row}, column ${column} must be a finite number: current value is ${shown}`,
+    `Cannot read ${place.path} as row ${place.row}, column ${column} must be a finite number: current value is ${describeValue(field)}`,
     at,
   )
 }

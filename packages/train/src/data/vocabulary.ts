@@ -53,7 +53,7 @@ export class Vocabulary {
       if (id !== undefined) return id
       throw codedRangeError(
         'ERR_UNKNOWN_SYMBOL',
-        `Cannot encode as the vocabulary of ${this.size} must contain ${typeof symbol === 'string' ? JSON.stringify(symbol) : describeValue(symbol)}: it is at position ${index}`,
+        `Cannot encode as the vocabulary of ${this.size} must contain ${describeValue(symbol)}: it is at position ${index}`,
         { symbol, index },
       )
     })
