@@ -2,9 +2,8 @@
 // its page.
 import { barChart, dotChart, lineChart } from './charts.mjs'
 import { headingLine, markdownTable, numberIn, tableLine } from './markdown_table.mjs'
-import { bestRatios, lastReports, meanRatios, streamsResult } from './stored_results.mjs'
+import { bestRatios, lastReports, meanRatios, setTitle, streamsResult } from './stored_results.mjs'
 
-const SET_TITLES = { avx2: 'AVX2', 'avx512-vnni': 'AVX-512' }
 const EQUAL = { x: 1, text: 'as fast' }
 
 /**
@@ -111,7 +110,7 @@ function cellRatios(root, heading, section, pass) {
 }
 
 function ratiosBySet(root, ratios, caption) {
-  const series = [...lastReports(root)].map(([set, report]) => ({ label: SET_TITLES[set], values: ratios(report) }))
+  const series = [...lastReports(root)].map(([set, report]) => ({ label: setTitle(set), values: ratios(report) }))
   const rows = [...new Set(series.flatMap(({ values }) => [...values.keys()]))]
   return dotChart({ caption, x: 'ratio of times (log scale)', rows, series, rules: [EQUAL], log: true })
 }

@@ -3,12 +3,30 @@ import { join } from 'node:path'
 
 const CELLS = { lstm: 'LSTM', gru: 'GRU', rnn_relu: 'RNN relu', rnn_tanh: 'RNN tanh' }
 
-/** The last result of each instruction set under docs/bench/results, by its name. */
+/** Instruction sets of the cpu executor as charts name them. */
+const SET_TITLES = {
+  'avx512-vnni': 'AVX-512',
+  avx512: 'AVX-512 without VNNI',
+  avx2: 'AVX2',
+  neon: 'NEON',
+  portable: 'portable C++',
+}
+
+/** The title of an instruction set; throws for one without a title. */
+export function setTitle(set) {
+  if (!Object.hasOwn(SET_TITLES, set)) {
+    throw new Error(`Add a title of the instruction set ${set} to apps/site/bench/stored_results.mjs`)
+  }
+  return SET_TITLES[set]
+}
+
+/** The last result of each instruction set under docs/bench/results, by its name; a run of the widest set has none. */
 export function lastReports(root) {
   const folder = join(root, 'docs/bench/results')
-  const files = readdirSync(folder).filter((name) => /^\d{4}-\d{2}-\d{2}.*_avx\w*\.json$/.test(name))
+  const files = readdirSync(folder).filter((name) => /^\d{4}-\d{2}-\d{2}.*\.json$/.test(name))
   const reports = files.sort().map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
-  return new Map(reports.map((report) => [report.settings.instructionSet, report]))
+  const named = reports.filter(({ settings }) => settings.instructionSet !== undefined)
+  return new Map(named.map((report) => [report.settings.instructionSet, report]))
 }
 
 /** docs/bench/results/streams.json */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { withCharts } from '../bench/bench_charts.mjs'
-import { bestRatios, lastReports, meanRatios } from '../bench/stored_results.mjs'
+import { bestRatios, lastReports, meanRatios, setTitle } from '../bench/stored_results.mjs'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const pages = readdirSync(join(root, 'docs/bench'))
@@ -24,6 +24,20 @@ describe('withCharts', () => {
 
   it('throws for a page without charts', () => {
     expect(() => withCharts(root, 'a_new_page', '')).toThrow('docs/bench/a_new_page.md')
+  })
+})
+
+describe('setTitle', () => {
+  it('has another title for each instruction set of the cpu executor', () => {
+    const source = readFileSync(join(root, 'packages/cpu/src/instruction_set.ts'), 'utf8')
+    const [, list] = /INSTRUCTION_SETS = Object\.freeze\(\[(.*)\]/.exec(source)
+    const sets = list.split(', ').map((name) => name.slice(1, -1))
+    expect(sets).toContain('avx2')
+    expect(new Set(sets.map(setTitle)).size).toBe(sets.length)
+  })
+
+  it('throws for a set without a title', () => {
+    expect(() => setTitle('sve2')).toThrow('Add a title of the instruction set sve2')
   })
 })
 
