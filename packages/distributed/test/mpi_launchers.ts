@@ -24,8 +24,9 @@ const KNOWN: readonly MpiLauncher[] = [
     name: 'MPICH',
     command: 'mpiexec.mpich',
     options: [],
-    // It names the process and not the rank.
-    reports: (_, signal) => new RegExp(`PID \\d+ RUNNING AT .*\n=\\s+EXIT CODE: ${signal}\\b`, 'g'),
+    // It names a process and not the rank. Hydra kills the others as soon as one has closed its connection, and reports the
+    // first process of which it has the status of a signal: on a busy host that may be one that it has killed itself.
+    reports: (_, signal) => new RegExp(`PID \\d+ RUNNING AT .*\n=\\s+EXIT CODE: (${signal}|9)\\b`, 'g'),
     foreign: 'libmpi.so.40',
   },
   {
