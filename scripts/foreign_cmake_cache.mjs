@@ -3,8 +3,8 @@ import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Removes the folder of a build whose cache belongs to another folder, so that the next build configures anew. `cmake --build`
- * would compile the sources of that other folder, without an error. Returns whether it has removed it.
+ * Removes the build folder if its cache belongs to another folder, so that the next build configures again: `cmake --build` would
+ * compile the sources of that other folder, without an error. Returns true after a removal.
  */
 export function removeForeignBuild(build, source) {
   const cache = join(build, 'CMakeCache.txt')
