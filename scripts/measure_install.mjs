@@ -10,7 +10,7 @@ import { median } from './statistics.mjs'
 import { readJson } from './workspace.mjs'
 
 const MEGABYTE = 1e6
-const IMPORTS = 15
+const IMPORTS = 5
 
 /** Packages, the megabytes that they may take, and the megabytes of JavaScript that an import of them may load. */
 const MEASURED = [
