@@ -1,7 +1,8 @@
 // Defects of the job files in docs/guide/cluster.md: shell syntax and directives of the Slurm script, and fields, types and required members of
-// the MPIJob and the PyTorchJob. The rules below are the job's part of the schemas that the operators install: the CustomResourceDefinition
-// mpijobs.kubeflow.org, v2beta1 (mpi-operator 0.6), and pytorchjobs.kubeflow.org, v1 (training-operator 1.9), compared field by field. The
-// rest of those schemas, 8,000 lines each, is the schema of a pod, which is checked by kubernetes-models. No cluster reads the files here.
+// the MPIJob and the PyTorchJob. The rules below are the job's part of the schemas that the operators install, compared field by field with
+// the CustomResourceDefinitions mpijobs.kubeflow.org, v2beta1, and pytorchjobs.kubeflow.org, v1 (training-operator 1.9). Fields and values that
+// mpi-operator added up to release 0.6 (MPICH, launcherCreationPolicy, runLauncherAsWorker, managedBy) are those of its Go types. The rest of
+// those schemas, 8,000 lines each, is the schema of a pod, which is checked by kubernetes-models. No cluster reads the files here.
 import { spawnSync } from 'node:child_process'
 import { PodTemplate } from 'kubernetes-models/v1'
 import { parse } from 'yaml'
