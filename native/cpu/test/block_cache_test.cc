@@ -118,19 +118,21 @@ TEST_CASE("BlockCache frees the oldest block first, also after one was taken") {
   CHECK(Holds(&cache, 4000, places[3]));
 }
 
+void CheckKeepsAtMost(size_t kept, BlockCache* cache) {
+  CAPTURE(kept);
+  std::vector<MemoryBlock> blocks;
+  std::vector<const char*> places;
+  for (size_t k = 0; k <= kept; k++) places.push_back(blocks.emplace_back(1000 + 64 * k).data());
+  for (MemoryBlock& block : blocks) cache->GiveBack(std::move(block));
+  CHECK_FALSE(Holds(cache, 1000, places[0]));
+  for (size_t k = 1; k <= kept; k++) CHECK(Holds(cache, 1000 + 64 * k, places[k]));
+}
+
 TEST_CASE("BlockCache keeps eight blocks, or as many as it is given") {
-  for (const size_t kept : {size_t{8}, size_t{20}}) {
-    CAPTURE(kept);
-    BlockCache few;
-    BlockCache many(BlockCache::kUnlimited, kept);
-    BlockCache* cache = kept == 8 ? &few : &many;
-    std::vector<MemoryBlock> blocks;
-    std::vector<const char*> places;
-    for (size_t k = 0; k <= kept; k++) places.push_back(blocks.emplace_back(1000 + 64 * k).data());
-    for (MemoryBlock& block : blocks) cache->GiveBack(std::move(block));
-    CHECK_FALSE(Holds(cache, 1000, places[0]));
-    for (size_t k = 1; k <= kept; k++) CHECK(Holds(cache, 1000 + 64 * k, places[k]));
-  }
+  BlockCache few;
+  CheckKeepsAtMost(8, &few);
+  BlockCache many(BlockCache::kUnlimited, 20);
+  CheckKeepsAtMost(20, &many);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // reference: packages/cpu/test.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -114,6 +113,33 @@ Results<T> Train(const Network<T>& network, const Kernels& kernels, int threads,
   return r;
 }
 
+// Inference on two threads, by the quantized weights where they are given. Only LSTM writes c.
+Results<float> Infer(const Network<float>& network, const Kernels& kernels, const PassCase& each,
+                     const QuantizedWeights* quantized = nullptr) {
+  ThreadPool pool(2);
+  BlockCache blocks;
+  const auto& options = network.options();
+  const size_t states = static_cast<size_t>(network.pseudo_layers() * each.batch);
+  const std::vector<float> params = SineParams(network);
+  const std::vector<float> input = Sine<float>(static_cast<size_t>(each.time * each.batch * options.input_size), 0.37);
+  Results<float> r;
+  r.output.assign(static_cast<size_t>(each.time * each.batch * network.output_size()), NAN);
+  r.h.assign(states * network.columns(), NAN);
+  r.c.assign(states * options.units, network.has_cell_state() ? NAN : 0);
+  ForwardPass<float> pass{};
+  pass.network = &network;
+  pass.time = each.time;
+  pass.batch = each.batch;
+  pass.input = input.data();
+  pass.params = {params.data(), quantized};
+  pass.lengths = each.lengths.empty() ? nullptr : each.lengths.data();
+  pass.output = r.output.data();
+  pass.h_final = r.h.data();
+  pass.c_final = r.c.data();
+  RunForward(EngineOf<float>(&pool, &blocks, kernels), pass);
+  return r;
+}
+
 TEST_CASE("a pass gives the same bits on any number of threads") {
   for (const Kernels* kernels : TestedKernels()) {
     for (const PassCase& each : CoveringPassCases()) {
@@ -160,77 +186,51 @@ TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
     if (each.options.directions == 2) continue;
     const Network<float> network(each.options);
     const std::vector<float> params = SineParams(network);
-    const std::vector<float> input =
-        Sine<float>(static_cast<size_t>(each.time * each.batch * each.options.input_size), 0.37);
+    const PassCase whole{each.options, each.time, each.batch, {}};
     for (const WeightFormat format : {WeightFormat::kBfloat16, WeightFormat::kInt8}) {
       const QuantizedWeights quantized(network, params.data(), format);
-      const auto infer = [&](const Kernels& kernels) {
-        ThreadPool pool(2);
-        BlockCache blocks;
-        std::vector<float> output(static_cast<size_t>(each.time * each.batch * network.output_size()));
-        std::vector<float> h(static_cast<size_t>(network.pseudo_layers() * each.batch * network.columns()));
-        std::vector<float> c(static_cast<size_t>(network.pseudo_layers() * each.batch * each.options.units));
-        ForwardPass<float> pass{};
-        pass.network = &network;
-        pass.time = each.time;
-        pass.batch = each.batch;
-        pass.input = input.data();
-        pass.params = {params.data(), &quantized};
-        pass.output = output.data();
-        pass.h_final = h.data();
-        pass.c_final = c.data();
-        RunForward(EngineOf<float>(&pool, &blocks, kernels), pass);
-        return output;
-      };
-      const std::vector<float> expected = infer(kPortableKernels);
+      const std::vector<float> expected = Infer(network, kPortableKernels, whole, &quantized).output;
       for (const Kernels* kernels : TestedKernels()) {
         // With AVX-512 VNNI the activations are quantized as well.
         const double tolerance = format == WeightFormat::kInt8 ? 1e-3 : 2e-5;
         INFO(std::string(kernels->name));
-        CHECK(Difference(infer(*kernels), expected) <= tolerance);
+        CHECK(Difference(Infer(network, *kernels, whole, &quantized).output, expected) <= tolerance);
       }
     }
   }
 }
 
-// Of 32 units whole chunks: the output serves as h. Of 37 two buffers of h alternate, as with lengths.
-TEST_CASE("inference agrees with the forward of training") {
-  for (const Kernels* kernels : TestedKernels()) {
-    for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
-      for (const ptrdiff_t units : {32, 37}) {
-        for (const ptrdiff_t batch : {1, 5}) {
-          for (const std::vector<int32_t>& lengths : {std::vector<int32_t>{}, std::vector<int32_t>(batch, 7)}) {
-            // Without dropout, which is of training alone; three layers, of which the first and the last share memory.
-            const NetworkOptions options{cell, 3, 1, units, 19, 0, false, true, true, INFINITY, 0, 7};
-            const Network<float> network(options);
-            const PassCase each{options, 11, batch, lengths};
-            const auto trained = Train(network, *kernels, 1, each);
-            const std::vector<float> params = SineParams(network);
-            const std::vector<float> input = Sine<float>(static_cast<size_t>(each.time * batch * 19), 0.37);
-            Results<float> inferred = trained;
-            for (auto* part : {&inferred.output, &inferred.h, &inferred.c}) std::fill(part->begin(), part->end(), NAN);
-            if (cell != Cell::kLstm) inferred.c = trained.c;
-            ThreadPool pool(2);
-            BlockCache blocks;
-            ForwardPass<float> pass{};
-            pass.network = &network;
-            pass.time = each.time;
-            pass.batch = batch;
-            pass.input = input.data();
-            pass.params.data = params.data();
-            pass.lengths = lengths.empty() ? nullptr : lengths.data();
-            pass.output = inferred.output.data();
-            pass.h_final = inferred.h.data();
-            pass.c_final = inferred.c.data();
-            CHECK(pass.output_is_hidden() == (units == 32 && lengths.empty()));
-            RunForward(EngineOf<float>(&pool, &blocks, *kernels), pass);
-            INFO(kernels->name << ", " << units << " units, " << batch << " rows");
-            CHECK(Difference(inferred.output, trained.output) <= 2e-5);
-            CHECK(Difference(inferred.h, trained.h) <= 2e-5);
-            CHECK(Difference(inferred.c, trained.c) <= 2e-5);
-          }
-        }
+// Every cell, one row and several, with lengths and without. 32 units are whole chunks, so without lengths the output
+// serves as h; else two buffers of h alternate. Three layers, of which the first and the last share memory; without
+// dropout, which is of training alone.
+std::vector<PassCase> InferenceCases() {
+  std::vector<PassCase> cases;
+  for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
+    for (const ptrdiff_t units : {32, 37}) {
+      const NetworkOptions options{cell, 3, 1, units, 19, 0, false, true, true, INFINITY, 0, 7};
+      for (const ptrdiff_t batch : {1, 5}) {
+        cases.push_back({options, 11, batch, {}});
+        cases.push_back({options, 11, batch, std::vector<int32_t>(batch, 7)});
       }
+    }
+  }
+  return cases;
+}
+
+TEST_CASE("inference agrees with the forward of training") {
+  for (const PassCase& each : InferenceCases()) {
+    const Network<float> network(each.options);
+    ForwardPass<float> pass{};
+    pass.network = &network;
+    pass.lengths = each.lengths.empty() ? nullptr : each.lengths.data();
+    CHECK(pass.output_is_hidden() == (each.options.units == 32 && each.lengths.empty()));
+    for (const Kernels* kernels : TestedKernels()) {
+      const auto trained = Train(network, *kernels, 1, each);
+      const auto inferred = Infer(network, *kernels, each);
+      INFO(kernels->name << ", " << each.options.units << " units, " << each.batch << " rows");
+      CHECK(Difference(inferred.output, trained.output) <= 2e-5);
+      CHECK(Difference(inferred.h, trained.h) <= 2e-5);
+      CHECK(Difference(inferred.c, trained.c) <= 2e-5);
     }
   }
 }
