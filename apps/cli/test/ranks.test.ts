@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { OPEN_MPI_OPTIONS } from '../../../scripts/open_mpi_options.mjs'
 import { rankSpeeds } from '../src/ranks.js'
 import { outcome, packagePath, programPath, runProcess, usesProgram } from './built_program.js'
 import { SMALL_FORECAST, temporaryDirectory, writeSmallText } from './small_run.js'
@@ -17,12 +18,9 @@ const canLaunch = existsSync(addon) && spawnSync(LAUNCHER, ['--version']).status
 const areRanksWhole = ['ranks', 'all'].includes(process.env['CUDNN_RNN_TESTS'] ?? '')
 if (!canLaunch) console.warn('Commands over MPI are not tested, as mpirun.openmpi or the addon was not found')
 
-/** `^tcp`: Open MPI 5 warns where it pairs the interfaces of a host with themselves. */
-const OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--mca', 'btl', '^tcp']
-
 /** Starts Node.js in `ranks` processes. */
 const launch = (ranks: number, ...args: readonly string[]) =>
-  spawn(LAUNCHER, [...OPTIONS, '-n', String(ranks), process.execPath, ...args], {
+  spawn(LAUNCHER, [...OPEN_MPI_OPTIONS, '-n', String(ranks), process.execPath, ...args], {
     env: { ...process.env, NO_COLOR: '1', CUDNN_RNN_MPI_ADDON: addon },
   })
 

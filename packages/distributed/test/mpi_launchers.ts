@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { OPEN_MPI_OPTIONS } from '../../../scripts/open_mpi_options.mjs'
 
 /** An MPI of this machine. Debian installs both side by side. */
 export interface MpiLauncher {
@@ -11,12 +12,6 @@ export interface MpiLauncher {
   /** A library of the other family, which sees every process as a separate world. */
   readonly foreign: string
 }
-
-/**
- * Options of a start on one host. Without `^tcp` Open MPI 5 warns on stderr that it finds no "reachable pairing" of the host's
- * interfaces with themselves (open-mpi/ompi#14079); the processes of one host use shared memory.
- */
-const OPEN_MPI_OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--mca', 'btl', '^tcp']
 
 /** The first is the one that starts faster: it runs the cases of one launcher. */
 const KNOWN: readonly MpiLauncher[] = [
