@@ -43,6 +43,7 @@ export {
   recordOf,
   SHARE,
   TEXT,
+  typed,
   type ValueOf,
   where,
 } from './rule.js'

@@ -36,15 +36,18 @@ export type ValueOf<Given extends AnyRule> = Given extends { readonly admits?: (
   ? Value
   : never
 
-/** The type of an object whose fields follow `Rules`: a field is optional where its rule admits undefined. */
+/**
+ * The type of an object whose fields follow `Rules`: a field is optional where its rule admits undefined. The fields keep the
+ * doc comments of the table's entries.
+ */
 export type OptionsOf<Rules extends Readonly<Record<string, AnyRule>>> = Flat<
-  { readonly [Name in Exclude<keyof Rules, OptionalName<Rules>>]: ValueOf<Rules[Name]> } & {
-    readonly [Name in OptionalName<Rules>]?: ValueOf<Rules[Name]>
-  }
+  ValuesOf<Omit<Rules, OptionalName<Rules>>> & Partial<ValuesOf<Pick<Rules, OptionalName<Rules>>>>
 >
 type OptionalName<Rules extends Readonly<Record<string, AnyRule>>> = {
   [Name in keyof Rules]: undefined extends ValueOf<Rules[Name]> ? Name : never
 }[keyof Rules]
+// Mapped over the keys of a type, without `as`: only then does the compiler keep the declarations of the fields.
+type ValuesOf<Rules> = { readonly [Name in keyof Rules]: Rules[Name] extends AnyRule ? ValueOf<Rules[Name]> : never }
 type Flat<Fields> = { [Name in keyof Fields]: Fields[Name] }
 
 type AnyFunction = (...given: never) => unknown
@@ -76,6 +79,14 @@ export const FUNCTION = kind('a function', (value): value is AnyFunction => type
 export const OBJECT = kind('an object', isObject)
 
 export const ANYTHING = kind('any value', (_value): _value is unknown => true)
+
+/**
+ * A rule, for an argument of a narrower type than that of all values that it accepts: `typed<() => void>(FUNCTION)`. Inside
+ * `optional` and its like the type argument is enough: `optional<() => void>(FUNCTION)`.
+ */
+export function typed<Value>(rule: Rule<Value>): Rule<Value> {
+  return rule
+}
 
 /** The rule of an option that another function checks: its type is that of the option. */
 export function checkedElsewhere<Value>(): Rule<Value> {

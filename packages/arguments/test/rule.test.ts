@@ -31,6 +31,7 @@ import {
   recordOf,
   SHARE,
   TEXT,
+  typed,
   type ValueOf,
   where,
 } from '../src/index.js'
@@ -248,7 +249,10 @@ describe('the type of a rule', () => {
       // @ts-expect-error the rule refuses a string
       fits<Signal | string>(OBJECT),
       fits<Signal>(checkedElsewhere()),
-    ]).toHaveLength(11)
+      fits<Signal>(typed<Signal>(fields({ aborted: FLAG }))),
+      // @ts-expect-error a rule of another type
+      fits<Signal>(typed<Signal>(TEXT)),
+    ]).toHaveLength(13)
   })
 })
 
@@ -260,6 +264,8 @@ describe('OptionsOf', () => {
       readonly mode: Mode
       readonly seed?: number | undefined
     }>()
+    expectTypeOf<OptionsOf<Pick<typeof rules, 'seed'>>>().toEqualTypeOf<{ readonly seed?: number | undefined }>()
+    expectTypeOf<OptionsOf<typeof rules & { onEnd: Rule<() => void> }>['onEnd']>().toEqualTypeOf<() => void>()
     const options: OptionsOf<typeof rules> = { batch: 1, mode: 'min' }
     expect(fields(rules).find(options, 'options')).toBeUndefined()
   })

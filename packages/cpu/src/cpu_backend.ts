@@ -1,4 +1,4 @@
-import { checkOptions, integerIn, oneOf, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import { BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
 import {
   type HostBackend,
@@ -9,33 +9,33 @@ import {
 } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import { createCpuExecutor } from './cpu_executor.js'
-import { chooseInstructionSet, INSTRUCTION_SETS, type InstructionSet } from './instruction_set.js'
+import { chooseInstructionSet, INSTRUCTION_SETS } from './instruction_set.js'
 import { loadAddon } from './load_addon.js'
 
 const ADVICE =
   'Install optional dependencies too: the addon is one. In the repository, npm run build:native builds it where a C++ compiler and CMake are.'
 
-export interface CpuBackendOptions {
+const ACTION = 'open the cpu backend'
+const OPTIONS = {
   /** Element type of everything computed; default float32. */
-  readonly dtype?: FloatDType | undefined
+  dtype: optional(oneOf(['float32', 'float64'])),
   /** Threads that compute, 1..256; default: physical cores. */
-  readonly threads?: number | undefined
+  threads: optional(integerIn(1, 256)),
   /** Instruction set of the kernels; default: the best that this processor has. Results differ in their last bits. */
-  readonly instructionSet?: InstructionSet | undefined
+  instructionSet: optional(oneOf(INSTRUCTION_SETS)),
   /**
    * How inference reads the matrices, default float32: copies in bfloat16 or int8 (one scale per unit and gate) are made
    * when parameters are first used and again after they changed. Training always computes in float32.
    */
-  readonly weights?: WeightFormat | undefined
-}
-
-const ACTION = 'open the cpu backend'
-const OPTIONS = {
-  dtype: optional(oneOf(['float32', 'float64'])),
-  threads: optional(integerIn(1, 256)),
-  instructionSet: optional(oneOf(INSTRUCTION_SETS)),
   weights: optional(oneOf(WEIGHT_FORMATS)),
 }
+
+/**
+ * Options of {@link openCpuBackend}.
+ *
+ * @interface
+ */
+export type CpuBackendOptions = OptionsOf<typeof OPTIONS>
 
 /** The fast executor of machines without a GPU. */
 export type CpuBackend = HostBackend<KernelRnn>
