@@ -58,6 +58,7 @@ export { type Framework, GATE_ORDERS, gatePosition } from './gate_order.js'
 export { Inspectable, type Summary } from './inspectable.js'
 export {
   canonicalToKeras,
+  type KerasConversionOptions,
   type KerasOptions,
   type KerasVariant,
   kerasLayout,

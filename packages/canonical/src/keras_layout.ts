@@ -1,4 +1,4 @@
-import { checkIsObject, checkOptionValues, FLAG, oneOf, optional } from '@cudnn-rnn/arguments'
+import { checkIsObject, checkOptionValues, FLAG, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import { codedRangeError } from './coded_error.js'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
@@ -13,16 +13,32 @@ import type { GateRegion } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
-/** `plain`: `LSTM`, `GRU`, `SimpleRNN`; `cudnn`: the `CuDNNLSTM` and `CuDNNGRU` of Keras 2. */
-export type KerasVariant = 'plain' | 'cudnn'
-
-/** How a Keras layer stores its weights. */
-export interface KerasOptions {
+const OPTIONS = {
   /** Default `plain`. */
-  readonly variant?: KerasVariant | undefined
+  variant: optional(oneOf(['plain', 'cudnn'])),
+}
+const CONVERSION_OPTIONS = {
+  ...OPTIONS,
+  /** GRU: the layer's `reset_after`. Default true; a bias [3H] gives away a false one. */
+  resetAfter: optional(FLAG),
 }
 
-const RULES = { variant: optional(oneOf(['plain', 'cudnn'] satisfies KerasVariant[])) }
+/**
+ * How a Keras layer stores its weights.
+ *
+ * @interface
+ */
+export type KerasOptions = OptionsOf<typeof OPTIONS>
+
+/**
+ * Options of {@link kerasToCanonical}.
+ *
+ * @interface
+ */
+export type KerasConversionOptions = OptionsOf<typeof CONVERSION_OPTIONS>
+
+/** `plain`: `LSTM`, `GRU`, `SimpleRNN`; `cudnn`: the `CuDNNLSTM` and `CuDNNGRU` of Keras 2. */
+export type KerasVariant = NonNullable<KerasOptions['variant']>
 
 /**
  * The weights of Keras layers, one record per pseudo-layer (`Bidirectional` holds two): `kernel` [in,G·H],
@@ -48,7 +64,7 @@ const RULES = { variant: optional(oneOf(['plain', 'cudnn'] satisfies KerasVarian
 export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {}): FrameworkLayout {
   checkDescriptor(descriptor)
   checkIsObject('lay out Keras weights', 'options', options)
-  checkOptionValues('lay out Keras weights', options, RULES)
+  checkOptionValues('lay out Keras weights', options, OPTIONS)
   const { variant = 'plain' } = options
   const { cellMode, numUnits: H } = descriptor
   const width = numGates(descriptor) * H
@@ -123,11 +139,11 @@ export function canonicalToKeras<Data extends FloatArray>(
 export function kerasToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   layers: readonly NamedTensors<Data>[],
-  given: KerasOptions & { readonly resetAfter?: boolean | undefined } = {},
+  given: KerasConversionOptions = {},
 ): CanonicalParams<Data> {
   checkDescriptor(descriptor)
   checkIsObject('convert Keras weights', 'options', given)
-  checkOptionValues('convert Keras weights', given, { resetAfter: optional(FLAG) })
+  checkOptionValues('convert Keras weights', given, CONVERSION_OPTIONS)
   checkIsObject('convert Keras weights', 'layers', layers)
   const { resetAfter = true, ...options } = given
   const layout = kerasLayout(descriptor, options)

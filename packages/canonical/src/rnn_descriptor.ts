@@ -4,6 +4,7 @@ import {
   FINITE,
   integerIn,
   keyOf,
+  type OptionsOf,
   oneOf,
   optional,
   SHARE,
@@ -21,31 +22,6 @@ export type InputMode = (typeof INPUT_MODES)[number]
 export type Direction = (typeof DIRECTIONS)[number]
 /** Which of the two biases of a gate exist; the models always use `double`. */
 export type BiasMode = (typeof BIAS_MODES)[number]
-
-/** Options of {@link createRnnDescriptor}. Absent options take the defaults named there. */
-export interface RnnOptions {
-  readonly cellMode: CellMode
-  /** L, layers stacked; at least 1. */
-  readonly numLayers: number
-  /** H, units of one layer in one direction. */
-  readonly numUnits: number
-  /** I, size of one input vector. */
-  readonly inputSize: number
-  /** Default `auto_select`. */
-  readonly inputMode?: InputMode | undefined
-  /** Default `unidirectional`. */
-  readonly direction?: Direction | undefined
-  /** LSTM only: P, recurrent projection; h and output then have P < H columns. Default none, and P = H means none. */
-  readonly numProj?: number | undefined
-  /** Default `double`. */
-  readonly biasMode?: BiasMode | undefined
-  /** LSTM only: the cell state is clipped to ±cellClip. Default none. */
-  readonly cellClip?: number | undefined
-  /** Drop probability, 0..1, on every layer's output but the last's, in training only. Default 0. */
-  readonly dropout?: number | undefined
-  /** Seed of the dropout masks; an integer ≥ 0. Default 0. */
-  readonly seed?: number | undefined
-}
 
 /** A recurrent network, validated once and frozen: everything that decides sizes, layout and equations. */
 export interface RnnDescriptor {
@@ -66,18 +42,39 @@ export interface RnnDescriptor {
 /** cuDNN's sizes are int32; the element count of the whole buffer is checked in flat_layout.ts. */
 const SIZE = integerIn(1, 0x7fffffff)
 const OPTIONS = {
+  /** The equations of the cell. */
   cellMode: keyOf(CELL_MODES),
+  /** L, layers stacked; at least 1. */
   numLayers: SIZE,
+  /** H, units of one layer in one direction. */
   numUnits: SIZE,
+  /** I, size of one input vector. */
   inputSize: SIZE,
+  /**
+   * Default `auto_select`: skip_input when I = H, else linear_input. A network of skip_input has no input matrices, and no
+   * other framework has such a network: request `linear_input` to export it.
+   */
   inputMode: optional(oneOf(INPUT_MODES)),
+  /** Default `unidirectional`. */
   direction: optional(oneOf(DIRECTIONS)),
+  /** LSTM only: P, recurrent projection; h and output then have P < H columns. Default none, and P = H means none. */
   numProj: optional(SIZE),
+  /** Default `double`. */
   biasMode: optional(oneOf(BIAS_MODES)),
+  /** LSTM only: the cell state is clipped to ±cellClip. Default none. */
   cellClip: optional(where(FINITE, 'a finite number > 0', (clip) => clip > 0)),
+  /** Drop probability 0..1 between layers: of every layer's output but the last's, in training only. Default 0. */
   dropout: optional(SHARE),
+  /** Seed of the dropout masks; an integer ≥ 0. Default 0. */
   seed: optional(integerIn(0, Number.MAX_SAFE_INTEGER)),
 }
+
+/**
+ * Options of {@link createRnnDescriptor}. Absent options take the defaults named there.
+ *
+ * @interface
+ */
+export type RnnOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * Validates `options` and returns the frozen descriptor that everything else takes.

@@ -1,8 +1,8 @@
 import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
 import type { CellMode } from '@cudnn-rnn/canonical'
 import type { CallResult, GivenTape, InputGradients, OutputGradients } from './call_result.js'
-import type { CallOptions, DescriptorOptions, ModelOptions } from './model_options.js'
-import { MODEL_OPTION_NAMES, RecurrentModel } from './recurrent_model.js'
+import { type CallOptions, type DescriptorOptions, MODEL_OPTION_NAMES, type ModelOptions } from './model_options.js'
+import { RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
 
 /** The models without a cell state: TensorFlow's `_CudnnRNNNoInputC`. */

@@ -1,25 +1,22 @@
-import { checkedElsewhere, checkOptions, FINITE, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkOptions, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { type CanonicalParams, type CellMode, describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
-import type { Initializer, InitializerOptions } from './initializers.js'
+import { INITIALIZER_OPTIONS } from './initializers.js'
 
-export interface CreateParamsOptions extends InitializerOptions {
-  /** Values of the canonical tensors, such as those of an imported network; then there is nothing to initialize. */
-  readonly canonical?: CanonicalParams | undefined
-  /** Name of the variable. Default `opaque_kernel`, as in TensorFlow. */
-  readonly name?: string | undefined
-}
-
-// Philox checks the seed, initialCanonical the initializers.
-const INITIALIZER = checkedElsewhere<Initializer | undefined>()
 const OPTIONS = {
-  seed: checkedElsewhere<number | undefined>(),
-  kernelInitializer: INITIALIZER,
-  biasInitializer: INITIALIZER,
-  forgetBias: optional(FINITE),
-  canonical: optional(OBJECT),
+  ...INITIALIZER_OPTIONS,
+  /** Values of the canonical tensors, such as those of an imported network; then there is nothing to initialize. */
+  canonical: optional<CanonicalParams>(OBJECT),
+  /** Name of the variable. Default `opaque_kernel`, as in TensorFlow. */
   name: optional(TEXT),
 }
+
+/**
+ * Options of `createParams`.
+ *
+ * @interface
+ */
+export type CreateParamsOptions = OptionsOf<typeof OPTIONS>
 
 /** Throws RangeError `ERR_NOT_LSTM` for a forget bias of another cell, `ERR_INVALID_OPTION` for an initializer beside values. */
 export function checkCreateParamsOptions(options: CreateParamsOptions, rnnMode: CellMode): void {

@@ -1,7 +1,7 @@
 import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
 import type { GivenTape, LSTMCallResult, LSTMInputGradients, LSTMOutputGradients } from './call_result.js'
-import type { CallOptions, DescriptorOptions, LSTMOptions } from './model_options.js'
-import { MODEL_OPTION_NAMES, RecurrentModel } from './recurrent_model.js'
+import { type CallOptions, type DescriptorOptions, LSTM_OPTION_NAMES, type LSTMOptions } from './model_options.js'
+import { RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
 
 /**
@@ -31,7 +31,7 @@ export class CudnnLSTM extends RecurrentModel<'lstm'> {
    * @throws as the checks of {@link LSTMOptions}: see `createRnnDescriptor`; RangeError `ERR_OTHER_CELL`
    */
   constructor(backend: Backend, options: LSTMOptions & DescriptorOptions) {
-    super(backend, 'lstm', options, [...MODEL_OPTION_NAMES, 'numProj', 'cellClip'])
+    super(backend, 'lstm', options, LSTM_OPTION_NAMES)
     this.call = this.call.bind(this)
     this.gradients = this.gradients.bind(this)
   }

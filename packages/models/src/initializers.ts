@@ -1,3 +1,4 @@
+import { checkedElsewhere, FINITE, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   describeValue,
@@ -14,17 +15,27 @@ export type InitializerFunction = (values: FloatArray, region: ParamRegion, rand
 /** A function, or a named one, or the constant that fills the tensor. */
 export type Initializer = InitializerFunction | 'glorot_uniform' | 'orthogonal' | number
 
-/** How `createParams` fills a new opaque buffer. */
-export interface InitializerOptions {
+// Philox checks the seed, initialCanonical the initializers.
+const INITIALIZER = checkedElsewhere<Initializer | undefined>()
+
+/** Rules of {@link InitializerOptions}. */
+export const INITIALIZER_OPTIONS = {
   /** Seed of the initial values; an integer ≥ 0. Default 0. */
-  readonly seed?: number | undefined
+  seed: checkedElsewhere<number | undefined>(),
   /** Default `glorot_uniform`, drawn for each canonical tensor [H, columns] separately, as TensorFlow's layer does. */
-  readonly kernelInitializer?: Initializer | undefined
+  kernelInitializer: INITIALIZER,
   /** Default 0. Both biases of a gate are filled, so a constant counts twice in the pre-activation, as in TensorFlow. */
-  readonly biasInitializer?: Initializer | undefined
+  biasInitializer: INITIALIZER,
   /** LSTM: added to the input-side forget bias. Default 0, as in TensorFlow's CudnnLSTM (its CPU cells add 1). */
-  readonly forgetBias?: number | undefined
+  forgetBias: optional(FINITE),
 }
+
+/**
+ * How `createParams` fills a new opaque buffer.
+ *
+ * @interface
+ */
+export type InitializerOptions = OptionsOf<typeof INITIALIZER_OPTIONS>
 
 /**
  * Canonical tensors filled by the initializers, in canonical order from one generator.

@@ -1,13 +1,25 @@
-import { checkOptions, integerFrom, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError } from './coded_error.js'
 import { QueuedStream } from './queued_stream.js'
 import { StepperStream } from './stepper_stream.js'
-import type { Stream, StreamOptions } from './stream.js'
+import type { Stream } from './stream.js'
+
+const OPTIONS = {
+  /** B, independent streams stepped together. Default 1. */
+  batch: optional(integerFrom(1)),
+}
+
+/**
+ * Options of `stream`.
+ *
+ * @interface
+ */
+export type StreamOptions = OptionsOf<typeof OPTIONS>
 
 /** Opens streams over the executor's own stepper. */
 export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamOptions): Stream {
-  checkOptions('open a stream', options, { batch: optional(integerFrom(1)) })
+  checkOptions('open a stream', options, OPTIONS)
   const { batch = 1 } = options
   if (rnn.descriptor.direction === 'bidirectional') {
     throw codedRangeError(

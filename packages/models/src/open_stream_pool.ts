@@ -3,11 +3,11 @@ import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
 import { allocating } from '@cudnn-rnn/executor-kit'
 import { BatchingPool } from './batching_pool.js'
 import { codedRangeError } from './coded_error.js'
-import { checkPoolOptions } from './pool_options.js'
+import { checkPoolOptions, type StreamPoolOptions } from './pool_options.js'
 import { QueuedStream } from './queued_stream.js'
 import { queuedRows, stepperRows } from './recurrent_rows.js'
 import type { RowNetwork } from './row_network.js'
-import type { StreamPool, StreamPoolOptions } from './stream_pool.js'
+import type { StreamPool } from './stream_pool.js'
 
 /** Opens a pool over the executor's own stepper. */
 export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamPoolOptions): StreamPool {

@@ -1,23 +1,40 @@
-import { checkOptions, integerIn, NUMBER, optional, where } from '@cudnn-rnn/arguments'
-import type { StreamPoolOptions } from './stream_pool.js'
-
-export type CheckedPoolOptions = { readonly [Name in keyof StreamPoolOptions]-?: number }
+import { checkOptions, integerIn, NUMBER, type OptionsOf, optional, where } from '@cudnn-rnn/arguments'
 
 /** The longest delay of `setTimeout`. */
 const MAX_DELAY_MS = 2 ** 31 - 1
+const COUNT = integerIn(1, Number.MAX_SAFE_INTEGER)
 
-const RULES = Object.freeze({
+const OPTIONS = {
+  /** Streams that may be open at once, 1..1,048,576; the memory of their states is taken at the beginning. Default 1024. */
   maxStreams: optional(integerIn(1, 1 << 20)),
+  /**
+   * How long a time step may wait for those of other streams, in milliseconds. Default 0: until the end of this turn of the
+   * event loop. No step waits once every open stream has input.
+   */
   maxDelayMs: optional(
     where(NUMBER, `a number in 0..${MAX_DELAY_MS}`, (value: number) => value >= 0 && value <= MAX_DELAY_MS),
   ),
-  maxQueued: optional(integerIn(1, Number.MAX_SAFE_INTEGER)),
-  maxBatch: optional(integerIn(1, Number.MAX_SAFE_INTEGER)),
-})
+  /** Time steps that may wait in one stream, those being computed included. Default 1024. */
+  maxQueued: optional(COUNT),
+  /**
+   * Streams advanced by one batched step, the longest waiting first; the event loop turns between two. Smaller batches
+   * block it for less time. Default `maxStreams`.
+   */
+  maxBatch: optional(COUNT),
+}
+
+/**
+ * Options of `streamPool`.
+ *
+ * @interface
+ */
+export type StreamPoolOptions = OptionsOf<typeof OPTIONS>
+
+export type CheckedPoolOptions = { readonly [Name in keyof StreamPoolOptions]-?: number }
 
 /** Throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`. */
 export function checkPoolOptions(options: StreamPoolOptions): CheckedPoolOptions {
-  checkOptions('open a pool of streams', options, RULES)
+  checkOptions('open a pool of streams', options, OPTIONS)
   const { maxStreams = 1024, maxDelayMs = 0, maxQueued = 1024, maxBatch = maxStreams } = options
   return { maxStreams, maxDelayMs, maxQueued, maxBatch }
 }

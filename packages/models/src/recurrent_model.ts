@@ -30,28 +30,18 @@ import { type CreateParamsOptions, checkCreateParamsOptions } from './create_par
 import { initialCanonical } from './initializers.js'
 import { checkModelArguments } from './model_arguments.js'
 import { CALL_OPTIONS, type CallOptions, type DescriptorOptions, type LSTMOptions } from './model_options.js'
-import { openStream } from './open_stream.js'
+import { openStream, type StreamOptions } from './open_stream.js'
 import { openStreamPool } from './open_stream_pool.js'
+import type { StreamPoolOptions } from './pool_options.js'
 import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
-import type { Stream, StreamOptions } from './stream.js'
-import type { StreamPool, StreamPoolOptions } from './stream_pool.js'
+import type { Stream } from './stream.js'
+import type { StreamPool } from './stream_pool.js'
 import { DEFAULT_NAME, type Params, paramsName, paramsTensor, Variable } from './variable.js'
 
 /** Canonical tensors of a model and the descriptor that explains their order. */
 export interface ModelCanonicalParams extends CanonicalParams {
   readonly descriptor: RnnDescriptor
 }
-
-/** Option names of all four models. */
-export const MODEL_OPTION_NAMES = [
-  'numLayers',
-  'numUnits',
-  'inputSize',
-  'inputMode',
-  'direction',
-  'dropout',
-  'seed',
-] as const
 
 /** In the printed form of a model, to be read before it is trained. */
 const NO_INPUT_MATRICES = 'skip_input: no input matrices in the first layer, no export to other frameworks'

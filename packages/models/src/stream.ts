@@ -1,11 +1,6 @@
 import type { RnnStreamState, RowNumbers, TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 
-export interface StreamOptions {
-  /** B, independent streams stepped together. Default 1. */
-  readonly batch?: number | undefined
-}
-
 /**
  * Independent streams of one model, stepped as one batch. The stream owns the carried state, so the caller need not pass
  * it on; states start at zero.

@@ -2,23 +2,6 @@ import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import type { SampleSummary } from './recent_samples.js'
 
-export interface StreamPoolOptions {
-  /** Streams that may be open at once, 1..1,048,576; the memory of their states is taken at the beginning. Default 1024. */
-  readonly maxStreams?: number | undefined
-  /**
-   * How long a time step may wait for those of other streams, in milliseconds. Default 0: until the end of this turn of the
-   * event loop. No step waits once every open stream has input.
-   */
-  readonly maxDelayMs?: number | undefined
-  /** Time steps that may wait in one stream, those being computed included. Default 1024. */
-  readonly maxQueued?: number | undefined
-  /**
-   * Streams advanced by one batched step, the longest waiting first; the event loop turns between two. Smaller batches
-   * block it for less time. Default `maxStreams`.
-   */
-  readonly maxBatch?: number | undefined
-}
-
 /**
  * Streams of one model that share batched steps: each round advances every stream that has input by one time step. Rounds
  * run at the end of a turn of the event loop; a stream with many time steps takes part in as many rounds and delays no other.

@@ -1,4 +1,4 @@
-import { checkIsObject, checkOptions, FUNCTION, integerIn, optional } from '@cudnn-rnn/arguments'
+import { checkIsObject, checkOptions, FUNCTION, integerIn, type OptionsOf, optional, typed } from '@cudnn-rnn/arguments'
 import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
@@ -7,19 +7,26 @@ import type { StreamPoolStats } from '../stream_pool.js'
 import { StreamWorker, type WorkerState, type WorkerThread } from './stream_worker.js'
 import type { WorkerStream } from './worker_stream.js'
 
-export interface WorkerPoolOptions {
+const OPTIONS = {
   /** Worker threads, 1..1,024: usually one for each physical core, with `threads: 1` in their executors. */
-  readonly workers: number
+  workers: integerIn(1, 1024),
   /**
    * Starts a worker thread whose program calls `serveStreams`; called again in place of a thread that ended. Bundlers find
    * the program where it is written as `new Worker(new URL('./worker.js', import.meta.url))`.
    */
-  readonly start: () => WorkerThread
+  start: typed<() => WorkerThread>(FUNCTION),
   /** Calls of `step` that may wait in one stream, those being computed included. Default 1024. */
-  readonly maxQueued?: number | undefined
+  maxQueued: optional(integerIn(1, Number.MAX_SAFE_INTEGER)),
   /** Called when a worker ended unexpectedly, after its streams were rejected. */
-  readonly onWorkerLost?: ((loss: WorkerLoss) => void) | undefined
+  onWorkerLost: optional<(loss: WorkerLoss) => void>(FUNCTION),
 }
+
+/**
+ * Options of {@link openWorkerPool}.
+ *
+ * @interface
+ */
+export type WorkerPoolOptions = OptionsOf<typeof OPTIONS>
 
 /** A worker that ended unexpectedly. */
 export interface WorkerLoss {
@@ -231,19 +238,7 @@ export class WorkerPool<State = RnnStreamState> extends Inspectable {
   }
 }
 
-interface CheckedOptions {
-  readonly workers: number
-  readonly start: () => WorkerThread
-  readonly maxQueued: number
-  readonly onWorkerLost: (loss: WorkerLoss) => void
-}
-
-const RULES = Object.freeze({
-  workers: integerIn(1, 1024),
-  start: FUNCTION,
-  maxQueued: optional(integerIn(1, Number.MAX_SAFE_INTEGER)),
-  onWorkerLost: optional(FUNCTION),
-})
+type CheckedOptions = { readonly [Name in keyof WorkerPoolOptions]-?: NonNullable<WorkerPoolOptions[Name]> }
 
 /**
  * Starts worker threads whose programs serve streams, and resolves when all are ready. docs/streams.md has a program.
@@ -267,7 +262,7 @@ const RULES = Object.freeze({
 export async function openWorkerPool<State = RnnStreamState>(options: WorkerPoolOptions): Promise<WorkerPool<State>> {
   const action = 'open a pool of workers'
   checkIsObject(action, 'options', options)
-  checkOptions(action, options, RULES)
+  checkOptions(action, options, OPTIONS)
   const { workers, start, maxQueued = 1024, onWorkerLost = () => undefined } = options
   return WorkerPool.open<State>({ workers, start, maxQueued, onWorkerLost })
 }
