@@ -1,5 +1,15 @@
-import { checkedElsewhere, checkOptions, either, FLAG, integerFrom, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
-import { type BackendAttempt, BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
+import {
+  checkedElsewhere,
+  checkOptions,
+  either,
+  FLAG,
+  integerFrom,
+  type OptionsOf,
+  oneOf,
+  optional,
+  PATH,
+} from '@cudnn-rnn/arguments'
+import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import type { CudnnBackend } from './cudnn_backend.js'
@@ -11,36 +21,33 @@ import { isCudnnError } from './sys/cudnn_error.js'
 import type { NativeAddon } from './sys/native_addon.js'
 import { versionText } from './sys/version_text.js'
 
-export interface CudnnBackendOptions {
+const OPTIONS = {
   /** Element type of tensors and parameters; default float32. */
-  readonly dtype?: FloatDType | undefined
+  dtype: optional(oneOf(['float32', 'float64'])),
   /** Arithmetic of a float32 executor; default float32, true single precision. */
-  readonly precision?: Precision | undefined
+  // By arithmeticOf: its values depend on the dtype.
+  precision: checkedElsewhere<Precision | undefined>(),
   /** Index of the GPU; default 0. */
-  readonly device?: number | undefined
+  device: optional(integerFrom(0)),
   /** Folder that holds NVIDIA's libraries; default CUDNN_RNN_LIBRARY_DIR. It is searched before everything else. */
-  readonly libraryDir?: string | undefined
+  libraryDir: optional(PATH),
   /** cuDNN's algorithm; default `measured`: the fastest of those that cuDNN accepts, timed once per shape. */
-  readonly algorithm?: Algorithm | 'measured' | undefined
+  algorithm: optional(oneOf(['measured', ...(Object.keys(ALGORITHMS) as Algorithm[])])),
   /**
    * Replay recurring passes and training steps as CUDA graphs; default `measured`: where that is faster than the
    * calls, timed once per shape.
    */
-  readonly graphs?: boolean | 'measured' | undefined
-  /** Folder for compiled kernels; default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder. */
-  readonly cacheDir?: string | undefined
-}
-
-const OPTIONS = {
-  dtype: optional(oneOf(['float32', 'float64'])),
-  // By arithmeticOf: its values depend on the dtype.
-  precision: checkedElsewhere<Precision | undefined>(),
-  device: optional(integerFrom(0)),
-  libraryDir: optional(PATH),
-  algorithm: optional(oneOf(['measured', ...(Object.keys(ALGORITHMS) as Algorithm[])])),
   graphs: optional(either(FLAG, oneOf(['measured']))),
+  /** Folder for compiled kernels; default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder. */
   cacheDir: optional(PATH),
 }
+
+/**
+ * Options of {@link openCudnnBackend}.
+ *
+ * @interface
+ */
+export type CudnnBackendOptions = OptionsOf<typeof OPTIONS>
 
 /** The first release whose recurrent networks compute in bfloat16. */
 const FIRST_BFLOAT16_VERSION = 91_300

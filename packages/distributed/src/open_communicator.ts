@@ -1,35 +1,35 @@
-import { checkArguments, checkOptions, oneOf, optional, PATH, POSITIVE } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, type OptionsOf, oneOf, optional, PATH, POSITIVE } from '@cudnn-rnn/arguments'
 import type { Communicator } from '@cudnn-rnn/train'
 import { CommunicatorError } from './communicator_error.js'
 import { detectLauncher } from './launcher.js'
 import { openMpiCommunicator } from './mpi/mpi_communicator.js'
 import { soleCommunicator } from './sole_communicator.js'
 
-export interface CommunicatorOptions {
+const ENGINE = oneOf(['auto', 'mpi', 'nccl', 'none'])
+const OPTIONS = {
   /** Every collective call must end within this time, or the job is ended; default 600. */
-  readonly timeoutSeconds?: number | undefined
+  timeoutSeconds: optional(POSITIVE),
   /**
    * The job is ended where a rank sends no heartbeat for this long while another waits for it; default 8. A thread of
    * the addon gives it, so that JavaScript may compute for longer: the process was stopped, or its host is dead.
    */
-  readonly silenceSeconds?: number | undefined
+  silenceSeconds: optional(POSITIVE),
   /**
    * The job is ended where JavaScript of a rank does not return to its event loop for this long while another waits for it. An
    * endless loop does so, and so does a longer computation without `await`. The default is 8, but 60 for a rank that has made
    * fewer than 32 calls, and never less than twice the longest such time of that rank.
    */
-  readonly busySeconds?: number | undefined
-  /** The MPI library to open, by name or path, and no other; default `CUDNN_RNN_MPI_LIBRARY`, or the launcher's. */
-  readonly library?: string | undefined
-}
-
-const ENGINE = oneOf(['auto', 'mpi', 'nccl', 'none'])
-const OPTIONS = {
-  timeoutSeconds: optional(POSITIVE),
-  silenceSeconds: optional(POSITIVE),
   busySeconds: optional(POSITIVE),
+  /** The MPI library to open, by name or path, and no other; default `CUDNN_RNN_MPI_LIBRARY`, or the launcher's. */
   library: optional(PATH),
 }
+
+/**
+ * Options of {@link openCommunicator}.
+ *
+ * @interface
+ */
+export type CommunicatorOptions = OptionsOf<typeof OPTIONS>
 const DEFAULT_TIMEOUT_SECONDS = 600
 const DEFAULT_SILENCE_SECONDS = 8
 /** Of a rank that has made its first calls; a longer limit is learned. */

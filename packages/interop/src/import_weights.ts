@@ -1,8 +1,13 @@
-import { checkedElsewhere, checkOptions, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, listOf, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import type { AbortSignalLike } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
 import { chooseInterpretations } from './networks/choose_interpretations.js'
-import type { ImportedCell, ImportedNetwork, Interpretation, InterpretationOptions } from './networks/interpretation.js'
+import {
+  type ImportedCell,
+  type ImportedNetwork,
+  INTERPRETATION_OPTIONS,
+  type Interpretation,
+} from './networks/interpretation.js'
 import { MemoryBudget } from './networks/memory_budget.js'
 import { networkInterpretations } from './networks/network_interpretations.js'
 import { optimizerSlots } from './networks/optimizer_slots.js'
@@ -10,14 +15,23 @@ import { SharedParameters } from './networks/shared_parameters.js'
 import { openWeightFile, type WeightInput } from './open_weight_file.js'
 import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
 
-export interface ImportOptions extends InterpretationOptions {
+const OPTIONS = {
+  ...INTERPRETATION_OPTIONS,
   /** Default: detected by the file's first bytes. */
-  readonly format?: WeightFormat | undefined
+  // By openWeightFile.
+  format: checkedElsewhere<WeightFormat | undefined>(),
   /** Names of the networks to import, such as those beside one that is refused. Default: all. */
-  readonly only?: readonly string[] | undefined
+  only: optional(listOf(TEXT)),
   /** Once it is aborted, the import rejects with its reason after the tensor in progress, and closes the file. */
-  readonly signal?: AbortSignalLike | undefined
+  signal: optional<AbortSignalLike>(OBJECT),
 }
+
+/**
+ * Options of {@link importWeights}.
+ *
+ * @interface
+ */
+export type ImportOptions = OptionsOf<typeof OPTIONS>
 
 /** A tensor of a file that is part of no network. */
 export type UnusedTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
@@ -33,18 +47,6 @@ export interface ImportedWeights {
   readonly optimizer: readonly UnusedTensor[]
   /** Everything else; {@link openWeightFile} reads it. */
   readonly unusedTensors: readonly UnusedTensor[]
-}
-
-// The format is checked by openWeightFile; the options of interpretations where a file leaves them open.
-const OPTIONS = {
-  format: checkedElsewhere<ImportOptions['format']>(),
-  cellMode: checkedElsewhere<ImportOptions['cellMode']>(),
-  convention: checkedElsewhere<ImportOptions['convention']>(),
-  direction: checkedElsewhere<ImportOptions['direction']>(),
-  forgetBias: checkedElsewhere<ImportOptions['forgetBias']>(),
-  inputs: checkedElsewhere<ImportOptions['inputs']>(),
-  only: optional(listOf(TEXT)),
-  signal: optional(OBJECT),
 }
 
 /**

@@ -1,15 +1,19 @@
-import { checkOptions, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { FloatDType } from '@cudnn-rnn/backend'
+import { checkOptions, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import { addProduct, HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
 import { ReferenceDenseKernels } from './reference_dense_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
 
-export interface ReferenceBackendOptions {
+const OPTIONS = {
   /** Element type of everything computed; default float32. */
-  readonly dtype?: FloatDType | undefined
+  dtype: optional(oneOf(['float32', 'float64'])),
 }
 
-const OPTIONS = { dtype: optional(oneOf(['float32', 'float64'])) }
+/**
+ * Options of {@link openReferenceBackend}.
+ *
+ * @interface
+ */
+export type ReferenceBackendOptions = OptionsOf<typeof OPTIONS>
 
 /** The oracle of the other executors: one file per equation, without native code. */
 export type ReferenceBackend = HostBackend<ReferenceRnn>

@@ -6,6 +6,7 @@ import {
   listOf,
   methods,
   NUMBER,
+  type OptionsOf,
   optional,
   TEXT,
 } from '@cudnn-rnn/arguments'
@@ -19,18 +20,24 @@ export interface ProgressStream {
   write(text: string): unknown
 }
 
-export interface ProgressOptions {
-  /** Steps of the whole run. */
-  readonly total: number
-  /** Where a resumed run begins; default 0. */
-  readonly done?: number | undefined
-  /** Width of the figures on a terminal, the bar takes the rest of 80 columns; default 60. */
-  readonly figuresWidth?: number | undefined
-}
-
 const STREAM = methods('a stream such as process.stdout', 'write')
 const COUNT = integerFrom(0)
-const OPTIONS = { total: COUNT, done: optional(COUNT), figuresWidth: optional(COUNT) }
+const OPTIONS = {
+  /** Steps of the whole run. */
+  total: COUNT,
+  /** Where a resumed run begins; default 0. */
+  done: optional(COUNT),
+  /** Width of the figures on a terminal, the bar takes the rest of 80 columns; default 60. */
+  figuresWidth: optional(COUNT),
+}
+
+/**
+ * Options of {@link TerminalProgress}.
+ *
+ * @interface
+ */
+export type ProgressOptions = OptionsOf<typeof OPTIONS>
+
 const UPDATE = { step: NUMBER, figures: listOf(TEXT), important: FLAG }
 
 /** Without a terminal, a line is printed at most every so many seconds. */

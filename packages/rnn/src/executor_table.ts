@@ -1,26 +1,34 @@
+import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
 import type { InstructionSet, WeightFormat } from '@cudnn-rnn/cpu'
 import type { Precision } from '@cudnn-rnn/cudnn'
 
-/** Options of {@link openBackend}; an executor ignores options of other executors. */
-export interface OpenBackendOptions {
+/** Rules of {@link OpenBackendOptions}: the executor that is opened checks its own. */
+export const OPEN_BACKEND_OPTIONS = {
   /** Element type of everything computed. Default float32. */
-  readonly dtype?: FloatDType | undefined
+  dtype: checkedElsewhere<FloatDType | undefined>(),
   /** Index of the GPU. Default 0. */
-  readonly device?: number | undefined
+  device: checkedElsewhere<number | undefined>(),
   /** Arithmetic of a GPU executor with float32 tensors. Default float32, true single precision. */
-  readonly precision?: Precision | undefined
+  precision: checkedElsewhere<Precision | undefined>(),
   /** Folder of NVIDIA's libraries, searched before everything else. Default CUDNN_RNN_LIBRARY_DIR. */
-  readonly libraryDir?: string | undefined
+  libraryDir: checkedElsewhere<string | undefined>(),
   /** Threads of the cpu executor, default: physical cores; and of the wasm executor, default: half of the logical processors, at most 4. */
-  readonly threads?: number | undefined
+  threads: checkedElsewhere<number | undefined>(),
   /** Instruction set of the CPU executor's kernels: avx512-vnni, avx512, avx2, neon or portable. Default: the best there is. */
-  readonly instructionSet?: InstructionSet | undefined
+  instructionSet: checkedElsewhere<InstructionSet | undefined>(),
   /** Kernels of the wasm executor in place of those that its package has inlined: see its option of the same name. */
-  readonly module?: object | undefined
+  module: checkedElsewhere<object | undefined>(),
   /** How a CPU executor's inference reads the matrices: float32 (the default), bfloat16 or int8. */
-  readonly weights?: WeightFormat | undefined
+  weights: checkedElsewhere<WeightFormat | undefined>(),
 }
+
+/**
+ * Options of {@link openBackend}; an executor ignores options of other executors.
+ *
+ * @interface
+ */
+export type OpenBackendOptions = OptionsOf<typeof OPEN_BACKEND_OPTIONS>
 
 /** One executor the facade can choose. */
 export interface ExecutorRow {

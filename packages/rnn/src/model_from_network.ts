@@ -1,5 +1,7 @@
 import {
   checkArguments,
+  checkedElsewhere,
+  checkOptions,
   FLAG,
   FUNCTION,
   fields,
@@ -7,13 +9,14 @@ import {
   keyOf,
   listOf,
   OBJECT,
+  type OptionsOf,
   oneOf,
   optional,
   TEXT,
   where,
 } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { CELL_MODES, type CellMode, checkIsObject, checkOptionNames, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { CELL_MODES, type CellMode, checkIsObject, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,
@@ -28,15 +31,22 @@ import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
 import { reverseRows } from './reverse_rows.js'
 
-/** Optional inputs of a run. Defaults: the values that the file fixes, otherwise zeros and all steps. */
-export interface NetworkRunOptions {
+// Checked beside the network, whose sizes they must have.
+const RUN_OPTIONS = {
   /** [L·D,B,P or H] */
-  readonly inputH?: TensorLike | null | undefined
+  inputH: checkedElsewhere<TensorLike | null | undefined>(),
   /** [L·D,B,H], of an LSTM. */
-  readonly inputC?: TensorLike | null | undefined
+  inputC: checkedElsewhere<TensorLike | null | undefined>(),
   /** One length in 0..T per batch row. */
-  readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
+  sequenceLengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
 }
+
+/**
+ * Optional inputs of a run. Defaults: the values that the file fixes, otherwise zeros and all steps.
+ *
+ * @interface
+ */
+export type NetworkRunOptions = OptionsOf<typeof RUN_OPTIONS>
 
 /** Results of a network, as host tensors. */
 export interface NetworkRunResult {
@@ -235,7 +245,7 @@ function runOf(
     return fixed === undefined ? null : ofDtype(backend, fixed)
   }
   return async (input, options = {}) => {
-    checkOptionNames('run a network', options, ['inputH', 'inputC', 'sequenceLengths'])
+    checkOptions('run a network', options, RUN_OPTIONS)
     const { inputH, inputC, sequenceLengths = inputs.sequenceLengths ?? null } = options
     const h = await state(inputH, inputs.initialH)
     const c = await state(inputC, inputs.initialC)

@@ -1,23 +1,19 @@
+import { checkOptions } from '@cudnn-rnn/arguments'
 import {
   type Backend,
   type BackendAttempt,
   BackendUnavailableError,
   isBackendUnavailableError,
 } from '@cudnn-rnn/backend'
-import { checkOptionNames, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
-import { type BackendName, EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor_table.js'
-
-const OPTION_NAMES = [
-  'dtype',
-  'device',
-  'precision',
-  'libraryDir',
-  'threads',
-  'instructionSet',
-  'weights',
-  'module',
-] as const
+import {
+  type BackendName,
+  EXECUTORS,
+  type ExecutorRow,
+  OPEN_BACKEND_OPTIONS,
+  type OpenBackendOptions,
+} from './executor_table.js'
 
 /**
  * Opens an executor. "auto" takes the best that works (cudnn, then cpu, wasm and reference) and never throws for lack of
@@ -35,7 +31,7 @@ const OPTION_NAMES = [
  * ```
  */
 export async function openBackend(name: BackendName = 'auto', options: OpenBackendOptions = {}): Promise<Backend> {
-  checkOptionNames('open a backend', options, OPTION_NAMES)
+  checkOptions('open a backend', options, OPEN_BACKEND_OPTIONS)
   const candidates: readonly ExecutorRow[] = name === 'auto' ? EXECUTORS : EXECUTORS.filter((row) => row.name === name)
   if (candidates.length === 0) {
     throw codedRangeError(
@@ -89,7 +85,7 @@ export interface BackendReport {
  * ```
  */
 export async function inspectBackends(options: OpenBackendOptions = {}): Promise<BackendReport[]> {
-  checkOptionNames('inspect backends', options, OPTION_NAMES)
+  checkOptions('inspect backends', options, OPEN_BACKEND_OPTIONS)
   const reports: BackendReport[] = []
   for (const row of EXECUTORS) {
     const tried = await attempt(row, options)

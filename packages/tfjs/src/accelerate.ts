@@ -1,4 +1,4 @@
-import { checkOptions, FUNCTION, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
 import type { Tensor } from '@tensorflow/tfjs'
@@ -24,10 +24,17 @@ export interface LayerReport {
   readonly reason: string | undefined
 }
 
-export interface AccelerateOptions {
+const OPTIONS = {
   /** Called when a layer is passed on to TensorFlow.js, once per layer and reason. */
-  readonly onPassedOn?: ((report: LayerReport) => void) | undefined
+  onPassedOn: optional<(report: LayerReport) => void>(FUNCTION),
 }
+
+/**
+ * Options of {@link accelerate}.
+ *
+ * @interface
+ */
+export type AccelerateOptions = OptionsOf<typeof OPTIONS>
 
 /** TensorFlow.js with its recurrent layers on an executor, until it is disposed. */
 export interface Acceleration {
@@ -72,7 +79,7 @@ interface RnnPrototype {
  * ```
  */
 export function accelerate(tf: TensorFlow, backend: Backend, options: AccelerateOptions = {}): Acceleration {
-  checkOptions('accelerate TensorFlow.js', options, { onPassedOn: optional(FUNCTION) })
+  checkOptions('accelerate TensorFlow.js', options, OPTIONS)
   const classes = recurrentClasses(tf)
   const recurrences = recurrencesOf(backend)
   const prototype = classes.rnn.prototype as RnnPrototype

@@ -1,4 +1,4 @@
-import { checkedElsewhere, checkOptions, integerIn, oneOf, optional } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import {
@@ -13,7 +13,7 @@ import {
 } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import { GivenModule } from './given_module.js'
-import { WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
+import { WASM_INSTRUCTION_SETS } from './instruction_set.js'
 import type { LoadedModule, ModuleLoader } from './load_module.js'
 import { WasmHeap } from './wasm_heap.js'
 import { instantiate, instantiateWithThreads, type WasmInstance } from './wasm_instance.js'
@@ -23,27 +23,6 @@ import { WasmOperations } from './wasm_operations.js'
 import { WasmStepper } from './wasm_stepper.js'
 import { defaultThreads, threadsRefused } from './wasm_threads.js'
 
-export interface WasmBackendOptions {
-  /** Element type of everything computed; default float32. */
-  readonly dtype?: FloatDType | undefined
-  /** How inference reads the matrices, default float32; as the option of the same name of the cpu executor. */
-  readonly weights?: WeightFormat | undefined
-  /**
-   * Threads that compute, 1..256: the caller's and workers; default: half of the logical processors, at most 4. One where there
-   * can be no workers over shared memory, as in a page that is not cross-origin isolated; `reason` names the number.
-   */
-  readonly threads?: number | undefined
-  /** Instruction set of the kernels; default: the best that the engine has. Results differ in their last bits. */
-  readonly instructionSet?: WasmInstructionSet | undefined
-  /**
-   * The kernels themselves, in place of those that are inlined in this package: one of `@cudnn-rnn/wasm/relaxed.wasm` and
-   * `simd128.wasm`, for dtype float64 `relaxed_float64.wasm` and `simd128_float64.wasm`. A `URL`, which is fetched; a
-   * `Response`; bytes in a `Uint8Array` or an `ArrayBuffer`; a promise of these; or a compiled `WebAssembly.Module`, for
-   * workers of Cloudflare and Vercel, which compile nothing. A compiled module computes on one thread.
-   */
-  readonly module?: object | undefined
-}
-
 /** The executor of browsers, and of machines without the native addon. */
 export type WasmBackend = HostBackend<KernelRnn>
 
@@ -51,13 +30,33 @@ const ELEMENT_BYTES: Readonly<Record<FloatDType, number>> = { float32: 4, float6
 
 const ACTION = 'open the wasm backend'
 const OPTIONS = {
+  /** Element type of everything computed; default float32. */
   dtype: optional(oneOf(['float32', 'float64'])),
+  /** How inference reads the matrices, default float32; as the option of the same name of the cpu executor. */
   weights: optional(oneOf(WEIGHT_FORMATS)),
+  /**
+   * Threads that compute, 1..256: the caller's and workers; default: half of the logical processors, at most 4. One where there
+   * can be no workers over shared memory, as in a page that is not cross-origin isolated; `reason` names the number.
+   */
   threads: optional(integerIn(1, 256)),
+  /** Instruction set of the kernels; default: the best that the engine has. Results differ in their last bits. */
   instructionSet: optional(oneOf(WASM_INSTRUCTION_SETS)),
+  /**
+   * The kernels themselves, in place of those that are inlined in this package: one of `@cudnn-rnn/wasm/relaxed.wasm` and
+   * `simd128.wasm`, for dtype float64 `relaxed_float64.wasm` and `simd128_float64.wasm`. A `URL`, which is fetched; a
+   * `Response`; bytes in a `Uint8Array` or an `ArrayBuffer`; a promise of these; or a compiled `WebAssembly.Module`, for
+   * workers of Cloudflare and Vercel, which compile nothing. A compiled module computes on one thread.
+   */
   // By GivenModule, which names the accepted forms.
   module: checkedElsewhere<object | undefined>(),
 }
+
+/**
+ * Options of {@link openWasmBackend}.
+ *
+ * @interface
+ */
+export type WasmBackendOptions = OptionsOf<typeof OPTIONS>
 
 /** Opens the executor over the module of the options, or else over one that `load` finds. Throws as `openWasmBackend`. */
 export async function openWasm(options: WasmBackendOptions, load: ModuleLoader): Promise<WasmBackend> {

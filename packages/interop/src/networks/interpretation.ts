@@ -1,3 +1,4 @@
+import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
 import type {
   CanonicalParams,
   CellMode,
@@ -94,15 +95,23 @@ export interface Interpretation {
   readonly result: (shared: SharedParameters) => Promise<readonly (ImportedNetwork | ImportedCell)[]>
 }
 
-/** Options that decide between interpretations. */
-export interface InterpretationOptions {
+/** Rules of {@link InterpretationOptions}: the options are checked where a file leaves them open. */
+export const INTERPRETATION_OPTIONS = {
   /** Decides where shapes cannot, as for a plain RNN, which is tanh or relu. */
-  readonly cellMode?: CellMode | undefined
-  readonly convention?: Convention | undefined
+  cellMode: checkedElsewhere<CellMode | undefined>(),
+  /** Decides where names and shapes are those of several frameworks. */
+  convention: checkedElsewhere<Convention | undefined>(),
   /** Decides where two layers may look like two directions: the keys of TensorFlow 1.0 to 1.2. */
-  readonly direction?: Direction | undefined
+  direction: checkedElsewhere<Direction | undefined>(),
   /** Added to the forget gate's bias of TensorFlow's cells, which add it at run time. Default 1, as theirs. */
-  readonly forgetBias?: number | undefined
+  forgetBias: checkedElsewhere<number | undefined>(),
   /** ONNX: tensors that the graph leaves to its caller, by name, such as weights that are inputs. */
-  readonly inputs?: NamedTensors | undefined
+  inputs: checkedElsewhere<NamedTensors | undefined>(),
 }
+
+/**
+ * Options that decide between interpretations.
+ *
+ * @interface
+ */
+export type InterpretationOptions = OptionsOf<typeof INTERPRETATION_OPTIONS>
