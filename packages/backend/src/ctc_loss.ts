@@ -7,9 +7,10 @@ import type { BackendTensor } from './backend_tensor.js'
  * - `nan`: loss ∞, gradient NaN, as PyTorch
  * - `zero`: loss 0, gradient 0, as PyTorch's `zero_infinity`
  */
-export type InfeasibleRows = 'infinite' | 'nan' | 'zero'
+type InfeasibleRows = 'infinite' | 'nan' | 'zero'
 
-export interface CtcLossOptions {
+/** @inline */
+export type CtcLossOptions = {
   /** [B], time steps of each row, 0..T; later steps are not read, and their gradient is 0. */
   readonly logitLengths: readonly number[] | Int32Array
   /** [B], labels of each row, 0..S. */
@@ -27,7 +28,8 @@ export interface CtcLossOptions {
   readonly rowWeights?: readonly number[] | Float32Array | Float64Array | undefined
 }
 
-export interface CtcLossResult {
+/** @inline */
+export type CtcLossResult = {
   /** Scalar: Σ rowWeights·rowLosses. */
   readonly loss: BackendTensor
   /** [B], -ln p(labels | logits) of each row, unweighted. */

@@ -29,31 +29,26 @@ export {
   BackendUnavailableError,
   isBackendUnavailableError,
 } from './backend_unavailable_error.js'
-export type { CtcLossOptions, CtcLossResult, InfeasibleRows } from './ctc_loss.js'
 export type { DenseOps } from './dense_ops.js'
 export type { DeviceGroup } from './device_group.js'
 export { DTYPES, type DType, type FloatDType } from './dtype.js'
 export type { BackendErrorCode } from './error_codes.js'
 export type { HostLstm } from './host_lstm.js'
 export type { HostProducts } from './host_products.js'
-export type { ActivationName, ElementLoss, LayerOps, Pooling } from './layer_ops.js'
+export type { LayerOps } from './layer_ops.js'
 export {
   OPTIMIZER_RULES,
   type OptimizerOptions,
   type OptimizerRule,
   type OptimizerSlots,
-  type OptimizerSource,
 } from './optimizer_rules.js'
 export type {
   Rnn,
-  RnnForwardInputs,
   RnnForwardResult,
   RnnInputGradients,
-  RnnOutputGradients,
   RnnQueuedStepper,
   RnnStepper,
   RnnStreamState,
-  RowNumbers,
   Tape,
 } from './rnn.js'
 export type { SharedMemory } from './shared_memory.js'

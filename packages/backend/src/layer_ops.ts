@@ -4,7 +4,7 @@ import type { BackendTensor, TensorLike } from './backend_tensor.js'
  * Functions applied to every element; `softmax` runs over the last dimension. `elu` has α = 1. All are differentiable from
  * their result alone.
  */
-export type ActivationName = 'tanh' | 'sigmoid' | 'relu' | 'elu' | 'softplus' | 'softmax'
+type ActivationName = 'tanh' | 'sigmoid' | 'relu' | 'elu' | 'softplus' | 'softmax'
 
 /**
  * Options of an activation.
@@ -17,10 +17,10 @@ type ActivationOptions = {
 }
 
 /** How the steps of a sequence become one: the last one, their mean, or the largest of each column. */
-export type Pooling = 'last' | 'mean' | 'max'
+type Pooling = 'last' | 'mean' | 'max'
 
 /** Losses that compare predictions with targets of the same shape. */
-export type ElementLoss = 'squared_error' | 'absolute_error' | 'sigmoid_cross_entropy'
+type ElementLoss = 'squared_error' | 'absolute_error' | 'sigmoid_cross_entropy'
 
 /** @inline */
 type DropoutOptions = {

@@ -1,8 +1,12 @@
 import type { CanonicalParams, FloatArray, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
 import type { BackendTensor, TensorLike } from './backend_tensor.js'
 
-/** Inputs of one pass over a batch of sequences. */
-export interface RnnForwardInputs {
+/**
+ * Inputs of one pass over a batch of sequences.
+ *
+ * @inline
+ */
+type RnnForwardInputs = {
   /** [T,B,I] */
   readonly input: TensorLike
   /** [L·D,B,P or H]; null for zeros. */
@@ -38,8 +42,12 @@ export interface Tape {
   [Symbol.dispose](): void
 }
 
-/** Gradients of the loss with respect to the results of a forward; an absent one is zero. */
-export interface RnnOutputGradients {
+/**
+ * Gradients of the loss with respect to the results of a forward; an absent one is zero.
+ *
+ * @inline
+ */
+type RnnOutputGradients = {
   readonly output?: TensorLike | undefined
   readonly outputH?: TensorLike | undefined
   readonly outputC?: TensorLike | undefined
@@ -94,7 +102,7 @@ export interface RnnStreamState {
 }
 
 /** Numbers of batch rows. */
-export type RowNumbers = readonly number[] | Int32Array
+type RowNumbers = readonly number[] | Int32Array
 
 /** Inference one step at a time with the state carried inside; starts at zero. */
 export interface RnnStepper {

@@ -4,9 +4,9 @@ import {
   OPTIMIZER_RULES,
   type OptimizerOptions,
   type OptimizerSlots,
-  type OptimizerSource,
   type TensorLike,
 } from '../src/index.js'
+import type { OptimizerSource } from '../src/optimizer_rules.js'
 
 describe('OPTIMIZER_RULES', () => {
   it.each(Object.entries(OPTIMIZER_RULES))('%s has defaults that its own bounds allow', (_, { options }) => {

@@ -1,6 +1,6 @@
-import type { Backend, BackendTensor, Pooling, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS } from '@cudnn-rnn/executor-kit'
+import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS, type Pooling } from '@cudnn-rnn/executor-kit'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/rnn/pytorch_layers.json'
 import { coded } from '../../../scripts/coded.mjs'

@@ -1,5 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
-import type { Rnn, RnnForwardInputs, RnnForwardResult, Tape } from '@cudnn-rnn/backend'
+import type { Rnn, RnnForwardResult, Tape } from '@cudnn-rnn/backend'
+import type { RnnForwardInputs } from '@cudnn-rnn/executor-kit'
 
 /** A result of training: it has a tape. */
 export interface TrainingResult extends RnnForwardResult {

@@ -1,4 +1,4 @@
-import type { InfeasibleRows } from '@cudnn-rnn/backend'
+import type { InfeasibleRows } from '@cudnn-rnn/executor-kit'
 import type { Blank } from './blank.js'
 
 /** How the losses of a batch become one number. */

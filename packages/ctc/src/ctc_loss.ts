@@ -1,14 +1,14 @@
+import { type Backend, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { checkIsObject, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
-  type Backend,
   type CtcLossResult,
   type CtcLossOptions as CtcOperationOptions,
-  DTYPES,
+  checkCtcLoss,
+  checkIsTensor,
+  checkOwnTensors,
+  hostCtcLoss,
   type InfeasibleRows,
-  isBackendTensor,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
-import { checkIsObject, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkCtcLoss, checkIsTensor, checkOwnTensors, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/executor-kit'
 import { blankClass } from './blank.js'
 import { codedRangeError } from './coded_error.js'
 import { CONVENTIONS, type Reduction } from './ctc_convention.js'

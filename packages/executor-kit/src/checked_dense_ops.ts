@@ -5,7 +5,6 @@ import {
   type OptimizerOptions,
   type OptimizerRule,
   type OptimizerSlots,
-  type OptimizerSource,
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
@@ -186,7 +185,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     rule: Rule,
     variable: BackendTensor,
     slots: OptimizerSlots<Rule>,
-    source: OptimizerSource<Rule>,
+    source: TensorLike | null,
     options: OptimizerOptions<Rule>,
   ): void {
     const row = checkRuleArguments(rule, slots)

@@ -1,4 +1,4 @@
-import type { ActivationName, ElementLoss, LayerOps, TensorLike } from '@cudnn-rnn/backend'
+import type { LayerOps, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from './dense_arguments.js'
 import type { DenseKernels } from './dense_kernels.js'
@@ -15,6 +15,7 @@ import {
   completePool,
   dropoutMask,
 } from './layer_arguments.js'
+import type { ActivationName, ElementLoss } from './operation_options.js'
 import {
   type ActivationOptions,
   type DropoutOptions,

@@ -1,8 +1,9 @@
 import { checkedElsewhere, checkOptions, FLAG, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { CtcLossOptions, FloatDType, InfeasibleRows, TensorLike } from '@cudnn-rnn/backend'
+import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
 import { arrayTypeOf, describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { checkHyperparameter } from './dense_arguments.js'
+import type { CtcLossOptions, InfeasibleRows } from './operation_options.js'
 import { checkIsHostTensor, checkTensor } from './tensor_arguments.js'
 
 /** The checked arguments of one CTC loss, in separate arrays. */

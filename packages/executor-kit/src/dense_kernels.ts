@@ -1,8 +1,13 @@
-import type { BackendTensor, CtcLossResult, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { CtcProblem } from './ctc_problem.js'
 import type { LinearSizes } from './dense_arguments.js'
 import type { LayerKernels } from './layer_kernels.js'
-import type { LinearGradients, PhasedGateGradients, SoftmaxCrossEntropyResult } from './operation_results.js'
+import type {
+  CtcLossResult,
+  LinearGradients,
+  PhasedGateGradients,
+  SoftmaxCrossEntropyResult,
+} from './operation_results.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
 import type { PhasedGateOperands, PhasedGateSizes } from './phased_gate_arguments.js'
 

@@ -37,12 +37,14 @@ export {
   checkForwardArguments,
   checkParams,
   MAX_TIME_STEPS,
+  type RnnForwardInputs,
   type RnnForwardOperands,
+  type RnnOutputGradients,
   type RnnPassSizes,
 } from './rnn_arguments.js'
 export { checkSequenceLengths } from './sequence_lengths.js'
 export { checkStreamBatch } from './stream_batch.js'
-export { checkStreamRows, StreamRows } from './stream_rows.js'
+export { checkStreamRows, type RowNumbers, StreamRows } from './stream_rows.js'
 export {
   checkDimensions,
   checkHostTensor,
@@ -71,14 +73,20 @@ export {
 } from './layer_kernels.js'
 export {
   ACTIVATIONS,
+  type ActivationName,
   type ActivationOptions,
+  type CtcLossOptions,
   ELEMENT_LOSSES,
+  type ElementLoss,
+  type InfeasibleRows,
   POOLINGS,
+  type Pooling,
   type PoolOptions,
 } from './operation_options.js'
 export type {
   Attention,
   AttentionGradients,
+  CtcLossResult,
   ElementLossResult,
   LayerNormGradients,
   LinearGradients,

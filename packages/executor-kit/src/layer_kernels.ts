@@ -1,4 +1,5 @@
-import type { ActivationName, BackendTensor, ElementLoss, Pooling, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { ActivationName, ElementLoss, Pooling } from './operation_options.js'
 import type { Attention, AttentionGradients, ElementLossResult, LayerNormGradients } from './operation_results.js'
 
 /** Sizes of a sequence [T,B,E]. */

@@ -1,5 +1,8 @@
 // Names for options of the contract's operations. Callers write them as literals; an executor checks and completes them.
-import type { ActivationName, DenseOps, ElementLoss, LayerOps, Pooling } from '@cudnn-rnn/backend'
+import type { DenseOps, LayerOps } from '@cudnn-rnn/backend'
+
+/** An activation of `ops.activate`: tanh, sigmoid, relu, elu, softplus or softmax. */
+export type ActivationName = Parameters<LayerOps['activate']>[1]
 
 /** Options of `ops.activate` and its gradient. */
 export type ActivationOptions = NonNullable<Parameters<LayerOps['activate']>[2]>
@@ -12,6 +15,18 @@ export type LayerNormOptions = Parameters<LayerOps['layerNorm']>[3]
 
 /** Options of `ops.poolSequence` and its gradient. */
 export type PoolOptions = Parameters<LayerOps['poolSequence']>[2]
+
+/** How `ops.poolSequence` makes one step of a sequence: last, mean or max. */
+export type Pooling = PoolOptions['pooling']
+
+/** A loss of `ops.elementLoss`: squared_error, absolute_error or sigmoid_cross_entropy. */
+export type ElementLoss = Parameters<LayerOps['elementLoss']>[2]
+
+/** Options of `ops.ctcLoss`. */
+export type CtcLossOptions = Parameters<NonNullable<DenseOps['ctcLoss']>>[2]
+
+/** Loss and gradient of `ops.ctcLoss` for a row without a valid path: infinite, nan or zero. */
+export type InfeasibleRows = NonNullable<CtcLossOptions['infeasible']>
 
 /** Options of `ops.phasedGate` and its gradients. */
 export type PhasedGateOptions = Parameters<NonNullable<DenseOps['phasedGate']>>[2]

@@ -9,6 +9,9 @@ export type LinearGradients = ResultOf<'linearGradients'>
 /** Result of `ops.softmaxCrossEntropy`. */
 export type SoftmaxCrossEntropyResult = ResultOf<'softmaxCrossEntropy'>
 
+/** Result of `ops.ctcLoss`. */
+export type CtcLossResult = Awaited<ResultOf<'ctcLoss'>>
+
 /** Result of `ops.elementLoss`. */
 export type ElementLossResult = ResultOf<'elementLoss'>
 

@@ -1,4 +1,4 @@
-import type { FloatDType, RnnForwardInputs, RnnOutputGradients, TensorLike } from '@cudnn-rnn/backend'
+import type { FloatDType, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import { type ArgumentOwner, checkOwnTensors } from './executor_memory.js'
@@ -8,6 +8,12 @@ import { checkTensor } from './tensor_arguments.js'
 
 /** cuDNN refuses longer sequences; every executor does, so that a model runs on all of them. */
 export const MAX_TIME_STEPS = 65_535
+
+/** Inputs of `rnn.forward`. */
+export type RnnForwardInputs = Parameters<Rnn['forward']>[0]
+
+/** Gradients that `rnn.backward` takes. */
+export type RnnOutputGradients = Parameters<Rnn['backward']>[1]
 
 /** Sizes of one pass. */
 export interface RnnPassSizes {

@@ -1,6 +1,9 @@
-import type { RowNumbers } from '@cudnn-rnn/backend'
+import type { RnnStepper } from '@cudnn-rnn/backend'
 import { arrayTypeOf, describeValue, liveLength } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
+
+/** Numbers of batch rows, as the methods of a stepper take them. */
+export type RowNumbers = Parameters<RnnStepper['stepRowsSync']>[0]
 
 /**
  * Copies the rows that are to be reset; naming a row twice is harmless.

@@ -1,8 +1,8 @@
-import type { RnnForwardInputs } from '@cudnn-rnn/backend'
 import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { checkBackwardArguments, checkForwardArguments, MAX_TIME_STEPS } from '../src/index.js'
+import type { RnnForwardInputs } from '../src/rnn_arguments.js'
 import { stubTensor, zeros } from './stub_tensor.js'
 
 const [T, B, I, H, P] = [3, 2, 5, 4, 2]

@@ -1,6 +1,6 @@
 import { checkedElsewhere } from '@cudnn-rnn/arguments'
-import type { ActivationName, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { ACTIVATIONS, type ActivationOptions } from '@cudnn-rnn/executor-kit'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { ACTIVATIONS, type ActivationName, type ActivationOptions } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import type { LayerBuild } from './layer_build.js'

@@ -1,14 +1,7 @@
 import { either, integerFrom, NUMBER, oneOf, optional } from '@cudnn-rnn/arguments'
-import {
-  type ActivationName,
-  type BackendTensor,
-  DTYPES,
-  type FloatDType,
-  isBackendTensor,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import { type BackendTensor, DTYPES, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS } from '@cudnn-rnn/executor-kit'
+import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import type { LayerDefinition, LayerInfo, Pass } from './layer.js'

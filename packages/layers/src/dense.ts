@@ -1,6 +1,6 @@
 import { integerFrom, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { ActivationName, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { ACTIVATIONS } from '@cudnn-rnn/executor-kit'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import { INITIALIZER, type LayerBuild, type LayerInitializer } from './layer_build.js'

@@ -1,6 +1,7 @@
-import type { Backend, BackendTensor, ElementLoss, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { checkNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/ctc'
+import type { ElementLoss } from '@cudnn-rnn/executor-kit'
 import { checkIsBackend } from './backend_argument.js'
 import { codedRangeError } from './coded_error.js'
 import type { Layer } from './layer.js'

@@ -1,5 +1,5 @@
-import type { BackendTensor, Pooling, TensorLike } from '@cudnn-rnn/backend'
-import type { PoolOptions } from '@cudnn-rnn/executor-kit'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { Pooling, PoolOptions } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'

@@ -5,7 +5,6 @@ import {
   type Rnn,
   type RnnQueuedStepper,
   type RnnStreamState,
-  type RowNumbers,
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import {
@@ -26,6 +25,7 @@ import {
   checkStreamRows,
   checkTensor,
   passShapes,
+  type RowNumbers,
   StreamRows,
 } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'

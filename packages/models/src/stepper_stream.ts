@@ -1,12 +1,6 @@
-import {
-  isBackendTensor,
-  type RnnStepper,
-  type RnnStreamState,
-  type RowNumbers,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import { isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
 import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
-import { checkIsTensor, checkStreamRows, StreamRows } from '@cudnn-rnn/executor-kit'
+import { checkIsTensor, checkStreamRows, type RowNumbers, StreamRows } from '@cudnn-rnn/executor-kit'
 import { codedTypeError } from './coded_error.js'
 import type { Stream } from './stream.js'
 import { checkIsState, streamBusy } from './stream_state.js'

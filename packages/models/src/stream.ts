@@ -1,5 +1,6 @@
-import type { RnnStreamState, RowNumbers, TensorLike } from '@cudnn-rnn/backend'
+import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
+import type { RowNumbers } from '@cudnn-rnn/executor-kit'
 
 /**
  * Independent streams of one model, stepped as one batch. The stream owns the carried state, so the caller need not pass

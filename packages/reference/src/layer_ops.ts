@@ -1,10 +1,11 @@
-import type { ActivationName, ElementLoss } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
+  type ActivationName,
   type CompleteActivation,
   type CompletePool,
   DROPOUT_COUNTER,
   type DropoutMask,
+  type ElementLoss,
   floatAt,
   philoxBlock,
   type RowSizes,

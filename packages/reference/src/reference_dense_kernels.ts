@@ -1,6 +1,7 @@
-import type { CtcLossResult, TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import {
+  type CtcLossResult,
   type CtcProblem,
   type DenseKernels,
   type HostTensor,

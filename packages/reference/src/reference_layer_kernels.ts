@@ -1,4 +1,4 @@
-import type { ElementLoss, TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import type {
   Attention,
@@ -7,6 +7,7 @@ import type {
   CompleteActivation,
   CompletePool,
   DropoutMask,
+  ElementLoss,
   ElementLossResult,
   HostMemory,
   HostTensor,

@@ -1,10 +1,8 @@
 import {
   isBackendTensor,
   type Rnn,
-  type RnnForwardInputs,
   type RnnForwardResult,
   type RnnInputGradients,
-  type RnnOutputGradients,
   type Tape,
   type TensorLike,
 } from '@cudnn-rnn/backend'
@@ -44,6 +42,8 @@ import {
   type PassShapes,
   Philox,
   passShapes,
+  type RnnForwardInputs,
+  type RnnOutputGradients,
   type RnnPassSizes,
   rnnSummary,
   selectedCanonical,

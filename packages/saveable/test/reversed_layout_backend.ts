@@ -1,5 +1,6 @@
-import type { Backend, BackendTensor, Rnn, RnnForwardInputs, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { RnnForwardInputs } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** Elements before the parameters that mean nothing, as a library's own alignment would leave them. */

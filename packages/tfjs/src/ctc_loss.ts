@@ -1,7 +1,6 @@
 import { checkArguments, either, kind, listOf, methods, NUMBERS, OBJECT } from '@cudnn-rnn/arguments'
-import type { InfeasibleRows } from '@cudnn-rnn/backend'
 import type { Tensor as HostTensor } from '@cudnn-rnn/canonical'
-import { checkCtcLoss, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+import { checkCtcLoss, hostCtcLoss, type InfeasibleRows } from '@cudnn-rnn/executor-kit'
 import type { Tensor, Tensor1D, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { batchMajor, timeMajor } from './batch_order.js'
 import type { TensorFlow } from './tensor_flow.js'

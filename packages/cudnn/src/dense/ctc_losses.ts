@@ -1,6 +1,6 @@
-import { type CtcLossResult, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { allocating, type CtcProblem, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+import { allocating, type CtcLossResult, type CtcProblem, hostCtcLoss } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'

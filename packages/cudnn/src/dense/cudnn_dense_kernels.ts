@@ -1,7 +1,8 @@
 import { ANYTHING, checkArguments, FUNCTION, listOf } from '@cudnn-rnn/arguments'
-import { type BackendTensor, type CtcLossResult, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
+  type CtcLossResult,
   type CtcProblem,
   checkTensor,
   type DenseKernels,

@@ -1,4 +1,4 @@
-import type { ElementLoss, TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
   ACTIVATIONS,
@@ -9,6 +9,7 @@ import {
   type CompletePool,
   type DropoutMask,
   ELEMENT_LOSSES,
+  type ElementLoss,
   type ElementLossResult,
   type KernelOperands,
   type LayerKernels,

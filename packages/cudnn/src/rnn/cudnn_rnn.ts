@@ -2,10 +2,8 @@ import {
   DTYPES,
   isBackendTensor,
   type Rnn,
-  type RnnForwardInputs,
   type RnnForwardResult,
   type RnnInputGradients,
-  type RnnOutputGradients,
   type Tape,
   type TensorLike,
 } from '@cudnn-rnn/backend'
@@ -31,6 +29,8 @@ import {
   type LedgerEntry,
   Lifetime,
   OperandVersions,
+  type RnnForwardInputs,
+  type RnnOutputGradients,
   rnnSummary,
   selectedCanonical,
 } from '@cudnn-rnn/executor-kit'

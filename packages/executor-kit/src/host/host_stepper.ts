@@ -1,11 +1,4 @@
-import {
-  DTYPES,
-  isBackendTensor,
-  type RnnStepper,
-  type RnnStreamState,
-  type RowNumbers,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import { DTYPES, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
 import {
   arrayTypeOf,
   checkIsObject,
@@ -24,6 +17,7 @@ import type { LedgerEntry } from '../ledger.js'
 import { Lifetime } from '../lifetime.js'
 import { type PassShapes, passShapes } from '../pass_shapes.js'
 import { checkStreamBatch } from '../stream_batch.js'
+import type { RowNumbers } from '../stream_rows.js'
 import { checkStreamRows, StreamRows } from '../stream_rows.js'
 import { checkIsTensor, checkShape, checkTensor } from '../tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'

@@ -1,4 +1,4 @@
-import type { ElementLoss, TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type { KernelOperands } from '../dense_kernels.js'
 import type { HostTensor } from '../host/host_tensor.js'
@@ -11,6 +11,7 @@ import type {
   RowSizes,
   SequenceSizes,
 } from '../layer_kernels.js'
+import type { ElementLoss } from '../operation_options.js'
 import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS } from '../operation_options.js'
 import type { Attention, AttentionGradients, ElementLossResult, LayerNormGradients } from '../operation_results.js'
 import { LAYER_OPS, type LayerOpName } from './kernel_boundary.js'

@@ -1,6 +1,6 @@
-import type { InfeasibleRows } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { CtcProblem } from '../ctc_problem.js'
+import type { InfeasibleRows } from '../operation_options.js'
 import type { OptimizerUpdate } from '../optimizer_update.js'
 
 /**

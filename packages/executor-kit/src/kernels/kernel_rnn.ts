@@ -1,12 +1,4 @@
-import type {
-  Rnn,
-  RnnForwardInputs,
-  RnnForwardResult,
-  RnnInputGradients,
-  RnnOutputGradients,
-  Tape,
-  TensorLike,
-} from '@cudnn-rnn/backend'
+import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/backend'
 import {
   type CanonicalParams,
   elementCount,
@@ -25,6 +17,7 @@ import { Lifetime } from '../lifetime.js'
 import { checkOwnTape } from '../open_tape.js'
 import { OperandVersions } from '../operand_versions.js'
 import { passShapes } from '../pass_shapes.js'
+import type { RnnForwardInputs, RnnOutputGradients } from '../rnn_arguments.js'
 import { checkBackwardArguments, checkForwardArguments, checkParams } from '../rnn_arguments.js'
 import { rnnSummary } from '../summaries.js'
 import type { KernelNetwork } from './kernel_boundary.js'

@@ -1,6 +1,6 @@
-import type { CtcLossOptions } from '@cudnn-rnn/backend'
 import { describe, expect, it } from 'vitest'
 import { checkCtcLoss, hostCtcLoss, Philox } from '../../src/index.js'
+import type { CtcLossOptions } from '../../src/operation_options.js'
 
 interface Row {
   /** [T,K] */
