@@ -7,6 +7,7 @@ import {
   fields,
   ITERABLE,
   integerFrom,
+  type OptionsOf,
   optional,
   PATH,
   POSITIVE,
@@ -20,18 +21,23 @@ import { commitSave } from './save_commit.js'
 import { saveInStore } from './store_commit.js'
 import { createFile, isSystemError, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
 
-export interface WriteCheckpointOptions {
-  /** Notes the checkpoint in the directory's state file as the newest, and deletes older ones. Default: neither. */
-  readonly retention?: Retention | undefined
-  /** A folder outside the system's files, such as one of a browser; `prefix` is then a name in it. */
-  readonly store?: FileStore | undefined
-}
-
 const ARGUMENTS = {
   prefix: PATH,
   tensors: either(ITERABLE, ASYNC_ITERABLE),
 }
-const RETENTION = fields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours: POSITIVE })
+const OPTIONS = {
+  /** Notes the checkpoint in the directory's state file as the newest, and deletes older ones. Default: neither. */
+  retention: optional<Retention>(fields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours: POSITIVE })),
+  /** A folder outside the system's files, such as one of a browser; `prefix` is then a name in it. */
+  store: optional<FileStore>(FILE_STORE),
+}
+
+/**
+ * Options of {@link writeCheckpoint}.
+ *
+ * @interface
+ */
+export type WriteCheckpointOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * Writes a TensorFlow V2 checkpoint with one data file: complete, or not at all.
@@ -62,7 +68,7 @@ export async function writeCheckpoint(
   options: WriteCheckpointOptions = {},
 ): Promise<void> {
   checkArguments('write checkpoint', { prefix, tensors }, ARGUMENTS)
-  checkOptions('write checkpoint', options, { retention: optional(RETENTION), store: optional(FILE_STORE) })
+  checkOptions('write checkpoint', options, OPTIONS)
   const { retention, store } = options
   if (store !== undefined) return saveInStore(store, prefix, tensors, retention)
   const data = temporaryPath(`${prefix}.data`)

@@ -1,7 +1,16 @@
 import { constants, copyFile, link, lstat, open, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkArguments, checkOptions, FLAG, FUNCTION, optional, PATH, TEXT } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkOptions,
+  FLAG,
+  FUNCTION,
+  type OptionsOf,
+  optional,
+  PATH,
+  TEXT,
+} from '@cudnn-rnn/arguments'
 import { CheckpointError } from './errors.js'
 import { createOwnerToken, type Owner, ownerState, parseOwnerToken } from './process_identity.js'
 import { isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'
@@ -23,12 +32,19 @@ interface HeldLock {
   readonly notes: string | undefined
 }
 
-export interface FileLockOptions {
+const OPTIONS = {
   /** Wait while another holds it; default false: reject with `ERR_CHECKPOINT_LOCKED`. */
-  readonly wait?: boolean | undefined
+  wait: optional(FLAG),
   /** Cleans up after a holder that ended without releasing; called before the lock is taken over. */
-  readonly recover?: ((notes: string) => Promise<void>) | undefined
+  recover: optional<(notes: string) => Promise<void>>(FUNCTION),
 }
+
+/**
+ * Options of {@link FileLock.acquire}.
+ *
+ * @interface
+ */
+export type FileLockOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * A lock between threads, processes and hosts: a file that exists while it is held.
@@ -74,7 +90,7 @@ export class FileLock {
    */
   static async acquire(path: string, options: FileLockOptions = {}): Promise<FileLock> {
     checkArguments('lock', { path }, { path: PATH })
-    checkOptions('lock', options, { wait: optional(FLAG), recover: optional(FUNCTION) })
+    checkOptions('lock', options, OPTIONS)
     const { wait = false, recover } = options
     const token = createOwnerToken()
     const beside = `${path}.${token}.tmp`

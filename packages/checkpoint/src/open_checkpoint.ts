@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, FLAG, FUNCTION, optional, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FLAG, FUNCTION, type OptionsOf, optional, PATH } from '@cudnn-rnn/arguments'
 import { BundleReader } from './bundle_reader.js'
 import { type ByteInput, byteSourceOf } from './byte_input.js'
 import type { ByteSource } from './byte_source.js'
@@ -12,13 +12,19 @@ import { CheckpointError } from './errors.js'
  */
 export type OpenByteSource = (path: string) => Promise<ByteInput | undefined>
 
-export interface OpenCheckpointOptions {
+const ARGUMENTS = { prefix: PATH, open: FUNCTION }
+/** Rules of {@link OpenCheckpointOptions}. */
+export const OPEN_OPTIONS = {
   /** Check the checksum of every tensor that is read. Default true; those of the index are always checked. */
-  readonly verifyTensors?: boolean | undefined
+  verifyTensors: optional(FLAG),
 }
 
-const ARGUMENTS = { prefix: PATH, open: FUNCTION }
-const OPTIONS = { verifyTensors: optional(FLAG) }
+/**
+ * Options of {@link openCheckpointFrom}.
+ *
+ * @interface
+ */
+export type OpenCheckpointOptions = OptionsOf<typeof OPEN_OPTIONS>
 
 /** Files of a V2 checkpoint: a person who names one means its prefix, not a V1 checkpoint. */
 const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
@@ -50,7 +56,7 @@ export async function openCheckpointFrom(
   options: OpenCheckpointOptions = {},
 ): Promise<CheckpointReader> {
   checkArguments('open checkpoint', { prefix, open }, ARGUMENTS)
-  checkOptions('open checkpoint', options, OPTIONS)
+  checkOptions('open checkpoint', options, OPEN_OPTIONS)
   const { verifyTensors = true } = options
   const openSource = async (path: string) => byteSourceOf('open checkpoint', path, await open(path))
   const index = await openSource(`${prefix}.index`)

@@ -1,15 +1,21 @@
-import { checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { openFileSource } from './file_source.js'
 import { FILE_STORE, type FileStore } from './file_store.js'
-import { type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
+import { OPEN_OPTIONS, type OpenByteSource, openCheckpointFrom } from './open_checkpoint.js'
 
-export interface OpenCheckpointFileOptions extends OpenCheckpointOptions {
+const OPTIONS = {
+  ...OPEN_OPTIONS,
   /** A folder outside the system's files, such as one of a browser; `prefix` is then a name in it. */
-  readonly store?: FileStore | undefined
+  store: optional<FileStore>(FILE_STORE),
 }
 
-const OPTIONS = { verifyTensors: optional(FLAG), store: optional(FILE_STORE) }
+/**
+ * Options of {@link openCheckpoint}.
+ *
+ * @interface
+ */
+export type OpenCheckpointFileOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * Opens a checkpoint on disk, V2 or V1, or of a store; reading it touches only the index until a tensor is read.

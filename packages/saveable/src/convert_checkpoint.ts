@@ -1,12 +1,5 @@
-import { checkArguments, checkOptions, keyOf, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
-import {
-  CELL_MODES,
-  type CellMode,
-  DIRECTIONS,
-  type Direction,
-  type RnnDescriptor,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, keyOf, type OptionsOf, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
+import { CELL_MODES, DIRECTIONS, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { codedRangeError } from './coded_error.js'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
@@ -14,20 +7,21 @@ import { toKeys } from './key_scheme.js'
 import { NAMINGS } from './saveable.js'
 import { DEFAULT_NAME, type StorageForm, schemeOf } from './storage_form.js'
 
-export interface ConvertOptions {
-  /** The form to write: a naming of `RNNParamsSaveable`, or `cells`. */
-  readonly to: Exclude<StorageForm, 'opaque'>
-  /** The cell of a network whose sizes do not determine it; relu and tanh always need it. */
-  readonly cellMode?: CellMode | undefined
-  /** The same for TensorFlow 1.2's keys, where two layers may look like two directions. */
-  readonly direction?: Direction | undefined
-}
-
 const OPTIONS = {
+  /** The form to write: a naming of `RNNParamsSaveable`, or `cells`. */
   to: oneOf([...NAMINGS, 'cells']),
+  /** The cell of a network whose sizes do not determine it; relu and tanh always need it. */
   cellMode: optional(keyOf(CELL_MODES)),
+  /** The same for TensorFlow 1.2's keys, where two layers may look like two directions. */
   direction: optional(oneOf(DIRECTIONS)),
 }
+
+/**
+ * Options of {@link convertCheckpoint}.
+ *
+ * @interface
+ */
+export type ConvertOptions = OptionsOf<typeof OPTIONS>
 
 /** One network that was rewritten. */
 export interface ConvertedNetwork {

@@ -48,6 +48,6 @@ export {
 export { isRestoreError, RestoreError, type TensorMismatch } from './restore_error.js'
 export { RNNParamsSaveable } from './rnn_params_saveable.js'
 export type { ExpectedTensor, KeyedTensor, KeyedTensors, Naming, NumericTensor, Saveable } from './saveable.js'
-export { Saver, type SaverOptions } from './saver.js'
+export { type SaveOptions, Saver, type SaverOptions } from './saver.js'
 export type { StorageForm } from './storage_form.js'
 export { TensorSaveable } from './tensor_saveable.js'

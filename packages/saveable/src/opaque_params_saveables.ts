@@ -1,4 +1,4 @@
-import { checkOptions, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkOptions, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import type { CellMode } from '@cudnn-rnn/canonical'
 import { CanonicalSaveable } from './canonical_saveable.js'
 import { cellPrefixes, cellScheme } from './cell_scheme.js'
@@ -7,12 +7,19 @@ import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import type { SavedNetwork } from './parsed_key.js'
 
-export interface OpaqueParamsSaveableOptions {
+const OPTIONS = {
   /** Variable scope of the keys: that of the CPU cells. Default none. */
-  readonly scope?: string | undefined
+  scope: optional(TEXT),
   /** Default `cudnn_rnn_saveable`. */
-  readonly name?: string | undefined
+  name: optional(TEXT),
 }
+
+/**
+ * Options of the saveables that write the variables of TensorFlow's CPU cells.
+ *
+ * @interface
+ */
+export type OpaqueParamsSaveableOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * The saveables of TensorFlow 1.4 to 1.15, which write the variables of its CPU cells: train with CudnnLSTM, restore into
@@ -30,7 +37,7 @@ abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
     paramVariables: readonly ParamVariable[],
     options: OpaqueParamsSaveableOptions = {},
   ) {
-    checkOptions('make saveable', options, { scope: optional(TEXT), name: optional(TEXT) })
+    checkOptions('make saveable', options, OPTIONS)
     const { scope = '', name = 'cudnn_rnn_saveable' } = options
     super(paramsToCanonical, canonicalToParams, paramVariables, name)
     this.#rnnMode = rnnMode

@@ -3,20 +3,18 @@ import {
   type CellMode,
   canonicalToTensorflow,
   createRnnDescriptor,
-  type Direction,
   type RnnDescriptor,
+  type RnnOptions,
   type Tensor,
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
 
-export interface ConverterOptions {
-  readonly numLayers: number
-  readonly numUnits: number
-  readonly inputSize: number
-  readonly direction?: Direction | undefined
-  /** LSTM only. */
-  readonly numProj?: number | undefined
-}
+/**
+ * Options of the converters: a part of those of `createRnnDescriptor`, which checks them.
+ *
+ * @interface
+ */
+export type ConverterOptions = Pick<RnnOptions, 'numLayers' | 'numUnits' | 'inputSize' | 'direction' | 'numProj'>
 
 /** One cell's variables by name, as `tensorflowLayout` of the canonical package lists them. */
 export type TensorflowCell = Readonly<Record<string, Tensor<Float32Array | Float64Array>>>

@@ -7,6 +7,7 @@ import {
   kind,
   listOf,
   methods,
+  type OptionsOf,
   oneOf,
   optional,
   PATH,
@@ -29,34 +30,45 @@ import {
   type KeyedTensor,
   type KeyedTensors,
   NAMINGS,
-  type Naming,
   type NumericTensor,
   type Saveable,
 } from './saveable.js'
-
-export interface SaverOptions {
-  /** Checkpoints to keep; older ones are deleted. 0 keeps all. Default 5. */
-  readonly maxToKeep?: number | undefined
-  /** Keeps one checkpoint for every so many hours for good. Default 10,000. */
-  readonly keepCheckpointEveryNHours?: number | undefined
-  /** Pads the step to 8 digits, so that names sort as steps do. Default false. */
-  readonly padStepNumber?: boolean | undefined
-  /** Keys of which release; default this package's own. */
-  readonly naming?: Naming | undefined
-  /** A folder outside the system's files, such as one of a browser; paths are then names in it. */
-  readonly store?: FileStore | undefined
-}
 
 /** Readings of one restore, of which each but the last met a save over the same prefix. */
 const MOST_ATTEMPTS = 20
 
 const OPTIONS = {
+  /** Checkpoints to keep; older ones are deleted. 0 keeps all. Default 5. */
   maxToKeep: optional(integerFrom(0)),
+  /** Keeps one checkpoint for every so many hours for good. Default 10,000. */
   keepCheckpointEveryNHours: optional(POSITIVE),
+  /** Pads the step to 8 digits, so that names sort as steps do. Default false. */
   padStepNumber: optional(FLAG),
+  /** Keys of which release; default this package's own. */
   naming: optional(oneOf(NAMINGS)),
+  /** A folder outside the system's files, such as one of a browser; paths are then names in it. */
   store: optional(kind('a FileStore such as directoryStore(handle)', isFileStore)),
 }
+
+/**
+ * Options of {@link Saver}.
+ *
+ * @interface
+ */
+export type SaverOptions = OptionsOf<typeof OPTIONS>
+
+const SAVE_OPTIONS = {
+  /** Ends the name of the checkpoint: `model-100`. Default: the name is the path alone. */
+  globalStep: optional(integerFrom(0)),
+}
+
+/**
+ * Options of `Saver.save`.
+ *
+ * @interface
+ */
+export type SaveOptions = OptionsOf<typeof SAVE_OPTIONS>
+
 const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)', 'tensors'))
 
 /**
@@ -114,9 +126,9 @@ export class Saver {
    * @throws CheckpointError; TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_DUPLICATE_KEY`, `ERR_NAMING`. Then the
    *   checkpoints of before and the state file are as they were.
    */
-  async save(path: string, options: { readonly globalStep?: number | undefined } = {}): Promise<string> {
+  async save(path: string, options: SaveOptions = {}): Promise<string> {
     checkArguments('save', { path }, { path: PATH })
-    checkOptions('save', options, { globalStep: optional(integerFrom(0)) })
+    checkOptions('save', options, SAVE_OPTIONS)
     const { globalStep } = options
     const prefix = globalStep === undefined ? path : `${path}-${this.#stepText(globalStep)}`
     const { maxToKeep, keepCheckpointEveryNHours } = this.#options
