@@ -33,18 +33,24 @@
 
 export type { AbortSignalLike } from '@cudnn-rnn/canonical'
 export { arrowDataset } from './data/arrow_source.js'
-export type { BucketOptions } from './data/bucket_stage.js'
-export { type CsvRow, csvDataset } from './data/csv_source.js'
+export { type CsvOptions, type CsvRow, csvDataset } from './data/csv_source.js'
 export { DataError, isDataError } from './data/data_error.js'
-export { Dataset, DatasetIterator } from './data/dataset.js'
+export {
+  type BatchOptions,
+  type BucketOptions,
+  Dataset,
+  DatasetIterator,
+  type MapOptions,
+  type ShuffleOptions,
+} from './data/dataset.js'
 export { jsonLinesDataset, textDataset } from './data/line_sources.js'
 export { type PaddedSequences, padSequences } from './data/pad_sequences.js'
-export { parquetDataset } from './data/parquet_source.js'
+export { type ParquetOptions, parquetDataset } from './data/parquet_source.js'
 export { isEmptyShare, type World } from './data/shard_stage.js'
 export type { Cursor, Item, Position, Source } from './data/source.js'
 export { classId, finiteNumber, type TableRow } from './data/table_row.js'
-export { type TokenWindow, truncatedWindows } from './data/truncated_windows.js'
-export { Vocabulary } from './data/vocabulary.js'
+export { type TokenWindow, truncatedWindows, type WindowOptions } from './data/truncated_windows.js'
+export { Vocabulary, type VocabularyOptions } from './data/vocabulary.js'
 export { type BeamHypothesis, type BeamSearchOptions, beamSearch } from './decoding/beam_search.js'
 export { gatherStateRows } from './decoding/gather_state_rows.js'
 export { type GenerateOptions, generate } from './decoding/generate.js'

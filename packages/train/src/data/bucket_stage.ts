@@ -1,16 +1,8 @@
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { inBlocks } from './block_stage.js'
+import type { BucketOptions } from './dataset.js'
 import { permuted } from './shuffle_stage.js'
 import type { Source } from './source.js'
-
-export interface BucketOptions<T> {
-  readonly length: (value: T) => number
-  readonly batchSize: number
-  /** Elements that are sorted among themselves; default 100 batches. */
-  readonly poolSize?: number | undefined
-  /** Order of the batches of a pool; default 0. */
-  readonly seed?: number | undefined
-}
 
 /** Batches of elements of similar length: pools are sorted by length, cut into batches, and the batches shuffled. */
 export function bucketedByLength<T>(source: Source<T>, options: BucketOptions<T>): Source<readonly T[]> {

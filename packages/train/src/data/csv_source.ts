@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { checkOptions, optional, TEXT, where } from '@cudnn-rnn/arguments'
+import { checkOptions, type OptionsOf, optional, TEXT, where } from '@cudnn-rnn/arguments'
 import { DataError } from './data_error.js'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
@@ -8,7 +8,17 @@ import { readUnchanged } from './unchanged_file.js'
 /** One row of a CSV file by the names of its header. */
 export type CsvRow = Readonly<Record<string, string>>
 
-const DELIMITER = where(TEXT, 'a string of at least one character', (text: string) => text !== '')
+const OPTIONS = {
+  /** Between the fields of a row, at least one character. Default a comma. */
+  delimiter: optional(where(TEXT, 'a string of at least one character', (text: string) => text !== '')),
+}
+
+/**
+ * Options of {@link csvDataset}.
+ *
+ * @interface
+ */
+export type CsvOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * The rows of a CSV file with a header line. Values stay text; `finiteNumber` turns them into numbers.
@@ -25,8 +35,8 @@ const DELIMITER = where(TEXT, 'a string of at least one character', (text: strin
  * for await (const batch of prices.batch(2)) console.log(batch) // [20.5, 21]
  * ```
  */
-export function csvDataset(path: string, options: { readonly delimiter?: string | undefined } = {}): Dataset<CsvRow> {
-  checkOptions('read CSV', options, { delimiter: optional(DELIMITER) })
+export function csvDataset(path: string, options: CsvOptions = {}): Dataset<CsvRow> {
+  checkOptions('read CSV', options, OPTIONS)
   const { delimiter = ',' } = options
   return fileDataset(path, `CSV rows, delimiter ${JSON.stringify(delimiter)},`, async function* () {
     // The parser is loaded with the first file.

@@ -9,13 +9,14 @@ import {
   methods,
   NUMBER,
   NUMBERS,
+  type OptionsOf,
   optional,
   where,
 } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { arraySource } from './array_source.js'
 import { batched } from './batch_stage.js'
-import { type BucketOptions, bucketedByLength } from './bucket_stage.js'
+import { bucketedByLength } from './bucket_stage.js'
 import { mapped } from './map_stage.js'
 import { type PaddedSequences, padSequences } from './pad_sequences.js'
 import { prefetched } from './prefetch_stage.js'
@@ -24,22 +25,62 @@ import { sharded, shareOf, type World } from './shard_stage.js'
 import { shuffled } from './shuffle_stage.js'
 import { type Cursor, countedSource, describe, type Position, type Source } from './source.js'
 
-export interface MapOptions {
-  /** Transforms that run at a time; default 1. */
-  readonly concurrency?: number | undefined
-}
-
-export interface BatchOptions {
-  /** Leave out a last batch that is not full; default false. */
-  readonly dropRemainder?: boolean | undefined
-}
-
 const ACTION = 'build dataset'
 const COUNT = integerFrom(1)
 /** Elements read ahead are all requested at once. */
 const MOST_AHEAD = 65_536
 const AHEAD = where(COUNT, `an integer in 1..${MOST_AHEAD}`, (size: number) => size <= MOST_AHEAD)
 const SEED = integerFrom(0)
+
+const MAP_OPTIONS = {
+  /** Transforms that run at a time; default 1. */
+  concurrency: optional(COUNT),
+}
+const SHUFFLE_OPTIONS = {
+  /** Elements of a block, which are put in a random order. */
+  bufferSize: COUNT,
+  /** Default 0. */
+  seed: optional(SEED),
+}
+const BATCH_OPTIONS = {
+  /** Leave out a last batch that is not full; default false. */
+  dropRemainder: optional(FLAG),
+}
+const BUCKET_OPTIONS = {
+  batchSize: COUNT,
+  /** Elements that are sorted among themselves; default 100 batches. */
+  poolSize: optional(COUNT),
+  /** Order of the batches of a pool; default 0. */
+  seed: optional(SEED),
+}
+
+/**
+ * Options of `map`.
+ *
+ * @interface
+ */
+export type MapOptions = OptionsOf<typeof MAP_OPTIONS>
+
+/**
+ * Options of `shuffle`.
+ *
+ * @interface
+ */
+export type ShuffleOptions = OptionsOf<typeof SHUFFLE_OPTIONS>
+
+/**
+ * Options of `batch`.
+ *
+ * @interface
+ */
+export type BatchOptions = OptionsOf<typeof BATCH_OPTIONS>
+
+/** Options of `bucketByLength`. */
+export interface BucketOptions<T> extends OptionsOf<typeof BUCKET_OPTIONS> {
+  /** The length of an element's sequence. */
+  readonly length: (value: T) => number
+}
+
 const WORLD = fields({ rank: SEED, size: COUNT }, 'a communicator')
 const SOURCE = methods('a source: Dataset.fromArray(…) makes a dataset of an array', 'open')
 const ARRAY = kind(
@@ -87,13 +128,13 @@ export class Dataset<T> implements AsyncIterable<T> {
   /** `transform` may be asynchronous; up to `concurrency` (default 1) run at a time, the order stays. */
   map<U>(transform: (value: T) => U | Promise<U>, options: MapOptions = {}): Dataset<U> {
     checkArguments(ACTION, { transform }, { transform: FUNCTION })
-    checkOptions(ACTION, options, { concurrency: optional(COUNT) })
+    checkOptions(ACTION, options, MAP_OPTIONS)
     return new Dataset(mapped(this.#source, transform, options.concurrency ?? 1))
   }
 
   /** Random order within blocks of `bufferSize`; another one in each epoch when `repeat` follows. */
-  shuffle(options: { readonly bufferSize: number; readonly seed?: number }): Dataset<T> {
-    checkOptions(ACTION, options, { bufferSize: COUNT, seed: optional(SEED) })
+  shuffle(options: ShuffleOptions): Dataset<T> {
+    checkOptions(ACTION, options, SHUFFLE_OPTIONS)
     return new Dataset(shuffled(this.#source, options.bufferSize, options.seed ?? 0))
   }
 
@@ -105,7 +146,7 @@ export class Dataset<T> implements AsyncIterable<T> {
 
   batch(size: number, options: BatchOptions = {}): Dataset<readonly T[]> {
     checkArguments(ACTION, { size }, { size: COUNT })
-    checkOptions(ACTION, options, { dropRemainder: optional(FLAG) })
+    checkOptions(ACTION, options, BATCH_OPTIONS)
     return new Dataset(batched(this.#source, size, options.dropRemainder ?? false))
   }
 
@@ -127,8 +168,7 @@ export class Dataset<T> implements AsyncIterable<T> {
 
   /** Batches of elements of similar length, so that little is padded. */
   bucketByLength(options: BucketOptions<T>): Dataset<readonly T[]> {
-    const rules = { length: FUNCTION, batchSize: COUNT, poolSize: optional(COUNT), seed: optional(SEED) }
-    checkOptions(ACTION, options, rules)
+    checkOptions(ACTION, options, { ...BUCKET_OPTIONS, length: FUNCTION })
     return new Dataset(bucketedByLength(this.#source, options))
   }
 

@@ -1,8 +1,20 @@
-import { checkOptions, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkOptions, listOf, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
 import { missingColumn, readTable, type TableRow } from './table_row.js'
 import { whileUnchanged } from './unchanged_file.js'
+
+const OPTIONS = {
+  /** Names of the columns to read. Default: all. */
+  columns: optional(listOf(TEXT)),
+}
+
+/**
+ * Options of {@link parquetDataset}.
+ *
+ * @interface
+ */
+export type ParquetOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * The rows of a Parquet file, one row group at a time; every usual compression. Only `columns` are read when given.
@@ -19,11 +31,8 @@ import { whileUnchanged } from './unchanged_file.js'
  * }
  * ```
  */
-export function parquetDataset(
-  path: string,
-  options: { readonly columns?: readonly string[] } = {},
-): Dataset<TableRow> {
-  checkOptions('read Parquet', options, { columns: optional(listOf(TEXT)) })
+export function parquetDataset(path: string, options: ParquetOptions = {}): Dataset<TableRow> {
+  checkOptions('read Parquet', options, OPTIONS)
   const { columns } = options
   const elements = columns === undefined ? 'Parquet rows' : `Parquet rows, columns ${JSON.stringify(columns)},`
   return fileDataset(path, elements, () =>

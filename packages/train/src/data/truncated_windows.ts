@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, integerFrom, kind } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, integerFrom, kind, type OptionsOf } from '@cudnn-rnn/arguments'
 import { arrayTypeOf, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { fingerprintOf } from './fingerprint.js'
@@ -16,6 +16,20 @@ export interface TokenWindow {
 
 const IDS = kind('an Int32Array', (ids): ids is Int32Array => arrayTypeOf(ids) === 'Int32Array')
 
+const OPTIONS = {
+  /** T, steps of a window. */
+  time: integerFrom(1),
+  /** B, rows that are read side by side. */
+  batch: integerFrom(1),
+}
+
+/**
+ * Options of {@link truncatedWindows}.
+ *
+ * @interface
+ */
+export type WindowOptions = OptionsOf<typeof OPTIONS>
+
 /**
  * Cuts a sequence of ids into B rows of equal length that are read side by side, T steps at a time, so that a state can
  * be carried from window to window. A last incomplete window is dropped.
@@ -31,12 +45,9 @@ const IDS = kind('an Int32Array', (ids): ids is Int32Array => arrayTypeOf(ids) =
  * }
  * ```
  */
-export function truncatedWindows(
-  ids: Int32Array,
-  options: { readonly time: number; readonly batch: number },
-): Source<TokenWindow> {
+export function truncatedWindows(ids: Int32Array, options: WindowOptions): Source<TokenWindow> {
   checkArguments('cut windows', { ids }, { ids: IDS })
-  checkOptions('cut windows', options, { time: integerFrom(1), batch: integerFrom(1) })
+  checkOptions('cut windows', options, OPTIONS)
   const { time, batch } = options
   const laneLength = Math.floor((ids.length - 1) / batch)
   const windows = Math.floor(laneLength / time)

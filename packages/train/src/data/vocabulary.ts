@@ -1,6 +1,18 @@
-import { checkArguments, checkOptions, ITERABLE, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, ITERABLE, listOf, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
+
+const OPTIONS = {
+  /** One of the symbols, for all others. Default: a symbol that is not in the list is refused. */
+  unknown: optional(TEXT),
+}
+
+/**
+ * Options of {@link Vocabulary}.
+ *
+ * @interface
+ */
+export type VocabularyOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * Symbols (characters, words, class names) and their ids: positions in the list.
@@ -22,11 +34,11 @@ export class Vocabulary {
   readonly unknownId: number | undefined
   readonly #ids: ReadonlyMap<string, number>
 
-  /** @param options.unknown one of the symbols, for all others. Throws RangeError `ERR_UNKNOWN_SYMBOL` if it is none. */
-  constructor(symbols: Iterable<string>, options: { readonly unknown?: string | undefined } = {}) {
+  /** Throws RangeError `ERR_UNKNOWN_SYMBOL` where `options.unknown` is none of the symbols. */
+  constructor(symbols: Iterable<string>, options: VocabularyOptions = {}) {
     const action = 'make a vocabulary'
     checkArguments(action, { symbols }, { symbols: ITERABLE })
-    checkOptions(action, options, { unknown: optional(TEXT) })
+    checkOptions(action, options, OPTIONS)
     this.symbols = [...symbols]
     checkArguments(action, { symbols: this.symbols }, { symbols: listOf(TEXT) })
     this.#ids = new Map(this.symbols.map((symbol, id) => [symbol, id]))

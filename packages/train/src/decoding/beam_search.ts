@@ -1,10 +1,35 @@
-import { checkedElsewhere, checkOptions, FINITE, FLAG, FUNCTION, integerFrom, optional } from '@cudnn-rnn/arguments'
+import {
+  checkedElsewhere,
+  checkOptions,
+  FINITE,
+  FLAG,
+  FUNCTION,
+  integerFrom,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/arguments'
 import { checkIsObject } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { checkFloats, type FloatTensor } from '../losses/axis_lines.js'
 import { logSoftmax } from '../losses/softmax.js'
 
-export interface BeamSearchOptions<State> {
+const OPTIONS = {
+  /** B */
+  batch: integerFrom(1),
+  /** K */
+  beamWidth: integerFrom(1),
+  /** Most ids after the begin id. */
+  length: integerFrom(1),
+  beginId: integerFrom(0),
+  endId: integerFrom(0),
+  /** Finished sequences compete by log-probability / length^this; default 0 (none), 0.6 to 1 favors longer ones. */
+  lengthPenalty: optional(FINITE),
+  /** Default true: stop when no living beam of any sequence can still win. */
+  earlyStop: optional(FLAG),
+}
+
+/** Options of {@link beamSearch}; `State` is the caller's. */
+export interface BeamSearchOptions<State> extends OptionsOf<typeof OPTIONS> {
   /** State of B·K rows: row b·K + k is beam k of sequence b. All beams of a sequence start equal. */
   readonly initialState: State
   /**
@@ -14,18 +39,6 @@ export interface BeamSearchOptions<State> {
   readonly update: (state: State, ids: Int32Array) => Promise<{ readonly state: State; readonly logits: FloatTensor }>
   /** The state whose row r is row `parents[r]` of the one given; disposes that if it must be. */
   readonly gather: (state: State, parents: Int32Array) => State | Promise<State>
-  /** B */
-  readonly batch: number
-  /** K */
-  readonly beamWidth: number
-  /** Most ids after the begin id. */
-  readonly length: number
-  readonly beginId: number
-  readonly endId: number
-  /** Finished sequences compete by log-probability / length^this; default 0 (none), 0.6 to 1 favors longer ones. */
-  readonly lengthPenalty?: number | undefined
-  /** Default true: stop when no living beam of any sequence can still win. */
-  readonly earlyStop?: boolean | undefined
 }
 
 export interface BeamHypothesis {
@@ -35,18 +48,6 @@ export interface BeamHypothesis {
   /** The score of the ranking: logProbability / length^lengthPenalty. */
   readonly score: number
   readonly finished: boolean
-}
-
-const OPTIONS = {
-  update: FUNCTION,
-  gather: FUNCTION,
-  batch: integerFrom(1),
-  beamWidth: integerFrom(1),
-  length: integerFrom(1),
-  beginId: integerFrom(0),
-  endId: integerFrom(0),
-  lengthPenalty: optional(FINITE),
-  earlyStop: optional(FLAG),
 }
 
 /**
@@ -79,7 +80,7 @@ const OPTIONS = {
  * ```
  */
 export async function beamSearch<State>(options: BeamSearchOptions<State>): Promise<BeamHypothesis[][]> {
-  checkOptions('search', options, { ...OPTIONS, initialState: checkedElsewhere() })
+  checkOptions('search', options, { ...OPTIONS, initialState: checkedElsewhere(), update: FUNCTION, gather: FUNCTION })
   const { batch, beamWidth, length, beginId, endId, lengthPenalty = 0, earlyStop = true } = options
   const rank = (logProbability: number, ids: number) => logProbability / ids ** lengthPenalty
   const searches = Array.from({ length: batch }, () => new Search(beamWidth, rank))

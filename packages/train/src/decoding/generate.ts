@@ -1,42 +1,38 @@
 import {
   checkArguments,
-  checkedElsewhere,
   checkOptions,
   FUNCTION,
   integerFrom,
   listOf,
   NUMBER,
   OBJECT,
+  type OptionsOf,
   optional,
 } from '@cudnn-rnn/arguments'
 import type { AbortSignalLike, FloatArray } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
-import { type SamplingOptions, sampleToken } from './sample_token.js'
+import { SAMPLING_OPTIONS, sampleToken } from './sample_token.js'
 
-export interface GenerateOptions extends SamplingOptions {
-  /** Ids the model reads before the first is drawn: at least one. */
-  readonly prompt: readonly number[]
-  /** Most ids to draw; default endless. */
-  readonly length?: number | undefined
-  /** Drawing it ends the generation; it is not yielded. */
-  readonly endId?: number | undefined
-  /** Default 0. */
-  readonly seed?: number | undefined
-  readonly signal?: AbortSignalLike | undefined
-}
-
-// By sampleToken.
-const SAMPLING = checkedElsewhere<number | undefined>()
 const OPTIONS = {
+  ...SAMPLING_OPTIONS,
+  /** Ids the model reads before the first is drawn: at least one. */
   prompt: listOf(integerFrom(0), 1),
+  /** Most ids to draw; default endless. */
   length: optional(NUMBER),
+  /** Drawing it ends the generation; it is not yielded. */
   endId: optional(NUMBER),
+  /** Default 0. */
   seed: optional(integerFrom(0)),
-  signal: optional(OBJECT),
-  temperature: SAMPLING,
-  topK: SAMPLING,
-  topP: SAMPLING,
+  /** Once it is aborted, the generation throws its reason before the next id. */
+  signal: optional<AbortSignalLike>(OBJECT),
 }
+
+/**
+ * Options of {@link generate}.
+ *
+ * @interface
+ */
+export type GenerateOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * Streams ids from a model as they are drawn; a consumer that stops reading stops the model.

@@ -1,16 +1,24 @@
-import { checkArguments, kind, methods } from '@cudnn-rnn/arguments'
-import { arrayTypeOf, checkOptionNames, type FloatArray } from '@cudnn-rnn/canonical'
+import { checkArguments, checkedElsewhere, checkOptions, kind, methods, type OptionsOf } from '@cudnn-rnn/arguments'
+import { arrayTypeOf, type FloatArray } from '@cudnn-rnn/canonical'
 import { checkHyperparameter, type Philox } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from '../coded_error.js'
 
-export interface SamplingOptions {
+/** Rules of {@link SamplingOptions}, whose numbers have an error code of their own. */
+export const SAMPLING_OPTIONS = {
   /** Logits are divided by it; default 1. 0 takes the most likely id always. */
-  readonly temperature?: number | undefined
+  temperature: checkedElsewhere<number | undefined>(),
   /** Only the k most likely ids; default all. */
-  readonly topK?: number | undefined
+  topK: checkedElsewhere<number | undefined>(),
   /** Only the fewest most likely ids whose probabilities reach this sum (Holtzman et al. 2020); default 1, all. */
-  readonly topP?: number | undefined
+  topP: checkedElsewhere<number | undefined>(),
 }
+
+/**
+ * Options of {@link sampleToken}.
+ *
+ * @interface
+ */
+export type SamplingOptions = OptionsOf<typeof SAMPLING_OPTIONS>
 
 const ARGUMENTS = {
   logits: kind('a Float32Array or Float64Array', (logits): logits is FloatArray =>
@@ -37,7 +45,7 @@ const ARGUMENTS = {
 export function sampleToken(logits: FloatArray, random: Philox, options: SamplingOptions = {}): number {
   const action = 'sample'
   checkArguments(action, { logits, random }, ARGUMENTS)
-  checkOptionNames(action, options, ['temperature', 'topK', 'topP'])
+  checkOptions(action, options, SAMPLING_OPTIONS)
   const { temperature = 1, topK = Math.max(1, logits.length), topP = 1 } = options
   checkHyperparameter(action, 'temperature', temperature, { minimum: 0 })
   checkHyperparameter(action, 'topK', topK, { minimum: 1 })

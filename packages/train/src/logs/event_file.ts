@@ -8,6 +8,7 @@ import {
   integerFrom,
   NUMBER,
   NUMBERS,
+  type OptionsOf,
   optional,
   PATH,
   TEXT,
@@ -19,11 +20,6 @@ import { histogramOf } from './histogram.js'
 import { coded, logError } from './log_error.js'
 import { frameRecord } from './tf_record.js'
 
-export interface EventFileOptions {
-  readonly afterStep?: number | undefined
-  readonly now?: (() => number) | undefined
-}
-
 const ACTION = 'write events'
 const STEP = integerFrom(0)
 /** Events hold float32. */
@@ -33,6 +29,20 @@ const FLOAT = where(
   'a number that float32 holds',
   (value: number) => !Number.isFinite(value) || Math.abs(value) <= LARGEST,
 )
+
+const OPTIONS = {
+  /** The step at which a run resumes: later steps of earlier files are hidden. Default 0. */
+  afterStep: optional(STEP),
+  /** The wall time in seconds; the clock by default. */
+  now: optional<() => number>(FUNCTION),
+}
+
+/**
+ * Options of {@link EventFile.create}.
+ *
+ * @interface
+ */
+export type EventFileOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * A TensorBoard event file: `tensorboard --logdir <directory>` shows it while it grows.
@@ -62,14 +72,12 @@ export class EventFile {
   /**
    * Begins a new file in `directory`, which is made when it is missing.
    *
-   * @param options.afterStep the step at which a run resumes: later steps of earlier files are hidden.
-   * @param options.now the wall time in seconds; the clock by default.
    * @throws RangeError `ERR_LOG_IO`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`,
    *   `ERR_UNKNOWN_OPTION`
    */
   static async create(directory: string, options: EventFileOptions = {}): Promise<EventFile> {
     checkArguments(ACTION, { directory }, { directory: PATH })
-    checkOptions(ACTION, options, { afterStep: optional(STEP), now: optional(FUNCTION) })
+    checkOptions(ACTION, options, OPTIONS)
     const { afterStep = 0, now = () => Date.now() / 1000 } = options
     await coded('make', directory, () => makeDirectory(directory))
     const seconds = String(Math.floor(now())).padStart(10, '0')

@@ -1,11 +1,20 @@
+import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 
-export interface ClippingOptions {
+/** Rules of {@link ClippingOptions}; errors of the numbers have the code ERR_HYPERPARAMETER. */
+export const CLIPPING_OPTIONS = {
   /** Every element of the gradients is clamped to ± this; default never. */
-  readonly clipValue?: number | undefined
+  clipValue: checkedElsewhere<number | undefined>(),
   /** Gradients are scaled down to this global norm; default never. */
-  readonly clipNorm?: number | undefined
+  clipNorm: checkedElsewhere<number | undefined>(),
 }
+
+/**
+ * How the gradients of a step are clipped.
+ *
+ * @interface
+ */
+export type ClippingOptions = OptionsOf<typeof CLIPPING_OPTIONS>
 
 /** Clips in place, by value before by norm; returns the global norm before, a scalar, for the caller to dispose. */
 export function clipGradients(

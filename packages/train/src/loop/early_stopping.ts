@@ -1,15 +1,26 @@
+import { fields, NUMBER, type OptionsOf, oneOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import type { TrainingRecord } from './training_saver.js'
 
-export interface EarlyStoppingOptions {
+const OPTIONS = {
   /** Name of a metric that `evaluate` returns. */
-  readonly metric: string
+  metric: TEXT,
   /** Evaluations without an improvement until training stops; default Infinity: only record the best. */
-  readonly patience?: number | undefined
+  patience: optional(NUMBER),
   /** Default 'min'. */
-  readonly mode?: 'min' | 'max' | undefined
+  mode: optional(oneOf(['min', 'max'])),
   /** Smallest decrease that counts as an improvement; default 0. */
-  readonly minDelta?: number | undefined
+  minDelta: optional(NUMBER),
 }
+
+/** Rule of {@link EarlyStoppingOptions}. */
+export const EARLY_STOPPING = fields(OPTIONS)
+
+/**
+ * When a training has stopped to improve.
+ *
+ * @interface
+ */
+export type EarlyStoppingOptions = OptionsOf<typeof OPTIONS>
 
 /** The best so far after one more evaluation; NaN never is. */
 export function watchBest(

@@ -8,9 +8,9 @@ import {
   methods,
   NUMBER,
   OBJECT,
+  type OptionsOf,
   oneOf,
   optional,
-  TEXT,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { type AbortSignalLike, describeValue } from '@cudnn-rnn/canonical'
@@ -22,10 +22,9 @@ import type { Position } from '../data/source.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import { TRAINABLES } from '../optimizers/optimizer_spec.js'
-import type { Trainable } from '../optimizers/trainable.js'
-import type { ClippingOptions } from './clip_gradients.js'
+import { CLIPPING_OPTIONS } from './clip_gradients.js'
 import type { Communicator } from './communicator.js'
-import type { EarlyStoppingOptions } from './early_stopping.js'
+import { EARLY_STOPPING } from './early_stopping.js'
 import type { BatchResult } from './gradient_accumulator.js'
 import type { SkippedCheckpoint, TrainingSaver } from './training_saver.js'
 
@@ -56,123 +55,93 @@ export interface ResumedTraining {
   readonly skipped: readonly SkippedCheckpoint[]
 }
 
-export interface FitOptions<Batch> extends ClippingOptions {
-  readonly backend: Backend
-  readonly data: Dataset<Batch>
-  /** Runs forward and backward. */
-  readonly batchGradients: (batch: Batch) => Promise<BatchResult>
-  readonly optimizer: Optimizer
+// Their errors have the code ERR_HYPERPARAMETER.
+const COUNT = checkedElsewhere<number>()
+const OPTIONAL_COUNT = checkedElsewhere<number | undefined>()
+
+const STATE_OPTIONS = {
+  tensors: optional(TRAINABLES),
+  /**
+   * Of each of `tensors`, the axis that has the rows of a batch. Over ranks each has those of the rank's rows then, and a
+   * checkpoint those of all. Default: all ranks have the same tensors.
+   */
+  batchAxes: optional(listOf(NUMBER)),
+  save: optional<() => Position | Promise<Position>>(FUNCTION),
+  /**
+   * @param by the rank whose `save` returned `saved`, and the number of ranks then. Another rank than this one's where a
+   *   training continues over another number of ranks: a dropout generator should be seeded again.
+   */
+  restore: optional<(saved: Position, by: World) => void | Promise<void>>(FUNCTION),
+}
+
+const OPTIONS = {
+  ...CLIPPING_OPTIONS,
+  backend: kind('a result of openBackend()', isBackend),
+  optimizer: kind('an optimizer such as new Adam(…)', isOptimizer),
   /** A number is a constant rate. */
-  readonly learningRate: number | Schedule
+  learningRate: kind('a number or a schedule such as cosineRate(…)', isRate),
   /** Steps of the whole run, resumed ones included. Training also ends with the data. */
-  readonly maxSteps: number
+  maxSteps: COUNT,
   /** Batches whose gradients are averaged into one update, by their weights; default 1. */
-  readonly accumulate?: number | undefined
+  accumulate: OPTIONAL_COUNT,
   /** Steps skipped in a row for gradients that are not finite, until training stops; default 10. */
-  readonly maxSkipped?: number | undefined
-  readonly evaluate?: (() => Promise<Readonly<Record<string, number>>>) | undefined
+  maxSkipped: OPTIONAL_COUNT,
+  evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
   /** Evaluate and save every so many steps, and at the end; default only at the end. */
-  readonly evaluateEvery?: number | undefined
+  evaluateEvery: OPTIONAL_COUNT,
   /** Save every so many steps, too; default only where `evaluateEvery` does. */
-  readonly saveEvery?: number | undefined
+  saveEvery: OPTIONAL_COUNT,
   /** Watches a metric: the best is saved apart, and patience may end the training. */
-  readonly earlyStopping?: EarlyStoppingOptions | undefined
-  readonly saver?: TrainingSaver | undefined
+  earlyStopping: optional(EARLY_STOPPING),
+  saver: optional<TrainingSaver>(fields({ save: FUNCTION, restore: FUNCTION, lock: optional(FUNCTION) })),
   /**
    * Trains over its ranks: each takes its share of every batch (`Dataset.shard`), and the result is that of one process with
    * the whole batches, to rounding. All ranks call `fit` with the same options and equal models. The first restores, saves,
    * and calls `onStart` and `onStep`; `evaluate` runs on all, and the metrics of the first count ({@link weightedMeans}
    * averages those of shares). Variables and `state.tensors` begin with the values of the first.
    */
-  readonly communicator?: Communicator | undefined
-  /**
-   * More that all ranks must share, each compared under its name before the first step: layers, a loss, another version. JSON.
-   */
-  readonly sharedSettings?: Readonly<Record<string, unknown>> | undefined
-  /**
-   * The form in which gradients travel between the ranks; default the executor's type. 'bfloat16' halves the bytes; every mean
-   * gradient g of n ranks then has an error of at most 2⁻⁷·Σ|wᵣ·gᵣ| over MPI, and n·2⁻⁸·Σ|wᵣ·gᵣ| over NCCL, with the shares
-   * wᵣ of the ranks in the batch. Loss, weights and variables are not rounded, and all ranks make the same update.
-   */
-  readonly wire?: 'bfloat16' | undefined
-  /** More that must be carried over a resume: tensors (a carried state), and JSON (dropout generators), of each rank its own. */
-  readonly state?:
-    | {
-        readonly tensors?: readonly Trainable[] | undefined
-        /**
-         * Of each of `tensors`, the axis that has the rows of a batch. Over ranks each has those of the rank's rows then, and a
-         * checkpoint those of all. Default: all ranks have the same tensors.
-         */
-        readonly batchAxes?: readonly number[] | undefined
-        readonly save?: (() => Position | Promise<Position>) | undefined
-        /**
-         * @param by the rank whose `save` returned `saved`, and the number of ranks then. Another rank than this one's where a
-         *   training continues over another number of ranks: a dropout generator should be seeded again.
-         */
-        readonly restore?: ((saved: Position, by: World) => void | Promise<void>) | undefined
-      }
-    | undefined
-  /**
-   * Called once with the step after which training starts, 0 for a new run; open logs here.
-   *
-   * @param resumed undefined for a new run.
-   */
-  readonly onStart?: ((step: number, resumed?: ResumedTraining) => void | Promise<void>) | undefined
-  /**
-   * Called after every step, before it is saved; an error ends the training. On executors with `Backend.steps` the next step
-   * is queued by then, unless this one is evaluated or saved.
-   */
-  readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
-  /** Ends the training after the step in progress, saved. */
-  readonly signal?: AbortSignalLike | undefined
-}
-
-// Their errors have the code ERR_HYPERPARAMETER.
-const COUNT = checkedElsewhere<number>()
-const OPTIONAL_COUNT = checkedElsewhere<number | undefined>()
-
-const OPTIONS = {
-  backend: kind('a result of openBackend()', isBackend),
-  data: methods('a Dataset: Dataset.fromArray(…) makes one', 'iterate'),
-  optimizer: kind('an optimizer such as new Adam(…)', isOptimizer),
-  batchGradients: FUNCTION,
-  learningRate: kind('a number or a schedule such as cosineRate(…)', isRate),
-  maxSteps: COUNT,
-  accumulate: OPTIONAL_COUNT,
-  maxSkipped: OPTIONAL_COUNT,
-  clipNorm: OPTIONAL_COUNT,
-  clipValue: OPTIONAL_COUNT,
-  evaluateEvery: OPTIONAL_COUNT,
-  saveEvery: OPTIONAL_COUNT,
-  evaluate: optional(FUNCTION),
-  earlyStopping: optional(
-    fields({
-      metric: TEXT,
-      patience: optional(NUMBER),
-      mode: optional(oneOf(['min', 'max'])),
-      minDelta: optional(NUMBER),
-    }),
-  ),
-  saver: optional(fields({ save: FUNCTION, restore: FUNCTION, lock: optional(FUNCTION) })),
-  communicator: optional(
+  communicator: optional<Communicator>(
     fields(
       { rank: NUMBER, size: NUMBER, allReduce: FUNCTION, allGather: FUNCTION, broadcast: FUNCTION },
       'a communicator',
     ),
   ),
-  sharedSettings: optional(OBJECT),
+  /**
+   * More that all ranks must share, each compared under its name before the first step: layers, a loss, another version. JSON.
+   */
+  sharedSettings: optional<Readonly<Record<string, unknown>>>(OBJECT),
+  /**
+   * The form in which gradients travel between the ranks; default the executor's type. 'bfloat16' halves the bytes; every mean
+   * gradient g of n ranks then has an error of at most 2⁻⁷·Σ|wᵣ·gᵣ| over MPI, and n·2⁻⁸·Σ|wᵣ·gᵣ| over NCCL, with the shares
+   * wᵣ of the ranks in the batch. Loss, weights and variables are not rounded, and all ranks make the same update.
+   */
   wire: optional(oneOf(['bfloat16'])),
-  state: optional(
-    fields({
-      tensors: optional(TRAINABLES),
-      batchAxes: optional(listOf(NUMBER)),
-      save: optional(FUNCTION),
-      restore: optional(FUNCTION),
-    }),
-  ),
-  onStart: optional(FUNCTION),
-  onStep: optional(FUNCTION),
-  signal: optional(OBJECT),
+  /** More that must be carried over a resume: tensors (a carried state), and JSON (dropout generators), of each rank its own. */
+  state: optional(fields(STATE_OPTIONS)),
+  /**
+   * Called once with the step after which training starts, 0 for a new run; open logs here.
+   *
+   * @param resumed undefined for a new run.
+   */
+  onStart: optional<(step: number, resumed?: ResumedTraining) => void | Promise<void>>(FUNCTION),
+  /**
+   * Called after every step, before it is saved; an error ends the training. On executors with `Backend.steps` the next step
+   * is queued by then, unless this one is evaluated or saved.
+   */
+  onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
+  /** Ends the training after the step in progress, saved. */
+  signal: optional<AbortSignalLike>(OBJECT),
+}
+const BATCH_OPTIONS = {
+  data: methods('a Dataset: Dataset.fromArray(…) makes one', 'iterate'),
+  batchGradients: FUNCTION,
+}
+
+/** Options of {@link fit}; `Batch` is what the data yields. */
+export interface FitOptions<Batch> extends OptionsOf<typeof OPTIONS> {
+  readonly data: Dataset<Batch>
+  /** Runs forward and backward. */
+  readonly batchGradients: (batch: Batch) => Promise<BatchResult>
 }
 
 function isBackend(value: unknown): value is Backend {
@@ -195,7 +164,7 @@ function isRate(value: unknown): value is number | Schedule {
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
  */
 export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
-  checkOptions('fit', options, OPTIONS)
+  checkOptions('fit', options, { ...OPTIONS, ...BATCH_OPTIONS })
   const { learningRate } = options
   if (typeof learningRate === 'number') checkHyperparameter('fit', 'learningRate', learningRate, { minimum: 0 })
   checkCount('maxSteps', options.maxSteps, 0)

@@ -1,4 +1,14 @@
-import { checkArguments, checkOptions, FUNCTION, fields, listOf, oneOf, optional, POSITIVE } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkOptions,
+  FUNCTION,
+  fields,
+  listOf,
+  type OptionsOf,
+  oneOf,
+  optional,
+  POSITIVE,
+} from '@cudnn-rnn/arguments'
 import {
   type Backend,
   type BackendTensor,
@@ -28,19 +38,23 @@ export interface Replica<Batch> {
   [Symbol.dispose]?(): void
 }
 
-export interface ParallelOptions<Batch> {
+const OPTIONS = {
+  /**
+   * How variables and gradients pass between the devices: 'nccl', between GPUs without the host, or 'host', through its memory.
+   * Default 'auto': NCCL between several GPUs where it can be opened, else the host.
+   */
+  engine: optional(oneOf(['auto', 'nccl', 'host'])),
+  /** Every call of NCCL must end within this time, or it rejects; default 600. */
+  timeoutSeconds: optional(POSITIVE),
+}
+
+/** Options of {@link makeParallel}. */
+export interface ParallelOptions<Batch> extends OptionsOf<typeof OPTIONS> {
   /**
    * The share of one device of a batch that is not an array, `[]` where it is empty. Default: of an array of L elements
    * those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋, as `Dataset.shard` takes them.
    */
   readonly split?: ((batch: Batch, place: World) => Batch) | undefined
-  /**
-   * How variables and gradients pass between the devices: 'nccl', between GPUs without the host, or 'host', through its memory.
-   * Default 'auto': NCCL between several GPUs where it can be opened, else the host.
-   */
-  readonly engine?: 'auto' | 'nccl' | 'host' | undefined
-  /** Every call of NCCL must end within this time, or it rejects; default 600. */
-  readonly timeoutSeconds?: number | undefined
 }
 
 /** The batches of a replica. */
@@ -108,7 +122,7 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
   options: ParallelOptions<BatchOf<Own>> = {},
 ): Promise<Parallel<Own>> {
   checkArguments(ACTION, { fn, devices }, { fn: FUNCTION, devices: listOf(BACKEND, 1) })
-  checkOptions(ACTION, options, OPTIONS)
+  checkOptions(ACTION, options, { ...OPTIONS, split: optional(FUNCTION) })
   const repeated = devices.findIndex((device, rank) => devices.indexOf(device) !== rank)
   if (repeated >= 0) {
     throw codedRangeError(
@@ -181,11 +195,6 @@ async function openExchange(
 }
 
 const ACTION = 'make parallel'
-const OPTIONS = {
-  split: optional(FUNCTION),
-  engine: optional(oneOf(['auto', 'nccl', 'host'])),
-  timeoutSeconds: optional(POSITIVE),
-}
 const REPLICA = fields({ variables: TRAINABLES, batchGradients: FUNCTION }, 'a replica: { variables, batchGradients }')
 
 function splitArray<Batch>(batch: Batch, place: World): Batch {

@@ -1,16 +1,24 @@
-import { checkedElsewhere, checkOptions, optional, SHARE } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, type OptionsOf, optional, SHARE } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkIdValues, checkShape, checkTensor } from '@cudnn-rnn/executor-kit'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 import { logSoftmax } from './softmax.js'
 
-export interface CrossEntropyOptions {
+const OPTIONS = {
   /** [N…], one factor per row: 0 masks a padded step. The mean divides by their sum, or by N without them. */
-  readonly weights?: FloatTensor | undefined
+  // By checkTensor, against the shape of the logits.
+  weights: checkedElsewhere<FloatTensor | undefined>(),
   /** In 0..1, default 0: this share of every label is spread evenly over the V classes (Szegedy et al. 2016). */
-  readonly labelSmoothing?: number | undefined
+  labelSmoothing: optional(SHARE),
 }
+
+/**
+ * Options of {@link crossEntropy} and {@link sparseCrossEntropy}.
+ *
+ * @interface
+ */
+export type CrossEntropyOptions = OptionsOf<typeof OPTIONS>
 
 export interface CrossEntropyResult {
   /** Mean over the rows that count, natural logarithm; 0 when none counts. */
@@ -95,11 +103,6 @@ export function sparseCrossEntropy(
 }
 
 const ACTION = 'compute cross-entropy'
-const OPTIONS = {
-  // By checkTensor, against the shape of the logits.
-  weights: checkedElsewhere<FloatTensor | undefined>(),
-  labelSmoothing: optional(SHARE),
-}
 
 function checkArguments(logits: FloatTensor, options: CrossEntropyOptions) {
   checkOptions(ACTION, options, OPTIONS)

@@ -1,26 +1,45 @@
-import { checkOptions, FUNCTION, integerFrom, OBJECT, oneOf, optional, POSITIVE } from '@cudnn-rnn/arguments'
+import {
+  checkOptions,
+  FUNCTION,
+  integerFrom,
+  OBJECT,
+  type OptionsOf,
+  oneOf,
+  optional,
+  POSITIVE,
+  typed,
+} from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from '../coded_error.js'
 import { checkFloats } from './axis_lines.js'
 
-/** A scalar function of named tensors, and the gradients to check. */
-export interface GradientCheckOptions {
-  readonly inputs: Readonly<Record<string, Tensor<FloatArray>>>
+/** Tensors by their names. */
+type NamedFloats = Readonly<Record<string, Tensor<FloatArray>>>
+
+const OPTIONS = {
+  inputs: typed<NamedFloats>(OBJECT),
   /** The loss at the values given; called many times. */
-  readonly loss: (inputs: Readonly<Record<string, Tensor<FloatArray>>>) => number | Promise<number>
+  loss: typed<(inputs: NamedFloats) => number | Promise<number>>(FUNCTION),
   /** The analytic gradient at `inputs`, for each input by name, in its shape. */
-  readonly gradients: Readonly<Record<string, Tensor<FloatArray>>>
+  gradients: typed<NamedFloats>(OBJECT),
   /** Half the distance of the two points of a central difference; default 1e-5. Use about 1e-2 with float32 losses. */
-  readonly delta?: number | undefined
+  delta: optional(POSITIVE),
   /**
    * 'jacobian' (default) moves every element separately and can name the worst; 'directional' moves each input along one
    * random direction, two evaluations per input however large it is.
    */
-  readonly method?: 'jacobian' | 'directional' | undefined
+  method: optional(oneOf(['jacobian', 'directional'])),
   /** Seed of the directions; default 0. */
-  readonly seed?: number | undefined
+  seed: optional(integerFrom(0)),
 }
+
+/**
+ * A scalar function of named tensors, and the gradients to check.
+ *
+ * @interface
+ */
+export type GradientCheckOptions = OptionsOf<typeof OPTIONS>
 
 /** The element (or input, for directional checks: index -1) where both gradients differ most. */
 export interface GradientMismatch {
@@ -121,15 +140,6 @@ async function slope(
   const [k, length] = along[0]
   const distance = (above.moved[k] - below.moved[k]) / length
   return (above.value - below.value) / distance
-}
-
-const OPTIONS = {
-  inputs: OBJECT,
-  loss: FUNCTION,
-  gradients: OBJECT,
-  delta: optional(POSITIVE),
-  method: optional(oneOf(['jacobian', 'directional'])),
-  seed: optional(integerFrom(0)),
 }
 
 function checkSizes(inputs: GradientCheckOptions['inputs'], gradients: GradientCheckOptions['gradients']): void {

@@ -1,20 +1,29 @@
+import type { OptionsOf } from '@cudnn-rnn/arguments'
 import { type Backend, DTYPES } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { Optimizer, type WeightDecayOptions } from './optimizer.js'
-import { checkSettings, type Definition, type OptimizerSpec } from './optimizer_spec.js'
+import { Optimizer } from './optimizer.js'
+import { COMMON_OPTIONS, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
-export interface AdagradOptimizerOptions extends WeightDecayOptions {
+const OPTIONS = {
+  ...COMMON_OPTIONS,
   /** Where the sums of squares start; default 0 (PyTorch) or 0.1 (Keras). */
-  readonly initialAccumulator?: number | undefined
+  initialAccumulator: RULE_NUMBER,
   /** Default 1e-10 (PyTorch) or 1e-7 (Keras). */
-  readonly epsilon?: number | undefined
-  readonly definition?: Definition | undefined
+  epsilon: RULE_NUMBER,
 }
+
+/**
+ * Options of {@link Adagrad}.
+ *
+ * @interface
+ */
+export type AdagradOptimizerOptions = OptionsOf<typeof OPTIONS>
 
 const ADAGRAD = {
   rule: 'adagrad',
   slots: ['Adagrad'],
+  options: OPTIONS,
   defaults: {
     pytorch: { initialAccumulator: 0, epsilon: 1e-10 },
     tensorflow: { initialAccumulator: 0.1, epsilon: 1e-7 },

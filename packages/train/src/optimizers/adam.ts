@@ -1,22 +1,31 @@
+import type { OptionsOf } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { Optimizer, type UpdateOptions, type WeightDecayOptions } from './optimizer.js'
-import { checkSettings, type Definition, type OptimizerSpec } from './optimizer_spec.js'
+import { Optimizer, type UpdateOptions } from './optimizer.js'
+import { COMMON_OPTIONS, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
-export interface AdamOptimizerOptions extends WeightDecayOptions {
+const OPTIONS = {
+  ...COMMON_OPTIONS,
   /** Default 0.9 */
-  readonly beta1?: number | undefined
+  beta1: RULE_NUMBER,
   /** Default 0.999 */
-  readonly beta2?: number | undefined
+  beta2: RULE_NUMBER,
   /** Default 1e-8 (PyTorch) or 1e-7 (Keras). */
-  readonly epsilon?: number | undefined
-  readonly definition?: Definition | undefined
+  epsilon: RULE_NUMBER,
 }
+
+/**
+ * Options of {@link Adam}.
+ *
+ * @interface
+ */
+export type AdamOptimizerOptions = OptionsOf<typeof OPTIONS>
 
 const ADAM = {
   rule: 'adam',
   slots: ['Adam', 'Adam_1'],
+  options: OPTIONS,
   defaults: {
     pytorch: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 },
     tensorflow: { beta1: 0.9, beta2: 0.999, epsilon: 1e-7 },

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, FLAG, listOf, NUMBER, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FLAG, listOf, NUMBER, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from '../coded_error.js'
 
@@ -21,15 +21,22 @@ export function constantRate(rate: number): Schedule {
   return () => rate
 }
 
-export interface CosineOptions {
-  readonly peak: number
+const COSINE_OPTIONS = {
+  peak: NUMBER,
   /** Steps of the whole schedule, warm-up included; the rate stays at `final` after them. */
-  readonly steps: number
+  steps: NUMBER,
   /** Steps of linear growth from peak/warmup to peak; default 0. */
-  readonly warmup?: number | undefined
+  warmup: optional(NUMBER),
   /** Default 0. */
-  readonly final?: number | undefined
+  final: optional(NUMBER),
 }
+
+/**
+ * Options of {@link cosineRate}.
+ *
+ * @interface
+ */
+export type CosineOptions = OptionsOf<typeof COSINE_OPTIONS>
 
 /**
  * final + (peak - final)·½(1 + cos πx), x from 0 to 1 after the warm-up (Loshchilov & Hutter 2017).
@@ -43,7 +50,7 @@ export interface CosineOptions {
  * ```
  */
 export function cosineRate(options: CosineOptions): Schedule {
-  checkOptions(ACTION, options, { peak: NUMBER, steps: NUMBER, warmup: optional(NUMBER), final: optional(NUMBER) })
+  checkOptions(ACTION, options, COSINE_OPTIONS)
   const { peak, steps, warmup = 0, final = 0 } = options
   checkRate('peak', peak)
   checkRate('final', final)
@@ -56,15 +63,22 @@ export function cosineRate(options: CosineOptions): Schedule {
   }
 }
 
-export interface ExponentialOptions {
-  readonly initial: number
+const EXPONENTIAL_OPTIONS = {
+  initial: NUMBER,
   /** Factor over `every` steps. */
-  readonly decay: number
+  decay: NUMBER,
   /** Default 1. */
-  readonly every?: number | undefined
+  every: optional(NUMBER),
   /** Default false: smoothly; true: once per `every` steps. */
-  readonly staircase?: boolean | undefined
+  staircase: optional(FLAG),
 }
+
+/**
+ * Options of {@link exponentialRate}.
+ *
+ * @interface
+ */
+export type ExponentialOptions = OptionsOf<typeof EXPONENTIAL_OPTIONS>
 
 /**
  * initial·decay^(step/every): TensorFlow's `exponential_decay`.
@@ -78,8 +92,7 @@ export interface ExponentialOptions {
  * ```
  */
 export function exponentialRate(options: ExponentialOptions): Schedule {
-  const rules = { initial: NUMBER, decay: NUMBER, every: optional(NUMBER), staircase: optional(FLAG) }
-  checkOptions(ACTION, options, rules)
+  checkOptions(ACTION, options, EXPONENTIAL_OPTIONS)
   const { initial, decay, every = 1, staircase = false } = options
   checkRate('initial', initial)
   checkRate('decay', decay)

@@ -1,26 +1,38 @@
 import {
-  ANYTHING,
+  type AnyRule,
   checkArguments,
+  checkedElsewhere,
   checkOptions,
   checkOptionValues,
-  FUNCTION,
   fields,
-  keyOf,
   kind,
   listOf,
   methods,
+  type OptionsOf,
+  oneOf,
   optional,
   TEXT,
 } from '@cudnn-rnn/arguments'
 import { type Backend, isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
 import { checkRuleValue } from '@cudnn-rnn/executor-kit'
+import { WEIGHT_DECAY_OPTIONS } from './optimizer.js'
 import type { Trainable } from './trainable.js'
 
-/**
- * Whose formula: they differ in the place of ε and in whether the rate enters a velocity. 'pytorch' (default) or
- * 'tensorflow' (Keras).
- */
-export type Definition = 'pytorch' | 'tensorflow'
+/** Frameworks whose formulas differ in the place of ε and in whether the rate enters a velocity. */
+const DEFINITIONS = ['pytorch', 'tensorflow'] as const
+/** Whose formula an optimizer follows. */
+export type Definition = (typeof DEFINITIONS)[number]
+
+/** Rules of the options that every optimizer has. */
+export const COMMON_OPTIONS = {
+  ...WEIGHT_DECAY_OPTIONS,
+  /** Whose formula: 'pytorch' (default) or 'tensorflow' (Keras). */
+  definition: optional(oneOf(DEFINITIONS)),
+}
+
+/** The rule of an option that the table of optimizer rules checks. */
+export const RULE_NUMBER = checkedElsewhere<number | undefined>()
+export const RULE_FLAG = checkedElsewhere<boolean | undefined>()
 
 /** Values of options of a rule, by their names. */
 export type Settings = Readonly<Record<string, number | boolean>>
@@ -30,7 +42,9 @@ export interface OptimizerSpec {
   readonly rule: OptimizerRule
   /** TensorFlow's names of the rule's slots, which checkpoints use. */
   readonly slots: readonly string[]
-  /** Options of the constructor with their defaults: options of the rule, and `initialAccumulator`. */
+  /** Options of the constructor: those of every optimizer, options of the rule, and `initialAccumulator`. */
+  readonly options: Readonly<Record<string, AnyRule>>
+  /** Defaults of the options that not every optimizer has. */
   readonly defaults: Readonly<Record<Definition, Settings>>
   /** Options of the rule that the definition alone sets. */
   readonly fixed: Readonly<Record<Definition, Settings>>
@@ -47,23 +61,16 @@ const INITIAL_VALUE = { minimum: 0 }
  *   `ERR_HYPERPARAMETER`, `ERR_INVALID_OPTION`
  */
 export function checkSettings<Spec extends OptimizerSpec>(
-  { rule, defaults, fixed }: Spec,
+  { rule, options: rules, defaults, fixed }: Spec,
   backend: Backend,
   variables: readonly Trainable[],
-  options: { readonly definition?: Definition | undefined },
+  options: OptionsOf<typeof COMMON_OPTIONS>,
 ): Spec['defaults'][Definition] & Spec['fixed'][Definition] {
   const { title, options: rows } = OPTIMIZER_RULES[rule]
   const action = `build ${title}`
   checkArguments(action, { backend }, { backend: BACKEND })
   checkOptionValues(action, { variables }, { variables: TRAINABLES })
-  const names = Object.keys(defaults.pytorch)
-  const settable = Object.fromEntries(names.map((name) => [name, ANYTHING]))
-  checkOptions<object>(action, options, {
-    ...settable,
-    definition: optional(keyOf(defaults)),
-    weightDecay: ANYTHING,
-    decayMask: optional(FUNCTION),
-  })
+  checkOptions<object>(action, options, rules)
   const { definition = 'pytorch', ...given } = options as { definition?: Definition } & Record<string, unknown>
   const settings: Record<string, number | boolean> = { ...fixed[definition] }
   for (const [name, initial] of Object.entries(defaults[definition])) {

@@ -1,21 +1,30 @@
+import type { OptionsOf } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { Optimizer, type WeightDecayOptions } from './optimizer.js'
-import { checkSettings, type Definition, type OptimizerSpec } from './optimizer_spec.js'
+import { Optimizer } from './optimizer.js'
+import { COMMON_OPTIONS, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
-export interface RmsPropOptimizerOptions extends WeightDecayOptions {
+const OPTIONS = {
+  ...COMMON_OPTIONS,
   /** How much of the mean square remains; default 0.99 (PyTorch's alpha) or 0.9 (Keras' rho). */
-  readonly decay?: number | undefined
+  decay: RULE_NUMBER,
   /** Default 0. */
-  readonly momentum?: number | undefined
+  momentum: RULE_NUMBER,
   /** Default 1e-8 (PyTorch) or 1e-7 (Keras). */
-  readonly epsilon?: number | undefined
-  readonly definition?: Definition | undefined
+  epsilon: RULE_NUMBER,
 }
+
+/**
+ * Options of {@link RmsProp}.
+ *
+ * @interface
+ */
+export type RmsPropOptimizerOptions = OptionsOf<typeof OPTIONS>
 
 const RMS_PROP = {
   rule: 'rmsProp',
   slots: ['RMSProp', 'RMSProp_1'],
+  options: OPTIONS,
   defaults: {
     pytorch: { decay: 0.99, momentum: 0, epsilon: 1e-8 },
     tensorflow: { decay: 0.9, momentum: 0, epsilon: 1e-7 },

@@ -1,21 +1,30 @@
+import type { OptionsOf } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { Optimizer, type WeightDecayOptions } from './optimizer.js'
-import { checkSettings, type Definition, type OptimizerSpec } from './optimizer_spec.js'
+import { Optimizer } from './optimizer.js'
+import { COMMON_OPTIONS, checkSettings, type OptimizerSpec, RULE_FLAG, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
-export interface SgdOptions extends WeightDecayOptions {
+const OPTIONS = {
+  ...COMMON_OPTIONS,
   /** Default 0: plain gradient descent, without a slot. */
-  readonly momentum?: number | undefined
+  momentum: RULE_NUMBER,
   /** Default false. */
-  readonly nesterov?: boolean | undefined
-  readonly definition?: Definition | undefined
+  nesterov: RULE_FLAG,
 }
+
+/**
+ * Options of {@link Sgd}.
+ *
+ * @interface
+ */
+export type SgdOptions = OptionsOf<typeof OPTIONS>
 
 const DEFAULTS = { momentum: 0, nesterov: false } as const
 
 const MOMENTUM = {
   rule: 'momentum',
   slots: ['Momentum'],
+  options: OPTIONS,
   defaults: { pytorch: DEFAULTS, tensorflow: DEFAULTS },
   fixed: { pytorch: { rateInVelocity: false }, tensorflow: { rateInVelocity: true } },
 } as const satisfies OptimizerSpec
