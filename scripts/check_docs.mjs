@@ -1,5 +1,5 @@
 // `pnpm run docs`: every example in READMEs, docs and docstrings compiles against the built declarations and runs on the built
-// packages; every exported function and class has an example; docs/errors.md lists every error code of the sources and
+// packages; every exported function and class has an example, and every option a comment; docs/errors.md lists every error code of the sources and
 // docs/optimizer_rules.md every rule.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,6 +12,7 @@ import { docExamples, unprinted } from './doc_examples.mjs'
 import { checkErrorCodes } from './error_codes.mjs'
 import { exportedCallables } from './exported_values.mjs'
 import { checkOptimizerRules } from './optimizer_rules.mjs'
+import { undocumentedOptions } from './option_docs.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 import { filesBelow, publicPackages, readJson, workspacePackages } from './workspace.mjs'
 
@@ -51,8 +52,12 @@ const withoutExample = callables
   .filter(({ entry, hasExample }) => !hasExample && entry !== '@cudnn-rnn/cudnn/validation') // For apps/gpu_validation alone.
   .map(({ entry, name, place }) => `${place}: ${name} of ${entry} has no @example in its docstring`)
 failures.push(...withoutExample)
+const withoutComment = undocumentedOptions(publicEntries()).map(
+  ({ entry, type, field }) => `${entry}: ${field} of ${type} has no doc comment in the declarations`,
+)
+failures.push(...withoutComment)
 const running = examples.filter(({ runs }) => runs)
-if (failures.length === withoutExample.length) {
+if (failures.length === withoutExample.length + withoutComment.length) {
   await compile(running)
   failures.push(...run(running))
 }

@@ -1,8 +1,8 @@
 import { Converter, ReferenceType, ReflectionKind } from 'typedoc'
 
 /**
- * Shows options as their fields alone: their types are made of tables of rules, which are internal. TypeDoc would print the
- * rules as default values, and the table as an ancestor of options that have a type parameter.
+ * Shows options as their fields alone: their interfaces extend types that are made of tables of rules, which are internal.
+ * TypeDoc would print the table as an ancestor, and the rules as default values.
  */
 export function load(app) {
   const optionsOf = ({ project }) => project.getReflectionsByKind(ReflectionKind.Interface)
@@ -29,5 +29,5 @@ function withoutTables(types) {
 }
 
 function isOfTable(type) {
-  return type instanceof ReferenceType && type.name.startsWith('OptionsOf')
+  return type instanceof ReferenceType && /^(OptionsOf|Pick)\b/.test(type.name)
 }

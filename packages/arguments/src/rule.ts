@@ -48,7 +48,8 @@ type OptionalName<Rules extends Readonly<Record<string, AnyRule>>> = {
 }[keyof Rules]
 // Mapped over the keys of a type, without `as`: only then does the compiler keep the declarations of the fields.
 type ValuesOf<Rules> = { readonly [Name in keyof Rules]: Rules[Name] extends AnyRule ? ValueOf<Rules[Name]> : never }
-type Flat<Fields> = { [Name in keyof Fields]: Fields[Name] }
+// By inference, as the compiler then prints the fields in its messages, and not the table.
+type Flat<Fields> = Fields extends infer Each ? { [Name in keyof Each]: Each[Name] } : never
 
 type AnyFunction = (...given: never) => unknown
 

@@ -50,6 +50,7 @@ type LayerNormGradients = {
 
 /** @inline */
 type PoolOptions = {
+  /** Which. */
   readonly pooling: Pooling
   /**
    * For `last`: columns from this one on were computed from the end of the sequence to its beginning, so that their last

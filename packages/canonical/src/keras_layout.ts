@@ -23,19 +23,11 @@ const CONVERSION_OPTIONS = {
   resetAfter: optional(FLAG),
 }
 
-/**
- * How a Keras layer stores its weights.
- *
- * @interface
- */
-export type KerasOptions = OptionsOf<typeof OPTIONS>
+/** How a Keras layer stores its weights. */
+export interface KerasOptions extends OptionsOf<typeof OPTIONS> {}
 
-/**
- * Options of {@link kerasToCanonical}.
- *
- * @interface
- */
-export type KerasConversionOptions = OptionsOf<typeof CONVERSION_OPTIONS>
+/** Options of {@link kerasToCanonical}. */
+export interface KerasConversionOptions extends OptionsOf<typeof CONVERSION_OPTIONS> {}
 
 /** `plain`: `LSTM`, `GRU`, `SimpleRNN`; `cudnn`: the `CuDNNLSTM` and `CuDNNGRU` of Keras 2. */
 export type KerasVariant = NonNullable<KerasOptions['variant']>

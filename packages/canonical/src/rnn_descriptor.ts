@@ -69,12 +69,8 @@ const OPTIONS = {
   seed: optional(integerIn(0, Number.MAX_SAFE_INTEGER)),
 }
 
-/**
- * Options of {@link createRnnDescriptor}. Absent options take the defaults named there.
- *
- * @interface
- */
-export type RnnOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link createRnnDescriptor}. Absent options take the defaults named there. */
+export interface RnnOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Validates `options` and returns the frozen descriptor that everything else takes.

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, nullable, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, nullable, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { SIZE } from './cell_options.js'
 import type { CellState, StateSize, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
@@ -8,24 +8,19 @@ import { OwnVariables } from './own_variables.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link AttentionCellWrapper}. */
-export interface AttentionCellWrapperOptions {
-  /** Scope of the variables in a checkpoint. Default `attention_cell_wrapper`. */
-  readonly name?: string | undefined
-  /** A: columns of a slot of the memory, and of the output. Default: the cell's output. */
-  readonly attnSize?: number | null | undefined
-  /** V: columns of keys and query. Default: A. */
-  readonly attnVecSize?: number | null | undefined
-  /** Columns of the cell's input. Default: the wrapper's. */
-  readonly inputSize?: number | null | undefined
-}
-
 const OPTIONS = {
+  /** Scope of the variables in a checkpoint. Default `attention_cell_wrapper`. */
   name: optional(TEXT),
+  /** A: columns of a slot of the memory, and of the output. Default: the cell's output. */
   attnSize: nullable(SIZE),
+  /** V: columns of keys and query. Default: A. */
   attnVecSize: nullable(SIZE),
+  /** Columns of the cell's input. Default: the wrapper's. */
   inputSize: nullable(SIZE),
 }
+
+/** Options of {@link AttentionCellWrapper}. */
+export interface AttentionCellWrapperOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `AttentionCellWrapper`: a cell that attends to its last L outputs (Bahdanau et al. 2015). Its state is the list

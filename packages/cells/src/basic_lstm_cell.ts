@@ -1,16 +1,18 @@
-import { FINITE, optional } from '@cudnn-rnn/arguments'
-import type { Activation } from './activation.js'
-import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
+import { FINITE, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { ACTIVATION, CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import { PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
-/** Options of {@link BasicLSTMCell}. */
-export interface BasicLSTMCellOptions extends CellOptions {
+const OPTIONS = {
+  ...CELL_OPTIONS,
   /** Added to the forget gate, never stored. Default 1. */
-  readonly forgetBias?: number | undefined
+  forgetBias: optional(FINITE),
   /** Default tanh. */
-  readonly activation?: Activation | undefined
+  activation: ACTIVATION,
 }
+
+/** Options of {@link BasicLSTMCell}. */
+export interface BasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `BasicLSTMCell`: an LSTM without peepholes, clip and projection; variables `kernel` [I+H,4H], `bias`.
@@ -28,7 +30,7 @@ export interface BasicLSTMCellOptions extends CellOptions {
  */
 export class BasicLSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: BasicLSTMCellOptions = {}) {
-    checkCellOptions('BasicLSTMCell', numUnits, options, { forgetBias: optional(FINITE), activation: ACTIVATION })
+    checkCellOptions('BasicLSTMCell', numUnits, options, OPTIONS)
     super(options.name ?? 'basic_lstm_cell', options.dtype, {
       ...PLAIN_LSTM,
       numUnits,

@@ -1,10 +1,12 @@
+import type { OptionsOf } from '@cudnn-rnn/arguments'
 import type { Activation } from './activation.js'
 import {
   ACTIVATION,
+  CELL_OPTIONS,
   type CellOptions,
-  CLIP,
   checkCellOptions,
   clipBound,
+  PREACTIVATION_CLIP,
   type PreactivationClip,
 } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
@@ -13,11 +15,15 @@ import type { FloatTensor } from './float_tensor.js'
 import { GraphCell } from './graph_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link BasicRNNCell}. */
-export interface BasicRNNCellOptions extends CellOptions, PreactivationClip {
+const OPTIONS = {
+  ...CELL_OPTIONS,
+  ...PREACTIVATION_CLIP,
   /** Default tanh. */
-  readonly activation?: Activation | undefined
+  activation: ACTIVATION,
 }
+
+/** Options of {@link BasicRNNCell}. */
+export interface BasicRNNCellOptions extends CellOptions, PreactivationClip, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `BasicRNNCell`: h' = act([x,h]·K + b); variables `kernel` [I+H,H], `bias`.
@@ -40,7 +46,7 @@ export class BasicRNNCell extends GraphCell<FloatTensor> {
   readonly #clip: number
 
   constructor(numUnits: number, options: BasicRNNCellOptions = {}) {
-    checkCellOptions('BasicRNNCell', numUnits, options, { activation: ACTIVATION, preactivationClip: CLIP })
+    checkCellOptions('BasicRNNCell', numUnits, options, OPTIONS)
     super(options.name ?? 'basic_rnn_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits

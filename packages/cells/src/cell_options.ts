@@ -6,30 +6,13 @@ import {
   NUMBER,
   nullable,
   type OptionRules,
+  type OptionsOf,
   oneOf,
   optional,
   TEXT,
   where,
 } from '@cudnn-rnn/arguments'
-import type { FloatDType } from '@cudnn-rnn/backend'
-import { ACTIVATIONS } from './activation.js'
-
-/** Options of every cell and fused layer. */
-export interface CellOptions {
-  /** Scope of the variables in a checkpoint. Default: TensorFlow's for this class. */
-  readonly name?: string | undefined
-  /** Default `float32`. */
-  readonly dtype?: FloatDType | undefined
-}
-
-/** Options of ONNX's recurrent operators that TensorFlow's cells lack. */
-export interface PreactivationClip {
-  /** Bound of the inputs of the gates' and the candidate's activations, > 0. Default null, none. */
-  readonly preactivationClip?: number | null | undefined
-}
-
-/** Rules of {@link CellOptions}. */
-export const COMMON_OPTIONS = { name: optional(TEXT), dtype: optional(oneOf(['float32', 'float64'])) }
+import { ACTIVATIONS, type Activation } from './activation.js'
 
 /** H, I, P, B. */
 export const SIZE = integerFrom(1)
@@ -37,23 +20,48 @@ export const SIZE = integerFrom(1)
 /** A bound that null turns off. */
 export const CLIP = nullable(where(NUMBER, 'a number > 0', (value: number) => value > 0))
 
-export const ACTIVATION = optional(keyOf(ACTIVATIONS))
+export const ACTIVATION = optional<Activation>(keyOf(ACTIVATIONS))
+
+/** Rules of {@link CellOptions}. */
+export const CELL_OPTIONS = {
+  /** Scope of the variables in a checkpoint. Default: TensorFlow's for this class. */
+  name: optional(TEXT),
+  /** Default `float32`. */
+  dtype: optional(oneOf(['float32', 'float64'])),
+}
+
+/** Options of every cell and fused layer. */
+export interface CellOptions extends OptionsOf<typeof CELL_OPTIONS> {}
+
+/** Rules of {@link PreactivationClip}. */
+export const PREACTIVATION_CLIP = {
+  /** Bound of the inputs of the gates' and the candidate's activations, > 0. Default null, none. */
+  preactivationClip: CLIP,
+}
+
+/** Options of ONNX's recurrent operators that TensorFlow's cells lack. */
+export interface PreactivationClip extends OptionsOf<typeof PREACTIVATION_CLIP> {}
+
+/** Rules of {@link GRUCellOptions}. */
+export const GRU_CELL_OPTIONS = { ...CELL_OPTIONS, ...PREACTIVATION_CLIP }
+
+/** Options of {@link GRUBlockCell} and {@link CudnnCompatibleGRUCell}. */
+export interface GRUCellOptions extends CellOptions, PreactivationClip {}
 
 /**
  * Checks numUnits and the options.
  *
- * @param own rules of the options that not every cell has.
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  */
 export function checkCellOptions<Options extends CellOptions>(
   className: string,
   numUnits: number,
   options: Options,
-  own: OptionRules<Omit<NoInfer<Options>, keyof CellOptions>>,
+  rules: OptionRules<NoInfer<Options>>,
 ): void {
   const action = `build ${className}`
   checkArguments(action, { numUnits }, { numUnits: SIZE })
-  checkOptions<object>(action, options, { ...own, ...COMMON_OPTIONS })
+  checkOptions(action, options, rules)
 }
 
 /** A clip that was checked, as the Infinity that clips nothing where it is null. */

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, integerFrom, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { checkIsTensor, Philox } from '@cudnn-rnn/executor-kit'
@@ -27,15 +27,18 @@ export interface VariableSpec {
 /** Tensors by variable name, in TensorFlow's order of creation. */
 export type VariableMap = ReadonlyMap<string, FloatTensor>
 
-export interface BuildOptions {
+const BUILD_OPTIONS = {
   /** Of the initial values; default 0. */
-  readonly seed?: number | undefined
+  seed: optional(integerFrom(0)),
 }
+
+/** Options of {@link CellVariables.build}. */
+export interface BuildOptions extends OptionsOf<typeof BUILD_OPTIONS> {}
 
 /** Checks the arguments of {@link CellVariables.build}. */
 export function checkBuild(name: string, inputSize: number, options: BuildOptions): void {
   checkArguments(`build ${name}`, { inputSize }, { inputSize: SIZE })
-  checkOptions(`build ${name}`, options, { seed: optional(integerFrom(0)) })
+  checkOptions(`build ${name}`, options, BUILD_OPTIONS)
 }
 
 /** Printed form of variables: `kernel [7,16]`. */

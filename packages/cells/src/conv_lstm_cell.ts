@@ -1,6 +1,15 @@
-import { checkArguments, checkOptions, FINITE, FLAG, listOf, optional, where } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkOptions,
+  FINITE,
+  FLAG,
+  listOf,
+  type OptionsOf,
+  optional,
+  where,
+} from '@cudnn-rnn/arguments'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { type CellOptions, COMMON_OPTIONS, SIZE } from './cell_options.js'
+import { CELL_OPTIONS, type CellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { codedRangeError } from './coded_error.js'
@@ -8,41 +17,36 @@ import { GraphCell } from './graph_cell.js'
 import { samePaddingSources } from './same_padding.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link Conv1DLSTMCell}, {@link Conv2DLSTMCell} and {@link Conv3DLSTMCell}. */
-export interface ConvNDLSTMCellOptions extends CellOptions {
-  /** Spatial sizes, then channels, of an input without its batch: [4, 2] are 4 positions of 2 channels. */
-  readonly inputShape: readonly number[]
-  /** Channels of c and h. */
-  readonly outputChannels: number
-  /** Sizes of the kernel, one per spatial dimension. */
-  readonly kernelShape: readonly number[]
-  /** Default true. */
-  readonly useBias?: boolean | undefined
-  /** The output has the input's channels after its own. Default false. */
-  readonly skipConnection?: boolean | undefined
-  /** Added to the forget gate, never stored. Default 1. */
-  readonly forgetBias?: number | undefined
-}
-
-/** Options of {@link ConvLSTMCell}. */
-export interface ConvLSTMCellOptions extends ConvNDLSTMCellOptions {
-  /** Number of spatial dimensions: 1, 2 or 3. */
-  readonly convNdims: number
-}
-
 const SIZES = listOf(SIZE)
 /** Entries of the table of positions that a step reads: 256 MiB. */
 const MAX_READS = 2 ** 26
-const OPTIONS = {
-  ...COMMON_OPTIONS,
-  convNdims: where(SIZE, '1, 2 or 3', (ndims: number) => ndims <= 3),
+
+const ND_OPTIONS = {
+  ...CELL_OPTIONS,
+  /** Spatial sizes, then channels, of an input without its batch: [4, 2] are 4 positions of 2 channels. */
   inputShape: SIZES,
+  /** Channels of c and h. */
   outputChannels: SIZE,
+  /** Sizes of the kernel, one per spatial dimension. */
   kernelShape: SIZES,
+  /** Default true. */
   useBias: optional(FLAG),
+  /** The output has the input's channels after its own. Default false. */
   skipConnection: optional(FLAG),
+  /** Added to the forget gate, never stored. Default 1. */
   forgetBias: optional(FINITE),
 }
+const OPTIONS = {
+  ...ND_OPTIONS,
+  /** Number of spatial dimensions: 1, 2 or 3. */
+  convNdims: where(SIZE, '1, 2 or 3', (ndims: number) => ndims <= 3),
+}
+
+/** Options of {@link Conv1DLSTMCell}, {@link Conv2DLSTMCell} and {@link Conv3DLSTMCell}. */
+export interface ConvNDLSTMCellOptions extends CellOptions, OptionsOf<typeof ND_OPTIONS> {}
+
+/** Options of {@link ConvLSTMCell}. */
+export interface ConvLSTMCellOptions extends ConvNDLSTMCellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `ConvLSTMCell` (Shi et al. 2015, https://arxiv.org/abs/1506.04214, without peepholes): one convolution of

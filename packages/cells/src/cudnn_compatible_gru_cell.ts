@@ -1,4 +1,4 @@
-import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
+import { checkCellOptions, clipBound, GRU_CELL_OPTIONS, type GRUCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
@@ -32,8 +32,8 @@ export class CudnnCompatibleGRUCell extends GraphCell<FloatTensor> {
   readonly outputSize: number
   readonly #clip: number
 
-  constructor(numUnits: number, options: CellOptions & PreactivationClip = {}) {
-    checkCellOptions('CudnnCompatibleGRUCell', numUnits, options, { preactivationClip: CLIP })
+  constructor(numUnits: number, options: GRUCellOptions = {}) {
+    checkCellOptions('CudnnCompatibleGRUCell', numUnits, options, GRU_CELL_OPTIONS)
     super(options.name ?? 'cudnn_compatible_gru_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits

@@ -1,4 +1,4 @@
-import { type CellOptions, checkCellOptions } from './cell_options.js'
+import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import { PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
@@ -19,7 +19,7 @@ import { LSTMStepCell } from './lstm_step_cell.js'
  */
 export class CudnnCompatibleLSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: CellOptions = {}) {
-    checkCellOptions('CudnnCompatibleLSTMCell', numUnits, options, {})
+    checkCellOptions('CudnnCompatibleLSTMCell', numUnits, options, CELL_OPTIONS)
     super(options.name ?? 'cudnn_compatible_lstm_cell', options.dtype, { ...PLAIN_LSTM, numUnits, forgetBias: 0 })
   }
 }

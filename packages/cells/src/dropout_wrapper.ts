@@ -1,37 +1,30 @@
-import { checkArguments, checkOptions, FLAG, FUNCTION, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FLAG, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { type CellState, mapState, type StateTree } from './cell_state.js'
 import { CellWrapper } from './cell_wrapper.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link DropoutWrapper}; probabilities are > 0 and at most 1, 1 by default. */
-export interface DropoutWrapperOptions {
+const OPTIONS = {
   /** With which an element of the input is kept. */
-  readonly inputKeepProb?: number | undefined
+  inputKeepProb: KEEP_PROBABILITY,
   /** With which an element of the output is kept. */
-  readonly outputKeepProb?: number | undefined
+  outputKeepProb: KEEP_PROBABILITY,
   /** With which an element of the new state is kept. */
-  readonly stateKeepProb?: number | undefined
+  stateKeepProb: KEEP_PROBABILITY,
   /** One mask for all steps of a run and all rows of the batch, as Gal & Ghahramani 2016 do. Default false. */
-  readonly variationalRecurrent?: boolean | undefined
+  variationalRecurrent: optional(FLAG),
   /** Of the masks; they are not TensorFlow's. Default 0. */
-  readonly seed?: number | undefined
+  seed: SEED,
   /**
    * Whether a tensor of the state, named as in `state.h` or `state[1].c`, is dropped. Default: all but the c of an LSTM, as
    * TensorFlow's `dropout_state_filter_visitor`.
    */
-  readonly dropoutStateFilter?: ((path: string) => boolean) | undefined
+  dropoutStateFilter: optional<(path: string) => boolean>(FUNCTION),
 }
 
-const OPTIONS = {
-  inputKeepProb: KEEP_PROBABILITY,
-  outputKeepProb: KEEP_PROBABILITY,
-  stateKeepProb: KEEP_PROBABILITY,
-  variationalRecurrent: optional(FLAG),
-  seed: SEED,
-  dropoutStateFilter: optional(FUNCTION),
-}
+/** Options of {@link DropoutWrapper}; probabilities are > 0 and at most 1, 1 by default. */
+export interface DropoutWrapperOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `DropoutWrapper`: dropout of a cell's input, output and new state, scaled by 1/keep probability. The variables

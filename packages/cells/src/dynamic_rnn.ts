@@ -1,17 +1,22 @@
-import { checkArguments, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
 import type { CellState } from './cell_state.js'
 import type { FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from './sequence_run.js'
+import {
+  LAYOUT_OPTIONS,
+  runSequence,
+  SEQUENCE_OPTIONS,
+  type SequenceOptions,
+  type SequenceResult,
+} from './sequence_run.js'
 import { unrolled } from './unroll.js'
 
 /** Options of {@link dynamicRnn}. */
-export interface DynamicRnnOptions<State, Training extends boolean = true> extends SequenceOptions<State, Training> {
-  /** Inputs and outputs are [T,B,…] instead of TensorFlow's default [B,T,…]. Default false. */
-  readonly timeMajor?: boolean | undefined
-}
+export interface DynamicRnnOptions<State, Training extends boolean = true>
+  extends SequenceOptions<State, Training>,
+    OptionsOf<typeof LAYOUT_OPTIONS> {}
 
-const OPTIONS = { ...SEQUENCE_OPTIONS, timeMajor: optional(FLAG) }
+const OPTIONS = { ...SEQUENCE_OPTIONS, ...LAYOUT_OPTIONS }
 
 /**
  * TensorFlow's `dynamic_rnn`: runs a cell over a sequence held in one tensor.

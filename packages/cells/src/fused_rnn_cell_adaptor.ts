@@ -1,8 +1,8 @@
-import { checkArguments, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateSize } from './cell_state.js'
-import type { VariableMap } from './cell_variables.js'
+import type { BuildOptions, VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
 import type { FusedRNNCell } from './fused_rnn_cell.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
@@ -10,6 +10,14 @@ import type { SequenceInput } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
 import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'
+
+const OPTIONS = {
+  /** Default false. */
+  useDynamicRnn: optional(FLAG),
+}
+
+/** Options of {@link FusedRNNCellAdaptor}. */
+export interface FusedRNNCellAdaptorOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `FusedRNNCellAdaptor`: a step cell with the interface of a fused one.
@@ -31,10 +39,10 @@ export class FusedRNNCellAdaptor<State extends CellState> extends Inspectable im
   readonly cell: RNNCell<State>
   readonly useDynamicRnn: boolean
 
-  constructor(cell: RNNCell<State>, options: { readonly useDynamicRnn?: boolean | undefined } = {}) {
+  constructor(cell: RNNCell<State>, options: FusedRNNCellAdaptorOptions = {}) {
     super()
     checkArguments('build FusedRNNCellAdaptor', { cell }, { cell: CELL })
-    checkOptions('build FusedRNNCellAdaptor', options, { useDynamicRnn: optional(FLAG) })
+    checkOptions('build FusedRNNCellAdaptor', options, OPTIONS)
     this.cell = cell
     this.useDynamicRnn = options.useDynamicRnn ?? false
   }
@@ -68,7 +76,7 @@ export class FusedRNNCellAdaptor<State extends CellState> extends Inspectable im
     return this.cell.variables
   }
 
-  build(inputSize: number, options?: { readonly seed?: number | undefined }): void {
+  build(inputSize: number, options: BuildOptions = {}): void {
     this.cell.build(inputSize, options)
   }
 

@@ -1,34 +1,29 @@
-import { FINITE, nullable, optional } from '@cudnn-rnn/arguments'
+import { FINITE, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { Activation } from './activation.js'
-import { ACTIVATION, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
+import { ACTIVATION, CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { checkDivisible } from './divisible.js'
 import { GraphCell } from './graph_cell.js'
-import { INITIALIZER, type KernelInitializer, kernelInitializer } from './kernel_initializer.js'
+import { INITIALIZER, kernelInitializer } from './kernel_initializer.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link GLSTMCell}. */
-export interface GLSTMCellOptions extends CellOptions {
-  /** Of the kernels. Default `glorot_uniform`. */
-  readonly initializer?: KernelInitializer | undefined
-  /** P: m and the output are projected by `projection/kernel` [U,P]. Default null, none. */
-  readonly numProj?: number | null | undefined
-  /** G; the units, the projection and the inputs must be divisible by it. Default 1. */
-  readonly numberOfGroups?: number | undefined
-  /** Added to the forget gate, never stored. Default 1. */
-  readonly forgetBias?: number | undefined
-  /** Of the new cell state; the candidate is always tanh. Default tanh. */
-  readonly activation?: Activation | undefined
-}
-
 const OPTIONS = {
+  ...CELL_OPTIONS,
+  /** Of the kernels. Default `glorot_uniform`. */
   initializer: INITIALIZER,
+  /** P: m and the output are projected by `projection/kernel` [U,P]. Default null, none. */
   numProj: nullable(SIZE),
+  /** G; the units, the projection and the inputs must be divisible by it. Default 1. */
   numberOfGroups: optional(SIZE),
+  /** Added to the forget gate, never stored. Default 1. */
   forgetBias: optional(FINITE),
+  /** Of the new cell state; the candidate is always tanh. Default tanh. */
   activation: ACTIVATION,
 }
+
+/** Options of {@link GLSTMCell}. */
+export interface GLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /** Blocks of a group's kernel. */
 const GATES = ['i', 'j', 'f', 'o'] as const

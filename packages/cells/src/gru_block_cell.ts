@@ -1,4 +1,4 @@
-import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
+import { checkCellOptions, clipBound, GRU_CELL_OPTIONS, type GRUCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
@@ -27,8 +27,8 @@ export class GRUBlockCell extends GraphCell<FloatTensor> {
   readonly outputSize: number
   readonly #clip: number
 
-  constructor(numUnits: number, options: CellOptions & PreactivationClip = {}) {
-    checkCellOptions('GRUBlockCell', numUnits, options, { preactivationClip: CLIP })
+  constructor(numUnits: number, options: GRUCellOptions = {}) {
+    checkCellOptions('GRUBlockCell', numUnits, options, GRU_CELL_OPTIONS)
     super(options.name ?? 'gru_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits

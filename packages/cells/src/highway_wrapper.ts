@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, FINITE, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { CellState, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { CellPart } from './composite_cell.js'
@@ -7,15 +7,15 @@ import { CELL, type RNNCell } from './rnn_cell.js'
 import { SkipWrapper } from './skip_wrapper.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link HighwayWrapper}. */
-export interface HighwayWrapperOptions {
+const OPTIONS = {
   /** True: the transform gate is 1 minus the carry gate. False: it has its own variables. Default true. */
-  readonly coupleCarryTransformGates?: boolean | undefined
+  coupleCarryTransformGates: optional(FLAG),
   /** The beginning of `carry_b`, and of `transform_b` with the other sign. Default 1. */
-  readonly carryBiasInit?: number | undefined
+  carryBiasInit: optional(FINITE),
 }
 
-const OPTIONS = { coupleCarryTransformGates: optional(FLAG), carryBiasInit: optional(FINITE) }
+/** Options of {@link HighwayWrapper}. */
+export interface HighwayWrapperOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `HighwayWrapper` (Srivastava, Greff & Schmidhuber 2015, https://arxiv.org/abs/1505.00387): x∘k + y∘t, of the

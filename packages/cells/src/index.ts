@@ -19,11 +19,18 @@ export type { Activation } from './activation.js'
 export { AttentionCellWrapper, type AttentionCellWrapperOptions } from './attention_cell_wrapper.js'
 export { BasicLSTMCell, type BasicLSTMCellOptions } from './basic_lstm_cell.js'
 export { BasicRNNCell, type BasicRNNCellOptions } from './basic_rnn_cell.js'
-export type { CellOptions, PreactivationClip } from './cell_options.js'
+export type { CellOptions, GRUCellOptions, PreactivationClip } from './cell_options.js'
 export type { CellRun } from './cell_run.js'
 export type { CellState, LSTMStateTuple, StateSize, StateTree } from './cell_state.js'
 export type { CellTape, TapeWhen } from './cell_tape.js'
-export type { CellVariables, InitialElement, VariableInitializer, VariableMap, VariableSpec } from './cell_variables.js'
+export type {
+  BuildOptions,
+  CellVariables,
+  InitialElement,
+  VariableInitializer,
+  VariableMap,
+  VariableSpec,
+} from './cell_variables.js'
 export { type CheckpointVariable, checkpointVariables } from './checkpoint_variables.js'
 export { Conv1DLSTMCell } from './conv_1d_lstm_cell.js'
 export { Conv2DLSTMCell } from './conv_2d_lstm_cell.js'
@@ -36,7 +43,7 @@ export { type DynamicRnnOptions, dynamicRnn } from './dynamic_rnn.js'
 export type { CellErrorCode } from './error_codes.js'
 export type { FloatTensor } from './float_tensor.js'
 export type { FusedRNNCell } from './fused_rnn_cell.js'
-export { FusedRNNCellAdaptor } from './fused_rnn_cell_adaptor.js'
+export { FusedRNNCellAdaptor, type FusedRNNCellAdaptorOptions } from './fused_rnn_cell_adaptor.js'
 export { GLSTMCell, type GLSTMCellOptions } from './glstm_cell.js'
 export { GRUBlockCell } from './gru_block_cell.js'
 export { HighwayWrapper, type HighwayWrapperOptions } from './highway_wrapper.js'
@@ -52,6 +59,7 @@ export { PhasedLSTMCell, type PhasedLSTMCellOptions } from './phased_lstm_cell.j
 export type { ProductBackend } from './product_backend.js'
 export { ResidualWrapper } from './residual_wrapper.js'
 export {
+  type CellCallOptions,
   type CellInputGradients,
   type CellOutputGradients,
   type CellResult,

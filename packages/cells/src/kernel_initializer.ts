@@ -5,7 +5,7 @@ import type { VariableInitializer } from './cell_variables.js'
 export type KernelInitializer = 'glorot_uniform' | number | { readonly uniform: number }
 
 /** The rule of the option `initializer`. */
-export const INITIALIZER = optional(
+export const INITIALIZER = optional<KernelInitializer>(
   either(
     oneOf(['glorot_uniform']),
     where(NUMBER, 'a finite number', Number.isFinite),

@@ -1,7 +1,7 @@
-import { FINITE, FLAG, optional } from '@cudnn-rnn/arguments'
+import { FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Activation } from './activation.js'
-import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
+import { ACTIVATION, CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
@@ -12,33 +12,26 @@ import { GraphCell } from './graph_cell.js'
 import type { SequencePass } from './sequence_pass.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link LayerNormBasicLSTMCell}. */
-export interface LayerNormBasicLSTMCellOptions extends CellOptions {
-  /** Added to the normalized forget gate, never stored. Default 1. */
-  readonly forgetBias?: number | undefined
-  /** Default tanh. */
-  readonly activation?: Activation | undefined
-  /** False: no normalization, and a `bias` [4U]. Default true. */
-  readonly layerNorm?: boolean | undefined
-  /** The beginning of every gamma. Default 1. */
-  readonly normGain?: number | undefined
-  /** The beginning of every beta. Default 0. */
-  readonly normShift?: number | undefined
-  /** Probability, > 0, with which an element of the candidate is kept in training. Default 1. */
-  readonly dropoutKeepProb?: number | undefined
-  /** Of the masks; they are not TensorFlow's. Default 0. */
-  readonly dropoutProbSeed?: number | undefined
-}
-
 const OPTIONS = {
+  ...CELL_OPTIONS,
+  /** Added to the normalized forget gate, never stored. Default 1. */
   forgetBias: optional(FINITE),
+  /** Default tanh. */
   activation: ACTIVATION,
+  /** False: no normalization, and a `bias` [4U]. Default true. */
   layerNorm: optional(FLAG),
+  /** The beginning of every gamma. Default 1. */
   normGain: optional(FINITE),
+  /** The beginning of every beta. Default 0. */
   normShift: optional(FINITE),
+  /** Probability, > 0, with which an element of the candidate is kept in training. Default 1. */
   dropoutKeepProb: KEEP_PROBABILITY,
+  /** Of the masks; they are not TensorFlow's. Default 0. */
   dropoutProbSeed: SEED,
 }
+
+/** Options of {@link LayerNormBasicLSTMCell}. */
+export interface LayerNormBasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /** The gates in the kernel's order, under the names of their scopes; then the cell state. */
 const NORMALIZED = ['input', 'transform', 'forget', 'output', 'state'] as const

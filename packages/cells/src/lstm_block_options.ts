@@ -1,23 +1,27 @@
-import { FINITE, FLAG, nullable, optional } from '@cudnn-rnn/arguments'
-import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
+import { FINITE, FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import {
+  CELL_OPTIONS,
+  type CellOptions,
+  checkCellOptions,
+  clipBound,
+  PREACTIVATION_CLIP,
+  type PreactivationClip,
+} from './cell_options.js'
 import { type LSTMRule, PLAIN_LSTM } from './lstm_rule.js'
 
-/** Options of the block operations' classes, `LSTMBlockCell` and `LSTMBlockFusedCell`. */
-export interface LSTMBlockOptions extends CellOptions, PreactivationClip {
+const OPTIONS = {
+  ...CELL_OPTIONS,
+  ...PREACTIVATION_CLIP,
   /** Added to the forget gate, never stored. Default 1. */
-  readonly forgetBias?: number | undefined
+  forgetBias: optional(FINITE),
   /** Bound of the cell state, which the backward ignores; null, 0 and below mean none. Default null. */
-  readonly cellClip?: number | null | undefined
+  cellClip: nullable(FINITE),
   /** w_i_diag, w_f_diag, w_o_diag [H]: the gates see the cell state. Default false. */
-  readonly usePeephole?: boolean | undefined
+  usePeephole: optional(FLAG),
 }
 
-const OPTIONS = {
-  forgetBias: optional(FINITE),
-  cellClip: nullable(FINITE),
-  usePeephole: optional(FLAG),
-  preactivationClip: CLIP,
-}
+/** Options of the block operations' classes, `LSTMBlockCell` and `LSTMBlockFusedCell`. */
+export interface LSTMBlockOptions extends CellOptions, PreactivationClip, OptionsOf<typeof OPTIONS> {}
 
 /** Checks the options and states the rule of the block operations (BlockLSTM, lstm_ops.cc). */
 export function lstmBlockRule(className: string, numUnits: number, options: LSTMBlockOptions): LSTMRule {

@@ -1,33 +1,26 @@
-import { FINITE, FLAG, nullable, optional } from '@cudnn-rnn/arguments'
-import type { Activation } from './activation.js'
-import { ACTIVATION, type CellOptions, CLIP, checkCellOptions, clipBound, SIZE } from './cell_options.js'
+import { FINITE, FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { ACTIVATION, CELL_OPTIONS, type CellOptions, CLIP, checkCellOptions, clipBound, SIZE } from './cell_options.js'
 import { PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
-/** Options of {@link LSTMCell}. */
-export interface LSTMCellOptions extends CellOptions {
-  /** w_i_diag, w_f_diag, w_o_diag [H]: the gates see the cell state. Default false. */
-  readonly usePeepholes?: boolean | undefined
-  /** Bound of the cell state, > 0; its gradient is that of `clip_by_value`. Default null, none. */
-  readonly cellClip?: number | null | undefined
-  /** P: h and the output are projected by `projection/kernel` [H,P]. Default null, none. */
-  readonly numProj?: number | null | undefined
-  /** Bound of the projected h, > 0. Default null, none. */
-  readonly projClip?: number | null | undefined
-  /** Added to the forget gate, never stored; 0 where the variables come from a CudnnLSTM. Default 1. */
-  readonly forgetBias?: number | undefined
-  /** Default tanh. */
-  readonly activation?: Activation | undefined
-}
-
 const OPTIONS = {
+  ...CELL_OPTIONS,
+  /** w_i_diag, w_f_diag, w_o_diag [H]: the gates see the cell state. Default false. */
   usePeepholes: optional(FLAG),
+  /** Bound of the cell state, > 0; its gradient is that of `clip_by_value`. Default null, none. */
   cellClip: CLIP,
+  /** P: h and the output are projected by `projection/kernel` [H,P]. Default null, none. */
   numProj: nullable(SIZE),
+  /** Bound of the projected h, > 0. Default null, none. */
   projClip: CLIP,
+  /** Added to the forget gate, never stored; 0 where the variables come from a CudnnLSTM. Default 1. */
   forgetBias: optional(FINITE),
+  /** Default tanh. */
   activation: ACTIVATION,
 }
+
+/** Options of {@link LSTMCell}. */
+export interface LSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `LSTMCell`: variables `kernel` [I+P,4H] in blocks i,j,f,o, `bias`, peepholes, projection.

@@ -1,5 +1,5 @@
-import { checkArguments, checkOptions, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
-import type { CellOptions } from './cell_options.js'
+import { checkArguments, checkOptions, listOf } from '@cudnn-rnn/arguments'
+import { CELL_OPTIONS, type CellOptions } from './cell_options.js'
 import type { CellState, StateSize, StateTree } from './cell_state.js'
 import { codedRangeError } from './coded_error.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
@@ -8,6 +8,7 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 import { joinScopes } from './variable_scopes.js'
 
 const CELLS = listOf(CELL)
+const OPTIONS = { name: CELL_OPTIONS.name }
 
 /**
  * TensorFlow's `MultiRNNCell`: cells stacked, each fed the output of the one below. Its state is the list of theirs; its
@@ -31,7 +32,7 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
   // biome-ignore lint/suspicious/noExplicitAny: a stack mixes cells of any state, and step() hands each its own back.
   constructor(cells: readonly RNNCell<any>[], options: Pick<CellOptions, 'name'> = {}) {
     checkArguments('build MultiRNNCell', { cells }, { cells: CELLS })
-    checkOptions('build MultiRNNCell', options, { name: optional(TEXT) })
+    checkOptions('build MultiRNNCell', options, OPTIONS)
     super(options.name ?? 'multi_rnn_cell', cells[0]?.dtype)
     const dtypes = [...new Set(cells.map(({ dtype }) => dtype))]
     if (cells.length === 0 || new Set(cells).size !== cells.length || dtypes.length !== 1) {

@@ -1,19 +1,20 @@
-import { FLAG, nullable, optional } from '@cudnn-rnn/arguments'
-import { type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
+import { FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { GraphCell } from './graph_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link NASCell}. */
-export interface NASCellOptions extends CellOptions {
+const OPTIONS = {
+  ...CELL_OPTIONS,
   /** P: m and the output are projected by `projection_weights` [U,P]. Default null, none. */
-  readonly numProj?: number | null | undefined
+  numProj: nullable(SIZE),
   /** A `bias` [8U], added on the side of m (TensorFlow's `use_biases` up to 1.13). Default false. */
-  readonly useBias?: boolean | undefined
+  useBias: optional(FLAG),
 }
 
-const OPTIONS = { numProj: nullable(SIZE), useBias: optional(FLAG) }
+/** Options of {@link NASCell}. */
+export interface NASCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `NASCell`, the cell that Zoph & Le 2016 (https://arxiv.org/abs/1611.01578) found by search. Variables

@@ -1,35 +1,29 @@
-import { entryOf, FINITE, FLAG, NUMBER, optional, POSITIVE, where } from '@cudnn-rnn/arguments'
-import { type CellOptions, checkCellOptions } from './cell_options.js'
+import { entryOf, FINITE, FLAG, NUMBER, type OptionsOf, optional, POSITIVE, where } from '@cudnn-rnn/arguments'
+import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { codedRangeError } from './coded_error.js'
 import { GraphCell } from './graph_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link PhasedLSTMCell}. */
-export interface PhasedLSTMCellOptions extends CellOptions {
-  /** The gates see the cell state, by more rows of their kernels. Default false. */
-  readonly usePeepholes?: boolean | undefined
-  /** Openness of a closed gate per phase, in training and inference. Default 0.001. */
-  readonly leak?: number | undefined
-  /** The beginning of `ratio_on`: the part of a period in which the gate is open, in (0, 1]. Default 0.1. */
-  readonly ratioOn?: number | undefined
-  /** False: `ratio_on` has no gradient. Default true. */
-  readonly trainableRatioOn?: boolean | undefined
-  /** The shortest period that is drawn, > 0, in the unit of the times. Default 1. */
-  readonly periodInitMin?: number | undefined
-  /** The longest period that is drawn. Default 1000. */
-  readonly periodInitMax?: number | undefined
-}
-
 const OPTIONS = {
+  ...CELL_OPTIONS,
+  /** The gates see the cell state, by more rows of their kernels. Default false. */
   usePeepholes: optional(FLAG),
+  /** Openness of a closed gate per phase, in training and inference. Default 0.001. */
   leak: optional(FINITE),
+  /** The beginning of `ratio_on`: the part of a period in which the gate is open, in (0, 1]. Default 0.1. */
   ratioOn: optional(where(NUMBER, 'a number in (0, 1]', (ratio: number) => ratio > 0 && ratio <= 1)),
+  /** False: `ratio_on` has no gradient. Default true. */
   trainableRatioOn: optional(FLAG),
+  /** The shortest period that is drawn, > 0, in the unit of the times. Default 1. */
   periodInitMin: optional(POSITIVE),
+  /** The longest period that is drawn. Default 1000. */
   periodInitMax: optional(POSITIVE),
 }
+
+/** Options of {@link PhasedLSTMCell}. */
+export interface PhasedLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 const GATE = { period: 'period', phase: 'phase', ratioOn: 'ratio_on' }
 

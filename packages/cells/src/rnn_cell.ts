@@ -6,6 +6,7 @@ import {
   listOf,
   methods,
   OBJECT,
+  type OptionsOf,
   optional,
   where,
 } from '@cudnn-rnn/arguments'
@@ -38,12 +39,17 @@ export interface CellInputGradients<State extends CellState> {
   readonly variables: VariableMap
 }
 
+/** Rules of {@link CellCallOptions}. */
+export const CELL_CALL_OPTIONS = {
+  training: optional(FLAG),
+  /** The executor that computes the products, of the cell's dtype; only those in host memory can. Default: TypeScript. */
+  backend: optional<ProductBackend>(OBJECT),
+}
+
 /** Options of {@link RNNCell.call}. */
-export interface CellCallOptions<Training extends boolean = true> {
+export interface CellCallOptions<Training extends boolean = true> extends OptionsOf<typeof CELL_CALL_OPTIONS> {
   /** False keeps nothing for a backward and drops nothing. Default true. */
   readonly training?: Training | undefined
-  /** The executor that computes the products, of the cell's dtype; only those in host memory can. Default: TypeScript. */
-  readonly backend?: ProductBackend | undefined
 }
 
 /** Result of {@link RNNCell.call}. */
@@ -142,7 +148,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     options: CellCallOptions<Training> = {},
   ): CellResult<State, Training> {
     const action = `call ${this.name}`
-    checkOptions<CellCallOptions<boolean>>(action, options, { training: optional(FLAG), backend: optional(OBJECT) })
+    checkOptions<CellCallOptions<boolean>>(action, options, CELL_CALL_OPTIONS)
     const { training } = options
     const kernels = kernelsOf(action, options.backend, this.dtype)
     const x = checkFloatTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])

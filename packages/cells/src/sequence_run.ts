@@ -1,4 +1,4 @@
-import { checkedElsewhere, FLAG, OBJECT, optional } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkSequenceLengths, type Dimension } from '@cudnn-rnn/executor-kit'
@@ -8,28 +8,32 @@ import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'
 import { codedTypeError } from './coded_error.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
-import { kernelsOf, type ProductBackend } from './product_backend.js'
+import { kernelsOf } from './product_backend.js'
+import { CELL_CALL_OPTIONS, type CellCallOptions } from './rnn_cell.js'
 import { exchangeTimeAndBatch, isList, type SequenceInput, stackSteps, unstackSteps } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
 
-/** Options of every call on a whole sequence. */
-export interface SequenceOptions<State, Training extends boolean = true> {
-  /** Default: zeros. */
-  readonly initialState?: State | undefined
+/** Rules of lengths, which {@link runSequence} checks against the input's shape. */
+export const LENGTH_OPTIONS = {
   /** One length in 0..T per batch row, any order; past it outputs are 0 and the state does not change. Default: all T. */
-  readonly sequenceLength?: readonly number[] | Int32Array | null | undefined
-  /** False keeps nothing for a backward and drops nothing. Default true. */
-  readonly training?: Training | undefined
-  /** The executor that computes the products, of the cell's dtype; only those in host memory can. Default: TypeScript. */
-  readonly backend?: ProductBackend | undefined
+  sequenceLength: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
 }
 
-/** Rules of {@link SequenceOptions}. {@link runSequence} checks state and lengths, against the input's shape. */
-export const SEQUENCE_OPTIONS = {
-  initialState: checkedElsewhere<unknown>(),
-  sequenceLength: checkedElsewhere<SequenceOptions<unknown>['sequenceLength']>(),
-  training: optional(FLAG),
-  backend: optional(OBJECT),
+/** Rules of the layout of a sequence that is one tensor. */
+export const LAYOUT_OPTIONS = {
+  /** Inputs and outputs are [T,B,…] instead of TensorFlow's default [B,T,…]. Default false. */
+  timeMajor: optional(FLAG),
+}
+
+/** Rules of {@link SequenceOptions}. {@link runSequence} checks the state, too. */
+export const SEQUENCE_OPTIONS = { ...CELL_CALL_OPTIONS, ...LENGTH_OPTIONS, initialState: checkedElsewhere<unknown>() }
+
+/** Options of every call on a whole sequence. */
+export interface SequenceOptions<State, Training extends boolean = true>
+  extends CellCallOptions<Training>,
+    OptionsOf<typeof LENGTH_OPTIONS> {
+  /** Default: zeros. */
+  readonly initialState?: State | undefined
 }
 
 /** Gradients of the loss with respect to a sequence's results; each may be left out. */

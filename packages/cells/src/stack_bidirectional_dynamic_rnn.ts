@@ -1,4 +1,4 @@
-import { checkArguments, checkedElsewhere, checkOptions, FLAG, listOf, optional, required } from '@cudnn-rnn/arguments'
+import { checkArguments, checkedElsewhere, checkOptions, listOf, type OptionsOf, required } from '@cudnn-rnn/arguments'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
 import { type CellState, zeroState } from './cell_state.js'
@@ -7,21 +7,23 @@ import type { VariableMap } from './cell_variables.js'
 import { changeTogether } from './change_together.js'
 import { codedRangeError } from './coded_error.js'
 import { addTensor, type FloatTensor } from './float_tensor.js'
-import { CELL, type RNNCell } from './rnn_cell.js'
+import { CELL, CELL_CALL_OPTIONS, type CellCallOptions, type RNNCell } from './rnn_cell.js'
 import { joinColumns, takeColumns } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
-import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceRunner } from './sequence_run.js'
+import { LAYOUT_OPTIONS, LENGTH_OPTIONS, runSequence, type SequenceRunner } from './sequence_run.js'
 import { reversedPass } from './time_reversed_fused_rnn.js'
 import { unrolled } from './unroll.js'
 import { inScope, joinScopes, scopedName } from './variable_scopes.js'
 
 /** Options of {@link stackBidirectionalDynamicRnn}; one state per layer and direction, zeros by default. */
 export interface StackBidirectionalOptions<State extends CellState, Training extends boolean = true>
-  extends Pick<SequenceOptions<State, Training>, 'sequenceLength' | 'training' | 'backend'> {
+  extends CellCallOptions<Training>,
+    OptionsOf<typeof LENGTH_OPTIONS>,
+    OptionsOf<typeof LAYOUT_OPTIONS> {
+  /** Initial states of the forward cells, one for each layer. Default: zeros. */
   readonly initialStatesFw?: readonly State[] | undefined
+  /** Those of the backward cells. */
   readonly initialStatesBw?: readonly State[] | undefined
-  /** Inputs and outputs are [T,B,…] instead of TensorFlow's default [B,T,…]. Default false. */
-  readonly timeMajor?: boolean | undefined
 }
 
 /** Gradients of the loss with respect to the results; each may be left out. */
@@ -52,13 +54,13 @@ export interface BidirectionalResult<State extends CellState, Training extends b
 }
 
 const CELLS = listOf(CELL)
-const { sequenceLength, training, backend } = SEQUENCE_OPTIONS
 const STATES = checkedElsewhere<readonly CellState[] | undefined>()
 const OPTIONS = {
-  ...{ sequenceLength, training, backend },
+  ...CELL_CALL_OPTIONS,
+  ...LENGTH_OPTIONS,
+  ...LAYOUT_OPTIONS,
   initialStatesFw: STATES,
   initialStatesBw: STATES,
-  timeMajor: optional(FLAG),
 }
 
 /**

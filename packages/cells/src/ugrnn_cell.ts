@@ -1,24 +1,25 @@
-import { FINITE, optional } from '@cudnn-rnn/arguments'
+import { FINITE, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { Activation } from './activation.js'
-import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
+import { ACTIVATION, CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
 import { GraphCell } from './graph_cell.js'
-import { INITIALIZER, type KernelInitializer, kernelInitializer } from './kernel_initializer.js'
+import { INITIALIZER, kernelInitializer } from './kernel_initializer.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
-/** Options of {@link UGRNNCell}. */
-export interface UGRNNCellOptions extends CellOptions {
+const OPTIONS = {
+  ...CELL_OPTIONS,
   /** Of the kernel. Default `glorot_uniform`. */
-  readonly initializer?: KernelInitializer | undefined
+  initializer: INITIALIZER,
   /** Added to the gate, never stored. Default 1. */
-  readonly forgetBias?: number | undefined
+  forgetBias: optional(FINITE),
   /** Of the candidate. Default tanh. */
-  readonly activation?: Activation | undefined
+  activation: ACTIVATION,
 }
 
-const OPTIONS = { initializer: INITIALIZER, forgetBias: optional(FINITE), activation: ACTIVATION }
+/** Options of {@link UGRNNCell}. */
+export interface UGRNNCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `UGRNNCell`, the update gate RNN of Collins et al. 2016 (https://arxiv.org/abs/1611.09913). Variables

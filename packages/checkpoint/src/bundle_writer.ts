@@ -32,12 +32,8 @@ const OPTIONS = {
   store: optional<FileStore>(FILE_STORE),
 }
 
-/**
- * Options of {@link writeCheckpoint}.
- *
- * @interface
- */
-export type WriteCheckpointOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link writeCheckpoint}. */
+export interface WriteCheckpointOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Writes a TensorFlow V2 checkpoint with one data file: complete, or not at all.

@@ -39,12 +39,8 @@ const OPTIONS = {
   recover: optional<(notes: string) => Promise<void>>(FUNCTION),
 }
 
-/**
- * Options of {@link FileLock.acquire}.
- *
- * @interface
- */
-export type FileLockOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link FileLock.acquire}. */
+export interface FileLockOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A lock between threads, processes and hosts: a file that exists while it is held.

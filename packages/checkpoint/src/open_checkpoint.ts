@@ -19,12 +19,8 @@ export const OPEN_OPTIONS = {
   verifyTensors: optional(FLAG),
 }
 
-/**
- * Options of {@link openCheckpointFrom}.
- *
- * @interface
- */
-export type OpenCheckpointOptions = OptionsOf<typeof OPEN_OPTIONS>
+/** Options of {@link openCheckpointFrom}. */
+export interface OpenCheckpointOptions extends OptionsOf<typeof OPEN_OPTIONS> {}
 
 /** Files of a V2 checkpoint: a person who names one means its prefix, not a V1 checkpoint. */
 const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/

@@ -2,7 +2,7 @@ import { checkOptions, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { openFileSource } from './file_source.js'
 import { FILE_STORE, type FileStore } from './file_store.js'
-import { OPEN_OPTIONS, type OpenByteSource, openCheckpointFrom } from './open_checkpoint.js'
+import { OPEN_OPTIONS, type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 
 const OPTIONS = {
   ...OPEN_OPTIONS,
@@ -10,12 +10,8 @@ const OPTIONS = {
   store: optional<FileStore>(FILE_STORE),
 }
 
-/**
- * Options of {@link openCheckpoint}.
- *
- * @interface
- */
-export type OpenCheckpointFileOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link openCheckpoint}. */
+export interface OpenCheckpointFileOptions extends OpenCheckpointOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * Opens a checkpoint on disk, V2 or V1, or of a store; reading it touches only the index until a tensor is read.

@@ -30,12 +30,8 @@ const OPTIONS = {
   weights: optional(oneOf(WEIGHT_FORMATS)),
 }
 
-/**
- * Options of {@link openCpuBackend}.
- *
- * @interface
- */
-export type CpuBackendOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link openCpuBackend}. */
+export interface CpuBackendOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** The fast executor of machines without a GPU. */
 export type CpuBackend = HostBackend<KernelRnn>

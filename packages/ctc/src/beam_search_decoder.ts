@@ -1,4 +1,12 @@
-import { checkedElsewhere, checkOptions, FLAG, integerFrom, methods, optional } from '@cudnn-rnn/arguments'
+import {
+  checkedElsewhere,
+  checkOptions,
+  FLAG,
+  integerFrom,
+  methods,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { logAddExp, logSoftmaxInto } from '@cudnn-rnn/executor-kit'
 import type { Blank } from './blank.js'
@@ -8,18 +16,25 @@ import { KeptPrefixes } from './kept_prefixes.js'
 import type { PrefixScorer } from './prefix_scorer.js'
 import { NO_MASS, type PrefixMass, PrefixNode } from './prefix_tree.js'
 
-export interface BeamSearchDecoderOptions<State> {
+const ACTION = 'decode by beam search'
+const OPTIONS = {
   /** Prefixes kept per step; default 100. */
-  readonly beamWidth?: number | undefined
+  beamWidth: optional(integerFrom(1)),
   /** Paths returned per row, best first; default 1, at most the beam width. */
-  readonly topPaths?: number | undefined
+  topPaths: optional(integerFrom(1)),
   /**
    * Default true, as in `tf.nn.ctc_beam_search_decoder` of TensorFlow 1: equal neighbors of the *result* are merged, so
    * that double letters are lost. False keeps them, as TensorFlow 2 always does.
    */
-  readonly mergeRepeated?: boolean | undefined
+  mergeRepeated: optional(FLAG),
+  // Checked with the logits, which have the number of classes.
   /** Default `last`. */
-  readonly blank?: Blank | undefined
+  blank: checkedElsewhere<Blank | undefined>(),
+}
+const SCORER = optional(methods('an object with a method extend', 'extend'))
+
+/** Options of {@link ctcBeamSearchDecoder}. */
+export interface BeamSearchDecoderOptions<State> extends OptionsOf<typeof OPTIONS> {
   /** Scores prefixes beside the logits. Default none. */
   readonly scorer?: PrefixScorer<State> | undefined
 }
@@ -29,16 +44,6 @@ export interface BeamSearchDecoderResult {
   readonly decoded: readonly (readonly number[])[][]
   /** [B,topPaths], natural logarithms, with the scores that the scorer added. */
   readonly logProbabilities: Tensor<FloatArray>
-}
-
-const ACTION = 'decode by beam search'
-const OPTIONS = {
-  beamWidth: optional(integerFrom(1)),
-  topPaths: optional(integerFrom(1)),
-  mergeRepeated: optional(FLAG),
-  // With the logits, which have the number of classes.
-  blank: checkedElsewhere<Blank | undefined>(),
-  scorer: optional(methods('an object with a method extend', 'extend')),
 }
 
 /**
@@ -63,7 +68,7 @@ export function ctcBeamSearchDecoder<State = undefined>(
   sequenceLength: readonly number[] | Int32Array | null,
   options: BeamSearchDecoderOptions<State> = {},
 ): BeamSearchDecoderResult {
-  checkOptions(ACTION, options, OPTIONS)
+  checkOptions(ACTION, options, { ...OPTIONS, scorer: SCORER })
   const { beamWidth = 100, topPaths = 1, mergeRepeated = true, blank: blankOption = 'last', scorer } = options
   if (topPaths > beamWidth) throw tooFewPaths(topPaths, beamWidth, 'the beam width')
   const { data, batch, classes, lengths, blank } = checkDecoderArguments(ACTION, logits, sequenceLength, blankOption)

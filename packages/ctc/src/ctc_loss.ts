@@ -1,3 +1,4 @@
+import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
 import { type Backend, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
@@ -12,20 +13,26 @@ import {
 import { blankClass } from './blank.js'
 import { codedRangeError } from './coded_error.js'
 import { CONVENTIONS, type Reduction } from './ctc_convention.js'
-import { type CtcLossSettings, checkCtcLossSettings } from './ctc_loss_settings.js'
+import { CTC_LOSS_SETTINGS, type CtcLossSettings } from './ctc_loss_settings.js'
 import { type CtcLabels, collapseRepeated, paddedLabels } from './labels.js'
 
-export interface CtcLossOptions extends CtcLossSettings {
+const ACTION = 'compute the CTC loss'
+// Tensors and lengths are checked together, as their sizes have to agree.
+const LENGTHS = checkedElsewhere<readonly number[] | Int32Array | undefined>()
+const OPTIONS = {
+  ...CTC_LOSS_SETTINGS,
   /** [T,B,K], time-major. Softmax is part of the loss; log-probabilities give the same, as softmax leaves them. */
-  readonly logits: TensorLike
-  readonly labels: CtcLabels
+  logits: checkedElsewhere<TensorLike>(),
+  /** Classes of each row, without blanks. */
+  labels: checkedElsewhere<CtcLabels>(),
   /** [B], of a tensor of labels. Default: its columns. */
-  readonly labelLengths?: readonly number[] | Int32Array | undefined
+  labelLengths: LENGTHS,
   /** [B], TensorFlow's `sequence_length`. Default: T for every row. */
-  readonly logitLengths?: readonly number[] | Int32Array | undefined
+  logitLengths: LENGTHS,
 }
 
-const ACTION = 'compute the CTC loss'
+/** Options of {@link ctcLoss}. */
+export interface CtcLossOptions extends CtcLossSettings, OptionsOf<typeof OPTIONS> {}
 
 /**
  * The CTC loss of logits [T,B,K] against label sequences: `tf.nn.ctc_loss` of TensorFlow 1, or
@@ -52,7 +59,7 @@ const ACTION = 'compute the CTC loss'
 export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promise<CtcLossResult> {
   checkIsObject(ACTION, 'backend', backend)
   checkIsObject(ACTION, 'backend.ops', backend.ops)
-  checkCtcLossSettings(ACTION, options, ['logits', 'labels', 'labelLengths', 'logitLengths'])
+  checkOptions(ACTION, options, OPTIONS)
   const convention = CONVENTIONS[options.convention ?? 'tensorflow']
   const { reduction = convention.reduction } = options
   const given = paddedLabels(ACTION, options.labels, options.labelLengths)

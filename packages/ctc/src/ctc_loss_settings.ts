@@ -1,32 +1,29 @@
-import { checkNames, describeValue } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptionValues, FLAG, keyOf, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
+import { checkNames } from '@cudnn-rnn/canonical'
 import { type Blank, checkedBlank } from './blank.js'
-import { codedRangeError, codedTypeError } from './coded_error.js'
 import { CONVENTIONS, type CtcConvention, REDUCTIONS, type Reduction } from './ctc_convention.js'
 
-/** The options of the CTC loss that do not depend on the batch. */
-export interface CtcLossSettings {
+/** Rules of {@link CtcLossSettings}. */
+export const CTC_LOSS_SETTINGS = {
   /** Whose defaults apply; default `tensorflow`. */
-  readonly convention?: CtcConvention | undefined
+  convention: optional<CtcConvention>(keyOf(CONVENTIONS)),
+  // Checked with the logits, which have the number of classes.
   /** Default `last` (`tensorflow`) or `first` (`pytorch`). */
-  readonly blank?: Blank | undefined
+  blank: checkedElsewhere<Blank | undefined>(),
   /** TensorFlow's `preprocess_collapse_repeated`: equal neighbors among the labels are one label. Default false. */
-  readonly preprocessCollapseRepeated?: boolean | undefined
+  preprocessCollapseRepeated: optional(FLAG),
   /** TensorFlow's `ctc_merge_repeated`. False: every frame that is not blank is a separate label. Default true. */
-  readonly ctcMergeRepeated?: boolean | undefined
+  ctcMergeRepeated: optional(FLAG),
   /** TensorFlow's `ignore_longer_outputs_than_inputs`: rows with more labels than time steps get loss and gradient 0. Default false. */
-  readonly ignoreLongerOutputsThanInputs?: boolean | undefined
+  ignoreLongerOutputsThanInputs: optional(FLAG),
   /** PyTorch's `zero_infinity`: rows whose labels no path spells get loss and gradient 0. Default false. */
-  readonly zeroInfinity?: boolean | undefined
+  zeroInfinity: optional(FLAG),
   /** Default `mean` (`tensorflow`) or `mean_per_label` (`pytorch`). */
-  readonly reduction?: Reduction | undefined
+  reduction: optional<Reduction>(oneOf(REDUCTIONS)),
 }
 
-const FLAGS = [
-  'preprocessCollapseRepeated',
-  'ctcMergeRepeated',
-  'ignoreLongerOutputsThanInputs',
-  'zeroInfinity',
-] as const satisfies readonly (keyof CtcLossSettings)[]
+/** The options of the CTC loss that do not depend on the batch. */
+export interface CtcLossSettings extends OptionsOf<typeof CTC_LOSS_SETTINGS> {}
 
 /**
  * Checks everything but the number of the blank, which depends on the logits.
@@ -47,10 +44,8 @@ const FLAGS = [
  * ```
  */
 export function checkCtcLossSettings(action: string, settings: CtcLossSettings, others: readonly string[] = []): void {
-  checkNames(action, settings, [...others, 'convention', 'blank', 'reduction', ...FLAGS])
-  for (const flag of FLAGS) checkFlag(action, flag, settings[flag])
-  checkChoice(action, 'convention', settings.convention, Object.keys(CONVENTIONS))
-  checkChoice(action, 'reduction', settings.reduction, REDUCTIONS)
+  checkNames(action, settings, [...others, ...Object.keys(CTC_LOSS_SETTINGS)])
+  checkOptionValues(action, settings, CTC_LOSS_SETTINGS)
 }
 
 /**
@@ -70,22 +65,4 @@ export function ctcBlank(
   classes: number,
 ): number {
   return checkedBlank(action, blank ?? CONVENTIONS[convention].blank, classes)
-}
-
-function checkChoice(action: string, option: string, value: unknown, choices: readonly string[]): void {
-  if (value === undefined || choices.some((choice) => choice === value)) return
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot ${action} as ${option} must be one of ${choices.join(', ')}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
-}
-
-function checkFlag(action: string, option: (typeof FLAGS)[number], value: unknown): void {
-  if (value === undefined || typeof value === 'boolean') return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot ${action} as ${option} must be a boolean: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }

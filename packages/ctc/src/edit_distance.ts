@@ -1,11 +1,21 @@
-import { checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /** Labels, characters or words. */
 export type Sequence = ArrayLike<number | string>
 
-const OPTIONS = { normalize: optional(FLAG) }
+const OPTIONS = {
+  /** Whether the distance is divided by the truth's length. Default true. */
+  normalize: optional(FLAG),
+}
+
+/**
+ * Options of {@link editDistance}.
+ *
+ * @interface
+ */
+export type EditDistanceOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * TensorFlow's `tf.edit_distance` of one pair: the least number of insertions, deletions and substitutions that turn
@@ -20,11 +30,7 @@ const OPTIONS = { normalize: optional(FLAG) }
  * console.log(editDistance([...'kitten'], [...'sitting'], { normalize: false })) // 3
  * ```
  */
-export function editDistance(
-  hypothesis: Sequence,
-  truth: Sequence,
-  options: { readonly normalize?: boolean | undefined } = {},
-): number {
+export function editDistance(hypothesis: Sequence, truth: Sequence, options: EditDistanceOptions = {}): number {
   checkOptions('compute the edit distance', options, OPTIONS)
   const { normalize = true } = options
   checkSequence('hypothesis', hypothesis)

@@ -1,14 +1,19 @@
-import { checkedElsewhere, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { Blank } from './blank.js'
 import { checkDecoderArguments } from './decoder_arguments.js'
 
-export interface GreedyDecoderOptions {
+const ACTION = 'decode greedily'
+const OPTIONS = {
   /** Default true: a class that wins several frames in a row is one label. */
-  readonly mergeRepeated?: boolean | undefined
+  mergeRepeated: optional(FLAG),
+  // Checked with the logits, which have the number of classes.
   /** Default `last`. */
-  readonly blank?: Blank | undefined
+  blank: checkedElsewhere<Blank | undefined>(),
 }
+
+/** Options of {@link ctcGreedyDecoder}. */
+export interface GreedyDecoderOptions extends OptionsOf<typeof OPTIONS> {}
 
 export interface GreedyDecoderResult {
   /** The labels of each row. */
@@ -16,10 +21,6 @@ export interface GreedyDecoderResult {
   /** [B], minus the sum of each frame's largest logit. It is the path's -ln p for log-probabilities only. */
   readonly negSumLogits: FloatArray
 }
-
-const ACTION = 'decode greedily'
-// The blank is checked with the logits, which have the number of classes.
-const OPTIONS = { mergeRepeated: optional(FLAG), blank: checkedElsewhere<Blank | undefined>() }
 
 /**
  * TensorFlow's `ctc_greedy_decoder`: the best class of every frame (the first of equals), repeats merged, blanks dropped.

@@ -47,7 +47,13 @@ export { type WordScorerOptions, type WordState, wordScorer } from './language/w
 
 // Error rates
 
-export { editDistance, type LabelErrors, labelErrorRate, type Sequence } from './edit_distance.js'
+export {
+  type EditDistanceOptions,
+  editDistance,
+  type LabelErrors,
+  labelErrorRate,
+  type Sequence,
+} from './edit_distance.js'
 
 // Errors
 

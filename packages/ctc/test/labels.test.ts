@@ -99,7 +99,7 @@ describe('checkCtcLossSettings', () => {
     [{ convention: 'keras' }, 'ERR_INVALID_OPTION', 'convention'],
     [{ convention: 'toString' }, 'ERR_INVALID_OPTION', 'convention'],
     [{ reduction: 'max' }, 'ERR_INVALID_OPTION', 'reduction'],
-    [{ reduction: null }, 'ERR_INVALID_OPTION', 'reduction'],
+    [{ reduction: null }, 'ERR_INVALID_OPTION_TYPE', 'reduction'],
     [{ zeroInfinity: 1 }, 'ERR_INVALID_OPTION_TYPE', 'zeroInfinity'],
     [{ ctcMergeRepeated: 'yes' }, 'ERR_INVALID_OPTION_TYPE', 'ctcMergeRepeated'],
     [{ preprocessCollapseRepeated: null }, 'ERR_INVALID_OPTION_TYPE', 'preprocessCollapseRepeated'],

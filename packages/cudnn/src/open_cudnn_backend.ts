@@ -42,12 +42,8 @@ const OPTIONS = {
   cacheDir: optional(PATH),
 }
 
-/**
- * Options of {@link openCudnnBackend}.
- *
- * @interface
- */
-export type CudnnBackendOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link openCudnnBackend}. */
+export interface CudnnBackendOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** The first release whose recurrent networks compute in bfloat16. */
 const FIRST_BFLOAT16_VERSION = 91_300

@@ -24,12 +24,9 @@ const OPTIONS = {
   library: optional(PATH),
 }
 
-/**
- * Options of {@link openCommunicator}.
- *
- * @interface
- */
-export type CommunicatorOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link openCommunicator}. */
+export interface CommunicatorOptions extends OptionsOf<typeof OPTIONS> {}
+
 const DEFAULT_TIMEOUT_SECONDS = 600
 const DEFAULT_SILENCE_SECONDS = 8
 /** Of a rank that has made its first calls; a longer limit is learned. */

@@ -1,8 +1,8 @@
+import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   canonicalToFlax,
   canonicalToPytorch,
-  checkOptionNames,
   type FloatArray,
   numDirections,
   type Tensor,
@@ -19,9 +19,14 @@ export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'keras', 'flax'] as
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-export interface ExportOptions {
-  readonly format: ExportFormat
+const OPTIONS = {
+  /** Of the file. */
+  // Its errors have the code ERR_WEIGHTS_UNSUPPORTED.
+  format: checkedElsewhere<ExportFormat>(),
 }
+
+/** Options of {@link exportWeights}. */
+export interface ExportOptions extends OptionsOf<typeof OPTIONS> {}
 
 type Tensors = Record<string, Tensor<FloatArray>>
 
@@ -54,7 +59,7 @@ const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport
  * ```
  */
 export async function exportWeights(networks: readonly NetworkToExport[], options: ExportOptions): Promise<Uint8Array> {
-  checkOptionNames('export weights', options, ['format'])
+  checkOptions('export weights', options, OPTIONS)
   const format = EXPORT_FORMATS.find((known) => known === options.format)
   if (format === undefined) {
     const value = typeof options.format === 'string' ? options.format : typeof options.format

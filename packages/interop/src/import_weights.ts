@@ -7,6 +7,7 @@ import {
   type ImportedNetwork,
   INTERPRETATION_OPTIONS,
   type Interpretation,
+  type InterpretationOptions,
 } from './networks/interpretation.js'
 import { MemoryBudget } from './networks/memory_budget.js'
 import { networkInterpretations } from './networks/network_interpretations.js'
@@ -26,12 +27,8 @@ const OPTIONS = {
   signal: optional<AbortSignalLike>(OBJECT),
 }
 
-/**
- * Options of {@link importWeights}.
- *
- * @interface
- */
-export type ImportOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link importWeights}. */
+export interface ImportOptions extends InterpretationOptions, OptionsOf<typeof OPTIONS> {}
 
 /** A tensor of a file that is part of no network. */
 export type UnusedTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>

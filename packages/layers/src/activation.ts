@@ -1,13 +1,28 @@
-import { checkedElsewhere } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { ACTIVATIONS, type ActivationName, type ActivationOptions } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
+import {
+  ANY_FLOATS,
+  checkInputRule,
+  checkLayerOptions,
+  invalidOption,
+  LAYER_OPTIONS,
+  type LayerOptions,
+} from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 
-export interface ActivationLayerOptions extends LayerOptions, ActivationOptions {}
+const OPTIONS = {
+  ...LAYER_OPTIONS,
+  /** Of `relu`: min(max(x, 0), maximum), positive; its derivative there is 0. Default: none. */
+  // Its values depend on the activation.
+  maximum: checkedElsewhere<number | undefined>(),
+}
+
+/** Options of {@link activation}. */
+export interface ActivationLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * An activation without weights: [...,E] to [...,E]. `activation('relu', { maximum: 6 })` is bounded.
@@ -28,8 +43,7 @@ export function activation(name: ActivationName, options: ActivationLayerOptions
   if (!ACTIVATIONS.includes(name)) {
     throw invalidOption('activation', 'activation', `one of ${ACTIVATIONS.join(', ')}`, name)
   }
-  // The maximum is checked below: its values depend on the activation.
-  checkLayerOptions('activation', options, { maximum: checkedElsewhere() })
+  checkLayerOptions('activation', options, OPTIONS)
   const { maximum } = options
   if (maximum !== undefined && !(name === 'relu' && typeof maximum === 'number' && maximum > 0)) {
     throw invalidOption('activation', 'maximum', name === 'relu' ? 'a number > 0' : `absent for ${name}`, maximum)

@@ -1,22 +1,31 @@
-import { FLAG, integerFrom, optional } from '@cudnn-rnn/arguments'
+import { FLAG, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type Pass } from './layer.js'
-import { INITIALIZER, type LayerInitializer, type VariableSpec } from './layer_build.js'
-import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { INITIALIZER, type VariableSpec } from './layer_build.js'
+import {
+  checkInputRule,
+  checkLayerOptions,
+  invalidOption,
+  LAYER_OPTIONS,
+  type LayerOptions,
+  SEQUENCE,
+} from './layer_options.js'
 import { featuresOf } from './signal.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 
-export interface AttentionPoolingOptions extends LayerOptions {
+const OPTIONS = {
+  ...LAYER_OPTIONS,
   /** A, size of the hidden layer of the scores. Default E. */
-  readonly units?: number | undefined
+  units: optional(integerFrom(1)),
   /** True: the scores are v·x, without a hidden layer. The variable is `context` [E,1] alone. Default false. */
-  readonly isLinear?: boolean | undefined
+  isLinear: optional(FLAG),
   /** Of `context`. Default `glorot_uniform`. */
-  readonly contextInitializer?: LayerInitializer | undefined
+  contextInitializer: INITIALIZER,
 }
 
-const OPTIONS = { units: optional(integerFrom(1)), isLinear: optional(FLAG), contextInitializer: INITIALIZER }
+/** Options of {@link attentionPooling}. */
+export interface AttentionPoolingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * A weighted mean over a row's steps, [T,B,E] to [B,E]; the weights are the softmax over time of v·tanh(x·kernel + bias), as

@@ -5,7 +5,7 @@ import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
-import { checkLayerOptions, doesNotFit, type LayerOptions } from './layer_options.js'
+import { checkLayerOptions, doesNotFit, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { combinedStream, type LayerStream, openStreams } from './layer_stream.js'
 import { savedLayer } from './saved_layer.js'
 import { featuresOf, type Signal, signalText } from './signal.js'
@@ -28,7 +28,7 @@ export interface Joint {
 /** The definition of a layer that gives its input to several branches and joins their outputs. */
 export function branching(joint: Joint, branches: readonly Branch[], options: LayerOptions): LayerDefinition {
   const { kind } = joint
-  checkLayerOptions(kind, options, {})
+  checkLayerOptions(kind, options, LAYER_OPTIONS)
   checkIsList(kind, branches)
   const chains = branches.map((branch) => (isChain(branch) ? branch : [branch]))
   for (const chain of chains) checkAreLayers(`make ${kind}`, chain)

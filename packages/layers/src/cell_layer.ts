@@ -1,4 +1,4 @@
-import { entryOf, integerFrom, optional, required } from '@cudnn-rnn/arguments'
+import { entryOf, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
@@ -9,16 +9,27 @@ import { codedTypeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
+import {
+  checkInputRule,
+  checkLayerOptions,
+  invalidOption,
+  LAYER_OPTIONS,
+  type LayerOptions,
+  SEQUENCE,
+} from './layer_options.js'
 import { checkStateList, type LayerStream } from './layer_stream.js'
 import { positionOfStream } from './random_streams.js'
 import { featuresOf } from './signal.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 
-export interface RnnLayerOptions extends LayerOptions {
+const OPTIONS = {
+  ...LAYER_OPTIONS,
   /** I; needed where the layer is the first of a model. */
-  readonly inputSize?: number | undefined
+  inputSize: optional(integerFrom(1)),
 }
+
+/** Options of {@link rnn}. */
+export interface RnnLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * One of TensorFlow's cells over a sequence: [T,B,I] to [T,B,outputSize]. Variables: the cell's own under the names that
@@ -48,7 +59,7 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
       `Cannot make rnn as cell must be a cell such as new LSTMCell(8): current value is ${describeValue(cell)}`,
     )
   }
-  checkLayerOptions('rnn', options, { inputSize: optional(integerFrom(1)) })
+  checkLayerOptions('rnn', options, OPTIONS)
   const { inputSize } = options
   const definition: LayerDefinition = {
     kind: 'rnn',

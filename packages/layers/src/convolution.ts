@@ -1,70 +1,70 @@
-import { either, integerFrom, NUMBER, oneOf, optional } from '@cudnn-rnn/arguments'
+import { either, integerFrom, NUMBER, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import { type BackendTensor, DTYPES, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import type { LayerDefinition, LayerInfo, Pass } from './layer.js'
-import { INITIALIZER, type LayerBuild, type LayerInitializer, type LayerInitializerFunction } from './layer_build.js'
-import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { INITIALIZER, type LayerBuild, type LayerInitializerFunction } from './layer_build.js'
+import {
+  checkInputRule,
+  checkLayerOptions,
+  invalidOption,
+  LAYER_OPTIONS,
+  type LayerOptions,
+  SEQUENCE,
+} from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 import { channelsOf, EXTENT, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
-import { PADDINGS, type Padding, type Windows, windowsOf } from './windows.js'
+import { PADDINGS, type Windows, windowsOf } from './windows.js'
 
-interface ConvolutionOptions extends LayerOptions {
+const SHARED_OPTIONS = {
+  ...LAYER_OPTIONS,
   /** O, output channels. */
-  readonly filters: number
+  filters: integerFrom(1),
   /** Default `linear`: none. */
-  readonly activation?: ActivationName | 'linear' | undefined
+  activation: optional(oneOf(['linear', ...ACTIVATIONS])),
   /** Default `glorot_uniform`. */
-  readonly kernelInitializer?: LayerInitializer | undefined
+  kernelInitializer: INITIALIZER,
   /** Default 0. */
-  readonly biasInitializer?: LayerInitializer | undefined
+  biasInitializer: INITIALIZER,
 }
 
-export interface Conv1DOptions extends ConvolutionOptions {
+/** What both convolutions have. */
+type ConvolutionOptions = OptionsOf<typeof SHARED_OPTIONS>
+
+const OPTIONS_1D = {
+  ...SHARED_OPTIONS,
   /** K, steps that a window has. */
-  readonly kernelSize: number
+  kernelSize: integerFrom(1),
   /** Default 1. */
-  readonly strides?: number | undefined
+  strides: optional(integerFrom(1)),
   /**
    * `valid` (the default) has no padding, `same` zeros on both sides, `causal` zeros before the first step; a number is that
    * of zeros on each side, as PyTorch counts them.
    */
-  readonly padding?: Padding | number | undefined
-}
-
-export interface Conv2DOptions extends ConvolutionOptions {
-  /** Rows of the picture of which each step is a column: a step has height·C numbers, the channels of a row side by side. */
-  readonly height: number
-  readonly kernelSize: readonly [time: number, height: number]
-  /** Default [1, 1]. */
-  readonly strides?: readonly [time: number, height: number] | undefined
-  /** Default `valid`. */
-  readonly padding?: Exclude<Padding, 'causal'> | undefined
-}
-
-const SHARED_OPTIONS = {
-  filters: integerFrom(1),
-  activation: optional(oneOf(['linear', ...ACTIVATIONS])),
-  kernelInitializer: INITIALIZER,
-  biasInitializer: INITIALIZER,
-}
-const OPTIONS_1D = {
-  ...SHARED_OPTIONS,
-  kernelSize: integerFrom(1),
-  strides: optional(integerFrom(1)),
   padding: optional(either(oneOf(PADDINGS), NUMBER)),
 }
+
+/** Options of {@link conv1d}. */
+export interface Conv1DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_1D> {}
+
 const OPTIONS_2D = {
   ...SHARED_OPTIONS,
+  /** Rows of the picture of which each step is a column: a step has height·C numbers, the channels of a row side by side. */
   height: integerFrom(1),
+  /** K, steps and rows that a window has. */
   kernelSize: EXTENT,
+  /** Default [1, 1]. */
   strides: optional(EXTENT),
+  /** Default `valid`. */
   padding: optional(oneOf(['valid', 'same'])),
 }
+
+/** Options of {@link conv2d}. */
+export interface Conv2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
 
 /**
  * A convolution over time: [T,B,I] to [T',B,O], T' = T with `same` or `causal` and stride 1. Variables as TensorFlow's:

@@ -1,20 +1,27 @@
+import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
 import type { TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { ctcBeamSearchDecoder, ctcBlank, type PrefixScorer } from '@cudnn-rnn/ctc'
 import { outputLengths } from './batch_loss.js'
 import type { LayerExample } from './batches.js'
 import { codedRangeError } from './coded_error.js'
 import { greedyLabels } from './label_sequences.js'
 import { type CtcLoss, checkLoss, isCtc } from './losses.js'
-import { type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
+import { PREDICT_OPTIONS, type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
 import { featuresOf } from './signal.js'
 import type { WholeModel } from './whole_model.js'
 
-export interface DecodeOptions<State = undefined> extends PredictOptions {
+// What is checked elsewhere is checked by the decoders.
+const OPTIONS = {
+  ...PREDICT_OPTIONS,
   /** Default: the loss that the model was trained with. Its blank and `ctcMergeRepeated` count. */
-  readonly loss?: 'ctc' | CtcLoss | undefined
+  loss: checkedElsewhere<'ctc' | CtcLoss | undefined>(),
   /** Prefixes that a beam search keeps per step. Default 100 where `scorer` is given; else there is no search. */
-  readonly beamWidth?: number | undefined
+  beamWidth: checkedElsewhere<number | undefined>(),
+}
+
+/** Options of `decode`. */
+export interface DecodeOptions<State = undefined> extends PredictOptions, OptionsOf<typeof OPTIONS> {
   /** Scores prefixes of a beam search beside the logits: `characterScorer`, `wordScorer`, or your own. */
   readonly scorer?: PrefixScorer<State> | undefined
 }
@@ -26,7 +33,7 @@ export async function decodeLabels<State>(
   options: DecodeOptions<State>,
 ): Promise<readonly (readonly number[])[]> {
   const action = 'decode'
-  checkOptionNames(action, options, ['loss', 'beamWidth', 'scorer', 'sequenceLengths', 'batchSize'])
+  checkOptions(action, options, { ...OPTIONS, scorer: checkedElsewhere() })
   const { beamWidth, scorer, loss: _, ...predicted } = options
   const loss = ctcOf(action, model, options.loss)
   const blank = ctcBlank(action, loss, featuresOf(model.output))

@@ -1,30 +1,27 @@
-import { integerFrom, oneOf, optional } from '@cudnn-rnn/arguments'
+import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
-import { INITIALIZER, type LayerBuild, type LayerInitializer } from './layer_build.js'
-import { ANY_FLOATS, checkInputRule, checkLayerOptions, type LayerOptions } from './layer_options.js'
+import { INITIALIZER, type LayerBuild } from './layer_build.js'
+import { ANY_FLOATS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
 
-export interface DenseOptions extends LayerOptions {
-  /** O */
-  readonly units: number
-  /** Default `linear`: none. */
-  readonly activation?: ActivationName | 'linear' | undefined
-  /** Default `glorot_uniform`. */
-  readonly kernelInitializer?: LayerInitializer | undefined
-  /** Default 0. */
-  readonly biasInitializer?: LayerInitializer | undefined
-}
-
 const OPTIONS = {
+  ...LAYER_OPTIONS,
+  /** O */
   units: integerFrom(1),
+  /** Default `linear`: none. */
   activation: optional(oneOf(['linear', ...ACTIVATIONS])),
+  /** Default `glorot_uniform`. */
   kernelInitializer: INITIALIZER,
+  /** Default 0. */
   biasInitializer: INITIALIZER,
 }
+
+/** Options of {@link dense}. */
+export interface DenseOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * f(x·kernel + bias) over the last dimension, at every step of a sequence: [...,I] to [...,O]. Variables: `kernel` [I,O],

@@ -1,24 +1,23 @@
-import { integerFrom, optional, SHARE } from '@cudnn-rnn/arguments'
+import { integerFrom, type OptionsOf, optional, SHARE } from '@cudnn-rnn/arguments'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { ANY_FLOATS, checkInputRule, checkLayerOptions, type LayerOptions } from './layer_options.js'
+import { ANY_FLOATS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 import { seedOfStream } from './random_streams.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 
-export interface DropoutLayerOptions extends LayerOptions {
-  /** Probability 0..1 with which an element becomes 0 in training. */
-  readonly rate: number
-  /** Default: from the model's seed. */
-  readonly seed?: number | undefined
-}
-
 const OPTIONS = {
+  ...LAYER_OPTIONS,
+  /** Probability 0..1 with which an element becomes 0 in training. */
   rate: SHARE,
+  /** Default: from the model's seed. */
   seed: optional(integerFrom(0)),
 }
+
+/** Options of {@link dropout}. */
+export interface DropoutLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * Drops elements in training and scales the others by 1/(1 - rate). The masks are the same on every executor, and a resumed

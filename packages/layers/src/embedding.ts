@@ -1,21 +1,23 @@
-import { integerFrom } from '@cudnn-rnn/arguments'
+import { integerFrom, type OptionsOf } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition } from './layer.js'
-import { INITIALIZER, type LayerInitializer } from './layer_build.js'
-import { CLASS_IDS, checkInputRule, checkLayerOptions, type LayerOptions } from './layer_options.js'
+import { INITIALIZER } from './layer_build.js'
+import { CLASS_IDS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 
-export interface EmbeddingOptions extends LayerOptions {
+const OPTIONS = {
+  ...LAYER_OPTIONS,
   /** V, the number of class ids. */
-  readonly size: number
+  size: integerFrom(1),
   /** E */
-  readonly units: number
+  units: integerFrom(1),
   /** Default `{ uniform: 0.05 }`, as in Keras. */
-  readonly initializer?: LayerInitializer | undefined
+  initializer: INITIALIZER,
 }
 
-const OPTIONS = { size: integerFrom(1), units: integerFrom(1), initializer: INITIALIZER }
+/** Options of {@link embedding}. */
+export interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * Class ids [T,B] (or [B], int32) to rows of a table [V,E]: [T,B,E]. Variable: `embeddings`.

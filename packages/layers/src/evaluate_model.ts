@@ -1,4 +1,5 @@
-import { checkOptionNames, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { labelErrorRate } from '@cudnn-rnn/ctc'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
 import { batchLoss, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
@@ -10,14 +11,18 @@ import { greedyLabels, labelRows } from './label_sequences.js'
 import { type CheckedLoss, checkLoss, countHits, isCtc, type Loss } from './losses.js'
 import type { WholeModel } from './whole_model.js'
 
-export interface EvaluateOptions {
+// Checked by `checkLoss` and by those that read the data.
+const OPTIONS = {
   /** Default: the loss that the model was trained with. */
-  readonly loss?: Loss | undefined
+  loss: checkedElsewhere<Loss | undefined>(),
   /** Rows of a batch, where the data are examples. */
-  readonly batchSize?: number | undefined
+  batchSize: checkedElsewhere<number | undefined>(),
   /** Evaluates over its ranks, each its rows of every batch; all get the metrics of all rows. */
-  readonly communicator?: Communicator | undefined
+  communicator: checkedElsewhere<Communicator | undefined>(),
 }
+
+/** Options of `evaluate`. */
+export interface EvaluateOptions extends OptionsOf<typeof OPTIONS> {}
 
 export interface ModelMetrics {
   readonly [name: string]: number
@@ -32,7 +37,7 @@ export async function evaluateModel(
   options: EvaluateOptions,
 ): Promise<ModelMetrics> {
   const action = 'evaluate'
-  checkOptionNames(action, options, ['loss', 'batchSize', 'communicator'])
+  checkOptions(action, options, OPTIONS)
   if (options.loss === undefined && model.loss === undefined) {
     throw codedRangeError(
       'ERR_NO_LOSS',

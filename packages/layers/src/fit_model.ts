@@ -7,6 +7,7 @@ import {
   integerFrom,
   keyOf,
   OBJECT,
+  type OptionsOf,
   oneOf,
   optional,
 } from '@cudnn-rnn/arguments'
@@ -17,7 +18,6 @@ import {
   type AbortSignalLike,
   Adagrad,
   Adam,
-  type ClippingOptions,
   type Communicator,
   Dataset,
   type EarlyStoppingOptions,
@@ -58,35 +58,40 @@ const OPTIMIZERS = {
 export type MakeOptimizer = (backend: Backend, variables: readonly Trainable[]) => Optimizer
 export type OptimizerName = keyof typeof OPTIMIZERS
 
-export interface ModelFitOptions extends ClippingOptions {
-  readonly loss: Loss
+// Those that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
+const COUNT = checkedElsewhere<number | undefined>()
+const OPTIONS = {
+  /** Compares the output of the last layer with the labels. */
+  loss: checkedElsewhere<Loss>(),
   /** Default `adam`. `momentum` is SGD with momentum 0.9. */
-  readonly optimizer?: OptimizerName | MakeOptimizer | undefined
+  optimizer: optional<OptimizerName | MakeOptimizer>(either(keyOf(OPTIMIZERS), FUNCTION)),
   /** Default 0.001. */
-  readonly learningRate?: number | Schedule | undefined
+  learningRate: checkedElsewhere<number | Schedule | undefined>(),
   /** Passes over the data. Default 1. */
-  readonly epochs?: number | undefined
+  epochs: optional(integerFrom(0)),
   /** Steps of the whole run, in place of `epochs`; the data are repeated as often as needed. */
-  readonly maxSteps?: number | undefined
+  maxSteps: COUNT,
   /** Rows of a batch; then the data are examples, and arrays of them are shuffled. Absent where the data are batches. */
-  readonly batchSize?: number | undefined
+  batchSize: COUNT,
   /** False keeps the order of an array of examples. Default true. */
-  readonly shuffle?: boolean | undefined
+  shuffle: optional(FLAG),
   /** Batches whose gradients are averaged into one update. Default 1. */
-  readonly accumulate?: number | undefined
+  accumulate: COUNT,
   /** Evaluated after every epoch (or `evaluateEvery` steps); the metrics go to `onStep` and to `earlyStopping`. */
-  readonly validation?: LayerData | undefined
+  validation: checkedElsewhere<LayerData | undefined>(),
   /** Your own metrics, in place of `validation`. */
-  readonly evaluate?: (() => Promise<Readonly<Record<string, number>>>) | undefined
+  evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
   /** Steps between evaluations. Default: an epoch. */
-  readonly evaluateEvery?: number | undefined
+  evaluateEvery: COUNT,
   /** `metric` is `loss` by default. */
-  readonly earlyStopping?: (Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }) | undefined
+  earlyStopping: checkedElsewhere<
+    (Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }) | undefined
+  >(),
   /**
    * A directory for TensorFlow checkpoints, a store such as one of a browser, or a saver: a run that has some continues
    * from the newest.
    */
-  readonly checkpoints?: string | FileStore | TrainingSaver | undefined
+  checkpoints: checkedElsewhere<string | FileStore | TrainingSaver | undefined>(),
   /**
    * Trains over its ranks, each on its rows of every batch, with the numbers of one process: data, batch sizes and options
    * are those of one. Every rank builds the same model; layers, loss and data of the ranks are compared. Variables begin with
@@ -94,42 +99,25 @@ export interface ModelFitOptions extends ClippingOptions {
    * the same number of ranks draws the masks of an uninterrupted one, over another number ranks without a saved state begin a
    * new stream of masks.
    */
-  readonly communicator?: Communicator | undefined
+  communicator: checkedElsewhere<Communicator | undefined>(),
   /** The form in which gradients travel between its ranks; see `fit`. */
-  readonly wire?: 'bfloat16' | undefined
+  wire: optional(oneOf(['bfloat16'])),
   /** Saves every so many steps, too. */
-  readonly saveEvery?: number | undefined
+  saveEvery: COUNT,
   /** Ends the training after the step in progress, saved. */
-  readonly signal?: AbortSignalLike | undefined
-  readonly onStart?: ((step: number, resumed?: ResumedTraining) => void | Promise<void>) | undefined
-  readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
+  signal: optional<AbortSignalLike>(OBJECT),
+  /** Called once with the step after which training starts, 0 for a new run. */
+  onStart: optional<(step: number, resumed?: ResumedTraining) => void | Promise<void>>(FUNCTION),
+  /** Called after every step, before it is saved. */
+  onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
+  /** Every element of the gradients is clamped to ± this; default never. */
+  clipValue: COUNT,
+  /** Gradients are scaled down to this global norm; default never. */
+  clipNorm: COUNT,
 }
 
-// Those that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
-const COUNT = checkedElsewhere<number | undefined>()
-const OPTIONS = {
-  loss: checkedElsewhere<Loss>(),
-  optimizer: optional(either(keyOf(OPTIMIZERS), FUNCTION)),
-  learningRate: checkedElsewhere<ModelFitOptions['learningRate']>(),
-  epochs: optional(integerFrom(0)),
-  maxSteps: COUNT,
-  batchSize: COUNT,
-  shuffle: optional(FLAG),
-  accumulate: COUNT,
-  validation: checkedElsewhere<ModelFitOptions['validation']>(),
-  evaluate: optional(FUNCTION),
-  evaluateEvery: COUNT,
-  earlyStopping: checkedElsewhere<ModelFitOptions['earlyStopping']>(),
-  checkpoints: checkedElsewhere<ModelFitOptions['checkpoints']>(),
-  communicator: checkedElsewhere<ModelFitOptions['communicator']>(),
-  wire: optional(oneOf(['bfloat16'])),
-  saveEvery: COUNT,
-  signal: optional(OBJECT),
-  onStart: optional(FUNCTION),
-  onStep: optional(FUNCTION),
-  clipNorm: COUNT,
-  clipValue: COUNT,
-}
+/** Options of the `fit` of a model. */
+export interface ModelFitOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** `SequentialModel.fit` */
 export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {

@@ -1,4 +1,4 @@
-import { checkedElsewhere, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { checkSequenceLengths, checkTensor } from '@cudnn-rnn/executor-kit'
@@ -29,25 +29,20 @@ export interface LayerDefinition {
   build(input: Signal, build: LayerBuild): Layer
 }
 
-/** Options of one pass through a layer or a model. */
-export interface LayerCallOptions {
-  /** Default true: dropout applies, and a tape is returned. */
-  readonly isTraining?: boolean | undefined
-  /** One length in 0..T per batch row; absent when every row has T steps. */
-  readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
-  /** Initial states of the recurrent layers, as an earlier call returned them; absent for zeros. */
-  readonly states?: readonly TensorLike[] | null | undefined
-  /** Returns the final states. Default false. */
-  readonly keepStates?: boolean | undefined
-}
-
 // The lengths and the states are checked below, against the input and the layer.
-const CALL_OPTIONS = {
+export const CALL_OPTIONS = {
+  /** Default true: dropout applies, and a tape is returned. */
   isTraining: optional(FLAG),
-  sequenceLengths: checkedElsewhere<LayerCallOptions['sequenceLengths']>(),
-  states: checkedElsewhere<LayerCallOptions['states']>(),
+  /** One length in 0..T per batch row; absent when every row has T steps. */
+  sequenceLengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
+  /** Initial states of the recurrent layers, as an earlier call returned them; absent for zeros. */
+  states: checkedElsewhere<readonly TensorLike[] | null | undefined>(),
+  /** Returns the final states. Default false. */
   keepStates: optional(FLAG),
 }
+
+/** Options of one pass through a layer or a model. */
+export interface LayerCallOptions extends OptionsOf<typeof CALL_OPTIONS> {}
 
 /** Result of a pass; the tensors are the caller's. */
 export interface LayerCallResult {

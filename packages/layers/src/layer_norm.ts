@@ -1,26 +1,24 @@
-import { FINITE, optional, where } from '@cudnn-rnn/arguments'
+import { FINITE, type OptionsOf, optional, where } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
-import { INITIALIZER, type LayerBuild, type LayerInitializer } from './layer_build.js'
-import { ANY_FLOATS, checkInputRule, checkLayerOptions, type LayerOptions } from './layer_options.js'
+import { INITIALIZER, type LayerBuild } from './layer_build.js'
+import { ANY_FLOATS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
 
-export interface LayerNormLayerOptions extends LayerOptions {
-  /** Added to the variance. Default 1e-3, as in Keras (PyTorch: 1e-5). */
-  readonly epsilon?: number | undefined
-  /** Default 1. */
-  readonly gammaInitializer?: LayerInitializer | undefined
-  /** Default 0. */
-  readonly betaInitializer?: LayerInitializer | undefined
-}
-
 const OPTIONS = {
+  ...LAYER_OPTIONS,
+  /** Added to the variance. Default 1e-3, as in Keras (PyTorch: 1e-5). */
   epsilon: optional(where(FINITE, 'a finite number >= 0', (epsilon) => epsilon >= 0)),
+  /** Default 1. */
   gammaInitializer: INITIALIZER,
+  /** Default 0. */
   betaInitializer: INITIALIZER,
 }
+
+/** Options of {@link layerNorm}. */
+export interface LayerNormLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * gamma·(x - mean)/√(variance + ε) + beta over the last dimension (Ba, Kiros & Hinton 2016). Variables: `gamma` [E], `beta` [E].

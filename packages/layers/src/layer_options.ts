@@ -1,30 +1,30 @@
-import { checkedElsewhere, checkOptions, type OptionRules } from '@cudnn-rnn/arguments'
+import { type AnyRule, checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import type { LayerDefinition } from './layer.js'
 import { type Signal, signalText } from './signal.js'
 
-/** Options of every layer. */
-export interface LayerOptions {
+/** Rules of the options that every layer has. */
+export const LAYER_OPTIONS = {
   /** Prefix of its variables in a checkpoint. Default: its kind, numbered as Keras does. */
-  readonly name?: string | undefined
+  // By `LayerBuild.nameOf`: no two layers of a model have one name.
+  name: checkedElsewhere<string | undefined>(),
 }
 
-/** By `LayerBuild.nameOf`: no two layers of a model have one name. */
-const NAME = checkedElsewhere<string | undefined>()
+/** Options of every layer. */
+export interface LayerOptions extends OptionsOf<typeof LAYER_OPTIONS> {}
 
 /**
  * Checks the options of a layer.
  *
- * @param own rules of the options that not every layer has.
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  */
-export function checkLayerOptions<Options extends LayerOptions>(
+export function checkLayerOptions<Rules extends Readonly<Record<string, AnyRule>>>(
   kind: string,
-  options: Options,
-  own: OptionRules<Omit<NoInfer<Options>, keyof LayerOptions>>,
+  options: OptionsOf<Rules>,
+  rules: Rules,
 ): void {
-  checkOptions<object>(`make ${kind}`, options, { ...own, name: NAME })
+  checkOptions<object>(`make ${kind}`, options, rules)
 }
 
 export function invalidOption(kind: string, option: string, rule: string, value: unknown) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { checkOptions, OBJECT, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import {
   CheckpointError,
@@ -20,12 +20,15 @@ import type { Signal } from './signal.js'
 import { BEST, STORE } from './training_checkpoints.js'
 import { saveablesOf } from './variable_saveables.js'
 
-export interface LoadModelOptions {
+const OPTIONS = {
   /** Layers by their names, in place of those that the file describes: it cannot describe the cell of `rnn(cell)`. */
-  readonly layers?: Readonly<Record<string, LayerDefinition>> | undefined
+  layers: optional<Readonly<Record<string, LayerDefinition>>>(OBJECT),
   /** A folder outside the system's files, such as one of a browser; the path is then a name in it. */
-  readonly store?: FileStore | undefined
+  store: optional<FileStore>(STORE),
 }
+
+/** Options of {@link loadModel}. */
+export interface LoadModelOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A model that `save` or `fit` wrote.
@@ -51,7 +54,7 @@ export async function loadModel(
   options: LoadModelOptions = {},
 ): Promise<SequentialModel> {
   const action = 'load a model'
-  checkOptions(action, options, { layers: optional(OBJECT), store: optional(STORE) })
+  checkOptions(action, options, OPTIONS)
   const { prefix, store } = await checkpointOf(path, options.store)
   const { layers, input, seed, loss } = await describedModel(prefix, store)
   const definitions = layersFromConfig(layers, options.layers ?? {})

@@ -1,42 +1,43 @@
-import { integerFrom, oneOf, optional } from '@cudnn-rnn/arguments'
+import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import type { LayerDefinition, Pass } from './layer.js'
-import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 import { channelsOf, EXTENT, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
 import { type Padding, windowsOf } from './windows.js'
 
 const PADDED = ['valid', 'same'] as const satisfies readonly Padding[]
 
-export interface MaxPool1DOptions extends LayerOptions {
-  /** Default 2. */
-  readonly poolSize?: number | undefined
-  /** Default: the pool size. */
-  readonly strides?: number | undefined
-  /** `valid` (the default) drops steps that fill no window, `same` takes windows that reach over the ends. */
-  readonly padding?: (typeof PADDED)[number] | undefined
-}
-
-export interface MaxPool2DOptions extends LayerOptions {
-  /** Rows of the picture of which each step is a column, as in `conv2d`. */
-  readonly height: number
-  /** Default [2, 2]. */
-  readonly poolSize?: readonly [time: number, height: number] | undefined
-  /** Default: the pool size. */
-  readonly strides?: readonly [time: number, height: number] | undefined
-  /** Default `valid`. */
-  readonly padding?: (typeof PADDED)[number] | undefined
-}
-
 const PADDING = optional(oneOf(PADDED))
-const OPTIONS_1D = { poolSize: optional(integerFrom(1)), strides: optional(integerFrom(1)), padding: PADDING }
-const OPTIONS_2D = {
-  height: integerFrom(1),
-  poolSize: optional(EXTENT),
-  strides: optional(EXTENT),
+
+const OPTIONS_1D = {
+  ...LAYER_OPTIONS,
+  /** Default 2. */
+  poolSize: optional(integerFrom(1)),
+  /** Default: the pool size. */
+  strides: optional(integerFrom(1)),
+  /** `valid` (the default) drops steps that fill no window, `same` takes windows that reach over the ends. */
   padding: PADDING,
 }
+
+/** Options of {@link maxPool1d}. */
+export interface MaxPool1DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_1D> {}
+
+const OPTIONS_2D = {
+  ...LAYER_OPTIONS,
+  /** Rows of the picture of which each step is a column, as in `conv2d`. */
+  height: integerFrom(1),
+  /** Default [2, 2]. */
+  poolSize: optional(EXTENT),
+  /** Default: the pool size. */
+  strides: optional(EXTENT),
+  /** Default `valid`. */
+  padding: PADDING,
+}
+
+/** Options of {@link maxPool2d}. */
+export interface MaxPool2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
 
 /**
  * The maximum of each column over windows of time: [T,B,E] to [T',B,E]. Sequence lengths become those of the output.

@@ -1,4 +1,4 @@
-import { checkOptions, integerFrom, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkStreamRows, checkTensor } from '@cudnn-rnn/executor-kit'
@@ -6,10 +6,13 @@ import { codedRangeError } from './coded_error.js'
 import type { LayerStream } from './layer_stream.js'
 import type { WholeModel } from './whole_model.js'
 
-export interface ModelStreamOptions {
+const OPTIONS = {
   /** B, independent streams stepped together. Default 1. */
-  readonly batch?: number | undefined
+  batch: optional(integerFrom(1)),
 }
+
+/** Options of `stream`. */
+export interface ModelStreamOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Streams of a whole model, stepped as one batch; the states are carried inside, and begin at zero.
@@ -40,7 +43,7 @@ export class ModelStream {
   #isDisposed = false
 
   constructor(model: WholeModel, options: ModelStreamOptions) {
-    checkOptions('open a stream', options, { batch: optional(integerFrom(1)) })
+    checkOptions('open a stream', options, OPTIONS)
     const { batch = 1 } = options
     this.batch = batch
     this.#model = model

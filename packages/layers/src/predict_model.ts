@@ -1,21 +1,22 @@
-import { checkedElsewhere, checkOptions, integerFrom, optional, required } from '@cudnn-rnn/arguments'
+import { checkOptions, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/arguments'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { joinedInputs, type LayerExample } from './batches.js'
 import { codedRangeError } from './coded_error.js'
-import type { LayerCallOptions } from './layer.js'
+import { CALL_OPTIONS } from './layer.js'
 import type { WholeModel } from './whole_model.js'
 
-export interface PredictOptions extends Pick<LayerCallOptions, 'sequenceLengths'> {
-  /** Rows computed at a time, of a list of inputs. Default 256. */
-  readonly batchSize?: number | undefined
-}
-
-const OPTIONS = {
+/** Rules of {@link PredictOptions}. */
+export const PREDICT_OPTIONS = {
+  /** One length in 0..T per batch row; absent when every row has T steps. */
   // By the layer, against its input.
-  sequenceLengths: checkedElsewhere<PredictOptions['sequenceLengths']>(),
+  sequenceLengths: CALL_OPTIONS.sequenceLengths,
+  /** Rows computed at a time, of a list of inputs. Default 256. */
   batchSize: optional(integerFrom(1)),
 }
+
+/** Options of `predict`. */
+export interface PredictOptions extends OptionsOf<typeof PREDICT_OPTIONS> {}
 
 /** The output of one batch. */
 export async function predictTensor(
@@ -23,7 +24,7 @@ export async function predictTensor(
   input: TensorLike,
   options: PredictOptions,
 ): Promise<Tensor<FloatArray>> {
-  checkOptions('predict', options, OPTIONS)
+  checkOptions('predict', options, PREDICT_OPTIONS)
   const { output } = await model.call(input, { isTraining: false, sequenceLengths: options.sequenceLengths })
   try {
     const { data, shape } = await output.read()
@@ -58,7 +59,7 @@ export async function* predictBatches(
   inputs: readonly LayerExample['input'][],
   options: PredictOptions,
 ): AsyncGenerator<{ readonly result: Tensor<FloatArray>; readonly lengths: Int32Array | null; readonly rows: number }> {
-  checkOptions('predict', options, OPTIONS)
+  checkOptions('predict', options, PREDICT_OPTIONS)
   const { batchSize = 256 } = options
   if (options.sequenceLengths !== undefined) {
     throw codedRangeError(

@@ -1,7 +1,7 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type Pass } from './layer.js'
-import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
 
 /**
  * Turns each row's steps around: [T,B,E] to [T,B,E], zero past the row's length.
@@ -19,7 +19,7 @@ import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from '
  * ```
  */
 export function reverse(options: LayerOptions = {}): LayerDefinition {
-  checkLayerOptions('reverse', options, {})
+  checkLayerOptions('reverse', options, LAYER_OPTIONS)
   const definition: LayerDefinition = {
     kind: 'reverse',
     name: options.name,

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { OBJECT, type OptionsOf, optional, recordOf } from '@cudnn-rnn/arguments'
 import type { FileStore } from '@cudnn-rnn/checkpoint'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
@@ -6,6 +7,7 @@ import { BranchLayer } from './branch_layer.js'
 import type { Layer } from './layer.js'
 import type { Loss } from './losses.js'
 import { RecurrentLayer, type RecurrentModel } from './recurrent.js'
+import { STORE } from './training_checkpoints.js'
 import { saveablesOf, savedOnly } from './variable_saveables.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -32,12 +34,16 @@ function allLayers(layers: readonly Layer[]): Layer[] {
   return layers.flatMap((layer) => (layer instanceof BranchLayer ? allLayers(layer.branches.flat()) : [layer]))
 }
 
-export interface SaveModelOptions {
+/** Rules of {@link SaveModelOptions}. */
+export const SAVE_OPTIONS = {
   /** More tensors, by separate names: a vocabulary, scales. `openCheckpoint(path)` reads them. */
-  readonly notes?: Readonly<Record<string, NumericTensor>> | undefined
+  notes: optional<Readonly<Record<string, NumericTensor>>>(recordOf(OBJECT)),
   /** A folder outside the system's files, such as one of a browser; the path is then a name in it. */
-  readonly store?: FileStore | undefined
+  store: optional<FileStore>(STORE),
 }
+
+/** Options of `save`. */
+export interface SaveModelOptions extends OptionsOf<typeof SAVE_OPTIONS> {}
 
 /** `SequentialModel.save` */
 export async function saveModel(

@@ -3,7 +3,7 @@ import type { Pooling, PoolOptions } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
 
 /**
  * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. Of a bidirectional network the
@@ -61,7 +61,7 @@ export function maxOverTime(options: LayerOptions = {}): LayerDefinition {
 }
 
 function pooling(kind: string, base: string, pool: Pooling, options: LayerOptions): LayerDefinition {
-  checkLayerOptions(kind, options, {})
+  checkLayerOptions(kind, options, LAYER_OPTIONS)
   const definition: LayerDefinition = {
     kind,
     name: options.name,

@@ -4,10 +4,9 @@ import {
   checkOptions,
   FLAG,
   integerFrom,
-  OBJECT,
+  type OptionsOf,
   optional,
   PATH,
-  recordOf,
 } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
@@ -28,28 +27,24 @@ import { checkAreLayers } from './layer_list.js'
 import type { Loss } from './losses.js'
 import { ModelStream, type ModelStreamOptions } from './model_stream.js'
 import { type PredictOptions, predictRows, predictTensor } from './predict_model.js'
-import { type SaveModelOptions, saveModel } from './save_model.js'
+import { SAVE_OPTIONS, type SaveModelOptions, saveModel } from './save_model.js'
 import { savedLayer } from './saved_layer.js'
 import type { Signal } from './signal.js'
 import { summaryOf } from './summary.js'
-import { STORE } from './training_checkpoints.js'
 import type { WholeModel } from './whole_model.js'
 
-export interface SequentialOptions {
-  /** Of initial values and masks; an integer ≥ 0. Default 0. */
-  readonly seed?: number | undefined
-  /** Size of one input vector, where the first layer does not say it. */
-  readonly inputSize?: number | undefined
-  /** Whether inputs have a time axis. Default true. */
-  readonly isSequence?: boolean | undefined
-}
-
 const OPTIONS = {
+  /** Of initial values and masks; an integer ≥ 0. Default 0. */
   // By LayerBuild, whose generators take it.
   seed: checkedElsewhere<number | undefined>(),
+  /** Size of one input vector, where the first layer does not say it. */
   inputSize: optional(integerFrom(1)),
+  /** Whether inputs have a time axis. Default true. */
   isSequence: optional(FLAG),
 }
+
+/** Options of {@link sequential}. */
+export interface SequentialOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A model of layers, each applied to the output of the one before; sizes are inferred.
@@ -229,7 +224,7 @@ export class SequentialModel extends Layer implements WholeModel {
    */
   async save(path: string, options: SaveModelOptions = {}): Promise<void> {
     checkArguments('save a model', { path }, { path: PATH })
-    checkOptions('save a model', options, { notes: optional(recordOf(OBJECT)), store: optional(STORE) })
+    checkOptions('save a model', options, SAVE_OPTIONS)
     await saveModel(this, path, options)
   }
 

@@ -3,7 +3,7 @@ import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { checkIsLayer } from './layer_list.js'
-import { checkLayerOptions, doesNotFit, invalidOption, type LayerOptions } from './layer_options.js'
+import { checkLayerOptions, doesNotFit, invalidOption, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
 import { savedLayer } from './saved_layer.js'
 
@@ -25,7 +25,7 @@ import { savedLayer } from './saved_layer.js'
  */
 export function timeDistributed(layer: LayerDefinition, options: LayerOptions = {}): LayerDefinition {
   checkIsLayer('make timeDistributed', layer)
-  checkLayerOptions('timeDistributed', options, {})
+  checkLayerOptions('timeDistributed', options, LAYER_OPTIONS)
   if (layer.isStepwise !== true) {
     throw invalidOption('timeDistributed', 'layer', 'one that treats every step separately', layer.kind)
   }

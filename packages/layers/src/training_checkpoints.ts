@@ -11,6 +11,7 @@ import {
   listOf,
   methods,
   nullable,
+  type OptionsOf,
   oneOf,
   optional,
   PATH,
@@ -37,18 +38,20 @@ import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { RecurrentModel } from './recurrent.js'
 import { saveablesOf, savedOnly } from './variable_saveables.js'
 
-export interface TrainingCheckpointsOptions {
-  /** The recurrent models whose opaque buffers are trained: they and their slots are saved canonically. */
-  readonly models?: readonly RecurrentModel[] | undefined
-  /** More tensors to save beside those that are trained, such as a description of the model; a restore does not read them. */
-  readonly notes?: Readonly<Record<string, NumericTensor>> | undefined
-  /** Checkpoints to keep of the latest and of the best; default 2: a resume falls back on the older where one is damaged. */
-  readonly maxToKeep?: number | undefined
-}
-
 const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
 const MODEL = methods('a model such as new CudnnLSTM(…)', 'paramsToCanonical', 'canonicalToParams')
-const OPTIONS = { models: optional(listOf(MODEL)), maxToKeep: optional(integerFrom(0)), notes: optional(fields({})) }
+const OPTIONS = {
+  /** The recurrent models whose opaque buffers are trained: they and their slots are saved canonically. */
+  models: optional<readonly RecurrentModel[]>(listOf(MODEL)),
+  /** More tensors to save beside those that are trained, such as a description of the model; a restore does not read them. */
+  notes: optional<Readonly<Record<string, NumericTensor>>>(fields({})),
+  /** Checkpoints to keep of the latest and of the best; default 2: a resume falls back on the older where one is damaged. */
+  maxToKeep: optional(integerFrom(0)),
+}
+
+/** Options of {@link TrainingCheckpoints}. */
+export interface TrainingCheckpointsOptions extends OptionsOf<typeof OPTIONS> {}
+
 const KIND = oneOf(['latest', 'best'])
 const TENSORS = listOf(fields({ name: TEXT, value: kind('a tensor of the executor', isBackendTensor) }))
 const COUNT = integerFrom(0)

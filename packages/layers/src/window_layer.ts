@@ -1,4 +1,4 @@
-import { integerFrom, listOf, where } from '@cudnn-rnn/arguments'
+import { integerFrom, listOf, typed, where } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
@@ -14,10 +14,8 @@ export interface WindowSizes extends WindowRule {
 }
 
 /** Rule of a size or strides along time and height. */
-export const EXTENT = where(
-  listOf(integerFrom(1)),
-  'a list of two integers >= 1, along time and height',
-  (sizes) => sizes.length === 2,
+export const EXTENT = typed<readonly [time: number, height: number]>(
+  where(listOf(integerFrom(1)), 'a list of two integers >= 1, along time and height', (sizes) => sizes.length === 2),
 )
 
 /** Columns of a step for each of its `height` rows. Throws RangeError `ERR_LAYERS_DO_NOT_FIT`. */

@@ -1,7 +1,7 @@
 import { checkOptions, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { type CanonicalParams, type CellMode, describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
-import { INITIALIZER_OPTIONS } from './initializers.js'
+import { INITIALIZER_OPTIONS, type InitializerOptions } from './initializers.js'
 
 const OPTIONS = {
   ...INITIALIZER_OPTIONS,
@@ -11,12 +11,8 @@ const OPTIONS = {
   name: optional(TEXT),
 }
 
-/**
- * Options of `createParams`.
- *
- * @interface
- */
-export type CreateParamsOptions = OptionsOf<typeof OPTIONS>
+/** Options of `createParams`. */
+export interface CreateParamsOptions extends InitializerOptions, OptionsOf<typeof OPTIONS> {}
 
 /** Throws RangeError `ERR_NOT_LSTM` for a forget bias of another cell, `ERR_INVALID_OPTION` for an initializer beside values. */
 export function checkCreateParamsOptions(options: CreateParamsOptions, rnnMode: CellMode): void {

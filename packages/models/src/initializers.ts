@@ -30,12 +30,8 @@ export const INITIALIZER_OPTIONS = {
   forgetBias: optional(FINITE),
 }
 
-/**
- * How `createParams` fills a new opaque buffer.
- *
- * @interface
- */
-export type InitializerOptions = OptionsOf<typeof INITIALIZER_OPTIONS>
+/** How `createParams` fills a new opaque buffer. */
+export interface InitializerOptions extends OptionsOf<typeof INITIALIZER_OPTIONS> {}
 
 /**
  * Canonical tensors filled by the initializers, in canonical order from one generator.

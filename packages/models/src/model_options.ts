@@ -19,19 +19,11 @@ export const LSTM_OPTION_NAMES = [
   'cellClip',
 ] as const satisfies readonly (keyof RnnOptions)[]
 
-/**
- * Options of every model, with the names of `tf.contrib.cudnn_rnn`.
- *
- * @interface
- */
-export type ModelOptions = Pick<RnnOptions, (typeof MODEL_OPTION_NAMES)[number]>
+/** Options of every model, with the names of `tf.contrib.cudnn_rnn`. */
+export interface ModelOptions extends Pick<RnnOptions, (typeof MODEL_OPTION_NAMES)[number]> {}
 
-/**
- * Options of {@link CudnnLSTM}.
- *
- * @interface
- */
-export type LSTMOptions = Pick<RnnOptions, (typeof LSTM_OPTION_NAMES)[number]>
+/** Options of {@link CudnnLSTM}. */
+export interface LSTMOptions extends Pick<RnnOptions, (typeof LSTM_OPTION_NAMES)[number]> {}
 
 /** Fields of a descriptor that are not options, so that `new CudnnLSTM(backend, network.descriptor)` works. */
 export interface DescriptorOptions {

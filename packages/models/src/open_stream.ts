@@ -10,12 +10,8 @@ const OPTIONS = {
   batch: optional(integerFrom(1)),
 }
 
-/**
- * Options of `stream`.
- *
- * @interface
- */
-export type StreamOptions = OptionsOf<typeof OPTIONS>
+/** Options of `stream`. */
+export interface StreamOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** Opens streams over the executor's own stepper. */
 export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamOptions): Stream {

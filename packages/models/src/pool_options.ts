@@ -23,12 +23,8 @@ const OPTIONS = {
   maxBatch: optional(COUNT),
 }
 
-/**
- * Options of `streamPool`.
- *
- * @interface
- */
-export type StreamPoolOptions = OptionsOf<typeof OPTIONS>
+/** Options of `streamPool`. */
+export interface StreamPoolOptions extends OptionsOf<typeof OPTIONS> {}
 
 export type CheckedPoolOptions = { readonly [Name in keyof StreamPoolOptions]-?: number }
 

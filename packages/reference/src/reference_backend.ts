@@ -8,12 +8,8 @@ const OPTIONS = {
   dtype: optional(oneOf(['float32', 'float64'])),
 }
 
-/**
- * Options of {@link openReferenceBackend}.
- *
- * @interface
- */
-export type ReferenceBackendOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link openReferenceBackend}. */
+export interface ReferenceBackendOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** The oracle of the other executors: one file per equation, without native code. */
 export type ReferenceBackend = HostBackend<ReferenceRnn>

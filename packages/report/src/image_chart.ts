@@ -1,38 +1,47 @@
-import { checkArguments, FINITE, fields, listOf, optional, POSITIVE, TEXT } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  FINITE,
+  fields,
+  listOf,
+  type OptionsOf,
+  optional,
+  POSITIVE,
+  TEXT,
+  typed,
+} from '@cudnn-rnn/arguments'
 import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
 import { escapeHtml } from './escape_html.js'
 
+const AXIS = {
+  /** The quantity, with its unit. */
+  label: TEXT,
+  /** The value at the first edge. */
+  from: FINITE,
+  /** The value at the other edge. */
+  to: FINITE,
+}
+
 /** An axis of an image: its quantity with the unit, and the values at its two edges. */
-export interface ImageAxis {
-  readonly label: string
-  readonly from: number
-  readonly to: number
-}
+export interface ImageAxis extends OptionsOf<typeof AXIS> {}
 
-export interface ImageChartOptions {
+const OPTIONS = {
   /** Text alternative for screen readers. */
-  readonly title: string
+  title: TEXT,
   /** A `data:` URL of the image, which is stretched over the chart. */
-  readonly source: string
+  source: TEXT,
   /** To the right. */
-  readonly x: ImageAxis
+  x: typed<ImageAxis>(fields(AXIS)),
   /** Upwards. */
-  readonly y: ImageAxis
+  y: typed<ImageAxis>(fields(AXIS)),
   /** The color scale, lowest first: CSS colors at equal distances. */
-  readonly key: ImageAxis & { readonly colors: readonly string[] }
-  readonly height?: number | undefined
+  key: typed<ImageAxis & { readonly colors: readonly string[] }>(fields({ ...AXIS, colors: listOf(TEXT, 1) })),
+  /** In pixels. Default 300. */
+  height: optional(POSITIVE),
 }
 
-const AXIS = { label: TEXT, from: FINITE, to: FINITE }
-const OPTIONS = fields({
-  title: TEXT,
-  source: TEXT,
-  x: fields(AXIS),
-  y: fields(AXIS),
-  key: fields({ ...AXIS, colors: listOf(TEXT, 1) }),
-  height: optional(POSITIVE),
-})
+/** Options of {@link imageChart}. */
+export interface ImageChartOptions extends OptionsOf<typeof OPTIONS> {}
 
 const WIDTH = 860
 const KEY_WIDTH = 260
@@ -56,7 +65,7 @@ const STYLE = { fontSize: '13px', background: 'transparent' } as const
  * ```
  */
 export function imageChart(options: ImageChartOptions): string {
-  checkArguments('draw an image', { options }, { options: OPTIONS })
+  checkArguments('draw an image', { options }, { options: fields(OPTIONS) })
   const { title, source, x, y, key, height = 300 } = options
   const common = { document: chartDocument(), width: WIDTH, style: STYLE, ...MARGINS }
   const place = { x1: x.from, x2: x.to, y1: y.from, y2: y.to }

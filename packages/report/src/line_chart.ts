@@ -7,9 +7,11 @@ import {
   kind,
   listOf,
   NUMBER,
+  type OptionsOf,
   optional,
   POSITIVE,
   TEXT,
+  typed,
 } from '@cudnn-rnn/arguments'
 import { visibleText } from '@cudnn-rnn/text'
 import * as Plot from '@observablehq/plot'
@@ -36,42 +38,38 @@ export interface Series {
   readonly dots?: boolean | undefined
 }
 
-export interface LineChartOptions {
-  readonly x: string
-  readonly y: string
-  readonly series: readonly Series[]
-  /** Horizontal lines with a text: values of baselines. */
-  readonly rules?: readonly { readonly y: number; readonly text: string }[] | undefined
-  /** Shaded areas between two values: an interval. Values that are not finite leave gaps. */
-  readonly bands?: readonly { readonly x: number | Date; readonly low: number; readonly high: number }[] | undefined
-  readonly logarithmic?: boolean | undefined
-  /** The vertical axis ends here; lines above it are cut off. */
-  readonly top?: number | undefined
-  readonly height?: number | undefined
-}
-
 const PLACE = either(
   NUMBER,
   kind('a Date', (value): value is Date => value instanceof Date && !Number.isNaN(value.getTime())),
 )
-const OPTIONS = fields({
-  x: TEXT,
-  y: TEXT,
-  series: listOf(
-    fields({
-      label: TEXT,
-      color: TEXT,
-      points: listOf(fields({ x: PLACE, y: NUMBER })),
-      smoothing: optional(integerFrom(1)),
-      dots: optional(FLAG),
-    }),
-  ),
-  rules: optional(listOf(fields({ y: NUMBER, text: TEXT }))),
-  bands: optional(listOf(fields({ x: PLACE, low: NUMBER, high: NUMBER }))),
-  logarithmic: optional(FLAG),
-  top: optional(NUMBER),
-  height: optional(POSITIVE),
+const SERIES = fields({
+  label: TEXT,
+  color: TEXT,
+  points: listOf(fields({ x: PLACE, y: NUMBER })),
+  smoothing: optional(integerFrom(1)),
+  dots: optional(FLAG),
 })
+const OPTIONS = {
+  /** The quantity of the horizontal axis, with its unit. */
+  x: TEXT,
+  /** That of the vertical axis. */
+  y: TEXT,
+  /** The lines. */
+  series: typed<readonly Series[]>(listOf(SERIES)),
+  /** Horizontal lines with a text: values of baselines. */
+  rules: optional(listOf(fields({ y: NUMBER, text: TEXT }))),
+  /** Shaded areas between two values: an interval. Values that are not finite leave gaps. */
+  bands: optional(listOf(fields({ x: PLACE, low: NUMBER, high: NUMBER }))),
+  /** The vertical axis is logarithmic. Default false. */
+  logarithmic: optional(FLAG),
+  /** The vertical axis ends here; lines above it are cut off. */
+  top: optional(NUMBER),
+  /** In pixels. */
+  height: optional(POSITIVE),
+}
+
+/** Options of {@link lineChart}. */
+export interface LineChartOptions extends OptionsOf<typeof OPTIONS> {}
 
 const MARGIN_TOP = 32
 /** Dates take two lines of ticks. */
@@ -93,7 +91,7 @@ const TOOLTIPS = 120
  * ```
  */
 export function lineChart(options: LineChartOptions): string {
-  checkArguments('draw lines', { options }, { options: OPTIONS })
+  checkArguments('draw lines', { options }, { options: fields(OPTIONS) })
   const shown = options.series.filter(({ points }) => points.length > 0)
   const legend = shown.map(({ label, color }) => `<span><i style="background:${color}"></i>${escapeHtml(label)}</span>`)
   return `<p class="legend">${legend.join('')}</p>\n${everySize((size) => draw(options, shown, size))}`

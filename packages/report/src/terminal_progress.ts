@@ -31,12 +31,8 @@ const OPTIONS = {
   figuresWidth: optional(COUNT),
 }
 
-/**
- * Options of {@link TerminalProgress}.
- *
- * @interface
- */
-export type ProgressOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link TerminalProgress}. */
+export interface ProgressOptions extends OptionsOf<typeof OPTIONS> {}
 
 const UPDATE = { step: NUMBER, figures: listOf(TEXT), important: FLAG }
 

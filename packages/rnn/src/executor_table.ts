@@ -23,12 +23,8 @@ export const OPEN_BACKEND_OPTIONS = {
   weights: checkedElsewhere<WeightFormat | undefined>(),
 }
 
-/**
- * Options of {@link openBackend}; an executor ignores options of other executors.
- *
- * @interface
- */
-export type OpenBackendOptions = OptionsOf<typeof OPEN_BACKEND_OPTIONS>
+/** Options of {@link openBackend}; an executor ignores options of other executors. */
+export interface OpenBackendOptions extends OptionsOf<typeof OPEN_BACKEND_OPTIONS> {}
 
 /** One executor the facade can choose. */
 export interface ExecutorRow {

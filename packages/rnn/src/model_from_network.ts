@@ -41,12 +41,8 @@ const RUN_OPTIONS = {
   sequenceLengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
 }
 
-/**
- * Optional inputs of a run. Defaults: the values that the file fixes, otherwise zeros and all steps.
- *
- * @interface
- */
-export type NetworkRunOptions = OptionsOf<typeof RUN_OPTIONS>
+/** Optional inputs of a run. Defaults: the values that the file fixes, otherwise zeros and all steps. */
+export interface NetworkRunOptions extends OptionsOf<typeof RUN_OPTIONS> {}
 
 /** Results of a network, as host tensors. */
 export interface NetworkRunResult {

@@ -16,12 +16,8 @@ const OPTIONS = {
   direction: optional(oneOf(DIRECTIONS)),
 }
 
-/**
- * Options of {@link convertCheckpoint}.
- *
- * @interface
- */
-export type ConvertOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link convertCheckpoint}. */
+export interface ConvertOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** One network that was rewritten. */
 export interface ConvertedNetwork {

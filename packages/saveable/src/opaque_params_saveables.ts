@@ -14,12 +14,8 @@ const OPTIONS = {
   name: optional(TEXT),
 }
 
-/**
- * Options of the saveables that write the variables of TensorFlow's CPU cells.
- *
- * @interface
- */
-export type OpaqueParamsSaveableOptions = OptionsOf<typeof OPTIONS>
+/** Options of the saveables that write the variables of TensorFlow's CPU cells. */
+export interface OpaqueParamsSaveableOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * The saveables of TensorFlow 1.4 to 1.15, which write the variables of its CPU cells: train with CudnnLSTM, restore into

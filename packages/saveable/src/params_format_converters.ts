@@ -9,12 +9,9 @@ import {
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
 
-/**
- * Options of the converters: a part of those of `createRnnDescriptor`, which checks them.
- *
- * @interface
- */
-export type ConverterOptions = Pick<RnnOptions, 'numLayers' | 'numUnits' | 'inputSize' | 'direction' | 'numProj'>
+/** Options of the converters: a part of those of `createRnnDescriptor`, which checks them. */
+export interface ConverterOptions
+  extends Pick<RnnOptions, 'numLayers' | 'numUnits' | 'inputSize' | 'direction' | 'numProj'> {}
 
 /** One cell's variables by name, as `tensorflowLayout` of the canonical package lists them. */
 export type TensorflowCell = Readonly<Record<string, Tensor<Float32Array | Float64Array>>>

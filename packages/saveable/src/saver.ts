@@ -50,24 +50,16 @@ const OPTIONS = {
   store: optional(kind('a FileStore such as directoryStore(handle)', isFileStore)),
 }
 
-/**
- * Options of {@link Saver}.
- *
- * @interface
- */
-export type SaverOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link Saver}. */
+export interface SaverOptions extends OptionsOf<typeof OPTIONS> {}
 
 const SAVE_OPTIONS = {
   /** Ends the name of the checkpoint: `model-100`. Default: the name is the path alone. */
   globalStep: optional(integerFrom(0)),
 }
 
-/**
- * Options of `Saver.save`.
- *
- * @interface
- */
-export type SaveOptions = OptionsOf<typeof SAVE_OPTIONS>
+/** Options of `Saver.save`. */
+export interface SaveOptions extends OptionsOf<typeof SAVE_OPTIONS> {}
 
 const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)', 'tensors'))
 

@@ -1,6 +1,5 @@
 import type { Backend, BackendTensor, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { RnnForwardInputs } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** Elements before the parameters that mean nothing, as a library's own alignment would leave them. */
@@ -46,7 +45,7 @@ function reversedRnn(backend: Backend, rnn: Rnn): Rnn {
         case 'paramsToCanonical':
           return async (params: TensorLike) => target.paramsToCanonical(await toReference(params))
         case 'forward':
-          return async (inputs: RnnForwardInputs) =>
+          return async (inputs: Parameters<Rnn['forward']>[0]) =>
             target.forward({ ...inputs, params: await toReference(inputs.params) })
         case 'backward':
           return async (...args: Parameters<Rnn['backward']>) => {

@@ -1,18 +1,26 @@
-import { checkArguments, fields, integerFrom, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { codedRangeError } from './coded_error.js'
 import { placeOf, type TimeSeries } from './time_series.js'
 
-/** Sizes of input and target windows; all in steps of the series. */
-export interface ForecastShape {
+const COUNT = optional(integerFrom(1))
+
+/** Rules of the options that are a {@link ForecastShape}. */
+export const SHAPE_OPTIONS = {
   /** Steps read before the origin. */
-  readonly window: number
+  window: optional(integerFrom(2)),
   /** Steps that are forecast after it. */
-  readonly horizon: number
+  horizon: optional(COUNT),
   /** Length of the season; 1 for none. */
-  readonly season: number
+  season: optional(COUNT),
   /** Held out at the end, never trained on; as many steps before it decide early stopping and the width of the interval. */
-  readonly heldOut: number
+  heldOut: optional(COUNT),
 }
+
+/** The sizes that are given. */
+export interface ForecastShapeOptions extends OptionsOf<typeof SHAPE_OPTIONS> {}
+
+/** Sizes of input and target windows; all in steps of the series. */
+export type ForecastShape = { readonly [Name in keyof typeof SHAPE_OPTIONS]: number }
 
 /** Origins (index of the last value that is known) of each part: all values that are forecast are in the part. */
 export interface Origins {
@@ -52,8 +60,7 @@ export function seasonalNaive(values: ArrayLike<number>, origin: number, ahead: 
   return values[origin + ahead - season * Math.ceil(ahead / season)]
 }
 
-const COUNT = integerFrom(1)
-const GIVEN = fields({ window: optional(integerFrom(2)), horizon: optional(COUNT), heldOut: optional(COUNT) })
+const GIVEN = fields(SHAPE_OPTIONS)
 
 /**
  * Sizes for a series of `length` values that repeats after `season` steps, of which those given stay.
@@ -65,7 +72,7 @@ const GIVEN = fields({ window: optional(integerFrom(2)), horizon: optional(COUNT
  * console.log(usualShape(120, 12, { horizon: 6 })) // { window: 24, horizon: 6, season: 12, heldOut: 20 }
  * ```
  */
-export function usualShape(length: number, season: number, given: Partial<ForecastShape> = {}): ForecastShape {
+export function usualShape(length: number, season: number, given: ForecastShapeOptions = {}): ForecastShape {
   const action = 'choose the sizes of windows'
   checkArguments(action, { length, season, given }, { length: COUNT, season: COUNT, given: GIVEN })
   const { horizon = season * Math.ceil(12 / season) } = given

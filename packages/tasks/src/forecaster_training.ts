@@ -7,6 +7,7 @@ import {
   listOf,
   NUMBER,
   OBJECT,
+  type OptionsOf,
   oneOf,
   optional,
   SHARE,
@@ -28,7 +29,14 @@ import { cosineRate, Dataset, type FitResult } from '@cudnn-rnn/train'
 import { BestWeights } from './best_weights.js'
 import { calendarOf } from './calendar.js'
 import { codedRangeError } from './coded_error.js'
-import { type ForecastShape, type Origins, splitOrigins, usualShape } from './forecast_windows.js'
+import {
+  type ForecastShape,
+  type ForecastShapeOptions,
+  type Origins,
+  SHAPE_OPTIONS,
+  splitOrigins,
+  usualShape,
+} from './forecast_windows.js'
 import { correctionsOf, encodingOf, Forecaster, forecastPlaces } from './forecaster.js'
 import { FORECASTER_FORMAT, type ForecasterRecord } from './forecaster_record.js'
 import { intervalWidths } from './interval_widths.js'
@@ -37,57 +45,43 @@ import { type Covariate, covariateValues, prepareSeries } from './prepared_serie
 import { type CovariateOption, checkTimeSeries, lastKnown, type TimeSeries } from './time_series.js'
 import { WindowEncoder, type WindowPlace } from './window_encoder.js'
 
-export interface ForecasterOptions extends Partial<ForecastShape> {
-  readonly covariates?: readonly CovariateOption[] | undefined
+const COUNT = optional(integerFrom(1))
+const OPTIONS = {
+  ...SHAPE_OPTIONS,
+  /** Columns of the series that the network reads beside the values. Default: none. */
+  covariates: optional<readonly CovariateOption[]>(listOf(fields({ name: TEXT, isKnownAhead: optional(FLAG) }))),
   /** Default `lstm`. */
-  readonly cell?: 'lstm' | 'gru' | undefined
+  cell: optional(oneOf(['lstm', 'gru'])),
   /** H. Default 32. */
-  readonly numUnits?: number | undefined
+  numUnits: COUNT,
   /** L. Default 1. */
-  readonly numLayers?: number | undefined
+  numLayers: COUNT,
   /** Drop probability between layers. Default 0. */
-  readonly dropout?: number | undefined
+  dropout: optional(SHARE),
   /** Of initial values, masks and the order of windows. Default 0. */
-  readonly seed?: number | undefined
+  seed: optional(integerFrom(0)),
   /** Updates at most. Default 600. */
-  readonly maxSteps?: number | undefined
+  maxSteps: optional(integerFrom(2)),
   /** Windows of an update. Default 32. */
-  readonly batchSize?: number | undefined
+  batchSize: COUNT,
   /** The highest of a cosine schedule. Default 0.003. */
-  readonly learningRate?: number | undefined
+  learningRate: optional(where(NUMBER, '> 0', (value: number) => value > 0)),
   /** Updates between evaluations. Default 25. */
-  readonly evaluateEvery?: number | undefined
+  evaluateEvery: COUNT,
   /** Evaluations without a better one until training stops. Default 10. */
-  readonly patience?: number | undefined
+  patience: COUNT,
   /** Of the interval, 0..1. Default 0.8. */
-  readonly coverage?: number | undefined
+  coverage: optional(SHARE),
 }
+
+/** Options of {@link ForecasterTraining}. */
+export interface ForecasterOptions extends ForecastShapeOptions, OptionsOf<typeof OPTIONS> {}
 
 /** The part of the options of `fit` that callers choose. */
 export type ForecasterFitOptions = Pick<
   ModelFitOptions,
   'checkpoints' | 'communicator' | 'wire' | 'saveEvery' | 'signal' | 'onStart' | 'onStep'
 >
-
-const COUNT = optional(integerFrom(1))
-const OPTIONS = {
-  season: COUNT,
-  window: optional(integerFrom(2)),
-  horizon: COUNT,
-  heldOut: COUNT,
-  covariates: optional(listOf(fields({ name: TEXT, isKnownAhead: optional(FLAG) }))),
-  cell: optional(oneOf(['lstm', 'gru'])),
-  numUnits: COUNT,
-  numLayers: COUNT,
-  dropout: optional(SHARE),
-  seed: optional(integerFrom(0)),
-  maxSteps: optional(integerFrom(2)),
-  batchSize: COUNT,
-  learningRate: optional(where(NUMBER, '> 0', (value: number) => value > 0)),
-  evaluateEvery: COUNT,
-  patience: COUNT,
-  coverage: optional(SHARE),
-}
 
 /** Shares of the network's correction that are tried on the calibration part. */
 const SHARES = [0, 0.25, 0.5, 0.75, 1]

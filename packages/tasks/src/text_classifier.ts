@@ -4,6 +4,7 @@ import {
   fields,
   integerFrom,
   listOf,
+  type OptionsOf,
   oneOf,
   optional,
   PATH,
@@ -33,25 +34,6 @@ export interface LabeledText {
   readonly label: string
 }
 
-export interface TextClassifierOptions {
-  /** Most frequent words that are known; all others are one word. Default 3000. */
-  readonly vocabularySize?: number | undefined
-  /** Words of a text that are read. Default 100. */
-  readonly maxLength?: number | undefined
-  /** Default `gru`. */
-  readonly cell?: 'lstm' | 'gru' | undefined
-  /** Size of a word vector. Default 24. */
-  readonly embeddingSize?: number | undefined
-  /** H, per layer and direction. Default 16. */
-  readonly numUnits?: number | undefined
-  /** L. Default 1. */
-  readonly numLayers?: number | undefined
-  /** Drop probability between layers. Default 0. */
-  readonly dropout?: number | undefined
-  /** Of initial values and masks. Default 0. */
-  readonly seed?: number | undefined
-}
-
 /** The class of a text. */
 export interface Classification {
   readonly label: string
@@ -66,15 +48,26 @@ const FORMAT = 1
 
 const LABELED = listOf(fields({ text: TEXT, label: TEXT }))
 const OPTIONS = {
+  /** Most frequent words that are known; all others are one word. Default 3000. */
   vocabularySize: optional(integerFrom(2)),
+  /** Words of a text that are read. Default 100. */
   maxLength: optional(integerFrom(1)),
+  /** Default `gru`. */
   cell: optional(oneOf(['lstm', 'gru'])),
+  /** Size of a word vector. Default 24. */
   embeddingSize: optional(integerFrom(1)),
+  /** H, per layer and direction. Default 16. */
   numUnits: optional(integerFrom(1)),
+  /** L. Default 1. */
   numLayers: optional(integerFrom(1)),
+  /** Drop probability between layers. Default 0. */
   dropout: optional(SHARE),
+  /** Of initial values and masks. Default 0. */
   seed: optional(integerFrom(0)),
 }
+
+/** Options of {@link createTextClassifier}. */
+export interface TextClassifierOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A classifier of texts that is to be trained: words → embedding → bidirectional CudnnGRU or CudnnLSTM → dense → mean over

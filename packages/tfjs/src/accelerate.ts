@@ -29,12 +29,8 @@ const OPTIONS = {
   onPassedOn: optional<(report: LayerReport) => void>(FUNCTION),
 }
 
-/**
- * Options of {@link accelerate}.
- *
- * @interface
- */
-export type AccelerateOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link accelerate}. */
+export interface AccelerateOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** TensorFlow.js with its recurrent layers on an executor, until it is disposed. */
 export interface Acceleration {

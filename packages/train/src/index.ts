@@ -33,11 +33,11 @@
 
 export type { AbortSignalLike } from '@cudnn-rnn/canonical'
 export { arrowDataset } from './data/arrow_source.js'
+export type { BucketOptions } from './data/bucket_stage.js'
 export { type CsvOptions, type CsvRow, csvDataset } from './data/csv_source.js'
 export { DataError, isDataError } from './data/data_error.js'
 export {
   type BatchOptions,
-  type BucketOptions,
   Dataset,
   DatasetIterator,
   type MapOptions,
@@ -64,7 +64,7 @@ export type { ClippingOptions } from './loop/clip_gradients.js'
 export type { AllReduceOptions, Communicator, ReduceOperation, ReducibleArray, TensorSum } from './loop/communicator.js'
 export type { EarlyStoppingOptions } from './loop/early_stopping.js'
 export { fit } from './loop/fit.js'
-export type { FitOptions, ResumedTraining, StepReport } from './loop/fit_options.js'
+export type { CarriedState, FitOptions, ResumedTraining, StepReport } from './loop/fit_options.js'
 export { gatherResults } from './loop/gather_results.js'
 export type { BatchResult } from './loop/gradient_accumulator.js'
 export { makeParallel, type Parallel, type ParallelOptions, type Replica } from './loop/make_parallel.js'
@@ -101,9 +101,10 @@ export {
   piecewiseRate,
   type Schedule,
 } from './optimizers/learning_rate.js'
-export { Optimizer, type UpdateOptions, type WeightDecayOptions } from './optimizers/optimizer.js'
+export { Optimizer, type UpdateOptions } from './optimizers/optimizer.js'
 export type { Definition, OptimizerSpec, Settings } from './optimizers/optimizer_spec.js'
 export { RmsProp, type RmsPropOptimizerOptions } from './optimizers/rms_prop.js'
 export { Sgd, type SgdOptions } from './optimizers/sgd.js'
 export type { Trainable } from './optimizers/trainable.js'
 export { type CanonicalMap, weightDecayMask } from './optimizers/weight_decay_mask.js'
+export type { WeightDecayOptions } from './optimizers/weight_decay_options.js'

@@ -51,12 +51,8 @@ const OPTIONS = {
   module: checkedElsewhere<object | undefined>(),
 }
 
-/**
- * Options of {@link openWasmBackend}.
- *
- * @interface
- */
-export type WasmBackendOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link openWasmBackend}. */
+export interface WasmBackendOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** Opens the executor over the module of the options, or else over one that `load` finds. Throws as `openWasmBackend`. */
 export async function openWasm(options: WasmBackendOptions, load: ModuleLoader): Promise<WasmBackend> {

@@ -1,14 +1,19 @@
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import type { PrefixScorer } from '../prefix_scorer.js'
 import { checkScorerArguments, type NGramModel } from './ngram_model.js'
 
-export interface CharacterScorerOptions {
+/** A weight is checked by `checkHyperparameter`, whose error has its own code. */
+export const WEIGHT = checkedElsewhere<number | undefined>()
+const OPTIONS = {
   /** Factor of the model's log-probabilities; default 1. */
-  readonly weight?: number | undefined
+  weight: WEIGHT,
   /** Added for every label, to offset the lower probability of longer texts. Default 0. */
-  readonly bonus?: number | undefined
+  bonus: WEIGHT,
 }
+
+/** Options of {@link characterScorer}. */
+export interface CharacterScorerOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Scores every label by an n-gram model over characters.
@@ -32,7 +37,7 @@ export function characterScorer(
 ): PrefixScorer<readonly string[]> {
   const action = 'score characters'
   checkScorerArguments(action, model, alphabet)
-  checkOptionNames(action, options, ['weight', 'bonus'])
+  checkOptions(action, options, OPTIONS)
   const { weight = 1, bonus = 0 } = options
   checkHyperparameter(action, 'weight', weight)
   checkHyperparameter(action, 'bonus', bonus)

@@ -1,11 +1,15 @@
-import { checkOptions, integerIn, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, integerIn, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedTypeError } from '../coded_error.js'
 
-export interface NGramOptions {
+const MAX_ORDER = 16
+const OPTIONS = {
   /** Tokens that are looked at, the predicted one included; default 3. */
-  readonly order?: number | undefined
+  order: optional(integerIn(1, MAX_ORDER)),
 }
+
+/** Options of {@link NGramModel.train}. */
+export interface NGramOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** A model as `toJSON()` returns it: plain JSON. */
 export interface SavedNGramModel {
@@ -17,9 +21,6 @@ export interface SavedNGramModel {
   /** For each context (numbers joined by blanks, '' for none): [number, count, number, count, …] of the tokens after it. */
   readonly counts: Readonly<Record<string, readonly number[]>>
 }
-
-const MAX_ORDER = 16
-const OPTIONS = { order: optional(integerIn(1, MAX_ORDER)) }
 
 /** Before the first token and after the last one; no token of a text is empty. */
 const BOUNDARY = ''

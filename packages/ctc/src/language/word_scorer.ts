@@ -1,23 +1,22 @@
-import { checkedElsewhere, checkOptions, FLAG, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkOptions, FLAG, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import type { PrefixScorer } from '../prefix_scorer.js'
-import { nextContext } from './character_scorer.js'
+import { nextContext, WEIGHT } from './character_scorer.js'
 import { checkScorerArguments, type NGramModel } from './ngram_model.js'
 
-export interface WordScorerOptions {
+const OPTIONS = {
   /** Factor of the model's log-probabilities, DeepSpeech's α; default 1. */
-  readonly weight?: number | undefined
+  weight: WEIGHT,
   /** Added for every word, DeepSpeech's β; default 0. */
-  readonly wordBonus?: number | undefined
+  wordBonus: WEIGHT,
   /** The separator of words; default a space. */
-  readonly separator?: string | undefined
+  separator: optional(TEXT),
   /** Only words of the model's vocabulary are read; default false. */
-  readonly restricted?: boolean | undefined
+  restricted: optional(FLAG),
 }
 
-/** A weight is checked by `checkHyperparameter`, whose error has its own code. */
-const WEIGHT = checkedElsewhere<number | undefined>()
-const OPTIONS = { weight: WEIGHT, wordBonus: WEIGHT, separator: optional(TEXT), restricted: optional(FLAG) }
+/** Options of {@link wordScorer}. */
+export interface WordScorerOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** The words before, and the letters of the one that is being spelled. */
 export interface WordState {

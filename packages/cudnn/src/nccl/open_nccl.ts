@@ -11,7 +11,9 @@ import { StreamCalls } from './stream_calls.js'
 export interface NcclOptions {
   /** Index of the GPU. */
   readonly device: number
+  /** In 0..size-1. */
   readonly rank: number
+  /** Ranks of the communicator. */
   readonly size: number
   /** Of {@link Nccl.newId} on one rank; 128 bytes. */
   readonly id: Uint8Array

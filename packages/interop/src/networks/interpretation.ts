@@ -48,11 +48,13 @@ export interface ImportedNetwork {
 export interface ImportedCellOptions {
   /** The imported bias includes it. */
   readonly forgetBias?: 0
+  /** Of `LSTMBlockCell`. */
   readonly usePeephole?: boolean
   /** Of `LSTMCell`. */
   readonly usePeepholes?: boolean
   /** Of `LSTMCell`: P. */
   readonly numProj?: number
+  /** Of `BasicRNNCell` and `LSTMCell`. */
   readonly activation?: 'tanh' | 'relu'
   /** ONNX's `clip`. */
   readonly preactivationClip?: number
@@ -109,9 +111,5 @@ export const INTERPRETATION_OPTIONS = {
   inputs: checkedElsewhere<NamedTensors | undefined>(),
 }
 
-/**
- * Options that decide between interpretations.
- *
- * @interface
- */
-export type InterpretationOptions = OptionsOf<typeof INTERPRETATION_OPTIONS>
+/** Options that decide between interpretations. */
+export interface InterpretationOptions extends OptionsOf<typeof INTERPRETATION_OPTIONS> {}

@@ -21,12 +21,8 @@ const OPTIONS = {
   onWorkerLost: optional<(loss: WorkerLoss) => void>(FUNCTION),
 }
 
-/**
- * Options of {@link openWorkerPool}.
- *
- * @interface
- */
-export type WorkerPoolOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link openWorkerPool}. */
+export interface WorkerPoolOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** A worker that ended unexpectedly. */
 export interface WorkerLoss {

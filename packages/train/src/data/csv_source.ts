@@ -13,12 +13,8 @@ const OPTIONS = {
   delimiter: optional(where(TEXT, 'a string of at least one character', (text: string) => text !== '')),
 }
 
-/**
- * Options of {@link csvDataset}.
- *
- * @interface
- */
-export type CsvOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link csvDataset}. */
+export interface CsvOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * The rows of a CSV file with a header line. Values stay text; `finiteNumber` turns them into numbers.

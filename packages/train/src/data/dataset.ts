@@ -16,7 +16,7 @@ import {
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { arraySource } from './array_source.js'
 import { batched } from './batch_stage.js'
-import { bucketedByLength } from './bucket_stage.js'
+import { BUCKET_OPTIONS, type BucketOptions, bucketedByLength } from './bucket_stage.js'
 import { mapped } from './map_stage.js'
 import { type PaddedSequences, padSequences } from './pad_sequences.js'
 import { prefetched } from './prefetch_stage.js'
@@ -46,40 +46,15 @@ const BATCH_OPTIONS = {
   /** Leave out a last batch that is not full; default false. */
   dropRemainder: optional(FLAG),
 }
-const BUCKET_OPTIONS = {
-  batchSize: COUNT,
-  /** Elements that are sorted among themselves; default 100 batches. */
-  poolSize: optional(COUNT),
-  /** Order of the batches of a pool; default 0. */
-  seed: optional(SEED),
-}
 
-/**
- * Options of `map`.
- *
- * @interface
- */
-export type MapOptions = OptionsOf<typeof MAP_OPTIONS>
+/** Options of `map`. */
+export interface MapOptions extends OptionsOf<typeof MAP_OPTIONS> {}
 
-/**
- * Options of `shuffle`.
- *
- * @interface
- */
-export type ShuffleOptions = OptionsOf<typeof SHUFFLE_OPTIONS>
+/** Options of `shuffle`. */
+export interface ShuffleOptions extends OptionsOf<typeof SHUFFLE_OPTIONS> {}
 
-/**
- * Options of `batch`.
- *
- * @interface
- */
-export type BatchOptions = OptionsOf<typeof BATCH_OPTIONS>
-
-/** Options of `bucketByLength`. */
-export interface BucketOptions<T> extends OptionsOf<typeof BUCKET_OPTIONS> {
-  /** The length of an element's sequence. */
-  readonly length: (value: T) => number
-}
+/** Options of `batch`. */
+export interface BatchOptions extends OptionsOf<typeof BATCH_OPTIONS> {}
 
 const WORLD = fields({ rank: SEED, size: COUNT }, 'a communicator')
 const SOURCE = methods('a source: Dataset.fromArray(…) makes a dataset of an array', 'open')

@@ -9,12 +9,8 @@ const OPTIONS = {
   columns: optional(listOf(TEXT)),
 }
 
-/**
- * Options of {@link parquetDataset}.
- *
- * @interface
- */
-export type ParquetOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link parquetDataset}. */
+export interface ParquetOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * The rows of a Parquet file, one row group at a time; every usual compression. Only `columns` are read when given.

@@ -23,12 +23,8 @@ const OPTIONS = {
   batch: integerFrom(1),
 }
 
-/**
- * Options of {@link truncatedWindows}.
- *
- * @interface
- */
-export type WindowOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link truncatedWindows}. */
+export interface WindowOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Cuts a sequence of ids into B rows of equal length that are read side by side, T steps at a time, so that a state can

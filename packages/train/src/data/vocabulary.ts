@@ -7,12 +7,8 @@ const OPTIONS = {
   unknown: optional(TEXT),
 }
 
-/**
- * Options of {@link Vocabulary}.
- *
- * @interface
- */
-export type VocabularyOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link Vocabulary}. */
+export interface VocabularyOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Symbols (characters, words, class names) and their ids: positions in the list.

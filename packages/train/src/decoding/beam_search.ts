@@ -20,7 +20,9 @@ const OPTIONS = {
   beamWidth: integerFrom(1),
   /** Most ids after the begin id. */
   length: integerFrom(1),
+  /** The id before the first that is searched. */
   beginId: integerFrom(0),
+  /** The id that finishes a sequence. */
   endId: integerFrom(0),
   /** Finished sequences compete by log-probability / length^this; default 0 (none), 0.6 to 1 favors longer ones. */
   lengthPenalty: optional(FINITE),

@@ -11,7 +11,7 @@ import {
 } from '@cudnn-rnn/arguments'
 import type { AbortSignalLike, FloatArray } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
-import { SAMPLING_OPTIONS, sampleToken } from './sample_token.js'
+import { SAMPLING_OPTIONS, type SamplingOptions, sampleToken } from './sample_token.js'
 
 const OPTIONS = {
   ...SAMPLING_OPTIONS,
@@ -27,12 +27,8 @@ const OPTIONS = {
   signal: optional<AbortSignalLike>(OBJECT),
 }
 
-/**
- * Options of {@link generate}.
- *
- * @interface
- */
-export type GenerateOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link generate}. */
+export interface GenerateOptions extends SamplingOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * Streams ids from a model as they are drawn; a consumer that stops reading stops the model.

@@ -13,12 +13,8 @@ export const SAMPLING_OPTIONS = {
   topP: checkedElsewhere<number | undefined>(),
 }
 
-/**
- * Options of {@link sampleToken}.
- *
- * @interface
- */
-export type SamplingOptions = OptionsOf<typeof SAMPLING_OPTIONS>
+/** Options of {@link sampleToken}. */
+export interface SamplingOptions extends OptionsOf<typeof SAMPLING_OPTIONS> {}
 
 const ARGUMENTS = {
   logits: kind('a Float32Array or Float64Array', (logits): logits is FloatArray =>

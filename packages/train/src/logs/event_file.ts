@@ -37,12 +37,8 @@ const OPTIONS = {
   now: optional<() => number>(FUNCTION),
 }
 
-/**
- * Options of {@link EventFile.create}.
- *
- * @interface
- */
-export type EventFileOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link EventFile.create}. */
+export interface EventFileOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A TensorBoard event file: `tensorboard --logdir <directory>` shows it while it grows.

@@ -9,12 +9,8 @@ export const CLIPPING_OPTIONS = {
   clipNorm: checkedElsewhere<number | undefined>(),
 }
 
-/**
- * How the gradients of a step are clipped.
- *
- * @interface
- */
-export type ClippingOptions = OptionsOf<typeof CLIPPING_OPTIONS>
+/** How the gradients of a step are clipped. */
+export interface ClippingOptions extends OptionsOf<typeof CLIPPING_OPTIONS> {}
 
 /** Clips in place, by value before by norm; returns the global norm before, a scalar, for the caller to dispose. */
 export function clipGradients(

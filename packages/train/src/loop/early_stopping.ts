@@ -15,12 +15,8 @@ const OPTIONS = {
 /** Rule of {@link EarlyStoppingOptions}. */
 export const EARLY_STOPPING = fields(OPTIONS)
 
-/**
- * When a training has stopped to improve.
- *
- * @interface
- */
-export type EarlyStoppingOptions = OptionsOf<typeof OPTIONS>
+/** When a training has stopped to improve. */
+export interface EarlyStoppingOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** The best so far after one more evaluation; NaN never is. */
 export function watchBest(

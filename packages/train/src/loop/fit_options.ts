@@ -22,9 +22,10 @@ import type { Position } from '../data/source.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import { TRAINABLES } from '../optimizers/optimizer_spec.js'
-import { CLIPPING_OPTIONS } from './clip_gradients.js'
+import type { Trainable } from '../optimizers/trainable.js'
+import { CLIPPING_OPTIONS, type ClippingOptions } from './clip_gradients.js'
 import type { Communicator } from './communicator.js'
-import { EARLY_STOPPING } from './early_stopping.js'
+import { EARLY_STOPPING, type EarlyStoppingOptions } from './early_stopping.js'
 import type { BatchResult } from './gradient_accumulator.js'
 import type { SkippedCheckpoint, TrainingSaver } from './training_saver.js'
 
@@ -60,12 +61,14 @@ const COUNT = checkedElsewhere<number>()
 const OPTIONAL_COUNT = checkedElsewhere<number | undefined>()
 
 const STATE_OPTIONS = {
-  tensors: optional(TRAINABLES),
+  /** Tensors that are saved and restored beside the variables. */
+  tensors: optional<readonly Trainable[]>(TRAINABLES),
   /**
    * Of each of `tensors`, the axis that has the rows of a batch. Over ranks each has those of the rank's rows then, and a
    * checkpoint those of all. Default: all ranks have the same tensors.
    */
   batchAxes: optional(listOf(NUMBER)),
+  /** JSON to save, called at every checkpoint. */
   save: optional<() => Position | Promise<Position>>(FUNCTION),
   /**
    * @param by the rank whose `save` returned `saved`, and the number of ranks then. Another rank than this one's where a
@@ -74,9 +77,14 @@ const STATE_OPTIONS = {
   restore: optional<(saved: Position, by: World) => void | Promise<void>>(FUNCTION),
 }
 
+/** More that a training carries over a resume. */
+export interface CarriedState extends OptionsOf<typeof STATE_OPTIONS> {}
+
 const OPTIONS = {
   ...CLIPPING_OPTIONS,
+  /** The executor of the variables. */
   backend: kind('a result of openBackend()', isBackend),
+  /** Updates the variables; it is not disposed. */
   optimizer: kind('an optimizer such as new Adam(…)', isOptimizer),
   /** A number is a constant rate. */
   learningRate: kind('a number or a schedule such as cosineRate(…)', isRate),
@@ -86,13 +94,15 @@ const OPTIONS = {
   accumulate: OPTIONAL_COUNT,
   /** Steps skipped in a row for gradients that are not finite, until training stops; default 10. */
   maxSkipped: OPTIONAL_COUNT,
+  /** Metrics by their names, at the steps of `evaluateEvery`. */
   evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
   /** Evaluate and save every so many steps, and at the end; default only at the end. */
   evaluateEvery: OPTIONAL_COUNT,
   /** Save every so many steps, too; default only where `evaluateEvery` does. */
   saveEvery: OPTIONAL_COUNT,
   /** Watches a metric: the best is saved apart, and patience may end the training. */
-  earlyStopping: optional(EARLY_STOPPING),
+  earlyStopping: optional<EarlyStoppingOptions>(EARLY_STOPPING),
+  /** Saves the training and resumes from its newest checkpoint. Default: nothing is saved. */
   saver: optional<TrainingSaver>(fields({ save: FUNCTION, restore: FUNCTION, lock: optional(FUNCTION) })),
   /**
    * Trains over its ranks: each takes its share of every batch (`Dataset.shard`), and the result is that of one process with
@@ -117,7 +127,7 @@ const OPTIONS = {
    */
   wire: optional(oneOf(['bfloat16'])),
   /** More that must be carried over a resume: tensors (a carried state), and JSON (dropout generators), of each rank its own. */
-  state: optional(fields(STATE_OPTIONS)),
+  state: optional<CarriedState>(fields(STATE_OPTIONS)),
   /**
    * Called once with the step after which training starts, 0 for a new run; open logs here.
    *
@@ -138,7 +148,8 @@ const BATCH_OPTIONS = {
 }
 
 /** Options of {@link fit}; `Batch` is what the data yields. */
-export interface FitOptions<Batch> extends OptionsOf<typeof OPTIONS> {
+export interface FitOptions<Batch> extends ClippingOptions, OptionsOf<typeof OPTIONS> {
+  /** Read once, from the beginning or from the position of the checkpoint. */
   readonly data: Dataset<Batch>
   /** Runs forward and backward. */
   readonly batchGradients: (batch: Batch) => Promise<BatchResult>

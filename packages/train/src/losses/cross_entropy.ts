@@ -13,12 +13,8 @@ const OPTIONS = {
   labelSmoothing: optional(SHARE),
 }
 
-/**
- * Options of {@link crossEntropy} and {@link sparseCrossEntropy}.
- *
- * @interface
- */
-export type CrossEntropyOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link crossEntropy} and {@link sparseCrossEntropy}. */
+export interface CrossEntropyOptions extends OptionsOf<typeof OPTIONS> {}
 
 export interface CrossEntropyResult {
   /** Mean over the rows that count, natural logarithm; 0 when none counts. */

@@ -18,6 +18,7 @@ import { checkFloats } from './axis_lines.js'
 type NamedFloats = Readonly<Record<string, Tensor<FloatArray>>>
 
 const OPTIONS = {
+  /** The tensors at which the gradients are compared. */
   inputs: typed<NamedFloats>(OBJECT),
   /** The loss at the values given; called many times. */
   loss: typed<(inputs: NamedFloats) => number | Promise<number>>(FUNCTION),
@@ -34,12 +35,8 @@ const OPTIONS = {
   seed: optional(integerFrom(0)),
 }
 
-/**
- * A scalar function of named tensors, and the gradients to check.
- *
- * @interface
- */
-export type GradientCheckOptions = OptionsOf<typeof OPTIONS>
+/** A scalar function of named tensors, and the gradients to check. */
+export interface GradientCheckOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** The element (or input, for directional checks: index -1) where both gradients differ most. */
 export interface GradientMismatch {

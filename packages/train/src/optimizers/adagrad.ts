@@ -2,7 +2,7 @@ import type { OptionsOf } from '@cudnn-rnn/arguments'
 import { type Backend, DTYPES } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { Optimizer } from './optimizer.js'
-import { COMMON_OPTIONS, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
+import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
 const OPTIONS = {
@@ -13,12 +13,8 @@ const OPTIONS = {
   epsilon: RULE_NUMBER,
 }
 
-/**
- * Options of {@link Adagrad}.
- *
- * @interface
- */
-export type AdagradOptimizerOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link Adagrad}. */
+export interface AdagradOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const ADAGRAD = {
   rule: 'adagrad',

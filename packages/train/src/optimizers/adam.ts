@@ -2,7 +2,7 @@ import type { OptionsOf } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { Optimizer, type UpdateOptions } from './optimizer.js'
-import { COMMON_OPTIONS, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
+import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
 const OPTIONS = {
@@ -15,12 +15,8 @@ const OPTIONS = {
   epsilon: RULE_NUMBER,
 }
 
-/**
- * Options of {@link Adam}.
- *
- * @interface
- */
-export type AdamOptimizerOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link Adam}. */
+export interface AdamOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const ADAM = {
   rule: 'adam',

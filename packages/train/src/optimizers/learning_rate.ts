@@ -22,6 +22,7 @@ export function constantRate(rate: number): Schedule {
 }
 
 const COSINE_OPTIONS = {
+  /** The highest rate, after the warm-up. */
   peak: NUMBER,
   /** Steps of the whole schedule, warm-up included; the rate stays at `final` after them. */
   steps: NUMBER,
@@ -31,12 +32,8 @@ const COSINE_OPTIONS = {
   final: optional(NUMBER),
 }
 
-/**
- * Options of {@link cosineRate}.
- *
- * @interface
- */
-export type CosineOptions = OptionsOf<typeof COSINE_OPTIONS>
+/** Options of {@link cosineRate}. */
+export interface CosineOptions extends OptionsOf<typeof COSINE_OPTIONS> {}
 
 /**
  * final + (peak - final)·½(1 + cos πx), x from 0 to 1 after the warm-up (Loshchilov & Hutter 2017).
@@ -64,6 +61,7 @@ export function cosineRate(options: CosineOptions): Schedule {
 }
 
 const EXPONENTIAL_OPTIONS = {
+  /** The rate of the first step. */
   initial: NUMBER,
   /** Factor over `every` steps. */
   decay: NUMBER,
@@ -73,12 +71,8 @@ const EXPONENTIAL_OPTIONS = {
   staircase: optional(FLAG),
 }
 
-/**
- * Options of {@link exponentialRate}.
- *
- * @interface
- */
-export type ExponentialOptions = OptionsOf<typeof EXPONENTIAL_OPTIONS>
+/** Options of {@link exponentialRate}. */
+export interface ExponentialOptions extends OptionsOf<typeof EXPONENTIAL_OPTIONS> {}
 
 /**
  * initial·decay^(step/every): TensorFlow's `exponential_decay`.

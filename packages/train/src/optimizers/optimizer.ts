@@ -1,13 +1,4 @@
-import {
-  checkArguments,
-  checkedElsewhere,
-  FUNCTION,
-  kind,
-  listOf,
-  OBJECT,
-  type OptionsOf,
-  optional,
-} from '@cudnn-rnn/arguments'
+import { checkArguments, kind, listOf, OBJECT } from '@cudnn-rnn/arguments'
 import {
   type Backend,
   type BackendTensor,
@@ -22,28 +13,10 @@ import { fingerprintOf } from '../data/fingerprint.js'
 import { checkGradientCount } from './gradient_count.js'
 import type { OptimizerSpec, Settings } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
+import type { WeightDecayOptions } from './weight_decay_options.js'
 
 /** The options of one update, in which every variable has the same. */
 export type UpdateOptions = Readonly<Record<string, number | boolean | BackendTensor>>
-
-/** Rules of {@link WeightDecayOptions}. */
-export const WEIGHT_DECAY_OPTIONS = {
-  /** Decoupled weight decay (AdamW's): before each update, variable ← variable − learningRate·weightDecay·variable. Default 0. */
-  // Its errors have the code ERR_HYPERPARAMETER.
-  weightDecay: checkedElsewhere<number | undefined>(),
-  /**
-   * Which elements of a variable decay: true all (default), false none, or a tensor of 0 and 1 in its shape, such as
-   * {@link weightDecayMask} makes for opaque buffers. The optimizer does not dispose it.
-   */
-  decayMask: optional<(variable: Trainable) => TensorLike | boolean>(FUNCTION),
-}
-
-/**
- * Options of every optimizer.
- *
- * @interface
- */
-export type WeightDecayOptions = OptionsOf<typeof WEIGHT_DECAY_OPTIONS>
 
 /**
  * Updates a list of variables on their executor. Its state (`slots` and `step`) is all that must be saved to go

@@ -15,20 +15,23 @@ import {
 } from '@cudnn-rnn/arguments'
 import { type Backend, isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
 import { checkRuleValue } from '@cudnn-rnn/executor-kit'
-import { WEIGHT_DECAY_OPTIONS } from './optimizer.js'
 import type { Trainable } from './trainable.js'
+import { WEIGHT_DECAY_OPTIONS, type WeightDecayOptions } from './weight_decay_options.js'
 
 /** Frameworks whose formulas differ in the place of ε and in whether the rate enters a velocity. */
 const DEFINITIONS = ['pytorch', 'tensorflow'] as const
 /** Whose formula an optimizer follows. */
 export type Definition = (typeof DEFINITIONS)[number]
 
-/** Rules of the options that every optimizer has. */
+/** Rules of {@link CommonOptions}. */
 export const COMMON_OPTIONS = {
   ...WEIGHT_DECAY_OPTIONS,
   /** Whose formula: 'pytorch' (default) or 'tensorflow' (Keras). */
   definition: optional(oneOf(DEFINITIONS)),
 }
+
+/** Options of every optimizer. */
+export interface CommonOptions extends WeightDecayOptions, OptionsOf<typeof COMMON_OPTIONS> {}
 
 /** The rule of an option that the table of optimizer rules checks. */
 export const RULE_NUMBER = checkedElsewhere<number | undefined>()
@@ -64,7 +67,7 @@ export function checkSettings<Spec extends OptimizerSpec>(
   { rule, options: rules, defaults, fixed }: Spec,
   backend: Backend,
   variables: readonly Trainable[],
-  options: OptionsOf<typeof COMMON_OPTIONS>,
+  options: CommonOptions,
 ): Spec['defaults'][Definition] & Spec['fixed'][Definition] {
   const { title, options: rows } = OPTIMIZER_RULES[rule]
   const action = `build ${title}`

@@ -1,7 +1,7 @@
 import type { OptionsOf } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { Optimizer } from './optimizer.js'
-import { COMMON_OPTIONS, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
+import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
 const OPTIONS = {
@@ -14,12 +14,8 @@ const OPTIONS = {
   epsilon: RULE_NUMBER,
 }
 
-/**
- * Options of {@link RmsProp}.
- *
- * @interface
- */
-export type RmsPropOptimizerOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link RmsProp}. */
+export interface RmsPropOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const RMS_PROP = {
   rule: 'rmsProp',

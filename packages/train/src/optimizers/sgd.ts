@@ -1,7 +1,14 @@
 import type { OptionsOf } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { Optimizer } from './optimizer.js'
-import { COMMON_OPTIONS, checkSettings, type OptimizerSpec, RULE_FLAG, RULE_NUMBER } from './optimizer_spec.js'
+import {
+  COMMON_OPTIONS,
+  type CommonOptions,
+  checkSettings,
+  type OptimizerSpec,
+  RULE_FLAG,
+  RULE_NUMBER,
+} from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
 
 const OPTIONS = {
@@ -12,12 +19,8 @@ const OPTIONS = {
   nesterov: RULE_FLAG,
 }
 
-/**
- * Options of {@link Sgd}.
- *
- * @interface
- */
-export type SgdOptions = OptionsOf<typeof OPTIONS>
+/** Options of {@link Sgd}. */
+export interface SgdOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const DEFAULTS = { momentum: 0, nesterov: false } as const
 
