@@ -11,7 +11,7 @@ import { PREDICT_OPTIONS, type PredictOptions, predictBatches, predictTensor } f
 import { featuresOf } from './signal.js'
 import type { WholeModel } from './whole_model.js'
 
-// What is checked elsewhere is checked by the decoders.
+// The loss and the width are checked by the decoders.
 const OPTIONS = {
   ...PREDICT_OPTIONS,
   /** Default: the loss that the model was trained with. Its blank and `ctcMergeRepeated` count. */

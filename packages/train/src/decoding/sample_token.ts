@@ -3,7 +3,7 @@ import { arrayTypeOf, type FloatArray } from '@cudnn-rnn/canonical'
 import { checkHyperparameter, type Philox } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from '../coded_error.js'
 
-/** Rules of {@link SamplingOptions}, whose numbers have an error code of their own. */
+/** Rules of {@link SamplingOptions}, checked by `checkHyperparameter`, which has its own error code. */
 export const SAMPLING_OPTIONS = {
   /** Logits are divided by it; default 1. 0 takes the most likely id always. */
   temperature: checkedElsewhere<number | undefined>(),

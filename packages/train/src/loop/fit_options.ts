@@ -147,7 +147,7 @@ const BATCH_OPTIONS = {
   batchGradients: FUNCTION,
 }
 
-/** Options of {@link fit}; `Batch` is what the data yields. */
+/** Options of {@link fit}; `Batch` is the type of the elements of `data`. */
 export interface FitOptions<Batch> extends ClippingOptions, OptionsOf<typeof OPTIONS> {
   /** Read once, from the beginning or from the position of the checkpoint. */
   readonly data: Dataset<Batch>
