@@ -15,7 +15,8 @@ import { describeValue } from './described_value.js'
 export function elementCount(shape: readonly number[]): number {
   if (!Array.isArray(shape)) throw notAShape(shape)
   let count = 1
-  for (const size of shape) {
+  for (let axis = 0; axis < shape.length; axis++) {
+    const size = shape[axis]
     if (typeof size !== 'number') throw notAShape(shape)
     count *= size
   }

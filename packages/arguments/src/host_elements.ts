@@ -2,10 +2,16 @@ import { codedTypeError } from './argument_errors.js'
 
 // Callers can override an array's own properties; these functions read the engine's internal slots.
 const TYPED_ARRAY = Object.getPrototypeOf(Uint8Array.prototype) as object
-const getter = <Value>(name: PropertyKey): ((array: unknown) => Value) => {
-  const get = Object.getOwnPropertyDescriptor(TYPED_ARRAY, name)?.get
-  return (array) => get?.call(array) as Value
-}
+const getterOf = (name: PropertyKey) => Object.getOwnPropertyDescriptor(TYPED_ARRAY, name)?.get as () => unknown
+const typeName = getterOf(Symbol.toStringTag)
+const length = getterOf('length')
+const buffer = getterOf('buffer')
+const byteOffset = getterOf('byteOffset')
+
+// A function for each getter: engines compile a call of one known getter without the call.
+const lengthOf = (array: unknown) => length.call(array) as number
+const bufferOf = (array: ArrayBufferView) => buffer.call(array) as ArrayBufferLike
+const byteOffsetOf = (array: ArrayBufferView) => byteOffset.call(array) as number
 
 /**
  * "Float32Array" and so on, also for a subclass; undefined for anything but a typed array.
@@ -17,9 +23,9 @@ const getter = <Value>(name: PropertyKey): ((array: unknown) => Value) => {
  * console.log(arrayTypeOf(new Float32Array(3)), arrayTypeOf([1, 2, 3])) // Float32Array undefined
  * ```
  */
-export const arrayTypeOf: (value: unknown) => string | undefined = getter(Symbol.toStringTag)
-
-const lengthOf: (array: unknown) => number = getter('length')
+export function arrayTypeOf(value: unknown): string | undefined {
+  return typeName.call(value) as string | undefined
+}
 
 /**
  * Elements a typed array has at this moment: 0 once its buffer was transferred, or shrank to less than the array.
@@ -42,9 +48,6 @@ export function liveLength(array: ArrayBufferView): number {
     `Cannot count elements as the value must be a typed array: current type is ${typeof array}`,
   )
 }
-
-const bufferOf: (array: ArrayBufferView) => ArrayBufferLike = getter('buffer')
-const byteOffsetOf: (array: ArrayBufferView) => number = getter('byteOffset')
 
 interface ArrayConstructor<Elements> {
   new (length: number): Elements

@@ -1,5 +1,8 @@
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 
+/** The keys of frozen descriptors: every pass of a network compares its key. */
+const keys = new WeakMap<RnnDescriptor, string>()
+
 /**
  * A string equal for two descriptors exactly when their parameters have the same regions: the tag by which an executor
  * distinguishes opaque buffers of equal length that belong to different networks. Dropout, seed and clip do not matter.
@@ -15,9 +18,11 @@ import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
  * ```
  */
 export function layoutKey(descriptor: RnnDescriptor): string {
+  const kept = keys.get(descriptor)
+  if (kept !== undefined) return kept
   checkDescriptor(descriptor)
   const { cellMode, numLayers, numUnits, inputSize, inputMode, direction, numProj, biasMode } = descriptor
-  return [
+  const key = [
     cellMode,
     `L${numLayers}`,
     `H${numUnits}`,
@@ -27,4 +32,6 @@ export function layoutKey(descriptor: RnnDescriptor): string {
     direction,
     biasMode,
   ].join(' ')
+  if (Object.isFrozen(descriptor)) keys.set(descriptor, key)
+  return key
 }

@@ -30,10 +30,11 @@ export function passShapes(
   { time, batch }: { readonly time: number; readonly batch: number },
 ): PassShapes {
   const pseudoLayers = numPseudoLayers(descriptor)
+  // Frozen: the tensors of these shapes keep them without a copy.
   return {
-    input: [time, batch, descriptor.inputSize],
-    output: [time, batch, outputSize(descriptor)],
-    h: [pseudoLayers, batch, hiddenColumns(descriptor)],
-    c: descriptor.cellMode === 'lstm' ? [pseudoLayers, batch, descriptor.numUnits] : undefined,
+    input: Object.freeze([time, batch, descriptor.inputSize]),
+    output: Object.freeze([time, batch, outputSize(descriptor)]),
+    h: Object.freeze([pseudoLayers, batch, hiddenColumns(descriptor)]),
+    c: descriptor.cellMode === 'lstm' ? Object.freeze([pseudoLayers, batch, descriptor.numUnits]) : undefined,
   }
 }

@@ -156,7 +156,7 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
   const { data, shape } = readOnce(action, name, given)
   const dtype = dtypeOf(data)
   const tensor = { data: dtype === undefined ? data : ownView(data, DTYPES[dtype].array as never), shape }
-  if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
+  if (!shape.every(isDimension)) {
     throw codedRangeError(
       'ERR_SHAPE',
       `Cannot ${action} as every dimension of ${name} must be an integer >= 0: current shape is [${shape.map(describeValue).join(',')}]`,
@@ -252,7 +252,7 @@ export function checkHostTensor(action: string, own: FloatDType, given: Tensor):
 export function checkDimensions(action: string, shape: readonly number[]): readonly number[] {
   const isArray = Array.isArray(shape) && shape.length <= MAX_RANK
   const dimensions = isArray ? [...shape] : []
-  if (isArray && dimensions.every((size) => Number.isSafeInteger(size) && size >= 0)) return dimensions
+  if (isArray && dimensions.every(isDimension)) return dimensions
   const current = isArray ? `[${dimensions.map(describeValue).join(',')}]` : describeValue(shape)
   throw codedRangeError(
     'ERR_SHAPE',
@@ -279,7 +279,13 @@ function hostFields(given: unknown): Tensor | undefined {
   if (arrayTypeOf(data) === undefined || !Array.isArray(shape)) return undefined
   const rank = shape.length
   if (rank > MAX_RANK) return undefined
-  return { data, shape: Array.from({ length: rank }, (_, axis) => shape[axis]) }
+  const dimensions: number[] = []
+  for (let axis = 0; axis < rank; axis++) dimensions.push(shape[axis] as number)
+  return { data, shape: dimensions }
+}
+
+function isDimension(size: unknown): boolean {
+  return Number.isSafeInteger(size) && (size as number) >= 0
 }
 
 function notATensor(action: string, name: string, given: unknown, options: { readonly cause?: unknown } = {}) {

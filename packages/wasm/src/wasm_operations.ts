@@ -35,21 +35,20 @@ export class WasmOperations implements KernelOperations {
     this.#heap.call('run forward', (frame, exports) => {
       const params = this.#heap.paramsAddress(frame, job.params, job.paramsVersion)
       exports.forward(
-        ...([
-          network.address,
-          job.time,
-          job.batch,
-          frame.read(job.input),
-          frame.read(job.h),
-          frame.read(job.c),
-        ] as const),
-        ...([params, quantized?.address ?? 0, frame.read(job.lengths), job.dropoutPosition] as const),
-        ...([
-          frame.update(job.output),
-          frame.update(job.hFinal),
-          frame.update(job.cFinal),
-          tape?.address ?? 0,
-        ] as const),
+        network.address,
+        job.time,
+        job.batch,
+        frame.read(job.input),
+        frame.read(job.h),
+        frame.read(job.c),
+        params,
+        quantized?.address ?? 0,
+        frame.read(job.lengths),
+        job.dropoutPosition,
+        frame.write(job.output),
+        frame.write(job.hFinal),
+        frame.write(job.cFinal),
+        tape?.address ?? 0,
       )
     })
     return DONE
@@ -63,7 +62,7 @@ export class WasmOperations implements KernelOperations {
       exports.backward(
         ...([network.address, frame.read(job.input), params, tape.address] as const),
         ...([frame.read(job.dOutput), frame.read(job.dhFinal), frame.read(job.dcFinal)] as const),
-        ...([frame.update(job.dInput), frame.update(job.dh), frame.update(job.dc), frame.update(job.dParams)] as const),
+        ...([frame.write(job.dInput), frame.write(job.dh), frame.write(job.dc), frame.write(job.dParams)] as const),
       )
     })
     return DONE

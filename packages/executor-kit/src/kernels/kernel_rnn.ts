@@ -96,28 +96,38 @@ export class KernelRnn extends Inspectable implements Rnn {
     this.#life.check(action)
     const { descriptor } = this
     const { makeTape, memory, operations, allocateResult } = this.#executor
-    const { sizes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
+    const { sizes, shapes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { input, inputH, inputC, params } = operands
-    const given = {
-      input: memory.floats(input),
-      h: inputH ? memory.floats(inputH) : null,
-      c: inputC ? memory.floats(inputC) : null,
-      params: memory.floats(params),
-    }
+    const elements = memory.floats(input)
+    const h = inputH ? memory.floats(inputH) : null
+    const c = inputC ? memory.floats(inputC) : null
+    const paramsElements = memory.floats(params)
 
-    const { time, batch, sequenceLengths } = sizes
-    const shapes = passShapes(descriptor, sizes)
     const output = allocateResult(elementCount(shapes.output))
     const hFinal = memory.allocate(elementCount(shapes.h))
     const cFinal = shapes.c === undefined ? null : memory.allocate(elementCount(shapes.c))
     const paramsVersion = params instanceof HostTensor ? params.version : undefined
     const tape = training ? makeTape() : null
-    const quantized = training ? null : (this.#quantized.of(params, given.params)?.weights ?? null)
+    const quantized = training ? null : (this.#quantized.of(params, paramsElements)?.weights ?? null)
     let job: number
     try {
+      // Without spread properties, which cost a microsecond: a step of a small network takes ten.
       job = operations.forward({
-        ...{ network: this.#network, time, batch, ...given, quantized, lengths: sequenceLengths },
-        ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape, paramsVersion },
+        network: this.#network,
+        time: sizes.time,
+        batch: sizes.batch,
+        input: elements,
+        h,
+        c,
+        params: paramsElements,
+        paramsVersion,
+        quantized,
+        lengths: sizes.sequenceLengths,
+        dropoutPosition: this.#dropoutPosition,
+        output,
+        hFinal,
+        cFinal,
+        tape,
       })
     } catch (error) {
       // The kernels may have filled a part of it before they ran out of memory.
@@ -131,7 +141,7 @@ export class KernelRnn extends Inspectable implements Rnn {
       outputC: cFinal === null || shapes.c === undefined ? undefined : memory.result(shapes.c, cFinal, job),
     }
     if (tape === null) return { ...result, tape: undefined }
-    const contents = { sizes, params: given.params, paramsVersion, input: given.input, kept: tape }
+    const contents = { sizes, params: paramsElements, paramsVersion, input: elements, kept: tape }
     const versions = new OperandVersions({ ...operands, output: result.output })
     return { ...result, tape: new KernelTape(memory.ledger, { rnn: this, contents, bytes: tape.bytes, versions }) }
   }
