@@ -10,8 +10,6 @@ interface WorkerThreads {
 const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } }
 const workerThreads = process?.getBuiltinModule?.('node:worker_threads') as WorkerThreads | undefined
 
-const pinned = new WeakSet<ArrayBufferLike>()
-
 /**
  * Keeps `buffer` in this process's thread for good. Queued operations hold its address: the receiver of a transfer
  * could free memory that they use. structuredClone() and postMessage() refuse to transfer it (Node.js 20 copies instead),
@@ -27,8 +25,8 @@ const pinned = new WeakSet<ArrayBufferLike>()
  * ```
  */
 export function pinBuffer(buffer: ArrayBufferLike): void {
-  if (pinned.has(buffer)) return
-  pinned.add(buffer)
+  // Pinned before. A set of all of them would take longer than the rest: every result that is read is pinned.
+  if (Object.hasOwn(buffer, 'transfer')) return
   // Node.js marks the external buffers of an addon itself. A second mark gives them a detach key, for which Node.js 24
   // aborts at the end of the process: it detaches them without one (CallbackInfo::CleanupHook of node_buffer.cc).
   if (workerThreads?.isMarkedAsUntransferable?.(buffer) !== true) workerThreads?.markAsUntransferable(buffer)
