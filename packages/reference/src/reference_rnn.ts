@@ -1,11 +1,4 @@
-import {
-  isBackendTensor,
-  type Rnn,
-  type RnnForwardResult,
-  type RnnInputGradients,
-  type Tape,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/backend'
 import {
   type CanonicalParams,
   elementCount,
@@ -106,8 +99,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
     const { sizes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { time, batch, sequenceLengths } = sizes
     // The backward reads both again. A host array is copied, because its changes are not versioned.
-    const operand = (tensor: TensorLike) =>
-      training && !isBackendTensor(tensor) ? memory.copy(memory.floats(tensor)) : memory.floats(tensor)
+    const operand = (tensor: TensorLike) => (training ? memory.lastingFloats(tensor) : memory.floats(tensor))
     const input =
       sequenceLengths === null
         ? operand(operands.input)

@@ -101,7 +101,8 @@ function describeThreads({ threads, shortage }: WasmInstance): string {
 function createWasmExecutor(heap: WasmHeap, dtype: FloatDType, weightFormat: WeightFormat): KernelExecutor {
   const memory = new HostMemory(dtype, {
     failureCode: 'ERR_WASM_OPERATION',
-    // Calls return when their operation is done, and hold no array afterwards.
+    // Calls hold no array afterwards.
+    isImmediate: true,
     done: async () => undefined,
     pin: () => undefined,
     close: () => heap.close(),

@@ -9,6 +9,8 @@ import { HostTensor, type HostTensorHome } from './host_tensor.js'
 
 /** Operations that run behind their caller, in the order of their numbers, which begin at 1. */
 export interface OperationQueue {
+  /** Whether every operation is done when its call returns: it reads the arrays of its caller. */
+  readonly isImmediate: boolean
   /** `ERR_…`, the code of the error that reports a failed operation. */
   readonly failureCode: string
   /** Resolves when operation `job` is done; rejects with its error, or when the queue is closed before. */
@@ -111,8 +113,13 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
    * where operations are queued, as its owner may overwrite it as soon as the call returns.
    */
   floats(tensor: TensorLike): FloatArray {
+    return this.#queue?.isImmediate === false ? this.lastingFloats(tensor) : (this.elements(tensor) as FloatArray)
+  }
+
+  /** As {@link floats}, to be read by later operations too: always a copy of a host tensor. */
+  lastingFloats(tensor: TensorLike): FloatArray {
     const elements = this.elements(tensor) as FloatArray
-    return this.#queue === undefined || isBackendTensor(tensor) ? elements : this.copy(elements)
+    return isBackendTensor(tensor) ? elements : this.copy(elements)
   }
 
   pin(buffer: ArrayBufferLike): void {

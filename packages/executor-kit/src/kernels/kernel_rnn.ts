@@ -98,14 +98,15 @@ export class KernelRnn extends Inspectable implements Rnn {
     const { makeTape, memory, operations, allocateResult } = this.#executor
     const { sizes, shapes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { input, inputH, inputC, params } = operands
-    const elements = memory.floats(input)
+    // The backward reads the input and the parameters again.
+    const elements = training ? memory.lastingFloats(input) : memory.floats(input)
     const h = inputH ? memory.floats(inputH) : null
     const c = inputC ? memory.floats(inputC) : null
-    const paramsElements = memory.floats(params)
+    const paramsElements = training ? memory.lastingFloats(params) : memory.floats(params)
 
     const output = allocateResult(elementCount(shapes.output))
-    const hFinal = memory.allocate(elementCount(shapes.h))
-    const cFinal = shapes.c === undefined ? null : memory.allocate(elementCount(shapes.c))
+    const hFinal = allocateResult(elementCount(shapes.h))
+    const cFinal = shapes.c === undefined ? null : allocateResult(elementCount(shapes.c))
     const paramsVersion = params instanceof HostTensor ? params.version : undefined
     const tape = training ? makeTape() : null
     const quantized = training ? null : (this.#quantized.of(params, paramsElements)?.weights ?? null)
@@ -159,8 +160,8 @@ export class KernelRnn extends Inspectable implements Rnn {
 
     const shapes = passShapes(descriptor, sizes)
     const dInput = allocateResult(elementCount(shapes.input))
-    const dh = memory.allocate(elementCount(shapes.h))
-    const dc = shapes.c === undefined ? null : memory.allocate(elementCount(shapes.c))
+    const dh = allocateResult(elementCount(shapes.h))
+    const dc = shapes.c === undefined ? null : allocateResult(elementCount(shapes.c))
     const dParams = allocateResult(this.paramsSize)
     const results = { dInput, dh, dc, dParams }
     const network = this.#network
