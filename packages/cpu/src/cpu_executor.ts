@@ -32,7 +32,6 @@ export function createCpuExecutor(
     length * bytes < REUSED_BYTES ? allocate(length) : new FloatArrayOf(native.resultBuffer(length * bytes), 0, length)
   const queue = {
     failureCode: 'ERR_CPU_OPERATION',
-    isImmediate: false,
     done: (job: number) => native.done(job),
     pin: pinBuffer,
     close: () => native.close(),

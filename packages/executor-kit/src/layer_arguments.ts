@@ -10,7 +10,7 @@ import {
   POOLINGS,
   type PoolOptions,
 } from './operation_options.js'
-import { checkShape, checkTensor } from './tensor_arguments.js'
+import { checkShape, checkTensor, isDimension } from './tensor_arguments.js'
 
 /** Checks a tensor [...,E]; throws as `checkTensor`. */
 export function checkRows(action: string, dtype: FloatDType, name: string, tensor: TensorLike): RowSizes {
@@ -95,7 +95,7 @@ export function completeActivation(
 
 /** Throws RangeError `ERR_SHAPE` unless `shape` is a list of sizes with as many elements as `current`. */
 export function checkSameCount(action: string, current: readonly number[], shape: readonly number[]): void {
-  const isShape = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size) && size >= 0)
+  const isShape = Array.isArray(shape) && shape.every(isDimension)
   if (isShape && elementCount(shape) === elementCount(current)) return
   throw codedRangeError(
     'ERR_SHAPE',

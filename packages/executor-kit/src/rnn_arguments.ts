@@ -1,7 +1,7 @@
 import type { FloatDType, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
-import { type ArgumentOwner, checkOwnTensor, checkOwnTensors } from './executor_memory.js'
+import { type ArgumentOwner, checkOwnTensors } from './executor_memory.js'
 import { type PassShapes, passShapes } from './pass_shapes.js'
 import { checkSequenceLengths } from './sequence_lengths.js'
 import { checkTensor } from './tensor_arguments.js'
@@ -66,10 +66,7 @@ export function checkForwardArguments(
   const action = 'run forward'
   checkIsObject(action, 'inputs', inputs)
   const { input: givenInput, inputH = null, inputC = null, params: givenParams, sequenceLengths, training } = inputs
-  checkOwnTensor(executor, action, 'input', givenInput)
-  checkOwnTensor(executor, action, 'inputH', inputH)
-  checkOwnTensor(executor, action, 'inputC', inputC)
-  checkOwnTensor(executor, action, 'params', givenParams)
+  checkOwnTensors(executor, action, { input: givenInput, inputH, inputC, params: givenParams })
   const { dtype } = executor
   const input = checkTensor(action, 'input', givenInput, { dtype, shape: ['T', 'B', descriptor.inputSize] })
   const [time, batch] = input.shape as [number, number, number]
@@ -87,7 +84,7 @@ export function checkForwardArguments(
       { time },
     )
   }
-  const params = checkOwnParams(action, dtype, descriptor, paramsSize, givenParams)
+  const params = checkParams(action, executor, descriptor, paramsSize, givenParams)
   const shapes = passShapes(descriptor, { time, batch })
   const { h, c } = shapes
   const operands = {
@@ -126,19 +123,12 @@ export function checkParams(
   paramsSize: number,
   params: TensorLike,
 ): TensorLike {
-  checkOwnTensor(executor, action, 'params', params)
-  return checkOwnParams(action, executor.dtype, descriptor, paramsSize, params)
-}
-
-/** As {@link checkParams}, for a host tensor or one of the executor's. */
-function checkOwnParams(
-  action: string,
-  dtype: FloatDType,
-  descriptor: RnnDescriptor,
-  paramsSize: number,
-  params: TensorLike,
-): TensorLike {
-  return checkTensor(action, 'params', params, { dtype, shape: [paramsSize], layout: layoutKey(descriptor) })
+  checkOwnTensors(executor, action, { params })
+  return checkTensor(action, 'params', params, {
+    dtype: executor.dtype,
+    shape: [paramsSize],
+    layout: layoutKey(descriptor),
+  })
 }
 
 /** The gradients given to a backward, as they were when they were checked; null for absent ones. */

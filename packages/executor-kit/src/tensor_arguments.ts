@@ -284,7 +284,8 @@ function hostFields(given: unknown): Tensor | undefined {
   return { data, shape: dimensions }
 }
 
-function isDimension(size: unknown): boolean {
+/** Whether a shape may have `size`: an integer >= 0. */
+export function isDimension(size: unknown): boolean {
   return Number.isSafeInteger(size) && (size as number) >= 0
 }
 

@@ -96,7 +96,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
     const action = 'run forward'
     this.#life.check(action)
     const { descriptor, memory } = this
-    const { sizes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
+    const { sizes, shapes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { time, batch, sequenceLengths } = sizes
     // The backward reads both again. A host array is copied, because its changes are not versioned.
     const operand = (tensor: TensorLike) => (training ? memory.lastingFloats(tensor) : memory.floats(tensor))
@@ -105,7 +105,6 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
         ? operand(operands.input)
         : withoutPadding(memory.copy(memory.floats(operands.input)), sizes)
     const flat = operand(operands.params)
-    const shapes = passShapes(descriptor, sizes)
     const states = this.#startingStates(shapes, operands.inputH, operands.inputC)
 
     const layerInputs = [input]

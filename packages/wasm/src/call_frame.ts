@@ -21,11 +21,7 @@ export class CallFrame {
   /** Chunks that were too small for this call, and bytes taken in all. */
   readonly #full: Address[] = []
   #total = 0
-  /** The arrays of the results, and where the call writes them. */
-  readonly #results: Operand[] = []
-  readonly #resultAddresses: Address[] = []
-  /** The buffer of the memory; undefined where the memory may have grown since it was read. */
-  #buffer: ArrayBuffer | undefined
+  readonly #results: { readonly array: Operand; readonly address: Address }[] = []
 
   constructor(heap: HeapMemory) {
     this.#heap = heap
@@ -42,13 +38,17 @@ export class CallFrame {
   /** As {@link read}, for an array that the call changes. */
   update(array: Operand | null): Address {
     if (array === null) return 0
-    return this.#result(array, this.read(array))
+    const address = this.read(array)
+    this.#results.push({ array, address })
+    return address
   }
 
   /** Room for an array that the call writes as a whole. */
   write(array: Operand | null): Address {
     if (array === null) return 0
-    return this.#result(array, this.place(array.byteLength))
+    const address = this.place(array.byteLength)
+    this.#results.push({ array, address })
+    return address
   }
 
   /** Addresses, as the elements of an array of the module. */
@@ -62,7 +62,6 @@ export class CallFrame {
     if (this.#used + taken > this.#bytes) {
       const size = Math.max(taken, LEAST_BYTES)
       const chunk = this.#heap.allocate(size)
-      this.#buffer = undefined
       if (this.#bytes > 0) this.#full.push(this.#chunk)
       this.#chunk = chunk
       this.#bytes = size
@@ -76,18 +75,12 @@ export class CallFrame {
 
   /** Copies the results of the call to the arrays of JavaScript. */
   copyBack(): void {
-    this.#buffer = undefined
-    for (let k = 0; k < this.#results.length; k++) {
-      const array = this.#results[k] as Operand
-      array.set(this.#elementsAt(array, this.#resultAddresses[k] as Address) as never)
-    }
+    for (const { array, address } of this.#results) array.set(this.#elementsAt(array, address) as never)
   }
 
   /** Ends the call: one chunk is kept, large enough for the next such call. */
   end(): void {
     this.#results.length = 0
-    this.#resultAddresses.length = 0
-    this.#buffer = undefined
     const total = this.#total
     this.#total = this.#used = 0
     if (this.#full.length === 0 && this.#bytes <= KEPT_BYTES) return
@@ -103,16 +96,10 @@ export class CallFrame {
     }
   }
 
-  #result(array: Operand, address: Address): Address {
-    this.#results.push(array)
-    this.#resultAddresses.push(address)
-    return address
-  }
-
-  /** The elements of `array`'s type and number at `address`. */
+  /** The elements of `array`'s type and number at `address`. The memory may have grown since the address was taken. */
   #elementsAt(array: Operand, address: Address): Operand {
-    this.#buffer ??= this.#heap.exports.memory.buffer
+    const { buffer } = this.#heap.exports.memory
     const ArrayOf = ARRAYS[arrayTypeOf(array) as keyof typeof ARRAYS]
-    return new ArrayOf(this.#buffer, address, array.length)
+    return new ArrayOf(buffer, address, array.length)
   }
 }

@@ -3,7 +3,6 @@ import type { FloatDType } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import {
   type HostBackend,
-  HostMemory,
   type KernelExecutor,
   type KernelNetwork,
   type KernelRnn,
@@ -17,6 +16,7 @@ import { WASM_INSTRUCTION_SETS } from './instruction_set.js'
 import type { LoadedModule, ModuleLoader } from './load_module.js'
 import { WasmHeap } from './wasm_heap.js'
 import { instantiate, instantiateWithThreads, type WasmInstance } from './wasm_instance.js'
+import { WasmMemory } from './wasm_memory.js'
 import { WasmNetwork } from './wasm_network.js'
 import { WasmQuantizedWeights, WasmTape } from './wasm_objects.js'
 import { WasmOperations } from './wasm_operations.js'
@@ -99,14 +99,7 @@ function describeThreads({ threads, shortage }: WasmInstance): string {
 
 /** The executor over `heap`; disposing its memory closes it. */
 function createWasmExecutor(heap: WasmHeap, dtype: FloatDType, weightFormat: WeightFormat): KernelExecutor {
-  const memory = new HostMemory(dtype, {
-    failureCode: 'ERR_WASM_OPERATION',
-    // Calls hold no array afterwards.
-    isImmediate: true,
-    done: async () => undefined,
-    pin: () => undefined,
-    close: () => heap.close(),
-  })
+  const memory = new WasmMemory(dtype, heap)
   return {
     ...{ memory, weightFormat, operations: new WasmOperations(heap), allocateResult: memory.allocate },
     makeNetwork: (descriptor) => new WasmNetwork(heap, descriptor),

@@ -22,8 +22,6 @@ export class ResidentArrays {
   /** By their last use, the latest at the end. */
   readonly #order = new Set<Copy>()
   readonly #collected = new FinalizationRegistry<Copy>((copy) => this.#free(copy))
-  /** The last of them. */
-  #latest: Copy | undefined
   #bytes = 0
 
   constructor(heap: HeapMemory) {
@@ -34,11 +32,8 @@ export class ResidentArrays {
   addressOf(array: FloatArray, version: number): Address {
     let copy = this.#copies.get(array)
     if (copy !== undefined && this.#order.has(copy)) {
-      if (copy !== this.#latest) {
-        this.#order.delete(copy)
-        this.#order.add(copy)
-        this.#latest = copy
-      }
+      this.#order.delete(copy)
+      this.#order.add(copy)
       if (copy.version === version) return copy.address
     } else {
       const bytes = array.byteLength
@@ -46,7 +41,6 @@ export class ResidentArrays {
       this.#copies.set(array, copy)
       this.#collected.register(array, copy)
       this.#order.add(copy)
-      this.#latest = copy
       this.#bytes += bytes
       for (const oldest of this.#order) {
         if (oldest === copy || (this.#order.size <= MOST_COPIES && this.#bytes <= MOST_BYTES)) break

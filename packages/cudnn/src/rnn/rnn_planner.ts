@@ -138,7 +138,6 @@ export class RnnPlanner {
     const lengths = uploadLengths(session, list, parts.sizes)
     const made = queue.run(list)
     const shapes = passShapes(this.#network, parts.sizes)
-    for (const shape of Object.values(shapes)) Object.freeze(shape)
     const plan = new RnnPlan(session, { ...parts, descriptors, lengths, shapes })
     this.#plans.set(key, plan)
     // The plan is kept before its commands have run: the commands of later passes queue behind them.

@@ -9,8 +9,6 @@ import { HostTensor, type HostTensorHome } from './host_tensor.js'
 
 /** Operations that run behind their caller, in the order of their numbers, which begin at 1. */
 export interface OperationQueue {
-  /** Whether every operation is done when its call returns: it reads the arrays of its caller. */
-  readonly isImmediate: boolean
   /** `ERR_…`, the code of the error that reports a failed operation. */
   readonly failureCode: string
   /** Resolves when operation `job` is done; rejects with its error, or when the queue is closed before. */
@@ -113,7 +111,7 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
    * where operations are queued, as its owner may overwrite it as soon as the call returns.
    */
   floats(tensor: TensorLike): FloatArray {
-    return this.#queue?.isImmediate === false ? this.lastingFloats(tensor) : (this.elements(tensor) as FloatArray)
+    return this.#queue === undefined ? (this.elements(tensor) as FloatArray) : this.lastingFloats(tensor)
   }
 
   /** As {@link floats}, to be read by later operations too: always a copy of a host tensor. */

@@ -40,7 +40,6 @@ function openQueue() {
   const pending = new Map<number, Pending>()
   const queue: OperationQueue = {
     failureCode: 'ERR_OWN_OPERATION',
-    isImmediate: false,
     done: (job) => {
       const each = pending.get(job) ?? openPending()
       pending.set(job, each)

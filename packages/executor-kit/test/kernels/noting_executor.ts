@@ -44,7 +44,6 @@ export function openNotingExecutor({
   const state: { failure?: Error | undefined } = {}
   const queue: OperationQueue = {
     failureCode: 'ERR_OWN_OPERATION',
-    isImmediate: false,
     done: async (job) => void waited.push(job),
     pin: () => {},
     close: () => {},
