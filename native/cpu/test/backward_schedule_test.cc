@@ -10,7 +10,8 @@ namespace cudnn_rnn {
 namespace {
 
 Network<float> NetworkOf(int layers, int directions, ptrdiff_t units) {
-  return Network<float>({Cell::kLstm, layers, directions, units, units, 0, false, true, true, INFINITY, 0, 0});
+  return Network<float>({Cell::kLstm, layers, directions, units, units, 0, false, true, true, INFINITY, 0, 0},
+                        PanelOrder::kRows);
 }
 
 // A time block needs the following block of its pseudo-layer, and the same steps of the layer above: of both

@@ -37,7 +37,8 @@ std::vector<ScheduleCase> ScheduleCases() {
 
 Network<float> NetworkOf(const ScheduleCase& each) {
   return Network<float>(
-      {each.cell, each.layers, each.directions, each.units, each.units, 0, false, true, true, INFINITY, 0, 0});
+      {each.cell, each.layers, each.directions, each.units, each.units, 0, false, true, true, INFINITY, 0, 0},
+      PanelOrder::kRows);
 }
 
 // A time block needs the preceding block of its pseudo-layer, and the same steps of the layer below: of both

@@ -14,7 +14,7 @@ void AllTiles(const PanelProduct<float>& product) {
   constexpr int kVectors = PanelVectors<VectorF32>(kChunks);
   constexpr int kTiles = (kRows + TileRows<VectorF32>(kVectors) - 1) / TileRows<VectorF32>(kVectors);
   constexpr int kRow = kRows * kTile / kTiles;
-  Readahead readahead = ReadaheadOf<float>(product, kTiles);
+  Readahead readahead = ReadaheadOf<float>(product, kTiles, 0, product.panel_stride);
   TilesOfRows<VectorF32, float, kRows*(kTile + 1) / kTiles - kRow, kVectors, kPacked>(product, kRow, &readahead);
   if constexpr (kTile + 1 < kTiles) AllTiles<kChunks, kPacked, kTile + 1>(product);
 }

@@ -58,19 +58,22 @@ PanelProduct<float> PanelOf(const Sizes& s, ptrdiff_t panel, const float* h, con
   p.rows = s.rows;
   p.depth = s.depth;
   p.panel = panels + panel * s.depth * 64;
-  p.panel_stride = 64;
+  p.panel_stride = 16;
+  p.chunk_stride = s.depth * 16;
   p.chunks = 4;
   p.c = z + panel * 64;
   p.c_stride = s.outputs;
+  // The panel that a thread reads next; stages 3 and 4 do not prefetch it.
+  p.next = panels + (panel + 1) % s.panels() * s.depth * 64;
   return p;
 }
 
-// 3. Panels of 64 outputs, [depth][64] each: the sums of one row and one panel are eight registers, and memory is read
-// in the order in which it lies. Every row reads all weights.
+// 3. Panels of 64 outputs in four chunks, [4][depth][16] each: the sums of one row and one panel are eight registers,
+// and each chunk is read in the order in which it lies. Every row reads all weights.
 void Panels(const Sizes& s, const float* h, const float* panels, float* z) {
   for (ptrdiff_t panel = 0; panel < s.panels(); panel++) {
     const PanelProduct<float> p = PanelOf(s, panel, h, panels, z);
-    const Readahead none = ReadaheadOf<float>(p, 1);
+    const Readahead none{nullptr, 0};
     for (ptrdiff_t row = 0; row < s.rows; row++) ProductTile<VectorF32, float, 1, 8, false, false>(p, row, 0, none);
   }
 }
@@ -79,7 +82,7 @@ void Panels(const Sizes& s, const float* h, const float* panels, float* z) {
 void Tiles(const Sizes& s, const float* h, const float* panels, float* z) {
   for (ptrdiff_t panel = 0; panel < s.panels(); panel++) {
     const PanelProduct<float> p = PanelOf(s, panel, h, panels, z);
-    const Readahead none = ReadaheadOf<float>(p, 1);
+    const Readahead none{nullptr, 0};
     ptrdiff_t row = 0;
     for (; row + 6 <= s.rows; row += 6) {
       for (ptrdiff_t c = 0; c < 64; c += 16) ProductTile<VectorF32, float, 6, 2, false, false>(p, row, c, none);
@@ -88,7 +91,8 @@ void Tiles(const Sizes& s, const float* h, const float* panels, float* z) {
   }
 }
 
-// 5. The kernel: tiles of equal height (16 rows are 5 + 5 + 6, not 6 + 6 and four single ones), and prefetched lines.
+// 5. The kernel: tiles of equal height (16 rows are 5 + 5 + 6, not 6 + 6 and four single ones), which pass by one chunk
+// after another, and prefetched lines of the next panel.
 void Kernel(const Sizes& s, const float* h, const float* panels, float* z) {
   for (ptrdiff_t panel = 0; panel < s.panels(); panel++) {
     Product<VectorF32, float, false>(PanelOf(s, panel, h, panels, z));
@@ -137,7 +141,7 @@ int main(int count, char** arguments) {
   for (ptrdiff_t j = 0; j < s.outputs; j++) {
     for (ptrdiff_t k = 0; k < s.depth; k++) {
       transposed[k * s.outputs + j] = r[j * s.depth + k];
-      panels[(j / 64 * s.depth + k) * 64 + j % 64] = r[j * s.depth + k];
+      panels[(j / 16 * s.depth + k) * 16 + j % 16] = r[j * s.depth + k];
     }
   }
   std::vector<float> expected(s.rows * s.outputs), z(expected.size());

@@ -1,4 +1,4 @@
-// Networks behind the addon's binding.
+// Networks behind the addon's binding, in the layout of the portable kernels.
 #pragma once
 
 #include <vector>
@@ -30,8 +30,8 @@ inline Napi::Object DescriptorOf(const AddonCalls& calls, const NetworkOptions& 
 }
 
 template <typename T>
-Napi::Object NewNetwork(const AddonCalls& calls, const NetworkOptions& options) {
-  return calls.New("NativeNetwork", DescriptorOf(calls, options), sizeof(T) == sizeof(double));
+Napi::Object NewNetwork(const ExecutorCalls<T>& calls, const NetworkOptions& options) {
+  return calls.New("NativeNetwork", calls.executor, DescriptorOf(calls, options));
 }
 
 // An array of numbers in double precision as one of T.

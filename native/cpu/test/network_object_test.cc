@@ -11,7 +11,7 @@ namespace {
 const NetworkOptions kLstm{Cell::kLstm, 2, 2, 5, 3, 2, false, true, true, INFINITY, 0, 0};
 
 TEST_CASE_TEMPLATE("NativeNetwork has the parameters of its descriptor", T, float, double) {
-  const AddonCalls calls;
+  const ExecutorCalls<T> calls;
   for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
     for (const int directions : {1, 2}) {
       for (const bool skips : {false, true}) {
@@ -22,7 +22,7 @@ TEST_CASE_TEMPLATE("NativeNetwork has the parameters of its descriptor", T, floa
                 recurrent_bias, 1.5, 0.5,        9};
             const Napi::Object network = NewNetwork<T>(calls, options);
             CHECK(calls.Call(network, "paramsSize").ToNumber().DoubleValue() ==
-                  static_cast<double>(Network<T>(options).params_size()));
+                  static_cast<double>(Network<T>(options, PanelOrder::kRows).params_size()));
           }
         }
       }
@@ -32,9 +32,9 @@ TEST_CASE_TEMPLATE("NativeNetwork has the parameters of its descriptor", T, floa
 
 TEST_CASE_TEMPLATE("NativeNetwork::moveRegion moves every canonical tensor into its own place, and out again", T, float,
                    double) {
-  const AddonCalls calls;
+  const ExecutorCalls<T> calls;
   const Napi::Object network = NewNetwork<T>(calls, kLstm);
-  const Network<T> layout(kLstm);
+  const Network<T> layout(kLstm, PanelOrder::kRows);
   ReferenceNetwork reference(kLstm);
   const Napi::Object params = Filled<T>(calls, static_cast<size_t>(layout.params_size()), T{0});
   const auto move = [&](const Napi::Object& canonical, int p, Side side, int gate, bool is_bias, bool into) {
@@ -54,9 +54,9 @@ TEST_CASE_TEMPLATE("NativeNetwork::moveRegion moves every canonical tensor into 
 }
 
 TEST_CASE("NativeNetwork::moveRegion refuses arrays of other sizes and types, and moves nothing") {
-  const AddonCalls calls;
+  const ExecutorCalls<float> calls;
   const Napi::Object network = NewNetwork<float>(calls, kLstm);
-  const auto size = static_cast<size_t>(Network<float>(kLstm).params_size());
+  const auto size = static_cast<size_t>(Network<float>(kLstm, PanelOrder::kRows).params_size());
   const auto move = [&](const Napi::Value& params, const Napi::Value& canonical, bool is_bias) {
     return ErrorOf([&] { calls.Call(network, "moveRegion", params, canonical, 0.0, 0.0, 0.0, is_bias, true); });
   };

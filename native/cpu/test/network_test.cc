@@ -60,9 +60,10 @@ std::vector<NetworkOptions> AllOptions() {
   return all;
 }
 
-TEST_CASE_TEMPLATE("Network gives every canonical element its own place and returns it", T, float, double) {
+template <typename T>
+void EveryElementHasItsOwnPlace(PanelOrder order) {
   for (const NetworkOptions& options : AllOptions()) {
-    const Network<T> network(options);
+    const Network<T> network(options, order);
     std::vector<T> params(static_cast<size_t>(network.params_size()));
     T next = 1;
     size_t elements = 0;
@@ -94,9 +95,15 @@ TEST_CASE_TEMPLATE("Network gives every canonical element its own place and retu
   }
 }
 
+TEST_CASE_TEMPLATE("Network gives every canonical element its own place and returns it", T, float, double) {
+  EveryElementHasItsOwnPlace<T>(PanelOrder::kRows);
+  EveryElementHasItsOwnPlace<T>(PanelOrder::kChunks);
+}
+
 TEST_CASE_TEMPLATE("Network aligns every matrix and bias to a chunk", T, float, double) {
   for (const NetworkOptions& options : AllOptions()) {
-    const Network<T> network(options);
+    const Network<T> network(options, PanelOrder::kChunks);
+    CHECK(network.params_size() == Network<T>(options, PanelOrder::kRows).params_size());
     CHECK(network.params_size() % kChunk<T> == 0);
     for (int p = 0; p < network.pseudo_layers(); p++) {
       const LayerLayout& layout = network.layer(p);
@@ -110,18 +117,21 @@ TEST_CASE_TEMPLATE("Network aligns every matrix and bias to a chunk", T, float, 
 }
 
 // Unit 17 of gate f, column 2: panel 1, step 2 of the depth, chunk 1, lane 1.
-TEST_CASE("Network stores an LSTM panel as [depth][gates i f g o][16 units]") {
-  const Network<float> network({Cell::kLstm, 1, 1, 20, 3, 0, false, true, true, INFINITY, 0, 0});
-  std::vector<float> params(static_cast<size_t>(network.params_size()));
+TEST_CASE("Network stores an LSTM panel as [depth][gates i f g o][16 units], or as [gates][depth][16 units]") {
   std::vector<float> f(20 * 3, 0.0f);
   f[17 * 3 + 2] = 1;
-  network.MoveWeight(params.data(), f.data(), 0, Side::kInput, 1, true);
-  CHECK(params[1 * (3 * 64) + 2 * 64 + 1 * 16 + 1] == 1);
+  for (const PanelOrder order : {PanelOrder::kRows, PanelOrder::kChunks}) {
+    const Network<float> network({Cell::kLstm, 1, 1, 20, 3, 0, false, true, true, INFINITY, 0, 0}, order);
+    std::vector<float> params(static_cast<size_t>(network.params_size()));
+    network.MoveWeight(params.data(), f.data(), 0, Side::kInput, 1, true);
+    const int place = order == PanelOrder::kRows ? 2 * 64 + 1 * 16 : 1 * (3 * 16) + 2 * 16;
+    CHECK(params[static_cast<size_t>(1 * (3 * 64) + place + 1)] == 1);
+  }
 }
 
 // The planes of GRU's pre-activations are x_n r u q_n: the input side stores n first, the recurrent side last.
 TEST_CASE("Network stores GRU's new memory first on the input side and last on the recurrent side") {
-  const Network<float> network({Cell::kGru, 1, 1, 16, 1, 0, false, true, true, INFINITY, 0, 0});
+  const Network<float> network({Cell::kGru, 1, 1, 16, 1, 0, false, true, true, INFINITY, 0, 0}, PanelOrder::kRows);
   constexpr int kNewMemory = 2;  // canonical order r u n
   std::vector<float> params(static_cast<size_t>(network.params_size()));
   std::vector<float> ones(16 * 16, 1.0f);

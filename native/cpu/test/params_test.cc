@@ -29,12 +29,13 @@ KernelTable<float> RecordingKernels() {
 }
 
 Network<float> NetworkOf(ptrdiff_t inputs, ptrdiff_t units = 20) {
-  return Network<float>({Cell::kLstm, 1, 1, units, inputs, 0, false, true, true, INFINITY, 0, 0});
+  return Network<float>({Cell::kLstm, 1, 1, units, inputs, 0, false, true, true, INFINITY, 0, 0}, PanelOrder::kRows);
 }
 
 TEST_CASE("Params::Multiply points at rows of a panel, of which the last may be narrower") {
   // Six chunks of units are a panel of four and one of two.
-  const Network<float> network({Cell::kTanh, 1, 1, 6 * 16, 10, 0, false, true, true, INFINITY, 0, 0});
+  const Network<float> network({Cell::kTanh, 1, 1, 6 * 16, 10, 0, false, true, true, INFINITY, 0, 0},
+                               PanelOrder::kRows);
   const PanelMatrix& matrix = network.layer(0).input;
   REQUIRE(matrix.panels == 2);
   const std::vector<float> data(static_cast<size_t>(network.params_size()));
@@ -51,6 +52,26 @@ TEST_CASE("Params::Multiply points at rows of a panel, of which the last may be 
   CHECK(products[1].chunks == 2);
   CHECK(products[1].panel_stride == 32);
   CHECK(products[1].panel == data.data() + matrix.offset + 10 * 64 + 7 * 32);
+  CHECK(products[1].panel == params.RowsOf(matrix, 1, 7));
+}
+
+TEST_CASE("Params::Multiply points at rows of the chunks of a panel, where these are apart") {
+  const Network<float> network({Cell::kTanh, 1, 1, 6 * 16, 10, 0, false, true, true, INFINITY, 0, 0},
+                               PanelOrder::kChunks);
+  const PanelMatrix& matrix = network.layer(0).input;
+  const std::vector<float> data(static_cast<size_t>(network.params_size()));
+  const Params<float> params{data.data()};
+  const KernelTable<float> kernels = RecordingKernels();
+  PanelProduct<float> product{};
+  params.Multiply(kernels, matrix, 0, 3, &product);
+  params.Multiply(kernels, matrix, 1, 7, &product);
+  REQUIRE(products.size() == 2);
+  for (const PanelProduct<float>& each : products) {
+    CHECK(each.panel_stride == 16);
+    CHECK(each.chunk_stride == 10 * 16);
+  }
+  CHECK(products[0].panel == data.data() + matrix.offset + 3 * 16);
+  CHECK(products[1].panel == data.data() + matrix.offset + 10 * 64 + 7 * 16);
   CHECK(products[1].panel == params.RowsOf(matrix, 1, 7));
 }
 
@@ -142,7 +163,8 @@ TEST_CASE_TEMPLATE("Params::MultiplyBlocks is init + a · panel at every depth, 
   constexpr ptrdiff_t kRows = 3;
   const ptrdiff_t block = Params<T>::kDepthBlock;
   for (const ptrdiff_t depth : {ptrdiff_t{1}, block, block + 1, 2 * block + 37}) {
-    const Network<T> network({Cell::kGru, 1, 1, 5, depth, 0, false, true, true, INFINITY, 0, 0});
+    const NetworkOptions options{Cell::kGru, 1, 1, 5, depth, 0, false, true, true, INFINITY, 0, 0};
+    const Network<T> network(options, PanelOrder::kRows);
     const PanelMatrix& matrix = network.layer(0).input;
     const ptrdiff_t width = matrix.ChunksOf(0) * kChunk<T>;
     const std::vector<T> data = SineParams(network);
@@ -164,7 +186,10 @@ TEST_CASE_TEMPLATE("Params::MultiplyBlocks is init + a · panel at every depth, 
       product.init = bias.data();
       product.c = c.data();
       product.c_stride = width;
-      Params<T>{data.data()}.MultiplyBlocks(TableOfType<T>(*kernels), matrix, 0, &product);
+      const KernelTable<T>& table = TableOfType<T>(*kernels);
+      const Network<T> own(options, table.panel_order);
+      const std::vector<T> params = SineParams(own);
+      Params<T>{params.data()}.MultiplyBlocks(table, own.layer(0).input, 0, &product);
       INFO(kernels->name << " depth " << depth);
       CHECK(Difference(c, expected) <= SumTolerance<T>(depth));
     }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,33 @@ std::vector<PassCase> CoveringPassCases() {
   return covering;
 }
 
+// Parameters of `from` in the layout of `to`.
 template <typename T>
-Results<T> Train(const Network<T>& network, const Kernels& kernels, int threads, const PassCase& each) {
+std::vector<T> Moved(const Network<T>& from, std::vector<T> params, const Network<T>& to) {
+  std::vector<T> moved(params.size());
+  const auto& options = from.options();
+  for (int p = 0; p < from.pseudo_layers(); p++) {
+    for (int gate = 0; gate < from.gates(); gate++) {
+      for (const Side side : {Side::kInput, Side::kRecurrent}) {
+        std::vector<T> canonical(static_cast<size_t>(from.WeightSize(p, side)));
+        from.MoveWeight(params.data(), canonical.data(), p, side, gate, false);
+        to.MoveWeight(moved.data(), canonical.data(), p, side, gate, true);
+        from.MoveBias(params.data(), canonical.data(), p, side, gate, false);
+        to.MoveBias(moved.data(), canonical.data(), p, side, gate, true);
+      }
+    }
+    if (options.projection == 0) continue;
+    std::vector<T> canonical(static_cast<size_t>(from.WeightSize(p, Side::kProjection)));
+    from.MoveWeight(params.data(), canonical.data(), p, Side::kProjection, 0, false);
+    to.MoveWeight(moved.data(), canonical.data(), p, Side::kProjection, 0, true);
+  }
+  return moved;
+}
+
+// In the layout of the kernels; the gradient of the parameters in that of the portable kernels.
+template <typename T>
+Results<T> Train(const Kernels& kernels, int threads, const PassCase& each) {
+  const Network<T> network = NetworkFor<T>(kernels, each.options);
   ThreadPool pool(threads);
   BlockCache blocks;
   const Engine<T> engine = EngineOf<T>(&pool, &blocks, kernels);
@@ -110,12 +136,13 @@ Results<T> Train(const Network<T>& network, const Kernels& kernels, int threads,
   backward.dc = r.dc.data();
   backward.d_params = r.dw.data();
   RunBackward(engine, backward);
+  r.dw = Moved(network, r.dw, NetworkFor<T>(kPortableKernels, each.options));
   return r;
 }
 
-// Inference on two threads, by the quantized weights where they are given. Only LSTM writes c.
-Results<float> Infer(const Network<float>& network, const Kernels& kernels, const PassCase& each,
-                     const QuantizedWeights* quantized = nullptr) {
+// Inference on two threads, by weights of a format. Only LSTM writes c.
+Results<float> Infer(const Kernels& kernels, const PassCase& each, WeightFormat format = WeightFormat::kNative) {
+  const Network<float> network = NetworkFor<float>(kernels, each.options);
   ThreadPool pool(2);
   BlockCache blocks;
   const auto& options = network.options();
@@ -131,7 +158,11 @@ Results<float> Infer(const Network<float>& network, const Kernels& kernels, cons
   pass.time = each.time;
   pass.batch = each.batch;
   pass.input = input.data();
-  pass.params = {params.data(), quantized};
+  std::unique_ptr<QuantizedWeights> quantized;
+  if (format != WeightFormat::kNative) {
+    quantized = std::make_unique<QuantizedWeights>(network, params.data(), format);
+  }
+  pass.params = {params.data(), quantized.get()};
   pass.lengths = each.lengths.empty() ? nullptr : each.lengths.data();
   pass.output = r.output.data();
   pass.h_final = r.h.data();
@@ -143,10 +174,9 @@ Results<float> Infer(const Network<float>& network, const Kernels& kernels, cons
 TEST_CASE("a pass gives the same bits on any number of threads") {
   for (const Kernels* kernels : TestedKernels()) {
     for (const PassCase& each : CoveringPassCases()) {
-      const Network<float> network(each.options);
-      const auto one = Train(network, *kernels, 1, each);
+      const auto one = Train<float>(*kernels, 1, each);
       for (const int threads : {2, 3, 4}) {
-        const auto several = Train(network, *kernels, threads, each);
+        const auto several = Train<float>(*kernels, threads, each);
         INFO(kernels->name << " on " << threads << " threads");
         CHECK(one.output == several.output);
         CHECK(one.h == several.h);
@@ -163,10 +193,9 @@ TEST_CASE("a pass gives the same bits on any number of threads") {
 template <typename T>
 void CompareWithPortable(double tolerance) {
   for (const PassCase& each : CoveringPassCases()) {
-    const Network<T> network(each.options);
-    const auto expected = Train(network, kPortableKernels, 1, each);
+    const auto expected = Train<T>(kPortableKernels, 1, each);
     for (const Kernels* kernels : TestedKernels()) {
-      const auto actual = Train(network, *kernels, 1, each);
+      const auto actual = Train<T>(*kernels, 1, each);
       INFO(std::string(kernels->name));
       for (const auto part : {&Results<T>::output, &Results<T>::h, &Results<T>::c, &Results<T>::dx, &Results<T>::dh,
                               &Results<T>::dc, &Results<T>::dw}) {
@@ -184,17 +213,14 @@ TEST_CASE("a pass agrees with the portable kernels in float32 and float64") {
 TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
   for (const PassCase& each : PassCases()) {
     if (each.options.directions == 2) continue;
-    const Network<float> network(each.options);
-    const std::vector<float> params = SineParams(network);
     const PassCase whole{each.options, each.time, each.batch, {}};
     for (const WeightFormat format : {WeightFormat::kBfloat16, WeightFormat::kInt8}) {
-      const QuantizedWeights quantized(network, params.data(), format);
-      const std::vector<float> expected = Infer(network, kPortableKernels, whole, &quantized).output;
+      const std::vector<float> expected = Infer(kPortableKernels, whole, format).output;
       for (const Kernels* kernels : TestedKernels()) {
         // With AVX-512 VNNI the activations are quantized as well.
         const double tolerance = format == WeightFormat::kInt8 ? 1e-3 : 2e-5;
         INFO(std::string(kernels->name));
-        CHECK(Difference(Infer(network, *kernels, whole, &quantized).output, expected) <= tolerance);
+        CHECK(Difference(Infer(*kernels, whole, format).output, expected) <= tolerance);
       }
     }
   }
@@ -219,14 +245,14 @@ std::vector<PassCase> InferenceCases() {
 
 TEST_CASE("inference agrees with the forward of training") {
   for (const PassCase& each : InferenceCases()) {
-    const Network<float> network(each.options);
+    const Network<float> network = NetworkFor<float>(kPortableKernels, each.options);
     ForwardPass<float> pass{};
     pass.network = &network;
     pass.lengths = each.lengths.empty() ? nullptr : each.lengths.data();
     CHECK(pass.output_is_hidden() == (each.options.units == 32 && each.lengths.empty()));
     for (const Kernels* kernels : TestedKernels()) {
-      const auto trained = Train(network, *kernels, 1, each);
-      const auto inferred = Infer(network, *kernels, each);
+      const auto trained = Train<float>(*kernels, 1, each);
+      const auto inferred = Infer(*kernels, each);
       INFO(kernels->name << ", " << each.options.units << " units, " << each.batch << " rows");
       CHECK(Difference(inferred.output, trained.output) <= 2e-5);
       CHECK(Difference(inferred.h, trained.h) <= 2e-5);
@@ -241,7 +267,8 @@ TEST_CASE("a canceled pass returns") {
   const std::atomic<bool> canceled{true};
   Engine<float> engine = EngineOf<float>(&pool, &blocks, kPortableKernels);
   engine.canceled = &canceled;
-  const Network<float> network({Cell::kLstm, 1, 1, 64, 64, 0, false, true, true, INFINITY, 0, 0});
+  const Network<float> network =
+      NetworkFor<float>(kPortableKernels, {Cell::kLstm, 1, 1, 64, 64, 0, false, true, true, INFINITY, 0, 0});
   const std::vector<float> params = SineParams(network);
   const std::vector<float> input = Sine<float>(10000 * 64, 0.1);
   std::vector<float> output(10000 * 64), h(64), c(64);

@@ -18,6 +18,16 @@ namespace {
 constexpr ptrdiff_t kRows[] = {1, 2, 3, 5, 6, 7, 8, 13, 17, 50};
 constexpr ptrdiff_t kDepths[] = {1, 3, 16, 37, 600};
 
+// Of product.depth rows.
+template <typename T>
+void PointAt(const std::vector<T>& panel, PanelOrder order, int chunks, PanelProduct<T>* product) {
+  const PanelStrides<T> strides(order, product->depth, chunks);
+  product->panel = panel.data();
+  product->panel_stride = strides.row;
+  product->chunk_stride = strides.chunk;
+  product->chunks = chunks;
+}
+
 template <typename T>
 void ProductsEqualTheirDefinition(const Kernels& kernels) {
   for (const ptrdiff_t rows : kRows) {
@@ -26,6 +36,7 @@ void ProductsEqualTheirDefinition(const Kernels& kernels) {
         const ptrdiff_t width = chunks * kChunk<T>;
         const std::vector<T> a = Sine<T>(static_cast<size_t>(rows * depth), 0.31);
         const std::vector<T> panel = Sine<T>(static_cast<size_t>(depth * width), 0.17);
+        const std::vector<T> stored = PanelFor<T>(TableOfType<T>(kernels).panel_order, panel, depth, chunks);
         const std::vector<T> init = Sine<T>(static_cast<size_t>(rows * width), 0.05);
         std::vector<T> c(init.size());
         PanelProduct<T> product{};
@@ -33,9 +44,7 @@ void ProductsEqualTheirDefinition(const Kernels& kernels) {
         product.a_stride = depth;
         product.rows = rows;
         product.depth = depth;
-        product.panel = panel.data();
-        product.panel_stride = width;
-        product.chunks = chunks;
+        PointAt(stored, TableOfType<T>(kernels).panel_order, chunks, &product);
         product.init = init.data();
         product.init_stride = width;
         product.c = c.data();
@@ -68,6 +77,7 @@ TEST_CASE("KernelTable::product reads a from panels") {
     }
   }
   for (const Kernels* kernels : TestedKernels()) {
+    const std::vector<float> stored = PanelFor<float>(kernels->f32.panel_order, panel, kDepth, 4);
     std::vector<float> c(zeros.size());
     PanelProduct<float> product{};
     product.a = in_panels.data();
@@ -76,9 +86,7 @@ TEST_CASE("KernelTable::product reads a from panels") {
     product.a_panel_stride = kRowCount * kInPanel;
     product.rows = kRowCount;
     product.depth = kDepth;
-    product.panel = panel.data();
-    product.panel_stride = kWidth;
-    product.chunks = 4;
+    PointAt(stored, kernels->f32.panel_order, 4, &product);
     product.c = c.data();
     product.c_stride = kWidth;
     kernels->f32.product(product);
@@ -104,6 +112,8 @@ void PackedProductsEqualTheirDefinition(const Kernels& kernels) {
           for (ptrdiff_t row = first; row < first + count; row++) *to++ = a[row * depth + k];
         }
       }
+      // c is in the order of the kernels, as the gradient of a panel of `rows` rows of the depth is.
+      const PanelStrides<T> strides(table.panel_order, rows, 4);
       std::vector<T> c(static_cast<size_t>(rows * width));
       PanelProduct<T> product{};
       product.a = packed.data();
@@ -113,11 +123,12 @@ void PackedProductsEqualTheirDefinition(const Kernels& kernels) {
       product.panel_stride = width;
       product.chunks = 4;
       product.c = c.data();
-      product.c_stride = width;
+      product.c_stride = strides.row;
+      product.c_chunk_stride = strides.chunk;
       table.product_packed(product);
       INFO(kernels.name << " rows " << rows << " depth " << depth);
-      REQUIRE(Difference(c, ProductByDefinition(a, panel, std::vector<T>(c.size()), rows, depth, width)) <=
-              SumTolerance<T>(depth));
+      const auto expected = ProductByDefinition(a, panel, std::vector<T>(c.size()), rows, depth, width);
+      REQUIRE(Difference(c, PanelFor<T>(table.panel_order, expected, rows, 4)) <= SumTolerance<T>(depth));
     }
   }
 }
@@ -178,7 +189,7 @@ TEST_CASE("KernelTable::streamed_product adds a · b, and writes nothing beside 
 }
 
 template <typename T>
-void TransposedProductsEqualTheirDefinition(const Kernels& kernels) {
+void TransposedProductsEqualTheirDefinition(const Kernels& kernels, PanelOrder order) {
   for (const ptrdiff_t rows : {1, 2, 7, 13}) {
     for (const ptrdiff_t depth : {1, 5, 37}) {
       for (const int last_chunks : {1, 4}) {
@@ -202,12 +213,21 @@ void TransposedProductsEqualTheirDefinition(const Kernels& kernels) {
             expected[row * depth + k] = static_cast<T>(sum);
           }
         }
+        std::vector<T> stored;
+        for (ptrdiff_t panel = 0; panel < kPanels; panel++) {
+          const ptrdiff_t chunks = panel == kPanels - 1 ? last_chunks : 4;
+          const auto begin = matrix.begin() + panel * depth * full;
+          const std::vector<T> rows_of_panel(begin, begin + depth * chunks * kChunk<T>);
+          const std::vector<T> as_read = PanelFor<T>(order, rows_of_panel, depth, chunks);
+          stored.insert(stored.end(), as_read.begin(), as_read.end());
+        }
         TransposedProduct<T> product{};
         product.a = a.data();
         product.a_stride = full;
         product.a_panel_stride = rows * full;
         product.rows = rows;
-        product.panels = matrix.data();
+        product.panels = stored.data();
+        product.order = order;
         product.panel_count = kPanels;
         product.chunks = 4;
         product.last_chunks = last_chunks;
@@ -226,8 +246,11 @@ void TransposedProductsEqualTheirDefinition(const Kernels& kernels) {
 
 TEST_CASE("KernelTable::transposed_product adds a · panelᵀ over all panels") {
   for (const Kernels* kernels : TestedKernels()) {
-    TransposedProductsEqualTheirDefinition<float>(*kernels);
-    TransposedProductsEqualTheirDefinition<double>(*kernels);
+    // The order of rows is that of dense layers, with any kernels.
+    for (const PanelOrder order : {PanelOrder::kRows, kernels->f32.panel_order}) {
+      TransposedProductsEqualTheirDefinition<float>(*kernels, order);
+      TransposedProductsEqualTheirDefinition<double>(*kernels, order);
+    }
   }
 }
 
@@ -251,14 +274,17 @@ TEST_CASE("KernelTable::product_bfloat16 multiplies by the upper halves of float
       const std::vector<float> expected =
           ProductByDefinition(a, panel, std::vector<float>(static_cast<size_t>(rows * kWidth)), rows, depth, kWidth);
       for (const Kernels* kernels : TestedKernels()) {
+        const std::vector<Bfloat16Pair> stored = PanelFor<float>(kernels->f32.panel_order, pairs, (depth + 1) / 2, 4);
+        const PanelStrides<float> strides(kernels->f32.panel_order, (depth + 1) / 2, 4);
         std::vector<float> c(expected.size());
         PanelProduct<float> product{};
         product.a = a.data();
         product.a_stride = depth;
         product.rows = rows;
         product.depth = depth;
-        product.panel = pairs.data();
-        product.panel_stride = kWidth;
+        product.panel = stored.data();
+        product.panel_stride = strides.row;
+        product.chunk_stride = strides.chunk;
         product.chunks = 4;
         product.c = c.data();
         product.c_stride = kWidth;

@@ -18,7 +18,7 @@ constexpr ptrdiff_t kTestUnits = 37;
 constexpr ptrdiff_t kTestInputs = 21;
 
 Network<float> TestNetwork(Cell cell = Cell::kLstm) {
-  return Network<float>({cell, 1, 1, kTestUnits, kTestInputs, 0, false, true, true, INFINITY, 0, 0});
+  return Network<float>({cell, 1, 1, kTestUnits, kTestInputs, 0, false, true, true, INFINITY, 0, 0}, PanelOrder::kRows);
 }
 
 // The rows of a panel as the portable kernels read them: products with the unit vectors.
@@ -94,7 +94,7 @@ TEST_CASE("QuantizedWeights in bfloat16 have eight bits of precision") {
 
 // `value` as a bfloat16 of a weight.
 float RoundedToBfloat16(float value) {
-  const Network<float> network({Cell::kTanh, 1, 1, 1, 1, 0, false, true, true, INFINITY, 0, 0});
+  const Network<float> network({Cell::kTanh, 1, 1, 1, 1, 0, false, true, true, INFINITY, 0, 0}, PanelOrder::kRows);
   std::vector<float> params(static_cast<size_t>(network.params_size()));
   network.MoveWeight(params.data(), &value, 0, Side::kInput, 0, true);
   const QuantizedWeights quantized(network, params.data(), WeightFormat::kBfloat16);

@@ -83,8 +83,10 @@ struct PassResults {
 
 // A forward and, in training, a backward. Results are NaN before: every element has to be written.
 template <typename T>
-PassResults<T> Pass(const Network<T>& network, const std::vector<T>& params, const EquationCase& each,
-                    const Operands& operands, const Kernels& kernels, int threads, bool is_training) {
+PassResults<T> Pass(ReferenceNetwork& reference, const EquationCase& each, const Operands& operands,
+                    const Kernels& kernels, int threads, bool is_training) {
+  const Network<T> network = NetworkFor<T>(kernels, each.options);
+  const std::vector<T> params = reference.Opaque(network);
   ThreadPool pool(threads);
   BlockCache blocks;
   const Engine<T> engine = EngineOf<T>(&pool, &blocks, kernels);
@@ -144,18 +146,16 @@ TEST_CASE_TEMPLATE("a forward is the equations of its cell, in inference and in 
   const double tolerance = sizeof(T) == sizeof(float) ? 3e-6 : 1e-14;
   for (const EquationCase& each : EquationCases()) {
     ReferenceNetwork reference(each.options);
-    const Network<T> network(each.options);
-    const std::vector<T> params = reference.Opaque(network);
     const Operands operands(reference, each);
     const ReferenceStates expected =
         reference.Run(operands.input, each.time, each.batch, operands.h, operands.c, each.lengths);
     for (const Kernels* kernels : TestedKernels()) {
       for (const bool is_training : {false, true}) {
-        const PassResults<T> actual = Pass(network, params, each, operands, *kernels, 1, is_training);
+        const auto actual = Pass<T>(reference, each, operands, *kernels, 1, is_training);
         INFO(each.name << " on " << kernels->name << (is_training ? " in training" : ""));
         CHECK(DifferenceFrom(actual.output, expected.output) < tolerance);
         CHECK(DifferenceFrom(actual.h, expected.h) < tolerance);
-        if (network.has_cell_state()) CHECK(DifferenceFrom(actual.c, expected.c) < tolerance);
+        if (each.options.cell == Cell::kLstm) CHECK(DifferenceFrom(actual.c, expected.c) < tolerance);
       }
     }
   }
@@ -166,14 +166,13 @@ TEST_CASE_TEMPLATE("a forward clips the cell state of every step", T, float, dou
   for (const double clip : {0.05, 0.2}) {
     const EquationCase each{"clip", {Cell::kLstm, 2, 2, 5, 3, 0, false, true, true, clip, 0, 0}, 5, 2, {5, 3}};
     ReferenceNetwork reference(each.options, 2);
-    const Network<T> network(each.options);
     const Operands operands(reference, each);
     const ReferenceStates expected =
         reference.Run(operands.input, each.time, each.batch, operands.h, operands.c, each.lengths);
     const bool is_clipped = std::any_of(expected.c.begin(), expected.c.end(), [&](double c) { return c == clip; });
     REQUIRE(is_clipped);
     for (const Kernels* kernels : TestedKernels()) {
-      const auto actual = Pass(network, reference.Opaque(network), each, operands, *kernels, 1, false);
+      const auto actual = Pass<T>(reference, each, operands, *kernels, 1, false);
       INFO(kernels->name);
       CHECK(DifferenceFrom(actual.output, expected.output) < tolerance);
       CHECK(DifferenceFrom(actual.c, expected.c) < tolerance);
@@ -184,13 +183,13 @@ TEST_CASE_TEMPLATE("a forward clips the cell state of every step", T, float, dou
 TEST_CASE("a forward without initial states begins with zeros") {
   const EquationCase each{"zeros", {Cell::kLstm, 2, 1, 5, 3, 0, false, true, true, kNoClip, 0, 0}, 3, 2, {}};
   ReferenceNetwork reference(each.options);
-  const Network<double> network(each.options);
   Operands operands(reference, each);
   std::fill(operands.h.begin(), operands.h.end(), 0.0);
   std::fill(operands.c.begin(), operands.c.end(), 0.0);
   const ReferenceStates expected = reference.Run(operands.input, each.time, each.batch, operands.h, operands.c);
-  const std::vector<double> params = reference.Opaque(network);
   for (const Kernels* kernels : TestedKernels()) {
+    const Network<double> network = NetworkFor<double>(*kernels, each.options);
+    const std::vector<double> params = reference.Opaque(network);
     ThreadPool pool(1);
     BlockCache blocks;
     std::vector<double> output(expected.output.size()), h(expected.h.size()), c(expected.c.size());
@@ -244,8 +243,6 @@ TEST_CASE("a backward is the derivative of the equations, for every parameter, i
     // The same code at more units: covered by the comparison of the instruction sets.
     if (each.options.units > 6) continue;
     ReferenceNetwork reference(each.options);
-    const Network<double> network(each.options);
-    const std::vector<double> params = reference.Opaque(network);
     Operands operands(reference, each);
     const auto loss = [&] { return Loss(reference, each, operands); };
     ReferenceNetwork slopes = reference;
@@ -254,17 +251,17 @@ TEST_CASE("a backward is the derivative of the equations, for every parameter, i
         [&](std::vector<double>& tensor, int, Side, int, bool) { of_tensors.push_back(Derivatives(&tensor, loss)); });
     size_t next = 0;
     slopes.ForEachTensor([&](std::vector<double>& tensor, int, Side, int, bool) { tensor = of_tensors[next++]; });
-    const std::vector<double> d_params = slopes.Opaque(network);
     const std::vector<double> d_input = Derivatives(&operands.input, loss);
     const std::vector<double> dh = Derivatives(&operands.h, loss), dc = Derivatives(&operands.c, loss);
     constexpr double kTolerance = 2e-9;
     for (const Kernels* kernels : TestedKernels()) {
-      const PassResults<double> actual = Pass(network, params, each, operands, *kernels, 1, true);
+      const auto actual = Pass<double>(reference, each, operands, *kernels, 1, true);
+      const std::vector<double> d_params = slopes.Opaque(NetworkFor<double>(*kernels, each.options));
       INFO(each.name << " on " << kernels->name);
       CHECK(Difference(actual.d_params, d_params) < kTolerance);
       CHECK(Difference(actual.d_input, d_input) < kTolerance);
       CHECK(Difference(actual.dh, dh) < kTolerance);
-      if (network.has_cell_state()) CHECK(Difference(actual.dc, dc) < kTolerance);
+      if (each.options.cell == Cell::kLstm) CHECK(Difference(actual.dc, dc) < kTolerance);
     }
   }
 }
@@ -272,12 +269,12 @@ TEST_CASE("a backward is the derivative of the equations, for every parameter, i
 TEST_CASE("a backward without gradients of some results takes zeros for them") {
   const EquationCase each{"lstm", {Cell::kLstm, 2, 1, 5, 3, 0, false, true, true, kNoClip, 0, 0}, 4, 2, {}};
   ReferenceNetwork reference(each.options);
-  const Network<double> network(each.options);
+  const Network<double> network = NetworkFor<double>(kPortableKernels, each.options);
   const std::vector<double> params = reference.Opaque(network);
   Operands operands(reference, each);
   std::fill(operands.d_output.begin(), operands.d_output.end(), 0.0);
   std::fill(operands.dc.begin(), operands.dc.end(), 0.0);
-  const auto expected = Pass(network, params, each, operands, kPortableKernels, 1, true);
+  const auto expected = Pass<double>(reference, each, operands, kPortableKernels, 1, true);
   ThreadPool pool(1);
   BlockCache blocks;
   const Engine<double> engine = EngineOf<double>(&pool, &blocks, kPortableKernels);
@@ -315,11 +312,11 @@ TEST_CASE_TEMPLATE("a Stepper is the equations of its cell, on every instruction
   for (const EquationCase& each : EquationCases()) {
     if (each.options.directions == 2) continue;
     ReferenceNetwork reference(each.options);
-    const Network<T> network(each.options);
-    const std::vector<T> params = reference.Opaque(network);
     const Operands operands(reference, each);
     const ReferenceStates expected = reference.Run(operands.input, each.time, each.batch, operands.h, operands.c);
     for (const Kernels* kernels : TestedKernels()) {
+      const Network<T> network = NetworkFor<T>(*kernels, each.options);
+      const std::vector<T> params = reference.Opaque(network);
       ThreadPool pool(1);
       BlockCache blocks;
       const Engine<T> engine = EngineOf<T>(&pool, &blocks, *kernels);

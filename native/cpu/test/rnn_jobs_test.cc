@@ -42,7 +42,7 @@ struct PassCalls : ExecutorCalls<T> {
                            {"input", ArrayOf<T>(*this, input)},
                            {"h", ArrayOf<T>(*this, h)},
                            {"c", has_cells() ? Napi::Value(ArrayOf<T>(*this, c)) : this->env.Null()},
-                           {"params", this->Array(reference.Opaque(Network<T>(options)))},
+                           {"params", this->Array(reference.Opaque(Network<T>(options, PanelOrder::kRows)))},
                            {"quantized", this->env.Null()},
                            {"lengths", this->template Array<int32_t>({4, 0, 3})},
                            {"dropoutPosition", this->Value(0.0)},
@@ -54,7 +54,7 @@ struct PassCalls : ExecutorCalls<T> {
 
   Napi::Object Backward(const Napi::Object& forward, const Napi::Value& tape) {
     const T nan = std::numeric_limits<T>::quiet_NaN();
-    const auto params = static_cast<size_t>(Network<T>(options).params_size());
+    const auto params = static_cast<size_t>(Network<T>(options, PanelOrder::kRows).params_size());
     return this->ObjectOf({{"network", network},
                            {"input", forward.Get("input")},
                            {"params", forward.Get("params")},

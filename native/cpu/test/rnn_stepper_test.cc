@@ -33,8 +33,9 @@ constexpr ptrdiff_t kStepperBatch = 3;
 constexpr ptrdiff_t kStepperUnits = 200;
 constexpr ptrdiff_t kStepperInputs = 64;
 
-Network<float> TwoLayers() {
-  return Network<float>({Cell::kLstm, 2, 1, kStepperUnits, kStepperInputs, 0, false, true, true, INFINITY, 0, 0});
+Network<float> TwoLayers(const Kernels& kernels) {
+  return NetworkFor<float>(kernels,
+                           {Cell::kLstm, 2, 1, kStepperUnits, kStepperInputs, 0, false, true, true, INFINITY, 0, 0});
 }
 
 TEST_CASE("Stepper allocates nothing from its second step on") {
@@ -42,7 +43,7 @@ TEST_CASE("Stepper allocates nothing from its second step on") {
     ThreadPool pool(threads);
     BlockCache blocks;
     const Engine<float> engine{&pool, &SupportedKernels()[0]->f32, &blocks, nullptr};
-    const Network<float> network = TwoLayers();
+    const Network<float> network = TwoLayers(*SupportedKernels()[0]);
     const std::vector<float> params(network.params_size());
     const QuantizedWeights int8(network, params.data(), WeightFormat::kInt8);
     for (const QuantizedWeights* quantized : {static_cast<const QuantizedWeights*>(nullptr), &int8}) {
@@ -66,7 +67,7 @@ TEST_CASE("Stepper computes T single steps as one run of T steps, and restores a
     ThreadPool pool(1);
     BlockCache blocks;
     const Engine<float> engine{&pool, &kernels->f32, &blocks, nullptr};
-    const Network<float> network = TwoLayers();
+    const Network<float> network = TwoLayers(*kernels);
     const std::vector<float> params = SineParams(network);
     const std::vector<float> input = Sine<float>(kSteps * kStepperBatch * kStepperInputs, 0.1);
     std::vector<float> at_once(kSteps * kStepperBatch * kStepperUnits), single(at_once.size());
@@ -109,8 +110,8 @@ TEST_CASE("Stepper takes one row through gated layers by the row kernel as by th
       for (const int threads : {1, 2}) {
         ThreadPool pool(threads);
         BlockCache blocks;
-        const Network<float> network(
-            {cell, 2, 1, kOddUnits, kOddInputs, projection, false, input_bias, recurrent_bias, clip, 0, 0});
+        const Network<float> network = NetworkFor<float>(
+            *kernels, {cell, 2, 1, kOddUnits, kOddInputs, projection, false, input_bias, recurrent_bias, clip, 0, 0});
         const std::vector<float> params = SineParams(network);
         const std::vector<float> input = Sine<float>(4 * kOddInputs, 0.3);
         std::vector<float> outputs[2], states[2];
@@ -140,7 +141,7 @@ TEST_CASE("Stepper takes one row through gated layers by the row kernel as by th
 
 TEST_CASE("Stepper steps rows in blocks of any size as streams of one row, and leaves the others as they are") {
   constexpr ptrdiff_t kRows = 300;
-  const Network<float> network = TwoLayers();
+  const Network<float> network = TwoLayers(*SupportedKernels()[0]);
   const std::vector<float> params = SineParams(network);
   const QuantizedWeights int8(network, params.data(), WeightFormat::kInt8);
   for (const int threads : {1, 3}) {

@@ -20,7 +20,7 @@ struct StreamCalls : ExecutorCalls<T> {
       : reference(kOptions),
         network(NewNetwork<T>(*this, kOptions)),
         stepper(this->New("NativeStepper", this->executor, network, static_cast<double>(kStreams), int8)),
-        params(this->Array(reference.Opaque(Network<T>(kOptions)))) {}
+        params(this->Array(reference.Opaque(Network<T>(kOptions, PanelOrder::kRows)))) {}
 
   ReferenceNetwork reference;
   Napi::Object network, stepper, params;

@@ -61,6 +61,27 @@ const KernelTable<T>& TableOfType(const Kernels& kernels) {
   }
 }
 
+// A network in the layout of the kernels.
+template <typename T>
+Network<T> NetworkFor(const Kernels& kernels, const NetworkOptions& options) {
+  return Network<T>(options, TableOfType<T>(kernels).panel_order);
+}
+
+// A panel [depth, chunks] in the order of rows, as kernels of `order` read it. Elements of T, or words of the same
+// size.
+template <typename T, typename Element>
+std::vector<Element> PanelFor(PanelOrder order, const std::vector<Element>& rows, ptrdiff_t depth, ptrdiff_t chunks) {
+  const PanelStrides<T> strides(order, depth, chunks);
+  std::vector<Element> panel(rows.size());
+  for (ptrdiff_t k = 0; k < depth; k++) {
+    for (ptrdiff_t column = 0; column < chunks * kChunk<T>; column++) {
+      panel[static_cast<size_t>(k * strides.row + strides.ColumnAt(column))] =
+          rows[static_cast<size_t>(k * chunks * kChunk<T> + column)];
+    }
+  }
+  return panel;
+}
+
 // The largest difference, in units of the largest expected magnitude where that is above 1. NaN for a NaN.
 template <typename T>
 double Difference(const std::vector<T>& actual, const std::vector<T>& expected) {

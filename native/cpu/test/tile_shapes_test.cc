@@ -8,6 +8,7 @@ namespace {
 // Shapes alone: vectors that compute nothing.
 template <int registers, bool multiplies_lanes, int... vectors>
 struct Shape {
+  static constexpr PanelOrder kPanelOrder = PanelOrder::kRows;
   using Element = float;
   static constexpr ptrdiff_t kLanes = 8;
   static constexpr int kRegisters = registers;
@@ -44,6 +45,24 @@ TEST_CASE("PanelVectors and TilesAcross cover a panel") {
   CHECK(TilesAcross<Sixteen>(6, 8) == 4);
   CHECK(TilesAcross<Sixteen>(3, 2) == 1);
   CHECK(kMaxTileRows<Sixteen> == 6);
+}
+
+struct Apart : Shape<16, false, 8, 6, 4, 2> {
+  static constexpr PanelOrder kPanelOrder = PanelOrder::kChunks;
+};
+struct Divided : Shape<16, false, 8, 6, 3, 2> {
+  static constexpr PanelOrder kPanelOrder = PanelOrder::kChunks;
+};
+
+TEST_CASE("TileBegin divides a panel evenly, and into whole chunks where these are apart") {
+  // 8 vectors in three tiles: 2, 3 and 3 of them, or 1, 1 and 2 chunks of two vectors.
+  const int evenly[] = {0, 2, 5, 8}, by_chunks[] = {0, 2, 4, 8};
+  for (int tile = 0; tile <= 3; tile++) {
+    CHECK(TileBegin<Sixteen>(tile, 3, 8) == evenly[tile]);
+    CHECK(TileBegin<Apart>(tile, 3, 8) == by_chunks[tile]);
+  }
+  CHECK(TilesFit<Apart>());
+  CHECK_FALSE(TilesFit<Divided>());
 }
 
 TEST_CASE("TileSplit sums apart until eight sums are in flight, within the registers") {

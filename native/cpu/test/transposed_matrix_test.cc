@@ -27,7 +27,7 @@ std::vector<NetworkOptions> Shapes() {
 template <typename T>
 struct Case {
   const PanelMatrix& matrix;
-  std::vector<T> params;
+  std::vector<T> params;  // in the order of rows
   ptrdiff_t width, rows;
   std::vector<T> a;  // [panels][rows][width]
 
@@ -52,22 +52,25 @@ struct Case {
 TEST_CASE_TEMPLATE("TransposedMatrix has equal products from stored and from packed panels", T, float, double) {
   const double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
   for (const NetworkOptions& options : Shapes()) {
-    const Network<T> network(options);
+    const Network<T> network(options, PanelOrder::kRows);
     const PanelMatrix& matrix = network.layer(0).input;
     const ptrdiff_t width = matrix.chunks * kChunk<T>;
     for (const ptrdiff_t rows : {1, 5, 30}) {
       const Case<T> each{matrix, SineParams(network), width, rows,
                          Sine<T>(static_cast<size_t>(matrix.panels * rows * width), 0.41)};
-      std::vector<T> packed(static_cast<size_t>(TransposedMatrix<T>::PackedSize(matrix)));
-      const TransposedMatrix<T> stored(matrix, each.params.data(), nullptr);
-      const TransposedMatrix<T> copied(matrix, each.params.data(), packed.data());
-      CHECK(stored.items() == 0);
-      for (ptrdiff_t item = 0; item < copied.items(); item++) copied.Pack(item);
       for (const bool accumulate : {false, true}) {
         const std::vector<T> before = Sine<T>(static_cast<size_t>(rows * matrix.depth), 0.9);
         std::vector<T> expected = accumulate ? before : std::vector<T>(before.size());
         each.AddTo(&expected);
         for (const Kernels* kernels : TestedKernels()) {
+          const Network<T> own = NetworkFor<T>(*kernels, options);
+          const PanelMatrix& own_matrix = own.layer(0).input;
+          const std::vector<T> params = SineParams(own);
+          std::vector<T> packed(static_cast<size_t>(TransposedMatrix<T>::PackedSize(own_matrix)));
+          const TransposedMatrix<T> stored(own_matrix, params.data(), nullptr);
+          const TransposedMatrix<T> copied(own_matrix, params.data(), packed.data());
+          CHECK(stored.items() == 0);
+          for (ptrdiff_t item = 0; item < copied.items(); item++) copied.Pack(item);
           for (const TransposedMatrix<T>* transposed : {&stored, &copied}) {
             std::vector<T> c = before;
             // In two parts, as two threads take them.

@@ -8,7 +8,8 @@ namespace cudnn_rnn {
 namespace {
 
 Network<float> NetworkOf(Cell cell, int layers, int directions, ptrdiff_t units, ptrdiff_t projection = 0) {
-  return Network<float>({cell, layers, directions, units, 8, projection, false, true, true, INFINITY, 0, 0});
+  return Network<float>({cell, layers, directions, units, 8, projection, false, true, true, INFINITY, 0, 0},
+                        PanelOrder::kRows);
 }
 
 TEST_CASE("StepOperations are two for each recurrent weight and row of the batch") {

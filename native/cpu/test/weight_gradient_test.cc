@@ -27,10 +27,11 @@ struct Case {
     return static_cast<size_t>(matrix.depth * chunks * kChunk<T>);
   }
 
-  // Σ over the rows in double precision, panel by panel as [depth][columns of the panel].
-  std::vector<T> Expected() const {
-    std::vector<T> gradient;
+  // Σ over the rows in double precision, in panels of `order`.
+  std::vector<T> Expected(PanelOrder order) const {
+    std::vector<T> gradient(gradient_size());
     for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
+      const PanelStrides<T> strides(order, matrix.depth, matrix.ChunksOf(panel));
       for (ptrdiff_t k = 0; k < matrix.depth; k++) {
         for (ptrdiff_t j = 0; j < matrix.ChunksOf(panel) * kChunk<T>; j++) {
           double sum = 0;
@@ -38,7 +39,8 @@ struct Case {
             sum += static_cast<double>(x[static_cast<size_t>(row * x_stride + k)]) *
                    dz[static_cast<size_t>((panel * rows + row) * width() + j)];
           }
-          gradient.push_back(static_cast<T>(sum));
+          const ptrdiff_t element = matrix.PanelBegin<T>(panel) + k * strides.row + strides.ColumnAt(j);
+          gradient[static_cast<size_t>(element)] = static_cast<T>(sum);
         }
       }
     }
@@ -49,7 +51,9 @@ struct Case {
   std::vector<T> Computed(const KernelTable<T>& kernels, int threads) const {
     std::vector<T> gradient(gradient_size(), T{NAN});
     std::vector<T> packed(static_cast<size_t>(WeightGradient<T>::PackedSize(matrix.depth)), T{NAN});
-    const WeightGradient<T> product{kernels,   matrix,  rows,           x.data(),        x_stride,
+    PanelMatrix own = matrix;
+    own.order = kernels.panel_order;
+    const WeightGradient<T> product{kernels,   own,     rows,           x.data(),        x_stride,
                                     dz.data(), width(), rows * width(), gradient.data(), packed.data()};
     ThreadPool pool(threads);
     SharedLoops loops(threads);
@@ -84,8 +88,8 @@ std::vector<Case<T>> Cases() {
 
 TEST_CASE_TEMPLATE("WeightGradient is xᵀ · dz over all rows, on every instruction set", T, float, double) {
   for (const Case<T>& each : Cases<T>()) {
-    const std::vector<T> expected = each.Expected();
     for (const Kernels* kernels : TestedKernels()) {
+      const std::vector<T> expected = each.Expected(TableOfType<T>(*kernels).panel_order);
       INFO(kernels->name << ", " << each.rows << " rows, depth " << each.matrix.depth);
       CHECK(Difference(each.Computed(TableOfType<T>(*kernels), 1), expected) <= SumTolerance<T>(each.rows));
     }

@@ -20,7 +20,8 @@ CUDNN_RNN_EXPORT(networkNew) void* NetworkNew(const double* descriptor) {
   options.clip = descriptor[9];
   options.dropout = descriptor[10];
   options.seed = static_cast<uint64_t>(descriptor[11]);
-  return OfElementType([&]<typename T>() -> void* { return new Network<T>(options); });
+  return OfElementType(
+      [&]<typename T>() -> void* { return new Network<T>(options, EngineOf<T>().kernels->panel_order); });
 }
 
 CUDNN_RNN_EXPORT(networkFree) void NetworkFree(void* network) {

@@ -32,6 +32,8 @@ export interface Backend {
    * otherwise. The ranks of a training must agree in it.
    */
   readonly implementation?: string | undefined
+  /** The order of opaque buffers, where executors of this name have several. They exchange no buffers of different orders. */
+  readonly opaqueOrder?: string | undefined
   /** The floating type of everything it computes. */
   readonly dtype: FloatDType
   readonly ops: DenseOps

@@ -73,16 +73,12 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
     )
   }
   const count = threads ?? addon.physicalCores()
-  const executor = createCpuExecutor(
-    addon,
-    new addon.NativeExecutor(instructionSet, count, dtype === 'float64'),
-    dtype,
-    weights,
-  )
-  return openKernelBackend(executor, {
+  const native = new addon.NativeExecutor(instructionSet, count, dtype === 'float64')
+  return openKernelBackend(createCpuExecutor(addon, native, dtype, weights), {
     name: 'cpu',
     reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`,
     implementation: weights === 'float32' ? instructionSet : `${instructionSet}, ${weights} weights`,
+    opaqueOrder: native.describe().panelOrder,
   })
 }
 

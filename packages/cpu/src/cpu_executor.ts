@@ -39,7 +39,7 @@ export function createCpuExecutor(
   const memory = new HostMemory(dtype, queue, { own: allocate, shared: allocateShared })
   return {
     ...{ memory, operations: native, weightFormat, allocateResult },
-    makeNetwork: (descriptor) => new addon.NativeNetwork(descriptor, dtype === 'float64'),
+    makeNetwork: (descriptor) => new addon.NativeNetwork(native, descriptor),
     moveRegions: (network, params, moves, into) => {
       for (const { canonical, pseudoLayer, side, gate, isBias } of moves) {
         if (canonical.length === 0) continue

@@ -22,7 +22,12 @@ interface NativeQuantizedWeights {
 
 /** Operations are queued. */
 export interface NativeExecutor extends KernelOperations {
-  describe(): { readonly instructionSet: InstructionSet; readonly threads: number }
+  /** panelOrder: of the kernels' panels, and so of opaque buffers; kernels.h of native/cpu explains it. */
+  describe(): {
+    readonly instructionSet: InstructionSet
+    readonly threads: number
+    readonly panelOrder: 'rows' | 'chunks'
+  }
   /** Memory with undefined contents for a result; it serves a later one when JavaScript can reach it no more. */
   resultBuffer(bytes: number): ArrayBuffer
   completed(job: number): boolean
@@ -41,7 +46,11 @@ export interface NativeAddon {
   /** Applies an activation in place, a multiple of 16 elements; for the measurement of its error. */
   activation(instructionSet: InstructionSet, name: 'sigmoid' | 'tanh', values: FloatArray): void
   readonly NativeExecutor: new (instructionSet: InstructionSet, threads: number, float64: boolean) => NativeExecutor
-  readonly NativeNetwork: new (descriptor: RnnDescriptor, float64: boolean) => NativeNetwork
+  /** In the layout of the executor's instruction set and element type. */
+  readonly NativeNetwork: new (
+    executor: NativeExecutor,
+    descriptor: RnnDescriptor,
+  ) => NativeNetwork
   /** @param key of weights that are the same in all threads: objects of one key hold one copy. */
   readonly NativeQuantizedWeights: new (
     key?: string,

@@ -12,8 +12,8 @@ const descriptor = {
   ...{ cellMode: 'lstm', numLayers: 1, numUnits: size.units, inputSize: size.units, inputMode: 'linear_input' },
   ...{ direction: 'unidirectional', biasMode: 'double', dropout: 0, seed: 0 },
 }
-const network = new addon.NativeNetwork(descriptor, false)
 const executor = new addon.NativeExecutor(addon.instructionSets()[0], 2, false)
+const network = new addon.NativeNetwork(executor, descriptor)
 const zeros = (length) => new Float32Array(length)
 let job = 0
 for (let k = 0; k < 4; k++) {

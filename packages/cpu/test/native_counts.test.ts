@@ -18,7 +18,10 @@ const detach = (tensor: unknown) => {
 }
 
 describe('the native addon', () => {
-  const network = new addon!.NativeNetwork(descriptor, false)
+  const open = () => new addon!.NativeExecutor('portable', 1, false)
+  const executor = open()
+  const network = new addon!.NativeNetwork(executor, descriptor)
+  executor.close()
   const size = network.paramsSize()
   const sequence = () => ({
     ...{
@@ -33,7 +36,6 @@ describe('the native addon', () => {
     ...{ quantized: null, lengths: Int32Array.of(3, 1), dropoutPosition: 0, output: floats(T * B * H) },
     ...{ hFinal: floats(B * H), cFinal: floats(B * H), tape: null },
   })
-  const open = () => new addon!.NativeExecutor('portable', 1, false)
 
   it.each(['input', 'h', 'c', 'params', 'lengths', 'output', 'hFinal', 'cFinal'] as const)(
     'counts the elements of %s where it takes their address',

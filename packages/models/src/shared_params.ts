@@ -19,7 +19,7 @@ import { Variable } from './variable.js'
  */
 export interface SharedParams {
   readonly kind: 'SharedParams'
-  /** The executor whose opaque layout this is. */
+  /** The executor whose opaque layout this is, with the order of opaque buffers where executors of its name have several. */
   readonly executor: string
   readonly dtype: FloatDType
   /** The `layoutKey` of the network. */
@@ -48,7 +48,11 @@ export async function shareParams(owner: ParamsOwner, params: TensorLike, name: 
   const elements = (backend.shared?.allocate ?? sharedAllocator(dtype))(paramsSize)
   elements.set(source.data)
   const layout = layoutKey(descriptor)
-  return { kind: 'SharedParams', executor: backend.name, dtype, layout, id: crypto.randomUUID(), name, elements }
+  return { kind: 'SharedParams', executor: executorOf(backend), dtype, layout, id: crypto.randomUUID(), name, elements }
+}
+
+function executorOf({ name, opaqueOrder }: Backend): string {
+  return opaqueOrder === undefined ? name : `${name}, order of ${opaqueOrder}`
 }
 
 /** The variable of a handle: over the shared memory itself where the executor computes there, else over a copy. */
@@ -77,11 +81,12 @@ function checkHandle({ backend, descriptor, paramsSize }: ParamsOwner, handle: S
     throw notAHandle(`it must be a result of shareParams(): current value is ${describeValue(handle)}`)
   }
   const { executor, dtype, layout, id, name, elements } = handle
-  if (executor !== backend.name || dtype !== backend.dtype) {
+  const own = executorOf(backend)
+  if (executor !== own || dtype !== backend.dtype) {
     throw codedRangeError(
       'ERR_SHARED_PARAMS',
-      `Cannot ${ACTION} as they must be of ${backend.name}, ${backend.dtype}: current ones are of ${describeValue(executor)}, ${describeValue(dtype)}. Share them from the executor that computes with them.`,
-      { expected: [backend.name, backend.dtype], actual: [executor, dtype] },
+      `Cannot ${ACTION} as they must be of ${own}, ${backend.dtype}: current ones are of ${describeValue(executor)}, ${describeValue(dtype)}. Share them from the executor that computes with them.`,
+      { expected: [own, backend.dtype], actual: [executor, dtype] },
     )
   }
   const expected = layoutKey(descriptor)

@@ -70,6 +70,20 @@ describe('shared parameters', () => {
     expect(again.elements.buffer).toBeInstanceOf(SharedArrayBuffer)
   })
 
+  it('are refused by an executor with another order of opaque buffers', async () => {
+    const lstm = open()
+    const handle = await lstm.shareParams(lstm.createParams({ seed: 1 }))
+    const backend = openReferenceBackend()
+    Object.defineProperty(backend, 'opaqueOrder', { value: 'chunks' })
+    const other = new CudnnLSTM(backend, SIZES)
+    const refused = coded('ERR_SHARED_PARAMS', { name: 'RangeError' })
+    expect(() => other.sharedParams(handle)).toThrow(refused)
+    const ordered = await other.shareParams(other.createParams({ seed: 1 }))
+    expect(ordered.executor).toBe('reference, order of chunks')
+    expect(() => lstm.sharedParams(ordered)).toThrow(refused)
+    expect(await valuesOf(other.sharedParams(ordered).value)).toEqual([...ordered.elements])
+  })
+
   it('are refused with a code where the handle does not fit', async () => {
     const lstm = open()
     const handle = await lstm.shareParams(lstm.createParams({ seed: 1 }))

@@ -133,6 +133,8 @@ Napi::Value ExecutorObject::Describe(const Napi::CallbackInfo& info) {
   Napi::Object description = Napi::Object::New(info.Env());
   description.Set("instructionSet", core_->kernels->name);
   description.Set("threads", core_->pool.size());
+  // The same in either element type.
+  description.Set("panelOrder", core_->kernels->f32.panel_order == PanelOrder::kRows ? "rows" : "chunks");
   return description;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "arguments.h"
+#include "binding/executor_object.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -52,14 +53,15 @@ Napi::Function NetworkObject::Define(Napi::Env env) {
                      });
 }
 
-// new NativeNetwork(descriptor: RnnDescriptor, float64: boolean)
+// new NativeNetwork(executor: NativeExecutor, descriptor: RnnDescriptor)
 NetworkObject::NetworkObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<NetworkObject>(info) {
-  const NetworkOptions options = OptionsOf(info[0].As<Napi::Object>());
-  if (info[1].ToBoolean().Value()) {
-    // The layout differs between element types: a chunk is 64 bytes of either.
-    network_.f64 = std::make_shared<Network<double>>(options);
+  // The layout is that of the executor's kernels and element type: a chunk is 64 bytes of either.
+  const std::shared_ptr<ExecutorCore>& core = ExecutorObject::Unwrap(info[0].As<Napi::Object>())->core();
+  const NetworkOptions options = OptionsOf(info[1].As<Napi::Object>());
+  if (core->is_double) {
+    network_.f64 = std::make_shared<Network<double>>(options, core->kernels->f64.panel_order);
   } else {
-    network_.f32 = std::make_shared<Network<float>>(options);
+    network_.f32 = std::make_shared<Network<float>>(options, core->kernels->f32.panel_order);
   }
 }
 

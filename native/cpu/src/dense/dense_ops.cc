@@ -3,6 +3,7 @@
 #include "memory/arena.h"
 #include "memory/memory_block.h"
 #include "threads/shared_loops.h"
+#include "weights/panel_matrix.h"
 
 #include <algorithm>
 #include <cmath>
@@ -84,6 +85,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
     tiles = arena->Take<T>(members * std::min(rows, kRowBlock) * kWidth + panels * kWidth);
   });
 
+  const PanelStrides<T> strides(engine.kernels->panel_order, depth, kPanelChunks);
   const ptrdiff_t tile_size = std::min(rows, kRowBlock) * kWidth;
   T* padded_bias = tiles + members * tile_size;
   std::fill_n(padded_bias, panels * kWidth, T{0});
@@ -95,10 +97,10 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
       // Columns of this panel; the last one may be narrower, and is padded with zeros.
       const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
       for (ptrdiff_t k = 0; k < depth; k++) {
-        T* to = packed_b + (panel * depth + k) * kWidth;
+        T* to = packed_b + panel * depth * kWidth + k * strides.row;
         const T* from = b.data + k * b.row_stride + panel * kWidth * b.column_stride;
-        for (ptrdiff_t j = 0; j < valid; j++) to[j] = from[j * b.column_stride];
-        std::fill(to + valid, to + kWidth, T{0});
+        for (ptrdiff_t j = 0; j < valid; j++) to[strides.ColumnAt(j)] = from[j * b.column_stride];
+        for (ptrdiff_t j = valid; j < kWidth; j++) to[strides.ColumnAt(j)] = 0;
       }
     });
     // a by blocks of rows, in the order in which the kernel reads it. A loop of 0 items costs nothing.
@@ -131,8 +133,9 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
         product.a_stride = pack_a ? depth : a.row_stride;
         product.rows = count;
         product.depth = std::min(kDepthBlock, depth - k);
-        product.panel = packed_b + (panel * depth + k) * kWidth;
-        product.panel_stride = kWidth;
+        product.panel = packed_b + panel * depth * kWidth + k * strides.row;
+        product.panel_stride = strides.row;
+        product.chunk_stride = strides.chunk;
         product.chunks = kPanelChunks;
         // The first block of the depth starts from the bias, the later ones from the sums so far.
         const bool from_bias = k == 0 && !accumulate;

@@ -4,14 +4,11 @@
 
 #include "kernels/activations.h"
 #include "kernels/kernels.h"
+#include "kernels/tile_shapes.h"
 
 namespace {
 
 using namespace cudnn_rnn;
-
-// Vectors of one gate of a chunk of units.
-template <typename V>
-inline constexpr int kVectorsOfChunk = static_cast<int>(kChunk<typename V::Element> / V::kLanes);
 
 // Rows whose activations are computed side by side: four vectors, for the reason given at ReducedExp.
 template <typename V>

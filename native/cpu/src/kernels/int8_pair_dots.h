@@ -1,6 +1,6 @@
 // Products of int8 weights in 16-bit integers, by an instruction that multiplies pairs of them and adds each two
-// products to 32 bits, exactly. Included after an int8_dots_*.h, which names that instruction in a struct I, by the
-// kernel files only.
+// products to 32 bits, exactly. Included after a vector_*.h and an int8_dots_*.h, which names that instruction in a
+// struct I, by the kernel files only.
 //
 // A row of a is brought to 15 bits, q = round(a / max|a| · 16383). The rounding of a is 2^-15 of its largest element;
 // the weights have lost 2^-8. A sum of kInt8BlockRows products is at most 1024 · 16383 · 127 < 2^31.
@@ -30,8 +30,9 @@ static_assert(kInt8BlockRows * 16383 * 127 <= INT32_MAX);
 // Groups of rows of the depth between a prefetched line and its use.
 inline constexpr ptrdiff_t kPrefetchedGroups = 16;
 
-template <typename I>
+template <typename V, typename I>
 struct Int8PairDots {
+  static constexpr bool kApart = kReadsChunks<V, false>;
   static ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
   static ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t first) {
     return depth - first < kInt8BlockRows ? depth - first : kInt8BlockRows;
@@ -68,11 +69,20 @@ struct Int8PairDots {
   template <int kRows, int kVectors>
   [[gnu::noinline]] static void Tile(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t column) {
     constexpr ptrdiff_t kVectorBytes = kInt8GroupRows * I::kColumns;
+    constexpr int kInChunk = static_cast<int>(kChunk<float> / I::kColumns);
     const ptrdiff_t blocks = BlocksOf(p.depth);
     // Bytes between groups of rows. kInt8GroupRows weights of a column are side by side.
-    const ptrdiff_t stride = kInt8GroupRows * p.panel_stride;
+    const ptrdiff_t stride = kInt8GroupRows * (kApart ? kChunk<float> : p.panel_stride);
     const ptrdiff_t numbers_stride = blocks * kInt8BlockRows;
-    const int8_t* weights = static_cast<const int8_t*>(p.panel) + kInt8GroupRows * column;
+    // Where chunks are apart, a pointer for each.
+    constexpr int kWidth = kApart && kVectors > kInChunk ? kInChunk : kVectors;
+    constexpr int kParts = kVectors / kWidth;
+    const ptrdiff_t chunk = column / kChunk<float>;
+    const ptrdiff_t place = kApart ? chunk * p.chunk_stride + column % kChunk<float> : column;
+    const int8_t* parts[kParts];
+    for (int part = 0; part < kParts; part++) {
+      parts[part] = static_cast<const int8_t*>(p.panel) + kInt8GroupRows * (place + part * p.chunk_stride);
+    }
     for (ptrdiff_t block = 0; block < blocks; block++) {
       const ptrdiff_t first = block * kInt8BlockRows;
       const int16_t* numbers = Numbers(p, row, block);
@@ -89,7 +99,8 @@ struct Int8PairDots {
           // (PrefetchedSteps of product_kernels.h). More rows have no instruction to spare.
           if constexpr (kHasPrefetch) {
             for (ptrdiff_t k = 0; k < kVectorBytes * kVectors; k += Readahead::kLine) {
-              PrefetchLine(weights + kPrefetchedGroups * stride + k);
+              PrefetchLine(parts[k / (kVectorBytes * kWidth)] + kPrefetchedGroups * stride +
+                           k % (kVectorBytes * kWidth));
             }
           }
           typename I::Weights x[kRows];
@@ -97,14 +108,14 @@ struct Int8PairDots {
           for (int i = 0; i < kRows; i++) x[i] = I::Broadcast(numbers + i * numbers_stride);
           CUDNN_RNN_UNROLL
           for (int j = 0; j < kVectors; j++) {
-            const typename I::Weights w = I::Widen(weights + kVectorBytes * j);
+            const typename I::Weights w = I::Widen(parts[j / kWidth] + kVectorBytes * (j % kWidth));
             CUDNN_RNN_UNROLL
             for (int i = 0; i < kRows; i++) sums[i][j] = I::AddDots(sums[i][j], w, x[i]);
           }
         } else {
           typename I::Weights w[kVectors];
           CUDNN_RNN_UNROLL
-          for (int j = 0; j < kVectors; j++) w[j] = I::Widen(weights + kVectorBytes * j);
+          for (int j = 0; j < kVectors; j++) w[j] = I::Widen(parts[j / kWidth] + kVectorBytes * (j % kWidth));
           CUDNN_RNN_UNROLL
           for (int i = 0; i < kRows; i++) {
             const typename I::Weights x = I::Broadcast(numbers + i * numbers_stride);
@@ -113,7 +124,8 @@ struct Int8PairDots {
           }
         }
         numbers += kInt8GroupRows;
-        weights += stride;
+        CUDNN_RNN_UNROLL
+        for (int part = 0; part < kParts; part++) parts[part] += stride;
       }
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {

@@ -62,6 +62,7 @@ static constexpr KernelTable<T> TableOf(
     double float32_operations_per_ns, void (*product_int8)(const PanelProduct<T>&) = QuantizedProduct<V, Int8Quad>()) {
   return {
       float32_operations_per_ns * 4 / sizeof(T),
+      V::kPanelOrder,
       kPackedRows<V>,
       Product<V, T, false>,
       QuantizedProduct<V, Bfloat16Pair>(),

@@ -1,10 +1,10 @@
 // The kernels that exist once per instruction set, and the tables through which the drivers call them.
 //
 // Letters: T time steps, B batch, H units, G gates. A *chunk* is 64 bytes of units, for every instruction set of an
-// addon, so that one layout of the parameters serves all. In WebAssembly it is 32 bytes: the sums of one row of a panel
-// then fit the 15 vector registers of V8 on x64, and one row is multiplied in the order of the memory. A *panel* is up
-// to four chunks side by side: the gates of one chunk of units, or four chunks of a matrix without gates. Matrices are
-// stored panel by panel as [depth][chunks of the panel], the order in which the kernels stream through them.
+// addon, so that the sizes of one layout serve all. In WebAssembly it is 32 bytes: the sums of one row of a panel then
+// fit the 15 vector registers of V8 on x64. A *panel* is up to four chunks side by side: the gates of one chunk of
+// units, or four chunks of a matrix without gates. Matrices are stored panel by panel, each in the PanelOrder of the
+// kernels.
 //
 // This header is included by files that are compiled for one instruction set: it must not include anything that emits
 // inline functions, as the linker might keep the copy compiled for the newest processor.
@@ -24,6 +24,13 @@ inline constexpr ptrdiff_t kChunkBytes = 64;
 // Elements of a chunk.
 template <typename T>
 inline constexpr ptrdiff_t kChunk = kChunkBytes / sizeof(T);
+
+// How a panel [depth, chunks] is stored: in the order in which the widest tile of many rows reads it. Both take the
+// same memory. Panels of pre-activations are in the order of rows with any kernels.
+enum class PanelOrder {
+  kRows,    // [depth][chunks]: where such a tile is as wide as the panel (AVX-512)
+  kChunks,  // [chunks][depth]: where it is as wide as a chunk (AVX2). One row reads a stream from each chunk.
+};
 
 // How the weights of an inference are stored.
 enum class WeightFormat : int { kNative, kBfloat16, kInt8 };
@@ -60,6 +67,7 @@ struct PanelProduct {
   ptrdiff_t depth;
   const void* panel;
   ptrdiff_t panel_stride;      // elements, pairs or quads between steps of the depth
+  ptrdiff_t chunk_stride;      // likewise between chunks of a step; PanelOrder::kChunks only
   const void* next;            // a panel that the thread reads afterwards, to be prefetched; null for none
   int chunks;                  // 1..4
   const T* scales;             // int8 only: one per column
@@ -70,6 +78,7 @@ struct PanelProduct {
   ptrdiff_t init_stride;       // 0 repeats one row
   T* c;
   ptrdiff_t c_stride;
+  ptrdiff_t c_chunk_stride;  // product_packed in PanelOrder::kChunks only: between the chunks of a row of c and init
 };
 
 // c [rows, columns] += a [rows, depth] · b [depth, columns], for b and c in rows of adjacent elements.
@@ -96,6 +105,7 @@ struct TransposedProduct {
   ptrdiff_t a_panel_stride;  // between panels
   ptrdiff_t rows;
   const T* panels;
+  PanelOrder order;  // kRows, or that of the kernels
   ptrdiff_t panel_count;
   int chunks;         // of every panel but the last
   int last_chunks;    // of the last panel
@@ -216,7 +226,8 @@ struct KernelTable {
   // Multiplications and additions that one core does in a nanosecond for a single row, weights in its second-level
   // cache.
   double operations_per_ns;
-  ptrdiff_t tile_rows;  // rows of a packed tile
+  PanelOrder panel_order;  // of the panels of product, c of product_packed, and the products of one row
+  ptrdiff_t tile_rows;     // rows of a packed tile
   void (*product)(const PanelProduct<T>&);
   void (*product_bfloat16)(const PanelProduct<T>&);
   void (*product_int8)(const PanelProduct<T>&);

@@ -7,7 +7,7 @@
 
 namespace cudnn_rnn {
 
-const Kernels kAvx2Kernels = {"avx2", TableOf<VectorF32>(50, Int8PairDots<Int8DotsAvx2>::Product),
+const Kernels kAvx2Kernels = {"avx2", TableOf<VectorF32>(50, Int8PairDots<VectorF32, Int8DotsAvx2>::Product),
                               TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

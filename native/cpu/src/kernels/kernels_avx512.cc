@@ -8,7 +8,7 @@
 
 namespace cudnn_rnn {
 // VPMADDWD of 256 bits without VNNI.
-const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50, Int8PairDots<Int8DotsAvx2>::Product),
+const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50, Int8PairDots<VectorF32, Int8DotsAvx2>::Product),
                                 TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
 // AVX-512 VNNI is a separate feature (CPUID leaf 7, ECX bit 11), so it has its own table, equal except for one
 // function. https://www.intel.com/content/www/us/en/docs/intrinsics-guide/index.html#avx512techs=AVX512_VNNI

@@ -14,7 +14,7 @@ constexpr double kOperationsPerNs = 20;
 #endif
 
 const KernelTable<float> kWasmFloat32Kernels =
-    TableOf<VectorF32>(kOperationsPerNs, Int8PairDots<Int8DotsWasm>::Product);
+    TableOf<VectorF32>(kOperationsPerNs, Int8PairDots<VectorF32, Int8DotsWasm>::Product);
 const KernelTable<double> kWasmFloat64Kernels = TableOf<VectorF64>(kOperationsPerNs);
 const CtcKernels kWasmCtcKernels = CtcKernelsOf<VectorF64>();
 

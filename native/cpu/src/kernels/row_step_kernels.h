@@ -26,26 +26,37 @@ inline constexpr bool kRowStepFits = V::kTileVectors[0] >= PanelVectors<V>(4);
 template <typename V, int kFirst, int kVectors, int kSplit, int kSums>
 static inline void AddRowProduct(const typename V::Element* a, ptrdiff_t depth, const typename V::Element* panel,
                                  V (&sums)[kSplit][kSums]) {
-  constexpr ptrdiff_t kStride = kVectors * V::kLanes;
+  using T = typename V::Element;
+  // Where chunks are apart, a pointer for each: their loads then need no index.
+  constexpr bool kApart = kReadsChunks<V, false>;
+  constexpr int kWidth = kApart ? kVectorsOfChunk<V> : kVectors;
+  constexpr ptrdiff_t kStride = kWidth * V::kLanes;
   constexpr int kSteps = Larger(kLeastSteps == 1 ? 1 : 4, kSplit);
+  const T* parts[kVectors / kWidth];
+  for (int c = 0; c < kVectors / kWidth; c++) parts[c] = panel + c * depth * kStride;
   ptrdiff_t k = 0;
-  for (; k + kSteps <= depth; k += kSteps, panel += kSteps * kStride) {
+  for (; k + kSteps <= depth; k += kSteps) {
     CUDNN_RNN_UNROLL
     for (int s = 0; s < kSteps; s++) {
       const V x = V::Set(a[k + s]);
       CUDNN_RNN_UNROLL
       for (int j = 0; j < kVectors; j++) {
         V& sum = sums[s % kSplit][kFirst + j];
-        sum = MultiplyAdd(x, V::Load(panel + s * kStride + j * V::kLanes), sum);
+        sum = MultiplyAdd(x, V::Load(parts[j / kWidth] + s * kStride + j % kWidth * V::kLanes), sum);
       }
     }
+    CUDNN_RNN_UNROLL
+    for (int c = 0; c < kVectors / kWidth; c++) parts[c] += kSteps * kStride;
   }
-  for (; k < depth; k++, panel += kStride) {
+  for (; k < depth; k++) {
     const V x = V::Set(a[k]);
     CUDNN_RNN_UNROLL
     for (int j = 0; j < kVectors; j++) {
-      sums[0][kFirst + j] = MultiplyAdd(x, V::Load(panel + j * V::kLanes), sums[0][kFirst + j]);
+      const V weights = V::Load(parts[j / kWidth] + j % kWidth * V::kLanes);
+      sums[0][kFirst + j] = MultiplyAdd(x, weights, sums[0][kFirst + j]);
     }
+    CUDNN_RNN_UNROLL
+    for (int c = 0; c < kVectors / kWidth; c++) parts[c] += kStride;
   }
 }
 

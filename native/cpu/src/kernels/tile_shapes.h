@@ -7,7 +7,7 @@
 // 6 x 4. A tile that takes one more spills a sum to the stack at every step, which costs more than it saves:
 // scripts/check_hot_loops.mjs fails where one does.
 //
-// A tile is `rows` rows of a times `vectors` consecutive vectors of the panel, summed in registers over the whole
+// A tile is `rows` rows of a times `vectors` adjacent vectors of the panel, summed in registers over the whole
 // depth. It takes rows · vectors registers for the sums, and those of one operand while the other passes by: min(rows,
 // vectors) + 1. A vector_*.h names the widest tile of every number of rows as `kTileVectors`, within its `kRegisters`.
 #pragma once
@@ -21,10 +21,13 @@ using namespace cudnn_rnn;
 template <typename V>
 inline constexpr int kMaxTileRows = sizeof V::kTileVectors / sizeof V::kTileVectors[0];
 
+template <typename V>
+inline constexpr int kVectorsOfChunk = static_cast<int>(kChunk<typename V::Element> / V::kLanes);
+
 // Vectors of a panel of `chunks` chunks.
 template <typename V>
 constexpr int PanelVectors(int chunks) {
-  return chunks * static_cast<int>(kChunk<typename V::Element> / V::kLanes);
+  return chunks * kVectorsOfChunk<V>;
 }
 
 // Tiles side by side over a panel's width.
@@ -33,10 +36,18 @@ constexpr int TilesAcross(int rows, int panel_vectors) {
   return (panel_vectors + V::kTileVectors[rows - 1] - 1) / V::kTileVectors[rows - 1];
 }
 
+// The first vector of tile number `tile` of them. Where chunks are apart, a tile has whole chunks.
+template <typename V>
+constexpr int TileBegin(int tile, int tiles, int panel_vectors) {
+  constexpr int kUnit = V::kPanelOrder == PanelOrder::kChunks ? kVectorsOfChunk<V> : 1;
+  return panel_vectors / kUnit * tile / tiles * kUnit;
+}
+
 template <typename V>
 constexpr bool TilesFit() {
   for (int rows = 1; rows <= kMaxTileRows<V>; rows++) {
     const int vectors = V::kTileVectors[rows - 1];
+    if (V::kPanelOrder == PanelOrder::kChunks && vectors % kVectorsOfChunk<V> != 0) return false;
     // With multiply-by-lane instructions the rows are held and the weights pass by.
     const int held = V::kMultipliesLanes || rows < vectors ? rows : vectors;
     if (rows * vectors + held + 1 > V::kRegisters) return false;
@@ -60,7 +71,7 @@ constexpr int TileSplit(int sums) {
 // left out.
 template <typename V>
 constexpr int TileRows(int panel_vectors) {
-  static_assert(TilesFit<V>(), "a tile of kTileVectors needs more than kRegisters");
+  static_assert(TilesFit<V>(), "a tile of kTileVectors needs more than kRegisters, or divides a chunk");
   int best = 1;
   double least = 1e9;
   for (int rows = 1; rows <= kMaxTileRows<V>; rows++) {

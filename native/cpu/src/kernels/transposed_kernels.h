@@ -12,6 +12,20 @@ using namespace cudnn_rnn;
 // An element of the result is a dot product along contiguous memory: vectors of partial sums, which are added across
 // their lanes once at the end (StoreSums). Each vector of weights is used kRows times.
 //
+// sums[i][j] += lanes of a[i]·b[j], of rows of `width` elements.
+template <typename V, int kRows, int kColumns>
+static inline void AddTransposed(const typename V::Element* a, ptrdiff_t a_stride, const typename V::Element* b,
+                                 ptrdiff_t b_stride, ptrdiff_t width, V (&sums)[kRows][kColumns]) {
+  for (ptrdiff_t k = 0; k < width; k += V::kLanes) {
+    V weights[kColumns];
+    for (int j = 0; j < kColumns; j++) weights[j] = V::Load(b + j * b_stride + k);
+    for (int i = 0; i < kRows; i++) {
+      const V x = V::Load(a + i * a_stride + k);
+      for (int j = 0; j < kColumns; j++) sums[i][j] = MultiplyAdd(x, weights[j], sums[i][j]);
+    }
+  }
+}
+
 // kRows x kColumns elements of the product, of the panels [first, last) only.
 template <typename V, int kRows, int kColumns>
 static inline void TransposedTile(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
@@ -27,13 +41,13 @@ static inline void TransposedTile(const TransposedProduct<typename V::Element>& 
     // The last panel may have fewer chunks.
     const ptrdiff_t width = panel == p.panel_count - 1 ? p.last_chunks * kChunk<T> : full;
     const T* a = p.a + row * p.a_stride + panel * p.a_panel_stride;
-    const T* b = p.panels + panel * p.depth * full + (p.column + column) * width;
-    for (ptrdiff_t k = 0; k < width; k += V::kLanes) {
-      V weights[kColumns];
-      for (int j = 0; j < kColumns; j++) weights[j] = V::Load(b + j * width + k);
-      for (int i = 0; i < kRows; i++) {
-        const V x = V::Load(a + i * p.a_stride + k);
-        for (int j = 0; j < kColumns; j++) sums[i][j] = MultiplyAdd(x, weights[j], sums[i][j]);
+    const T* b = p.panels + panel * p.depth * full;
+    if (V::kPanelOrder == PanelOrder::kRows || p.order == PanelOrder::kRows) {
+      AddTransposed<V>(a, p.a_stride, b + (p.column + column) * width, width, width, sums);
+    } else {
+      for (ptrdiff_t k = 0; k < width; k += kChunk<T>) {
+        AddTransposed<V>(a + k, p.a_stride, b + k * p.depth + (p.column + column) * kChunk<T>, kChunk<T>, kChunk<T>,
+                         sums);
       }
     }
   }

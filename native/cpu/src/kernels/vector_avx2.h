@@ -16,9 +16,10 @@ struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 8;
   static constexpr int kRegisters = 16;
-  // By rows: 1 x 8, 2 x 6, 3 x 3, 4 x 3, 5 x 2 and 6 x 2 vectors, each within 16 registers with its operands
-  // (TilesFit).
-  static constexpr int kTileVectors[] = {8, 6, 3, 3, 2, 2};
+  // By rows: 1 x 8, 2 x 6, 3 x 4, 4 x 2, 5 x 2 and 6 x 2 vectors, each within 16 registers with its operands
+  // (TilesFit), and of whole chunks.
+  static constexpr int kTileVectors[] = {8, 6, 4, 2, 2, 2};
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kChunks;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 8;
   static constexpr int kTransposedRows = 2;
@@ -96,7 +97,8 @@ struct VectorF64 {
   using Element = double;
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr int kRegisters = 16;
-  static constexpr int kTileVectors[] = {8, 6, 3, 3, 2, 2};
+  static constexpr int kTileVectors[] = {8, 6, 4, 2, 2, 2};
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kChunks;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 8;
   static constexpr int kTransposedRows = 2;

@@ -20,6 +20,7 @@ struct VectorF32 {
   // A panel of four chunks is 4 vectors wide, so up to 6 rows one tile spans it: 6 · 4 sums + 4 weights + 1 broadcast
   // are 29 of 32 registers. 7 and 8 rows take tiles of 3.
   static constexpr int kTileVectors[] = {4, 4, 4, 4, 4, 4, 3, 3};
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 6;
@@ -99,6 +100,7 @@ struct VectorF64 {
   static constexpr ptrdiff_t kLanes = 8;
   static constexpr int kRegisters = 32;
   static constexpr int kTileVectors[] = {4, 4, 4, 4, 4, 4, 3, 3};
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;

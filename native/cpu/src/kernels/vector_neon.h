@@ -18,6 +18,7 @@ struct VectorF32 {
   // A panel of four chunks is 16 vectors of 4 lanes. 6 rows x 4 vectors: 24 sums, 6 registers of a, 1 of weights make
   // 31 of 32.
   static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
   static constexpr bool kMultipliesLanes = true;
   static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;
@@ -100,6 +101,7 @@ struct VectorF64 {
   static constexpr ptrdiff_t kLanes = 2;
   static constexpr int kRegisters = 32;
   static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
   static constexpr bool kMultipliesLanes = true;
   static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;

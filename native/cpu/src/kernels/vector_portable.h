@@ -19,6 +19,7 @@ struct PortableVector {
   static constexpr int kRegisters = 16;
   // Sixteen vector registers are assumed, as SSE2 has on x86-64; with fewer, sums spill to the stack.
   static constexpr int kTileVectors[] = {8, 4, 3, 2};
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;

@@ -25,6 +25,7 @@ struct VectorF32 {
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr int kRegisters = 13;
   static constexpr auto& kTileVectors = kWasmTileVectors;
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;
@@ -95,6 +96,7 @@ struct VectorF64 {
   static constexpr ptrdiff_t kLanes = 2;
   static constexpr int kRegisters = 13;
   static constexpr auto& kTileVectors = kWasmTileVectors;
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;

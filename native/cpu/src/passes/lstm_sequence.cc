@@ -24,9 +24,10 @@ inline constexpr ptrdiff_t kPanelWidth = kPanelChunks * kChunk<T>;
 // The recurrent matrix: the last panel is as wide as whole chunks need, with zeros beyond column 4H.
 // Panels of four chunks of columns; the kernel [H,4H] is copied to them (Pack).
 template <typename T>
-PanelMatrix RecurrentMatrix(ptrdiff_t units) {
+PanelMatrix RecurrentMatrix(ptrdiff_t units, PanelOrder order) {
   const ptrdiff_t columns = 4 * units;
   PanelMatrix matrix;
+  matrix.order = order;
   // Offsets are within panels_, not within an opaque buffer.
   matrix.offset = 0;
   matrix.depth = units;
@@ -48,7 +49,7 @@ class LstmSteps {
         s_(sequence),
         columns_(4 * sequence.units),
         state_size_(sequence.batch * sequence.units),
-        matrix_(RecurrentMatrix<T>(sequence.units)),
+        matrix_(RecurrentMatrix<T>(sequence.units, engine.kernels->panel_order)),
         // By the work of one step, 2·B·H·4H operations, as threads synchronize twice in each step.
         members_(MembersFor(*engine.pool, *engine.kernels,
                             2.0 * static_cast<double>(sequence.batch) * static_cast<double>(sequence.units) *
@@ -79,11 +80,16 @@ class LstmSteps {
   void Pack(ptrdiff_t panel) const {
     const ptrdiff_t width = PanelWidthOf(panel);
     const ptrdiff_t valid = ValidColumnsOf(panel);
+    const PanelStrides<T> strides = matrix_.template StridesOf<T>(panel);
     T* to = panels_ + matrix_.template PanelBegin<T>(panel);
     const T* from = s_.kernel + panel * kPanelWidth<T>;
-    for (ptrdiff_t k = 0; k < s_.units; k++, to += width, from += columns_) {
-      std::copy_n(from, valid, to);
-      std::fill(to + valid, to + width, T{0});
+    for (ptrdiff_t k = 0; k < s_.units; k++, to += strides.row, from += columns_) {
+      for (ptrdiff_t column = 0; column < width; column += kChunk<T>) {
+        T* chunk = to + strides.ColumnAt(column);
+        const ptrdiff_t count = std::clamp<ptrdiff_t>(valid - column, 0, kChunk<T>);
+        std::copy_n(from + column, count, chunk);
+        std::fill(chunk + count, chunk + kChunk<T>, T{0});
+      }
     }
   }
 
@@ -164,7 +170,9 @@ class LstmForwardSteps : LstmSteps<T> {
     product.rows = s_.batch;
     product.depth = s_.units;
     product.panel = panels_ + matrix_.template PanelBegin<T>(panel);
-    product.panel_stride = width;
+    const PanelStrides<T> strides = matrix_.template StridesOf<T>(panel);
+    product.panel_stride = strides.row;
+    product.chunk_stride = strides.chunk;
     product.chunks = matrix_.ChunksOf(panel);
     const bool in_place = valid == width;
     // Only the last panel passes through the tile: no other item uses it.

@@ -13,7 +13,7 @@
 
 namespace cudnn_rnn {
 
-// gradient [panels][depth][chunks] = xᵀ [depth, rows] · dz [panels][rows][chunks]
+// gradient, in panels as the matrix, = xᵀ [depth, rows] · dz [panels][rows][chunks]
 template <typename T>
 struct WeightGradient {
   // Rows summed at a time: their part of x fits the second-level cache.
@@ -50,7 +50,7 @@ struct WeightGradient {
       all->Run(matrix.panels * groups, [&](ptrdiff_t item) {
         const ptrdiff_t panel = item / groups;
         const ptrdiff_t k = item % groups * kTileGroup * tile;
-        const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
+        const PanelStrides<T> strides = matrix.StridesOf<T>(panel);
         PanelProduct<T> product{};
         product.a = packed + k * count;
         product.rows = std::min(matrix.depth - k, kTileGroup * tile);
@@ -61,11 +61,12 @@ struct WeightGradient {
         const bool is_last = item % groups == groups - 1 && panel + 1 < matrix.panels;
         product.next = is_last ? dz + (panel + 1) * dz_panel_stride + first * dz_stride : nullptr;
         product.chunks = matrix.ChunksOf(panel);
-        product.c = gradient + panel * matrix.depth * matrix.chunks * kChunk<T> + k * width;
-        product.c_stride = width;
+        product.c = gradient + panel * matrix.depth * matrix.chunks * kChunk<T> + k * strides.row;
+        product.c_stride = strides.row;
+        product.c_chunk_stride = strides.chunk;
         // Blocks are added in order of the rows, by whichever thread: results do not depend on the number of threads.
         product.init = first == 0 ? nullptr : product.c;
-        product.init_stride = width;
+        product.init_stride = strides.row;
         kernels.product_packed(product);
       });
     }

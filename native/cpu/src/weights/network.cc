@@ -16,7 +16,7 @@ ptrdiff_t DivideUp(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
 // Places of the matrices: see the head of network.h. Padding to whole chunks costs little where units are many, and
 // saves every kernel the handling of a tail.
 template <typename T>
-Network<T>::Network(const NetworkOptions& options) : options_(options) {
+Network<T>::Network(const NetworkOptions& options, PanelOrder order) : options_(options), order_(order) {
   const ptrdiff_t unit_chunks = DivideUp(options.units, kChunk<T>);
   padded_units_ = unit_chunks * kChunk<T>;
   padded_columns_ = DivideUp(columns(), kChunk<T>) * kChunk<T>;
@@ -65,6 +65,7 @@ template <typename T>
 PanelMatrix Network<T>::PlaceGates(ptrdiff_t depth) {
   if (!is_gated()) return PlacePlain(options_.units, depth);
   PanelMatrix matrix;
+  matrix.order = order_;
   matrix.depth = depth;
   matrix.panels = panels_;
   matrix.chunks = matrix.last_chunks = gates();
@@ -77,6 +78,7 @@ template <typename T>
 PanelMatrix Network<T>::PlacePlain(ptrdiff_t outputs, ptrdiff_t depth) {
   const ptrdiff_t chunks = DivideUp(outputs, kChunk<T>);
   PanelMatrix matrix;
+  matrix.order = order_;
   matrix.depth = depth;
   matrix.chunks = static_cast<int>(std::min<ptrdiff_t>(kPanelChunks, chunks));
   matrix.panels = DivideUp(chunks, matrix.chunks);
@@ -114,8 +116,8 @@ ptrdiff_t Network<T>::WeightSize(int pseudo_layer, Side side) const {
   return (side == Side::kProjection ? options_.projection : options_.units) * MatrixOf(pseudo_layer, side).depth;
 }
 
-// Row by row of the canonical matrix. Its elements are a panel row apart in the opaque buffer, which costs a cache line
-// for each: a conversion at loading and saving, not part of any pass.
+// Row by row of the canonical matrix. Its elements are a chunk or more apart in the opaque buffer, which costs a cache
+// line for each: a conversion at loading and saving, not part of any pass.
 template <typename T>
 void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
   const bool projects = side == Side::kProjection;
@@ -124,21 +126,20 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
   const ptrdiff_t rows = projects ? options_.projection : options_.units;
   // Canonical rows that fall into one panel.
   const ptrdiff_t panel_rows = gated ? kChunk<T> : matrix.chunks * kChunk<T>;
-  const ptrdiff_t panel_size = matrix.depth * matrix.chunks * kChunk<T>;
   const ptrdiff_t column = gated ? ChunkOfGate(side, gate) * kChunk<T> : 0;
   // element (row, k) of the canonical matrix is element (k, row % panel_rows) of the panel: a panel is the transpose of
   // a block of rows, so a kernel loads the weights of consecutive outputs as one vector.
   for (ptrdiff_t row = 0; row < rows; row++) {
     const ptrdiff_t panel = row / panel_rows;
-    const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
-    // First element of the row's column of the panel; rows of the depth are `width` elements apart.
-    T* element = params + matrix.offset + panel * panel_size + column + row % panel_rows;
+    const PanelStrides<T> strides = matrix.StridesOf<T>(panel);
+    // First element of the row's column of the panel.
+    T* element = params + matrix.PanelBegin<T>(panel) + strides.ColumnAt(column + row % panel_rows);
     T* source = canonical + row * matrix.depth;
     for (ptrdiff_t k = 0; k < matrix.depth; k++) {
       if (into) {
-        element[k * width] = source[k];
+        element[k * strides.row] = source[k];
       } else {
-        source[k] = element[k * width];
+        source[k] = element[k * strides.row];
       }
     }
   }

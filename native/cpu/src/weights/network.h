@@ -1,8 +1,8 @@
 // A recurrent network: its sizes, and where every parameter is in the opaque buffer.
 //
 // The opaque buffer, pseudo-layer by pseudo-layer:  W panels | R panels | projection panels | b_W | b_R.
-// A matrix is a list of panels (kernels.h); its columns of a panel are [chunk 0][chunk 1]…, a chunk of LSTM and GRU
-// being one gate of the panel's units, of plain cells and projections the next units. Biases are in the order of the
+// A matrix is a list of panels (kernels.h), in the order that the kernels of the executor read. A chunk of LSTM and GRU
+// is one gate of the panel's units, of plain cells and projections the next units. Biases are in the order of the
 // columns of their matrix. Lanes beyond the last unit are padding: zero in fresh parameters and in every gradient,
 // never read into a result.
 //
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "weights/panel_matrix.h"
 
 namespace cudnn_rnn {
 
@@ -35,22 +36,6 @@ struct NetworkOptions {
   uint64_t seed;
 };
 
-// Where one matrix [outputs, depth] lies.
-struct PanelMatrix {
-  ptrdiff_t offset = -1;  // -1: absent
-  ptrdiff_t depth = 0;
-  ptrdiff_t panels = 0;
-  int chunks = 0;
-  int last_chunks = 0;
-
-  bool present() const { return offset >= 0; }
-  int ChunksOf(ptrdiff_t panel) const { return panel == panels - 1 ? last_chunks : chunks; }
-  template <typename T>
-  ptrdiff_t PanelBegin(ptrdiff_t panel) const {
-    return offset + panel * depth * chunks * kChunk<T>;
-  }
-};
-
 // Parameters of one pseudo-layer; -1 for a bias that the bias mode leaves out.
 struct LayerLayout {
   ptrdiff_t input_size;
@@ -68,7 +53,8 @@ enum class Side { kInput, kRecurrent, kProjection };
 template <typename T>
 class Network {
  public:
-  explicit Network(const NetworkOptions& options);
+  // `order`: of the kernels that compute with it.
+  Network(const NetworkOptions& options, PanelOrder order);
 
   const NetworkOptions& options() const { return options_; }
   const LayerLayout& layer(int pseudo_layer) const { return layers_[pseudo_layer]; }
@@ -108,6 +94,7 @@ class Network {
   int ChunkOfGate(Side side, int gate) const;
 
   NetworkOptions options_;
+  PanelOrder order_;
   std::vector<LayerLayout> layers_;
   ptrdiff_t params_size_ = 0;
   ptrdiff_t padded_units_ = 0;

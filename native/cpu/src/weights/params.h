@@ -20,14 +20,15 @@ struct Params {
   // left the store queue.
   void Multiply(const KernelTable<T>& kernels, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row,
                 PanelProduct<T>* product) const {
-    const ptrdiff_t begin = matrix.PanelBegin<T>(panel);
     product->chunks = matrix.ChunksOf(panel);
-    product->panel_stride = product->chunks * kChunk<T>;
     if (quantized == nullptr) {
-      product->panel = data + begin + first_row * product->panel_stride;
+      const PanelStrides<T> strides = matrix.StridesOf<T>(panel);
+      product->panel_stride = strides.row;
+      product->chunk_stride = strides.chunk;
+      product->panel = data + matrix.PanelBegin<T>(panel) + first_row * strides.row;
       kernels.product(*product);
     } else if constexpr (sizeof(T) == 4) {
-      quantized->Point(product, begin, first_row);
+      quantized->Point(product, matrix, panel, first_row);
       (quantized->format() == WeightFormat::kInt8 ? kernels.product_int8 : kernels.product_bfloat16)(*product);
     }
   }
@@ -52,7 +53,7 @@ struct Params {
   // Where those rows begin, for PanelProduct::next; null for quantized weights, whose panels lie elsewhere.
   const T* RowsOf(const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row) const {
     if (quantized != nullptr) return nullptr;
-    return data + matrix.PanelBegin<T>(panel) + first_row * matrix.ChunksOf(panel) * kChunk<T>;
+    return data + matrix.PanelBegin<T>(panel) + first_row * matrix.StridesOf<T>(panel).row;
   }
 
   bool is_int8() const { return quantized != nullptr && quantized->format() == WeightFormat::kInt8; }

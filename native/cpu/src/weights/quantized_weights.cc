@@ -49,6 +49,10 @@ QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* p
   for (const PanelMatrix& matrix : matrices) Convert(matrix, params);
 }
 
+ptrdiff_t QuantizedWeights::group_rows() const {
+  return format_ == WeightFormat::kBfloat16 ? rows_per_word() : kInt8GroupRows;
+}
+
 // Assigns places in the order of the opaque buffer. Rows of the depth are rounded up to whole words; the rest stays
 // zeros, which add nothing.
 void QuantizedWeights::Measure(const PanelMatrix& matrix) {
@@ -71,13 +75,16 @@ void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
     const Place& place = PlaceOf(begin);
     const float* source = params + begin;
     if (format_ == WeightFormat::kInt8) {
-      ConvertToInt8(source, matrix.depth, width, place);
+      ConvertToInt8(source, matrix, panel, place);
       continue;
     }
+    const PanelStrides<float> strides = matrix.StridesOf<float>(panel);
+    const PanelStrides<float> groups = StridesOf(matrix, panel);
     for (ptrdiff_t k = 0; k < matrix.depth; k++) {
-      uint32_t* target = words() + place.words + k / 2 * width;
+      uint32_t* target = words() + place.words + k / 2 * groups.row;
       for (ptrdiff_t column = 0; column < width; column++) {
-        target[column] |= ToBfloat16(source[k * width + column]) << 16 * (k % 2);
+        target[groups.ColumnAt(column)] |= ToBfloat16(source[k * strides.row + strides.ColumnAt(column)])
+                                           << 16 * (k % 2);
       }
     }
   }
@@ -85,31 +92,44 @@ void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
 
 // Symmetric quantization per output column, w ≈ scale · q with q in -127…127: the scale leaves the sum, so the product
 // is one of integers and a multiplication at its end. -128 is left out, so that |q| is symmetric.
-void QuantizedWeights::ConvertToInt8(const float* source, ptrdiff_t depth, ptrdiff_t width, const Place& place) {
+void QuantizedWeights::ConvertToInt8(const float* source, const PanelMatrix& matrix, ptrdiff_t panel,
+                                     const Place& place) {
+  const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
+  const PanelStrides<float> strides = matrix.StridesOf<float>(panel);
+  const auto at = [&](ptrdiff_t k, ptrdiff_t column) { return source[k * strides.row + strides.ColumnAt(column)]; };
   std::vector<float> largest(width, 0.0f);
-  for (ptrdiff_t k = 0; k < depth * width; k++) largest[k % width] = std::max(largest[k % width], std::fabs(source[k]));
+  for (ptrdiff_t k = 0; k < matrix.depth; k++) {
+    for (ptrdiff_t column = 0; column < width; column++) {
+      largest[column] = std::max(largest[column], std::fabs(at(k, column)));
+    }
+  }
   for (ptrdiff_t column = 0; column < width; column++) {
     // A column of zeros has scale 0, and its reciprocal is taken as 0 too, so its weights are 0 and not NaN.
     scales_[place.scales + column] = largest[column] / kInt8Limit;
     largest[column] = largest[column] > 0 ? kInt8Limit / largest[column] : 0;
   }
+  const PanelStrides<float> groups = StridesOf(matrix, panel);
   auto* bytes = reinterpret_cast<int8_t*>(words() + place.words);
-  for (ptrdiff_t k = 0; k < depth; k++) {
-    int8_t* target = bytes + k / kInt8GroupRows * kInt8GroupRows * width + k % kInt8GroupRows;
+  for (ptrdiff_t k = 0; k < matrix.depth; k++) {
+    int8_t* target = bytes + k / kInt8GroupRows * kInt8GroupRows * groups.row + k % kInt8GroupRows;
     int32_t* sums = &column_sums_[place.column_sums + k / kInt8BlockRows * width];
     for (ptrdiff_t column = 0; column < width; column++) {
       // |w| · 127 / max|w| rounds to at most 127: no clamp is needed.
-      const auto weight = static_cast<int8_t>(std::lrintf(source[k * width + column] * largest[column]));
+      const auto weight = static_cast<int8_t>(std::lrintf(at(k, column) * largest[column]));
       // Σ q of each block, for the offset that makes the other factor unsigned (int8_dots_avx512.cc).
       sums[column] += weight;
-      target[column * kInt8GroupRows] = weight;
+      target[groups.ColumnAt(column) * kInt8GroupRows] = weight;
     }
   }
 }
 
-void QuantizedWeights::Point(PanelProduct<float>* product, ptrdiff_t begin, ptrdiff_t first_row) const {
-  const Place& place = PlaceOf(begin);
-  product->panel = words() + place.words + first_row / rows_per_word() * product->panel_stride;
+void QuantizedWeights::Point(PanelProduct<float>* product, const PanelMatrix& matrix, ptrdiff_t panel,
+                             ptrdiff_t first_row) const {
+  const Place& place = PlaceOf(matrix.PanelBegin<float>(panel));
+  const PanelStrides<float> groups = StridesOf(matrix, panel);
+  product->panel_stride = groups.row;
+  product->chunk_stride = groups.chunk;
+  product->panel = words() + place.words + first_row / rows_per_word() * groups.row;
   if (format_ != WeightFormat::kInt8) return;
   // For int8 a product covers the whole depth (Params::DepthBlock), so scales and sums are those of the panel.
   product->scales = scales_.data() + place.scales;

@@ -20,9 +20,9 @@ class QuantizedWeights {
 
   WeightFormat format() const { return format_; }
 
-  // Points a product at the panel whose elements begin at `begin` in the opaque buffer, and at its row `first_row` of
-  // the depth: a multiple of 4, and 0 for int8, whose scales and sums are of all rows.
-  void Point(PanelProduct<float>* product, ptrdiff_t begin, ptrdiff_t first_row) const;
+  // Points a product at the copy of a panel, from row `first_row` of the depth on: a multiple of 4, and 0 for int8,
+  // whose scales and sums are of all rows.
+  void Point(PanelProduct<float>* product, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row) const;
 
  private:
   // Where the parts of a panel lie.
@@ -35,10 +35,16 @@ class QuantizedWeights {
   // Assigns the places of a matrix's panels.
   void Measure(const PanelMatrix& matrix);
   void Convert(const PanelMatrix& matrix, const float* params);
-  void ConvertToInt8(const float* source, ptrdiff_t depth, ptrdiff_t width, const Place& place);
+  void ConvertToInt8(const float* source, const PanelMatrix& matrix, ptrdiff_t panel, const Place& place);
 
   const Place& PlaceOf(ptrdiff_t begin) const { return places_[place_of_[begin / kChunk<float>]]; }
   int rows_per_word() const { return format_ == WeightFormat::kBfloat16 ? 2 : 4; }
+  // Rows of the depth whose weights of a column are side by side.
+  ptrdiff_t group_rows() const;
+  // The copy of a panel is in the order of the matrix, as a panel of groups of rows. In groups.
+  PanelStrides<float> StridesOf(const PanelMatrix& matrix, ptrdiff_t panel) const {
+    return {matrix.order, (matrix.depth + group_rows() - 1) / group_rows(), matrix.ChunksOf(panel)};
+  }
   uint32_t* words() const { return reinterpret_cast<uint32_t*>(words_.data()); }
 
   WeightFormat format_;

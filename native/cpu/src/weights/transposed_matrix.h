@@ -54,17 +54,20 @@ class TransposedMatrix {
   // Copies one panel of outputs.
   void Pack(ptrdiff_t item) const {
     const ptrdiff_t width = matrix_.ChunksOf(item) * kChunk<T>;
+    const PanelStrides<T> from = matrix_.template StridesOf<T>(item);
     const ptrdiff_t first_output = item * FullWidth();
     const T* panel = params_ + matrix_.template PanelBegin<T>(item);
     for (ptrdiff_t p = 0; p < PanelsOf(matrix_); p++) {
       const ptrdiff_t column = p * kPanelColumns;
       const ptrdiff_t columns = std::min(kPanelColumns, matrix_.depth - column);
       const ptrdiff_t padded = Padded(columns);
-      T* to = PanelOf(p) + first_output * padded;
-      // Writes are consecutive, so each line is filled once; reads stride by the panel's width.
-      for (ptrdiff_t output = 0; output < width; output++, to += padded) {
-        for (ptrdiff_t k = 0; k < columns; k++) to[k] = panel[(column + k) * width + output];
-        std::fill(to + columns, to + padded, T{0});
+      const PanelStrides<T> to = StridesOf(p);
+      // Writes fill one line after another; reads stride by rows of the matrix.
+      for (ptrdiff_t output = 0; output < width; output++) {
+        T* row = PanelOf(p) + (first_output + output) * to.row;
+        const T* source = panel + column * from.row + from.ColumnAt(output);
+        for (ptrdiff_t k = 0; k < columns; k++) row[to.ColumnAt(k)] = source[k * from.row];
+        for (ptrdiff_t k = columns; k < padded; k++) row[to.ColumnAt(k)] = 0;
       }
     }
   }
@@ -102,12 +105,18 @@ class TransposedMatrix {
     return ((matrix.panels - 1) * matrix.chunks + matrix.last_chunks) * kChunk<T>;
   }
   ptrdiff_t FullWidth() const { return matrix_.chunks * kChunk<T>; }
+  // Of a panel of the packed copy, which is in the order of the matrix.
+  PanelStrides<T> StridesOf(ptrdiff_t panel) const {
+    const ptrdiff_t width = WidthBefore(matrix_, panel + 1) - WidthBefore(matrix_, panel);
+    return {matrix_.order, OutputsOf(matrix_), width / kChunk<T>};
+  }
   T* PanelOf(ptrdiff_t panel) const { return packed_ + OutputsOf(matrix_) * WidthBefore(matrix_, panel); }
 
   // The depth in blocks of whole panels of `a`, as pre-activations are stored panel by panel (weights/network.h).
   // All columns of one panel, the first of which is at p.c.
   void MultiplyPanel(const KernelTable<T>& kernels, const Product& p, ptrdiff_t panel) const {
     const ptrdiff_t width = WidthBefore(matrix_, panel + 1) - WidthBefore(matrix_, panel);
+    const PanelStrides<T> strides = StridesOf(panel);
     const ptrdiff_t panels_at_once = std::max<ptrdiff_t>(1, kDepthBlock / FullWidth());
     const bool has_next = p.next_column >= 0 && p.next_column < matrix_.depth;
     const T* following = has_next ? PanelOf(p.next_column / kPanelColumns) : nullptr;
@@ -120,11 +129,11 @@ class TransposedMatrix {
       product.a_panel_stride = p.a_panel_stride;
       product.rows = p.rows;
       product.depth = std::min(panels_at_once * FullWidth(), OutputsOf(matrix_) - output);
-      product.panel = PanelOf(panel) + output * width;
-      product.panel_stride = width;
-      // The next block of this panel follows this one in memory.
+      product.panel = PanelOf(panel) + output * strides.row;
+      product.panel_stride = strides.row;
+      product.chunk_stride = strides.chunk;
       const bool is_last = first + panels_at_once >= matrix_.panels;
-      product.next = is_last ? following : PanelOf(panel) + (output + product.depth) * width;
+      product.next = is_last ? following : PanelOf(panel) + (output + product.depth) * strides.row;
       product.chunks = static_cast<int>(width / kChunk<T>);
       product.init = first == 0 && !p.accumulate ? nullptr : p.c;
       product.init_stride = p.c_stride;
@@ -163,6 +172,7 @@ class TransposedMatrix {
     product.a_panel_stride = p.a_panel_stride;
     product.rows = p.rows;
     product.panels = params_ + matrix_.offset;
+    product.order = matrix_.order;
     product.panel_count = matrix_.panels;
     product.chunks = matrix_.chunks;
     product.last_chunks = matrix_.last_chunks;

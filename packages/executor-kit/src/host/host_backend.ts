@@ -30,6 +30,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   readonly name: string
   readonly reason: string
   readonly implementation?: string
+  readonly opaqueOrder?: string
   readonly memory: HostMemory
   readonly kernels: DenseKernels<HostTensor>
   readonly products: HostProducts
@@ -56,6 +57,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   readonly name: string
   readonly reason: string
   readonly implementation: string | undefined
+  readonly opaqueOrder: string | undefined
   readonly dtype: FloatDType
   readonly ops: CheckedDenseOps<HostTensor>
   readonly shared: SharedMemory
@@ -69,6 +71,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
     name,
     reason,
     implementation,
+    opaqueOrder,
     memory,
     kernels,
     products,
@@ -80,6 +83,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
     this.name = name
     this.reason = reason
     this.implementation = implementation
+    this.opaqueOrder = opaqueOrder
     this.dtype = memory.dtype
     this.ops = new CheckedDenseOps(memory, kernels)
     this.products = products

@@ -10,6 +10,7 @@ export interface KernelBackendLabels {
   readonly name: string
   readonly reason: string
   readonly implementation: string
+  readonly opaqueOrder?: string
 }
 
 /**

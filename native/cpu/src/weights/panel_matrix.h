@@ -1,0 +1,44 @@
+// Where the elements of a stored matrix are.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/kernels.h"
+
+namespace cudnn_rnn {
+
+// The steps of a panel [depth, chunks], in elements.
+template <typename T>
+struct PanelStrides {
+  ptrdiff_t row;    // between rows of the depth
+  ptrdiff_t chunk;  // between chunks of a row
+
+  PanelStrides(PanelOrder order, ptrdiff_t depth, ptrdiff_t chunks)
+      : row(order == PanelOrder::kRows ? chunks * kChunk<T> : kChunk<T>),
+        chunk(order == PanelOrder::kRows ? kChunk<T> : depth * kChunk<T>) {}
+
+  ptrdiff_t ColumnAt(ptrdiff_t column) const { return column / kChunk<T> * chunk + column % kChunk<T>; }
+};
+
+// One matrix [outputs, depth] as a list of panels, the last of which may have fewer chunks.
+struct PanelMatrix {
+  ptrdiff_t offset = -1;  // -1: absent
+  ptrdiff_t depth = 0;
+  ptrdiff_t panels = 0;
+  int chunks = 0;
+  int last_chunks = 0;
+  PanelOrder order = PanelOrder::kRows;
+
+  bool present() const { return offset >= 0; }
+  int ChunksOf(ptrdiff_t panel) const { return panel == panels - 1 ? last_chunks : chunks; }
+  template <typename T>
+  ptrdiff_t PanelBegin(ptrdiff_t panel) const {
+    return offset + panel * depth * chunks * kChunk<T>;
+  }
+  template <typename T>
+  PanelStrides<T> StridesOf(ptrdiff_t panel) const {
+    return {order, depth, ChunksOf(panel)};
+  }
+};
+
+}  // namespace cudnn_rnn
