@@ -149,7 +149,7 @@ void Worker::Run(Batch& batch) {
       batch.condition == Batch::Condition::kAlways || (batch.condition == Batch::Condition::kIfCaptured) == captured_;
   if (is_run) {
     if (batch.stream_call) {
-      RunStreamCall(batch);
+      RunStreamCall(batch, *batch.stream_call);
     } else {
       batch.graph != 0 ? Capture(batch) : RunSegments(batch);
     }
@@ -158,8 +158,7 @@ void Worker::Run(Batch& batch) {
   for (const Id id : batch.releases) Release(id);
 }
 
-void Worker::RunStreamCall(Batch& batch) {
-  WorkerEnd& call = *batch.stream_call;
+void Worker::RunStreamCall(Batch& batch, WorkerEnd& call) {
   StreamArrival arrival;
   arrival.stream = stream;
   for (const Id id : batch.slots) {

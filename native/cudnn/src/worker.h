@@ -66,7 +66,7 @@ class Worker {
   /// Runs the segments of a batch in order, and marks the outputs of failed and skipped ones with the error.
   void RunSegments(Batch& batch);
   /// Lets the communicator of NCCL make a call on the stream. After a failure the buffers of the call carry the error.
-  void RunStreamCall(Batch& batch);
+  void RunStreamCall(Batch& batch, WorkerEnd& call);
   /// Captures a batch into a graph. A failed capture changes nothing.
   void Capture(Batch& batch);
   /// Destroys an object. Idempotent; memory is freed after the work queued so far.
