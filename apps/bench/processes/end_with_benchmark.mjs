@@ -1,7 +1,11 @@
-// Ends the processes of a benchmark when the benchmark has ended, however it did. It reads "+<pid>" for a process that was
+// Ends the processes of a benchmark and removes the folder of its temporary files, the argument, when the benchmark has ended,
+// however it did. It reads "+<pid>" for a process that was
 // started and "-<pid>" for one that has ended, a line each; the system closes its stdin when the benchmark's process ends.
 // The processes themselves would notice late: one that imports TensorFlow or computes for minutes does not read its stdin.
+import { rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+
+const [folder] = process.argv.slice(2)
 
 const running = new Set()
 
@@ -22,4 +26,5 @@ createInterface({ input: process.stdin })
         // It has ended meanwhile.
       }
     }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })

@@ -75,6 +75,10 @@ class CheckoutPool {
     this.#options = options
   }
 
+  get folder(): string {
+    return this.#watch.folder
+  }
+
   implementation() {
     return executorImplementation(this.#options.executor)
   }

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ComparableResults, comparableResults, LARGEST_DIFFERENCE, largestDifference } from './agreement.js'
@@ -21,7 +20,7 @@ type RequestHandler = Pick<ImplementationProcess, 'request'>
 
 /** State that all comparisons share. */
 export interface BenchContext {
-  readonly pool: Pick<ImplementationPool, 'implementation' | 'discard'> & {
+  readonly pool: Pick<ImplementationPool, 'folder' | 'implementation' | 'discard'> & {
     process(series: Series): Promise<RequestHandler | string>
   }
   readonly loadGenerator: Pick<LoadGenerator, 'running'>
@@ -53,7 +52,7 @@ interface RunningSeries {
 
 /** Loads every series, compares their results, and times them in turns. */
 export async function runComparison(comparison: Comparison, context: BenchContext): Promise<ComparisonResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-bench-'))
+  const folder = mkdtempSync(join(context.pool.folder, 'comparison-'))
   try {
     const { id, section, workload } = comparison
     const prepared = await prepareSeries(comparison, context, taskFiles(workload, folder), join(folder, 'results'))

@@ -16,6 +16,11 @@ export class ImplementationPool {
     this.#conditions = conditions
   }
 
+  /** A folder for temporary files of the benchmark, removed by {@link stop} or when this process ends. */
+  get folder(): string {
+    return this.#watch.folder
+  }
+
   implementation(name: string): Implementation {
     return entryOf(this.#implementations, name)
   }

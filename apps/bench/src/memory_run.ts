@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MemoryResult } from './bench_report.js'
 import { taskFiles } from './comparison_run.js'
@@ -17,7 +16,7 @@ export async function measureMemory(
   pool: ImplementationPool,
   threads: number,
 ): Promise<MemoryResult[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-bench-'))
+  const folder = mkdtempSync(join(pool.folder, 'memory-'))
   try {
     const taskFor = taskFiles(workload, folder)
     const results: MemoryResult[] = []

@@ -1,11 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const SCRIPT = fileURLToPath(new URL('../processes/end_with_benchmark.mjs', import.meta.url))
 
-/** A process that ends the children of this one when this one has ended, also by SIGKILL. */
+/** A process that ends the children of this one, and removes its folder, when this one has ended, also by SIGKILL. */
 export class ProcessWatch {
-  readonly #watcher = spawn(process.execPath, [SCRIPT], { stdio: ['pipe', 'ignore', 'inherit'] })
+  /** An empty folder for temporary files. */
+  readonly folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-bench-'))
+  readonly #watcher = spawn(process.execPath, [SCRIPT, this.folder], { stdio: ['pipe', 'ignore', 'inherit'] })
 
   constructor() {
     // Without the watcher a benchmark still runs; its children then end when they next read their stdin.
@@ -24,8 +29,9 @@ export class ProcessWatch {
     })
   }
 
-  /** Ends every child that is still watched, and the watcher. */
+  /** Ends every child that is still watched, and the watcher; removes the folder. */
   stop(): void {
     this.#watcher.stdin.end()
+    rmSync(this.folder, { recursive: true, force: true })
   }
 }

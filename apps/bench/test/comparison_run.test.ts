@@ -47,6 +47,7 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
   })
   const made: BenchContext = {
     pool: {
+      folder,
       implementation: executorImplementation,
       discard: async ({ implementation }) => void discarded.push(implementation),
       process: async ({ implementation, weights }) => {
