@@ -1,7 +1,7 @@
 // Ends the processes of a benchmark and removes the folder of its temporary files, the argument, when the benchmark has ended,
-// however it did. It reads "+<pid>" for a process that was
-// started and "-<pid>" for one that has ended, a line each; the system closes its stdin when the benchmark's process ends.
-// The processes themselves would notice late: one that imports TensorFlow or computes for minutes does not read its stdin.
+// however it did. It reads "+<pid>" for a process that was started and "-<pid>" for one that has ended, a line each; the system
+// closes its stdin when the benchmark's process ends. The processes themselves would notice late: one that imports TensorFlow or
+// computes for minutes does not read its stdin.
 import { rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 

@@ -1,4 +1,5 @@
-// A benchmark for tests: starts the watcher given as argument, for a folder, and a child that never reads its stdin, prints the child's pid, waits.
+// A benchmark for tests: starts the watcher given as argument, for the folder given as another, and a child that never reads its
+// stdin, prints the child's pid, waits.
 import { spawn } from 'node:child_process'
 
 const [watcherScript, folder] = process.argv.slice(2)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "network_regions.h"
 #include "passes/rnn_backward.h"
 #include "passes/rnn_forward.h"
 #include "test_values.h"
@@ -71,21 +72,10 @@ std::vector<PassCase> CoveringPassCases() {
 template <typename T>
 std::vector<T> Moved(const Network<T>& from, std::vector<T> params, const Network<T>& to) {
   std::vector<T> moved(params.size());
-  const auto& options = from.options();
-  for (int p = 0; p < from.pseudo_layers(); p++) {
-    for (int gate = 0; gate < from.gates(); gate++) {
-      for (const Side side : {Side::kInput, Side::kRecurrent}) {
-        std::vector<T> canonical(static_cast<size_t>(from.WeightSize(p, side)));
-        from.MoveWeight(params.data(), canonical.data(), p, side, gate, false);
-        to.MoveWeight(moved.data(), canonical.data(), p, side, gate, true);
-        from.MoveBias(params.data(), canonical.data(), p, side, gate, false);
-        to.MoveBias(moved.data(), canonical.data(), p, side, gate, true);
-      }
-    }
-    if (options.projection == 0) continue;
-    std::vector<T> canonical(static_cast<size_t>(from.WeightSize(p, Side::kProjection)));
-    from.MoveWeight(params.data(), canonical.data(), p, Side::kProjection, 0, false);
-    to.MoveWeight(moved.data(), canonical.data(), p, Side::kProjection, 0, true);
+  for (const Region& region : RegionsOf(from)) {
+    std::vector<T> canonical(SizeOf(from, region));
+    Move(from, region, params.data(), canonical.data(), false);
+    Move(to, region, moved.data(), canonical.data(), true);
   }
   return moved;
 }

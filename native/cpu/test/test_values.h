@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/instruction_sets.h"
+#include "network_regions.h"
 #include "threads/engine.h"
 #include "weights/network.h"
 
@@ -29,17 +30,8 @@ std::vector<T> SineParams(const Network<T>& network) {
   std::vector<T> params(network.params_size());
   const auto& options = network.options();
   const ptrdiff_t widest = std::max(options.input_size, network.output_size());
-  std::vector<T> region = Sine<T>(static_cast<size_t>(options.units * widest), 0.77);
-  for (int p = 0; p < network.pseudo_layers(); p++) {
-    for (int gate = 0; gate < network.gates(); gate++) {
-      for (const Side side : {Side::kInput, Side::kRecurrent}) {
-        network.MoveWeight(params.data(), region.data(), p, side, gate, true);
-        const bool has_bias = side == Side::kInput ? options.input_bias : options.recurrent_bias;
-        if (has_bias) network.MoveBias(params.data(), region.data(), p, side, gate, true);
-      }
-    }
-    if (options.projection > 0) network.MoveWeight(params.data(), region.data(), p, Side::kProjection, 0, true);
-  }
+  std::vector<T> values = Sine<T>(static_cast<size_t>(options.units * widest), 0.77);
+  for (const Region& region : RegionsOf(network)) Move(network, region, params.data(), values.data(), true);
   return params;
 }
 
