@@ -77,8 +77,8 @@ const SETS = [
     cores: ['znver2', 'znver3', 'skylake', 'alderlake'],
     independent: 12,
     multiplyAdd: (k) => `vfmadd231ps %xmm14, %xmm15, %xmm${k}`,
-    // A load brings 16 bytes, and V8 computes its address in a separate instruction.
-    leastBytes: 18,
+    // A load brings 16 bytes, and each of up to four chunks has a pointer, which takes an addition.
+    leastBytes: 17,
   },
 ]
 const wasm = SETS.find(({ name }) => name === 'wasm')
@@ -147,7 +147,7 @@ function rowsOf(functions) {
 }
 
 /** "6 × 2" of a tile's mangled name: rows × vectors. */
-const shapeOf = (symbol) => /Li(\d+)ELi(\d+)ELb/.exec(symbol).slice(1).join(' × ')
+const shapeOf = (symbol) => /Li(\d+)ELi(\d+)EL\w*OperandsE/.exec(symbol).slice(1).join(' × ')
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)
 
 // Versions before 17 do not have all of the cores.

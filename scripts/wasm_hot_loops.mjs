@@ -72,13 +72,14 @@ function optimizedFunctions(node, mc, module) {
   }
 }
 
-/** Rows, vectors and packing of a tile, from its name in the assembly or in V8's listing, which demangles names. */
+/** Rows, vectors and operands of a tile, from its name in the assembly or in V8's listing, which demangles names. */
 const shapeOfTile = (name) =>
-  (/ProductTile<.*?, (\d+), (\d+), (true|false),/.exec(name) ?? /ProductTile.*?Li(\d+)ELi(\d+)ELb([01])/.exec(name))
+  (
+    /ProductTile<.*?, (\d+), (\d+), \(.*?Operands\)(\d),/.exec(name) ??
+    /ProductTile.*?Li(\d+)ELi(\d+)EL[^E]*OperandsE(\d)/.exec(name)
+  )
     ?.slice(1)
     .join()
-    .replace('true', '1')
-    .replace('false', '0')
 
 /**
  * The functions of native/cpu/test/hot_loops.cc. Of `products`, the assembly that clang makes, whose calls name the tiles; of the tiles

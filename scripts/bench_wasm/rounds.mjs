@@ -1,7 +1,10 @@
 // Times of functions that alternate, so that all meet the same load.
 
-/** A round repeats a function for this long; before the first one it runs until engines have optimized it. */
-const ROUND_MS = 20
+/**
+ * A round repeats a function for this long. Linux may leave a thread that was woken on the processor of another one for 12 to
+ * 16 ms, which would be most of a shorter round. Before the first round a function runs until engines have optimized it.
+ */
+const ROUND_MS = 200
 const WARM_UP_MS = 150
 /** Before a round: threads of the function before it may still poll for work. */
 const PAUSE_MS = 30

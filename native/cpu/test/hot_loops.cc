@@ -9,24 +9,34 @@ namespace {
 
 constexpr int kRows = 16;
 
-template <int kChunks, bool kPacked, int kTile = 0>
+// Of a product by several rows of a forward pass.
+constexpr Operands kForward = VectorF32::kCopyTileRows > 0 ? Operands::kCopy : Operands::kRows;
+
+template <int kChunks, Operands kOperands, int kTile = 0>
 void AllTiles(const PanelProduct<float>& product) {
   constexpr int kVectors = PanelVectors<VectorF32>(kChunks);
-  constexpr int kTiles = (kRows + TileRows<VectorF32>(kVectors) - 1) / TileRows<VectorF32>(kVectors);
+  constexpr int kTileRows = kOperands == Operands::kCopy ? VectorF32::kCopyTileRows : TileRows<VectorF32>(kVectors);
+  constexpr int kTiles = (kRows + kTileRows - 1) / kTileRows;
   constexpr int kRow = kRows * kTile / kTiles;
-  Readahead readahead = ReadaheadOf<float>(product, kTiles, 0, product.panel_stride);
-  TilesOfRows<VectorF32, float, kRows*(kTile + 1) / kTiles - kRow, kVectors, kPacked>(product, kRow, &readahead);
-  if constexpr (kTile + 1 < kTiles) AllTiles<kChunks, kPacked, kTile + 1>(product);
+  constexpr int kCount = kRows * (kTile + 1) / kTiles - kRow;
+  if constexpr (kOperands == Operands::kCopy) {
+    // One for each chunk.
+    ProductTile<VectorF32, float, kCount, kVectorsOfChunk<VectorF32>, kOperands, false>(product, kRow, 0, {});
+  } else {
+    Readahead readahead = ReadaheadOf<float>(product, kTiles, 0, product.panel_stride);
+    TilesOfRows<VectorF32, float, kCount, kVectors, kOperands>(product, kRow, &readahead);
+  }
+  if constexpr (kTile + 1 < kTiles) AllTiles<kChunks, kOperands, kTile + 1>(product);
 }
 
 }  // namespace
 
 // LSTM, and four chunks of units of a plain cell.
-extern "C" void FourChunks(const PanelProduct<float>& product) { AllTiles<4, false>(product); }
+extern "C" void FourChunks(const PanelProduct<float>& product) { AllTiles<4, kForward>(product); }
 // GRU.
-extern "C" void ThreeChunks(const PanelProduct<float>& product) { AllTiles<3, false>(product); }
+extern "C" void ThreeChunks(const PanelProduct<float>& product) { AllTiles<3, kForward>(product); }
 // The gradient of the weights, of packed rows.
-extern "C" void PackedRows(const PanelProduct<float>& product) { AllTiles<4, true>(product); }
+extern "C" void PackedRows(const PanelProduct<float>& product) { AllTiles<4, Operands::kGradient>(product); }
 // One row: a single step of LSTM, whose two products have a loop each, and a step of a pass of LSTM and of GRU.
 extern "C" void RowStepOfLstm(const RowStep<float>& step) { RowStepOf<VectorF32, 4, 0>(step); }
 extern "C" void RowOfLstm(const float* h, ptrdiff_t depth, const float* panel, const CellForward<float>& cell) {

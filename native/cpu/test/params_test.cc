@@ -130,6 +130,20 @@ TEST_CASE("Params::MultiplyBlocks computes one product up to a block of depth, a
   CHECK(products.empty());
 }
 
+TEST_CASE("Params::MultiplyBlocks multiplies a copy of the rows over all of the depth") {
+  const ptrdiff_t depth = 2 * kBlock + 8;
+  const Network<float> network = NetworkOf(depth);
+  const std::vector<float> data = SineParams(network);
+  const KernelTable<float> kernels = RecordingKernels();
+  RowsCopy copy{};
+  PanelProduct<float> product{};
+  product.depth = depth;
+  product.rows_copy = &copy;
+  Params<float>{data.data()}.MultiplyBlocks(kernels, network.layer(0).input, 0, &product);
+  REQUIRE(products.size() == 1);
+  CHECK(products[0].depth == depth);
+}
+
 TEST_CASE("Params multiplies int8 weights over all of the depth, and bfloat16 ones in its blocks") {
   const ptrdiff_t depth = kBlock + 8;
   const Network<float> network = NetworkOf(depth);

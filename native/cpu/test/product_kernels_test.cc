@@ -28,8 +28,19 @@ void PointAt(const std::vector<T>& panel, PanelOrder order, int chunks, PanelPro
   product->chunks = chunks;
 }
 
+// The memory of a RowsCopy of elements.
 template <typename T>
-void ProductsEqualTheirDefinition(const Kernels& kernels) {
+struct CopiedRows {
+  std::vector<T> elements;
+  RowsCopy copy;
+
+  explicit CopiedRows(ptrdiff_t count) : elements(count), copy{0, nullptr, AsWords(elements.data())} {}
+  static uint32_t* AsWords(T* elements) { return reinterpret_cast<uint32_t*>(elements); }
+};
+
+// With and without a copy of a, which other kernels than those that copy rows ignore.
+template <typename T>
+void ProductsEqualTheirDefinition(const Kernels& kernels, bool copies) {
   for (const ptrdiff_t rows : kRows) {
     for (const ptrdiff_t depth : kDepths) {
       for (int chunks = 1; chunks <= 4; chunks++) {
@@ -49,9 +60,17 @@ void ProductsEqualTheirDefinition(const Kernels& kernels) {
         product.init_stride = width;
         product.c = c.data();
         product.c_stride = width;
-        TableOfType<T>(kernels).product(product);
+        CopiedRows<T> copied(rows * depth);
+        product.rows_copy = copies ? &copied.copy : nullptr;
+        product.version = 1;
         INFO(kernels.name << " rows " << rows << " depth " << depth << " chunks " << chunks);
+        TableOfType<T>(kernels).product(product);
         REQUIRE(Difference(c, ProductByDefinition(a, panel, init, rows, depth, width)) <= SumTolerance<T>(depth));
+        // Without init.
+        product.init = nullptr;
+        TableOfType<T>(kernels).product(product);
+        const std::vector<T> zeros(init.size());
+        REQUIRE(Difference(c, ProductByDefinition(a, panel, zeros, rows, depth, width)) <= SumTolerance<T>(depth));
       }
     }
   }
@@ -59,8 +78,46 @@ void ProductsEqualTheirDefinition(const Kernels& kernels) {
 
 TEST_CASE("KernelTable::product is init + a · panel") {
   for (const Kernels* kernels : TestedKernels()) {
-    ProductsEqualTheirDefinition<float>(*kernels);
-    ProductsEqualTheirDefinition<double>(*kernels);
+    for (const bool copies : {false, true}) {
+      ProductsEqualTheirDefinition<float>(*kernels, copies);
+      ProductsEqualTheirDefinition<double>(*kernels, copies);
+    }
+  }
+}
+
+TEST_CASE("KernelTable::product copies rows where the version is another one, and not for fewer than four") {
+  constexpr ptrdiff_t kDepth = 37, kWidth = kChunk<float>;
+  const std::vector<float> panel = Sine<float>(kDepth * kWidth, 0.17);
+  for (const Kernels* kernels : TestedKernels()) {
+    if (!kernels->f32.copies_rows) continue;
+    for (const ptrdiff_t rows : {3, 4, 13}) {
+      INFO(kernels->name << " rows " << rows);
+      const std::vector<float> zeros(rows * kWidth), other = Sine<float>(static_cast<size_t>(rows * kDepth), 0.43);
+      std::vector<float> a = Sine<float>(other.size(), 0.31), c(zeros.size());
+      const std::vector<float> first = a;
+      CopiedRows<float> copied(rows * kDepth);
+      PanelProduct<float> product{};
+      product.a = a.data();
+      product.a_stride = kDepth;
+      product.rows = rows;
+      product.depth = kDepth;
+      PointAt(panel, kernels->f32.panel_order, 1, &product);
+      product.c = c.data();
+      product.c_stride = kWidth;
+      product.rows_copy = &copied.copy;
+      const auto is_product_of = [&](const std::vector<float>& rows_of_a) {
+        kernels->f32.product(product);
+        const std::vector<float> expected = ProductByDefinition(rows_of_a, panel, zeros, rows, kDepth, kWidth);
+        return Difference(c, expected) <= SumTolerance<float>(kDepth);
+      };
+      product.version = 5;
+      CHECK(is_product_of(first));
+      a = other;
+      CHECK(is_product_of(rows < 4 ? other : first));
+      product.version = 6;
+      CHECK(is_product_of(other));
+      CHECK(copied.copy.version == (rows < 4 ? 0 : 6));
+    }
   }
 }
 

@@ -133,9 +133,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
         product.a_stride = pack_a ? depth : a.row_stride;
         product.rows = count;
         product.depth = std::min(kDepthBlock, depth - k);
-        product.panel = packed_b + panel * depth * kWidth + k * strides.row;
-        product.panel_stride = strides.row;
-        product.chunk_stride = strides.chunk;
+        strides.Point(&product, packed_b + panel * depth * kWidth, k);
         product.chunks = kPanelChunks;
         // The first block of the depth starts from the bias, the later ones from the sums so far.
         const bool from_bias = k == 0 && !accumulate;

@@ -22,7 +22,6 @@ struct Int8DotsAvx2 {
   // Within 16 registers: the sums, one operand while the other passes by, and the products. The sums of one instruction
   // wait one cycle for the one before, so few of them suffice.
   static constexpr int kTileVectors[] = {8, 4, 2, 2, 2, 2};
-  template <int kVectors>
   static constexpr int kMaxRows = 6;
   // Sixteen weights that lie side by side are those of four columns in four rows of the depth.
   static_assert(cudnn_rnn::kInt8GroupRows == 4);

@@ -61,11 +61,11 @@ void Quantize(const PanelProduct<float>& p) {
     for (ptrdiff_t block = 0; block < blocks; block++) {
       const ptrdiff_t first = block * kInt8BlockRows;
       const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
-      p.int8_rows->factors[row * blocks + block] = QuantizeBlock(
-          p.a + row * p.a_stride + first, count, p.int8_rows->digits + (row * blocks + block) * 2 * kQuads);
+      p.rows_copy->factors[row * blocks + block] = QuantizeBlock(
+          p.a + row * p.a_stride + first, count, p.rows_copy->words + (row * blocks + block) * 2 * kQuads);
     }
   }
-  p.int8_rows->version = p.version;
+  p.rows_copy->version = p.version;
 }
 
 // kRows x kChunks vectors of the product, over the whole depth.
@@ -75,8 +75,8 @@ void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
   for (ptrdiff_t block = 0; block < blocks; block++) {
     const ptrdiff_t first = block * kInt8BlockRows;
     const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
-    const uint32_t* digits = p.int8_rows->digits + (row * blocks + block) * 2 * kQuads;
-    const float* factors = p.int8_rows->factors + row * blocks + block;
+    const uint32_t* digits = p.rows_copy->words + (row * blocks + block) * 2 * kQuads;
+    const float* factors = p.rows_copy->factors + row * blocks + block;
     const int32_t* column_sums = p.column_sums + block * p.panel_stride;
     __m512i low[kRows][kChunks], high[kRows][kChunks];
     for (int j = 0; j < kChunks; j++) {
@@ -129,7 +129,7 @@ void Rows(const PanelProduct<float>& p) {
 }  // namespace
 
 void ProductByInt8Dots(const PanelProduct<float>& product) {
-  if (product.int8_rows->version != product.version) Quantize(product);
+  if (product.rows_copy->version != product.version) Quantize(product);
   switch (product.chunks) {
     case 1:
       return Rows<1>(product);

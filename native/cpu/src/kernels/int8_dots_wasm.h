@@ -18,9 +18,8 @@ struct Int8DotsWasm {
   using Weights = v128_t;
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr ptrdiff_t kColumns = 4;
-  static constexpr int kTileVectors[] = {8, 4, 3, 2};
-  template <int kVectors>
-  static constexpr int kMaxRows = kVectors % 3 == 0 ? 3 : 4;
+  static constexpr int kTileVectors[] = {8, 4, 2, 2};
+  static constexpr int kMaxRows = 4;
   // Eight weights that lie side by side are those of four columns in two rows of the depth.
   static_assert(cudnn_rnn::kInt8GroupRows == 2);
 

@@ -9,7 +9,7 @@
 //   Sums              a register of sums, over kColumns adjacent columns
 //   Weights           the weights of those columns in kInt8GroupRows rows of the depth, widened to 16 bits
 //   kTileVectors      the widest tile of every number of rows, in vectors of kColumns columns
-//   kMaxRows<vectors> rows of the tiles of a panel of that many vectors
+//   kMaxRows          rows of the tallest tile
 #pragma once
 
 #include <stddef.h>
@@ -32,14 +32,14 @@ inline constexpr ptrdiff_t kPrefetchedGroups = 16;
 
 template <typename V, typename I>
 struct Int8PairDots {
-  static constexpr bool kApart = kReadsChunks<V, false>;
+  static constexpr bool kApart = kReadsChunks<V>;
   static ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
   static ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t first) {
     return depth - first < kInt8BlockRows ? depth - first : kInt8BlockRows;
   }
   // The integers of a row's block.
   static int16_t* Numbers(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t block) {
-    return reinterpret_cast<int16_t*>(p.int8_rows->digits) + (row * BlocksOf(p.depth) + block) * kInt8BlockRows;
+    return reinterpret_cast<int16_t*>(p.rows_copy->words) + (row * BlocksOf(p.depth) + block) * kInt8BlockRows;
   }
 
   // One row of a block. Returns the scale of the integers; NaN for a row that is not finite.
@@ -58,11 +58,11 @@ struct Int8PairDots {
     for (ptrdiff_t row = 0; row < p.rows; row++) {
       for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t first = block * kInt8BlockRows;
-        p.int8_rows->factors[row * blocks + block] =
+        p.rows_copy->factors[row * blocks + block] =
             QuantizeBlock(p.a + row * p.a_stride + first, BlockRows(p.depth, first), Numbers(p, row, block));
       }
     }
-    p.int8_rows->version = p.version;
+    p.rows_copy->version = p.version;
   }
 
   // kRows x kVectors vectors, over the whole depth.
@@ -77,6 +77,7 @@ struct Int8PairDots {
     // Where chunks are apart, a pointer for each.
     constexpr int kWidth = kApart && kVectors > kInChunk ? kInChunk : kVectors;
     constexpr int kParts = kVectors / kWidth;
+    static_assert(kVectors % kWidth == 0, "A tile has whole chunks, or a part of one");
     const ptrdiff_t chunk = column / kChunk<float>;
     const ptrdiff_t place = kApart ? chunk * p.chunk_stride + column % kChunk<float> : column;
     const int8_t* parts[kParts];
@@ -98,9 +99,10 @@ struct Int8PairDots {
           // Tiles of few rows wait for their weights, and one narrower than the panel reads no consecutive lines
           // (PrefetchedSteps of product_kernels.h). More rows have no instruction to spare.
           if constexpr (kHasPrefetch) {
-            for (ptrdiff_t k = 0; k < kVectorBytes * kVectors; k += Readahead::kLine) {
-              PrefetchLine(parts[k / (kVectorBytes * kWidth)] + kPrefetchedGroups * stride +
-                           k % (kVectorBytes * kWidth));
+            for (const int8_t* part : parts) {
+              for (ptrdiff_t k = 0; k < kVectorBytes * kWidth; k += Readahead::kLine) {
+                PrefetchLine(part + kPrefetchedGroups * stride + k);
+              }
             }
           }
           typename I::Weights x[kRows];
@@ -132,7 +134,7 @@ struct Int8PairDots {
         float* c = p.c + (row + i) * p.c_stride + column;
         // The blocks of the depth have different scales, so each is added to c in float32 rather than in integers.
         const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride + column;
-        const float factor = p.int8_rows->factors[(row + i) * blocks + block];
+        const float factor = p.rows_copy->factors[(row + i) * blocks + block];
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kVectors; j++) {
           const ptrdiff_t k = I::kColumns * j;
@@ -159,7 +161,7 @@ struct Int8PairDots {
   template <int kChunks>
   static void Rows(const PanelProduct<float>& p) {
     constexpr int kVectors = kChunks * kChunk<float> / I::kColumns;
-    constexpr int kMaxRows = I::template kMaxRows<kVectors>;
+    constexpr int kMaxRows = I::kMaxRows;
     // Tiles of equal height, as a tile of one row costs nearly as much as a full one.
     const ptrdiff_t tiles = (p.rows + kMaxRows - 1) / kMaxRows;
     for (ptrdiff_t tile = 0; tile < tiles; tile++) {
@@ -170,7 +172,7 @@ struct Int8PairDots {
 
   // KernelTable::product_int8.
   static void Product(const PanelProduct<float>& product) {
-    if (product.int8_rows->version != product.version) Quantize(product);
+    if (product.rows_copy->version != product.version) Quantize(product);
     switch (product.chunks) {
       case 1:
         return Rows<1>(product);

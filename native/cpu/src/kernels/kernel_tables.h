@@ -48,7 +48,7 @@ static typename V::Element ExpSum(const typename V::Element* x, typename V::Elem
 template <typename V, typename Weight>
 static constexpr void (*QuantizedProduct())(const PanelProduct<typename V::Element>&) {
   if constexpr (sizeof(typename V::Element) == 4) {
-    return Product<V, Weight, false>;
+    return Product<V, Weight, Operands::kRows>;
   } else {
     return nullptr;
   }
@@ -64,10 +64,11 @@ static constexpr KernelTable<T> TableOf(
       float32_operations_per_ns * 4 / sizeof(T),
       V::kPanelOrder,
       kPackedRows<V>,
-      Product<V, T, false>,
+      V::kCopyTileRows > 0,
+      Product<V, T, Operands::kRows>,
       QuantizedProduct<V, Bfloat16Pair>(),
       product_int8,
-      Product<V, T, true>,
+      Product<V, T, Operands::kGradient>,
       Streamed<V>,
       Transposed<V>,
       LstmForward<V>,

@@ -29,7 +29,7 @@ inline constexpr ptrdiff_t kChunk = kChunkBytes / sizeof(T);
 // same memory. Panels of pre-activations are in the order of rows with any kernels.
 enum class PanelOrder {
   kRows,    // [depth][chunks]: where such a tile is as wide as the panel (AVX-512)
-  kChunks,  // [chunks][depth]: where it is as wide as a chunk (AVX2). One row reads a stream from each chunk.
+  kChunks,  // [chunks][depth]: where it is as wide as a chunk (AVX2, WebAssembly). One row reads a stream of each.
 };
 
 // How the weights of an inference are stored.
@@ -48,11 +48,12 @@ struct Int8Quad {
 // of 1024 products is at most 1024 · 255 · 127 < 2^25: far from overflow, also after 256 · high + low in float32.
 inline constexpr ptrdiff_t kInt8BlockRows = 1024;
 
-// A product's `a` in the integers by which int8 weights are multiplied, kept by a thread from panel to panel.
-struct Int8Rows {
+// A product's `a` as the kernel multiplies it, kept by a thread from panel to panel: in integers for int8 weights, else
+// in tiles of consecutive rows, [depth][rows of the tile].
+struct RowsCopy {
   uint64_t version;  // of the `a` that it was made of; 0 for none
-  float* factors;    // [rows][blocks]
-  uint32_t* digits;  // [rows][blocks][2][kInt8BlockRows / 4]
+  float* factors;    // int8 only: [rows][blocks]
+  uint32_t* words;   // int8: [rows][blocks][2][kInt8BlockRows / 4]; else the elements of a
 };
 
 // c [rows, chunks] = init + a [rows, depth] · panel [depth, chunks]
@@ -72,8 +73,8 @@ struct PanelProduct {
   int chunks;                  // 1..4
   const T* scales;             // int8 only: one per column
   const int32_t* column_sums;  // int8 only: of every kInt8BlockRows rows, [blocks][chunks]
-  Int8Rows* int8_rows;         // int8 only
-  uint64_t version;            // int8 only: another number for other contents of a
+  RowsCopy* rows_copy;         // of a: for int8, and kernels that copy rows; null for a kernel that reads a in place
+  uint64_t version;            // another number for other contents of a
   const T* init;               // null for zeros
   ptrdiff_t init_stride;       // 0 repeats one row
   T* c;
@@ -228,6 +229,7 @@ struct KernelTable {
   double operations_per_ns;
   PanelOrder panel_order;  // of the panels of product, c of product_packed, and the products of one row
   ptrdiff_t tile_rows;     // rows of a packed tile
+  bool copies_rows;        // product and product_bfloat16 read several rows faster where there is a rows_copy
   void (*product)(const PanelProduct<T>&);
   void (*product_bfloat16)(const PanelProduct<T>&);
   void (*product_int8)(const PanelProduct<T>&);

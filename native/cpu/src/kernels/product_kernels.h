@@ -29,9 +29,20 @@ inline constexpr bool kHasScales = false;
 template <>
 inline constexpr bool kHasScales<Int8Quad> = true;
 
+// How the operands of a product are stored.
+enum class Operands {
+  kRows,      // a in rows
+  kCopy,      // a in tiles, a RowsCopy
+  kGradient,  // a in tiles, the panel in the order of rows, c as the weights are stored
+};
+
+// Whether a is in tiles, [depth][rows of the tile] each.
+template <Operands kOperands>
+inline constexpr bool kInTiles = kOperands != Operands::kRows;
+
 // Whether the chunks of the panel are apart.
-template <typename V, bool kPacked>
-inline constexpr bool kReadsChunks = V::kPanelOrder == PanelOrder::kChunks && !kPacked;
+template <typename V, Operands kOperands = Operands::kRows>
+inline constexpr bool kReadsChunks = V::kPanelOrder == PanelOrder::kChunks && kOperands != Operands::kGradient;
 
 // Steps of the depth in one body of a tile's loop. Several steps share the counting of the loop: older cores take in
 // four instructions a cycle, two of them multiply-adds. V8 would load the operands of two steps at once
@@ -45,36 +56,49 @@ inline constexpr int kLeastSteps = 2;
 constexpr int Larger(int a, int b) { return a > b ? a : b; }
 constexpr ptrdiff_t Smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
-// How a tile of kRows rows reads a and the panel.
-template <typename V, typename Weight, int kRows, bool kPacked>
+// How a tile of kRows rows by kVectors vectors reads a and the panel.
+template <typename V, typename Weight, int kRows, int kVectors, Operands kOperands>
 struct TileOperands {
   using T = typename V::Element;
-  static constexpr bool kApart = kReadsChunks<V, kPacked>;
+  static constexpr bool kTiled = kInTiles<kOperands>;
+  static constexpr bool kApart = kReadsChunks<V, kOperands>;
   // Row 3 i is read at a[i], the two after it one and two strides on: addresses that processors compute as they load,
-  // from fewer pointers than a pointer for each row would take. Packed tiles have only the first.
-  static constexpr int kPointers = (kRows + 2) / 3;
+  // from fewer pointers than a pointer for each row would take. Tiles in memory have only the first.
+  static constexpr int kPointers = kTiled ? 1 : (kRows + 2) / 3;
   const T* a[kPointers];
   ptrdiff_t a_stride;  // between rows
-  const Weight* b;
+  // Where chunks are apart, a pointer for each: their loads then need no index.
+  static constexpr int kWidth = kApart && kVectors > kVectorsOfChunk<V> ? kVectorsOfChunk<V> : kVectors;
+  static constexpr int kParts = kVectors / kWidth;
+  static_assert(kVectors % kWidth == 0, "A tile has whole chunks, or a part of one");
+  const Weight* b[kParts];
   ptrdiff_t panel_stride;
-  ptrdiff_t chunk_stride;
   ptrdiff_t b_ahead;  // to the prefetched element
 
   // Between elements of the depth.
   ptrdiff_t Step() const { return kApart ? kChunk<T> : panel_stride; }
-  // From the tile's first vector to its number j.
-  ptrdiff_t Vector(int j) const {
-    constexpr int kInChunk = kVectorsOfChunk<V>;
-    return kApart ? j / kInChunk * chunk_stride + j % kInChunk * V::kLanes : j * V::kLanes;
+  // The tile's vector number j.
+  const Weight* Vector(int j) const { return b[j / kWidth] + j % kWidth * V::kLanes; }
+  // Of step `step` from the present one.
+  const T* Row(int row, int step) const {
+    if constexpr (kTiled) return a[0] + step * kRows + row;
+    return a[row / 3] + row % 3 * a_stride + step;
   }
-  const T* Row(int row) const { return a[row / 3] + row % 3 * a_stride; }
-  void Start(const T* first) {
+  void StartRows(const T* first) {
     CUDNN_RNN_UNROLL
-    for (int i = 0; i < kPointers; i++) a[i] = kPacked ? first : first + 3 * i * a_stride;
+    for (int i = 0; i < kPointers; i++) a[i] = first + 3 * i * a_stride;
   }
-  void Advance(ptrdiff_t elements) {
+  void StartPanel(const Weight* first, ptrdiff_t chunk_stride) {
     CUDNN_RNN_UNROLL
-    for (int i = 0; i < kPointers; i++) a[i] += elements;
+    for (int part = 0; part < kParts; part++) b[part] = first + part * chunk_stride;
+  }
+  void AdvanceRows(int steps) {
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kPointers; i++) a[i] += kTiled ? steps * kRows : steps;
+  }
+  void AdvancePanel(int groups) {
+    CUDNN_RNN_UNROLL
+    for (int part = 0; part < kParts; part++) b[part] += groups * Step();
   }
 };
 
@@ -121,56 +145,59 @@ constexpr ptrdiff_t PrefetchedSteps(ptrdiff_t depth) { return depth > 512 ? 64 :
 //  - few rows: the rows are held and the weights pass by;
 //  - many rows: the weights are held and the rows pass by, each broadcast by the load itself (vbroadcastss, or
 //  {1to16}).
-template <typename V, typename Weight, int kRows, int kVectors, int kSplit, int kSteps, bool kPacked, bool kPrefetches>
-static inline void TileSteps(const TileOperands<V, Weight, kRows, kPacked>& p, V (&sums)[kSplit][kRows][kVectors]) {
+template <typename V, typename Weight, int kRows, int kVectors, int kSplit, int kSteps, Operands kOperands,
+          bool kPrefetches>
+static inline void TileSteps(TileOperands<V, Weight, kRows, kVectors, kOperands> p,
+                             V (&sums)[kSplit][kRows][kVectors]) {
+  constexpr bool kTiled = kInTiles<kOperands>;
   constexpr int kGroup = kRowsOf<Weight>;
   constexpr ptrdiff_t kLine = 64 / sizeof(Weight);
-  // Where lanes of a register are multiplied by, a register holds a row's next steps or, packed, the rows of one step.
-  constexpr int kHeld = kPacked ? (kRows + V::kLanes - 1) / V::kLanes : kRows;
-  const Weight* b = p.b;
+  // Where lanes of a register are multiplied by, a register holds a row's next steps or, of a tile, the rows of one
+  // step.
+  constexpr int kHeld = kTiled ? (kRows + V::kLanes - 1) / V::kLanes : kRows;
   V held[V::kMultipliesLanes ? kHeld : 1];
-  if constexpr (V::kMultipliesLanes && !kPacked) {
+  if constexpr (V::kMultipliesLanes && !kTiled) {
     static_assert(kSteps == V::kLanes);
     CUDNN_RNN_UNROLL
-    for (int i = 0; i < kRows; i++) held[i] = V::Load(p.Row(i));
+    for (int i = 0; i < kRows; i++) held[i] = V::Load(p.Row(i, 0));
   }
   CUDNN_RNN_UNROLL
-  for (int s = 0; s < kSteps; s++, b += s % kGroup == 0 ? p.Step() : 0) {
+  for (int s = 0; s < kSteps; s++, p.AdvancePanel(s % kGroup == 0 ? 1 : 0)) {
     if constexpr (kPrefetches) {
-      for (ptrdiff_t k = 0; k < kVectors * V::kLanes; k += kLine) PrefetchLine(b + p.b_ahead + k);
+      for (ptrdiff_t k = 0; k < kVectors * V::kLanes; k += kLine) PrefetchLine(p.Vector(0) + p.b_ahead + k);
     }
     V(&sum)[kRows][kVectors] = sums[s % kSplit];
     if constexpr (V::kMultipliesLanes) {
-      if constexpr (kPacked) {
+      if constexpr (kTiled) {
         CUDNN_RNN_UNROLL
-        for (int h = 0; h < kHeld; h++) held[h] = V::Load(p.a[0] + s * kRows + h * V::kLanes);
+        for (int h = 0; h < kHeld; h++) held[h] = V::Load(p.Row(h * V::kLanes, s));
       }
       CUDNN_RNN_UNROLL
       for (int j = 0; j < kVectors; j++) {
-        const V weights = V::LoadRow(b + p.Vector(j), s % kGroup);
+        const V weights = V::LoadRow(p.Vector(j), s % kGroup);
         CUDNN_RNN_UNROLL
         for (int i = 0; i < kRows; i++) {
-          const int lane = kPacked ? i % V::kLanes : s;
-          sum[i][j] = MultiplyAddLane(held[kPacked ? i / V::kLanes : i], lane, weights, sum[i][j]);
+          const int lane = kTiled ? i % V::kLanes : s;
+          sum[i][j] = MultiplyAddLane(held[kTiled ? i / V::kLanes : i], lane, weights, sum[i][j]);
         }
       }
     } else if constexpr (kRows < kVectors) {
       V x[kRows];
       CUDNN_RNN_UNROLL
-      for (int i = 0; i < kRows; i++) x[i] = V::Set(kPacked ? p.a[0][s * kRows + i] : p.Row(i)[s]);
+      for (int i = 0; i < kRows; i++) x[i] = V::Set(*p.Row(i, s));
       CUDNN_RNN_UNROLL
       for (int j = 0; j < kVectors; j++) {
-        const V weights = V::LoadRow(b + p.Vector(j), s % kGroup);
+        const V weights = V::LoadRow(p.Vector(j), s % kGroup);
         CUDNN_RNN_UNROLL
         for (int i = 0; i < kRows; i++) sum[i][j] = MultiplyAdd(x[i], weights, sum[i][j]);
       }
     } else {
       V weights[kVectors];
       CUDNN_RNN_UNROLL
-      for (int j = 0; j < kVectors; j++) weights[j] = V::LoadRow(b + p.Vector(j), s % kGroup);
+      for (int j = 0; j < kVectors; j++) weights[j] = V::LoadRow(p.Vector(j), s % kGroup);
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
-        const V x = V::Set(kPacked ? p.a[0][s * kRows + i] : p.Row(i)[s]);
+        const V x = V::Set(*p.Row(i, s));
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kVectors; j++) sum[i][j] = MultiplyAdd(x, weights[j], sum[i][j]);
       }
@@ -180,25 +207,32 @@ static inline void TileSteps(const TileOperands<V, Weight, kRows, kPacked>& p, V
 
 // kRows x kVectors vectors of the product, from `row` and column `column` on. A separate function, as panels of
 // any width share and scripts/check_hot_loops.mjs finds by its name. kNarrow: a tile of several across the panel.
-template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bool kNarrow>
+template <typename V, typename Weight, int kRows, int kVectors, Operands kOperands, bool kNarrow>
 [[gnu::noinline]] static void ProductTile(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t column,
                                           const Readahead& readahead) {
   using T = typename V::Element;
   constexpr int kSplit = TileSplit<V>(kRows * kVectors);
-  constexpr ptrdiff_t kLineElements = Readahead::kLine / static_cast<ptrdiff_t>(sizeof(T));
-  using Operands = TileOperands<V, Weight, kRows, kPacked>;
-  // The gradient of the weights is stored as they are.
-  constexpr bool kWritesChunks = kPacked && V::kPanelOrder == PanelOrder::kChunks;
-  const auto place = [&](ptrdiff_t element) {
-    return kWritesChunks ? element / kChunk<T> * p.c_chunk_stride + element % kChunk<T> : element;
+  constexpr bool kTiled = kInTiles<kOperands>;
+  using OfTile = TileOperands<V, Weight, kRows, kVectors, kOperands>;
+  constexpr bool kWritesChunks = kOperands == Operands::kGradient && V::kPanelOrder == PanelOrder::kChunks;
+  // From the first vector to an element of the tile.
+  const auto offset = [](ptrdiff_t element, ptrdiff_t chunk_stride) {
+    return kWritesChunks ? element / kChunk<T> * chunk_stride + element % kChunk<T> : element;
   };
+  // Without init, zeros are read: branches between the sums and their stores make V8 before version 13 spill the sums.
+  alignas(64) static constexpr T kZeros[kVectors * V::kLanes] = {};
+  const bool has_init = p.init != nullptr;
+  const ptrdiff_t init_stride = has_init ? p.init_stride : 0;
+  const ptrdiff_t init_chunk_stride = has_init ? p.c_chunk_stride : kChunk<T>;
+  const T* const init = has_init ? p.init + row * init_stride + offset(column, p.c_chunk_stride) : kZeros;
+  const auto init_of = [&](int i, int j) { return init + i * init_stride + offset(j * V::kLanes, init_chunk_stride); };
   // Tiles of many rows prefetch init here and add it at the end: their sums would all wait for it. Tiles of few rows
   // start from it, because they have no time for one more line.
   constexpr bool kAddsInit = kRows >= 4;
-  if (kHasPrefetch && kAddsInit && p.init != nullptr) {
+  if constexpr (kHasPrefetch && kAddsInit) {
+    constexpr int kVectorsOfLine = Larger(1, static_cast<int>(Readahead::kLine / sizeof(T) / V::kLanes));
     for (int i = 0; i < kRows; i++) {
-      const T* init = p.init + (row + i) * p.init_stride;
-      for (ptrdiff_t k = 0; k < kVectors * V::kLanes; k += kLineElements) PrefetchLine(init + place(column + k));
+      for (int j = 0; j < kVectors; j += kVectorsOfLine) PrefetchLine(init_of(i, j));
     }
   }
   V sums[kSplit][kRows][kVectors];
@@ -208,9 +242,8 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
     for (int i = 0; i < kRows; i++) {
       CUDNN_RNN_UNROLL
       for (int j = 0; j < kVectors; j++) {
-        const bool starts = !kAddsInit && s == 0 && p.init != nullptr && !kHasScales<Weight>;
-        const ptrdiff_t element = place(column + j * V::kLanes);
-        sums[s][i][j] = starts ? V::Load(p.init + (row + i) * p.init_stride + element) : V::Set(0);
+        constexpr bool kStarts = !kAddsInit && !kHasScales<Weight>;
+        sums[s][i][j] = kStarts && s == 0 ? V::Load(init_of(i, j)) : V::Set(0);
       }
     }
   }
@@ -222,54 +255,67 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   // between bursts of steps, as the inner loop has neither registers nor instructions to spare; where chunks are apart,
   // it prefetches no lines of the present panel, and has room for one of the next.
   constexpr bool kReadsAhead = kNarrow && kAddsInit;
-  constexpr ptrdiff_t kBurst = !kReadsAhead ? PTRDIFF_MAX : Operands::kApart ? 1 : 8;
+  constexpr ptrdiff_t kBurst = OfTile::kApart ? 1 : 8;
   constexpr ptrdiff_t kStepBytes = kVectors * V::kLanes * static_cast<ptrdiff_t>(sizeof(Weight)) / kGroup;
   constexpr ptrdiff_t kAheadLines = kReadsAhead ? kBurst * kSteps * kStepBytes / 2 / Readahead::kLine : 0;
   const char* ahead = readahead.position;
   const ptrdiff_t ahead_bytes =
       kReadsAhead ? Smaller(kBurst * kSteps * readahead.step_bytes, kAheadLines * Readahead::kLine) : 0;
-  const ptrdiff_t b_column = Operands::kApart ? column / kChunk<T> * p.chunk_stride : column;
-  Operands operands{{},
-                    p.a_stride,
-                    static_cast<const Weight*>(p.panel) + b_column,
-                    p.panel_stride,
-                    p.chunk_stride,
-                    PrefetchedSteps(p.depth) * p.panel_stride};
-  const T* a_panel = p.a + (kPacked ? row * p.depth : row * p.a_stride);
-  const ptrdiff_t panel_width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
-  // a may itself be in panels (the pre-activations of a backward pass do): the sums stay in registers across them.
-  for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a_panel += p.a_panel_stride) {
-    operands.Start(a_panel);
-    const ptrdiff_t depth = left < panel_width ? left : panel_width;
-    for (ptrdiff_t groups = depth / kSteps; groups > 0; groups -= kBurst) {
-      for (ptrdiff_t line = 0; line < kAheadLines; line++) PrefetchToSecondLevel(ahead + line * Readahead::kLine);
-      ahead += ahead_bytes;
-      // Counted down to 0, which takes no instruction for a comparison.
-      for (ptrdiff_t group = Smaller(groups, kBurst); group > 0; group--) {
-        TileSteps<V, Weight, kRows, kVectors, kSplit, kSteps, kPacked, kNarrow && !Operands::kApart>(operands, sums);
-        operands.Advance(kPacked ? kSteps * kRows : kSteps);
-        operands.b += kSteps / kGroup * operands.Step();
+  const ptrdiff_t b_column = OfTile::kApart ? column / kChunk<T> * p.chunk_stride : column;
+  OfTile operands{{}, p.a_stride, {}, p.panel_stride, PrefetchedSteps(p.depth) * p.panel_stride};
+  operands.StartPanel(static_cast<const Weight*>(p.panel) + b_column, p.chunk_stride);
+  const auto add_group = [&] {
+    TileSteps<V, Weight, kRows, kVectors, kSplit, kSteps, kOperands, kNarrow && !OfTile::kApart>(operands, sums);
+    operands.AdvanceRows(kSteps);
+    operands.AdvancePanel(kSteps / kGroup);
+  };
+  const auto add_steps = [&](const T* a, ptrdiff_t depth) {
+    operands.StartRows(a);
+    // Counted down to 0, which takes no instruction for a comparison. The loop is in no other where it can be: V8
+    // before version 13 repeats the body of a nested loop, and then spills.
+    if constexpr (kReadsAhead) {
+      for (ptrdiff_t groups = depth / kSteps; groups > 0; groups -= kBurst) {
+        for (ptrdiff_t line = 0; line < kAheadLines; line++) PrefetchToSecondLevel(ahead + line * Readahead::kLine);
+        ahead += ahead_bytes;
+        for (ptrdiff_t group = Smaller(groups, kBurst); group > 0; group--) add_group();
       }
+    } else {
+      for (ptrdiff_t group = depth / kSteps; group > 0; group--) add_group();
     }
     // The remainder of the depth, a step at a time, into the first group of sums.
+    OfTile rest = operands;
     for (int s = 0; s < depth % kSteps; s++) {
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
-        const V x = V::Set(kPacked ? operands.a[0][i] : *operands.Row(i));
+        const V x = V::Set(*rest.Row(i, 0));
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kVectors; j++) {
-          const V weights = V::LoadRow(operands.b + s / kGroup * operands.Step() + operands.Vector(j), s % kGroup);
+          const V weights = V::LoadRow(rest.Vector(j), s % kGroup);
           sums[0][i][j] = MultiplyAdd(x, weights, sums[0][i][j]);
         }
       }
-      operands.Advance(kPacked ? kRows : 1);
+      rest.AdvanceRows(1);
+      if (s % kGroup == kGroup - 1) rest.AdvancePanel(1);
+    }
+  };
+  if constexpr (kTiled) {
+    add_steps(p.a + row * p.depth, p.depth);
+  } else {
+    // a may itself be in panels (the pre-activations of a backward pass do): the sums stay in registers across them.
+    const ptrdiff_t panel_width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
+    const T* a = p.a + row * p.a_stride;
+    for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a += p.a_panel_stride) {
+      add_steps(a, Smaller(left, panel_width));
     }
   }
+  // Read before the first store, which may change them for all that the compiler knows.
+  const ptrdiff_t c_stride = p.c_stride, c_chunk_stride = p.c_chunk_stride;
+  [[maybe_unused]] const T* const scales = kHasScales<Weight> ? p.scales + column : nullptr;
+  T* const c = p.c + row * c_stride + offset(column, c_chunk_stride);
   CUDNN_RNN_UNROLL
   for (int i = 0; i < kRows; i++) {
     CUDNN_RNN_UNROLL
     for (int j = 0; j < kVectors; j++) {
-      const ptrdiff_t element = place(column + j * V::kLanes);
       // Sums of few rows are split (TileSplit), so the last bits of a result depend on the number of rows in its tile.
       // The passes therefore cut rows independently of the number of threads.
       V sum = sums[0][i][j];
@@ -278,37 +324,37 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
       if constexpr (kHasScales<Weight>) {
         // Column scales of int8 weights: c = init + scale · Σ a·q, one multiply-add per output instead of one per
         // weight.
-        const V start = p.init == nullptr ? V::Set(0) : V::Load(p.init + (row + i) * p.init_stride + element);
-        sum = MultiplyAdd(sum, V::Load(p.scales + element), start);
-      } else if (kAddsInit && p.init != nullptr) {
-        sum = V::Load(p.init + (row + i) * p.init_stride + element) + sum;
+        sum = MultiplyAdd(sum, V::Load(scales + j * V::kLanes), V::Load(init_of(i, j)));
+      } else if constexpr (kAddsInit) {
+        sum = V::Load(init_of(i, j)) + sum;
       }
-      sum.Store(p.c + (row + i) * p.c_stride + element);
+      sum.Store(c + i * c_stride + offset(j * V::kLanes, c_chunk_stride));
     }
   }
 }
 
 // The tiles from number kTile on that are side by side over the panel, for kRows rows.
-template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked, int kTile = 0>
+template <typename V, typename Weight, int kRows, int kPanelVectors, Operands kOperands, int kTile = 0>
 static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, Readahead* readahead) {
   constexpr int kTiles = TilesAcross<V>(kRows, kPanelVectors);
   constexpr int kFirst = TileBegin<V>(kTile, kTiles, kPanelVectors);
   constexpr int kVectors = TileBegin<V>(kTile + 1, kTiles, kPanelVectors) - kFirst;
   constexpr bool kNarrow = kHasPrefetch && kTiles > 1;
-  ProductTile<V, Weight, kRows, kVectors, kPacked, kNarrow>(p, row, kFirst * V::kLanes, *readahead);
+  ProductTile<V, Weight, kRows, kVectors, kOperands, kNarrow>(p, row, kFirst * V::kLanes, *readahead);
   readahead->position += p.depth * readahead->step_bytes;
-  if constexpr (kTile + 1 < kTiles) TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked, kTile + 1>(p, row, readahead);
+  if constexpr (kTile + 1 < kTiles)
+    TilesOfRows<V, Weight, kRows, kPanelVectors, kOperands, kTile + 1>(p, row, readahead);
 }
 
 // `rows` <= kRows rows from `row` on: the number becomes a constant, as only then the sums of a tile are registers.
-template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked>
+template <typename V, typename Weight, int kRows, int kPanelVectors, Operands kOperands>
 static inline void ProductRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows,
                                Readahead* readahead) {
   if constexpr (kRows > 1) {
     // A chain of comparisons at compile-time constants, at most kRows of them: small beside one tile's depth loop.
-    if (rows < kRows) return ProductRows<V, Weight, kRows - 1, kPanelVectors, kPacked>(p, row, rows, readahead);
+    if (rows < kRows) return ProductRows<V, Weight, kRows - 1, kPanelVectors, kOperands>(p, row, rows, readahead);
   }
-  TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked>(p, row, readahead);
+  TilesOfRows<V, Weight, kRows, kPanelVectors, kOperands>(p, row, readahead);
 }
 
 // The gradient of the weights, xᵀ·dz, multiplies by columns of x. They are packed as the tile reads them, one row of
@@ -318,15 +364,16 @@ template <typename V>
 inline constexpr int kPackedRows = TileRows<V>(PanelVectors<V>(4));
 
 // A tile of `rows` rows, of kLeastRows to kRows.
-template <typename V, typename Weight, int kLeastRows, int kRows, int kVectors, bool kNarrow>
+template <typename V, typename Weight, int kLeastRows, int kRows, int kVectors, Operands kOperands, bool kNarrow>
 static inline void TileOfHeight(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows,
                                 ptrdiff_t column, const Readahead& readahead) {
   if constexpr (kRows > kLeastRows) {
     if (rows < kRows) {
-      return TileOfHeight<V, Weight, kLeastRows, kRows - 1, kVectors, kNarrow>(p, row, rows, column, readahead);
+      return TileOfHeight<V, Weight, kLeastRows, kRows - 1, kVectors, kOperands, kNarrow>(p, row, rows, column,
+                                                                                          readahead);
     }
   }
-  ProductTile<V, Weight, kRows, kVectors, false, kNarrow>(p, row, column, readahead);
+  ProductTile<V, Weight, kRows, kVectors, kOperands, kNarrow>(p, row, column, readahead);
 }
 
 // Tiles of rows that pass by a chunk before the next one: 72 rows of 512 float32 are 144 KiB, which stay in a
@@ -349,7 +396,7 @@ static inline void TilesOfChunks(const PanelProduct<typename V::Element>& p, ptr
   for (ptrdiff_t tile = first; tile < last; tile++) {
     const ptrdiff_t row = p.rows * tile / tiles;
     const ptrdiff_t rows = p.rows * (tile + 1) / tiles - row;
-    TileOfHeight<V, Weight, kLeastRows, kRows, kVectors, kNarrow>(p, row, rows, kColumn, readahead);
+    TileOfHeight<V, Weight, kLeastRows, kRows, kVectors, Operands::kRows, kNarrow>(p, row, rows, kColumn, readahead);
     readahead.position += p.depth * readahead.step_bytes;
   }
   if constexpr (kTile + 1 < kTiles) {
@@ -366,43 +413,89 @@ static inline void OneTileOfChunks(const PanelProduct<typename V::Element>& p) {
   TilesOfChunks<V, Weight, kRows, kRows, kPanelVectors>(p, 1, 0, 1);
 }
 
-template <typename V, typename Weight, int kChunks, bool kPacked>
+template <typename V, typename Weight, int kChunks, Operands kOperands>
 static void ProductOfChunks(const PanelProduct<typename V::Element>& p) {
   constexpr int kVectors = PanelVectors<V>(kChunks);
-  constexpr int kRows = kPacked ? kPackedRows<V> : TileRows<V>(kVectors);
+  constexpr int kRows = kInTiles<kOperands> ? kPackedRows<V> : TileRows<V>(kVectors);
   const ptrdiff_t tiles = (p.rows + kRows - 1) / kRows;
-  Readahead readahead = ReadaheadOf<Weight>(p, tiles * TilesAcross<V>(kRows, kVectors), 0, p.panel_stride);
-  if constexpr (kReadsChunks<V, kPacked>) {
+  if constexpr (kReadsChunks<V, kOperands>) {
     if (tiles <= 1) return OneTileOfChunks<V, Weight, kRows, kVectors>(p);
     // Of kRows + 1 rows the lower of two tiles has (kRows + 1) / 2.
     for (ptrdiff_t first = 0; first < tiles; first += kTilesAtOnce) {
       const ptrdiff_t last = Smaller(tiles, first + kTilesAtOnce);
       TilesOfChunks<V, Weight, (kRows + 1) / 2, kRows, kVectors>(p, tiles, first, last);
     }
-  } else if constexpr (kPacked) {
-    for (ptrdiff_t row = 0; row < p.rows; row += kRows) {
-      ProductRows<V, Weight, kRows, kVectors, true>(p, row, p.rows - row, &readahead);
-    }
   } else {
-    // Tiles of equal height, as a tile of one row costs nearly as much as a full one.
+    Readahead readahead = ReadaheadOf<Weight>(p, tiles * TilesAcross<V>(kRows, kVectors), 0, p.panel_stride);
     for (ptrdiff_t tile = 0; tile < tiles; tile++) {
-      const ptrdiff_t row = p.rows * tile / tiles;
-      ProductRows<V, Weight, kRows, kVectors, false>(p, row, p.rows * (tile + 1) / tiles - row, &readahead);
+      // Packed rows lie in tiles of kRows, the last one of the rest. Else tiles of equal height, as a tile of one row
+      // costs nearly as much as a full one.
+      const ptrdiff_t row = kInTiles<kOperands> ? tile * kRows : p.rows * tile / tiles;
+      const ptrdiff_t end = kInTiles<kOperands> ? p.rows : p.rows * (tile + 1) / tiles;
+      ProductRows<V, Weight, kRows, kVectors, kOperands>(p, row, end - row, &readahead);
     }
   }
 }
 
-template <typename V, typename Weight, bool kPacked>
+// Fewer rows are read in place: tiles of one and two rows are wider than a chunk.
+inline constexpr ptrdiff_t kLeastCopiedRows = 4;
+
+// `rows` <= kRows rows to [depth][rows].
+template <int kRows, typename T>
+static inline void CopyTile(const T* a, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t depth, T* to) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return CopyTile<kRows - 1>(a, stride, rows, depth, to);
+  }
+  for (ptrdiff_t k = 0; k < depth; k++, to += kRows) {
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kRows; i++) to[i] = a[i * stride + k];
+  }
+}
+
+// c = init + a · panel from a copy of a, which is made for the first panel. All rows of a tile of the copy are read at
+// constant distances from one pointer. A tile is as wide as a chunk and reads it in the order of the memory.
+template <typename V, typename Weight>
+static void ProductOfCopy(const PanelProduct<typename V::Element>& product) {
+  using T = typename V::Element;
+  constexpr int kRows = V::kCopyTileRows;
+  PanelProduct<T> p = product;
+  p.a = reinterpret_cast<const T*>(p.rows_copy->words);
+  const ptrdiff_t tiles = (p.rows + kRows - 1) / kRows;
+  const auto row_of = [&](ptrdiff_t tile) { return p.rows * tile / tiles; };
+  if (p.rows_copy->version != p.version) {
+    T* copy = reinterpret_cast<T*>(p.rows_copy->words);
+    for (ptrdiff_t tile = 0; tile < tiles; tile++) {
+      const ptrdiff_t row = row_of(tile);
+      CopyTile<kRows>(product.a + row * p.a_stride, p.a_stride, row_of(tile + 1) - row, p.depth, copy + row * p.depth);
+    }
+    p.rows_copy->version = p.version;
+  }
+  for (ptrdiff_t first = 0; first < tiles; first += kTilesAtOnce) {
+    const ptrdiff_t last = Smaller(tiles, first + kTilesAtOnce);
+    for (ptrdiff_t column = 0; column < p.chunks * kChunk<T>; column += kChunk<T>) {
+      for (ptrdiff_t tile = first; tile < last; tile++) {
+        const ptrdiff_t row = row_of(tile);
+        TileOfHeight<V, Weight, (kRows + 1) / 2, kRows, kVectorsOfChunk<V>, Operands::kCopy, false>(
+            p, row, row_of(tile + 1) - row, column, {});
+      }
+    }
+  }
+}
+
+template <typename V, typename Weight, Operands kOperands>
 static void Product(const PanelProduct<typename V::Element>& p) {
+  if constexpr (V::kCopyTileRows > 0 && kOperands == Operands::kRows && !kHasScales<Weight>) {
+    if (p.rows_copy != nullptr && p.rows >= kLeastCopiedRows) return ProductOfCopy<V, Weight>(p);
+  }
   switch (p.chunks) {
     case 1:
-      return ProductOfChunks<V, Weight, 1, kPacked>(p);
+      return ProductOfChunks<V, Weight, 1, kOperands>(p);
     case 2:
-      return ProductOfChunks<V, Weight, 2, kPacked>(p);
+      return ProductOfChunks<V, Weight, 2, kOperands>(p);
     case 3:
-      return ProductOfChunks<V, Weight, 3, kPacked>(p);
+      return ProductOfChunks<V, Weight, 3, kOperands>(p);
     default:
-      return ProductOfChunks<V, Weight, 4, kPacked>(p);
+      return ProductOfChunks<V, Weight, 4, kOperands>(p);
   }
 }
 

@@ -28,7 +28,7 @@ static inline void AddRowProduct(const typename V::Element* a, ptrdiff_t depth, 
                                  V (&sums)[kSplit][kSums]) {
   using T = typename V::Element;
   // Where chunks are apart, a pointer for each: their loads then need no index.
-  constexpr bool kApart = kReadsChunks<V, false>;
+  constexpr bool kApart = kReadsChunks<V>;
   constexpr int kWidth = kApart ? kVectorsOfChunk<V> : kVectors;
   constexpr ptrdiff_t kStride = kWidth * V::kLanes;
   constexpr int kSteps = Larger(kLeastSteps == 1 ? 1 : 4, kSplit);

@@ -20,6 +20,7 @@ struct VectorF32 {
   // (TilesFit), and of whole chunks.
   static constexpr int kTileVectors[] = {8, 6, 4, 2, 2, 2};
   static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kChunks;
+  static constexpr int kCopyTileRows = 0;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 8;
   static constexpr int kTransposedRows = 2;
@@ -99,6 +100,7 @@ struct VectorF64 {
   static constexpr int kRegisters = 16;
   static constexpr int kTileVectors[] = {8, 6, 4, 2, 2, 2};
   static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kChunks;
+  static constexpr int kCopyTileRows = 0;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 8;
   static constexpr int kTransposedRows = 2;

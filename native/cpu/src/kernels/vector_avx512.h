@@ -21,6 +21,8 @@ struct VectorF32 {
   // are 29 of 32 registers. 7 and 8 rows take tiles of 3.
   static constexpr int kTileVectors[] = {4, 4, 4, 4, 4, 4, 3, 3};
   static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
+  // Rows of the tiles of a RowsCopy; 0 for kernels that read a in place.
+  static constexpr int kCopyTileRows = 0;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 6;
@@ -101,6 +103,7 @@ struct VectorF64 {
   static constexpr int kRegisters = 32;
   static constexpr int kTileVectors[] = {4, 4, 4, 4, 4, 4, 3, 3};
   static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
+  static constexpr int kCopyTileRows = 0;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;

@@ -19,6 +19,7 @@ struct VectorF32 {
   // 31 of 32.
   static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
   static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
+  static constexpr int kCopyTileRows = 0;
   static constexpr bool kMultipliesLanes = true;
   static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;
@@ -102,6 +103,7 @@ struct VectorF64 {
   static constexpr int kRegisters = 32;
   static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
   static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
+  static constexpr int kCopyTileRows = 0;
   static constexpr bool kMultipliesLanes = true;
   static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;

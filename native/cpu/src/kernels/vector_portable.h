@@ -20,6 +20,8 @@ struct PortableVector {
   // Sixteen vector registers are assumed, as SSE2 has on x86-64; with fewer, sums spill to the stack.
   static constexpr int kTileVectors[] = {8, 4, 3, 2};
   static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
+  // Five networks of 5 to 64 rows took 0.84 to 0.99 of the time of those without a copy (GCC, SSE2, Zen 3).
+  static constexpr int kCopyTileRows = 4;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;

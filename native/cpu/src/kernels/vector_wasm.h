@@ -1,10 +1,11 @@
 // Vectors of WebAssembly: simd128, and with -mrelaxed-simd its fused multiply-add. Included by kernels_wasm.cc only.
 // Functions as in vector_avx512.h.
 //
-// The engine assigns registers. V8 on x64 has 15 for values, and loads the operands of a loop body before the first
-// multiply-add: a tile of rows x vectors takes rows · vectors + rows + vectors registers, and two steps in one body
-// take the operands of both. So a body has one step (kLeastSteps of product_kernels.h), and the tiles are 1 x 8, 2 x 4
-// and 3 x 3, of 17, 14 and 15 registers. 1 x 8 uses each of its weights once, at their load, and does not spill.
+// The engine assigns registers. V8 on x64 has 15 for values, and before version 13 it loads the operands of a loop body
+// before the first multiply-add: a tile of rows x vectors takes rows · vectors + rows + vectors registers, and two
+// steps in one body take the operands of both. So a body has one step (kLeastSteps of product_kernels.h), and the tiles
+// are 1 x 8, 2 x 4, 3 x 2 and 4 x 2, of whole chunks. 1 x 8 uses each of its weights once, at their load, and does not
+// spill. From a copy of the rows all addresses are known at one pointer, and no version spills a tile of 6 x 2.
 // docs/wasm.md has the rates of other tiles. kRegisters is 13 so that no tile of six sums is split into twelve.
 #pragma once
 
@@ -16,7 +17,7 @@
 
 namespace {
 
-inline constexpr int kWasmTileVectors[] = {8, 4, 3};
+inline constexpr int kWasmTileVectors[] = {8, 4, 2, 2};
 
 // 128 bits: four lanes of float32, two of float64. An engine maps these to SSE4.1 or NEON, mostly one instruction for
 // one (https://github.com/WebAssembly/simd).
@@ -25,7 +26,8 @@ struct VectorF32 {
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr int kRegisters = 13;
   static constexpr auto& kTileVectors = kWasmTileVectors;
-  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kChunks;
+  static constexpr int kCopyTileRows = 6;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;
@@ -96,7 +98,8 @@ struct VectorF64 {
   static constexpr ptrdiff_t kLanes = 2;
   static constexpr int kRegisters = 13;
   static constexpr auto& kTileVectors = kWasmTileVectors;
-  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kRows;
+  static constexpr cudnn_rnn::PanelOrder kPanelOrder = cudnn_rnn::PanelOrder::kChunks;
+  static constexpr int kCopyTileRows = 6;
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;

@@ -169,10 +169,7 @@ class LstmForwardSteps : LstmSteps<T> {
     product.a_stride = s_.units;
     product.rows = s_.batch;
     product.depth = s_.units;
-    product.panel = panels_ + matrix_.template PanelBegin<T>(panel);
-    const PanelStrides<T> strides = matrix_.template StridesOf<T>(panel);
-    product.panel_stride = strides.row;
-    product.chunk_stride = strides.chunk;
+    matrix_.template StridesOf<T>(panel).Point(&product, panels_ + matrix_.template PanelBegin<T>(panel));
     product.chunks = matrix_.ChunksOf(panel);
     const bool in_place = valid == width;
     // Only the last panel passes through the tile: no other item uses it.

@@ -76,7 +76,7 @@ void PseudoLayerForward<T>::Gather(const TimeBlock& time_block, ptrdiff_t n) con
 // large product that runs at the peak rate of the multiply-add units.
 template <typename T>
 void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t last,
-                                          Int8Rows* int8_rows) const {
+                                          RowsCopy* rows_copy) const {
   const ptrdiff_t z_width = network_.z_width();
   const ptrdiff_t rows = last - first;
   // Inference holds z and the gathered input of one time block, training of the whole pass: an index of the buffer,
@@ -100,7 +100,7 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
   product.init = bias;
   product.c = z;
   product.c_stride = z_width;
-  product.int8_rows = int8_rows;
+  product.rows_copy = rows_copy;
   product.version = InputVersion(pass_row);
   product.next = pass_.params.RowsOf(layout_.input, (panel + 1) % network_.panels(), 0);
   pass_.params.MultiplyBlocks(*engine_.kernels, layout_.input, panel, &product);
@@ -116,7 +116,7 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
 // Inline, as are the two below: calls would cost a small network two percent of a step.
 template <typename T>
 inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_block, ptrdiff_t n,
-                                                      Int8Rows* int8_rows) const {
+                                                      RowsCopy* rows_copy) const {
   RecurrentStep<T> step{network_, *engine_.kernels, layout_, pass_.params, pass_.batch};
   step.z = memory_.record.z + RowsBefore(time_block, n) * network_.z_width();
   step.z_panel_stride = memory_.z_rows * network_.z_width();
@@ -130,8 +130,8 @@ inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_bloc
   }
   // Training keeps the activated gates in z for the backward; inference need not store them.
   step.keep = is_training_;
-  step.int8_rows = int8_rows;
-  // Unique in the pass for every state, so an int8 kernel quantizes each h once per thread and not once per panel.
+  step.rows_copy = rows_copy;
+  // Unique in the pass for every state, so a kernel copies each h once per thread and not once per panel.
   step.version = StepVersion(n);
   return step;
 }
@@ -178,11 +178,11 @@ inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, Columns units) const
 // panels (Sak, Senior and Beaufays 2014).
 template <typename T>
 void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBlock& time_block,
-                                     Int8Rows* int8_rows) const {
+                                     RowsCopy* rows_copy) const {
   const bool projects = layout_.projection.present();
   for (ptrdiff_t n = time_block.begin; n < time_block.end; n++) {
     // Made by every thread for itself: plain addresses, cheaper than sharing them.
-    const RecurrentStep<T> step = StepAt(time_block, n, int8_rows);
+    const RecurrentStep<T> step = StepAt(time_block, n, rows_copy);
     step.PrefetchState();
     const bool backwards = n % 2 != 0;
     member->Run(

@@ -30,14 +30,14 @@ class PseudoLayerForward {
 
   // z = x·Wᵀ + b of one panel, for the rows [first, last) of a time block's steps.
   void MultiplyInput(const TimeBlock& time_block, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t last,
-                     Int8Rows* int8_rows) const;
+                     RowsCopy* rows_copy) const;
 
   // The recurrence, step by step. Every thread must call this.
-  void RunSteps(SharedLoops::Member* member, const TimeBlock& time_block, Int8Rows* int8_rows) const;
+  void RunSteps(SharedLoops::Member* member, const TimeBlock& time_block, RowsCopy* rows_copy) const;
 
  private:
   void StartStates() const;
-  RecurrentStep<T> StepAt(const TimeBlock& time_block, ptrdiff_t n, Int8Rows* int8_rows) const;
+  RecurrentStep<T> StepAt(const TimeBlock& time_block, ptrdiff_t n, RowsCopy* rows_copy) const;
   void FinishHidden(ptrdiff_t n, Columns columns) const;
   void FinishCells(ptrdiff_t n, Columns units) const;
 
@@ -58,7 +58,7 @@ class PseudoLayerForward {
     if (memory_.record.cells == nullptr) return nullptr;
     return memory_.record.cells + (is_training_ ? n : 0) * pass_.batch * network_.padded_units();
   }
-  // Version numbers of the products' left operands, by which int8 kernels detect whether they have quantized an operand
+  // Version numbers of the products' left operands, by which kernels detect whether they have copied an operand
   // already: the inputs from a row on; the state before a step; that number plus one, the state that it projects.
   uint64_t InputVersion(ptrdiff_t row) const {
     return 4 * static_cast<uint64_t>(pseudo_layer_ * pass_.time * pass_.batch + row) + 1;

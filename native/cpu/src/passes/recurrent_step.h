@@ -85,8 +85,8 @@ struct RecurrentStep {
   bool keep;
   // Elements: 8 KiB of float32, a part of the first-level cache.
   static constexpr ptrdiff_t kPrefetched = 2048;
-  // int8 only: the calling thread's, and its own even number for every step.
-  Int8Rows* int8_rows;
+  // The calling thread's, null where no kernel copies rows, and its own even number for every step.
+  RowsCopy* rows_copy;
   uint64_t version;
 
   // The units that a panel writes; without a projection they are its columns of h.
@@ -140,7 +140,7 @@ struct RecurrentStep {
     product.init = product.c;
     // The input side and the biases are in z already: the product adds to them in registers.
     product.init_stride = product.c_stride = network.z_width();
-    product.int8_rows = int8_rows;
+    product.rows_copy = rows_copy;
     product.version = version;
     if (next >= 0 && next < network.panels()) product.next = params.RowsOf(layout.recurrent, next, 0);
     params.MultiplyBlocks(kernels, layout.recurrent, panel, &product);
@@ -157,7 +157,7 @@ struct RecurrentStep {
     product.depth = network.options().units;
     product.c = h + panel * layout.projection.chunks * kChunk<T>;
     product.c_stride = network.padded_columns();
-    product.int8_rows = int8_rows;
+    product.rows_copy = rows_copy;
     product.version = version + 1;
     params.Multiply(kernels, layout.projection, panel, 0, &product);
   }

@@ -36,7 +36,7 @@ class Forward {
   // Body of every thread. All threads run the same loops in the same order; the loops hand out the work.
   void RunStages(int thread) {
     ThreadTeams::Member member(&teams_, thread);
-    Int8Rows* int8_rows = memory_.int8_rows(thread);
+    RowsCopy* rows_copy = memory_.rows_copy(thread);
     // Time blocks of a stage belong to different pseudo-layers, several steps apart in a wavefront, and do not depend
     // on each other.
     std::vector<TimeBlock> time_blocks;
@@ -44,13 +44,13 @@ class Forward {
       schedule_.TimeBlocksOf(stage, &time_blocks);
       Start(member.all(), time_blocks);
       Gather(member.all(), time_blocks);
-      MultiplyInput(member.all(), time_blocks, int8_rows);
+      MultiplyInput(member.all(), time_blocks, rows_copy);
       // Threads begin with different branches, by their team, and then help with the others.
       const int count = static_cast<int>(time_blocks.size());
       for (int k = 0; k < count; k++) {
         const TimeBlock& time_block = time_blocks[(member.first_branch() + k) % count];
         PseudoLayerOf(time_block)
-            .RunSteps(member.branch(time_block.pseudo_layer % schedule_.side_by_side()), time_block, int8_rows);
+            .RunSteps(member.branch(time_block.pseudo_layer % schedule_.side_by_side()), time_block, rows_copy);
       }
       if (pass_.is_training() && network_.options().dropout > 0) DropOut(member.all(), time_blocks);
     }
@@ -86,7 +86,7 @@ class Forward {
 
   // Block of rows by block of rows: 96 rows of x (192 KiB at I 512) and a panel (128 KiB) stay in the second-level
   // cache, where all panels go by before the next rows.
-  void MultiplyInput(SharedLoops::Member* all, const std::vector<TimeBlock>& time_blocks, Int8Rows* int8_rows) const {
+  void MultiplyInput(SharedLoops::Member* all, const std::vector<TimeBlock>& time_blocks, RowsCopy* rows_copy) const {
     // The same number for all time blocks, though the last one of a pseudo-layer may be shorter.
     const ptrdiff_t blocks = schedule_.input_blocks();
     const ptrdiff_t panels = network_.panels();
@@ -98,7 +98,7 @@ class Forward {
       const ptrdiff_t rows = (time_block.end - time_block.begin) * pass_.batch;
       const ptrdiff_t first = rows * block / blocks;
       const ptrdiff_t last = rows * (block + 1) / blocks;
-      if (first < last) PseudoLayerOf(time_block).MultiplyInput(time_block, item % panels, first, last, int8_rows);
+      if (first < last) PseudoLayerOf(time_block).MultiplyInput(time_block, item % panels, first, last, rows_copy);
     });
   }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "weights/quantized_weights.h"
+#include "weights/rows_copy.h"
 
 namespace cudnn_rnn {
 
 template <typename T>
 ForwardMemory<T>::ForwardMemory(const Engine<T>& engine, const ForwardPass<T>& pass, const ForwardSchedule& schedule)
-    : blocks_(engine.blocks), int8_rows_(pass.params.is_int8() ? engine.pool->size() : 0) {
+    : blocks_(engine.blocks), copies_(NeedsRowsCopy(*engine.kernels, pass.params.is_int8()) ? engine.pool->size() : 0) {
   if (pass.is_training()) {
     // Owned by the tape, which may outlive this pass by any time.
     pass.tape->memory = blocks_->TakeFor([&](Arena* arena) { pass.tape->Carve(*pass.network, arena); });
@@ -45,11 +45,9 @@ void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& 
     pseudo_layers_[p].input = layer == 0 ? pass.input : outputs[layer - 1];
     pseudo_layers_[p].output = outputs[layer];
   }
-  if constexpr (sizeof(T) == 4) {
-    // The most rows that one product has: a block of the input product, or a step.
-    const ptrdiff_t rows = std::max(ForwardSchedule::kRowBlock, pass.batch);
-    for (Int8Rows& int8_rows : int8_rows_) int8_rows = TakeInt8Rows(network, rows, arena);
-  }
+  // The most rows that one product has: a block of the input product, or a step.
+  const ptrdiff_t rows = std::max(ForwardSchedule::kRowBlock, pass.batch);
+  for (RowsCopy& copy : copies_) copy = TakeRowsCopy(network, pass.params.is_int8(), rows, arena);
 }
 
 // The memory of one pseudo-layer in inference: z of one time block, two states h and one c, against T of each in a

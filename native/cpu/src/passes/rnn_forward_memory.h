@@ -34,8 +34,8 @@ class ForwardMemory {
   ForwardMemory& operator=(const ForwardMemory&) = delete;
 
   const PseudoLayerMemory<T>& pseudo_layer(int pseudo_layer) const { return pseudo_layers_[pseudo_layer]; }
-  // A thread's quantized rows for int8 weights; null without such weights.
-  Int8Rows* int8_rows(int thread) { return int8_rows_.empty() ? nullptr : &int8_rows_[thread]; }
+  // Null where no kernel copies rows.
+  RowsCopy* rows_copy(int thread) { return copies_.empty() ? nullptr : &copies_[thread]; }
 
  private:
   void Carve(const ForwardPass<T>& pass, const ForwardSchedule& schedule, Arena* arena);
@@ -44,7 +44,7 @@ class ForwardMemory {
 
   BlockCache* const blocks_;
   std::vector<PseudoLayerMemory<T>> pseudo_layers_;  // by pseudo-layer
-  std::vector<Int8Rows> int8_rows_;                  // by thread
+  std::vector<RowsCopy> copies_;                     // by thread
   MemoryBlock block_;
 };
 

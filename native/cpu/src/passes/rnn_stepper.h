@@ -19,6 +19,7 @@
 #include "threads/engine.h"
 #include "threads/shared_loops.h"
 #include "weights/params.h"
+#include "weights/rows_copy.h"
 
 namespace cudnn_rnn {
 
@@ -45,7 +46,8 @@ class Stepper {
         threads_(engine.pool->size()),
         loops_(threads_),
         scratch_(BlocksOf(batch) > 1 ? threads_ : 1),
-        int8_operands_(int8 ? threads_ : 0) {
+        is_int8_(int8),
+        copies_(NeedsRowsCopy(*engine.kernels, int8) ? threads_ : 0) {
     z_.resize(threads_);
     // The first pass over Carve() measures, the second one places: one allocation for the life of the stream, so a step
     // never allocates.
@@ -139,11 +141,11 @@ class Stepper {
     T* h[2];         // [R][padded columns]: of this layer and of the one below
   };
 
-  // The operands of one thread in integers. Every panel multiplies by x and then by h: one place for both would be
-  // filled twice for each panel.
-  struct Int8Operands {
-    Int8Rows input;
-    Int8Rows state;  // h, then with a projection o·tanh(c)
+  // The operands of one thread. Every panel multiplies by x and then by h: one place for both would be filled twice for
+  // each panel.
+  struct OperandCopies {
+    RowsCopy input;
+    RowsCopy state;  // h, then with a projection o·tanh(c)
   };
 
   // Operands of one layer's step.
@@ -230,11 +232,9 @@ class Stepper {
       scratch.h_previous = arena->Take<T>(network_.options().layers * block * network_.padded_columns());
       for (T*& h : scratch.h) h = arena->Take<T>(block * network_.padded_columns());
     }
-    if constexpr (sizeof(T) == 4) {
-      for (Int8Operands& operands : int8_operands_) {
-        operands.input = TakeInt8Rows(network_, block, arena);
-        operands.state = TakeInt8Rows(network_, block, arena);
-      }
+    for (OperandCopies& copies : copies_) {
+      copies.input = TakeRowsCopy(network_, is_int8_, block, arena);
+      copies.state = TakeRowsCopy(network_, is_int8_, block, arena);
     }
   }
 
@@ -315,7 +315,7 @@ class Stepper {
                  const Scratch& scratch, const LayerStep& s, int index, bool backwards) {
     const auto row_step = RowStepKernelOf(kernels, params, layer, s);
     if (row_step != nullptr) return StepRow(runner, row_step, kernels, params, layer, scratch, s, backwards);
-    Int8Operands* int8_operands = int8_operands_.empty() ? nullptr : &int8_operands_[index];
+    OperandCopies* copies = copies_.empty() ? nullptr : &copies_[index];
     const ptrdiff_t rows = s.rows.count;
     RecurrentStep<T> step{network_, kernels, *layer.layout, params, rows};
     const ptrdiff_t width = network_.z_width();
@@ -330,7 +330,7 @@ class Stepper {
     step.unprojected = scratch.unprojected;
     // Inference: the activations of the gates are not stored.
     step.keep = false;
-    step.int8_rows = int8_operands == nullptr ? nullptr : &int8_operands->state;
+    step.rows_copy = copies == nullptr ? nullptr : &copies->state;
     step.version = s.version;
     const bool projects = layer.layout->projection.present();
     runner->Run(
@@ -347,8 +347,8 @@ class Stepper {
             product.init = biases;
             product.c = z;
             product.c_stride = width;
-            product.int8_rows = int8_operands == nullptr ? nullptr : &int8_operands->input;
-            // Another left operand than h, so another number: the int8 kernel must quantize it again.
+            product.rows_copy = copies == nullptr ? nullptr : &copies->input;
+            // Another left operand than h, so another number: the kernel must copy it again.
             product.version = s.version + 2;
             params.Multiply(kernels, layer.layout->input, panel, 0, &product);
             // The planes that the input side does not write, q_n of GRU.
@@ -476,8 +476,9 @@ class Stepper {
   // By thread: [1 + R][z_width], the biases and the pre-activations of the panel that it computes. One panel of 128
   // rows is as large as the first-level cache; of all panels, the pre-activations would pass through the second.
   std::vector<T*> z_;
-  std::vector<Int8Operands> int8_operands_;  // by thread
-  uint64_t version_ = 4;                     // of the next step's states
+  const bool is_int8_;
+  std::vector<OperandCopies> copies_;  // by thread; none where no kernel copies rows
+  uint64_t version_ = 4;               // of the next step's states
   MemoryBlock memory_;
 };
 

@@ -18,6 +18,14 @@ struct PanelStrides {
         chunk(order == PanelOrder::kRows ? kChunk<T> : depth * kChunk<T>) {}
 
   ptrdiff_t ColumnAt(ptrdiff_t column) const { return column / kChunk<T> * chunk + column % kChunk<T>; }
+
+  // Points a product at the rows of `panel` from `first_row` on. Elements of T, or of a quantized copy.
+  template <typename Element>
+  void Point(PanelProduct<T>* product, const Element* panel, ptrdiff_t first_row = 0) const {
+    product->panel = panel + first_row * row;
+    product->panel_stride = row;
+    product->chunk_stride = chunk;
+  }
 };
 
 // One matrix [outputs, depth] as a list of panels, the last of which may have fewer chunks.

@@ -22,10 +22,7 @@ struct Params {
                 PanelProduct<T>* product) const {
     product->chunks = matrix.ChunksOf(panel);
     if (quantized == nullptr) {
-      const PanelStrides<T> strides = matrix.StridesOf<T>(panel);
-      product->panel_stride = strides.row;
-      product->chunk_stride = strides.chunk;
-      product->panel = data + matrix.PanelBegin<T>(panel) + first_row * strides.row;
+      matrix.StridesOf<T>(panel).Point(product, data + matrix.PanelBegin<T>(panel), first_row);
       kernels.product(*product);
     } else if constexpr (sizeof(T) == 4) {
       quantized->Point(product, matrix, panel, first_row);
@@ -34,11 +31,12 @@ struct Params {
   }
 
   // c = init + a · panel over product->depth rows of the matrix, in blocks of the depth: the part of a panel that a
-  // block reads stays in the second-level cache while all rows pass. The blocks after the first one start from c.
+  // block reads stays in the second-level cache while all rows pass. The blocks after the first one start from c. A
+  // copy of a is of the whole depth.
   void MultiplyBlocks(const KernelTable<T>& kernels, const PanelMatrix& matrix, ptrdiff_t panel,
                       PanelProduct<T>* product) const {
     const ptrdiff_t depth = product->depth;
-    const ptrdiff_t depth_block = DepthBlock(depth);
+    const ptrdiff_t depth_block = product->rows_copy != nullptr ? depth : DepthBlock(depth);
     const void* next = product->next;
     for (ptrdiff_t k = 0; k < depth; k += depth_block) {
       product->depth = std::min(depth_block, depth - k);

@@ -24,12 +24,6 @@ uint32_t ToBfloat16(float x) {
 
 }  // namespace
 
-Int8Rows TakeInt8Rows(const Network<float>& network, ptrdiff_t rows, Arena* arena) {
-  const ptrdiff_t depth = std::max({network.options().input_size, network.output_size(), network.options().units});
-  const ptrdiff_t blocks = (depth + kInt8BlockRows - 1) / kInt8BlockRows;
-  return {0, arena->Take<float>(rows * blocks), arena->Take<uint32_t>(rows * blocks * kInt8BlockRows / 2)};
-}
-
 // Two passes over the matrices: the first assigns places, the second converts into one allocation.
 QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format)
     : format_(format), place_of_(network.params_size() / kChunk<float> + 1) {
@@ -126,10 +120,7 @@ void QuantizedWeights::ConvertToInt8(const float* source, const PanelMatrix& mat
 void QuantizedWeights::Point(PanelProduct<float>* product, const PanelMatrix& matrix, ptrdiff_t panel,
                              ptrdiff_t first_row) const {
   const Place& place = PlaceOf(matrix.PanelBegin<float>(panel));
-  const PanelStrides<float> groups = StridesOf(matrix, panel);
-  product->panel_stride = groups.row;
-  product->chunk_stride = groups.chunk;
-  product->panel = words() + place.words + first_row / rows_per_word() * groups.row;
+  StridesOf(matrix, panel).Point(product, words() + place.words, first_row / rows_per_word());
   if (format_ != WeightFormat::kInt8) return;
   // For int8 a product covers the whole depth (Params::DepthBlock), so scales and sums are those of the panel.
   product->scales = scales_.data() + place.scales;

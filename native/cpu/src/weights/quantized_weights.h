@@ -5,14 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/arena.h"
 #include "memory/memory_block.h"
 #include "weights/network.h"
 
 namespace cudnn_rnn {
-
-// Takes the memory of one thread's Int8Rows for products of up to `rows` rows with any matrix of the network.
-Int8Rows TakeInt8Rows(const Network<float>& network, ptrdiff_t rows, Arena* arena);
 
 class QuantizedWeights {
  public:

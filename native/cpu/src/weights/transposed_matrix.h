@@ -129,9 +129,7 @@ class TransposedMatrix {
       product.a_panel_stride = p.a_panel_stride;
       product.rows = p.rows;
       product.depth = std::min(panels_at_once * FullWidth(), OutputsOf(matrix_) - output);
-      product.panel = PanelOf(panel) + output * strides.row;
-      product.panel_stride = strides.row;
-      product.chunk_stride = strides.chunk;
+      strides.Point(&product, PanelOf(panel), output);
       const bool is_last = first + panels_at_once >= matrix_.panels;
       product.next = is_last ? following : PanelOf(panel) + (output + product.depth) * strides.row;
       product.chunks = static_cast<int>(width / kChunk<T>);

@@ -1,0 +1,29 @@
+// The memory of the copies that kernels make of a product's rows (RowsCopy in kernels.h).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/kernels.h"
+#include "memory/arena.h"
+#include "weights/network.h"
+
+namespace cudnn_rnn {
+
+// Whether products of a pass need a RowsCopy for each thread.
+template <typename T>
+bool NeedsRowsCopy(const KernelTable<T>& kernels, bool is_int8) {
+  return is_int8 || kernels.copies_rows;
+}
+
+// Takes the memory of one thread's copy for products of up to `rows` rows with any matrix of the network.
+template <typename T>
+RowsCopy TakeRowsCopy(const Network<T>& network, bool is_int8, ptrdiff_t rows, Arena* arena) {
+  const ptrdiff_t depth = std::max({network.options().input_size, network.output_size(), network.options().units});
+  if (!is_int8) return {0, nullptr, reinterpret_cast<uint32_t*>(arena->Take<T>(rows * depth))};
+  const ptrdiff_t blocks = (depth + kInt8BlockRows - 1) / kInt8BlockRows;
+  return {0, arena->Take<float>(rows * blocks), arena->Take<uint32_t>(rows * blocks * kInt8BlockRows / 2)};
+}
+
+}  // namespace cudnn_rnn
