@@ -1,8 +1,8 @@
 // Times of functions that alternate, so that all meet the same load.
 
 /**
- * A round repeats a function for this long. Linux may leave a thread that was woken on the processor of another one for 12 to
- * 16 ms, which would be most of a shorter round. Before the first round a function runs until engines have optimized it.
+ * A round repeats a function for this long: threads of the function before it disturb a shorter round of two threads. Before the
+ * first round a function runs until engines have optimized it.
  */
 const ROUND_MS = 200
 const WARM_UP_MS = 150
