@@ -74,7 +74,8 @@ void Panels(const Sizes& s, const float* h, const float* panels, float* z) {
   for (ptrdiff_t panel = 0; panel < s.panels(); panel++) {
     const PanelProduct<float> p = PanelOf(s, panel, h, panels, z);
     const Readahead none{nullptr, 0};
-    for (ptrdiff_t row = 0; row < s.rows; row++) ProductTile<VectorF32, float, 1, 8, false, false>(p, row, 0, none);
+    for (ptrdiff_t row = 0; row < s.rows; row++)
+      ProductTile<VectorF32, float, 1, 8, Operands::kRows, false>(p, row, 0, none);
   }
 }
 
@@ -85,9 +86,10 @@ void Tiles(const Sizes& s, const float* h, const float* panels, float* z) {
     const Readahead none{nullptr, 0};
     ptrdiff_t row = 0;
     for (; row + 6 <= s.rows; row += 6) {
-      for (ptrdiff_t c = 0; c < 64; c += 16) ProductTile<VectorF32, float, 6, 2, false, false>(p, row, c, none);
+      for (ptrdiff_t c = 0; c < 64; c += 16)
+        ProductTile<VectorF32, float, 6, 2, Operands::kRows, false>(p, row, c, none);
     }
-    for (; row < s.rows; row++) ProductTile<VectorF32, float, 1, 8, false, false>(p, row, 0, none);
+    for (; row < s.rows; row++) ProductTile<VectorF32, float, 1, 8, Operands::kRows, false>(p, row, 0, none);
   }
 }
 
@@ -95,7 +97,7 @@ void Tiles(const Sizes& s, const float* h, const float* panels, float* z) {
 // after another, and prefetched lines of the next panel.
 void Kernel(const Sizes& s, const float* h, const float* panels, float* z) {
   for (ptrdiff_t panel = 0; panel < s.panels(); panel++) {
-    Product<VectorF32, float, false>(PanelOf(s, panel, h, panels, z));
+    Product<VectorF32, float, Operands::kRows>(PanelOf(s, panel, h, panels, z));
   }
 }
 
@@ -104,7 +106,8 @@ void Threads(ThreadPool* pool, const Sizes& s, const float* h, const float* pane
   SharedLoops loops(pool->size());
   pool->Run(pool->size(), [&](int index) {
     SharedLoops::Member member(&loops, index);
-    member.Run(s.panels(), [&](ptrdiff_t panel) { Product<VectorF32, float, false>(PanelOf(s, panel, h, panels, z)); });
+    member.Run(s.panels(),
+               [&](ptrdiff_t panel) { Product<VectorF32, float, Operands::kRows>(PanelOf(s, panel, h, panels, z)); });
   });
 }
 
