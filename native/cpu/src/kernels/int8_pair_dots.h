@@ -17,7 +17,7 @@
 
 #include "kernels/int8_group.h"
 #include "kernels/kernels.h"
-#include "kernels/product_kernels.h"
+#include "kernels/product_tile.h"
 #include "kernels/unroll.h"
 
 namespace {
@@ -97,7 +97,7 @@ struct Int8PairDots {
       for (ptrdiff_t left = BlockRows(p.depth, first); left > 0; left -= kInt8GroupRows) {
         if constexpr (kRows < kVectors) {
           // Tiles of few rows wait for their weights, and one narrower than the panel reads no consecutive lines
-          // (PrefetchedSteps of product_kernels.h). More rows have no instruction to spare.
+          // (PrefetchedSteps of product_tile.h). More rows have no instruction to spare.
           if constexpr (kHasPrefetch) {
             for (const int8_t* part : parts) {
               for (ptrdiff_t k = 0; k < kVectorBytes * kWidth; k += Readahead::kLine) {

@@ -1,5 +1,5 @@
 // One time step of one row: of a gated layer with both products, the path of latency, and of any layer with the
-// recurrent product, for whole passes. Included, after product_kernels.h and cell_kernels.h,
+// recurrent product, for whole passes. Included, after product_tile.h and cell_kernels.h,
 // by the kernel files only.
 //
 // A step of one row reads every weight once, so its time is that of reading. The sums of a panel stay in registers over
@@ -10,7 +10,7 @@
 
 #include "kernels/cell_kernels.h"
 #include "kernels/kernels.h"
-#include "kernels/product_kernels.h"
+#include "kernels/product_tile.h"
 #include "kernels/tile_shapes.h"
 #include "kernels/unroll.h"
 

@@ -3,7 +3,7 @@
 //
 // The engine assigns registers. V8 on x64 has 15 for values, and before version 13 it loads the operands of a loop body
 // before the first multiply-add: a tile of rows x vectors takes rows · vectors + rows + vectors registers, and two
-// steps in one body take the operands of both. So a body has one step (kLeastSteps of product_kernels.h), and the tiles
+// steps in one body take the operands of both. So a body has one step (kLeastSteps of product_tile.h), and the tiles
 // are 1 x 8, 2 x 4, 3 x 2 and 4 x 2, of whole chunks. 1 x 8 uses each of its weights once, at their load, and does not
 // spill. From a copy of the rows all addresses are known at one pointer, and no version spills a tile of 6 x 2.
 // docs/wasm.md has the rates of other tiles. kRegisters is 13 so that no tile of six sums is split into twelve.
