@@ -49,6 +49,7 @@ std::vector<EquationCase> EquationCases() {
     add("input bias", {cell, 1, 1, 3, 2, 0, false, true, false, kNoClip, 0, 0}, 3, 2, {});
     add("recurrent bias", {cell, 1, 1, 3, 2, 0, false, false, true, kNoClip, 0, 0}, 3, 2, {});
   }
+  cases.push_back({"lstm, clip", {Cell::kLstm, 2, 2, 5, 3, 0, false, true, true, 0.2, 0, 0}, 4, 3, {4, 0, 3}});
   cases.push_back({"lstm, projection", {Cell::kLstm, 2, 1, 6, 3, 2, false, true, true, kNoClip, 0, 0}, 4, 2, {}});
   cases.push_back({"lstm, projection of both directions",
                    {Cell::kLstm, 2, 2, 5, 3, 4, false, true, true, kNoClip, 0, 0},
@@ -161,7 +162,7 @@ TEST_CASE_TEMPLATE("a forward is the equations of its cell, in inference and in 
   }
 }
 
-TEST_CASE_TEMPLATE("a forward clips the cell state of every step", T, float, double) {
+TEST_CASE_TEMPLATE("a forward clips the cell state of every step, and the initial one", T, float, double) {
   const double tolerance = sizeof(T) == sizeof(float) ? 3e-6 : 1e-14;
   for (const double clip : {0.05, 0.2}) {
     const EquationCase each{"clip", {Cell::kLstm, 2, 2, 5, 3, 0, false, true, true, clip, 0, 0}, 5, 2, {5, 3}};

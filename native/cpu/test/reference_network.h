@@ -89,6 +89,7 @@ class ReferenceNetwork {
   ReferenceStates Run(const std::vector<double>& input, ptrdiff_t time, ptrdiff_t batch, const std::vector<double>& h,
                       const std::vector<double>& c, const std::vector<int32_t>& lengths = {}) const {
     ReferenceStates states{{}, h, c};
+    for (double& cell : states.c) cell = std::clamp(cell, -options_.clip, options_.clip);
     std::vector<double> x = input;
     for (int layer = 0; layer < options_.layers; layer++) {
       std::vector<double> y(static_cast<size_t>(time * batch * output_size()));

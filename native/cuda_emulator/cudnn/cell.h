@@ -11,7 +11,7 @@ namespace emulator {
 //
 //     RNN   h' = act(w + u)
 //     LSTM  i = σ(w_i + u_i)  f = σ(w_f + u_f)  g = tanh(w_g + u_g)  o = σ(w_o + u_o)
-//           c' = clip(f·c + i·g)   h' = o·tanh(c'), before the projection
+//           c' = f·clip(c) + i·g   h' = o·tanh(clip(c')), before the projection
 //     GRU   r = σ(w_r + u_r)  z = σ(w_z + u_z)  n = tanh(w_n + r·q), q = u_n   h' = (1 - z)·n + z·h
 
 inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -24,27 +24,28 @@ struct Clip {
   bool Holds(double value) const { return value <= left || value >= right; }
 };
 
+// cuDNN 9.19 on an H200: c is clipped where it is used, the first one included, and kept and returned unclipped.
 struct LstmUnit {
   double i, f, g, o, c;
 
   LstmUnit() = default;
   LstmUnit(double a_i, double a_f, double a_g, double a_o, double c_before, const Clip& clip)
-      : i(Sigmoid(a_i)), f(Sigmoid(a_f)), g(std::tanh(a_g)), o(Sigmoid(a_o)), c(clip(f * c_before + i * g)) {}
-  double Hidden() const { return o * std::tanh(c); }
+      : i(Sigmoid(a_i)), f(Sigmoid(a_f)), g(std::tanh(a_g)), o(Sigmoid(a_o)), c(f * clip(c_before) + i * g) {}
+  double Hidden(const Clip& clip) const { return o * std::tanh(clip(c)); }
 };
 
 struct LstmGradient {
   double i, f, g, o, c_before;
 
-  /// From ∂L/∂h' and ∂L/∂c'. A clipped cell state passes no gradient on.
+  /// From ∂L/∂h' and ∂L/∂c'. A clipped use of a cell state passes no gradient on.
   LstmGradient(const LstmUnit& unit, double c_before_value, double dh, double dc, const Clip& clip) {
-    const double t = std::tanh(unit.c);
-    const double total = clip.Holds(unit.c) ? 0 : dc + dh * unit.o * (1 - t * t);
+    const double t = std::tanh(clip(unit.c));
+    const double total = dc + (clip.Holds(unit.c) ? 0 : dh * unit.o * (1 - t * t));
     i = total * unit.g * unit.i * (1 - unit.i);
-    f = total * c_before_value * unit.f * (1 - unit.f);
+    f = total * clip(c_before_value) * unit.f * (1 - unit.f);
     g = total * unit.i * (1 - unit.g * unit.g);
     o = dh * t * unit.o * (1 - unit.o);
-    c_before = total * unit.f;
+    c_before = clip.Holds(c_before_value) ? 0 : total * unit.f;
   }
 };
 

@@ -119,9 +119,9 @@ class LayerForward {
                             c, clip_);
         const double kept[] = {unit.i, unit.f, unit.g, unit.o, unit.c};
         for (std::size_t k = 0; k < 5; ++k) slots[k][row][j] = kept[k];
-        if (shape_.projected) slots[5][row][j] = unit.Hidden();
+        if (shape_.projected) slots[5][row][j] = unit.Hidden(clip_);
         c = unit.c;
-        return unit.Hidden();
+        return unit.Hidden(clip_);
       }
       case CUDNN_GRU: {
         const GruUnit unit(w[j] + u[j], w[h + j] + u[h + j], w[2 * h + j], u[2 * h + j]);
@@ -186,7 +186,8 @@ void StageLengths(const std::shared_ptr<const RnnPass>& pass) {
 /// `pass` with the lengths staged last, where these are of as many rows and steps.
 std::shared_ptr<const RnnPass> WithStagedLengths(const std::shared_ptr<const RnnPass>& pass) {
   const std::lock_guard lock(staged_mutex);
-  const bool fits = staged->sequences.time == pass->sequences.time && staged->sequences.Batch() == pass->sequences.Batch();
+  const bool fits =
+      staged->sequences.time == pass->sequences.time && staged->sequences.Batch() == pass->sequences.Batch();
   return fits ? pass->WithLengths(*staged) : pass;
 }
 

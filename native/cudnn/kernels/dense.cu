@@ -132,6 +132,13 @@ extern "C" __global__ void replace_empty_rows(REAL* y, const REAL* x, const REAL
   }
 }
 
+// y = x where |state| < limit, else 0: the gradient of a state that a clip holds. In place where y = x.
+extern "C" __global__ void mask_clipped(REAL* y, const REAL* x, const REAL* state, Index count, REAL limit,
+                                        const REAL* live) {
+  if (live) limit = live[0];
+  EACH(k, count) y[k] = state[k] >= limit || state[k] <= -limit ? (REAL)0 : x[k];
+}
+
 // ---- embedding ------------------------------------------------------------------------------------------------------
 
 // rows[n,e] = table[ids[n],e]; an id outside the table gives NaN.

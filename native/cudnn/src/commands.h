@@ -52,6 +52,7 @@ inline const std::vector<KernelShape>& Kernels() {
     {"from_float16", {kOut, kIn, kCount}},
     {"mask_sequence", {kOut, kIn, kIn, kCount, kCount, kCount}},
     {"replace_empty_rows", {kOut, kIn, kOptionalIn, kIn, kCount, kCount, kCount}},
+    {"mask_clipped", {kOut, kIn, kIn, kCount, kScalar}},
     {"embedding", {kOut, kIn, kIn, kCount, kCount, kCount}},
     {"digit_counts", {kOut, kIn, kOptionalIn, kCount, kCount, kCount}},
     {"digit_offsets", {kInOut, kCount}},

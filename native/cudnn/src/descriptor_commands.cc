@@ -68,7 +68,8 @@ void SetRnnDescriptor::Run(Worker& worker, Batch&) const {
                                             math_prec, math_type, input_size, hidden_size, proj_size, num_layers,
                                             dropout.get(), static_cast<std::uint32_t>(aux_flags)),
              "cudnnSetRNNDescriptor_v8");
-  // NaN stands for no clip. Clipping applies to the cell state of LSTMs only: c = clamp(f·c + i·g, -clip, clip).
+  // NaN stands for no clip. Clipping applies to the cell state of LSTMs only, wherever it is used: c' = f·clip(c) +
+  // i·g, h' = o·tanh(clip(c')).
   if (std::isnan(clip)) return;
   constexpr int kMinMax = 1;
   constexpr int kPropagateNan = 1;

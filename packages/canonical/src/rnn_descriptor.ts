@@ -61,7 +61,7 @@ const OPTIONS = {
   numProj: optional(SIZE),
   /** Default `double`. */
   biasMode: optional(oneOf(BIAS_MODES)),
-  /** LSTM only: the cell state is clipped to ±cellClip. Default none. */
+  /** LSTM only: the cell state is clipped to ±cellClip, the initial one included. Default none. */
   cellClip: optional(where(FINITE, 'a finite number > 0', (clip) => clip > 0)),
   /** Drop probability 0..1 between layers: of every layer's output but the last's, in training only. Default 0. */
   dropout: optional(SHARE),

@@ -38,6 +38,24 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
       expect(backend.stats().steppers).toBe(0)
     })
 
+    test('restore a cell state beyond the clip as a pass clips the one that enters it', async () => {
+      using backend = await open()
+      const { rnn, params, inputs, forward } = smallNetwork(backend, { cellMode: 'lstm', cellClip: 0.3 })
+      const stepper = anyStepper(rnn, params, SMALL_BATCH)
+      if (stepper === undefined || inputs.inputC === null) return
+      const c = { ...inputs.inputC, data: inputs.inputC.data.map((value) => 2 * value) }
+      expect(Math.max(...c.data)).toBeGreaterThan(0.3)
+      const whole = await readAll(await forward(false, { inputC: c }))
+      for (const rows of [undefined, [0, 1, 2]]) {
+        stepper.restore({ h: inputs.inputH, c }, rows)
+        const held = await stepper.state()
+        expect(Math.max(...Array.from(held.c?.data ?? [], Math.abs))).toBeCloseTo(0.3, 7)
+        const { data } = await stepper.step(inputs.input)
+        expectAllclose('output', data, whole['output'], tolerance)
+        expectAllclose('c', (await stepper.state()).c?.data ?? [], whole['outputC'], tolerance)
+      }
+    })
+
     // Few rows, and as many as make the cpu executor cut them into blocks: each also with rows that stay behind.
     test.each(cases.flatMap((options) => [3, 150].map((batch) => ({ ...options, batch }))))(
       'step single rows as separate streams, and leave the others as they are: %o',

@@ -10,3 +10,16 @@ export function storedCellClip(descriptor: RnnDescriptor, allocate: (length: num
   stored[0] = descriptor.cellClip ?? Number.POSITIVE_INFINITY
   return floatAt(stored, 0)
 }
+
+/**
+ * Clips the cell state that enters a pass or a stream, in place: cuDNN clips c wherever it uses it, so the initial one
+ * as well as that of every step. A NaN stays NaN.
+ */
+export function clipInitialCells(cells: FloatArray, clip: number): void {
+  for (let k = 0; k < cells.length; k++) cells[k] = Math.min(clip, Math.max(-clip, floatAt(cells, k)))
+}
+
+/** Sets the gradient of the initial cell state to 0 where the clip holds the state. */
+export function clipInitialCellGradients(gradients: FloatArray, initialCells: FloatArray, clip: number): void {
+  for (let k = 0; k < gradients.length; k++) if (Math.abs(floatAt(initialCells, k)) >= clip) gradients[k] = 0
+}

@@ -41,6 +41,7 @@ import {
   rnnSummary,
   selectedCanonical,
 } from '@cudnn-rnn/executor-kit'
+import { clipInitialCellGradients, clipInitialCells, storedCellClip } from './cell_clip.js'
 import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
 import { createLayerRecord, type LayerRecord, runLayerForward } from './layer_forward.js'
@@ -106,6 +107,9 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
         : withoutPadding(memory.copy(memory.floats(operands.input)), sizes)
     const flat = operand(operands.params)
     const states = this.#startingStates(shapes, operands.inputH, operands.inputC)
+    const isClipped = descriptor.cellClip !== undefined
+    if (isClipped) clipInitialCells(states.c, storedCellClip(descriptor, memory.allocate))
+    const initialCells = training && isClipped ? memory.copy(states.c) : undefined
 
     const layerInputs = [input]
     const dropoutScales: FloatArray[] = []
@@ -135,7 +139,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
       }
     }
 
-    const contents: TapeContents = { sizes, params: flat, layerInputs, dropoutScales, records }
+    const contents: TapeContents = { sizes, params: flat, layerInputs, dropoutScales, initialCells, records }
     const result = {
       output: memory.create(shapes.output, output),
       outputH: memory.create(shapes.h, states.h),
@@ -151,7 +155,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
     const action = 'run backward'
     this.#life.check(action)
     checkOwnTape(tape, ReferenceTape)
-    const { sizes, layerInputs, dropoutScales, records, params: flat } = tape.contentsFor(this)
+    const { sizes, layerInputs, dropoutScales, initialCells, records, params: flat } = tape.contentsFor(this)
     const { descriptor, memory } = this
     const { output, outputH, outputC } = checkBackwardArguments(memory, descriptor, sizes, gradients)
     const shapes = passShapes(descriptor, sizes)
@@ -179,6 +183,9 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
       outputGradient = withoutPadding(inputGradient, sizes)
     }
 
+    if (initialCells !== undefined) {
+      clipInitialCellGradients(states.c, initialCells, storedCellClip(descriptor, memory.allocate))
+    }
     tape.consume()
     return {
       input: memory.create(shapes.input, outputGradient),

@@ -1,7 +1,7 @@
 import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { StreamKernel } from '@cudnn-rnn/executor-kit'
 import { addProduct, copyRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
-import { storedCellClip } from './cell_clip.js'
+import { clipInitialCells, storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import { computeInputSide, prepareInputSide } from './input_side.js'
 import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
@@ -63,12 +63,13 @@ export class ReferenceStream implements StreamKernel {
   moveState(h: FloatArray, c: FloatArray | null, restoring: boolean, rows: Int32Array | null, count: number): void {
     const units = this.#network.descriptor.numUnits
     const columns = hiddenColumns(this.#network.descriptor)
-    for (const [layer, { hidden, cell }] of this.#layers.entries()) {
+    for (const [layer, { hidden, cell, step }] of this.#layers.entries()) {
       for (let index = 0; index < count; index++) {
         const row = rows === null ? index : rows[index]
         move(hidden, row * columns, h, (layer * count + index) * columns, columns, restoring)
         if (c !== null) move(cell, row * units, c, (layer * count + index) * units, units, restoring)
       }
+      if (restoring && c !== null) clipInitialCells(cell, step.cellClip)
     }
   }
 

@@ -10,6 +10,8 @@ export interface TapeContents {
   readonly layerInputs: readonly FloatArray[]
   /** Scale of every element of the layer outputs that dropout was applied to: 0 or 1/(1-p). */
   readonly dropoutScales: readonly FloatArray[]
+  /** The cell states that entered, clipped; undefined without a clip. */
+  readonly initialCells: FloatArray | undefined
   /** By pseudo-layer. */
   readonly records: readonly LayerRecord[]
 }
@@ -18,7 +20,8 @@ export interface TapeContents {
 export class ReferenceTape extends RnnTape<TapeContents> {}
 
 /** The memory that a tape keeps alive: the first layer's input and the parameters are the caller's. */
-export function tapeBytes({ layerInputs, dropoutScales, records }: TapeContents): number {
+export function tapeBytes({ layerInputs, dropoutScales, initialCells, records }: TapeContents): number {
   const kept = records.flatMap(({ saved, previousHidden, unprojected }) => [saved, previousHidden, unprojected])
-  return [...layerInputs.slice(1), ...dropoutScales, ...kept].reduce((sum, array) => sum + (array?.byteLength ?? 0), 0)
+  const all = [...layerInputs.slice(1), ...dropoutScales, initialCells, ...kept]
+  return all.reduce((sum, array) => sum + (array?.byteLength ?? 0), 0)
 }

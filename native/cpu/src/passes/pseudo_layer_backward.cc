@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "passes/initial_cells.h"
 #include "passes/recurrent_step.h"
 
 namespace cudnn_rnn {
@@ -284,16 +285,20 @@ void PseudoLayerBackward<T>::FinishHidden(const Part& part) const {
   }
 }
 
-// After the last product dc is the gradient with respect to the initial c: dc_(n-1) = f ⊙ dc_n of every step.
+// After the last product dc is the gradient with respect to the initial c, entry 0 of the tape: dc_(n-1) = f ⊙ dc_n of
+// every step.
 template <typename T>
 void PseudoLayerBackward<T>::FinishCells() const {
   const ptrdiff_t units = network_.options().units;
+  const T clip = static_cast<T>(network_.options().clip);
   for (ptrdiff_t row = 0; row < batch_; row++) {
     const ptrdiff_t state = pseudo_layer_ * batch_ + row;
     const T* dc = memory_.dc + row * network_.padded_units();
+    const T* c = record_.cells + row * network_.padded_units();
     for (ptrdiff_t k = 0; k < units; k++) {
       const T through = pass_.dc_final == nullptr ? T{0} : pass_.dc_final[state * units + k];
-      pass_.dc[state * units + k] = order_.Length(row) == 0 ? through : dc[k];
+      const T gradient = order_.Length(row) == 0 ? through : dc[k];
+      pass_.dc[state * units + k] = InitialCellGradient(c[k], clip, gradient);
     }
   }
 }

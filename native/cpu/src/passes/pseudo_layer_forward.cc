@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "passes/initial_cells.h"
 #include "passes/pre_activations.h"
 #include "passes/recurrent_step.h"
 #include "threads/engine.h"
@@ -45,7 +46,8 @@ void PseudoLayerForward<T>::StartStates() const {
     if (c != nullptr) {
       c += row * network_.padded_units();
       std::fill_n(c, network_.padded_units(), T{0});
-      if (pass_.c != nullptr) std::copy_n(pass_.c + state * units, units, c);
+      const T clip = static_cast<T>(network_.options().clip);
+      if (pass_.c != nullptr) CopyInitialCells(pass_.c + state * units, units, clip, c);
     }
     // A row of length 0 runs no step: its final state is its initial one.
     if (order_.Length(row) > 0) continue;

@@ -14,6 +14,7 @@
 
 #include "memory/arena.h"
 #include "memory/memory_block.h"
+#include "passes/initial_cells.h"
 #include "passes/pre_activations.h"
 #include "passes/recurrent_step.h"
 #include "threads/engine.h"
@@ -99,8 +100,10 @@ class Stepper {
         Move(layers_[l].hidden[layers_[l].now] + row * network_.padded_columns(), h + state * network_.columns(),
              network_.columns(), into);
         if (c == nullptr) continue;
-        Move(layers_[l].cells + row * network_.padded_units(), c + state * network_.options().units,
-             network_.options().units, into);
+        T* own = layers_[l].cells + row * network_.padded_units();
+        const ptrdiff_t units = network_.options().units;
+        Move(own, c + state * units, units, into);
+        if (into) CopyInitialCells(own, units, static_cast<T>(network_.options().clip), own);
       }
     }
   }

@@ -157,6 +157,7 @@ export class CudnnStepper implements RnnQueuedStepper {
         states === this.#h ? state.h : required(state.c, 'the executor kit has checked that a state of an LSTM has c')
       if (picked === undefined) list.upload(states.buffer, given.data)
       else this.#scatter(list, states, made.own(memory.operand(list, given)), picked)
+      if (states === this.#c) this.#clip(list, states)
     })
   }
 
@@ -333,6 +334,14 @@ export class CudnnStepper implements RnnQueuedStepper {
   #picked(list: CommandList, rows: Int32Array, made: BufferOwner): Picked {
     const { memory } = this.#network.executor
     return { rows: made.own(memory.operand(list, { data: rows, shape: [rows.length] })), count: rows.length }
+  }
+
+  /** Clips c as a pass clips the one that enters it. */
+  #clip(list: CommandList, { buffer, shape }: States): void {
+    const { descriptor, executor } = this.#network
+    if (descriptor.cellClip === undefined) return
+    const fields = { x: buffer, count: elementCount(shape), limit: descriptor.cellClip }
+    launchEach(executor.session, list, 'clip_by_value', fields.count, fields)
   }
 
   /** A copy of the states of the rows picked, which the caller releases. */

@@ -115,18 +115,22 @@ export class RnnPasses {
     const hy = own(conversion.allocate(list, sizes.h))
     const cy = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
     const reserve = own(training ? list.allocate(plan.reserveBytes) : undefined)
-    const kept = { x, hx, cx, y, weights, reserve }
+    const operands = { x, hx, cx, y, weights, reserve }
     // From here on the buffers hold cuDNN's results, to be corrected and converted.
-    callForward(list, plan, kept, { hy, cy })
+    callForward(list, plan, operands, { hy, cy })
     const output = own(this.#withoutEmptySequences(list, own(conversion.fromCudnn(list, y, sizes.y)), sizes.y, plan))
     const outputH = own(conversion.fromCudnn(list, hy, sizes.h))
-    const outputC = own(cy && conversion.fromCudnn(list, cy, sizes.c))
+    const finalC = own(cy && conversion.fromCudnn(list, cy, sizes.c))
     // Rows of length 0 pass their initial state through.
     if (lengths.withEmptyRows !== undefined) {
       this.#passThrough(list, outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
-      if (outputC) this.#passThrough(list, outputC, given.inputC, plan, sizes.c, this.#network.numUnits)
+      if (finalC) this.#passThrough(list, finalC, given.inputC, plan, sizes.c, this.#network.numUnits)
     }
-    return { plan, output, outputH, outputC, kept }
+    if (this.#network.cellClip === undefined) {
+      return { plan, output, outputH, outputC: finalC, kept: { ...operands, initialC: undefined, finalC: undefined } }
+    }
+    const outputC = own(finalC && this.#clipped(list, finalC, sizes.c, this.#network.cellClip))
+    return { plan, output, outputH, outputC, kept: { ...operands, initialC: given.inputC, finalC } }
   }
 
   /** Adds the backward of a training forward to `list`. */
@@ -152,7 +156,8 @@ export class RnnPasses {
     // Gradients past a row's end are set to 0: the loss does not depend on padding.
     const dy = own(conversion.toCudnn(list, own(output), sizes.y))
     const dhy = stateGradient(given.outputH, sizes.h, hiddenColumns(this.#network))
-    const dcy = stateGradient(given.outputC, sizes.c, this.#network.numUnits)
+    const outputC = own(this.#withoutClipped(list, given.outputC, buffers.finalC, sizes.c))
+    const dcy = stateGradient(outputC, sizes.c, this.#network.numUnits)
     const dx = own(conversion.allocate(list, sizes.x))
     const dhx = own(conversion.allocate(list, sizes.h))
     const dcx = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
@@ -169,8 +174,9 @@ export class RnnPasses {
     }
     if (lengths.withEmptyRows !== undefined) {
       this.#passThrough(list, inputH, given.outputH, plan, sizes.h, hiddenColumns(this.#network))
-      if (inputC) this.#passThrough(list, inputC, given.outputC, plan, sizes.c, this.#network.numUnits)
+      if (inputC) this.#passThrough(list, inputC, outputC, plan, sizes.c, this.#network.numUnits)
     }
+    if (inputC && buffers.initialC) this.#maskClipped(list, inputC, inputC, buffers.initialC, sizes.c)
     // Everything that these matrices multiply was dropped.
     for (const region of this.#droppedInputs()) this.#clearRegion(list, params, region)
     // What cuDNN computes in the steps of empty rows is 0, or NaN where a parameter is not finite.
@@ -300,6 +306,39 @@ export class RnnPasses {
     const lengths = required(plan.lengths.withEmptyRows, 'the plan of a batch with empty rows has their lengths')
     const fields = { y, x, source, lengths, count, batch: plan.sizes.batch, columns }
     launchEach(this.#executor.session, list, 'replace_empty_rows', count, fields)
+  }
+
+  /**
+   * `cells`, clipped.
+   *
+   * Note [Clipped cells]. cuDNN clips c wherever it uses it, the initial one included, with the true derivative; but it
+   * returns the c of the last step as it was before its clip. The executor clips it, and the gradient that arrives for it
+   * is 0 where the clip holds. A call that continues from it computes the same either way.
+   */
+  #clipped(list: CommandList, cells: DeviceBuffer, count: number, limit: number): DeviceBuffer {
+    const x = this.#executor.memory.allocate(list, count)
+    list.copy(x, cells)
+    launchEach(this.#executor.session, list, 'clip_by_value', count, { x, count, limit })
+    return x
+  }
+
+  /** The gradient of the final c, with zeros where the clip holds `finalC`: see Note [Clipped cells]. */
+  #withoutClipped(
+    list: CommandList,
+    gradient: DeviceBuffer | undefined,
+    finalC: DeviceBuffer | undefined,
+    elements: number,
+  ): DeviceBuffer | undefined {
+    if (gradient === undefined || finalC === undefined) return gradient?.retain()
+    const masked = this.#executor.memory.allocate(list, elements)
+    this.#maskClipped(list, masked, gradient, finalC, elements)
+    return masked
+  }
+
+  /** y = x, with zeros where the clip holds `state`. x and y may be one buffer. */
+  #maskClipped(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, state: DeviceBuffer, count: number): void {
+    const limit = required(this.#network.cellClip, 'states are kept for the backward of a network with a clip only')
+    launchEach(this.#executor.session, list, 'mask_clipped', count, { y, x, state, count, limit })
   }
 
   /** A cleared buffer in the place of a gradient that the caller left out: cuDNN takes no null for dy. */

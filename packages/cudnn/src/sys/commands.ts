@@ -320,6 +320,8 @@ export const KERNELS = {
     ...{ y: 'out', x: 'in', source: 'in?', lengths: 'in' },
     ...{ count: 'size', batch: 'size', columns: 'size' },
   },
+  // y = x, zeros where |state| >= limit
+  mask_clipped: { y: 'out', x: 'in', state: 'in', count: 'size', limit: 'scalar' },
   embedding: { rows: 'out', table: 'in', ids: 'in', count: 'size', columns: 'size', vocabulary: 'size' },
   // The three kernels of a stable radix sort: counts of a digit by block, their prefix sums, and the placement.
   digit_counts: { counts: 'out', ids: 'in', order: 'in?', count: 'size', vocabulary: 'size', place: 'size' },
