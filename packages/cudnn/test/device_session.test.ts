@@ -1,3 +1,4 @@
+import { createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { loadAddon } from '../src/load_addon.js'
 import { openCudaLibraries } from '../src/sys/cuda_libraries.js'
@@ -50,6 +51,27 @@ describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? '
     const read = (await tensor.read()).data as Float32Array
     expect(Buffer.compare(Buffer.from(read.buffer), Buffer.from(data.buffer))).toBe(0)
     tensor.dispose()
+  })
+
+  it('reports memory that stays to the garbage collector, and none that a call allocates and releases', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: false })
+    const { addon } = loadAddon()
+    if (addon === undefined) return
+    const reported = vi.spyOn(addon, 'adjustExternalMemory')
+    // Its work space is larger than its results.
+    const rnn = backend.rnn(
+      createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 32, inputSize: 8, inputMode: 'linear_input' }),
+    )
+    const given = { inputH: null, inputC: null, sequenceLengths: null, training: false } as const
+    const [params, input] = [backend.zeros([rnn.paramsSize]), backend.zeros([100, 100, 8])]
+    const results = []
+    for (let n = 0; n < 4; n++) results.push(await rnn.forward({ ...given, input, params }))
+    const tensors = [params, input, ...results.flatMap(({ output, outputH, outputC }) => [output, outputH, outputC])]
+    const bytes = tensors.reduce((sum, tensor) => sum + 4 * elementCount(tensor?.shape ?? []), 0)
+    const sum = reported.mock.calls.reduce((total, [change]) => total + change, 0)
+    // Within the unit in which it is reported.
+    expect(Math.abs(sum - bytes / 16)).toBeLessThan(2 ** 20 / 16)
+    expect(reported.mock.calls.filter(([change]) => change < 0)).toEqual([])
   })
 
   it('gives the memory of the pool back when it closes', async () => {

@@ -8,12 +8,15 @@ import { CommandQueue } from './command_queue.js'
 import type { BufferHome, DeviceBuffer } from './device_buffer.js'
 import { GraphCache, type GraphPolicy } from './graph_cache.js'
 
-/**
- * Device memory is reported to the garbage collector in units of this many bytes, and one sixteenth of it only: enough
- * for the collector to run when scripts drop tensors without dispose().
- */
+/** Device memory is reported to the garbage collector in units of this many bytes. */
 const REPORTED_BYTES = 2 ** 20
-const EXTERNAL_SHARE = 1 / 16
+/**
+ * A part of it is reported, for the collector to run when scripts drop tensors without dispose(). V8 collects when what
+ * is reported has grown by 64 MiB: with this share, when a sixteenth of the device, or 1 GiB of a device of less than
+ * 16 GiB, was allocated. More would make it collect at every step of a large network.
+ */
+const MOST_REPORTED_BYTES = 2 ** 30
+const MOST_EXTERNAL_SHARE = 1 / 16
 
 export interface SessionOptions {
   /** Default `never`. */
@@ -44,7 +47,9 @@ export class DeviceSession implements BufferHome {
   #stepsUnderWay = 0
   /** Exclusive sections queued or under way. JavaScript ends them, so it must not block for commands queued after one. */
   #exclusiveSections = 0
+  readonly #externalShare: number
   #unreportedBytes = 0
+  #isReportScheduled = false
   readonly #submitted: Promise<unknown>[] = []
   #closed: Promise<void> | undefined
 
@@ -61,6 +66,7 @@ export class DeviceSession implements BufferHome {
     this.#handle = handle
     this.device = device
     this.info = native.sessionInfo(handle)
+    this.#externalShare = Math.min(MOST_EXTERNAL_SHARE, MOST_REPORTED_BYTES / this.info.totalBytes)
     this.queue = new CommandQueue(native, handle, false)
     this.#exclusive = new CommandQueue(native, handle, true)
     this.#graphs = new GraphCache(this, this.queue, graphs, dtype)
@@ -223,10 +229,18 @@ export class DeviceSession implements BufferHome {
     await this.queue.run(list)
   }
 
+  /** Memory that a call allocates and releases itself, such as its work space, is not reported. */
   account(bytes: number): void {
     this.#unreportedBytes += bytes
+    if (this.#isReportScheduled || Math.abs(this.#unreportedBytes) < REPORTED_BYTES) return
+    this.#isReportScheduled = true
+    queueMicrotask(() => this.#reportMemory())
+  }
+
+  #reportMemory(): void {
+    this.#isReportScheduled = false
     if (Math.abs(this.#unreportedBytes) < REPORTED_BYTES) return
-    this.native.adjustExternalMemory(Math.trunc(this.#unreportedBytes * EXTERNAL_SHARE))
+    this.native.adjustExternalMemory(Math.trunc(this.#unreportedBytes * this.#externalShare))
     this.#unreportedBytes = 0
   }
 

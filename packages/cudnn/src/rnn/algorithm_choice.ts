@@ -9,9 +9,11 @@ import type { Graph } from '../sys/native_addon.js'
 import type { DropoutGenerator } from './dropout_states.js'
 import { type ScratchOptions, ScratchPass } from './scratch_pass.js'
 
-/** The first pass loads kernels, the second fills caches; the average of five is steady to a few percent. */
+/** The first pass loads kernels, the second fills caches. */
 const WARM_UPS = 2
-const REPETITIONS = 5
+/** The minimum of these counts, as disturbances only add time: one that falls into the only sample of an algorithm loses it. */
+const SAMPLES = 3
+const REPETITIONS = 3
 
 /** A network and a shape for which an algorithm is to be chosen. */
 export interface Trial extends Omit<ScratchOptions, 'algorithm' | 'dropout'> {
@@ -117,13 +119,13 @@ export class AlgorithmTrials {
   /** Milliseconds of one pass, in its faster form. */
   async #milliseconds(pass: ScratchPass): Promise<number> {
     const { graphs } = this.#trial
-    const ofCalls = await this.#averaged((list) => pass.whole(list))
+    const ofCalls = await this.#fastest((list) => pass.whole(list))
     if (graphs === 'never') return ofCalls
     let graph: Graph | undefined
     try {
       const exec = await pass.captured((list) => pass.whole(list))
       graph = exec
-      const ofGraph = await this.#averaged((list) => list.add('launchGraph', { exec }))
+      const ofGraph = await this.#fastest((list) => list.add('launchGraph', { exec }))
       return graphs === 'always' ? ofGraph : Math.min(ofCalls, ofGraph)
     } catch (error) {
       // It will run as calls.
@@ -134,14 +136,18 @@ export class AlgorithmTrials {
     }
   }
 
-  /** Milliseconds of one repetition, by events of the device around a list of repetitions. */
-  async #averaged(add: (list: CommandList) => void): Promise<number> {
+  /** Milliseconds of one repetition in the fastest sample, by events of the device around a list of repetitions. */
+  async #fastest(add: (list: CommandList) => void): Promise<number> {
     const repeated = (action: string, count: number) =>
       this.#list(action, (list) => {
         for (let n = 0; n < count; n++) add(list)
       })
     await this.#queue.run(repeated('warm up a trial', WARM_UPS))
-    return (await this.#queue.time(repeated('time a trial', REPETITIONS))) / REPETITIONS
+    let best = Number.POSITIVE_INFINITY
+    for (let sample = 0; sample < SAMPLES; sample++) {
+      best = Math.min(best, await this.#queue.time(repeated('time a trial', REPETITIONS)))
+    }
+    return best / REPETITIONS
   }
 
   #list(action: string, add: (list: CommandList) => void): CommandList {
