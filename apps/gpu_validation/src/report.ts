@@ -33,12 +33,13 @@ function pageOf(outcomes: readonly FiledOutcome[], gpu: string, date: string): s
     table(['section', ...VERDICTS], sectionRows(outcomes)),
     ...timeTables(outcomes),
     '## Failures',
-    listed(outcomes.filter(({ verdict }) => verdict === 'fail')),
+    // The cells of the tables of times have their ratios there.
+    listed(outcomes.filter(({ verdict, id }) => verdict === 'fail' && id !== '13.3')),
     '## Skipped',
     listed(outcomes.filter(({ verdict }) => verdict === 'skipped')),
     '## What cuDNN does',
     'Answers that the documentation leaves open; the matrices of algorithms are in the JSON lines.',
-    listed(outcomes.filter(({ verdict, id }) => verdict === 'noted' && /^(6|8|10|11)\./.test(id))),
+    found(outcomes.filter(({ verdict, id }) => verdict === 'noted' && /^(6|8|10|11)\./.test(id))),
   ].join('\n\n')
 }
 
@@ -77,6 +78,21 @@ function listed(outcomes: readonly FiledOutcome[]): string {
   if (outcomes.length === 0) return 'Nothing.'
   const rows = outcomes.map(({ id, what, expected, measured }) => [id, what, expected, short(measured)])
   return table(['id', 'what', 'expected', 'measured'], rows)
+}
+
+/** One row for all outcomes of a check that measured the same. */
+function found(outcomes: readonly FiledOutcome[]): string {
+  const groups = new Map<string, FiledOutcome[]>()
+  for (const outcome of outcomes) {
+    const key = `${outcome.id} ${short(outcome.measured)}`
+    groups.set(key, [...(groups.get(key) ?? []), outcome])
+  }
+  if (groups.size === 0) return 'Nothing.'
+  const rows = [...groups.values()].map((group) => {
+    const { id, what, measured } = group[0] as FiledOutcome
+    return [id, group.length === 1 ? what : `${what}, and ${group.length - 1} more`, short(measured)]
+  })
+  return table(['id', 'what', 'measured'], rows)
 }
 
 function short(value: unknown): string {

@@ -52,7 +52,9 @@ export function sections(python: string): readonly Section[] {
     checklist('algorithms', algorithms, 60),
     checklist('fallbacks', fallbacks, 40),
     checklist('determinism', determinism, 30),
-    checklist('determinism, fixed cuBLAS workspace', determinism, 30, { env: { CUBLAS_WORKSPACE_CONFIG: ':4096:8' } }),
+    checklist('determinism with a fixed cuBLAS workspace', determinism, 30, {
+      env: { CUBLAS_WORKSPACE_CONFIG: ':4096:8' },
+    }),
     checklist('threads', threads, 40),
     ...HALVES.map(
       (precision): Section => ({
@@ -64,7 +66,7 @@ export function sections(python: string): readonly Section[] {
       checklist(`dynamic ${mode}`, dynamic, 20, { argument: mode }),
     ),
     {
-      ...{ name: 'conformance, measured algorithms', file: 'conformance', group: conformance },
+      ...{ name: 'conformance of measured algorithms', file: 'conformance', group: conformance },
       ...{ seconds: 60, argument: 'measured' },
     },
     checklist('soak', soak, 40),

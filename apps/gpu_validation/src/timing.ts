@@ -72,11 +72,14 @@ export class PassTimer {
     const inference = async () => {
       for (const tensor of Object.values(await rnn.forward({ ...inputs, training: false }))) tensor?.dispose()
     }
-    const trainingStep = async () => {
+    const pass = async () => {
       const result = await trainingForward(rnn, inputs)
       const gradients = await rnn.backward(result.tape, { output: result.output })
       for (const tensor of [...Object.values(result), ...Object.values(gradients)]) tensor?.dispose()
     }
+    // As one step, PyTorch's forward and backward being one graph.
+    const { steps } = backend as { readonly steps?: { run(step: () => Promise<void>): Promise<void> } }
+    const trainingStep = steps === undefined ? pass : () => steps.run(pass)
     // A scalar that is computed after everything queued before.
     const finish = async () => {
       using norm = backend.zeros([])

@@ -19,6 +19,9 @@ async function warmUp(backend: CudnnBackend, isQuick: boolean): Promise<void> {
   } while (performance.now() < until)
 }
 
+/** Of one measurement. */
+const LEAST_SECONDS = 0.1
+
 /** Character models: the default of the command line, and one that keeps a GPU busier. */
 const CHARACTER_MODELS = [
   { vocabulary: 87, embedding: 32, units: 128, layers: 1, batch: 8, time: 24 },
@@ -65,8 +68,9 @@ export const comparison: CheckGroup = async ({ options, isQuick, report, argumen
     for (const [index, cell] of cases.entries()) {
       const left = (deadline - performance.now()) / 1000
       if (left < 2) return report(noted('13.3', 'cells without a time', cases.length - index))
-      // A cell takes four measurements, and about as long again for plans, warming up and PyTorch.
-      const seconds = Math.max(0.02, Math.min(isQuick ? 0.02 : 0.4, left / (cases.length - index) / 8))
+      // A cell takes four measurements, and about as long again for plans, warming up and PyTorch. In rounds shorter than
+      // a fifth of the least, waiting for the device at the end of a round would be a tenth of the time.
+      const seconds = isQuick ? 0.02 : Math.max(LEAST_SECONDS, Math.min(0.4, left / (cases.length - index) / 8))
       await once(Object.values(cell).join(' '), async () => {
         const ours: PassTimes | string = await timer.time(cell, time, seconds).catch(nameOf)
         await timer.trimMemory().catch(nameOf)

@@ -12,6 +12,8 @@ import { runTests } from '../test_runner.js'
 
 /** Error over the largest magnitude: cuDNN's own activations and orders of sums move the last bits. */
 const TOLERANCES = { float32: 1e-5, float64: 1e-11 } as const
+/** Persistent kernels have coarser activations in float32: errors of up to 2.3e-5 with cuDNN 9.19 on an H200. */
+const PERSISTENT_TOLERANCES = { float32: 5e-5, float64: 1e-11 } as const
 
 /**
  * The conformance suite on the device: float32 and float64, or float32 tensors at the precision in `argument`. With the
@@ -23,7 +25,7 @@ export const conformance: CheckGroup = async (context) => {
   if (argument === '' || argument === 'measured') {
     runConformance('cudnn', ({ dtype }) => openCudnnBackend({ ...options, dtype }), {
       dtypes: ['float32', 'float64'],
-      tolerances: TOLERANCES,
+      tolerances: argument === 'measured' ? PERSISTENT_TOLERANCES : TOLERANCES,
     })
   } else {
     const precision = argument as ReducedPrecision
@@ -36,11 +38,14 @@ export const conformance: CheckGroup = async (context) => {
   await runTests(context, isExact ? report : (outcome) => report(withoutKinks(outcome)))
 }
 
-/** In reduced precision a sum near 0 may round to the other sign, where relu has another derivative. Both are correct. */
+/**
+ * In reduced precision a sum near 0 may round to the other sign, where relu has another derivative, and a cell state to
+ * the other side of its clip. Both are correct.
+ */
 function withoutKinks(outcome: Outcome): Outcome {
   const { what, measured, verdict } = outcome
-  const isKink = verdict === 'fail' && what.includes('rnn_relu') && /^grad/i.test(String(measured))
-  return isKink ? { ...outcome, expected: "passes, except relu's kink", verdict: 'noted' } : outcome
+  const isKink = verdict === 'fail' && /rnn_relu|lstm_clip/.test(what) && /^grad/i.test(String(measured))
+  return isKink ? { ...outcome, expected: 'passes, except at the kink of relu or a clip', verdict: 'noted' } : outcome
 }
 
 /** Section 4: the sums that NVIDIA prints with its own sample, at every precision. */

@@ -9,15 +9,24 @@ import { judged, nameOf, noted, skipped } from '../outcome.js'
 export const machine: CheckGroup = async ({ options, report }) => {
   for (const [what, command, args] of [
     ['C library', 'ldd', ['--version']],
-    ['GPUs', 'nvidia-smi', ['-L']],
     [
-      'driver, clocks, power',
+      'GPUs: driver, clocks, power',
       'nvidia-smi',
-      ['--query-gpu=driver_version,clocks.max.sm,clocks.max.mem,power.limit', '--format=csv,noheader'],
+      ['--query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,power.limit', '--format=csv,noheader'],
     ],
   ] as const) {
     const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
-    if (status === 0) report(noted('1.1', what, stdout.trim().split('\n').slice(0, 8)))
+    if (status === 0)
+      report(
+        noted(
+          '1.1',
+          what,
+          stdout
+            .trim()
+            .split('\n')
+            .slice(0, what === 'C library' ? 1 : 8),
+        ),
+      )
     else report(skipped('1.1', what, `${command} did not run${stderr ? `: ${stderr.split('\n')[0]}` : ''}`))
   }
   report(noted('1.2', 'Node.js and kernel', `${process.version} on ${release()}`))

@@ -64,24 +64,28 @@ async function networks({ options, isQuick, report }: CheckContext, deadline: nu
   const before = process.memoryUsage().rss
   const most = isQuick ? 100 : CYCLES
   let cycles = 0
-  for (; cycles < most && performance.now() < deadline; cycles++) await step(backend)
+  const half = performance.now() + (deadline - performance.now()) / 2
+  let middle: { readonly cycles: number; readonly rss: number } | undefined
+  for (; cycles < most && performance.now() < deadline; cycles++) {
+    await step(backend)
+    if (middle !== undefined || (cycles < most / 2 && performance.now() < half)) continue
+    globalThis.gc?.()
+    middle = { cycles, rss: process.memoryUsage().rss }
+  }
   globalThis.gc?.()
+  const end = process.memoryUsage().rss
+  const megabytes = (from: number) => Math.round((10 * (end - from)) / MEGABYTE) / 10
   const measured = {
     cycles,
     counted: backend.stats(),
-    processMegabytes: (process.memoryUsage().rss - before) / MEGABYTE,
+    processMegabytes: megabytes(before),
+    ofSecondHalf: megabytes(middle?.rss ?? before),
   }
   const isNothing = Object.values(measured.counted).every((count) => count === 0)
   const what = 'networks made, trained with and disposed in one executor'
-  report(
-    judged(
-      '14.2',
-      what,
-      'nothing counted, at most 64 MiB more',
-      measured,
-      isNothing && measured.processMegabytes <= 64,
-    ),
-  )
+  // Compiled code, and pools of the allocator and of cuDNN, fill in the first half.
+  const expected = 'nothing counted, at most 16 MiB more in the second half'
+  report(judged('14.2', what, expected, measured, isNothing && measured.ofSecondHalf <= 16))
 }
 
 /** Section 14: four worker threads and two executors at once, and leaving in the middle of work. */
