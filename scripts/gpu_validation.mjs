@@ -1,4 +1,4 @@
-// `npm run test:gpu -- [OUTDIR] [--quick] [--python PYTHON] [--limit SECONDS] [--only NAME,NAME]` validates the cuDNN
+// `npm run test:gpu -- [OUTDIR] [--quick] [--python PYTHON] [--limit SECONDS] [--only NAME,NAME] [--jobs N]` validates the cuDNN
 // executor on the GPU of this machine and writes the results to OUTDIR (default .gpu/results). `npm run pack:gpu` packs the
 // same validation into one folder, .gpu/pack, which runs on a GPU host without Node.js and network: ./run.sh OUTDIR, with
 // the same options. `npm run report:gpu -- OUTDIR` writes docs/gpu/<date>_<gpu>.md from results of any machine.

@@ -1,7 +1,7 @@
 // The validation on a real GPU: conformance, NVIDIA's sums, the checklist, and times beside PyTorch's. Run by
 // `npm run test:gpu`, and by run.sh of the folder that `npm run pack:gpu` makes.
 //
-//     node gpu_validation.mjs OUTDIR [--quick] [--python PYTHON | none] [--limit SECONDS] [--only NAME,NAME] [--resume] [--report FOLDER]
+//     node gpu_validation.mjs OUTDIR [--quick] [--python PYTHON | none] [--limit SECONDS] [--only NAME,NAME] [--jobs N] [--resume] [--report FOLDER]
 //
 // Every section is a separate process with a time limit: one that crashes or hangs loses nothing of the others and is
 // started again behind the item that ended it, and every answer is on the disk when it is known.
@@ -24,5 +24,5 @@ if (!isMainThread && train !== undefined) {
   if (options.isHolder) await holdContext()
   else if (options.section !== undefined) await runSection(options)
   else if (options.report !== undefined) console.log(`Written: ${writeReport(options.folder, options.report)}`)
-  else process.exitCode = runAll(options)
+  else process.exitCode = await runAll(options)
 }

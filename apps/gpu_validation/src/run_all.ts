@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,9 +22,9 @@ const MOST_ATTEMPTS = 6
 
 /**
  * Runs every section in a separate process, and writes the report after each: whenever this process ends, results and
- * report are on the disk, and `--resume` runs the rest. Returns the exit status: 1 where anything failed.
+ * report are on the disk, and `--resume` runs the rest. Resolves with the exit status: 1 where anything failed.
  */
-export function runAll(options: RunOptions): number {
+export async function runAll(options: RunOptions): Promise<number> {
   const { folder, python, limit, only, isResumed } = options
   mkdirSync(folder, { recursive: true })
   const all = sections(python).filter(({ name }) => only.length === 0 || only.includes(name))
@@ -36,14 +37,25 @@ export function runAll(options: RunOptions): number {
   const torch = python !== '' && all.some(({ argument }) => argument === python) ? shareTorch(python, cache) : undefined
   const end = limit === 0 ? Number.POSITIVE_INFINITY : performance.now() + limit * 1000
   let failed = 0
-  for (const section of all) {
-    if (Progress.ended(folder).has(section.name)) continue
+  const run = async (section: Section) => {
     const kept = section.file === 'timing' || only.length > 0 ? LEAST_SECONDS : Math.min(KEPT_FOR_TIMING, limit / 3)
     const seconds = limit === 0 ? UNLIMITED_SECONDS : section.seconds
     const until = Math.min(performance.now() + seconds * 1000, end - kept * 1000)
-    failed += runSection(options, { ...section, env: { ...section.env, ...torch?.env } }, until, cache)
+    failed += await runSection(options, { ...section, env: { ...section.env, ...torch?.env } }, until, cache)
     Progress.endSection(folder, section.name)
     writeReport(folder, folder)
+  }
+  const ended = Progress.ended(folder)
+  const waves = wavesOf(
+    all.filter(({ name }) => !ended.has(name)),
+    options.jobs,
+  )
+  for (const wave of waves) {
+    const waiting = [...wave]
+    const worker = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await run(next)
+    }
+    await Promise.all(Array.from({ length: options.jobs }, worker))
     // Item 1.9 looks for a usable GPU; without one no later section can run.
     if (outcomesOf(folder, 'checklist').some(({ id, verdict }) => id === '1.9' && verdict === 'fail')) break
   }
@@ -52,6 +64,14 @@ export function runAll(options: RunOptions): number {
   rmSync(cache, { recursive: true, force: true })
   console.log(`Report: ${writeReport(folder, folder)}`)
   return failed === 0 ? 0 : 1
+}
+
+/** Sections that run side by side: the first alone, as it looks for the GPU, then those that share it, then the others. */
+export function wavesOf(all: readonly Section[], jobs: number): readonly (readonly Section[])[] {
+  if (jobs === 1) return all.map((section) => [section])
+  const alone = all.filter(({ isAlone }) => isAlone).map((section) => [section])
+  const shared = all.filter(({ isAlone }) => !isAlone)
+  return all[0]?.isAlone ? [...alone.slice(0, 1), shared, ...alone.slice(1)] : [shared, ...alone]
 }
 
 /** A process that holds a context of the device: without one the driver starts the device again for each section. */
@@ -66,11 +86,12 @@ function environment({ wheels }: RunOptions, cache: string, extra: Section['env'
   return env
 }
 
-/** Runs one section until a time of performance.now(), again where its process ended early; returns its failures. */
-function runSection(options: RunOptions, section: Section, until: number, cache: string): number {
+/** Runs one section until a time of performance.now(), again where its process ended early; resolves with its failures. */
+async function runSection(options: RunOptions, section: Section, until: number, cache: string): Promise<number> {
   const { folder } = options
   const { name, file } = section
-  const before = outcomesOf(folder, file).length
+  const madeSoFar = () => outcomesOf(folder, file).filter((outcome) => outcome.section === name)
+  const before = madeSoFar().length
   const report = (outcome: Outcome) => appendLine(join(folder, `${file}.jsonl`), { section: name, ...outcome })
   const began = performance.now()
   for (let attempt = 1; ; attempt++) {
@@ -80,7 +101,7 @@ function runSection(options: RunOptions, section: Section, until: number, cache:
       break
     }
     const begun = new Progress(folder, name).size
-    const problem = runProcess(options, section, seconds, cache)
+    const problem = await runProcess(options, section, seconds, cache)
     if (problem === undefined) break
     report(judged(name, `the process, attempt ${attempt}`, 'ends with status 0', problem, false))
     const hasAdvanced = new Progress(folder, name).size > begun
@@ -92,7 +113,7 @@ function runSection(options: RunOptions, section: Section, until: number, cache:
       break
     }
   }
-  const made = outcomesOf(folder, file).slice(before)
+  const made = madeSoFar().slice(before)
   const count = (verdict: Outcome['verdict']) => made.filter((outcome) => outcome.verdict === verdict).length
   const counts = (['pass', 'fail', 'noted', 'skipped'] as const).map((verdict) => `${count(verdict)} ${verdict}`)
   console.log(`${name}: ${counts.join(', ')} (${((performance.now() - began) / 1000).toFixed(1)} s)`)
@@ -102,24 +123,34 @@ function runSection(options: RunOptions, section: Section, until: number, cache:
   return count('fail')
 }
 
-/** Runs one process of a section; returns how it ended, where that was not with status 0. */
-function runProcess(options: RunOptions, { name, env }: Section, seconds: number, cache: string): object | undefined {
+/** Runs one process of a section; resolves with how it ended, where that was not with status 0. */
+async function runProcess(
+  options: RunOptions,
+  { name, env }: Section,
+  seconds: number,
+  cache: string,
+): Promise<object | undefined> {
   const { folder, isQuick, python } = options
   const program = process.argv[1]
   const args = ['--expose-gc', program, folder, '--section', name, '--seconds', String(seconds), '--python', python]
-  const { status, signal, error, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...args, ...(isQuick ? ['--quick'] : [])],
-    {
-      env: environment(options, cache, env),
-      encoding: 'utf8',
-      timeout: seconds * 1000,
-      killSignal: 'SIGKILL',
-      maxBuffer: 64 * 2 ** 20,
-    },
-  )
-  appendFileSync(join(folder, 'log.txt'), `== ${name}\n${stdout}${stderr}`)
+  const child = spawn(process.execPath, [...args, ...(isQuick ? ['--quick'] : [])], {
+    env: environment(options, cache, env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [output, errors, isLate] = ['', '', false]
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text
+  })
+  const limit = setTimeout(() => {
+    isLate = true
+    child.kill('SIGKILL')
+  }, seconds * 1000)
+  const [status, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
+  clearTimeout(limit)
+  appendFileSync(join(folder, 'log.txt'), `== ${name}\n${output}${errors}`)
   if (status === 0 && signal === null) return undefined
-  const ended = error?.message.includes('ETIMEDOUT') ? `no end within ${seconds} seconds` : (signal ?? status)
-  return { ended, stderr: stderr.slice(-2000) }
+  return { ended: isLate ? `no end within ${seconds} seconds` : (signal ?? status), stderr: errors.slice(-2000) }
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -14,6 +15,8 @@ export interface RunOptions {
   readonly only: readonly string[]
   /** Write the report of the outcomes in `folder` here, and run nothing. */
   readonly report: string | undefined
+  /** Sections that run side by side, where they measure neither times nor memory. */
+  readonly jobs: number
   /** Go on with the run whose results are in `folder`. */
   readonly isResumed: boolean
   /** Hold a context of the device until standard input ends. */
@@ -21,6 +24,11 @@ export interface RunOptions {
   /** Of a section's own process. */
   readonly section: string | undefined
   readonly seconds: number
+}
+
+/** Each section has a thread of JavaScript and one of the executor. */
+function defaultJobs(): number {
+  return Math.max(1, Math.min(12, Math.floor(availableParallelism() / 2)))
 }
 
 type Run = (command: string, args: readonly string[]) => { readonly status: number | null; readonly stdout: string }
@@ -35,6 +43,7 @@ export function parseOptions(args: readonly string[], run: Run): RunOptions {
       python: { type: 'string' },
       limit: { type: 'string', default: '540' },
       only: { type: 'string', default: '' },
+      jobs: { type: 'string', default: String(defaultJobs()) },
       report: { type: 'string' },
       resume: { type: 'boolean', default: false },
       hold: { type: 'boolean', default: false },
@@ -51,6 +60,7 @@ export function parseOptions(args: readonly string[], run: Run): RunOptions {
     wheels,
     limit: Number(values.limit),
     only: values.only.split(',').filter(Boolean),
+    jobs: Math.max(1, Number(values.jobs)),
     report: values.report,
     isResumed: values.resume,
     isHolder: values.hold,

@@ -24,9 +24,12 @@ export interface Section {
   /** Time limit. A slower section is ended and marked in the report. */
   readonly seconds: number
   readonly argument?: string
+  /** It measures times or memory, or may disturb others: no section runs beside it. */
+  readonly isAlone?: boolean
   readonly env?: Readonly<Record<string, string>>
 }
 
+const ALONE = { isAlone: true } as const
 const HALVES: readonly Precision[] = ['tf32', 'float16', 'bfloat16']
 
 /** All sections, the most informative first. `python`, if not empty, runs the PyTorch baseline. */
@@ -36,7 +39,7 @@ export function sections(python: string): readonly Section[] {
     ...rest,
   })
   return [
-    checklist('machine', machine, 60),
+    checklist('machine', machine, 60, ALONE),
     { name: 'conformance', file: 'conformance', group: conformance, seconds: 100, argument: '' },
     { name: 'golden sums', file: 'golden', group: goldenSums, seconds: 60 },
     checklist('layout', layout, 30),
@@ -44,12 +47,12 @@ export function sections(python: string): readonly Section[] {
     ...ODD_ROWS.map((kind) => checklist(kind, oddRows, 15, { argument: kind })),
     checklist('gradients', gradients, 20),
     checklist('reserve twice', reserveTwice, 15),
-    checklist('limits', limits, 30),
+    checklist('limits', limits, 30, ALONE),
     checklist('capture', capture, 40),
-    checklist('busy thread', busyThread, 30),
+    checklist('busy thread', busyThread, 30, ALONE),
     checklist('parity', parity, 60, { argument: python }),
-    checklist('host pointer', hostPointer, 20),
-    checklist('algorithms', algorithms, 60),
+    checklist('host pointer', hostPointer, 20, ALONE),
+    checklist('algorithms', algorithms, 60, ALONE),
     checklist('fallbacks', fallbacks, 40),
     checklist('determinism', determinism, 30),
     checklist('determinism with a fixed cuBLAS workspace', determinism, 30, {
@@ -69,9 +72,9 @@ export function sections(python: string): readonly Section[] {
       ...{ name: 'conformance of measured algorithms', file: 'conformance', group: conformance },
       ...{ seconds: 60, argument: 'measured' },
     },
-    checklist('soak', soak, 40),
+    checklist('soak', soak, 40, ALONE),
     checklist('several GPUs', deviceGroup, 60),
-    checklist('two persistent executors', persistentPair, 20),
-    { name: 'timing', file: 'timing', group: comparison, seconds: 3600, argument: python },
+    checklist('two persistent executors', persistentPair, 20, ALONE),
+    { name: 'timing', file: 'timing', group: comparison, seconds: 3600, argument: python, ...ALONE },
   ]
 }

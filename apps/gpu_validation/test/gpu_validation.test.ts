@@ -31,10 +31,22 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
     CUDNN_RNN_CUDA_EMULATOR: '1',
     CUDNN_RNN_CUDA_EMULATOR_SETTINGS: settings,
   })
-  const validate = (out: string, only: string, settings = '', python = 'none') =>
+  const validate = (out: string, only: string, settings = '', python = 'none', jobs = '1') =>
     spawnSync(
       process.execPath,
-      [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', python, '--limit', LIMIT, '--only', only],
+      [
+        join(folder, 'gpu_validation.mjs'),
+        out,
+        '--quick',
+        '--python',
+        python,
+        '--limit',
+        LIMIT,
+        '--jobs',
+        jobs,
+        '--only',
+        only,
+      ],
       { encoding: 'utf8', env: environment(settings), timeout: TIMEOUT.timeout, killSignal: 'SIGKILL' },
     )
   const outcomes = (out: string, file = 'checklist'): Record<string, unknown>[] =>
@@ -106,6 +118,17 @@ createServer((client) => {
     const timed = readFileSync(join(out, 'timing.jsonl'), 'utf8')
     expect(timed).toContain('"torch":"2.13"')
     expect(outcomes(out).some(({ measured }) => measured === 'no device')).toBe(true)
+  })
+
+  it('runs sections side by side, and those that measure alone after them', TIMEOUT, () => {
+    const out = join(folder, 'side_by_side')
+    const { status, stdout, stderr } = validate(out, 'padding,soak,gradients,reserve twice', '', 'none', '3')
+    expect(status, stdout + stderr).toBe(0)
+    const steps = readFileSync(join(out, 'progress.jsonl'), 'utf8').trim().split('\n')
+    const ended = steps.map((line) => JSON.parse(line)).flatMap(({ section, item }) => (item ? [] : [section]))
+    expect(ended.slice(0, 3).sort()).toEqual(['gradients', 'padding', 'reserve twice'])
+    expect(ended.slice(3)).toEqual(['soak'])
+    expect(new Set(outcomes(out).map(({ section }) => section))).toEqual(new Set(ended))
   })
 
   it('continues after a section that loses the device, and reports it', TIMEOUT, () => {

@@ -65,7 +65,7 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
 
   it('a killed run has all items, each once, and states where processes ended', TIMEOUT, () => {
     const [whole, killed] = [join(folder, 'whole'), join(folder, 'killed')]
-    const args = ['--limit', LIMIT, '--only', SECTIONS.join(',')]
+    const args = ['--limit', LIMIT, '--jobs', '1', '--only', SECTIONS.join(',')]
     expect(validate(whole, args).status).toBe(0)
     validate(killed, args, killing(SEED === undefined ? {} : { KILL_IN_WORK: '1' }))
     const named = (made: readonly Record<string, string>[]) => made.map(({ section, what }) => `${section}: ${what}`)
@@ -94,7 +94,7 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
     TIMEOUT,
     async (line) => {
       const out = join(folder, `resumed_${line}`)
-      const args = ['--limit', LIMIT, '--only', 'padding,algorithms']
+      const args = ['--limit', LIMIT, '--jobs', '1', '--only', 'padding,algorithms']
       const settings = killing({ KILL_RUN_AT: String(line) })
       expect(validate(out, args, settings).signal).toBe('SIGKILL')
       validate(out, [...args, '--resume'])
