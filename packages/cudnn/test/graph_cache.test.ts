@@ -57,7 +57,7 @@ class RecordingQueue {
   }
 }
 
-function cacheOf(policy: GraphPolicy) {
+function cacheOf(policy: GraphPolicy, deviceBytes = 8 * 1024 * MIB) {
   const state = { next: 0, bytes: 0 }
   const queue = new RecordingQueue()
   const home: BufferHome = {
@@ -67,7 +67,7 @@ function cacheOf(policy: GraphPolicy) {
       state.bytes += bytes
     },
   }
-  const cache = new GraphCache(home, queue as unknown as CommandQueue, policy, 'float32')
+  const cache = new GraphCache(home, queue as unknown as CommandQueue, policy, 'float32', deviceBytes)
   const buffer = (bytes = 16) => new DeviceBuffer(home, bytes)
   /** Allocates `bytes`, fills them with `value`, copies `x` to them and them to `y`. */
   const step = (x: DeviceBuffer, y: DeviceBuffer, { value = 1, bytes = 16 } = {}) => {
@@ -214,6 +214,17 @@ describe('GraphCache', () => {
     const { buffer, step, submitted } = cacheOf('always')
     const [x, y] = [buffer(), buffer()]
     for (let k = 0; k < 5; k++) expect(await submitted(step(x, y, { bytes: 513 * MIB }))).toEqual(['calls'])
+  })
+
+  it('captures lists of up to a 64th of a large device', async () => {
+    const { buffer, step, submitted } = cacheOf('always', 128 * 1024 * MIB)
+    const [x, y] = [buffer(), buffer()]
+    const last = async (bytes: number) => {
+      for (let k = 0; k < 2; k++) await submitted(step(x, y, { bytes }))
+      return submitted(step(x, y, { bytes }))
+    }
+    expect(await last(2047 * MIB)).toEqual(['memory', 'capture', 'graph'])
+    expect(await last(2049 * MIB)).toEqual(['calls'])
   })
 
   it('drops the least recently used graphs beyond 1 GiB', async () => {

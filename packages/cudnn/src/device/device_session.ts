@@ -69,7 +69,7 @@ export class DeviceSession implements BufferHome {
     this.#externalShare = Math.min(MOST_EXTERNAL_SHARE, MOST_REPORTED_BYTES / this.info.totalBytes)
     this.queue = new CommandQueue(native, handle, false)
     this.#exclusive = new CommandQueue(native, handle, true)
-    this.#graphs = new GraphCache(this, this.queue, graphs, dtype)
+    this.#graphs = new GraphCache(this, this.queue, graphs, dtype, this.info.totalBytes)
   }
 
   /** Opens device number `device`. Rejects with the CudnnError of the call that failed. */
