@@ -52,8 +52,8 @@ export function sections(python: string): readonly Section[] {
     checklist('busy thread', busyThread, 30, ALONE),
     checklist('parity', parity, 60, { argument: python }),
     checklist('host pointer', hostPointer, 20, ALONE),
-    checklist('algorithms', algorithms, 60, ALONE),
-    checklist('fallbacks', fallbacks, 40),
+    checklist('algorithms', algorithms, 90, ALONE),
+    checklist('fallbacks', fallbacks, 60),
     checklist('determinism', determinism, 30),
     checklist('determinism with a fixed cuBLAS workspace', determinism, 30, {
       env: { CUBLAS_WORKSPACE_CONFIG: ':4096:8' },

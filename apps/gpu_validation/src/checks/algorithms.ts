@@ -1,4 +1,11 @@
-import { CELL_MODES, type CellMode, createRnnDescriptor, flatLayout, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import {
+  CELL_MODES,
+  type CellMode,
+  createRnnDescriptor,
+  type Direction,
+  flatLayout,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { Algorithm, Arithmetic, CommandList, DeviceSession } from '@cudnn-rnn/cudnn/validation'
@@ -23,36 +30,48 @@ export const algorithms: CheckGroup = (context) =>
     const batches = isQuick ? [2] : [1, 64, 8]
     let asked = 0
     for (const precision of precisions) {
-      for (const numUnits of units) {
-        for (const batch of batches) {
-          for (const cellMode of ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const) {
-            for (const training of [false, true]) {
-              if (performance.now() > deadline) {
-                return report({ ...noted('7.1', 'the matrix of algorithms', `cut short after ${asked} cells`) })
+      // The executor tries persistent kernels for one layer only: these cells show what more layers would gain.
+      for (const numLayers of precision === 'float32' ? [1, 2] : [1]) {
+        for (const numUnits of units) {
+          for (const batch of batches) {
+            for (const cellMode of ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const) {
+              for (const training of [false, true]) {
+                if (performance.now() > deadline) {
+                  return report({ ...noted('7.1', 'the matrix of algorithms', `cut short after ${asked} cells`) })
+                }
+                await cell({ cellMode, numLayers, numUnits, batch, precision, training })
+                asked++
               }
-              const shape = { cellMode, numUnits, batch, precision, training }
-              const what = `${cellMode} H ${numUnits} B ${batch} ${precision} ${training ? 'training' : 'inference'} (µs)`
-              const stages: Partial<Record<Algorithm, Stages>> = {}
-              // One item for each algorithm: an algorithm that ends the process is then identified, and the others
-              // still run.
-              for (const algorithm of ALGORITHMS) {
-                await once(`${algorithm} ${what}`, async () => {
-                  stages[algorithm] = await tried(session, { ...shape, ...sequence(isQuick, numUnits), algorithm })
-                })
-              }
-              asked++
-              if (Object.keys(stages).length === 0) continue
-              const ran = (stage: number | string | undefined) => typeof stage === 'number'
-              const holds = ran(stages.standard?.forward) && (!training || ran(stages.standard?.backwardWeights))
-              const expected = stages.standard === undefined ? 'an earlier process ran standard' : 'standard works'
-              const isJudged = stages.standard !== undefined
-              report({ ...judged('7.1', what, expected, stages, holds || !isJudged), ...shape } as never)
             }
           }
         }
       }
     }
+
+    async function cell(shape: Cell): Promise<void> {
+      const { cellMode, numLayers, numUnits, batch, precision, training } = shape
+      const what = `${cellMode} L ${numLayers} H ${numUnits} B ${batch} ${precision} ${training ? 'training' : 'inference'} (µs)`
+      const stages: Partial<Record<Algorithm, Stages>> = {}
+      // One item for each algorithm: an algorithm that ends the process is then identified, and the others still run.
+      for (const algorithm of ALGORITHMS) {
+        await once(`${algorithm} ${what}`, async () => {
+          stages[algorithm] = await tried(session, { ...sequence(isQuick, numUnits), ...shape, algorithm })
+        })
+      }
+      if (Object.keys(stages).length === 0) return
+      const ran = (stage: number | string | undefined) => typeof stage === 'number'
+      const holds = ran(stages.standard?.forward) && (!training || ran(stages.standard?.backwardWeights))
+      const expected = stages.standard === undefined ? 'an earlier process ran standard' : 'standard works'
+      const isJudged = stages.standard !== undefined
+      report({ ...judged('7.1', what, expected, stages, holds || !isJudged), ...shape } as never)
+    }
   })
+
+/** One network of the matrix. */
+type Cell = Pick<RawOptions, 'cellMode' | 'numLayers' | 'numUnits' | 'batch'> & {
+  readonly precision: Arithmetic['precision']
+  readonly training: boolean
+}
 
 const sequence = (isQuick: boolean, numUnits: number) => ({
   numLayers: 1,
@@ -124,8 +143,8 @@ export const dynamic: CheckGroup = (context) =>
     }
   })
 
-const shapeOf = (numUnits: number) =>
-  ({ numLayers: 1, numUnits, inputSize: numUnits, inputMode: 'linear_input' }) as const
+const shapeOf = (numUnits: number, numLayers: number, direction: Direction) =>
+  ({ numLayers, numUnits, direction, inputSize: numUnits, inputMode: 'linear_input' }) as const
 
 /** Parameters that are made quickly: a short wave, again and again. */
 function repeatedWave(count: number, numUnits: number): Float32Array {
@@ -135,18 +154,27 @@ function repeatedWave(count: number, numUnits: number): Float32Array {
   return values
 }
 
+/** Units, layers and direction of networks on both sides of the limits of the persistent kernels, and beyond one layer. */
+const FALLBACKS = [
+  ...[64, 192, 256, 1024, 1536, 2048].map((units) => [units, 1, 'unidirectional'] as const),
+  [512, 2, 'unidirectional'],
+  [128, 3, 'unidirectional'],
+  [512, 1, 'bidirectional'],
+] as const
+
 /**
  * Section 7: the executor with each algorithm as its option. Results are right even if cuDNN refuses at a late stage.
  */
 export const fallbacks: CheckGroup = async (context) => {
   const { isQuick, report, deadline, once } = context
   for (const cellMode of MODES) {
-    for (const numUnits of isQuick ? [16] : [64, 192, 256, 1024, 1536, 2048]) {
-      const descriptor = createRnnDescriptor({ cellMode, ...shapeOf(numUnits) })
+    for (const [numUnits, numLayers, direction] of isQuick ? FALLBACKS.slice(0, 1) : FALLBACKS) {
+      const descriptor = createRnnDescriptor({ cellMode, ...shapeOf(isQuick ? 16 : numUnits, numLayers, direction) })
       const params = repeatedWave(flatLayout(descriptor).size, numUnits)
       for (const precision of ['float32', 'bfloat16'] as const) {
         if (performance.now() > deadline) return report(noted('7.3', 'fall-backs', 'cut short'))
-        const what = `${cellMode} H ${numUnits} ${precision}: a training step with each algorithm`
+        const depth = `L ${numLayers}${direction === 'bidirectional' ? ' bidirectional' : ''}`
+        const what = `${cellMode} ${depth} H ${numUnits} ${precision}: a training step with each algorithm`
         await once(what, async () => {
           const problems = await problemsOfFallbacks(context, descriptor, params, precision)
           const isRight = Object.keys(problems).length === 0
