@@ -60,7 +60,7 @@ export function parseOptions(args: readonly string[], run: Run): RunOptions {
     wheels,
     limit: Number(values.limit),
     only: values.only.split(',').filter(Boolean),
-    jobs: Math.max(1, Number(values.jobs)),
+    jobs: Math.max(1, Number(values.jobs) || 1),
     report: values.report,
     isResumed: values.resume,
     isHolder: values.hold,
