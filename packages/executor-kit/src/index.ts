@@ -117,6 +117,7 @@ export { checkOwnTape, OpenTape } from './open_tape.js'
 export { OperandVersions } from './operand_versions.js'
 export { RnnTape } from './rnn_tape.js'
 export { scope } from './tensor_scope.js'
+export { YoungOwners } from './young_owners.js'
 
 // Executors in host memory
 

@@ -1,8 +1,12 @@
 import type { BackendStats } from '@cudnn-rnn/backend'
 import { noteInScope } from './tensor_scope.js'
+import { YoungOwners } from './young_owners.js'
 
 type Kind = Exclude<keyof BackendStats, 'bytes'>
 type Counts = { -readonly [Name in keyof BackendStats]: number }
+
+/** Owners that wait to be registered. Few, as the largest tensors of a pass may be among them. */
+const MOST_YOUNG = 64
 
 /**
  * One thing that a ledger counts. It has no reference to its owner, which may be collected at any time.
@@ -23,9 +27,10 @@ export class LedgerEntry {
   readonly #collected: FinalizationRegistry<LedgerEntry>
   readonly #kind: Kind
   #bytes: number
+  #isRegistered = false
   #left = false
 
-  /** @param collected where the owner may be registered, with this entry as the token */
+  /** @param collected where {@link watch} registers the owner, with this entry as the token */
   constructor(counts: Counts, collected: FinalizationRegistry<LedgerEntry>, kind: Kind, bytes: number) {
     this.#counts = counts
     this.#collected = collected
@@ -33,6 +38,13 @@ export class LedgerEntry {
     this.#bytes = bytes
     counts[kind]++
     counts.bytes += bytes
+  }
+
+  /** Leaves when `owner` is collected. */
+  watch(owner: object): void {
+    if (this.#left) return
+    this.#isRegistered = true
+    this.#collected.register(owner, this, this)
   }
 
   /** Counts `bytes` more or, negative, fewer. */
@@ -50,7 +62,7 @@ export class LedgerEntry {
     this.#counts.bytes -= this.#bytes
     // V8 keeps a registered owner through every collection of the young generation: disposed tensors of an inference
     // would be copied twice, and fill the old generation.
-    this.#collected.unregister(this)
+    if (this.#isRegistered) this.#collected.unregister(this)
   }
 }
 
@@ -73,6 +85,7 @@ export class LedgerEntry {
 export class Ledger {
   readonly #counts: Counts = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
   readonly #collected = new FinalizationRegistry<LedgerEntry>((entry) => entry.leave())
+  readonly #young = new YoungOwners<object, LedgerEntry>(MOST_YOUNG, (owner, entry) => entry.watch(owner))
 
   /**
    * Counts `owner` until its entry leaves, or it is collected.
@@ -81,7 +94,7 @@ export class Ledger {
    */
   enter(kind: Kind, owner: object, bytes = 0, isWatched = false): LedgerEntry {
     const entry = new LedgerEntry(this.#counts, this.#collected, kind, bytes)
-    if (!isWatched) this.#collected.register(owner, entry, entry)
+    if (!isWatched) this.#young.add(owner, entry)
     if (kind === 'tensors' || kind === 'tapes') noteInScope(owner)
     return entry
   }

@@ -3,6 +3,8 @@ import { Ledger } from '../src/index.js'
 
 const NONE = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
 
+const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 0))
+
 describe('Ledger', () => {
   it('counts by kind until an entry leaves', () => {
     const ledger = new Ledger()
@@ -24,10 +26,21 @@ describe('Ledger', () => {
     expect(ledger.snapshot()).toEqual(NONE)
   })
 
-  it('does not keep an owner registered whose entry has left', () => {
-    const unregister = vi.spyOn(FinalizationRegistry.prototype, 'unregister')
+  it('does not register an owner whose entry leaves in its turn of the event loop', async () => {
+    const register = vi.spyOn(FinalizationRegistry.prototype, 'register')
     const ledger = new Ledger()
     ledger.enter('tensors', {}, 8).leave()
+    await nextTurn()
+    expect(register).not.toHaveBeenCalled()
+    register.mockRestore()
+  })
+
+  it('does not keep an owner registered whose entry has left', async () => {
+    const unregister = vi.spyOn(FinalizationRegistry.prototype, 'unregister')
+    const ledger = new Ledger()
+    const entry = ledger.enter('tensors', {}, 8)
+    await nextTurn()
+    entry.leave()
     expect(unregister).toHaveReturnedWith(true)
     unregister.mockRestore()
   })

@@ -24,6 +24,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "StreamRows",
       "UPDATE_RULES",
       "WEIGHT_FORMATS",
+      "YoungOwners",
       "addColumnSums",
       "addProduct",
       "addRow",

@@ -1,13 +1,13 @@
 import { DTYPES, type DType, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { type ExecutorMemory, Ledger, Lifetime, outOfMemory } from '@cudnn-rnn/executor-kit'
+import { type ExecutorMemory, Ledger, Lifetime, outOfMemory, YoungOwners } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from './command_list.js'
 import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor.js'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 
-/** Below this number of young tensors, filtering them costs more than it frees. */
-const FEWEST_YOUNG = 1024
+/** Tensors that wait to be registered with the garbage collector: more than a step of a large model makes. */
+const MOST_YOUNG = 1024
 
 /** The memory of one executor on its device: makes tensors, counts them, and rejects tensors of other executors. */
 export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
@@ -22,10 +22,11 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     buffer.release()
     copy?.buffer.release()
   })
-  /** Tensors of this turn of the event loop: registering is dear, and most of a step's are disposed in it. */
-  #young: { readonly tensor: CudnnTensor; readonly holding: TensorHolding }[] = []
-  /** Young tensors at which those that were disposed are dropped. */
-  #mostYoung = FEWEST_YOUNG
+  readonly #young = new YoungOwners<CudnnTensor, TensorHolding>(MOST_YOUNG, (tensor, holding) => {
+    if (holding.state !== 'young') return
+    holding.state = 'registered'
+    this.#dropped.register(tensor, holding, tensor)
+  })
 
   constructor(session: DeviceSession, dtype: FloatDType) {
     this.session = session
@@ -38,27 +39,12 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
 
   /** Registers the tensor with the garbage collector at the next turn of the event loop, if it still lives then. */
   watch(tensor: CudnnTensor, holding: TensorHolding): void {
-    if (this.#young.length === 0) setImmediate(() => this.#registerYoung())
-    this.#young.push({ tensor, holding })
-    if (this.#young.length < this.#mostYoung) return
-    // A loop that never leaves its turn of the event loop.
-    this.#young = this.#young.filter((one) => one.holding.state !== 'released')
-    this.#mostYoung = Math.max(FEWEST_YOUNG, 2 * this.#young.length)
+    this.#young.add(tensor, holding)
   }
 
   unwatch(tensor: CudnnTensor, holding: TensorHolding): void {
     if (holding.state === 'registered') this.#dropped.unregister(tensor)
     holding.state = 'released'
-  }
-
-  #registerYoung(): void {
-    for (const { tensor, holding } of this.#young) {
-      if (holding.state !== 'young') continue
-      holding.state = 'registered'
-      this.#dropped.register(tensor, holding, tensor)
-    }
-    this.#young = []
-    this.#mostYoung = FEWEST_YOUNG
   }
 
   /** Allocates `elements` elements in `list`. */
