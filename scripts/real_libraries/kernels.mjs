@@ -26,7 +26,7 @@ export async function compileByNvrtc({ addon, folder, architectures }) {
   let images = 0
   for (const type of TYPES) {
     for (const architecture of [...architectures.map((number) => `sm_${number}`), 'compute_75', 'compute_121']) {
-      const options = [`--gpu-architecture=${architecture}`, `-DREAL=${type}`, `-DBLOCK=${BLOCK}`]
+      const options = [`--gpu-architecture=${architecture}`, `-DREAL=${type}`, `-DBLOCK=${BLOCK}`, '--split-compile=0']
       try {
         const image = await addon.compileKernels(libraries, source, options)
         if (image.length > 0) images++

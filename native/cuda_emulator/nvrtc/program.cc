@@ -55,7 +55,7 @@ std::optional<std::vector<std::string>> HostOptions(Program& program, int count,
                option == "-lineinfo" || option == "--generate-line-info" || StartsWith(option, "--std=") ||
                StartsWith(option, "-std=") || StartsWith(option, "--fmad=") || StartsWith(option, "-fmad=") ||
                StartsWith(option, "--maxrregcount=") || option == "-w" || option == "--disable-warnings" ||
-               StartsWith(option, "--extra-device-vectorization")) {
+               StartsWith(option, "--extra-device-vectorization") || StartsWith(option, "--split-compile=")) {
       continue;
     } else {
       program.log = "nvrtc: error: unrecognized option " + option + " found";

@@ -2,8 +2,9 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { kernelArchitecture } from '../src/device/kernel_architecture.js'
+import { loadAddon } from '../src/load_addon.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()
@@ -43,6 +44,26 @@ describe.skipIf(gpu.problem !== undefined)(`kernels (${gpu.problem ?? 'CUDA emul
       source === 'nvrtcGetCUBIN' ? [1, 0] : [0, 1],
     )
     libraries.configure('reset')
+  })
+
+  it('are compiled on all processors, and on one by an NVRTC that has no option for it', async () => {
+    libraries.configure('reset')
+    const { addon } = loadAddon()
+    if (addon === undefined) return
+    const { compileKernels } = addon
+    const compile = vi.spyOn(addon, 'compileKernels')
+    await (await open({ cacheDir: emptyFolder() })).close()
+    expect(compile.mock.calls.map(([, , options]) => options.includes('--split-compile=0'))).toEqual([true])
+    compile.mockClear().mockImplementation((cuda, source, options) => {
+      const statusName = 'NVRTC_ERROR_INVALID_OPTION'
+      if (options.includes('--split-compile=0'))
+        return Promise.reject(Object.assign(new Error(statusName), { statusName }))
+      return compileKernels(cuda, source, options)
+    })
+    await using backend = await open({ cacheDir: emptyFolder() })
+    expect([...(await backend.zeros([1]).read()).data]).toEqual([0])
+    expect(compile).toHaveBeenCalledTimes(2)
+    compile.mockRestore()
   })
 
   it('an NVRTC without a list of architectures compiles for the architecture of the device', async () => {

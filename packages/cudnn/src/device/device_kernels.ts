@@ -13,7 +13,7 @@ export const BLOCK = 256
 
 /** Compiles (or finds) and loads the kernels. Rejects with CudnnError `ERR_NVRTC`, `ERR_CUDA`. */
 export async function loadKernels(session: DeviceSession, dtype: FloatDType, cache: KernelCache): Promise<void> {
-  const { native, libraries, info } = session
+  const { native, info, libraries } = session
   const source = native.kernelSource()
   const real = dtype === 'float64' ? 'double' : 'float'
   const architecture = kernelArchitecture(info.computeCapability, native.supportedArchitectures(libraries))
@@ -21,13 +21,26 @@ export async function loadKernels(session: DeviceSession, dtype: FloatDType, cac
   // Everything that the machine code depends on.
   const key = [source, ...options, String(info.nvrtcVersion)]
   const image = await cache
-    .image(key, () => native.compileKernels(libraries, source, options))
+    .image(key, () => compiled(session, source, options))
     .catch((error: unknown) => {
       throw cudnnError('compile the kernels', error)
     })
   const list = session.list('load the kernels')
   list.add('loadKernels', { image, isDouble: Number(dtype === 'float64') })
   await session.run(list)
+}
+
+/**
+ * Compiles on all processors. One takes five seconds for these kernels, two take three; releases of NVRTC before the option
+ * compile on one.
+ */
+async function compiled({ native, libraries }: DeviceSession, source: string, options: readonly string[]) {
+  try {
+    return await native.compileKernels(libraries, source, [...options, '--split-compile=0'])
+  } catch (error) {
+    if ((error as { readonly statusName?: string }).statusName !== 'NVRTC_ERROR_INVALID_OPTION') throw error
+    return native.compileKernels(libraries, source, options)
+  }
 }
 
 /** Launches a kernel with one thread per element, or a grid that strides where there are more. */
