@@ -21,6 +21,7 @@ const nextTurn = setImmediate ?? ((run: () => void) => setTimeout(run, 0))
 export class YoungOwners<Owner extends object, Entry> {
   readonly #most: number
   readonly #register: (owner: Owner, entry: Entry) => void
+  #isScheduled = false
   readonly #waiting: { readonly owner: Owner; readonly entry: Entry }[] = []
 
   /**
@@ -34,7 +35,14 @@ export class YoungOwners<Owner extends object, Entry> {
 
   /** Registers `owner` at the next turn of the event loop. */
   add(owner: Owner, entry: Entry): void {
-    if (this.#waiting.length === 0) nextTurn(() => this.#registerAll())
+    // Once for each turn, however many are added in it.
+    if (!this.#isScheduled) {
+      this.#isScheduled = true
+      nextTurn(() => {
+        this.#isScheduled = false
+        this.#registerAll()
+      })
+    }
     this.#waiting.push({ owner, entry })
     if (this.#waiting.length >= this.#most) this.#registerAll()
   }

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { YoungOwners } from '../src/index.js'
 
 function recording(most: number) {
@@ -28,4 +28,20 @@ it('YoungOwners registers all that wait when they are as many as may', async () 
   expect(registered).toEqual(['a', 'b'])
   await nextTurn()
   expect(registered).toEqual(['a', 'b', 'c'])
+})
+
+it('YoungOwners requests one turn of the event loop, however many owners are made in the present one', async () => {
+  const requested: (() => void)[] = []
+  vi.stubGlobal('setImmediate', (run: () => void) => requested.push(run))
+  vi.resetModules()
+  const { YoungOwners: Fresh } = await import('../src/young_owners.js')
+  vi.unstubAllGlobals()
+  const registered: number[] = []
+  const young = new Fresh<object, number>(2, (_, number) => registered.push(number))
+  for (let n = 0; n < 5; n++) young.add({}, n)
+  expect(requested).toHaveLength(1)
+  requested[0]?.()
+  expect(registered).toEqual([0, 1, 2, 3, 4])
+  young.add({}, 5)
+  expect(requested).toHaveLength(2)
 })
