@@ -60,11 +60,5 @@ export async function timeCharacterStep(
     const made = [x, logits, loss, logitsGradient, norm, top.input, ...gradients]
     for (const tensor of [...made, ...Object.values(run), bottom.input, bottom.inputH, bottom.inputC]) tensor?.dispose()
   }
-  const finish = async () => {
-    using scalar = backend.zeros([])
-    await scalar.read()
-  }
-  // An executor with `steps` runs the whole training step as one CUDA graph, so it gets the step as a function.
-  const { steps } = backend as { readonly steps?: { run(step: () => Promise<void>): Promise<void> } }
-  return timed(steps === undefined ? step : () => steps.run(step), finish, seconds)
+  return timed(backend, () => backend.steps.run(step), seconds)
 }

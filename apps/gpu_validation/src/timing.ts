@@ -77,18 +77,11 @@ export class PassTimer {
       const gradients = await rnn.backward(result.tape, { output: result.output })
       for (const tensor of [...Object.values(result), ...Object.values(gradients)]) tensor?.dispose()
     }
-    // As one step, PyTorch's forward and backward being one graph.
-    const { steps } = backend as { readonly steps?: { run(step: () => Promise<void>): Promise<void> } }
-    const trainingStep = steps === undefined ? pass : () => steps.run(pass)
-    // A scalar that is computed after everything queued before.
-    const finish = async () => {
-      using norm = backend.zeros([])
-      await norm.read()
-    }
     try {
       return {
-        forwardMs: await timed(inference, finish, seconds),
-        trainingMs: await timed(trainingStep, finish, seconds),
+        forwardMs: await timed(backend, inference, seconds),
+        // As one step, PyTorch's forward and backward being one graph.
+        trainingMs: await timed(backend, () => backend.steps.run(pass), seconds),
       } satisfies PassTimes
     } finally {
       for (const one of [params, input, rnn]) one.dispose()
@@ -106,11 +99,12 @@ export class PassTimer {
 }
 
 /** Milliseconds: the median of five rounds that fill `seconds`, each ended by waiting for the device. */
-export async function timed(
-  run: () => Promise<void>,
-  finish: () => Promise<unknown>,
-  seconds: number,
-): Promise<number> {
+export async function timed(backend: CudnnBackend, run: () => Promise<void>, seconds: number): Promise<number> {
+  // A scalar that is computed after everything queued before.
+  const finish = async () => {
+    using scalar = backend.zeros([])
+    await scalar.read()
+  }
   for (let n = 0; n < 5; n++) await run()
   await finish()
   const began = performance.now()

@@ -7,26 +7,17 @@ import { judged, nameOf, noted, skipped } from '../outcome.js'
 
 /** Section 1 and 2: the machine, its libraries, and how long opening takes. */
 export const machine: CheckGroup = async ({ options, report }) => {
-  for (const [what, command, args] of [
-    ['C library', 'ldd', ['--version']],
+  for (const [what, lines, command, args] of [
+    ['C library', 1, 'ldd', ['--version']],
     [
       'GPUs: driver, clocks, power',
+      8,
       'nvidia-smi',
       ['--query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,power.limit', '--format=csv,noheader'],
     ],
   ] as const) {
     const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
-    if (status === 0)
-      report(
-        noted(
-          '1.1',
-          what,
-          stdout
-            .trim()
-            .split('\n')
-            .slice(0, what === 'C library' ? 1 : 8),
-        ),
-      )
+    if (status === 0) report(noted('1.1', what, stdout.trim().split('\n').slice(0, lines)))
     else report(skipped('1.1', what, `${command} did not run${stderr ? `: ${stderr.split('\n')[0]}` : ''}`))
   }
   report(noted('1.2', 'Node.js and kernel', `${process.version} on ${release()}`))

@@ -65,12 +65,12 @@ async function networks({ options, isQuick, report }: CheckContext, deadline: nu
   const most = isQuick ? 100 : CYCLES
   let cycles = 0
   const half = performance.now() + (deadline - performance.now()) / 2
-  let middle: { readonly cycles: number; readonly rss: number } | undefined
+  let middle: number | undefined
   for (; cycles < most && performance.now() < deadline; cycles++) {
     await step(backend)
     if (middle !== undefined || (cycles < most / 2 && performance.now() < half)) continue
     globalThis.gc?.()
-    middle = { cycles, rss: process.memoryUsage().rss }
+    middle = process.memoryUsage().rss
   }
   globalThis.gc?.()
   const end = process.memoryUsage().rss
@@ -79,7 +79,7 @@ async function networks({ options, isQuick, report }: CheckContext, deadline: nu
     cycles,
     counted: backend.stats(),
     processMegabytes: megabytes(before),
-    ofSecondHalf: megabytes(middle?.rss ?? before),
+    ofSecondHalf: megabytes(middle ?? before),
   }
   const isNothing = Object.values(measured.counted).every((count) => count === 0)
   const what = 'networks made, trained with and disposed in one executor'

@@ -13,7 +13,7 @@ export const BLOCK = 256
 
 /** Compiles (or finds) and loads the kernels. Rejects with CudnnError `ERR_NVRTC`, `ERR_CUDA`. */
 export async function loadKernels(session: DeviceSession, dtype: FloatDType, cache: KernelCache): Promise<void> {
-  const { native, info, libraries } = session
+  const { native, libraries, info } = session
   const source = native.kernelSource()
   const real = dtype === 'float64' ? 'double' : 'float'
   const architecture = kernelArchitecture(info.computeCapability, native.supportedArchitectures(libraries))
