@@ -1,6 +1,9 @@
-const { setImmediate } = globalThis as { readonly setImmediate?: (run: () => void) => void }
-/** Browsers have no setImmediate. */
-const nextTurn = setImmediate ?? ((run: () => void) => setTimeout(run, 0))
+/** Calls `run` at the next turn of the event loop. Browsers have no setImmediate. */
+function atNextTurn(run: () => void): void {
+  const { setImmediate } = globalThis as { readonly setImmediate?: (run: () => void) => void }
+  if (setImmediate) setImmediate(run)
+  else setTimeout(run, 0)
+}
 
 /**
  * Objects made in this turn of the event loop, which wait to be registered with a FinalizationRegistry. Registering an
@@ -38,7 +41,7 @@ export class YoungOwners<Owner extends object, Entry> {
     // Once for each turn, however many are added in it.
     if (!this.#isScheduled) {
       this.#isScheduled = true
-      nextTurn(() => {
+      atNextTurn(() => {
         this.#isScheduled = false
         this.#registerAll()
       })

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { YoungOwners } from '../src/index.js'
 
 function recording(most: number) {
@@ -30,18 +30,15 @@ it('YoungOwners registers all that wait when they are as many as may', async () 
   expect(registered).toEqual(['a', 'b', 'c'])
 })
 
-it('YoungOwners requests one turn of the event loop, however many owners are made in the present one', async () => {
+it('YoungOwners requests one turn of the event loop, however many owners are made in the present one', () => {
   const requested: (() => void)[] = []
   vi.stubGlobal('setImmediate', (run: () => void) => requested.push(run))
-  vi.resetModules()
-  const { YoungOwners: Fresh } = await import('../src/young_owners.js')
-  vi.unstubAllGlobals()
-  const registered: number[] = []
-  const young = new Fresh<object, number>(2, (_, number) => registered.push(number))
-  for (let n = 0; n < 5; n++) young.add({}, n)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const { registered, add } = recording(2)
+  for (const name of ['a', 'b', 'c', 'd', 'e']) add(name)
   expect(requested).toHaveLength(1)
   requested[0]?.()
-  expect(registered).toEqual([0, 1, 2, 3, 4])
-  young.add({}, 5)
+  expect(registered).toEqual(['a', 'b', 'c', 'd', 'e'])
+  add('f')
   expect(requested).toHaveLength(2)
 })
