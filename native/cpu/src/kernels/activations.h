@@ -39,6 +39,18 @@ struct ExpConstants<double> {
                                            1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
 };
 
+// Ends a step of a group of chains, written side by side. LLVM moves an operation of WebAssembly to the one that uses
+// its result, and V8 keeps that order: without the empty statements each chain would follow the one before it.
+template <typename V, int kCount>
+static inline void EndStep(V (&values)[kCount]) {
+#ifdef __wasm__
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) asm volatile("" : "+r"(values[i].v));
+#else
+  (void)values;
+#endif
+}
+
 // Range reduction of Cody and Waite 1980, "Software Manual for the Elementary Functions": x = n·ln 2 + r, with ln 2
 // split in a part of few bits, whose product with n is exact, and a small rest. The polynomial is Horner's scheme: a
 // chain of some twenty operations that wait for each other, 60 cycles. A processor sees about 64 vector operations
@@ -50,23 +62,29 @@ static inline void ReducedExp(const V (&x)[kCount], V (&power)[kCount], V (&redu
   V n[kCount], r[kCount], sum[kCount];
   CUDNN_RNN_UNROLL
   for (int i = 0; i < kCount; i++) n[i] = Round(x[i] * V::Set(C::kLog2E));
+  EndStep(n);
   // Two fused multiply-adds subtract n·ln 2 with the error of the low part only.
   CUDNN_RNN_UNROLL
   for (int i = 0; i < kCount; i++) r[i] = MultiplyAdd(n[i], V::Set(-C::kLn2High), x[i]);
+  EndStep(r);
   CUDNN_RNN_UNROLL
   for (int i = 0; i < kCount; i++) r[i] = MultiplyAdd(n[i], V::Set(-C::kLn2Low), r[i]);
+  EndStep(r);
   CUDNN_RNN_UNROLL
   for (int i = 0; i < kCount; i++) power[i] = PowerOfTwo(n[i]);
+  EndStep(power);
   CUDNN_RNN_UNROLL
   for (int i = 0; i < kCount; i++) sum[i] = V::Set(C::kPolynomial[0]);
   CUDNN_RNN_UNROLL
   for (size_t k = 1; k < sizeof C::kPolynomial / sizeof C::kPolynomial[0]; k++) {
     CUDNN_RNN_UNROLL
     for (int i = 0; i < kCount; i++) sum[i] = MultiplyAdd(sum[i], r[i], V::Set(C::kPolynomial[k]));
+    EndStep(sum);
   }
   // e^r - 1 instead of e^r: near 0 the 1 would take the digits that tanh needs.
   CUDNN_RNN_UNROLL
   for (int i = 0; i < kCount; i++) reduced[i] = MultiplyAdd(sum[i], r[i] * r[i], r[i]);
+  EndStep(reduced);
 }
 
 // Min and Max return a NaN in their second operand, so a NaN in x passes through both.

@@ -10,9 +10,10 @@ namespace {
 
 using namespace cudnn_rnn;
 
-// Rows whose activations are computed side by side: four vectors, for the reason given at ReducedExp.
+// Vectors whose activations are computed side by side, for the reason given at ReducedExp, and the rows that have them.
+inline constexpr int kGroupVectors = 4;
 template <typename V>
-inline constexpr int kGroupRows = kVectorsOfChunk<V> < 4 ? 4 / kVectorsOfChunk<V> : 1;
+inline constexpr int kGroupRows = kVectorsOfChunk<V> < kGroupVectors ? kGroupVectors / kVectorsOfChunk<V> : 1;
 
 // The forward and the backward of a cell are side by side, as each checks the other.
 //
@@ -110,25 +111,31 @@ static inline void GruRows(const CellForward<typename V::Element>& p, ptrdiff_t 
   constexpr int kVectors = kVectorsOfChunk<V>;
   constexpr int kCount = kRows * kVectors;
   const auto z_of = [&](int k) { return p.z + (first + k / kVectors) * p.z_stride + k % kVectors * V::kLanes; };
-  V r[kCount], u[kCount], n[kCount];
+  // r and u are activated together where both are no more vectors than a group.
+  constexpr int kTogether = 2 * kCount <= kGroupVectors ? 2 : 1;
+  V gates[2 / kTogether][kTogether * kCount], n[kCount];
   CUDNN_RNN_UNROLL
-  for (int k = 0; k < kCount; k++) r[k] = V::Load(z_of(k) + kPlane);
-  Activate<kCount>(r);
+  for (int group = 0; group < 2 / kTogether; group++) {
+    CUDNN_RNN_UNROLL
+    for (int k = 0; k < kTogether * kCount; k++) {
+      gates[group][k] = V::Load(z_of(k % kCount) + (1 + group + k / kCount) * kPlane);
+    }
+    Activate<kTogether * kCount>(gates[group]);
+  }
+  const auto r = [&](int k) { return gates[0][k]; };
+  const auto u = [&](int k) { return gates[1 / kTogether][1 % kTogether * kCount + k]; };
   CUDNN_RNN_UNROLL
-  for (int k = 0; k < kCount; k++) u[k] = V::Load(z_of(k) + 2 * kPlane);
-  Activate<kCount>(u);
-  CUDNN_RNN_UNROLL
-  for (int k = 0; k < kCount; k++) n[k] = MultiplyAdd(r[k], V::Load(z_of(k) + 3 * kPlane), V::Load(z_of(k)));
+  for (int k = 0; k < kCount; k++) n[k] = MultiplyAdd(r(k), V::Load(z_of(k) + 3 * kPlane), V::Load(z_of(k)));
   Activate<0>(n);
   CUDNN_RNN_UNROLL
   for (int k = 0; k < kCount; k++) {
     const ptrdiff_t unit = (first + k / kVectors) * p.state_stride + k % kVectors * V::kLanes;
-    MultiplyAdd(u[k], V::Load(p.h_previous + unit), (V::Set(1) - u[k]) * n[k]).Store(p.h + unit);
+    MultiplyAdd(u(k), V::Load(p.h_previous + unit), (V::Set(1) - u(k)) * n[k]).Store(p.h + unit);
     if (p.keep) {
       T* z = z_of(k);
       n[k].Store(z);
-      r[k].Store(z + kPlane);
-      u[k].Store(z + 2 * kPlane);
+      r(k).Store(z + kPlane);
+      u(k).Store(z + 2 * kPlane);
     }
   }
 }
@@ -169,9 +176,11 @@ static void GruBackward(const CellBackward<typename V::Element>& p) {
 
 // φ'(a) is 1 for h > 0, else 0.
 struct Relu {
-  template <typename V>
-  static V Forward(V a) {
-    return Max(V::Set(0), a);
+  // a becomes φ(a).
+  template <typename V, int kCount>
+  static void Forward(V (&a)[kCount]) {
+    CUDNN_RNN_UNROLL
+    for (int k = 0; k < kCount; k++) a[k] = Max(V::Set(0), a[k]);
   }
   // dh · φ'(a), in terms of h = φ(a)
   template <typename V>
@@ -182,9 +191,9 @@ struct Relu {
 
 // φ' = 1 - h²: the derivative of tanh in terms of its result.
 struct HyperbolicTangent {
-  template <typename V>
-  static V Forward(V a) {
-    return Tanh(a);
+  template <typename V, int kCount>
+  static void Forward(V (&a)[kCount]) {
+    Activate<0>(a);
   }
   template <typename V>
   static V Backward(V h, V dh) {
@@ -193,13 +202,25 @@ struct HyperbolicTangent {
 };
 
 // h' = φ(a), Elman 1990. Without gates a panel is up to four chunks of units, so this kernel walks over all of them.
+template <typename V, typename Activation, int kRows>
+static inline void PlainRows(const CellForward<typename V::Element>& p, ptrdiff_t first) {
+  constexpr int kVectors = kVectorsOfChunk<V>;
+  for (ptrdiff_t chunk = 0; chunk < p.chunks; chunk++) {
+    const auto unit_of = [&](int k) { return chunk * kChunk<typename V::Element> + k % kVectors * V::kLanes; };
+    V a[kRows * kVectors];
+    CUDNN_RNN_UNROLL
+    for (int k = 0; k < kRows * kVectors; k++) a[k] = V::Load(p.z + (first + k / kVectors) * p.z_stride + unit_of(k));
+    Activation::Forward(a);
+    CUDNN_RNN_UNROLL
+    for (int k = 0; k < kRows * kVectors; k++) a[k].Store(p.h + (first + k / kVectors) * p.state_stride + unit_of(k));
+  }
+}
+
 template <typename V, typename Activation>
 static void PlainForward(const CellForward<typename V::Element>& p) {
-  for (ptrdiff_t row = 0; row < p.rows; row++) {
-    for (ptrdiff_t k = 0; k < p.chunks * kChunk<typename V::Element>; k += V::kLanes) {
-      Activation::Forward(V::Load(p.z + row * p.z_stride + k)).Store(p.h + row * p.state_stride + k);
-    }
-  }
+  ptrdiff_t row = 0;
+  for (; row + kGroupRows<V> <= p.rows; row += kGroupRows<V>) PlainRows<V, Activation, kGroupRows<V>>(p, row);
+  for (; row < p.rows; row++) PlainRows<V, Activation, 1>(p, row);
 }
 
 // δa = δh'·φ'(a), from h alone; z receives δa.

@@ -176,8 +176,18 @@ static inline void PlainRowOfChunks(const typename V::Element* h_previous, ptrdi
                                     const typename V::Element* panel, const CellForward<typename V::Element>& p) {
   V sums[kChunks * kVectorsOfChunk<V>];
   SumRowProduct<V>(h_previous, depth, panel, p.z, sums);
+  constexpr int kSums = kChunks * kVectorsOfChunk<V>;
+  constexpr int kGroup = kSums / ((kSums + kGroupVectors - 1) / kGroupVectors);
+  static_assert(kSums % kGroup == 0, "Groups of equal size, 3 and 3 of 6 vectors");
   CUDNN_RNN_UNROLL
-  for (int j = 0; j < kChunks * kVectorsOfChunk<V>; j++) Activation::Forward(sums[j]).Store(p.h + j * V::kLanes);
+  for (int j = 0; j < kSums; j += kGroup) {
+    V group[kGroup];
+    CUDNN_RNN_UNROLL
+    for (int k = 0; k < kGroup; k++) group[k] = sums[j + k];
+    Activation::Forward(group);
+    CUDNN_RNN_UNROLL
+    for (int k = 0; k < kGroup; k++) group[k].Store(p.h + (j + k) * V::kLanes);
+  }
 }
 
 template <typename V, typename Activation>
