@@ -111,7 +111,7 @@ static inline void GruRows(const CellForward<typename V::Element>& p, ptrdiff_t 
   constexpr int kVectors = kVectorsOfChunk<V>;
   constexpr int kCount = kRows * kVectors;
   const auto z_of = [&](int k) { return p.z + (first + k / kVectors) * p.z_stride + k % kVectors * V::kLanes; };
-  // r and u are activated together where both are no more vectors than a group.
+  // r and u are activated together where the vectors of both fit one group.
   constexpr int kTogether = 2 * kCount <= kGroupVectors ? 2 : 1;
   V gates[2 / kTogether][kTogether * kCount], n[kCount];
   CUDNN_RNN_UNROLL
