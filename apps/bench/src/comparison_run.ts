@@ -1,4 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ComparableResults, comparableResults, LARGEST_DIFFERENCE, largestDifference } from './agreement.js'
@@ -12,6 +11,7 @@ import { makeOperands } from './operands.js'
 import { grouped, type LayoutName, parameterLayout } from './parameter_layouts.js'
 import { spreadOf } from './statistics.js'
 import { readTensorFile, type TensorFile, writeTensorFile } from './tensor_file.js'
+import { withTemporaryFolder } from './temporary_folder.js'
 import type { TimeBudget } from './time_budget.js'
 import { type Workload, workloadDescriptor, workloadFlops } from './workload.js'
 
@@ -52,8 +52,7 @@ interface RunningSeries {
 
 /** Loads every series, compares their results, and times them in turns. */
 export async function runComparison(comparison: Comparison, context: BenchContext): Promise<ComparisonResult> {
-  const folder = mkdtempSync(join(context.pool.folder, 'comparison-'))
-  try {
+  return withTemporaryFolder(join(context.pool.folder, 'comparison-'), async (folder) => {
     const { id, section, workload } = comparison
     const prepared = await prepareSeries(comparison, context, taskFiles(workload, folder), join(folder, 'results'))
     const running = prepared.filter((entry): entry is RunningSeries => 'process' in entry)
@@ -66,9 +65,7 @@ export async function runComparison(comparison: Comparison, context: BenchContex
       return { series, outcome: { status: 'measured', spread: spreadOf(times), difference } }
     })
     return { id, section, workload, flops: workloadFlops(workload, comparison.seriesList[0].pass), results }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 /** Makes the operands and writes them once for every layout that is requested. */

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MemoryResult } from './bench_report.js'
 import { taskFiles } from './comparison_run.js'
 import type { ImplementationPool } from './implementation_pool.js'
 import type { Implementation } from './implementation_table.js'
+import { withTemporaryFolder } from './temporary_folder.js'
 import type { Workload } from './workload.js'
 
 /** Runs of a workload before its peak is read: enough for a collector or an arena to reach its size. */
@@ -16,8 +16,7 @@ export async function measureMemory(
   pool: ImplementationPool,
   threads: number,
 ): Promise<MemoryResult[]> {
-  const folder = mkdtempSync(join(pool.folder, 'memory-'))
-  try {
+  return withTemporaryFolder(join(pool.folder, 'memory-'), async (folder) => {
     const taskFor = taskFiles(workload, folder)
     const results: MemoryResult[] = []
     for (const implementation of implementations) {
@@ -38,7 +37,5 @@ export async function measureMemory(
       }
     }
     return results
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
 }

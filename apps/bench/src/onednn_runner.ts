@@ -1,5 +1,4 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -8,6 +7,7 @@ import { buildNativeProgram } from './native_program.js'
 import { onednnOperands } from './onednn_operands.js'
 import type { LoadedTask, Runner, Task } from './runner.js'
 import { readTensorFile, writeTensorFile } from './tensor_file.js'
+import { withTemporaryFolder } from './temporary_folder.js'
 
 const PROGRAM = {
   name: 'onednn_runner',
@@ -79,11 +79,6 @@ async function load(onednn: OnednnProcess, task: Task): Promise<LoadedTask> {
 }
 
 /** Calls `use` with the path of a file, and removes it then: a process that is stopped between two requests leaves none. */
-async function withTemporaryFile<Result>(use: (path: string) => Promise<Result>): Promise<Result> {
-  const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-onednn-'))
-  try {
-    return await use(join(folder, 'tensors'))
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+function withTemporaryFile<Result>(use: (path: string) => Promise<Result>): Promise<Result> {
+  return withTemporaryFolder(join(tmpdir(), 'cudnn-rnn-onednn-'), (folder) => use(join(folder, 'tensors')))
 }
