@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cudnn/rnn_shape.h"
+#include "cudnn/rnn_pass.h"
 
 namespace emulator {
 
@@ -16,7 +16,14 @@ namespace emulator {
 
 inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+/// The limits of cell states; without a clip they are infinite.
 struct Clip {
+  explicit Clip(const RnnPass& pass) {
+    if (pass.descriptor.clip_mode != CUDNN_RNN_CLIP_MINMAX || pass.shape.cell_mode != CUDNN_LSTM) return;
+    left = Rounded(pass.shape.type, pass.descriptor.clip_left);
+    right = Rounded(pass.shape.type, pass.descriptor.clip_right);
+  }
+
   double left = -INFINITY;
   double right = INFINITY;
   // In this order both pass a NaN on, as CUDNN_PROPAGATE_NAN requires.

@@ -29,16 +29,13 @@ class LayerBackward {
         first_cell_(LoadState(pass, a.cx, pseudo, pass.shape.hidden)),
         dh_(LoadState(pass, a.dhy, pseudo, pass.shape.output)),
         dc_(LoadState(pass, a.dcy, pseudo, pass.shape.hidden)),
-        input_gradient_(pass.sequences.rows, pass.shape.gates * pass.shape.hidden) {
+        input_gradient_(pass.sequences.rows, pass.shape.gates * pass.shape.hidden),
+        clip_(pass) {
     const char* reserve = static_cast<const char*>(a.reserve);
     for (std::size_t i = 0; i < layout.slots; ++i) {
       slots_.push_back(LoadSlot(pass, reserve, layout.Slot(pseudo, i), shape_.hidden));
     }
     if (shape_.projected) projected_gradient_ = Rows(pass.sequences.rows, shape_.output);
-    if (pass.descriptor.clip_mode == CUDNN_RNN_CLIP_MINMAX && shape_.cell_mode == CUDNN_LSTM) {
-      clip_.left = Rounded(shape_.type, pass.descriptor.clip_left);
-      clip_.right = Rounded(shape_.type, pass.descriptor.clip_right);
-    }
   }
 
   // From ∂L/∂output [S, P] to ∂L/∂input [S, in].
@@ -147,7 +144,7 @@ class LayerBackward {
   Rows dh_, dc_, input_gradient_;
   Rows projected_gradient_{0, 0};
   std::vector<Rows> slots_;
-  Clip clip_;
+  const Clip clip_;
 };
 
 // The columns of one direction out of [S, D·P].

@@ -42,12 +42,9 @@ class LayerForward {
         cell_(LoadState(pass, arguments.cx, pseudo, pass.shape.hidden)),
         backward_(pseudo % pass.shape.directions == 1),
         rounds_up_(arguments.hx == nullptr && CurrentSettings()->other_release),
+        clip_(pass),
         result_{Rows(pass.sequences.rows, pass.shape.output), {}} {
     for (std::size_t i = 0; i < layout.slots; ++i) result_.slots.emplace_back(pass.sequences.rows, shape_.hidden);
-    if (pass.descriptor.clip_mode == CUDNN_RNN_CLIP_MINMAX && shape_.cell_mode == CUDNN_LSTM) {
-      clip_.left = Rounded(shape_.type, pass.descriptor.clip_left);
-      clip_.right = Rounded(shape_.type, pass.descriptor.clip_right);
-    }
   }
 
   LayerResult Run(const Rows& x) {
@@ -143,7 +140,7 @@ class LayerForward {
   Rows hidden_, cell_;
   const bool backward_;
   const bool rounds_up_;
-  Clip clip_;
+  const Clip clip_;
   LayerResult result_;
 };
 
