@@ -29,7 +29,7 @@ export function makeOperands(workload: Workload, seed: number): Operands {
   const random = new Philox(seed)
   const uniform = (shape: readonly number[], limit: number): Tensor<Float32Array> => {
     const data = new Float32Array(elementCount(shape))
-    for (let i = 0; i < data.length; i++) data[i] = limit * (2 * random.uniform() - 1)
+    random.fillUniform(data, limit)
     return { data, shape }
   }
   const regions = paramRegions(workloadDescriptor(workload))

@@ -1,4 +1,4 @@
-import { describeValue } from '@cudnn-rnn/canonical'
+import { describeValue, type FloatArray, liveLength } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 
 /**
@@ -44,7 +44,21 @@ export class Philox {
 
   /** Uniform in [0, 1) with 24 bits, exact in float32. */
   uniform(): number {
-    return (this.uint32() >>> 8) * 2 ** -24
+    return bitsToUniform(this.uint32())
+  }
+
+  /**
+   * Fills `values` with numbers uniform in [-limit, limit), as `limit * (2 * uniform() - 1)` for each gives them.
+   *
+   * @throws TypeError `ERR_INVALID_ARGUMENT` unless `values` is a typed array
+   */
+  fillUniform(values: FloatArray, limit: number): void {
+    const count = liveLength(values)
+    const words = this.#words
+    for (let index = 0; index < count; index++) {
+      if (this.#next === 4) this.#fill()
+      values[index] = limit * (2 * bitsToUniform(words[this.#next++] as number) - 1)
+    }
   }
 
   /** Standard normal, by Box and Muller's transform. */
@@ -78,6 +92,8 @@ export class Philox {
   }
 }
 
+const bitsToUniform = (word: number): number => (word >>> 8) * 2 ** -24
+
 /**
  * The pure function beneath {@link Philox}: one block of 128 random bits, Philox4x32-10.
  *
@@ -93,19 +109,24 @@ export class Philox {
  * ```
  */
 export function philoxBlock(counter: Uint32Array, key: Uint32Array, words: Uint32Array): Uint32Array {
-  let [x0, x1, x2, x3] = counter as unknown as [number, number, number, number]
-  let [key0, key1] = key as unknown as [number, number]
+  // By index: destructuring would run an iterator for every block.
+  let x0 = counter[0] as number
+  let x1 = counter[1] as number
+  let x2 = counter[2] as number
+  let x3 = counter[3] as number
+  let key0 = key[0] as number
+  let key1 = key[1] as number
   for (let round = 0; round < 10; round++) {
-    const high0 = multiplyHigh(0xd2511f53, x0)
+    const high0 = multiplyHigh(0xd251, 0x1f53, x0)
     const low0 = Math.imul(0xd2511f53, x0)
-    const high1 = multiplyHigh(0xcd9e8d57, x2)
+    const high1 = multiplyHigh(0xcd9e, 0x8d57, x2)
     const low1 = Math.imul(0xcd9e8d57, x2)
-    x0 = (high1 ^ x1 ^ key0) >>> 0
+    x0 = high1 ^ x1 ^ key0
     x1 = low1
-    x2 = (high0 ^ x3 ^ key1) >>> 0
+    x2 = high0 ^ x3 ^ key1
     x3 = low0
-    key0 += 0x9e3779b9
-    key1 += 0xbb67ae85
+    key0 = (key0 + 0x9e3779b9) | 0
+    key1 = (key1 + 0xbb67ae85) | 0
   }
   words[0] = x0
   words[1] = x1
@@ -114,15 +135,16 @@ export function philoxBlock(counter: Uint32Array, key: Uint32Array, words: Uint3
   return words
 }
 
-/** The upper 32 bits of the 64-bit product of two unsigned 32-bit integers. */
-function multiplyHigh(a: number, b: number): number {
-  const aLow = a & 0xffff
-  const aHigh = a >>> 16
+/**
+ * The upper 32 bits, signed, of the 64-bit product of unsigned 32-bit integers, of which `a` is given by its halves; `b` may be
+ * the signed number of the same bits. Every sum fits in 32 bits, and V8 computes them as such.
+ */
+function multiplyHigh(aHigh: number, aLow: number, b: number): number {
   const bLow = b & 0xffff
   const bHigh = b >>> 16
-  const middle = aHigh * bLow + ((aLow * bLow) >>> 16)
-  const carry = aLow * bHigh + (middle & 0xffff)
-  return (aHigh * bHigh + Math.floor(middle / 65536) + Math.floor(carry / 65536)) >>> 0
+  const middle = (Math.imul(aHigh, bLow) + (Math.imul(aLow, bLow) >>> 16)) | 0
+  const carry = (Math.imul(aLow, bHigh) + (middle & 0xffff)) | 0
+  return (Math.imul(aHigh, bHigh) + (middle >>> 16) + (carry >>> 16)) | 0
 }
 
 function checkInteger(option: string, value: number, maximum: number): void {

@@ -58,6 +58,18 @@ describe('Philox', () => {
     expect(Math.abs(mean(normals.map((value) => value ** 2)) - 1)).toBeLessThan((5 * Math.SQRT2) / Math.sqrt(count))
   })
 
+  it('fillUniform gives the numbers that uniform gives, from any position on', () => {
+    for (const position of [0, 1, 3, 6]) {
+      const [filling, drawing] = [new Philox(3), new Philox(3)]
+      for (const generator of [filling, drawing]) generator.seek(position)
+      const values = new Float32Array(11)
+      filling.fillUniform(values, 0.25)
+      expect(values).toEqual(Float32Array.from({ length: 11 }, () => 0.25 * (2 * drawing.uniform() - 1)))
+      expect(filling.position).toBe(drawing.position)
+    }
+    expect(() => new Philox(0).fillUniform([1] as never, 1)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+  })
+
   it.each([-1, 0.5, Number.NaN, 2 ** 53])('refuses the seed, stream and position %s', (value) => {
     const refusal = coded('ERR_INVALID_OPTION', { value })
     expect(() => new Philox(value)).toThrow(refusal)

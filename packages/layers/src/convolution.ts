@@ -160,7 +160,7 @@ function convolution(
 function glorot(taps: number, inputs: number, outputs: number): LayerInitializerFunction {
   const limit = Math.sqrt(6 / (taps * (inputs + outputs)))
   return (values, _, random) => {
-    for (let index = 0; index < values.length; index++) values[index] = limit * (2 * random.uniform() - 1)
+    random.fillUniform(values, limit)
   }
 }
 

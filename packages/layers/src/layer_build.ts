@@ -190,5 +190,5 @@ function fill(
       { value: initializer },
     )
   }
-  for (let index = 0; index < values.length; index++) values[index] = limit * (2 * random.uniform() - 1)
+  random.fillUniform(values, limit)
 }

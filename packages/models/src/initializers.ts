@@ -80,7 +80,7 @@ function initializerFunction(initializer: Initializer): InitializerFunction {
 const glorotUniform: InitializerFunction = (values, { shape }, random) => {
   const [rows = 1, columns = rows] = shape
   const limit = Math.sqrt(6 / (rows + columns))
-  for (let index = 0; index < values.length; index++) values[index] = limit * (2 * random.uniform() - 1)
+  random.fillUniform(values, limit)
 }
 
 /** Orthonormal rows or columns, whichever are fewer: Gram-Schmidt on normal vectors (Saxe et al. 2014). */
