@@ -76,7 +76,18 @@ async function bytesOf(load: () => Promise<ModuleText>): Promise<Uint8Array<Arra
 
 /** The bytes of a module that was compressed with gzip and written in base64. Nothing is fetched: a policy may forbid it. */
 export async function decode(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const compressed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-  const stream = new Response(compressed).body?.pipeThrough(new DecompressionStream('gzip'))
+  const stream = new Response(fromBase64(text)).body?.pipeThrough(new DecompressionStream('gzip'))
   return new Uint8Array(await new Response(stream).arrayBuffer())
+}
+
+/** In Chrome 140, Firefox 133, Safari 18.2, Node.js 25 and later. */
+const { fromBase64: builtIn } = Uint8Array as { readonly fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  if (builtIn !== undefined) return builtIn.call(Uint8Array, text)
+  const binary = atob(text)
+  // Uint8Array.from() would call a function for each byte: 40 ms of the first step in a page.
+  const bytes = new Uint8Array(binary.length)
+  for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index)
+  return bytes
 }
