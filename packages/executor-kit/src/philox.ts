@@ -1,5 +1,6 @@
 import { describeValue, type FloatArray, liveLength } from '@cudnn-rnn/canonical'
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
+import { dtypeOf } from './dtype_of.js'
 
 /**
  * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC'11).
@@ -50,9 +51,12 @@ export class Philox {
   /**
    * Fills `values` with numbers uniform in [-limit, limit), as `limit * (2 * uniform() - 1)` for each gives them.
    *
-   * @throws TypeError `ERR_INVALID_ARGUMENT` unless `values` is a typed array
+   * @throws TypeError `ERR_INVALID_ARGUMENT` unless `values` is a Float32Array or a Float64Array; RangeError
+   *   `ERR_INVALID_OPTION` unless `limit` is a finite number
    */
   fillUniform(values: FloatArray, limit: number): void {
+    checkFloats(values)
+    checkFinite('limit', limit)
     const count = liveLength(values)
     const words = this.#words
     for (let index = 0; index < count; index++) {
@@ -147,11 +151,30 @@ function multiplyHigh(aHigh: number, aLow: number, b: number): number {
   return (Math.imul(aHigh, bHigh) + (middle >>> 16) + (carry >>> 16)) | 0
 }
 
+function checkFloats(values: unknown): void {
+  const dtype = dtypeOf(values)
+  if (dtype === 'float32' || dtype === 'float64') return
+  throw codedTypeError(
+    'ERR_INVALID_ARGUMENT',
+    `Cannot draw random numbers as values must be a Float32Array or a Float64Array: current value is ${describeValue(values)}`,
+    { argument: 'values' },
+  )
+}
+
+function checkFinite(option: string, value: number): void {
+  if (Number.isFinite(value)) return
+  throw refusal(option, 'a finite number', value)
+}
+
 function checkInteger(option: string, value: number, maximum: number): void {
   if (Number.isInteger(value) && value >= 0 && value <= maximum) return
-  throw codedRangeError(
+  throw refusal(option, `an integer in 0..${maximum}`, value)
+}
+
+function refusal(option: string, expected: string, value: unknown): RangeError {
+  return codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot draw random numbers as ${option} must be an integer in 0..${maximum}: current value is ${describeValue(value)}`,
+    `Cannot draw random numbers as ${option} must be ${expected}: current value is ${describeValue(value)}`,
     { option, value },
   )
 }

@@ -67,7 +67,16 @@ describe('Philox', () => {
       expect(values).toEqual(Float32Array.from({ length: 11 }, () => 0.25 * (2 * drawing.uniform() - 1)))
       expect(filling.position).toBe(drawing.position)
     }
-    expect(() => new Philox(0).fillUniform([1] as never, 1)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+  })
+
+  it.each([[[1]], [new BigInt64Array(1)], [Int32Array.of(1)], [null]])('fillUniform refuses %s', (values) => {
+    expect(() => new Philox(0).fillUniform(values as never, 1)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+  })
+
+  it.each([1n, Number.NaN, '1', undefined])('fillUniform refuses the limit %s and draws nothing', (limit) => {
+    const generator = new Philox(0)
+    expect(() => generator.fillUniform(new Float32Array(1), limit as never)).toThrow(coded('ERR_INVALID_OPTION'))
+    expect(generator.position).toBe(0)
   })
 
   it.each([-1, 0.5, Number.NaN, 2 ** 53])('refuses the seed, stream and position %s', (value) => {
