@@ -15,6 +15,20 @@ inline constexpr int kGroupVectors = 4;
 template <typename V>
 inline constexpr int kGroupRows = kVectorsOfChunk<V> < kGroupVectors ? kGroupVectors / kVectorsOfChunk<V> : 1;
 
+template <int kCount>
+struct RowCount {
+  static constexpr int kValue = kCount;
+};
+
+// body(RowCount, first row): groups of rows, which keep several activation chains in flight (ReducedExp), then the rest
+// one by one.
+template <typename V, typename Body>
+static inline void ForGroupsOfRows(ptrdiff_t rows, const Body& body) {
+  ptrdiff_t row = 0;
+  for (; row + kGroupRows<V> <= rows; row += kGroupRows<V>) body(RowCount<kGroupRows<V>>{}, row);
+  for (; row < rows; row++) body(RowCount<1>{}, row);
+}
+
 // The forward and the backward of a cell are side by side, as each checks the other.
 //
 // LSTM (Hochreiter and Schmidhuber 1997; the forget gate: Gers, Schmidhuber and Cummins 2000), as cuDNN computes it:
@@ -56,12 +70,9 @@ static inline void LstmRows(const CellForward<typename V::Element>& p, ptrdiff_t
   }
 }
 
-// Groups of rows keep several activation chains in flight (ReducedExp); the rest follows one by one.
 template <typename V>
 static void LstmForward(const CellForward<typename V::Element>& p) {
-  ptrdiff_t row = 0;
-  for (; row + kGroupRows<V> <= p.rows; row += kGroupRows<V>) LstmRows<V, kGroupRows<V>>(p, row);
-  for (; row < p.rows; row++) LstmRows<V, 1>(p, row);
+  ForGroupsOfRows<V>(p.rows, [&](auto count, ptrdiff_t row) { LstmRows<V, count.kValue>(p, row); });
 }
 
 // With σ' = σ·(1 - σ) and tanh' = 1 - tanh², all in terms of the activations that the forward kept in z:
@@ -140,12 +151,9 @@ static inline void GruRows(const CellForward<typename V::Element>& p, ptrdiff_t 
   }
 }
 
-// Groups of rows first, then the rest one by one.
 template <typename V>
 static void GruForward(const CellForward<typename V::Element>& p) {
-  ptrdiff_t row = 0;
-  for (; row + kGroupRows<V> <= p.rows; row += kGroupRows<V>) GruRows<V, kGroupRows<V>>(p, row);
-  for (; row < p.rows; row++) GruRows<V, 1>(p, row);
+  ForGroupsOfRows<V>(p.rows, [&](auto count, ptrdiff_t row) { GruRows<V, count.kValue>(p, row); });
 }
 
 // δn = δh'·(1 - u)·(1 - n²), which is the gradient of x_n; of q_n it is δn·r.
@@ -218,9 +226,7 @@ static inline void PlainRows(const CellForward<typename V::Element>& p, ptrdiff_
 
 template <typename V, typename Activation>
 static void PlainForward(const CellForward<typename V::Element>& p) {
-  ptrdiff_t row = 0;
-  for (; row + kGroupRows<V> <= p.rows; row += kGroupRows<V>) PlainRows<V, Activation, kGroupRows<V>>(p, row);
-  for (; row < p.rows; row++) PlainRows<V, Activation, 1>(p, row);
+  ForGroupsOfRows<V>(p.rows, [&](auto count, ptrdiff_t row) { PlainRows<V, Activation, count.kValue>(p, row); });
 }
 
 // δa = δh'·φ'(a), from h alone; z receives δa.
