@@ -16,10 +16,21 @@ const streams = {
   fetchProgress: () => undefined,
 }
 
+/** The file `output` of a run of the compiler over `tree`. Its messages are on stderr. */
+async function outputOf(output, args, tree) {
+  try {
+    const files = await commands['clang++']([...args, '-o', output], tree, streams)
+    return files[output]
+  } catch (error) {
+    // The error of a failed run has the contents of all files, which Node.js would print.
+    if (error.files === undefined) throw error
+    throw new Error(`clang++ ended with status ${error.code}`)
+  }
+}
+
 /** The object of one unit of `tree`; with the flag -S its assembly. */
 export async function compileUnit(unit, flags, tree) {
-  const files = await commands['clang++'](['-c', ...flags, unit, '-o', 'unit.o'], tree, streams)
-  return files['unit.o']
+  return outputOf('unit.o', ['-c', ...flags, unit], tree)
 }
 
 const LINK_FLAGS = [
@@ -40,6 +51,5 @@ const LINK_FLAGS = [
 export async function link(objects, flags = ['-Wl,--strip-all']) {
   const names = objects.map((_, index) => `unit_${index}.o`)
   const tree = Object.fromEntries(objects.map((object, index) => [names[index], new Uint8Array(object)]))
-  const files = await commands['clang++']([...LINK_FLAGS, ...flags, ...names, '-o', 'out.wasm'], tree, streams)
-  return files['out.wasm']
+  return outputOf('out.wasm', [...LINK_FLAGS, ...flags, ...names], tree)
 }
