@@ -34,7 +34,7 @@ struct CopiedRows {
   std::vector<T> elements;
   RowsCopy copy;
 
-  explicit CopiedRows(ptrdiff_t count) : elements(count), copy{0, nullptr, AsWords(elements.data())} {}
+  explicit CopiedRows(ptrdiff_t count) : elements(count), copy{0, nullptr, nullptr, AsWords(elements.data())} {}
   static uint32_t* AsWords(T* elements) { return reinterpret_cast<uint32_t*>(elements); }
 };
 

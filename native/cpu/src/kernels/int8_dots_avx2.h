@@ -23,6 +23,7 @@ struct Int8DotsAvx2 {
   // wait one cycle for the one before, so few of them suffice.
   static constexpr int kTileVectors[] = {8, 4, 2, 2, 2, 2};
   static constexpr int kMaxRows = 6;
+  static constexpr int kPerLoad = 1;
   // Sixteen weights that lie side by side are those of four columns in four rows of the depth.
   static_assert(cudnn_rnn::kInt8GroupRows == 4);
 
@@ -31,7 +32,7 @@ struct Int8DotsAvx2 {
   static __m256i Broadcast(const int16_t* numbers) {
     return _mm256_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(numbers)));
   }
-  static __m256i Widen(const int8_t* weights) {
+  static __m256i Load(const int8_t* weights) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
   }
   static __m256i AddDots(__m256i sums, __m256i w, __m256i x) {

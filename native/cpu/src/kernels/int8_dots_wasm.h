@@ -1,8 +1,13 @@
 // i32x4.dot_i16x8_s for int8_pair_dots.h. Included by kernels_wasm.cc only.
 //
-// Eight weights take three instructions: a load that widens bytes to 16 bits, the products, the sum. Multiply-adds in
-// float32 take two for four weights, and the conversion. The dot products of relaxed SIMD take 7-bit numbers, so that a
-// row would be two digits of 14 bits together, by more instructions on processors without VNNI.
+// Sixteen weights take six instructions, five of them arithmetic: a load, two products, two sums, and a shift. Each
+// 16-bit integer w = 256 high + low holds two weights (int8_group.h), low of 0...255. One product multiplies w itself
+// by x, the other high, so that
+//   low x = w x - 256 high x
+// in integers modulo 2^32, which is exact, as the result is below 2^31. low is a weight plus 128: 128 Σx is subtracted
+// at the end. A load that widens bytes to 16 bits is a sixth arithmetic instruction. Multiply-adds in float32 take two
+// for four weights, and the conversion. The dot products of relaxed SIMD take 7-bit numbers, so that a row would be two
+// digits of 14 bits together, by more instructions on processors without VNNI.
 #pragma once
 
 #include <stddef.h>
@@ -18,14 +23,18 @@ struct Int8DotsWasm {
   using Weights = v128_t;
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr ptrdiff_t kColumns = 4;
-  static constexpr int kTileVectors[] = {8, 4, 2, 2};
-  static constexpr int kMaxRows = 4;
-  // Eight weights that lie side by side are those of four columns in two rows of the depth.
+  static constexpr int kTileVectors[] = {8, 4};
+  static constexpr int kMaxRows = 2;
+  static constexpr int kPerLoad = 2;
   static_assert(cudnn_rnn::kInt8GroupRows == 2);
 
   static v128_t Zeros() { return wasm_i32x4_const_splat(0); }
   static v128_t Broadcast(const int16_t* numbers) { return wasm_v128_load32_splat(numbers); }
-  static v128_t Widen(const int8_t* weights) { return wasm_i16x8_load8x8(weights); }
+  static v128_t Load(const int8_t* weights) { return wasm_v128_load(weights); }
+  static v128_t Next(v128_t w) { return wasm_i16x8_shr(w, 8); }
+  static void Finish(v128_t* sums, int32_t sum) {
+    sums[0] = wasm_i32x4_sub(sums[0], wasm_i32x4_add(wasm_i32x4_shl(sums[1], 8), wasm_i32x4_splat(128 * sum)));
+  }
   static v128_t AddDots(v128_t sums, v128_t w, v128_t x) { return wasm_i32x4_add(sums, wasm_i32x4_dot_i16x8(w, x)); }
 
   // c = sums · scales · factor + init, init null for zeros.

@@ -7,9 +7,14 @@
 //
 // I has
 //   Sums              a register of sums, over kColumns adjacent columns
-//   Weights           the weights of those columns in kInt8GroupRows rows of the depth, widened to 16 bits
-//   kTileVectors      the widest tile of every number of rows, in vectors of kColumns columns
+//   Weights           a register of kInt8GroupRows rows of the depth in 16 bits
+//   kTileVectors      the widest tile of every number of rows, in vectors, each a multiple of kPerLoad
 //   kMaxRows          rows of the tallest tile
+//   kPerLoad          the vectors of kColumns columns whose weights one load reads
+//   Load              the weights of the first of them
+// and, where kPerLoad > 1,
+//   Next              the weights of the next vector, of those of the one before
+//   Finish            turns kPerLoad registers of sums into those of their columns, by the sum of the row's integers
 #pragma once
 
 #include <stddef.h>
@@ -32,7 +37,7 @@ inline constexpr ptrdiff_t kPrefetchedGroups = 16;
 
 template <typename V, typename I>
 struct Int8PairDots {
-  static constexpr bool kApart = kReadsChunks<V>;
+  static constexpr bool kApart = kReadsChunks<V> && !kInt8InRows;
   static ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
   static ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t first) {
     return depth - first < kInt8BlockRows ? depth - first : kInt8BlockRows;
@@ -42,13 +47,18 @@ struct Int8PairDots {
     return reinterpret_cast<int16_t*>(p.rows_copy->words) + (row * BlocksOf(p.depth) + block) * kInt8BlockRows;
   }
 
-  // One row of a block. Returns the scale of the integers; NaN for a row that is not finite.
-  static float QuantizeBlock(const float* a, ptrdiff_t count, int16_t* numbers) {
+  // One row of a block. Returns the scale of the integers, NaN for a row that is not finite, and their sum where
+  // Finish() takes it.
+  static float QuantizeBlock(const float* a, ptrdiff_t count, int16_t* numbers, int32_t* sum) {
     const float limit = I::LargestMagnitude(a, count);
     const bool finite = limit <= 3.402823466e38f;
     // Where the factor would overflow, the products are nothing beside any weight's rounding.
     I::Round(a, count, finite && limit > 1e-30f ? kInt15Limit / limit : 0.0f, numbers);
     for (ptrdiff_t k = count; k % kInt8GroupRows != 0; k++) numbers[k] = 0;
+    if constexpr (I::kPerLoad > 1) {
+      *sum = 0;
+      for (ptrdiff_t k = 0; k < count; k++) *sum += numbers[k];
+    }
     return finite ? limit / kInt15Limit : __builtin_nanf("");
   }
 
@@ -58,8 +68,9 @@ struct Int8PairDots {
     for (ptrdiff_t row = 0; row < p.rows; row++) {
       for (ptrdiff_t block = 0; block < blocks; block++) {
         const ptrdiff_t first = block * kInt8BlockRows;
-        p.rows_copy->factors[row * blocks + block] =
-            QuantizeBlock(p.a + row * p.a_stride + first, BlockRows(p.depth, first), Numbers(p, row, block));
+        const ptrdiff_t place = row * blocks + block;
+        p.rows_copy->factors[place] = QuantizeBlock(p.a + row * p.a_stride + first, BlockRows(p.depth, first),
+                                                    Numbers(p, row, block), &p.rows_copy->sums[place]);
       }
     }
     p.rows_copy->version = p.version;
@@ -68,10 +79,10 @@ struct Int8PairDots {
   // kRows x kVectors vectors, over the whole depth.
   template <int kRows, int kVectors>
   [[gnu::noinline]] static void Tile(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t column) {
+    static_assert(kVectors % I::kPerLoad == 0, "A tile has whole loads");
     constexpr ptrdiff_t kVectorBytes = kInt8GroupRows * I::kColumns;
     constexpr int kInChunk = static_cast<int>(kChunk<float> / I::kColumns);
     const ptrdiff_t blocks = BlocksOf(p.depth);
-    // Bytes between groups of rows. kInt8GroupRows weights of a column are side by side.
     const ptrdiff_t stride = kInt8GroupRows * (kApart ? kChunk<float> : p.panel_stride);
     const ptrdiff_t numbers_stride = blocks * kInt8BlockRows;
     // Where chunks are apart, a pointer for each.
@@ -84,6 +95,13 @@ struct Int8PairDots {
     for (int part = 0; part < kParts; part++) {
       parts[part] = static_cast<const int8_t*>(p.panel) + kInt8GroupRows * (place + part * p.chunk_stride);
     }
+    // The weights of vector j, where `before` are those of vector j - 1.
+    const auto weights_of = [&](int j, const typename I::Weights& before) {
+      if constexpr (I::kPerLoad > 1) {
+        if (j % I::kPerLoad != 0) return I::Next(before);
+      }
+      return I::Load(parts[j / kWidth] + kVectorBytes * (j % kWidth));
+    };
     for (ptrdiff_t block = 0; block < blocks; block++) {
       const ptrdiff_t first = block * kInt8BlockRows;
       const int16_t* numbers = Numbers(p, row, block);
@@ -105,19 +123,19 @@ struct Int8PairDots {
               }
             }
           }
-          typename I::Weights x[kRows];
+          typename I::Weights x[kRows], w = I::Zeros();
           CUDNN_RNN_UNROLL
           for (int i = 0; i < kRows; i++) x[i] = I::Broadcast(numbers + i * numbers_stride);
           CUDNN_RNN_UNROLL
           for (int j = 0; j < kVectors; j++) {
-            const typename I::Weights w = I::Widen(parts[j / kWidth] + kVectorBytes * (j % kWidth));
+            w = weights_of(j, w);
             CUDNN_RNN_UNROLL
             for (int i = 0; i < kRows; i++) sums[i][j] = I::AddDots(sums[i][j], w, x[i]);
           }
         } else {
           typename I::Weights w[kVectors];
           CUDNN_RNN_UNROLL
-          for (int j = 0; j < kVectors; j++) w[j] = I::Widen(parts[j / kWidth] + kVectorBytes * (j % kWidth));
+          for (int j = 0; j < kVectors; j++) w[j] = weights_of(j, j > 0 ? w[j - 1] : I::Zeros());
           CUDNN_RNN_UNROLL
           for (int i = 0; i < kRows; i++) {
             const typename I::Weights x = I::Broadcast(numbers + i * numbers_stride);
@@ -134,11 +152,15 @@ struct Int8PairDots {
         float* c = p.c + (row + i) * p.c_stride + column;
         // The blocks of the depth have different scales, so each is added to c in float32 rather than in integers.
         const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride + column;
-        const float factor = p.rows_copy->factors[(row + i) * blocks + block];
+        const ptrdiff_t block_of_row = (row + i) * blocks + block;
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kVectors; j++) {
+          if constexpr (I::kPerLoad > 1) {
+            if (j % I::kPerLoad == 0) I::Finish(&sums[i][j], p.rows_copy->sums[block_of_row]);
+          }
           const ptrdiff_t k = I::kColumns * j;
-          I::Store(sums[i][j], p.scales + column + k, factor, init == nullptr ? nullptr : init + k, c + k);
+          I::Store(sums[i][j], p.scales + column + k, p.rows_copy->factors[block_of_row],
+                   init == nullptr ? nullptr : init + k, c + k);
         }
       }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/wavefront.h"
+#include "weights/divide_up.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -16,8 +17,6 @@ constexpr ptrdiff_t kSharedCacheBytes = ptrdiff_t{16} << 20;
 constexpr ptrdiff_t kManyRows = 512;
 // Items of the input product that keep all threads busy.
 constexpr ptrdiff_t kManyItems = 16;
-
-ptrdiff_t DivideUp(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "weights/divide_up.h"
+
 namespace cudnn_rnn {
 namespace {
 
 // As many chunks as an LSTM has gates: panels of all matrices are at most four chunks wide. A chunk is one cache line
 // (kernels.h), so a row of a panel is four consecutive lines and the prefetcher follows the depth.
 constexpr int kPanelChunks = 4;
-
-ptrdiff_t DivideUp(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/int8_group.h"
-
 namespace cudnn_rnn {
 namespace {
 
@@ -26,7 +24,7 @@ uint32_t ToBfloat16(float x) {
 
 // Two passes over the matrices: the first assigns places, the second converts into one allocation.
 QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format)
-    : format_(format), place_of_(network.params_size() / kChunk<float> + 1) {
+    : format_(format) {
   std::vector<PanelMatrix> matrices;
   for (int pseudo_layer = 0; pseudo_layer < network.pseudo_layers(); pseudo_layer++) {
     const LayerLayout& layout = network.layer(pseudo_layer);
@@ -43,31 +41,37 @@ QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* p
   for (const PanelMatrix& matrix : matrices) Convert(matrix, params);
 }
 
-ptrdiff_t QuantizedWeights::group_rows() const {
-  return format_ == WeightFormat::kBfloat16 ? rows_per_word() : kInt8GroupRows;
-}
-
 // Assigns places in the order of the opaque buffer. Rows of the depth are rounded up to whole words; the rest stays
 // zeros, which add nothing.
 void QuantizedWeights::Measure(const PanelMatrix& matrix) {
+  matrices_.push_back({matrix.offset, end_});
   for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
-    const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
-    place_of_[matrix.PanelBegin<float>(panel) / kChunk<float>] = static_cast<int32_t>(places_.size());
-    places_.push_back(end_);
-    end_.words += (matrix.depth + rows_per_word() - 1) / rows_per_word() * width;
-    if (format_ != WeightFormat::kInt8) continue;
-    end_.scales += width;
-    end_.column_sums += (matrix.depth + kInt8BlockRows - 1) / kInt8BlockRows * width;
+    const Place size = SizeOf(matrix, matrix.ChunksOf(panel));
+    end_ = {end_.words + size.words, end_.scales + size.scales, end_.column_sums + size.column_sums};
   }
+}
+
+QuantizedWeights::Place QuantizedWeights::SizeOf(const PanelMatrix& matrix, int chunks) const {
+  const ptrdiff_t width = chunks * kChunk<float>;
+  const ptrdiff_t words = DivideUp(matrix.depth, rows_per_word()) * width;
+  if (format_ != WeightFormat::kInt8) return {words, 0, 0};
+  return {words, width, DivideUp(matrix.depth, kInt8BlockRows) * width};
+}
+
+QuantizedWeights::Place QuantizedWeights::PlaceOf(const PanelMatrix& matrix, ptrdiff_t panel) const {
+  const auto found = std::lower_bound(matrices_.begin(), matrices_.end(), matrix.offset,
+                                      [](const MatrixPlace& each, ptrdiff_t offset) { return each.offset < offset; });
+  const Place size = SizeOf(matrix, matrix.chunks);
+  return {found->first.words + panel * size.words, found->first.scales + panel * size.scales,
+          found->first.column_sums + panel * size.column_sums};
 }
 
 // One matrix. Runs on the queue's thread, once for the life of the weights.
 void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
   for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
     const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
-    const ptrdiff_t begin = matrix.PanelBegin<float>(panel);
-    const Place& place = PlaceOf(begin);
-    const float* source = params + begin;
+    const Place place = PlaceOf(matrix, panel);
+    const float* source = params + matrix.PanelBegin<float>(panel);
     if (format_ == WeightFormat::kInt8) {
       ConvertToInt8(source, matrix, panel, place);
       continue;
@@ -103,23 +107,25 @@ void QuantizedWeights::ConvertToInt8(const float* source, const PanelMatrix& mat
     largest[column] = largest[column] > 0 ? kInt8Limit / largest[column] : 0;
   }
   const PanelStrides<float> groups = StridesOf(matrix, panel);
-  auto* bytes = reinterpret_cast<int8_t*>(words() + place.words);
+  auto* bytes = reinterpret_cast<uint8_t*>(words() + place.words);
   for (ptrdiff_t k = 0; k < matrix.depth; k++) {
-    int8_t* target = bytes + k / kInt8GroupRows * kInt8GroupRows * groups.row + k % kInt8GroupRows;
+    uint8_t* row = bytes + k / kInt8GroupRows * kInt8GroupRows * groups.row;
     int32_t* sums = &column_sums_[place.column_sums + k / kInt8BlockRows * width];
     for (ptrdiff_t column = 0; column < width; column++) {
       // |w| · 127 / max|w| rounds to at most 127: no clamp is needed.
       const auto weight = static_cast<int8_t>(std::lrintf(at(k, column) * largest[column]));
       // Σ q of each block, for the offset that makes the other factor unsigned (int8_dots_avx512.cc).
       sums[column] += weight;
-      target[groups.ColumnAt(column) * kInt8GroupRows] = weight;
+      const ptrdiff_t in_chunk = column % kChunk<float>;
+      uint8_t* group = row + kInt8GroupRows * groups.ColumnAt(column - in_chunk);
+      group[Int8ByteOfGroup(k % kInt8GroupRows, in_chunk)] = StoredInt8(weight, in_chunk);
     }
   }
 }
 
 void QuantizedWeights::Point(PanelProduct<float>* product, const PanelMatrix& matrix, ptrdiff_t panel,
                              ptrdiff_t first_row) const {
-  const Place& place = PlaceOf(matrix.PanelBegin<float>(panel));
+  const Place place = PlaceOf(matrix, panel);
   StridesOf(matrix, panel).Point(product, words() + place.words, first_row / rows_per_word());
   if (format_ != WeightFormat::kInt8) return;
   // For int8 a product covers the whole depth (Params::DepthBlock), so scales and sums are those of the panel.

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/int8_group.h"
 #include "memory/memory_block.h"
+#include "weights/divide_up.h"
 #include "weights/network.h"
 
 namespace cudnn_rnn {
@@ -21,11 +23,15 @@ class QuantizedWeights {
   void Point(PanelProduct<float>* product, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row) const;
 
  private:
-  // Where the parts of a panel lie.
+  // Where the parts of a panel lie, or how many there are.
   struct Place {
     ptrdiff_t words;
     ptrdiff_t scales;
     ptrdiff_t column_sums;
+  };
+  struct MatrixPlace {
+    ptrdiff_t offset;  // of the matrix in the opaque buffer
+    Place first;       // its first panel's
   };
 
   // Assigns the places of a matrix's panels.
@@ -33,20 +39,23 @@ class QuantizedWeights {
   void Convert(const PanelMatrix& matrix, const float* params);
   void ConvertToInt8(const float* source, const PanelMatrix& matrix, ptrdiff_t panel, const Place& place);
 
-  const Place& PlaceOf(ptrdiff_t begin) const { return places_[place_of_[begin / kChunk<float>]]; }
+  // Of a panel of `chunks` chunks.
+  Place SizeOf(const PanelMatrix& matrix, int chunks) const;
+  // All panels before a matrix's last one have the same size.
+  Place PlaceOf(const PanelMatrix& matrix, ptrdiff_t panel) const;
   int rows_per_word() const { return format_ == WeightFormat::kBfloat16 ? 2 : 4; }
   // Rows of the depth whose weights of a column are side by side.
-  ptrdiff_t group_rows() const;
-  // The copy of a panel is in the order of the matrix, as a panel of groups of rows. In groups.
+  ptrdiff_t group_rows() const { return format_ == WeightFormat::kBfloat16 ? rows_per_word() : kInt8GroupRows; }
+  // The copy of a panel is a panel of groups of rows. In groups.
   PanelStrides<float> StridesOf(const PanelMatrix& matrix, ptrdiff_t panel) const {
-    return {matrix.order, (matrix.depth + group_rows() - 1) / group_rows(), matrix.ChunksOf(panel)};
+    const bool in_rows = format_ == WeightFormat::kInt8 && kInt8InRows;
+    return {in_rows ? PanelOrder::kRows : matrix.order, DivideUp(matrix.depth, group_rows()), matrix.ChunksOf(panel)};
   }
   uint32_t* words() const { return reinterpret_cast<uint32_t*>(words_.data()); }
 
   WeightFormat format_;
   Place end_{0, 0, 0};
-  std::vector<Place> places_;      // by panel
-  std::vector<int32_t> place_of_;  // by chunk of the opaque buffer: the number of the panel that begins there
+  std::vector<MatrixPlace> matrices_;  // in the order of the opaque buffer
   MemoryBlock words_;
   std::vector<float> scales_;
   std::vector<int32_t> column_sums_;

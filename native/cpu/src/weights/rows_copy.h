@@ -7,6 +7,7 @@
 
 #include "kernels/kernels.h"
 #include "memory/arena.h"
+#include "weights/divide_up.h"
 #include "weights/network.h"
 
 namespace cudnn_rnn {
@@ -21,9 +22,10 @@ bool NeedsRowsCopy(const KernelTable<T>& kernels, bool is_int8) {
 template <typename T>
 RowsCopy TakeRowsCopy(const Network<T>& network, bool is_int8, ptrdiff_t rows, Arena* arena) {
   const ptrdiff_t depth = std::max({network.options().input_size, network.output_size(), network.options().units});
-  if (!is_int8) return {0, nullptr, reinterpret_cast<uint32_t*>(arena->Take<T>(rows * depth))};
-  const ptrdiff_t blocks = (depth + kInt8BlockRows - 1) / kInt8BlockRows;
-  return {0, arena->Take<float>(rows * blocks), arena->Take<uint32_t>(rows * blocks * kInt8BlockRows / 2)};
+  if (!is_int8) return {0, nullptr, nullptr, reinterpret_cast<uint32_t*>(arena->Take<T>(rows * depth))};
+  const ptrdiff_t blocks = DivideUp(depth, kInt8BlockRows);
+  return {0, arena->Take<float>(rows * blocks), arena->Take<int32_t>(rows * blocks),
+          arena->Take<uint32_t>(rows * blocks * kInt8BlockRows / 2)};
 }
 
 }  // namespace cudnn_rnn
