@@ -1,13 +1,13 @@
 // i32x4.dot_i16x8_s for int8_pair_dots.h. Included by kernels_wasm.cc only.
 //
-// Sixteen weights take six instructions, five of them arithmetic: a load, two products, two sums, and a shift. Each
-// 16-bit integer w = 256 high + low holds two weights (int8_group.h), low of 0...255. One product multiplies w itself
-// by x, the other high, so that
-//   low x = w x - 256 high x
-// in integers modulo 2^32, which is exact, as the result is below 2^31. low is a weight plus 128: 128 Σx is subtracted
-// at the end. A load that widens bytes to 16 bits is a sixth arithmetic instruction. Multiply-adds in float32 take two
-// for four weights, and the conversion. The dot products of relaxed SIMD take 7-bit numbers, so that a row would be two
-// digits of 14 bits together, by more instructions on processors without VNNI.
+// Sixteen weights take six instructions, five of them arithmetic: a load, a shift, two products and two sums. Each
+// 16-bit integer w = 256 high + low holds two weights (int8_group.h); low, in 0...255, is a weight plus 128. One
+// product multiplies w by x, the other high, which the shift gives. At the end
+//   Σ (low - 128) x = Σ w x - 256 Σ high x - 128 Σ x
+// is computed modulo 2^32, exactly, as the left side is below 2^31. With loads that widen eight weights to 16 bits
+// each, which the arithmetic units execute, sixteen weights took six arithmetic instructions. Multiply-adds in float32
+// take two for four weights, and the conversion. The dot products of relaxed SIMD take 7-bit numbers, so that a row
+// would be two digits of 14 bits together, by more instructions on processors without VNNI.
 #pragma once
 
 #include <stddef.h>
