@@ -33,7 +33,8 @@ struct Int8DotsWasm {
   static v128_t Load(const int8_t* weights) { return wasm_v128_load(weights); }
   static v128_t Next(v128_t w) { return wasm_i16x8_shr(w, 8); }
   static void Finish(v128_t* sums, int32_t sum) {
-    sums[0] = wasm_i32x4_sub(sums[0], wasm_i32x4_add(wasm_i32x4_shl(sums[1], 8), wasm_i32x4_splat(128 * sum)));
+    sums[0] =
+        wasm_i32x4_sub(sums[0], wasm_i32x4_add(wasm_i32x4_shl(sums[1], 8), wasm_i32x4_shl(wasm_i32x4_splat(sum), 7)));
   }
   static v128_t AddDots(v128_t sums, v128_t w, v128_t x) { return wasm_i32x4_add(sums, wasm_i32x4_dot_i16x8(w, x)); }
 
