@@ -113,6 +113,13 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       const stale = await network.forward(true)
       backend.ops.update('sgd', network.params, [], backend.zeros(network.params.shape), { learningRate: 1 })
       await expect(network.backward(stale)).rejects.toThrow(coded('ERR_TAPE_STALE'))
+      // Disposed while its backward is under way, it is used all the same.
+      const both = await network.forward(true)
+      const backward = network.backward(both)
+      both.tape?.dispose()
+      await expect(network.backward(both)).rejects.toThrow(coded('ERR_TAPE_CONSUMED'))
+      await backward
+      await expect(network.backward(both)).rejects.toThrow(coded('ERR_TAPE_CONSUMED'))
       // A refused gradient leaves the tape open.
       const open_ = await network.forward(true)
       await expect(rnn.backward(open_.tape, { output: zeros(1, 1, 1) })).rejects.toThrow(coded('ERR_SHAPE'))

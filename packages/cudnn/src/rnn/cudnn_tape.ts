@@ -32,6 +32,8 @@ const dropped = new FinalizationRegistry(freeContents)
 /** The tape of one training forward: it owns cuDNN's reserve space. */
 export class CudnnTape extends RnnTape<TapeContents> {
   #isInUse = false
+  /** Whether it was disposed while its backward was under way. */
+  #isUnwanted = false
 
   constructor(...args: ConstructorParameters<typeof RnnTape<TapeContents>>) {
     super(...args)
@@ -52,12 +54,18 @@ export class CudnnTape extends RnnTape<TapeContents> {
     this.#isInUse = true
     try {
       const result = await backward()
-      // Disposing a tape whose backward is under way releases it early, which the queue allows.
-      if (this.state === 'open') this.consume()
+      this.consume()
       return result
     } finally {
       this.#isInUse = false
+      if (this.#isUnwanted) super.dispose()
     }
+  }
+
+  /** A backward that is under way ends first: the tape is consumed if it succeeds, as on the other executors. */
+  override dispose(): void {
+    if (this.#isInUse) this.#isUnwanted = true
+    else super.dispose()
   }
 
   protected override free(contents: TapeContents): void {
