@@ -108,7 +108,8 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       disposed.tape?.dispose()
       await expect(network.backward(disposed)).rejects.toThrow(coded('ERR_TAPE_DISPOSED'))
       await expect(network.backward(await network.forward(false))).rejects.toThrow(coded('ERR_NO_TAPE'))
-      const elsewhere = await smallNetwork(backend, { cellMode: 'lstm' }).forward(true)
+      const other = smallNetwork(backend, { cellMode: 'lstm' })
+      const elsewhere = await other.forward(true)
       await expect(network.backward(elsewhere)).rejects.toThrow(coded('ERR_TAPE_FOREIGN'))
       const stale = await network.forward(true)
       backend.ops.update('sgd', network.params, [], backend.zeros(network.params.shape), { learningRate: 1 })
@@ -118,6 +119,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       const backward = network.backward(both)
       both.tape?.dispose()
       await expect(network.backward(both)).rejects.toThrow(coded('ERR_TAPE_CONSUMED'))
+      await expect(other.backward(both)).rejects.toThrow(coded('ERR_TAPE_CONSUMED'))
       await backward
       await expect(network.backward(both)).rejects.toThrow(coded('ERR_TAPE_CONSUMED'))
       // A refused gradient leaves the tape open.

@@ -40,9 +40,9 @@ export class CudnnTape extends RnnTape<TapeContents> {
     dropped.register(this, args[1].contents, this)
   }
 
-  override contentsFor(rnn: object): TapeContents {
-    const contents = super.contentsFor(rnn)
-    if (!this.#isInUse) return contents
+  override checkOpen(): void {
+    super.checkOpen()
+    if (!this.#isInUse) return
     throw codedRangeError(
       'ERR_TAPE_CONSUMED',
       'Cannot run backward as a tape serves exactly one: one is under way. Run forward again.',
@@ -54,6 +54,7 @@ export class CudnnTape extends RnnTape<TapeContents> {
     this.#isInUse = true
     try {
       const result = await backward()
+      this.#isInUse = false
       this.consume()
       return result
     } finally {
