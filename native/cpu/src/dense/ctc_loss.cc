@@ -8,6 +8,7 @@
 
 #include "memory/arena.h"
 #include "threads/shared_loops.h"
+#include "weights/divide_up.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -20,7 +21,7 @@ constexpr ptrdiff_t kEdge = 8;
 constexpr double kUnreached = kCtcLogZero / 2;
 
 // 2S+1 states for S labels, with a blank before, between and after them, rounded up to whole vectors.
-ptrdiff_t PaddedStates(ptrdiff_t labels) { return (2 * labels + 1 + kStates - 1) / kStates * kStates; }
+ptrdiff_t PaddedStates(ptrdiff_t labels) { return DivideUp(2 * labels + 1, kStates) * kStates; }
 
 // The memory of one thread for one row. Rows of alpha, emissions and beta have an edge on both sides. float64 for both
 // element types: logarithms of T factors are sums of T terms, whose error in float32 would exceed the gradient's.

@@ -3,6 +3,7 @@
 #include "memory/arena.h"
 #include "memory/memory_block.h"
 #include "threads/shared_loops.h"
+#include "weights/divide_up.h"
 #include "weights/panel_matrix.h"
 
 #include <algorithm>
@@ -29,10 +30,10 @@ template <typename T>
 void MultiplyStreamed(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, bool accumulate, T* c,
                       ptrdiff_t c_stride, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
   const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
-  const ptrdiff_t chunks = (columns + kChunk<T> - 1) / kChunk<T>;
+  const ptrdiff_t chunks = DivideUp(columns, kChunk<T>);
   constexpr ptrdiff_t kMostChunks = kStreamedBytes / static_cast<ptrdiff_t>(sizeof(T)) / kChunk<T>;
-  const ptrdiff_t part_chunks = std::min((chunks + members - 1) / members, kMostChunks);
-  const ptrdiff_t parts = (chunks + part_chunks - 1) / part_chunks;
+  const ptrdiff_t part_chunks = std::min(DivideUp(chunks, members), kMostChunks);
+  const ptrdiff_t parts = DivideUp(chunks, part_chunks);
   SharedLoops loops(members);
   engine.pool->Run(members, [&](int index) {
     SharedLoops::Member(&loops, index).Run(parts, [&](ptrdiff_t part) {
@@ -70,8 +71,8 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
   constexpr ptrdiff_t kWidth = kPanelChunks * kChunk<T>;
   // One item of the last loop is a block of rows times a panel: at least as many items as panels, so small products
   // still divide among the threads.
-  const ptrdiff_t panels = (columns + kWidth - 1) / kWidth;
-  const ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
+  const ptrdiff_t panels = DivideUp(columns, kWidth);
+  const ptrdiff_t blocks = DivideUp(rows, kRowBlock);
   // The kernel broadcasts consecutive elements of a row. A transposed a would touch a new cache line for each.
   const bool pack_a = a.column_stride != 1;
   const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
@@ -166,7 +167,7 @@ void AddTransposedProduct(const Engine<T>& engine, const T* a, ptrdiff_t a_strid
                           ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
   // Columns of one item: two cache lines of float32 in each row of c, so threads share at most the line at a boundary.
   constexpr ptrdiff_t kPart = 32;
-  const ptrdiff_t parts = (columns + kPart - 1) / kPart;
+  const ptrdiff_t parts = DivideUp(columns, kPart);
   const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
   SharedLoops loops(members);
   engine.pool->Run(members, [&](int index) {
@@ -292,7 +293,7 @@ double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors) {
 template <typename T>
 void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
              const std::function<void(ptrdiff_t, ptrdiff_t)>& part) {
-  const ptrdiff_t parts = (count + part_size - 1) / part_size;
+  const ptrdiff_t parts = DivideUp(count, part_size);
   // At least two parts for each thread, as a barrier of the threads costs about as much as one part.
   const int members = static_cast<int>(std::clamp<ptrdiff_t>(parts / 2, 1, engine.pool->size()));
   SharedLoops loops(members);

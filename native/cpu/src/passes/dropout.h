@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "threads/shared_loops.h"
+#include "weights/divide_up.h"
 
 namespace cudnn_rnn {
 
@@ -21,7 +22,7 @@ template <typename T>
 void ShareDropout(SharedLoops::Member* all, T* values, ptrdiff_t begin, ptrdiff_t end, double rate, uint64_t seed,
                   uint64_t position) {
   const ptrdiff_t first = begin / kDropoutPart;
-  all->Run((end + kDropoutPart - 1) / kDropoutPart - first, [&](ptrdiff_t item) {
+  all->Run(DivideUp(end, kDropoutPart) - first, [&](ptrdiff_t item) {
     const ptrdiff_t part = (first + item) * kDropoutPart;
     ApplyDropout(values, std::max(begin, part), std::min(end, part + kDropoutPart), rate, seed, position);
   });

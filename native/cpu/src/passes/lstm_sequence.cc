@@ -6,6 +6,7 @@
 #include "memory/memory_block.h"
 #include "threads/shared_loops.h"
 #include "threads/spin_wait.h"
+#include "weights/divide_up.h"
 #include "weights/network.h"
 #include "weights/transposed_matrix.h"
 
@@ -31,10 +32,10 @@ PanelMatrix RecurrentMatrix(ptrdiff_t units, PanelOrder order) {
   // Offsets are within panels_, not within an opaque buffer.
   matrix.offset = 0;
   matrix.depth = units;
-  matrix.panels = (columns + kPanelWidth<T> - 1) / kPanelWidth<T>;
+  matrix.panels = DivideUp(columns, kPanelWidth<T>);
   matrix.chunks = kPanelChunks;
   const ptrdiff_t last = columns - (matrix.panels - 1) * kPanelWidth<T>;
-  matrix.last_chunks = static_cast<int>((last + kChunk<T> - 1) / kChunk<T>);
+  matrix.last_chunks = static_cast<int>(DivideUp(last, kChunk<T>));
   return matrix;
 }
 
@@ -249,7 +250,7 @@ class LstmBackwardSteps : LstmSteps<T> {
     std::fill_n(d_gammas_, s_.batch * norm_size, T{0});
     std::fill_n(d_betas_, s_.batch * norm_size, T{0});
     const TransposedMatrix<T> transposed(matrix_, panels_, packed);
-    const ptrdiff_t parts = (s_.units + kPart - 1) / kPart;
+    const ptrdiff_t parts = DivideUp(s_.units, kPart);
     SharedLoops loops(members_);
     engine_.pool->Run(members_, [&](int index) {
       SharedLoops::Member member(&loops, index);
@@ -292,7 +293,7 @@ class LstmBackwardSteps : LstmSteps<T> {
 
   // The product by the transpose reads rows of dz in whole chunks.
   bool is_padded() const { return columns_ % kChunk<T> != 0; }
-  ptrdiff_t padded_columns() const { return (columns_ + kChunk<T> - 1) / kChunk<T> * kChunk<T>; }
+  ptrdiff_t padded_columns() const { return DivideUp(columns_, kChunk<T>) * kChunk<T>; }
 
   void RunRow(ptrdiff_t t, ptrdiff_t row) const {
     const ptrdiff_t before = this->RowAt(t, row);

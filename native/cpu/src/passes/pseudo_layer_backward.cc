@@ -4,6 +4,7 @@
 
 #include "passes/initial_cells.h"
 #include "passes/recurrent_step.h"
+#include "weights/divide_up.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -89,16 +90,17 @@ void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, 
                                       const Body& body) const {
   // A grid of columns by `width` and rows by kStepRows, so that a step of few rows still has an item for each thread.
   // Items count columns slowest: neighboring items share a part of the matrix, and mostly run on the same thread.
-  const ptrdiff_t groups = (batch_ + kStepRows - 1) / kStepRows;
-  member->Run((columns + width - 1) / width * groups,
-              [&](ptrdiff_t item) {
-                if (engine_.is_canceled()) return;
-                const ptrdiff_t first = item / groups * width;
-                const ptrdiff_t row = batch_ * (item % groups) / groups;
-                const ptrdiff_t end = batch_ * (item % groups + 1) / groups;
-                body({row, end - row, first, std::min(columns, first + width)});
-              },
-              n % 2 != 0);
+  const ptrdiff_t groups = DivideUp(batch_, kStepRows);
+  member->Run(
+      DivideUp(columns, width) * groups,
+      [&](ptrdiff_t item) {
+        if (engine_.is_canceled()) return;
+        const ptrdiff_t first = item / groups * width;
+        const ptrdiff_t row = batch_ * (item % groups) / groups;
+        const ptrdiff_t end = batch_ * (item % groups + 1) / groups;
+        body({row, end - row, first, std::min(columns, first + width)});
+      },
+      n % 2 != 0);
 }
 
 template <typename T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/wavefront.h"
+#include "weights/divide_up.h"
 #include "weights/transposed_matrix.h"
 
 namespace cudnn_rnn {
@@ -24,7 +25,7 @@ BackwardSchedule::BackwardSchedule(const Network<T>& network, ptrdiff_t time, pt
       directions_(network.options().directions),
       is_wavefront_(IsBackwardWavefront(network, time, batch)),
       steps_(is_wavefront_ ? std::min(time, WavefrontSteps(batch)) : time),
-      time_blocks_((time + steps_ - 1) / steps_) {}
+      time_blocks_(DivideUp(time, steps_)) {}
 
 void BackwardSchedule::TimeBlocksOf(ptrdiff_t stage, std::vector<TimeBlock>* time_blocks) const {
   time_blocks->clear();

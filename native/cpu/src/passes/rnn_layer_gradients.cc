@@ -4,6 +4,7 @@
 
 #include "passes/pre_activations.h"
 #include "passes/weight_gradient.h"
+#include "weights/divide_up.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -101,8 +102,8 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, const TimeB
   const ptrdiff_t size = layout.input_size;
   // A packed matrix is read by whole panels; a stored one by any columns.
   const ptrdiff_t width = matrix.is_packed() ? TransposedMatrix<T>::kPanelColumns : kColumnBlock;
-  const ptrdiff_t row_blocks = (last_row - first_row + kRowBlock - 1) / kRowBlock;
-  const ptrdiff_t column_blocks = (size + width - 1) / width;
+  const ptrdiff_t row_blocks = DivideUp(last_row - first_row, kRowBlock);
+  const ptrdiff_t column_blocks = DivideUp(size, width);
   all->Run(row_blocks * column_blocks, [&](ptrdiff_t item) {
     if (engine_.is_canceled()) return;
     // Columns vary fastest, so a block of rows of δz is read once from memory.

@@ -19,6 +19,7 @@
 #include "passes/recurrent_step.h"
 #include "threads/engine.h"
 #include "threads/shared_loops.h"
+#include "weights/divide_up.h"
 #include "weights/params.h"
 #include "weights/rows_copy.h"
 
@@ -117,8 +118,7 @@ class Stepper {
 
   // Blocks that `count` rows are cut into; 1 where the threads share the panels of a layer.
   ptrdiff_t BlocksOf(ptrdiff_t count) const {
-    const ptrdiff_t blocks =
-        std::max((count + kBlockRows - 1) / kBlockRows, std::min<ptrdiff_t>(threads_, count / kLeastRows));
+    const ptrdiff_t blocks = std::max(DivideUp(count, kBlockRows), std::min<ptrdiff_t>(threads_, count / kLeastRows));
     return std::max<ptrdiff_t>(blocks, 1);
   }
 

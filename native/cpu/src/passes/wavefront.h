@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "weights/divide_up.h"
 #include "weights/network.h"
 
 namespace cudnn_rnn {
@@ -34,7 +35,7 @@ bool IsWavefront(const Network<T>& network, ptrdiff_t batch) {
 inline ptrdiff_t WavefrontSteps(ptrdiff_t batch) {
   constexpr ptrdiff_t kRows = 12;
   constexpr ptrdiff_t kSteps = 4;
-  return std::max(kSteps, (kRows + batch - 1) / batch);
+  return std::max(kSteps, DivideUp(kRows, batch));
 }
 
 }  // namespace cudnn_rnn

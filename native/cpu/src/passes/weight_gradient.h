@@ -9,6 +9,7 @@
 
 #include "kernels/kernels.h"
 #include "threads/shared_loops.h"
+#include "weights/divide_up.h"
 #include "weights/network.h"
 
 namespace cudnn_rnn {
@@ -39,8 +40,8 @@ struct WeightGradient {
   void Run(SharedLoops::Member* all) const {
     // Two loops per block of rows: all threads pack x, then all multiply. x is packed once and read by every panel.
     const ptrdiff_t tile = kernels.tile_rows;
-    const ptrdiff_t tiles = (matrix.depth + tile - 1) / tile;
-    const ptrdiff_t groups = (tiles + kTileGroup - 1) / kTileGroup;
+    const ptrdiff_t tiles = DivideUp(matrix.depth, tile);
+    const ptrdiff_t groups = DivideUp(tiles, kTileGroup);
     for (ptrdiff_t first = 0; first < rows; first += kRowBlock) {
       const ptrdiff_t count = std::min(kRowBlock, rows - first);
       all->Run(groups, [&](ptrdiff_t group) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "kernels/kernels.h"
+#include "weights/divide_up.h"
 #include "weights/network.h"
 
 namespace cudnn_rnn {
@@ -95,8 +96,8 @@ class TransposedMatrix {
   // Outputs multiplied at a time: their part of a panel stays in the second-level cache while all rows pass by.
   static constexpr ptrdiff_t kDepthBlock = 512;
 
-  static ptrdiff_t Padded(ptrdiff_t columns) { return (columns + kChunk<T> - 1) / kChunk<T> * kChunk<T>; }
-  static ptrdiff_t PanelsOf(const PanelMatrix& matrix) { return (matrix.depth + kPanelColumns - 1) / kPanelColumns; }
+  static ptrdiff_t Padded(ptrdiff_t columns) { return DivideUp(columns, kChunk<T>) * kChunk<T>; }
+  static ptrdiff_t PanelsOf(const PanelMatrix& matrix) { return DivideUp(matrix.depth, kPanelColumns); }
   static ptrdiff_t WidthBefore(const PanelMatrix& matrix, ptrdiff_t panel) {
     return std::min(panel * kPanelColumns, Padded(matrix.depth));
   }
