@@ -132,6 +132,12 @@ export interface RnnStepper {
  */
 export interface RnnQueuedStepper {
   readonly batch: number
+  /**
+   * Throws RangeError `ERR_STREAM_DISPOSED`, `ERR_BACKEND_DISPOSED` or `ERR_RNN_DISPOSED` where no step is possible any more.
+   * The caller makes this check before those of the arguments, as an {@link RnnStepper} does. Where it is absent, the
+   * step reports the same errors.
+   */
+  checkCanStep?(): void
   /** T steps [T,B,I] → [T,B,·], T at least 1. A step that fails leaves the states as they were. */
   step(input: Tensor): Promise<Tensor>
   /** One step of R batch rows, at least one: [R,I] → [R,·]. */

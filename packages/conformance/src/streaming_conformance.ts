@@ -202,11 +202,18 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
       const { h } = await stepper.state()
       params.dispose()
       await expect(stepper.step(inputs.input)).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
+      stepper.checkCanStep?.()
       rnn.dispose()
+      if (stepper.checkCanStep !== undefined) {
+        expect(() => stepper.checkCanStep?.()).toThrow(coded('ERR_RNN_DISPOSED'))
+      }
       await expect(stepper.step(inputs.input)).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
       expect((await stepper.state()).h).toEqual(h)
       stepper.dispose()
       await expect(stepper.state()).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
+      if (stepper.checkCanStep !== undefined) {
+        expect(() => stepper.checkCanStep?.()).toThrow(coded('ERR_STREAM_DISPOSED'))
+      }
     })
 
     test('are refused once their parameters or their network were disposed', async () => {

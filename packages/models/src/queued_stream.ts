@@ -48,6 +48,7 @@ export class QueuedStream extends Inspectable implements Stream {
   readonly #backend: Backend
   readonly #descriptor: RnnDescriptor
   readonly #stepper: RnnQueuedStepper
+  readonly #params: TensorLike
   readonly #rows: StreamRows
   /** The step before: steps run in the order of the calls, however they are awaited. */
   #previous: Promise<unknown> = Promise.resolve()
@@ -62,6 +63,7 @@ export class QueuedStream extends Inspectable implements Stream {
     const given = checkTensor('open a stream', 'params', params, rule)
     this.#backend = backend
     this.#descriptor = rnn.descriptor
+    this.#params = given
     this.batch = batch
     this.#stepper = rnn.queuedStepper?.(given, batch) ?? new ForwardStepper(backend, rnn, given, batch)
     this.#rows = new StreamRows(batch)
@@ -87,6 +89,7 @@ export class QueuedStream extends Inspectable implements Stream {
     const result = this.#outputOf([...steps, this.batch, hiddenColumns(this.#descriptor)], target)
     const frames = { data: given.data, shape: [time, this.batch, inputSize] }
     if (time > 0) stepper.stepSync(frames, result.data as FloatArray)
+    else this.#checkParams()
     return out ?? result
   }
 
@@ -98,6 +101,7 @@ export class QueuedStream extends Inspectable implements Stream {
     checkTensor(STEP, 'input', given, { dtype, shape: [numbers.length, inputSize] })
     const result = this.#outputOf([numbers.length, hiddenColumns(this.#descriptor)], target)
     if (numbers.length > 0) stepper.stepRowsSync(numbers, given, result.data as FloatArray)
+    else this.#checkParams()
     return out ?? result
   }
 
@@ -151,8 +155,9 @@ export class QueuedStream extends Inspectable implements Stream {
     this.#waiting++
     const result = this.#previous
       .then(async () => {
-        this.#checkAlive(STEP)
-        return run(isBackendTensor(kept) ? await kept.read() : kept)
+        const frames = isBackendTensor(kept) ? await kept.read() : kept
+        this.#checkCanStep()
+        return run(frames)
       })
       .finally(() => this.#waiting--)
     this.#previous = result.catch(() => undefined)
@@ -167,7 +172,10 @@ export class QueuedStream extends Inspectable implements Stream {
     const { data } = checkTensor(STEP, 'input', input, { dtype, shape })
     const time = isSingle ? 1 : input.shape[0]
     const columns = hiddenColumns(this.#descriptor)
-    if (time === 0) return { data: new DTYPES[dtype].array(0), shape: [0, this.batch, columns] }
+    if (time === 0) {
+      this.#checkParams()
+      return { data: new DTYPES[dtype].array(0), shape: [0, this.batch, columns] }
+    }
     const output = await this.#stepper.step({ data, shape: [time, this.batch, inputSize] })
     return isSingle ? { data: output.data, shape: [this.batch, columns] } : output
   }
@@ -176,7 +184,10 @@ export class QueuedStream extends Inspectable implements Stream {
     const { inputSize } = this.#descriptor
     const { dtype } = this.#backend
     const given = checkTensor(STEP, 'input', input, { dtype, shape: [rows.length, inputSize] })
-    if (rows.length === 0) return { data: new DTYPES[dtype].array(0), shape: [0, hiddenColumns(this.#descriptor)] }
+    if (rows.length === 0) {
+      this.#checkParams()
+      return { data: new DTYPES[dtype].array(0), shape: [0, hiddenColumns(this.#descriptor)] }
+    }
     return this.#stepper.stepRows(rows, given)
   }
 
@@ -193,7 +204,7 @@ export class QueuedStream extends Inspectable implements Stream {
     }
     const given = checkIsHostTensor(STEP, 'input', input)
     const target = out === undefined ? undefined : checkIsHostTensor(STEP, 'out', out)
-    this.#checkAlive(STEP)
+    this.#checkCanStep()
     if (this.#waiting > 0) throw streamBusy('step a stream synchronously')
     return { stepper, given, target }
   }
@@ -203,6 +214,17 @@ export class QueuedStream extends Inspectable implements Stream {
     const { dtype } = this.#backend
     if (target !== undefined) return checkTensor(STEP, 'out', target, { dtype, shape })
     return { data: allocating(STEP, () => new DTYPES[dtype].array(elementCount(shape)) as FloatArray), shape }
+  }
+
+  /** Made before the arguments are checked, as a stepper on the calling thread does. */
+  #checkCanStep(): void {
+    this.#checkAlive(STEP)
+    this.#stepper.checkCanStep?.()
+  }
+
+  /** For steps of no frame: the stepper checks the parameters of all others. */
+  #checkParams(): void {
+    checkIsTensor(STEP, 'params', this.#params)
   }
 
   #checkAlive(action: string): void {

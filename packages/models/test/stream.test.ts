@@ -162,8 +162,22 @@ describe.each([
     const stream = gru.stream(params)
     params.dispose()
     await expect(stream.step(floats(Float32Array, 1, 2))).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
+    await expect(stream.step(floats(Float32Array, 0, 1, 2))).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
+    await expect(stream.stepRows([], floats(Float32Array, 0, 2))).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
     gru.dispose()
     await expect(stream.step(floats(Float32Array, 1, 2))).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
+  })
+
+  it.skipIf(open === withoutStepper)('is refused for its model before an input of a wrong shape', async () => {
+    const backend = open()
+    const gru = new CudnnGRU(backend, SIZES)
+    const stream = gru.stream(gru.createParams())
+    const wrong = floats(Float32Array, 1, 2, 3)
+    await expect(stream.step(wrong)).rejects.toThrow(coded('ERR_SHAPE'))
+    gru.dispose()
+    await expect(stream.step(wrong)).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
+    await expect(stream.stepRows([0], wrong)).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
+    expect(() => stream.stepSync(wrong)).toThrow(coded('ERR_RNN_DISPOSED'))
   })
 
   it('rejects a value that is not a tensor or a state, and parameters of another model, before computing', async () => {

@@ -8,10 +8,19 @@ export function withQueuedStepper(): Backend {
   backend.rnn = (descriptor) => {
     const rnn = rnnOf(descriptor)
     const own = rnn.stepper.bind(rnn)
+    const dispose = rnn.dispose.bind(rnn)
+    let isDisposed = false
+    rnn.dispose = () => {
+      isDisposed = true
+      dispose()
+    }
     const queuedStepper = (params: TensorLike, batch: number): RnnQueuedStepper => {
       const stepper = own(params, batch)
       return {
         batch,
+        checkCanStep: () => {
+          if (isDisposed) throw Object.assign(new RangeError('disposed'), { code: 'ERR_RNN_DISPOSED' })
+        },
         step: async (input) => stepper.stepSync(input),
         stepRows: async (rows, input) => stepper.stepRowsSync(rows, input),
         stepSync: (input, out) => out.set(stepper.stepSync(input).data),

@@ -85,6 +85,11 @@ export class CudnnStepper implements RnnQueuedStepper {
     dropped.register(this, this.#owner, this)
   }
 
+  checkCanStep(): void {
+    this.#life.check(ACTION)
+    this.#network.life.check(ACTION)
+  }
+
   /** Advances all rows: input [T,B,I] → output [T,B,C], both on the host. */
   async step(input: Tensor): Promise<Tensor> {
     const [time = 0] = input.shape
@@ -253,9 +258,8 @@ export class CudnnStepper implements RnnQueuedStepper {
 
   /** The parameters, checked at every step: they may have been disposed since the stream was opened. */
   #checkedParams(): TensorLike {
-    const { executor, descriptor, paramsSize, life } = this.#network
-    this.#life.check(ACTION)
-    life.check(ACTION)
+    const { executor, descriptor, paramsSize } = this.#network
+    this.checkCanStep()
     return checkParams(ACTION, executor.memory, descriptor, paramsSize, this.#params)
   }
 
