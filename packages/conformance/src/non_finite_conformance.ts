@@ -1,5 +1,8 @@
+import type { BackendTensor } from '@cudnn-rnn/backend'
+import { numGates } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import type { ExecutorUnderTest } from './executor_under_test.js'
+import { filledCanonical } from './fills.js'
 import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.js'
 
 const CELLS = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const
@@ -88,6 +91,31 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
       const gradients = await readAll(await network.backward(result))
       for (const name of ['input', 'params']) expect(gradients[name], name).toEqual(gradients[name].map(() => 0))
     })
+
+    test.each([...CELLS.map((cellMode) => ({ cellMode })), { cellMode: 'lstm' as const, numProj: 2 }])(
+      '%o: NaN in the weights of a unit reaches no gradient of other units through padding',
+      async (options) => {
+        using backend = await open()
+        // Each row has one step at most, so no gradient passes through R to another step.
+        const network = smallNetwork(backend, { ...options, numLayers: 1 }, [1, 0, 1])
+        const { rnn } = network
+        const run = async (params: BackendTensor) => {
+          const gradients = await network.backward(await network.forward(true, { params }))
+          const { weights, biases } = await rnn.paramsToCanonical(gradients.params)
+          const gates = numGates(rnn.descriptor)
+          // Of W, R and the biases, all but their first row.
+          return [...weights.slice(0, 2 * gates), ...biases].map(({ data, shape }) =>
+            Array.from(data.subarray(data.length / shape[0])),
+          )
+        }
+        const canonical = filledCanonical(rnn.descriptor, backend.dtype)
+        const expected = await run(network.params)
+        // The first row of R of the first gate.
+        const { data, shape } = canonical.weights[numGates(rnn.descriptor)]
+        data.fill(Number.NaN, 0, shape[1])
+        expect(await run(rnn.canonicalToParams(canonical))).toEqual(expected)
+      },
+    )
 
     test.each(['lstm', 'rnn_tanh'] as const)(
       '%s: an infinite input saturates, with finite gradients',

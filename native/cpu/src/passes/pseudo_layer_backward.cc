@@ -137,6 +137,11 @@ void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const
   const ptrdiff_t width = part.last - part.first;
   product.next_column = n % 2 == 0 ? part.first - width : part.first + width;
   matrices_.recurrent.Multiply(*engine_.kernels, product, part.first, part.last);
+  // Past a row's end δz is 0, and its product is NaN where a weight is not finite.
+  for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
+    if (n < order_.Length(row)) continue;
+    std::fill_n(memory_.dh + row * network_.padded_columns() + part.first, width, T{0});
+  }
 }
 
 // Adds the gradients of the loss with respect to the output of step n and, at a row's last step, to the final h.
