@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "test_values.h"
@@ -130,6 +131,51 @@ TEST_CASE("Stepper takes one row through gated layers by the row kernel as by th
           for (size_t k = 0; k < values->size(); k++) {
             error = std::max(error, std::fabs((*values)[k] - other[k]));
             largest = std::max(largest, std::fabs(other[k]));
+          }
+          CHECK(error < 1e-6f);
+          CHECK(largest > 1e-3f);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Stepper takes one row by quantized weights as it takes one of two rows") {
+  constexpr ptrdiff_t kOddUnits = 37;
+  constexpr ptrdiff_t kOddInputs = 11;
+  constexpr ptrdiff_t kSteps = 4;
+  for (const Kernels* kernels : TestedKernels()) {
+    for (const auto& [cell, projection] : {std::pair{Cell::kLstm, 0}, {Cell::kLstm, 9}, {Cell::kGru, 0}}) {
+      const Network<float> network = NetworkFor<float>(
+          *kernels, {cell, 2, 1, kOddUnits, kOddInputs, projection, false, true, cell == Cell::kGru, 0.5, 0, 0});
+      const std::vector<float> params = SineParams(network);
+      for (const WeightFormat format : {WeightFormat::kInt8, WeightFormat::kBfloat16}) {
+        const QuantizedWeights quantized(network, params.data(), format);
+        for (const int threads : {1, 2}) {
+          ThreadPool pool(threads);
+          BlockCache blocks;
+          const Engine<float> engine{&pool, &kernels->f32, &blocks, nullptr};
+          std::vector<float> outputs[2];
+          for (const ptrdiff_t batch : {1, 2}) {
+            const std::vector<float> row = Sine<float>(kSteps * kOddInputs, 0.3);
+            std::vector<float> input;
+            for (ptrdiff_t t = 0; t < kSteps; t++) {
+              for (ptrdiff_t b = 0; b < batch; b++) {
+                input.insert(input.end(), row.begin() + t * kOddInputs, row.begin() + (t + 1) * kOddInputs);
+              }
+            }
+            Stepper<float> stepper(network, batch, engine, format == WeightFormat::kInt8);
+            std::vector<float> output(kSteps * batch * network.columns());
+            stepper.Run(engine, {params.data(), &quantized}, input.data(), output.data(), kSteps);
+            for (ptrdiff_t t = 0; t < kSteps; t++) {
+              const auto begin = output.begin() + t * batch * network.columns();
+              outputs[batch - 1].insert(outputs[batch - 1].end(), begin, begin + network.columns());
+            }
+          }
+          float error = 0, largest = 0;
+          for (size_t k = 0; k < outputs[0].size(); k++) {
+            error = std::max(error, std::fabs(outputs[0][k] - outputs[1][k]));
+            largest = std::max(largest, std::fabs(outputs[1][k]));
           }
           CHECK(error < 1e-6f);
           CHECK(largest > 1e-3f);

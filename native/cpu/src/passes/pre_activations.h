@@ -12,16 +12,20 @@ namespace cudnn_rnn {
 // z [z_width] = b_W + b_R, but b_R of GRU's new memory belongs to q_n alone; the order of the planes sees to that.
 template <typename T>
 void FillWithBiases(const Network<T>& network, const LayerLayout& layout, const T* params, ptrdiff_t panel, T* z) {
-  const ptrdiff_t input_width = network.z_input_width();
+  const ptrdiff_t begin = panel * network.z_input_width();
   const ptrdiff_t width = layout.recurrent.ChunksOf(panel) * kChunk<T>;
-  const ptrdiff_t copied = layout.input_bias >= 0 ? width : 0;
-  std::copy_n(params + std::max<ptrdiff_t>(layout.input_bias, 0) + panel * input_width, copied, z);
-  // The padding of the last panel too: kernels compute on it, and 0 keeps it finite.
-  std::fill(z + copied, z + network.z_width(), T{0});
-  if (layout.recurrent_bias < 0) return;
-  const T* biases = params + layout.recurrent_bias + panel * input_width;
-  T* recurrent_side = z + network.z_recurrent_begin();
-  for (ptrdiff_t k = 0; k < width; k++) recurrent_side[k] += biases[k];
+  const ptrdiff_t recurrent_begin = network.z_recurrent_begin();
+  // A sum of two chunks, of zeros where there is no bias: a step of one row does this for every panel, and a size that
+  // is not known costs a call of memmove. Past the last chunk of a panel too: kernels compute on the padding, and 0
+  // keeps it finite.
+  alignas(64) static constexpr T kZeros[kChunk<T>] = {};
+  for (ptrdiff_t k = 0; k < network.z_width(); k += kChunk<T>) {
+    const ptrdiff_t r = k - recurrent_begin;
+    const T* input = layout.input_bias >= 0 && k < width ? params + layout.input_bias + begin + k : kZeros;
+    const T* recurrent =
+        layout.recurrent_bias >= 0 && r >= 0 && r < width ? params + layout.recurrent_bias + begin + r : kZeros;
+    for (ptrdiff_t lane = 0; lane < kChunk<T>; lane++) z[k + lane] = input[lane] + recurrent[lane];
+  }
 }
 
 // Adds x [rows][H], x_stride apart, to every gate of z [rows][z_width].

@@ -16,6 +16,7 @@
 #include "memory/memory_block.h"
 #include "passes/initial_cells.h"
 #include "passes/pre_activations.h"
+#include "passes/quantized_row_step.h"
 #include "passes/recurrent_step.h"
 #include "threads/engine.h"
 #include "threads/shared_loops.h"
@@ -316,9 +317,24 @@ class Stepper {
   template <typename Runner>
   void StepLayer(Runner* runner, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
                  const Scratch& scratch, const LayerStep& s, int index, bool backwards) {
-    const auto row_step = RowStepKernelOf(kernels, params, layer, s);
-    if (row_step != nullptr) return StepRow(runner, row_step, kernels, params, layer, scratch, s, backwards);
     OperandCopies* copies = copies_.empty() ? nullptr : &copies_[index];
+    RowsCopy* input_copy = copies == nullptr ? nullptr : &copies->input;
+    RowsCopy* state_copy = copies == nullptr ? nullptr : &copies->state;
+    // Another left operand than h, so another number: the kernel must copy it again.
+    const uint64_t input_version = s.version + 2;
+    if (s.rows.count == 1 && network_.is_gated() && layer.layout->input.present()) {
+      if (params.quantized == nullptr) {
+        const auto row_step = network_.options().cell == Cell::kLstm ? kernels.lstm_row_step : kernels.gru_row_step;
+        // Null where the registers are too few for it.
+        if (row_step != nullptr) {
+          return StepRow(runner, row_step, kernels, params, layer, scratch, s, nullptr, backwards);
+        }
+      } else if constexpr (sizeof(T) == 4) {
+        const QuantizedRowStep<T> row_step{network_,   kernels,       *layer.layout, params,   z_[index],
+                                           input_copy, input_version, state_copy,    s.version};
+        return StepRow(runner, row_step, kernels, params, layer, scratch, s, state_copy, backwards);
+      }
+    }
     const ptrdiff_t rows = s.rows.count;
     RecurrentStep<T> step{network_, kernels, *layer.layout, params, rows};
     const ptrdiff_t width = network_.z_width();
@@ -333,7 +349,7 @@ class Stepper {
     step.unprojected = scratch.unprojected;
     // Inference: the activations of the gates are not stored.
     step.keep = false;
-    step.rows_copy = copies == nullptr ? nullptr : &copies->state;
+    step.rows_copy = state_copy;
     step.version = s.version;
     const bool projects = layer.layout->projection.present();
     runner->Run(
@@ -350,9 +366,8 @@ class Stepper {
             product.init = biases;
             product.c = z;
             product.c_stride = width;
-            product.rows_copy = copies == nullptr ? nullptr : &copies->input;
-            // Another left operand than h, so another number: the kernel must copy it again.
-            product.version = s.version + 2;
+            product.rows_copy = input_copy;
+            product.version = input_version;
             params.Multiply(kernels, layer.layout->input, panel, 0, &product);
             // The planes that the input side does not write, q_n of GRU.
             for (ptrdiff_t k = network_.z_input_width(); k < width; k += kChunk<T>) {
@@ -377,26 +392,10 @@ class Stepper {
     });
   }
 
-  using RowStepKernel = void (*)(const RowStep<T>&);
-
-  // The kernel that takes one row through a layer; null where the general path has to.
-  RowStepKernel RowStepKernelOf(const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
-                                const LayerStep& s) const {
-    if (s.rows.count != 1 || params.quantized != nullptr || !layer.layout->input.present()) return nullptr;
-    switch (network_.options().cell) {
-      case Cell::kLstm:
-        return kernels.lstm_row_step;
-      case Cell::kGru:
-        return kernels.gru_row_step;
-      default:
-        return nullptr;
-    }
-  }
-
-  // As StepLayer, of one row.
-  template <typename Runner>
-  void StepRow(Runner* runner, RowStepKernel kernel, const KernelTable<T>& kernels, const Params<T>& params,
-               const Layer& layer, const Scratch& scratch, const LayerStep& s, bool backwards) {
+  // As StepLayer, of one row. The copy is that of h.
+  template <typename Runner, typename Kernel>
+  void StepRow(Runner* runner, const Kernel& kernel, const KernelTable<T>& kernels, const Params<T>& params,
+               const Layer& layer, const Scratch& scratch, const LayerStep& s, RowsCopy* copy, bool backwards) {
     const LayerLayout& layout = *layer.layout;
     const bool projects = layout.projection.present();
     RowStep<T> row{};
@@ -427,6 +426,8 @@ class Stepper {
     RecurrentStep<T> step{network_, kernels, layout, params, 1};
     step.h = s.h;
     step.unprojected = scratch.unprojected;
+    step.rows_copy = copy;
+    step.version = s.version;
     Project(runner, step, s);
   }
 

@@ -69,6 +69,7 @@ PanelMatrix Network<T>::PlaceGates(ptrdiff_t depth) {
   matrix.depth = depth;
   matrix.panels = panels_;
   matrix.chunks = matrix.last_chunks = gates();
+  matrix.number = matrices_++;
   matrix.offset = Place(panels_ * depth * gates() * kChunk<T>);
   return matrix;
 }
@@ -83,6 +84,7 @@ PanelMatrix Network<T>::PlacePlain(ptrdiff_t outputs, ptrdiff_t depth) {
   matrix.chunks = static_cast<int>(std::min<ptrdiff_t>(kPanelChunks, chunks));
   matrix.panels = DivideUp(chunks, matrix.chunks);
   matrix.last_chunks = static_cast<int>(chunks - (matrix.panels - 1) * matrix.chunks);
+  matrix.number = matrices_++;
   matrix.offset = Place(chunks * depth * kChunk<T>);
   return matrix;
 }

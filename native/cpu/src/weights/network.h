@@ -96,6 +96,7 @@ class Network {
   NetworkOptions options_;
   PanelOrder order_;
   std::vector<LayerLayout> layers_;
+  int matrices_ = 0;
   ptrdiff_t params_size_ = 0;
   ptrdiff_t padded_units_ = 0;
   ptrdiff_t padded_columns_ = 0;

@@ -31,6 +31,7 @@ struct PanelStrides {
 // One matrix [outputs, depth] as a list of panels, the last of which may have fewer chunks.
 struct PanelMatrix {
   ptrdiff_t offset = -1;  // -1: absent
+  int number = 0;         // of the matrices in the opaque buffer
   ptrdiff_t depth = 0;
   ptrdiff_t panels = 0;
   int chunks = 0;

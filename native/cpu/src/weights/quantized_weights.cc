@@ -44,7 +44,7 @@ QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* p
 // Assigns places in the order of the opaque buffer. Rows of the depth are rounded up to whole words; the rest stays
 // zeros, which add nothing.
 void QuantizedWeights::Measure(const PanelMatrix& matrix) {
-  matrices_.push_back({matrix.offset, end_});
+  places_.push_back({end_, SizeOf(matrix, matrix.chunks), DivideUp(matrix.depth, group_rows())});
   for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
     const Place size = SizeOf(matrix, matrix.ChunksOf(panel));
     end_ = {end_.words + size.words, end_.scales + size.scales, end_.column_sums + size.column_sums};
@@ -59,11 +59,9 @@ QuantizedWeights::Place QuantizedWeights::SizeOf(const PanelMatrix& matrix, int 
 }
 
 QuantizedWeights::Place QuantizedWeights::PlaceOf(const PanelMatrix& matrix, ptrdiff_t panel) const {
-  const auto found = std::lower_bound(matrices_.begin(), matrices_.end(), matrix.offset,
-                                      [](const MatrixPlace& each, ptrdiff_t offset) { return each.offset < offset; });
-  const Place size = SizeOf(matrix, matrix.chunks);
-  return {found->first.words + panel * size.words, found->first.scales + panel * size.scales,
-          found->first.column_sums + panel * size.column_sums};
+  const auto& [first, size, groups] = places_[matrix.number];
+  return {first.words + panel * size.words, first.scales + panel * size.scales,
+          first.column_sums + panel * size.column_sums};
 }
 
 // One matrix. Runs on the queue's thread, once for the life of the weights.

@@ -29,9 +29,11 @@ class QuantizedWeights {
     ptrdiff_t scales;
     ptrdiff_t column_sums;
   };
+
   struct MatrixPlace {
-    ptrdiff_t offset;  // of the matrix in the opaque buffer
-    Place first;       // its first panel's
+    Place first;       // of its first panel
+    Place size;        // of all panels but the last one
+    ptrdiff_t groups;  // of the depth
   };
 
   // Assigns the places of a matrix's panels.
@@ -41,7 +43,6 @@ class QuantizedWeights {
 
   // Of a panel of `chunks` chunks.
   Place SizeOf(const PanelMatrix& matrix, int chunks) const;
-  // All panels before a matrix's last one have the same size.
   Place PlaceOf(const PanelMatrix& matrix, ptrdiff_t panel) const;
   int rows_per_word() const { return format_ == WeightFormat::kBfloat16 ? 2 : 4; }
   // Rows of the depth whose weights of a column are side by side.
@@ -49,13 +50,13 @@ class QuantizedWeights {
   // The copy of a panel is a panel of groups of rows. In groups.
   PanelStrides<float> StridesOf(const PanelMatrix& matrix, ptrdiff_t panel) const {
     const bool in_rows = format_ == WeightFormat::kInt8 && kInt8InRows;
-    return {in_rows ? PanelOrder::kRows : matrix.order, DivideUp(matrix.depth, group_rows()), matrix.ChunksOf(panel)};
+    return {in_rows ? PanelOrder::kRows : matrix.order, places_[matrix.number].groups, matrix.ChunksOf(panel)};
   }
   uint32_t* words() const { return reinterpret_cast<uint32_t*>(words_.data()); }
 
   WeightFormat format_;
   Place end_{0, 0, 0};
-  std::vector<MatrixPlace> matrices_;  // in the order of the opaque buffer
+  std::vector<MatrixPlace> places_;  // by number of the matrix
   MemoryBlock words_;
   std::vector<float> scales_;
   std::vector<int32_t> column_sums_;
