@@ -69,8 +69,8 @@ class Stepper {
     if (batch_ > kBlockRows) return RunRowsOf(engine, params, {nullptr, 0, batch_}, input, output, steps);
     // Computed at every run, because the pool's measurement of its threads improves over time.
     const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(batch_));
-    RunShared(engine, members, [&](auto* runner, int index) {
-      for (ptrdiff_t t = 0; t < steps; t++) StepAll(runner, engine, params, input, output, t, index);
+    RunShared(engine, members, [&](SharedLoops::Member* member, int index) {
+      for (ptrdiff_t t = 0; t < steps; t++) StepAll(member, engine, params, input, output, t, index);
     });
     // After the run, as the threads read `now` during it.
     for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
@@ -166,35 +166,20 @@ class Stepper {
     uint64_t version;
   };
 
-  // The loops of a thread that works alone. `backwards` as in SharedLoops: the panels of the end are still near.
-  struct Alone {
-    template <typename Body>
-    void Run(ptrdiff_t items, const Body& body, bool backwards = false) const {
-      for (ptrdiff_t item = 0; item < items; item++) body(backwards ? items - 1 - item : item);
-    }
-  };
-
-  // body(runner, index) by `members` threads that share its loops. One alone counts its items without the atomic
-  // operations by which threads divide them, two for each panel.
+  // body(member, index) by `members` threads that share its loops.
   template <typename Body>
   void RunShared(const Engine<T>& engine, int members, const Body& body) {
     // No thread is inside the loops: the previous run has returned, and JavaScript's thread alone starts one.
     if (members > 1) loops_.Reset(members);
     engine.pool->RunOrAlone(members, [&](int index) {
-      if (members > 1) {
-        SharedLoops::Member member(&loops_, index);
-        body(&member, index);
-      } else {
-        const Alone alone;
-        body(&alone, index);
-      }
+      SharedLoops::Member member = members > 1 ? SharedLoops::Member(&loops_, index) : SharedLoops::Member();
+      body(&member, index);
     });
   }
 
   // Step t of the whole batch.
-  template <typename Runner>
-  void StepAll(Runner* runner, const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t t,
-               int index) {
+  void StepAll(SharedLoops::Member* member, const Engine<T>& engine, const Params<T>& params, const T* input, T* output,
+               ptrdiff_t t, int index) {
     const T* x = input + t * batch_ * network_.options().input_size;
     // The caller's rows are not padded; the states of the layers below are.
     ptrdiff_t x_stride = network_.options().input_size;
@@ -212,7 +197,7 @@ class Stepper {
       step.output = &layer == &layers_.back() ? output + t * batch_ * network_.columns() : nullptr;
       // Four numbers for each step of a layer: h, its projection, and the input (RecurrentStep, StepLayer).
       step.version = version_ + 4 * (t * layers_.size() + l++);
-      StepLayer(runner, *engine.kernels, params, layer, scratch_[0], step, index, now != 0);
+      StepLayer(member, *engine.kernels, params, layer, scratch_[0], step, index, now != 0);
       x = step.h;
       x_stride = network_.padded_columns();
     }
@@ -246,13 +231,13 @@ class Stepper {
   void RunRowsOf(const Engine<T>& engine, const Params<T>& params, const BatchRows& rows, const T* input, T* output,
                  ptrdiff_t steps) {
     const ptrdiff_t blocks = BlocksOf(rows.count);
-    const auto step_block = [&](auto* runner, ptrdiff_t block, Scratch* scratch, int index) {
+    const auto step_block = [&](SharedLoops::Member* member, ptrdiff_t block, Scratch* scratch, int index) {
       // Blocks differ by at most one row.
       const ptrdiff_t begin = rows.count * block / blocks;
       const BatchRows part = rows.Part(begin, rows.count * (block + 1) / blocks);
       for (ptrdiff_t t = 0; t < steps; t++) {
         const ptrdiff_t row = t * rows.count + begin;
-        StepRows(runner, *engine.kernels, params, part, scratch, input + row * network_.options().input_size,
+        StepRows(member, *engine.kernels, params, part, scratch, input + row * network_.options().input_size,
                  output + row * network_.columns(), index, version_ + 4 * (block * steps + t) * layers_.size());
       }
     };
@@ -262,24 +247,24 @@ class Stepper {
       loops_.Reset(members);
       engine.pool->RunOrAlone(members, [&](int index) {
         SharedLoops::Member(&loops_, index).Run(blocks, [&](ptrdiff_t block) {
-          const Alone alone;
+          SharedLoops::Member alone;
           step_block(&alone, block, &scratch_[index], index);
         });
       });
     } else {
       const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(rows.count));
-      RunShared(engine, members, [&](auto* runner, int index) { step_block(runner, 0, &scratch_[0], index); });
+      RunShared(engine, members,
+                [&](SharedLoops::Member* member, int index) { step_block(member, 0, &scratch_[0], index); });
     }
     version_ += 4 * static_cast<uint64_t>(blocks * steps) * layers_.size();
   }
 
   // One step of a block of rows through all layers.
-  template <typename Runner>
-  void StepRows(Runner* runner, const KernelTable<T>& kernels, const Params<T>& params, const BatchRows& rows,
-                Scratch* scratch, const T* input, T* output, int index, uint64_t version) {
+  void StepRows(SharedLoops::Member* member, const KernelTable<T>& kernels, const Params<T>& params,
+                const BatchRows& rows, Scratch* scratch, const T* input, T* output, int index, uint64_t version) {
     const ptrdiff_t columns = network_.padded_columns();
     const ptrdiff_t block = std::min(batch_, kBlockRows);
-    runner->Run(static_cast<ptrdiff_t>(layers_.size()), [&](ptrdiff_t l) {
+    member->Run(static_cast<ptrdiff_t>(layers_.size()), [&](ptrdiff_t l) {
       const T* state = layers_[l].hidden[layers_[l].now];
       // The rows' states are copied side by side, as products read their rows at one stride; c is not, because the cell
       // kernel takes row numbers. The copy is C elements of a row against 4·H·(I + C) multiply-adds.
@@ -306,7 +291,7 @@ class Stepper {
       step.state = layer.hidden[layer.now];
       step.output = l + 1 == layers_.size() ? output : nullptr;
       step.version = version + 4 * l;
-      StepLayer(runner, kernels, params, layer, *scratch, step, index, (l & 1) != 0);
+      StepLayer(member, kernels, params, layer, *scratch, step, index, (l & 1) != 0);
       x = step.h;
       x_stride = columns;
     }
@@ -314,9 +299,8 @@ class Stepper {
 
   // Input product, recurrent product and cell of each panel, one after the other while its pre-activations are in the
   // cache; then the projection, which needs all units.
-  template <typename Runner>
-  void StepLayer(Runner* runner, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
-                 const Scratch& scratch, const LayerStep& s, int index, bool backwards) {
+  void StepLayer(SharedLoops::Member* member, const KernelTable<T>& kernels, const Params<T>& params,
+                 const Layer& layer, const Scratch& scratch, const LayerStep& s, int index, bool backwards) {
     OperandCopies* copies = copies_.empty() ? nullptr : &copies_[index];
     RowsCopy* input_copy = copies == nullptr ? nullptr : &copies->input;
     RowsCopy* state_copy = copies == nullptr ? nullptr : &copies->state;
@@ -327,12 +311,12 @@ class Stepper {
         const auto row_step = network_.options().cell == Cell::kLstm ? kernels.lstm_row_step : kernels.gru_row_step;
         // Null where the registers are too few for it.
         if (row_step != nullptr) {
-          return StepRow(runner, row_step, kernels, params, layer, scratch, s, nullptr, backwards);
+          return StepRow(member, row_step, kernels, params, layer, scratch, s, nullptr, backwards);
         }
       } else if constexpr (sizeof(T) == 4) {
         const QuantizedRowStep<T> row_step{network_,   kernels,       *layer.layout, params,   z_[index],
                                            input_copy, input_version, state_copy,    s.version};
-        return StepRow(runner, row_step, kernels, params, layer, scratch, s, state_copy, backwards);
+        return StepRow(member, row_step, kernels, params, layer, scratch, s, state_copy, backwards);
       }
     }
     const ptrdiff_t rows = s.rows.count;
@@ -352,7 +336,7 @@ class Stepper {
     step.rows_copy = state_copy;
     step.version = s.version;
     const bool projects = layer.layout->projection.present();
-    runner->Run(
+    member->Run(
         network_.panels(),
         [&](ptrdiff_t panel) {
           FillWithBiases(network_, *layer.layout, params.data, panel, biases);
@@ -381,21 +365,21 @@ class Stepper {
           if (!projects) CopyColumns(s, step.UnitsOf(panel));
         },
         backwards);
-    if (projects) Project(runner, step, s);
+    if (projects) Project(member, step, s);
   }
 
-  template <typename Runner>
-  void Project(Runner* runner, const RecurrentStep<T>& step, const LayerStep& s) const {
-    runner->Run(step.layout.projection.panels, [&](ptrdiff_t panel) {
+  void Project(SharedLoops::Member* member, const RecurrentStep<T>& step, const LayerStep& s) const {
+    member->Run(step.layout.projection.panels, [&](ptrdiff_t panel) {
       step.RunProjectionPanel(panel);
       CopyColumns(s, step.ProjectedColumnsOf(panel));
     });
   }
 
   // As StepLayer, of one row. The copy is that of h.
-  template <typename Runner, typename Kernel>
-  void StepRow(Runner* runner, const Kernel& kernel, const KernelTable<T>& kernels, const Params<T>& params,
-               const Layer& layer, const Scratch& scratch, const LayerStep& s, RowsCopy* copy, bool backwards) {
+  template <typename Kernel>
+  void StepRow(SharedLoops::Member* member, const Kernel& kernel, const KernelTable<T>& kernels,
+               const Params<T>& params, const Layer& layer, const Scratch& scratch, const LayerStep& s, RowsCopy* copy,
+               bool backwards) {
     const LayerLayout& layout = *layer.layout;
     const bool projects = layout.projection.present();
     RowStep<T> row{};
@@ -413,7 +397,7 @@ class Stepper {
     row.clip = static_cast<T>(network_.options().clip);
     row.backwards = backwards;
     RunRanges(
-        runner, network_.panels(),
+        member, network_.panels(),
         [&](ptrdiff_t first, ptrdiff_t last) {
           row.first = first;
           row.last = last;
@@ -428,16 +412,13 @@ class Stepper {
     step.unprojected = scratch.unprojected;
     step.rows_copy = copy;
     step.version = s.version;
-    Project(runner, step, s);
+    Project(member, step, s);
   }
 
   // body(first, last) for all items: one thread alone takes them at once.
   template <typename Body>
-  static void RunRanges(const Alone*, ptrdiff_t items, const Body& body, bool) {
-    body(0, items);
-  }
-  template <typename Body>
   static void RunRanges(SharedLoops::Member* member, ptrdiff_t items, const Body& body, bool backwards) {
+    if (member->is_alone()) return body(0, items);
     member->Run(items, [&](ptrdiff_t item) { body(item, item + 1); }, backwards);
   }
 

@@ -23,12 +23,14 @@ namespace cudnn_rnn {
 
 class SharedLoops {
  public:
-  explicit SharedLoops(int homes) : homes_(homes), claims_(new Claim[homes]) {}
+  explicit SharedLoops(int members) : SharedLoops(members, members) {}
+  // `homes` of the members have a range of items.
+  SharedLoops(int homes, int members) : homes_(homes), members_(members), claims_(new Claim[homes]) {}
 
-  // Back to the first loop, for new members, `homes` of them with a range: at most as many as the constructor was
-  // given. No thread may be inside.
-  void Reset(int homes) {
-    homes_ = homes;
+  // Back to the first loop, for new members, each with a range: at most as many as the constructor was given homes. No
+  // thread may be inside.
+  void Reset(int members) {
+    homes_ = members_ = members;
     for (int home = 0; home < homes_; home++) claims_[home].word.store(0, std::memory_order_relaxed);
     ended_.store(0, std::memory_order_relaxed);
     done_.store(0, std::memory_order_release);
@@ -38,13 +40,21 @@ class SharedLoops {
   class Member {
    public:
     // A thread with home -1 has no items and only helps.
-    Member(SharedLoops* loops, int home) : loops_(loops), home_(home) {}
+    Member(SharedLoops* loops, int home) : loops_(loops->members_ > 1 ? loops : nullptr), home_(home) {}
+    // A thread that works alone. It counts its items without atomic operations, two for each item of a loop.
+    Member() : loops_(nullptr), home_(0) {}
+
+    bool is_alone() const { return loops_ == nullptr; }
 
     // Runs body(item) for every item of [0, items) that falls to this thread; returns when all are done. Consecutive
     // loops over the same data alternate `backwards`, so that each begins with the items that are still in the cache.
     template <typename Body>
     void Run(ptrdiff_t items, const Body& body, bool backwards = false) {
       if (items <= 0) return;
+      if (is_alone()) {
+        Drain(0, 0, items, body, backwards);
+        return;
+      }
       const int loop = loop_++;
       target_ += static_cast<uint64_t>(items);
       // The count of all items ever done shows late threads at once that a loop, and all before it, is over: no
@@ -76,13 +86,19 @@ class SharedLoops {
     template <typename Body>
     uint64_t Drain(int loop, int home, ptrdiff_t items, const Body& body, bool backwards) {
       // The same division in every loop of `items` items: a thread has the same panels, its cache already has them.
-      const ptrdiff_t begin = items * home / loops_->homes_;
-      const ptrdiff_t count = items * (home + 1) / loops_->homes_ - begin;
+      const ptrdiff_t begin = is_alone() ? 0 : items * home / loops_->homes_;
+      const ptrdiff_t count = is_alone() ? items : items * (home + 1) / loops_->homes_ - begin;
       uint64_t done = 0;
-      for (ptrdiff_t item; (item = loops_->Take(loop, home, count)) >= 0; done++) {
+      for (ptrdiff_t item; (item = TakeOf(loop, home, count, done)) >= 0; done++) {
         body(begin + (backwards ? count - 1 - item : item));
       }
       return done;
+    }
+
+    // The next item of a range of which this thread has taken `done`, or -1.
+    ptrdiff_t TakeOf(int loop, int home, ptrdiff_t count, uint64_t done) {
+      if (!is_alone()) return loops_->Take(loop, home, count);
+      return done < static_cast<uint64_t>(count) ? static_cast<ptrdiff_t>(done) : -1;
     }
 
 #if !defined(__wasm__)
@@ -148,6 +164,7 @@ class SharedLoops {
   }
 
   int homes_;
+  int members_;
   std::unique_ptr<Claim[]> claims_;
   // Items of all loops: a loop is over when its last one is counted. In one cache line with the sleepers, as threads on
   // cores far apart wait longest for lines of each other.

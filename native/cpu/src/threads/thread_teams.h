@@ -20,7 +20,9 @@ class ThreadTeams {
         teams_(std::min(threads, branches)),
         team_size_(std::max(1, threads / teams_)),
         all_(threads) {
-    for (int branch = 0; branch < branches; branch++) branches_.push_back(std::make_unique<SharedLoops>(team_size_));
+    for (int branch = 0; branch < branches; branch++) {
+      branches_.push_back(std::make_unique<SharedLoops>(team_size_, threads));
+    }
   }
 
   int threads() const { return threads_; }
