@@ -324,10 +324,10 @@ TEST_CASE_TEMPLATE("a Stepper is the equations of its cell, on every instruction
       Stepper<T> stepper(network, each.batch, engine, false);
       std::vector<T> h = Cast<T>(operands.h), c = Cast<T>(operands.c), output(expected.output.size());
       T* cells = network.has_cell_state() ? c.data() : nullptr;
-      stepper.MoveState(h.data(), cells, true, {nullptr, 0, each.batch});
+      stepper.states().Move(h.data(), cells, true, {nullptr, 0, each.batch});
       const std::vector<T> input = Cast<T>(operands.input);
       stepper.Run(engine, {params.data()}, input.data(), output.data(), each.time);
-      stepper.MoveState(h.data(), cells, false, {nullptr, 0, each.batch});
+      stepper.states().Move(h.data(), cells, false, {nullptr, 0, each.batch});
       INFO(each.name << " on " << kernels->name);
       CHECK(DifferenceFrom(output, expected.output) < tolerance);
       CHECK(DifferenceFrom(h, expected.h) < tolerance);

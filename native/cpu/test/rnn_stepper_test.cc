@@ -81,9 +81,9 @@ TEST_CASE("Stepper computes T single steps as one run of T steps, and restores a
       stepped.Run(engine, {params.data()}, input.data() + t * kStepperBatch * kStepperInputs,
                   single.data() + t * kStepperBatch * kStepperUnits, 1);
       // Out, cleared, and in again.
-      stepped.MoveState(h.data(), c.data(), false, {nullptr, 0, kStepperBatch});
-      for (ptrdiff_t row = 0; row < kStepperBatch; row++) stepped.ResetRow(row);
-      stepped.MoveState(h.data(), c.data(), true, {nullptr, 0, kStepperBatch});
+      stepped.states().Move(h.data(), c.data(), false, {nullptr, 0, kStepperBatch});
+      for (ptrdiff_t row = 0; row < kStepperBatch; row++) stepped.states().ResetRow(row);
+      stepped.states().Move(h.data(), c.data(), true, {nullptr, 0, kStepperBatch});
     }
     CHECK(single == at_once);
   }
@@ -123,7 +123,7 @@ TEST_CASE("Stepper takes one row through gated layers by the row kernel as by th
           stepper.Run(engine, {params.data()}, input.data(), outputs[way].data(), 4);
           states[way].resize(2 * (network.columns() + kOddUnits));
           float* c = states[way].data() + 2 * network.columns();
-          stepper.MoveState(states[way].data(), cell == Cell::kLstm ? c : nullptr, false, {nullptr, 0, 1});
+          stepper.states().Move(states[way].data(), cell == Cell::kLstm ? c : nullptr, false, {nullptr, 0, 1});
         }
         for (const auto* values : {&outputs[0], &states[0]}) {
           const auto& other = values == &outputs[0] ? outputs[1] : states[1];
@@ -206,8 +206,8 @@ TEST_CASE("Stepper steps rows in blocks of any size as streams of one row, and l
             c(2 * kStepperUnits);
         const int32_t last = rows.back();
         Stepper<float> alone(network, 1, engine, quantized != nullptr);
-        stepper.MoveState(h.data(), c.data(), false, {&last, 0, 1});
-        alone.MoveState(h.data(), c.data(), true, {nullptr, 0, 1});
+        stepper.states().Move(h.data(), c.data(), false, {&last, 0, 1});
+        alone.states().Move(h.data(), c.data(), true, {nullptr, 0, 1});
         stepper.RunRows(engine, weights, rows.data(), count, input.data(), output.data());
         alone.Run(engine, weights, input.data() + (count - 1) * kStepperInputs, expected.data(), 1);
         float error = 0;
@@ -217,7 +217,7 @@ TEST_CASE("Stepper steps rows in blocks of any size as streams of one row, and l
         CHECK(error < 1e-6f);
         const int32_t never = 0;  // 7 k + 1 reaches it at k = 257 of 299 rows only
         if (count == 299) continue;
-        stepper.MoveState(untouched.data(), untouched_c.data(), false, {&never, 0, 1});
+        stepper.states().Move(untouched.data(), untouched_c.data(), false, {&never, 0, 1});
         CHECK(untouched == std::vector<float>(2 * kStepperUnits));
         CHECK(untouched_c == std::vector<float>(2 * kStepperUnits));
       }

@@ -38,14 +38,14 @@ void StepRows(void* stepper, const void* params, const void* quantized, const in
 }
 
 CUDNN_RNN_EXPORT(resetRow) void ResetRow(void* stepper, ptrdiff_t row) {
-  OfElementType([&]<typename T>() { static_cast<Stepper<T>*>(stepper)->ResetRow(row); });
+  OfElementType([&]<typename T>() { static_cast<Stepper<T>*>(stepper)->states().ResetRow(row); });
 }
 
 // rows: null for the first `count` rows
 CUDNN_RNN_EXPORT(moveState)
 void MoveState(void* stepper, void* h, void* c, bool into, const int32_t* rows, ptrdiff_t count) {
   OfElementType([&]<typename T>() {
-    static_cast<Stepper<T>*>(stepper)->MoveState(static_cast<T*>(h), static_cast<T*>(c), into, {rows, 0, count});
+    static_cast<Stepper<T>*>(stepper)->states().Move(static_cast<T*>(h), static_cast<T*>(c), into, {rows, 0, count});
   });
 }
 

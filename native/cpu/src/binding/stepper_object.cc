@@ -162,9 +162,9 @@ BatchRows StepperObject::RowsOf(const Napi::Value& list, const Napi::Value& coun
 void StepperObject::ResetRow(const Napi::CallbackInfo& info) {
   const ptrdiff_t row = info[0].ToNumber().Int64Value();
   if (core_->is_double) {
-    stepper_.f64->ResetRow(row);
+    stepper_.f64->states().ResetRow(row);
   } else {
-    stepper_.f32->ResetRow(row);
+    stepper_.f32->states().ResetRow(row);
   }
 }
 
@@ -185,7 +185,7 @@ void StepperObject::MoveStateOf(const Napi::CallbackInfo& info) {
   const ptrdiff_t states = network.pseudo_layers() * rows.count;
   T* h = Required<T>(info[0], "h", states * network.columns());
   T* c = Elements<T>(info[1], "c", states * network.options().units);
-  stepper_.get<T>()->MoveState(h, c, info[2].ToBoolean().Value(), rows);
+  stepper_.get<T>()->states().Move(h, c, info[2].ToBoolean().Value(), rows);
 }
 
 }  // namespace cudnn_rnn
