@@ -13,6 +13,7 @@ import { spreadOf } from './statistics.js'
 import { readTensorFile, type TensorFile, writeTensorFile } from './tensor_file.js'
 import { withTemporaryFolder } from './temporary_folder.js'
 import type { TimeBudget } from './time_budget.js'
+import { turnOrder } from './turn_order.js'
 import { type Workload, workloadDescriptor, workloadFlops } from './workload.js'
 
 /** The part of an implementation's process that a comparison uses. */
@@ -136,11 +137,11 @@ function sameTask(entry: RunningSeries | SeriesResult, series: Series): RunningS
   return 'outcome' in entry ? { series, outcome: entry.outcome } : { ...entry, series, times: [] }
 }
 
-/** One turn of every series; each round begins with another one. */
+/** One turn of every series. */
 async function takeTurns(seriesList: readonly RunningSeries[], round: number, context: BenchContext): Promise<void> {
   const { loadGenerator, budget, sliceMs } = context
-  for (let turn = 0; turn < seriesList.length; turn++) {
-    const entry = seriesList[(turn + round) % seriesList.length]
+  for (const index of turnOrder(seriesList.length, round)) {
+    const entry = seriesList[index]
     const { series, process, paceKey, flops, firstMs, times } = entry
     loadGenerator.running = series.busy
     await sleep(SETTLE_MS)

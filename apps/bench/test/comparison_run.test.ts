@@ -65,10 +65,10 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
 }
 
 describe('runComparison', () => {
-  it('lets series take turns, another one beginning in every round', async () => {
+  it('lets series take turns in the order of a balanced Latin square', async () => {
     const { context: shared, turns } = context({ a: 0.5, b: 0.5, c: 0.5 })
     await runComparison(comparisonOf(series('a'), series('b'), series('c')), shared)
-    expect(turns.join('')).toBe('abcbcacab')
+    expect(turns.join('')).toBe('acbbaccba')
   })
 
   it('pools the times of all turns', async () => {
