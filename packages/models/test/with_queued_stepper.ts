@@ -1,4 +1,5 @@
 import type { Backend, RnnQueuedStepper, TensorLike } from '@cudnn-rnn/backend'
+import { Lifetime } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** The reference executor with the steppers of a device that can be waited for. */
@@ -9,18 +10,16 @@ export function withQueuedStepper(): Backend {
     const rnn = rnnOf(descriptor)
     const own = rnn.stepper.bind(rnn)
     const dispose = rnn.dispose.bind(rnn)
-    let isDisposed = false
+    const life = new Lifetime('rnn')
     rnn.dispose = () => {
-      isDisposed = true
+      life.end()
       dispose()
     }
     const queuedStepper = (params: TensorLike, batch: number): RnnQueuedStepper => {
       const stepper = own(params, batch)
       return {
         batch,
-        checkCanStep: () => {
-          if (isDisposed) throw Object.assign(new RangeError('disposed'), { code: 'ERR_RNN_DISPOSED' })
-        },
+        checkCanStep: () => life.check('step a stream'),
         step: async (input) => stepper.stepSync(input),
         stepRows: async (rows, input) => stepper.stepRowsSync(rows, input),
         stepSync: (input, out) => out.set(stepper.stepSync(input).data),
