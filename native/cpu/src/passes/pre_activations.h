@@ -15,9 +15,9 @@ void FillWithBiases(const Network<T>& network, const LayerLayout& layout, const 
   const ptrdiff_t begin = panel * network.z_input_width();
   const ptrdiff_t width = layout.recurrent.ChunksOf(panel) * kChunk<T>;
   const ptrdiff_t recurrent_begin = network.z_recurrent_begin();
-  // A sum of two chunks, of zeros where there is no bias: a step of one row does this for every panel, and a size that
-  // is not known costs a call of memmove. Past the last chunk of a panel too: kernels compute on the padding, and 0
-  // keeps it finite.
+  // Each chunk of z is the sum of two chunks; zeros stand for an absent bias and for the padding of the last panel, on
+  // which kernels compute. The size of a chunk is a constant, so the compiler emits no calls of memmove: a step of one
+  // row runs this loop for every panel.
   alignas(64) static constexpr T kZeros[kChunk<T>] = {};
   for (ptrdiff_t k = 0; k < network.z_width(); k += kChunk<T>) {
     const ptrdiff_t r = k - recurrent_begin;

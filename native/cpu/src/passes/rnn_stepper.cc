@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "memory/carved_block.h"
 #include "weights/divide_up.h"
 #include "weights/rows_copy.h"
 
@@ -29,14 +30,8 @@ Stepper<T>::Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>&
       z_(threads_),
       is_int8_(int8),
       copies_(NeedsRowsCopy(*engine.kernels, int8) ? threads_ : 0) {
-  // The first pass over Carve() measures, the second one places: one allocation for the life of the stream, so a step
-  // never allocates.
-  Arena measure(nullptr);
-  Carve(&measure);
-  memory_ = MemoryBlock(measure.used());
-  std::fill_n(memory_.data(), measure.used(), char{0});
-  Arena arena(memory_.data());
-  Carve(&arena);
+  // Allocated for the life of the stream, so a step never allocates.
+  memory_ = CarvedBlock([&](Arena* arena) { Carve(arena); });
 }
 
 template <typename T>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "memory/carved_block.h"
 #include "passes/initial_cells.h"
 
 namespace cudnn_rnn {
@@ -20,13 +21,7 @@ void MoveRow(T* own, T* other, ptrdiff_t count, bool into) {
 
 template <typename T>
 StepperStates<T>::StepperStates(const Network<T>& network, ptrdiff_t batch, bool alternate) : network_(network) {
-  // The first pass over Carve() measures, the second one places.
-  Arena measure(nullptr);
-  Carve(&measure, batch, alternate);
-  memory_ = MemoryBlock(measure.used());
-  std::fill_n(memory_.data(), measure.used(), char{0});
-  Arena arena(memory_.data());
-  Carve(&arena, batch, alternate);
+  memory_ = CarvedBlock([&](Arena* arena) { Carve(arena, batch, alternate); });
 }
 
 template <typename T>
