@@ -23,8 +23,8 @@ struct Int8DotsWasm {
   using Weights = v128_t;
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr ptrdiff_t kColumns = 4;
-  static constexpr int kTileVectors[] = {8, 4};
-  static constexpr int kMaxRows = 2;
+  static constexpr int kTileVectors[] = {8, 4, 2, 2};
+  static constexpr int kMaxRows = 4;
   static constexpr int kPerLoad = 2;
   static_assert(cudnn_rnn::kInt8GroupRows == 2);
 

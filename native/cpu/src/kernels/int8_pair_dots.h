@@ -42,22 +42,37 @@ struct Int8PairDots {
   static ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t first) {
     return depth - first < kInt8BlockRows ? depth - first : kInt8BlockRows;
   }
-  // The integers of a row's block.
-  static int16_t* Numbers(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t block) {
-    return reinterpret_cast<int16_t*>(p.rows_copy->words) + (row * BlocksOf(p.depth) + block) * kInt8BlockRows;
+  // Tiles of rows of equal height, as a tile of one row costs nearly as much as a full one.
+  static ptrdiff_t TilesOf(ptrdiff_t rows) { return (rows + I::kMaxRows - 1) / I::kMaxRows; }
+  static ptrdiff_t TileBegin(ptrdiff_t rows, ptrdiff_t tile) { return rows * tile / TilesOf(rows); }
+
+  // The integers of a block of a tile whose first row is `row`. Those that an instruction takes of each row of the tile
+  // lie side by side, so that one pointer and constant distances address them: V8 computes an address from several
+  // pointers by a separate instruction for each.
+  static int16_t* Numbers(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t tile_rows, ptrdiff_t block) {
+    const ptrdiff_t padded_depth = (p.depth + kInt8GroupRows - 1) / kInt8GroupRows * kInt8GroupRows;
+    return reinterpret_cast<int16_t*>(p.rows_copy->words) + row * padded_depth + block * tile_rows * kInt8BlockRows;
   }
 
-  // One row of a block. Returns the scale of the integers, NaN for a row that is not finite, and their sum where
-  // Finish() takes it.
-  static float QuantizeBlock(const float* a, ptrdiff_t count, int16_t* numbers, int32_t* sum) {
+  // One row of a block, whose groups of integers go `stride` apart to `numbers`. Returns the scale of the integers, NaN
+  // for a row that is not finite, and their sum where Finish() takes it.
+  static float QuantizeBlock(const float* a, ptrdiff_t count, int16_t* numbers, ptrdiff_t stride, int32_t* sum) {
     const float limit = I::LargestMagnitude(a, count);
     const bool finite = limit <= 3.402823466e38f;
+    // Of one row they are in place.
+    alignas(64) int16_t line[kInt8BlockRows];
+    int16_t* const row = stride == kInt8GroupRows ? numbers : line;
     // Where the factor would overflow, the products are nothing beside any weight's rounding.
-    I::Round(a, count, finite && limit > 1e-30f ? kInt15Limit / limit : 0.0f, numbers);
-    for (ptrdiff_t k = count; k % kInt8GroupRows != 0; k++) numbers[k] = 0;
+    I::Round(a, count, finite && limit > 1e-30f ? kInt15Limit / limit : 0.0f, row);
+    for (ptrdiff_t k = count; k % kInt8GroupRows != 0; k++) row[k] = 0;
     if constexpr (I::kPerLoad > 1) {
       *sum = 0;
-      for (ptrdiff_t k = 0; k < count; k++) *sum += numbers[k];
+      for (ptrdiff_t k = 0; k < count; k++) *sum += row[k];
+    }
+    if (row == line) {
+      for (ptrdiff_t k = 0; k < count; k += kInt8GroupRows, numbers += stride) {
+        __builtin_memcpy(numbers, line + k, kInt8GroupRows * sizeof *line);
+      }
     }
     return finite ? limit / kInt15Limit : __builtin_nanf("");
   }
@@ -65,12 +80,17 @@ struct Int8PairDots {
   // All rows of a, once for all panels that a thread multiplies with it.
   static void Quantize(const PanelProduct<float>& p) {
     const ptrdiff_t blocks = BlocksOf(p.depth);
-    for (ptrdiff_t row = 0; row < p.rows; row++) {
-      for (ptrdiff_t block = 0; block < blocks; block++) {
-        const ptrdiff_t first = block * kInt8BlockRows;
-        const ptrdiff_t place = row * blocks + block;
-        p.rows_copy->factors[place] = QuantizeBlock(p.a + row * p.a_stride + first, BlockRows(p.depth, first),
-                                                    Numbers(p, row, block), &p.rows_copy->sums[place]);
+    for (ptrdiff_t tile = 0; tile < TilesOf(p.rows); tile++) {
+      const ptrdiff_t begin = TileBegin(p.rows, tile);
+      const ptrdiff_t rows = TileBegin(p.rows, tile + 1) - begin;
+      for (ptrdiff_t i = 0; i < rows; i++) {
+        for (ptrdiff_t block = 0; block < blocks; block++) {
+          const ptrdiff_t first = block * kInt8BlockRows;
+          const ptrdiff_t place = (begin + i) * blocks + block;
+          int16_t* numbers = Numbers(p, begin, rows, block) + i * kInt8GroupRows;
+          p.rows_copy->factors[place] = QuantizeBlock(p.a + (begin + i) * p.a_stride + first, BlockRows(p.depth, first),
+                                                      numbers, rows * kInt8GroupRows, &p.rows_copy->sums[place]);
+        }
       }
     }
     p.rows_copy->version = p.version;
@@ -84,7 +104,6 @@ struct Int8PairDots {
     constexpr int kInChunk = static_cast<int>(kChunk<float> / I::kColumns);
     const ptrdiff_t blocks = BlocksOf(p.depth);
     const ptrdiff_t stride = kInt8GroupRows * (kApart ? kChunk<float> : p.panel_stride);
-    const ptrdiff_t numbers_stride = blocks * kInt8BlockRows;
     // Where chunks are apart, a pointer for each.
     constexpr int kWidth = kApart && kVectors > kInChunk ? kInChunk : kVectors;
     constexpr int kParts = kVectors / kWidth;
@@ -104,7 +123,7 @@ struct Int8PairDots {
     };
     for (ptrdiff_t block = 0; block < blocks; block++) {
       const ptrdiff_t first = block * kInt8BlockRows;
-      const int16_t* numbers = Numbers(p, row, block);
+      const int16_t* numbers = Numbers(p, row, kRows, block);
       typename I::Sums sums[kRows][kVectors];
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
@@ -125,7 +144,7 @@ struct Int8PairDots {
           }
           typename I::Weights x[kRows], w = I::Zeros();
           CUDNN_RNN_UNROLL
-          for (int i = 0; i < kRows; i++) x[i] = I::Broadcast(numbers + i * numbers_stride);
+          for (int i = 0; i < kRows; i++) x[i] = I::Broadcast(numbers + i * kInt8GroupRows);
           CUDNN_RNN_UNROLL
           for (int j = 0; j < kVectors; j++) {
             w = weights_of(j, w);
@@ -138,12 +157,12 @@ struct Int8PairDots {
           for (int j = 0; j < kVectors; j++) w[j] = weights_of(j, j > 0 ? w[j - 1] : I::Zeros());
           CUDNN_RNN_UNROLL
           for (int i = 0; i < kRows; i++) {
-            const typename I::Weights x = I::Broadcast(numbers + i * numbers_stride);
+            const typename I::Weights x = I::Broadcast(numbers + i * kInt8GroupRows);
             CUDNN_RNN_UNROLL
             for (int j = 0; j < kVectors; j++) sums[i][j] = I::AddDots(sums[i][j], w[j], x);
           }
         }
-        numbers += kInt8GroupRows;
+        numbers += kRows * kInt8GroupRows;
         CUDNN_RNN_UNROLL
         for (int part = 0; part < kParts; part++) parts[part] += stride;
       }
@@ -183,12 +202,9 @@ struct Int8PairDots {
   template <int kChunks>
   static void Rows(const PanelProduct<float>& p) {
     constexpr int kVectors = kChunks * kChunk<float> / I::kColumns;
-    constexpr int kMaxRows = I::kMaxRows;
-    // Tiles of equal height, as a tile of one row costs nearly as much as a full one.
-    const ptrdiff_t tiles = (p.rows + kMaxRows - 1) / kMaxRows;
-    for (ptrdiff_t tile = 0; tile < tiles; tile++) {
-      const ptrdiff_t row = p.rows * tile / tiles;
-      TilesOfRows<kMaxRows, kVectors>(p, row, p.rows * (tile + 1) / tiles - row);
+    for (ptrdiff_t tile = 0; tile < TilesOf(p.rows); tile++) {
+      const ptrdiff_t row = TileBegin(p.rows, tile);
+      TilesOfRows<I::kMaxRows, kVectors>(p, row, TileBegin(p.rows, tile + 1) - row);
     }
   }
 

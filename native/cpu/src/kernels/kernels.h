@@ -54,7 +54,7 @@ struct RowsCopy {
   uint64_t version;  // of the `a` that it was made of; 0 for none
   float* factors;    // int8 only: [rows][blocks]
   int32_t* sums;     // int8 only: of the integers of each block, [rows][blocks], where a kernel computes them
-  uint32_t* words;   // int8: [rows][blocks][2][kInt8BlockRows / 4]; else the elements of a
+  uint32_t* words;   // int8: in the kernel's order, at most [rows][blocks][kInt8BlockRows / 2]; else the elements of a
 };
 
 // c [rows, chunks] = init + a [rows, depth] · panel [depth, chunks]

@@ -4,6 +4,7 @@
 
 #include "passes/pre_activations.h"
 #include "passes/quantized_row_step.h"
+#include "passes/recurrent_panels.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -63,6 +64,7 @@ void LayerStep<T>::RunPanels(SharedLoops::Member* member, bool backwards) const 
   step.keep = false;
   step.rows_copy = state_copy();
   step.version = version;
+  RecurrentPanels<T> panels(step);
   const bool projects = layout.projection.present();
   member->Run(
       network.panels(),
@@ -89,7 +91,7 @@ void LayerStep<T>::RunPanels(SharedLoops::Member* member, bool backwards) const 
           for (ptrdiff_t row = 0; row < rows.count; row++) std::copy_n(biases, width, sums + row * width);
           AddSkippedInput(network, panel, x, x_stride, rows.count, sums);
         }
-        step.RunPanel(panel);
+        panels.Run(step, panel);
         if (!projects) CopyColumns(step.UnitsOf(panel));
       },
       backwards);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "passes/initial_cells.h"
-#include "passes/recurrent_step.h"
 #include "weights/divide_up.h"
 
 namespace cudnn_rnn {
@@ -12,6 +11,21 @@ namespace {
 // Rows of a step that a thread takes at a time where there are many. The number of such parts must not depend on that
 // of the threads, as the last bits of a result depend on how many rows are summed side by side.
 constexpr ptrdiff_t kStepRows = 48;
+
+// The cell's function in the table of the instruction set.
+template <typename T>
+void (*BackwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellBackward<T>&) {
+  switch (cell) {
+    case Cell::kLstm:
+      return kernels.lstm_backward;
+    case Cell::kGru:
+      return kernels.gru_backward;
+    case Cell::kRelu:
+      return kernels.relu_backward;
+    default:
+      return kernels.tanh_backward;
+  }
+}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include "passes/initial_cells.h"
 #include "passes/pre_activations.h"
+#include "passes/recurrent_panels.h"
 #include "passes/recurrent_step.h"
 #include "threads/engine.h"
 
@@ -182,6 +183,7 @@ template <typename T>
 void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBlock& time_block,
                                      RowsCopy* rows_copy) const {
   const bool projects = layout_.projection.present();
+  RecurrentPanels<T> panels(StepAt(time_block, time_block.begin, rows_copy));
   for (ptrdiff_t n = time_block.begin; n < time_block.end; n++) {
     // Made by every thread for itself: plain addresses, cheaper than sharing them.
     const RecurrentStep<T> step = StepAt(time_block, n, rows_copy);
@@ -191,7 +193,7 @@ void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBloc
         network_.panels(),
         [&](ptrdiff_t panel) {
           if (engine_.is_canceled()) return;
-          step.RunPanel(panel, backwards ? panel - 1 : panel + 1);
+          panels.Run(step, panel, backwards ? panel - 1 : panel + 1);
           const Columns units = step.UnitsOf(panel);
           if (step.c != nullptr) FinishCells(n, units);
           if (!projects) FinishHidden(n, units);

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "passes/pre_activations.h"
-#include "passes/recurrent_step.h"
+#include "passes/recurrent_panels.h"
 #include "weights/network.h"
 #include "weights/params.h"
 

@@ -1,0 +1,105 @@
+// The panels of units of a time step, on one thread.
+#pragma once
+
+#include <cstddef>
+
+#include "passes/recurrent_step.h"
+#include "weights/network.h"
+
+namespace cudnn_rnn {
+
+// The cell's function in the table of the instruction set.
+template <typename T>
+void (*ForwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellForward<T>&) {
+  switch (cell) {
+    case Cell::kLstm:
+      return kernels.lstm_forward;
+    case Cell::kGru:
+      return kernels.gru_forward;
+    case Cell::kRelu:
+      return kernels.relu_forward;
+    default:
+      return kernels.tanh_forward;
+  }
+}
+
+// The same for one row, with its product before it; null where there is none.
+template <typename T>
+void (*RowRecurrenceKernel(const KernelTable<T>& kernels, Cell cell))(const T*, ptrdiff_t, const T*,
+                                                                      const CellForward<T>&) {
+  switch (cell) {
+    case Cell::kLstm:
+      return kernels.lstm_row_recurrence;
+    case Cell::kGru:
+      return kernels.gru_row_recurrence;
+    case Cell::kRelu:
+      return kernels.relu_row_recurrence;
+    default:
+      return kernels.tanh_row_recurrence;
+  }
+}
+
+// z += h·Rᵀ panel by panel, and the cell on each panel as soon as it is summed, while it is in the first-level cache.
+// Fused like that, the pre-activations of a step are read from no further away.
+//
+// Holds the arguments of both kernels. Those that all panels of all steps have in common are filled once: a product of
+// one row is so short that filling them for each panel took a fiftieth of it.
+template <typename T>
+class RecurrentPanels {
+ public:
+  // For steps that differ from `step` in the places of z, h, c and unprojected, and in the version, alone.
+  explicit RecurrentPanels(const RecurrentStep<T>& step)
+      : cell_kernel_(ForwardKernel(step.kernels, step.network.options().cell)),
+        row_kernel_(step.batch == 1 && step.params.quantized == nullptr
+                        ? RowRecurrenceKernel(step.kernels, step.network.options().cell)
+                        : nullptr) {
+    cell_.z_stride = step.network.z_width();
+    cell_.rows = step.batch;
+    cell_.cell_rows = step.cell_rows;
+    cell_.state_stride = step.network.padded_units();
+    cell_.clip = static_cast<T>(step.network.options().clip);
+    cell_.keep = step.keep;
+    // Rows of h are whole chunks, with zeros past the last column.
+    product_.a_stride = step.network.padded_columns();
+    product_.rows = step.batch;
+    product_.init_stride = product_.c_stride = step.network.z_width();
+    product_.rows_copy = step.rows_copy;
+  }
+
+  // Adds R·h to the pre-activations of one panel and applies the cell. `next` is the panel that most likely follows on
+  // this thread; one past either end stands for none.
+  void Run(const RecurrentStep<T>& step, ptrdiff_t panel, ptrdiff_t next = -1) {
+    const Network<T>& network = step.network;
+    const PanelMatrix& matrix = step.layout.recurrent;
+    const ptrdiff_t unit = panel * network.panel_units();
+    cell_.z = step.z + panel * step.z_panel_stride;
+    cell_.chunks = matrix.ChunksOf(panel);
+    if (step.c != nullptr) {
+      cell_.c_previous = step.c_previous + unit;
+      cell_.c = step.c + unit;
+    }
+    cell_.h_previous = step.h_previous + unit;
+    // With a projection the cell's output o·tanh(c) is an intermediate; h is its projection.
+    cell_.h = (step.layout.projection.present() ? step.unprojected : step.h) + unit;
+    if (row_kernel_ != nullptr)
+      return row_kernel_(step.h_previous, network.columns(), step.params.RowsOf(matrix, panel, 0), cell_);
+    product_.a = step.h_previous;
+    product_.depth = network.columns();
+    // The input side and the biases are in z already: the product adds to them in registers.
+    product_.init = product_.c = cell_.z + network.z_recurrent_begin();
+    product_.next = next >= 0 && next < network.panels() ? step.params.RowsOf(matrix, next, 0) : nullptr;
+    product_.version = step.version;
+    step.params.MultiplyBlocks(step.kernels, matrix, panel, &product_);
+    // On the same thread, right after the product: z of the panel is in its first-level cache.
+    cell_kernel_(cell_);
+  }
+
+ private:
+  void (*const cell_kernel_)(const CellForward<T>&);
+  // One row with its product before it; null where there is none.
+  void (*const row_kernel_)(const T*, ptrdiff_t, const T*, const CellForward<T>&);
+  CellForward<T> cell_{};
+  PanelProduct<T> product_{};
+};
+
+}  // namespace cudnn_rnn
