@@ -1,7 +1,8 @@
 // Compares inference on the wasm executor with onnxruntime-web, and with the native kernels of AVX2:
 //   node scripts/bench_wasm.mjs [--threads N] [--rounds N] [--write]
 //   node scripts/bench_wasm.mjs --int8 [--rounds N] [--write]     int8 weights beside float32, one row, one thread
-//   node scripts/bench_wasm.mjs --others [--rounds N] [--write]   an LSTM in TensorFlow.js and jax-js on WebAssembly, training too
+//   node scripts/bench_wasm.mjs --others [--threads N] [--rounds N] [--write]   an LSTM in TensorFlow.js and jax-js on
+//                                                                 WebAssembly, training too
 // All take input and initial states and give output and final states. Rounds alternate, so that all meet the same load; the
 // figures are medians. `--write` puts the table into docs/bench/wasm.md. Build first: npm run build. onnxruntime-web takes
 // part after `npm ci --prefix apps/bench/baselines --ignore-scripts`. In a page: scripts/bench_page.mjs.
@@ -83,7 +84,7 @@ async function int8Comparison() {
   ].join('\n')
 }
 
-/** TensorFlow.js takes as many threads as it finds processors, and jax-js one. */
+/** In Node.js both libraries compute on one thread: https://github.com/tensorflow/tfjs/issues/3830. */
 async function othersComparison() {
   const backend = await openBackend('wasm', { threads })
   const libraries = { tfjs: await openTfjs(), jax: await openJax(baselines) }
@@ -100,4 +101,5 @@ async function othersComparison() {
 
 const table = options.int8 ? await int8Comparison() : options.others ? await othersComparison() : await comparison()
 console.log(table)
-if (options.write) writeSection(options.int8 ? 'int8' : options.others ? 'others' : `threads ${threads}`, table)
+const section = options.int8 ? 'int8' : `${options.others ? 'others ' : ''}threads ${threads}`
+if (options.write) writeSection(section, table)
