@@ -20,9 +20,14 @@ export function clipGradients(
 ): BackendTensor {
   if (clipValue === undefined && clipNorm !== undefined) return ops.clipByGlobalNorm(gradients, clipNorm)
   const norm = ops.globalNorm(gradients)
-  if (clipValue !== undefined) {
-    ops.clipByValue(gradients, clipValue)
-    if (clipNorm !== undefined) ops.clipByGlobalNorm(gradients, clipNorm).dispose()
+  try {
+    if (clipValue !== undefined) {
+      ops.clipByValue(gradients, clipValue)
+      if (clipNorm !== undefined) ops.clipByGlobalNorm(gradients, clipNorm).dispose()
+    }
+  } catch (error) {
+    norm.dispose()
+    throw error
   }
   return norm
 }

@@ -54,20 +54,24 @@ export async function trainingStep<Batch>(
   const { backend, optimizer, batchGradients, overRanks } = options
   const { steps } = backend
   let isCounted = false
+  /** The losses and the norm, which outlive `step`: a failure disposes them. */
+  const scalars: BackendTensor[] = []
   const step = async (): Promise<StepOutcome | Queued> => {
     using accumulator = new GradientAccumulator(backend, optimizer.variables)
     for (const batch of batches) accumulator.add(await batchGradients(batch), batch)
-    const own = { losses: accumulator.takeLosses(), gradients: accumulator.mean(), weight: accumulator.weight }
+    const own = { gradients: accumulator.mean(), losses: accumulator.takeLosses(), weight: accumulator.weight }
     const { losses, gradients } = overRanks === undefined ? own : await overRanks(own)
     using _summed = disposing(gradients === own.gradients ? [] : gradients)
+    scalars.push(...losses.map(({ loss }) => loss).filter(isBackendTensor))
     const norm = clipGradients(backend, gradients, options)
+    scalars.push(norm)
     const queued = { losses, norm }
     const update = () => {
       optimizer.apply(gradients, learningRate)
       isCounted = true
     }
     if (steps !== undefined && losses.every(({ loss }) => isBackendTensor(loss) || Number.isFinite(loss))) {
-      steps.whereFinite([...losses.map(({ loss }) => loss).filter(isBackendTensor), norm], update)
+      steps.whereFinite(scalars, update)
       return queued
     }
     const outcome = await readOutcome(queued)
@@ -81,6 +85,7 @@ export async function trainingStep<Batch>(
     await before?.outcome().catch(() => {})
     // The update may have been queued behind the operation that failed.
     if (isCounted) optimizer.restoreStep(optimizer.step - 1)
+    for (const scalar of scalars) scalar.dispose()
     throw error
   }
   if (!('norm' in done)) return { isKnown: true, outcome: async () => done }

@@ -1,3 +1,4 @@
+import type { Backend } from '@cudnn-rnn/backend'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
@@ -22,6 +23,21 @@ function task(result: (batch: number, of: ReturnType<typeof openReferenceBackend
 
 const gradient = (backend: ReturnType<typeof openReferenceBackend>, ...elements: number[]) =>
   backend.tensor({ data: Float32Array.from(elements), shape: [elements.length] })
+
+/** `backend` as one with `Backend.steps`, which queues nothing. */
+function withSteps(backend: Backend): Backend {
+  return {
+    ...{ name: backend.name, reason: backend.reason, dtype: backend.dtype, ops: backend.ops },
+    steps: { run: (step) => step(), whereFinite: (_, updates) => updates() },
+    tensor: (host) => backend.tensor(host),
+    zeros: (shape, options) => backend.zeros(shape, options),
+    owns: (tensor) => backend.owns(tensor),
+    rnn: (descriptor) => backend.rnn(descriptor),
+    stats: () => backend.stats(),
+    dispose: () => backend.dispose(),
+    [Symbol.dispose]: () => backend.dispose(),
+  }
+}
 
 describe('trainingStep', () => {
   it('updates by the weighted mean of the batches, and reports mean loss and norm', async () => {
@@ -113,5 +129,28 @@ describe('trainingStep', () => {
     expect([optimizer.step, backend.stats().tensors]).toEqual([0, before])
     expect(await elements()).toEqual([1, 1])
     backend.dispose()
+  })
+
+  describe.each([
+    ['reads its outcome', (backend: Backend) => backend],
+    ['queues its update', withSteps],
+  ])('where a step %s', (_, wrapped) => {
+    it.each<[string, number[], Partial<TrainingStepOptions<number>>, string]>([
+      ['the update', [1, 1, 1], {}, 'ERR_SHAPE'],
+      ['clipping by norm', [1, 1], { clipNorm: -1 }, 'ERR_HYPERPARAMETER'],
+      ['clipping by value', [1, 1], { clipValue: -1 }, 'ERR_HYPERPARAMETER'],
+      ['clipping by norm after that by value', [1, 1], { clipValue: 1, clipNorm: -1 }, 'ERR_HYPERPARAMETER'],
+    ])('leaves nothing of a step in which %s fails', async (_part, elements, clipping, code) => {
+      const { backend, options, optimizer, ...variable } = task((_batch, device) => ({
+        loss: device.zeros([]),
+        gradients: [gradient(device, ...elements)],
+      }))
+      const before = backend.stats().tensors
+      const failing = { ...options, backend: wrapped(backend), ...clipping }
+      await expect(trainingStep(failing, [1], RATE)).rejects.toThrow(coded(code))
+      expect([optimizer.step, backend.stats().tensors]).toEqual([0, before])
+      expect(await variable.elements()).toEqual([1, 1])
+      backend.dispose()
+    })
   })
 })
