@@ -86,7 +86,10 @@ export interface Rnn {
   backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients>
   /** Present on executors that can step without leaving the calling thread (CPU executors); unidirectional networks. */
   stepper?(params: TensorLike, batch: number): RnnStepper
-  /** Present on executors that keep the states of streams in the memory of a device; unidirectional networks. */
+  /**
+   * Present on executors that keep the states of streams in the memory of a device; unidirectional networks. Checks the network
+   * and then the parameters, as `stepper` does.
+   */
   queuedStepper?(params: TensorLike, batch: number): RnnQueuedStepper
   /** The dropout generator's state as opaque bytes: restoring it makes the next training forward draw the same masks. */
   dropoutState(): Promise<Uint8Array>

@@ -41,6 +41,20 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnStepper (${gpu.problem ?? 'CUDA
     expect(libraries.report().copied['device to host'] - state).toBe(4 * (2 * 2 * 8))
   })
 
+  it('is opened where the network is alive, for parameters of the network', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: false })
+    await using other = await open({ algorithm: 'standard', graphs: false })
+    const { rnn, params } = smallLstm(backend)
+    const before = backend.stats()
+    expect(() => rnn.queuedStepper(smallLstm(other).params, BATCH)).toThrow(coded('ERR_FOREIGN_TENSOR'))
+    expect(() => rnn.queuedStepper(frames(1), BATCH)).toThrow(coded('ERR_SHAPE'))
+    expect(backend.stats()).toEqual(before)
+    params.dispose()
+    expect(() => rnn.queuedStepper(params, BATCH)).toThrow(coded('ERR_TENSOR_DISPOSED'))
+    rnn.dispose()
+    expect(() => rnn.queuedStepper(params, BATCH)).toThrow(coded('ERR_RNN_DISPOSED'))
+  })
+
   it('replays steps as graphs, with the numbers of the calls', async () => {
     await using calls = await open({ algorithm: 'standard', graphs: false })
     await using graphs = await open({ algorithm: 'standard', graphs: true })

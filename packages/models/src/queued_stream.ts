@@ -1,5 +1,6 @@
 import {
   type Backend,
+  type BackendTensor,
   DTYPES,
   isBackendTensor,
   type Rnn,
@@ -42,13 +43,20 @@ function stepsSynchronously(stepper: RnnQueuedStepper): stepper is WaitingSteppe
   return stepper.stepSync !== undefined && stepper.stepRowsSync !== undefined
 }
 
+/** On an executor without steppers. Throws the errors of `checkTensor`. */
+function forwardStepper(backend: Backend, rnn: Rnn, params: TensorLike, batch: number): ForwardStepper {
+  const rule = { dtype: backend.dtype, shape: [rnn.paramsSize], layout: layoutKey(rnn.descriptor) }
+  return new ForwardStepper(backend, rnn, checkTensor('open a stream', 'params', params, rule), batch)
+}
+
 /** A stream over an executor that computes elsewhere. */
 export class QueuedStream extends Inspectable implements Stream {
   readonly batch: number
   readonly #backend: Backend
   readonly #descriptor: RnnDescriptor
   readonly #stepper: RnnQueuedStepper
-  readonly #params: TensorLike
+  /** Those on the executor, which may be disposed. */
+  readonly #params: BackendTensor | undefined
   readonly #rows: StreamRows
   /** The step before: steps run in the order of the calls, however they are awaited. */
   #previous: Promise<unknown> = Promise.resolve()
@@ -59,13 +67,11 @@ export class QueuedStream extends Inspectable implements Stream {
   constructor(backend: Backend, rnn: Rnn, params: TensorLike, batch: number) {
     super()
     checkStreamBatch(batch)
-    const rule = { dtype: backend.dtype, shape: [rnn.paramsSize], layout: layoutKey(rnn.descriptor) }
-    const given = checkTensor('open a stream', 'params', params, rule)
     this.#backend = backend
     this.#descriptor = rnn.descriptor
-    this.#params = given
+    this.#params = isBackendTensor(params) ? params : undefined
     this.batch = batch
-    this.#stepper = rnn.queuedStepper?.(given, batch) ?? new ForwardStepper(backend, rnn, given, batch)
+    this.#stepper = rnn.queuedStepper?.(params, batch) ?? forwardStepper(backend, rnn, params, batch)
     this.#rows = new StreamRows(batch)
   }
 
@@ -224,7 +230,7 @@ export class QueuedStream extends Inspectable implements Stream {
 
   /** For steps of no frame: the stepper checks the parameters of all others. */
   #checkParams(): void {
-    checkIsTensor(STEP, 'params', this.#params)
+    if (this.#params !== undefined) checkIsTensor(STEP, 'params', this.#params)
   }
 
   #checkAlive(action: string): void {

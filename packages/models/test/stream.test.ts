@@ -202,6 +202,18 @@ describe.each([
   })
 })
 
+it.each([
+  ['with a stepper', () => openReferenceBackend() as Backend],
+  ['with a queued one', withQueuedStepper],
+])('a stream on an executor %s is refused for the model before the parameters', (_, open) => {
+  const gru = new CudnnGRU(open(), SIZES)
+  const params = gru.createParams({ seed: 1 })
+  params.dispose()
+  expect(() => gru.stream(params)).toThrow(coded('ERR_TENSOR_DISPOSED'))
+  gru.dispose()
+  expect(() => gru.stream(params)).toThrow(coded('ERR_RNN_DISPOSED'))
+})
+
 describe.each([
   ['with a stepper', () => openReferenceBackend() as Backend],
   ['with a queued one', withQueuedStepper],

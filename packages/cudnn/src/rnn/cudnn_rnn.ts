@@ -190,10 +190,12 @@ export class CudnnRnn extends Inspectable implements Rnn {
 
   /** Opens a stream over rows whose states stay on the device. */
   queuedStepper(params: TensorLike, batch: number): CudnnStepper {
-    this.#life.check('open a stream')
+    const action = 'open a stream'
+    this.#life.check(action)
     const parts = { executor: this.#executor, planner: this.#planner, passes: this.#passes }
     const { descriptor, paramsSize } = this
-    return new CudnnStepper({ ...parts, descriptor, paramsSize, life: this.#life }, params, batch)
+    const given = checkParams(action, this.#executor.memory, descriptor, paramsSize, params)
+    return new CudnnStepper({ ...parts, descriptor, paramsSize, life: this.#life }, given, batch)
   }
 
   /** The generator's states after all training forwards queued so far; empty without dropout. */
