@@ -13,7 +13,6 @@ import {
   type FloatArray,
   hiddenColumns,
   Inspectable,
-  layoutKey,
   type RnnDescriptor,
   type Summary,
   type Tensor,
@@ -22,6 +21,7 @@ import {
   allocating,
   checkIsHostTensor,
   checkIsTensor,
+  checkParams,
   checkStreamBatch,
   checkStreamRows,
   checkTensor,
@@ -41,12 +41,6 @@ type WaitingStepper = RnnQueuedStepper & Required<Pick<RnnQueuedStepper, 'stepSy
 
 function stepsSynchronously(stepper: RnnQueuedStepper): stepper is WaitingStepper {
   return stepper.stepSync !== undefined && stepper.stepRowsSync !== undefined
-}
-
-/** On an executor without steppers. Throws the errors of `checkTensor`. */
-function forwardStepper(backend: Backend, rnn: Rnn, params: TensorLike, batch: number): ForwardStepper {
-  const rule = { dtype: backend.dtype, shape: [rnn.paramsSize], layout: layoutKey(rnn.descriptor) }
-  return new ForwardStepper(backend, rnn, checkTensor('open a stream', 'params', params, rule), batch)
 }
 
 /** A stream over an executor that computes elsewhere. */
@@ -71,7 +65,8 @@ export class QueuedStream extends Inspectable implements Stream {
     this.#descriptor = rnn.descriptor
     this.#params = isBackendTensor(params) ? params : undefined
     this.batch = batch
-    this.#stepper = rnn.queuedStepper?.(params, batch) ?? forwardStepper(backend, rnn, params, batch)
+    const checked = () => checkParams('open a stream', backend, rnn.descriptor, rnn.paramsSize, params)
+    this.#stepper = rnn.queuedStepper?.(params, batch) ?? new ForwardStepper(backend, rnn, checked(), batch)
     this.#rows = new StreamRows(batch)
   }
 

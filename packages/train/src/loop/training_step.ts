@@ -65,7 +65,7 @@ export async function trainingStep<Batch>(
     scalars.push(...losses.map(({ loss }) => loss).filter(isBackendTensor))
     const norm = clipGradients(backend, gradients, options)
     scalars.push(norm)
-    const queued = { losses, norm }
+    const queued = { losses, norm, scalars }
     const update = () => {
       optimizer.apply(gradients, learningRate)
       isCounted = true
@@ -118,17 +118,19 @@ function disposing(tensors: readonly BackendTensor[]): Disposable {
 interface Queued {
   readonly losses: readonly WeightedLoss[]
   readonly norm: BackendTensor
+  /** Those of them that are on the executor. */
+  readonly scalars: readonly BackendTensor[]
 }
 
 /** Reads and disposes the tensors. */
-async function readOutcome({ losses, norm }: Queued): Promise<StepOutcome> {
+async function readOutcome({ losses, norm, scalars }: Queued): Promise<StepOutcome> {
   try {
-    const scalars = losses.map(async ({ loss }) => (isBackendTensor(loss) ? (await loss.read()).data[0] : loss))
-    const [gradientNorm, ...values] = await Promise.all([norm.read().then(({ data }) => data[0]), ...scalars])
+    const reads = losses.map(async ({ loss }) => (isBackendTensor(loss) ? (await loss.read()).data[0] : loss))
+    const [gradientNorm, ...values] = await Promise.all([norm.read().then(({ data }) => data[0]), ...reads])
     const total = losses.reduce((sum, { weight }) => sum + weight, 0)
     const loss = total === 0 ? values[0] : values.reduce((sum, value, k) => sum + (losses[k].weight * value) / total, 0)
     return { loss, gradientNorm, skipped: !(Number.isFinite(gradientNorm) && Number.isFinite(loss)) }
   } finally {
-    for (const tensor of [...losses.map(({ loss }) => loss), norm]) if (isBackendTensor(tensor)) tensor.dispose()
+    for (const scalar of scalars) scalar.dispose()
   }
 }
