@@ -14,10 +14,10 @@ export type OracleOutcome =
   | { readonly kind: 'differs' | 'accepted' | 'missing' | 'misnamed' | 'unnoted' | 'misrefused'; readonly what: string }
 
 type Floats = Tensor<FloatArray>
-type Found = ImportedNetwork | ImportedCell
+export type Found = ImportedNetwork | ImportedCell
 
 /** float32 arithmetic of the frameworks against float64 here. */
-const TOLERANCE = 1e-5
+export const TOLERANCE = 1e-5
 
 /** Imports a case and, where it is not refused, compares every recorded call. */
 export async function outcomeOf(pack: Pack, oracle: OracleCase): Promise<OracleOutcome> {
@@ -46,10 +46,10 @@ async function compared(
   const found: readonly Found[] = [...networks, ...cells]
   let worst = 0
   for (const call of calls) {
-    const parts = (call.chain ?? [call.network]).map((name) => partsOf(found, name))
+    const parts = (call.chain ?? [call.network!]).map((name) => partsOf(found, name))
     const missing = parts.findIndex((part) => part.length === 0)
     if (missing !== -1) {
-      return { kind: 'missing', what: `${(call.chain ?? [call.network])[missing]}: ${found.map(({ name }) => name)}` }
+      return { kind: 'missing', what: `${(call.chain ?? [call.network!])[missing]}: ${found.map(({ name }) => name)}` }
     }
     const difference = await differenceOf(pack, call, parts)
     if (!(difference <= TOLERANCE)) return { kind: 'differs', what: `${call.network} by ${difference}` }
@@ -76,7 +76,11 @@ function partsOf(found: readonly Found[], name: string): Found[] {
 }
 
 /** The largest difference of anything that was recorded; infinite for another shape. */
-async function differenceOf(pack: Pack, call: OracleCall, layers: readonly (readonly Found[])[]): Promise<number> {
+export async function differenceOf(
+  pack: Pack,
+  call: OracleCall,
+  layers: readonly (readonly Found[])[],
+): Promise<number> {
   const { lengths } = call
   const recorded = (key: 'initialH' | 'initialC') => (call[key] === undefined ? undefined : pack.array(call[key]))
   const [initialH, initialC] = [recorded('initialH'), recorded('initialC')]
@@ -145,7 +149,11 @@ function columnsOf({ data, shape }: Floats): Floats {
 }
 
 /** The largest difference, within `lengths` where padding is the framework's own affair. */
-function distance(expected: Floats | undefined, actual: Floats | undefined, lengths?: readonly number[]): number {
+export function distance(
+  expected: Floats | undefined,
+  actual: Floats | undefined,
+  lengths?: readonly number[],
+): number {
   if (expected === undefined) return 0
   if (actual === undefined || String(actual.shape) !== String(expected.shape)) return Number.POSITIVE_INFINITY
   const [, B, N] = expected.shape as [number, number, number]

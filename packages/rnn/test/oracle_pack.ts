@@ -10,13 +10,18 @@ interface PackedArray {
   readonly at: number
 }
 
+interface PackedFile {
+  readonly at: number
+  readonly bytes: number
+}
+
 /** Inputs and outputs of one call of a recurrent layer; arrays as {@link Pack.array} reads them. */
 export interface OracleCall {
-  /** The name that the layer has in the file. */
-  readonly network: string
+  /** The name that the layer has in the file; absent if the numbers alone identify the network. */
+  readonly network?: string
   /** For a stack of cells: the networks that feed each other, in place of `network`. */
   readonly chain?: readonly string[]
-  /** [T,B,I] */
+  /** [T,B,I], or [T,B] with `ids` */
   readonly input: PackedArray
   /** [T,B,·]; absent where the layer gives the last output alone. */
   readonly output?: PackedArray
@@ -26,6 +31,8 @@ export interface OracleCall {
   readonly initialC?: PackedArray
   readonly finalH?: PackedArray
   readonly finalC?: PackedArray
+  /** True if the input is numbers of an embedding. */
+  readonly ids?: true
   readonly lengths?: readonly number[]
 }
 
@@ -33,16 +40,22 @@ export interface OracleCall {
 export interface OracleCase {
   readonly name: string
   readonly extension: string
-  readonly file: { readonly at: number; readonly bytes: number }
+  readonly file: PackedFile | Readonly<Record<string, PackedFile>>
   readonly expect: 'agree' | 'refuse'
   /** A pattern of the message of a refusal. */
   readonly because?: string
+  /** A pattern of the code and message of a refusal that is right too, in place of agreement. */
+  readonly mayRefuse?: string
+  /** A whole model, which `importKeras` reads: the calls are those of `predict`. */
+  readonly model?: true
   /** A pattern that a note on the network must match. */
   readonly notes?: string
   readonly options?: ImportOptions
   /** ONNX: tensors that the graph leaves to its caller. */
   readonly inputs?: Readonly<Record<string, PackedArray>>
   readonly calls?: readonly OracleCall[]
+  /** In place of `calls`: networks may be found one by one or joined, so one of these lists must agree. */
+  readonly readings?: readonly (readonly OracleCall[])[]
   /** Names of the networks in the model's order. */
   readonly order?: readonly string[]
 }
@@ -52,15 +65,27 @@ export class Pack {
   readonly cases: readonly OracleCase[]
   readonly #blob: Uint8Array
 
-  constructor(framework: string) {
-    const path = fileURLToPath(new URL(`../../../fixtures/interop/oracle/${framework}.pack.gz`, import.meta.url))
+  /** @param path default: the committed pack of that name */
+  constructor(
+    name: string,
+    path = fileURLToPath(new URL(`../../../fixtures/interop/oracle/${name}.pack.gz`, import.meta.url)),
+  ) {
     const bytes = gunzipSync(readFileSync(path))
     const end = 4 + bytes.readUInt32LE(0)
     this.cases = JSON.parse(bytes.toString('utf8', 4, end)).cases
     this.#blob = bytes.subarray(end)
   }
 
-  file({ file: { at, bytes } }: OracleCase): Uint8Array {
+  file({ file }: OracleCase): Uint8Array {
+    return this.#bytes(file as PackedFile)
+  }
+
+  /** Files by their paths, of a case that is a folder. */
+  files({ file }: OracleCase): [string, Uint8Array][] {
+    return Object.entries(file).map(([path, part]) => [path, this.#bytes(part)])
+  }
+
+  #bytes({ at, bytes }: PackedFile): Uint8Array {
     return Uint8Array.from(this.#blob.subarray(at, at + bytes))
   }
 
