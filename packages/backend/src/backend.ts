@@ -1,5 +1,5 @@
-import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
-import type { BackendTensor } from './backend_tensor.js'
+import type { FloatArray, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import type { AnyBackendTensor, BackendTensor } from './backend_tensor.js'
 import type { DenseOps } from './dense_ops.js'
 import type { DeviceGroup, DeviceGroupOptions } from './device_group.js'
 import type { FloatDType } from './dtype.js'
@@ -48,7 +48,7 @@ export interface Backend {
   /** Present where tensors are in host memory. */
   readonly shared?: SharedMemory | undefined
   /** Copies a host tensor in. Throws `ERR_DTYPE`, `ERR_SHAPE`. */
-  tensor(host: Tensor): BackendTensor
+  tensor<Data extends FloatArray | Int32Array>(host: Tensor<Data>): BackendTensor<Data>
   /** A tensor of zeros in the executor's dtype; with `layout`, a slot of an opaque buffer. */
   zeros(shape: readonly number[], options?: { readonly layout?: string | undefined }): BackendTensor
   /**
@@ -58,9 +58,9 @@ export interface Backend {
    * @throws as `read` rejects; TypeError `ERR_FOREIGN_TENSOR`, `ERR_NOT_A_TENSOR`; RangeError `ERR_EXECUTOR_BUSY` where waiting
    *   would not end
    */
-  readSync?(tensor: BackendTensor): Tensor
+  readSync?<Data extends FloatArray | Int32Array>(tensor: BackendTensor<Data>): Tensor<Data>
   /** Whether `tensor` was made by this executor; it takes no others. */
-  owns(tensor: BackendTensor): boolean
+  owns(tensor: AnyBackendTensor): boolean
   /** Prepares a network. Throws `ERR_PARAMS_TOO_LARGE`. */
   rnn(descriptor: RnnDescriptor): Rnn
   stats(): BackendStats

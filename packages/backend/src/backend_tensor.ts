@@ -1,12 +1,15 @@
-import type { Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { DType } from './dtype.js'
 
 /**
  * A tensor that lives where its executor computes. Only calls of the executor that made it accept it.
  *
  * The memory is released by `dispose()` (or `using`); a finalizer is only a net.
+ *
+ * `Data` are the elements that `read` gives: everything that an executor computes is of its floating type, and class ids are
+ * a `BackendTensor<Int32Array>`.
  */
-export interface BackendTensor {
+export interface BackendTensor<Data extends FloatArray | Int32Array = FloatArray> {
   readonly shape: readonly number[]
   readonly dtype: DType
   /**
@@ -21,14 +24,17 @@ export interface BackendTensor {
    *
    * Rejects with `ERR_TENSOR_DISPOSED`, or with the error of the queued work that should have filled the tensor.
    */
-  read(): Promise<Tensor>
+  read(): Promise<Tensor<Data>>
   /** Releases the memory; further uses are refused with `ERR_TENSOR_DISPOSED`. Idempotent. */
   dispose(): void
   [Symbol.dispose](): void
 }
 
+/** A tensor of numbers or of class ids. */
+export type AnyBackendTensor = BackendTensor<FloatArray | Int32Array>
+
 /** Calls take host tensors and the executor's own backend tensors. */
-export type TensorLike = Tensor | BackendTensor
+export type TensorLike = Tensor | AnyBackendTensor
 
 /**
  * True for a backend tensor (of any executor), false for a host tensor.
@@ -43,7 +49,7 @@ export type TensorLike = Tensor | BackendTensor
  * console.log(isBackendTensor(host), isBackendTensor(backend.tensor(host))) // false true
  * ```
  */
-export function isBackendTensor(value: unknown): value is BackendTensor {
+export function isBackendTensor(value: unknown): value is AnyBackendTensor {
   try {
     return typeof value === 'object' && value !== null && 'read' in value && typeof value.read === 'function'
   } catch {

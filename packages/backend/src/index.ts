@@ -23,7 +23,7 @@
  * @packageDocumentation
  */
 export type { Backend, BackendStats, DeviceGroups } from './backend.js'
-export { type BackendTensor, isBackendTensor, type TensorLike } from './backend_tensor.js'
+export { type AnyBackendTensor, type BackendTensor, isBackendTensor, type TensorLike } from './backend_tensor.js'
 export {
   type BackendAttempt,
   BackendUnavailableError,

@@ -7,7 +7,7 @@ import {
   type OptimizerRule,
   type OptimizerSlots,
 } from '@cudnn-rnn/backend'
-import type { Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import pytorch from '../../../fixtures/train/pytorch.json'
 import tensorflow from '../../../fixtures/train/tensorflow.json'
@@ -72,7 +72,7 @@ const CASES: readonly (readonly [string, Readonly<Record<string, readonly number
 
 /** The optimizers' updates in both libraries' definitions, weight decay and clipping by value. */
 export function registerOptimizerConformance({ open, dtype, tolerance }: ExecutorUnderTest): void {
-  const host = (values: readonly number[]): Tensor => ({
+  const host = (values: readonly number[]): Tensor<FloatArray> => ({
     data: DTYPES[dtype].array.from(values),
     shape: [values.length],
   })

@@ -1,5 +1,6 @@
 import { checkOptions, optional, TEXT } from '@cudnn-rnn/arguments'
 import {
+  type AnyBackendTensor,
   type Backend,
   type BackendStats,
   type BackendTensor,
@@ -7,7 +8,14 @@ import {
   DTYPES,
   type FloatDType,
 } from '@cudnn-rnn/backend'
-import { checkDescriptor, Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkDescriptor,
+  type FloatArray,
+  Inspectable,
+  type RnnDescriptor,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import {
   backendSummary,
   CheckedDenseOps,
@@ -83,7 +91,9 @@ export class CudnnBackend extends Inspectable implements Backend {
   }
 
   /** A tensor of a host array; Node.js 24's Float16Array is taken as well, and widened to the executor's type. */
-  tensor(given: Tensor | Float16Tensor): CudnnTensor {
+  tensor(given: Float16Tensor): CudnnTensor
+  tensor<Data extends FloatArray | Int32Array>(given: Tensor<Data>): CudnnTensor<Data>
+  tensor(given: Tensor | Float16Tensor): CudnnTensor<FloatArray | Int32Array> {
     const action = 'make a tensor'
     const { memory } = this.#executor
     memory.life.check(action)
@@ -110,15 +120,15 @@ export class CudnnBackend extends Inspectable implements Backend {
    * @throws as `CudnnTensor.read` rejects; TypeError `ERR_FOREIGN_TENSOR`, `ERR_NOT_A_TENSOR`; RangeError `ERR_EXECUTOR_BUSY` while
    *   another call prepares a new shape
    */
-  readSync(tensor: BackendTensor): Tensor {
+  readSync<Data extends FloatArray | Int32Array>(tensor: BackendTensor<Data>): Tensor<Data> {
     const action = 'read a tensor'
     const { memory } = this.#executor
     memory.life.check(action)
-    return ownTensor(memory, action, 'tensor', tensor).readSync()
+    return ownTensor(memory, action, 'tensor', tensor).readSync() as Tensor<FloatArray | Int32Array> as Tensor<Data>
   }
 
   /** True for tensors of this executor only, not for those of another executor on the same GPU. */
-  owns(tensor: BackendTensor): boolean {
+  owns(tensor: AnyBackendTensor): boolean {
     return this.#executor.memory.owns(tensor)
   }
 

@@ -241,7 +241,7 @@ describe.skipIf(gpu.problem !== undefined)(`groups of GPUs (${gpu.problem ?? 'CU
         code: 'ERR_NOT_A_TENSOR',
       })
     }
-    for (const tensor of [a, b, x, y]) expect(await read(tensor!)).toEqual([1, 2])
+    for (const tensor of [a, b, x, y]) expect(await read(tensor as BackendTensor)).toEqual([1, 2])
     const gone = first.zeros([2])
     gone.dispose()
     await expect(group.sum([[gone], [y!]])).rejects.toMatchObject({ code: 'ERR_TENSOR_DISPOSED' })

@@ -166,7 +166,7 @@ describe.skipIf(gpu.problem !== undefined)(
       const names = ['sgd', 'momentum', 'adam', 'rmsprop', 'adagrad', 'decay', 'accumulate'] as const
       const tensors = Object.fromEntries(
         names.map((name) => [name, [1, 2, 3].map((n) => backend.tensor({ data: Float32Array.of(n), shape: [1] }))]),
-      ) as Record<(typeof names)[number], [ReturnType<typeof backend.tensor>, typeof tensor, typeof tensor]>
+      ) as Record<(typeof names)[number], [typeof tensor, typeof tensor, typeof tensor]>
       const tensor = backend.tensor({ data: Float32Array.of(1), shape: [1] })
       const update = (loss: number, norm: number) => {
         const scalar = (value: number) => backend.tensor({ data: Float32Array.of(value), shape: [] })

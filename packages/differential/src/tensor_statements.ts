@@ -6,6 +6,7 @@ import {
   type OptimizerSlots,
   type TensorLike,
 } from '@cudnn-rnn/backend'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { Arguments } from './arguments.js'
 import type { StatementOf, Update } from './program.js'
 import { type ProgramState, pick, pickOpaque } from './program_state.js'
@@ -15,7 +16,7 @@ export const beginTensor: Begin<StatementOf<'tensor'>> = (programState, { shape,
   const given = new Arguments(programState)
   const host = given.make(shape, argument)
   return given.around(async () => {
-    const tensor = programState.backend.tensor(host as never)
+    const tensor = programState.backend.tensor(host as Tensor<FloatArray>)
     return { made: { tensor }, commit: () => keepTensors(programState, [tensor]) }
   })
 }

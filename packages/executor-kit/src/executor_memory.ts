@@ -1,11 +1,17 @@
-import { type BackendTensor, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { type CodedError, describeValue } from '@cudnn-rnn/canonical'
+import {
+  type AnyBackendTensor,
+  type BackendTensor,
+  type FloatDType,
+  isBackendTensor,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import { type CodedError, describeValue, type FloatArray } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { Ledger } from './ledger.js'
 import type { Lifetime } from './lifetime.js'
 
 /** A tensor that counts how often it was written in place. */
-export interface VersionedTensor extends BackendTensor {
+export interface VersionedTensor<Data extends FloatArray | Int32Array = FloatArray> extends BackendTensor<Data> {
   /** Grows with every write; a tape compares it to notice overwritten operands. */
   version: number
   /** The id of the shared memory that the tensor is in, which is read-only; undefined for its own memory. */
@@ -17,7 +23,7 @@ export interface ArgumentOwner {
   /** The floating type of everything it computes. */
   readonly dtype: FloatDType
   /** Whether the tensor lives here. */
-  owns(tensor: BackendTensor): boolean
+  owns(tensor: AnyBackendTensor): boolean
 }
 
 /** The memory of an executor whose tensors are `Own`, as far as the checks of arguments look at it. */

@@ -1,5 +1,5 @@
 import type { DType } from '@cudnn-rnn/backend'
-import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import type { VersionedTensor } from './executor_memory.js'
 import { tensorSummary } from './summaries.js'
 
@@ -33,7 +33,10 @@ const NOT_CLONEABLE: unique symbol = Symbol('tensor of an executor: read() it an
  * console.log(tensor.shape, tensor.dtype, isBackendTensor(tensor)) // [2] float32 true
  * ```
  */
-export abstract class ExecutorTensor extends Inspectable implements VersionedTensor {
+export abstract class ExecutorTensor<Data extends FloatArray | Int32Array = FloatArray>
+  extends Inspectable
+  implements VersionedTensor<Data>
+{
   /** The first field: structuredClone() fails here. */
   readonly clone = NOT_CLONEABLE
   version = 0
@@ -63,7 +66,7 @@ export abstract class ExecutorTensor extends Inspectable implements VersionedTen
 
   abstract get disposed(): boolean
 
-  abstract read(): Promise<Tensor>
+  abstract read(): Promise<Tensor<Data>>
 
   abstract dispose(): void
 

@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor, Rnn } from '@cudnn-rnn/backend'
+import type { AnyBackendTensor, Backend, Rnn } from '@cudnn-rnn/backend'
 import { layoutKey, type Summary } from '@cudnn-rnn/canonical'
 
 interface Life {
@@ -17,7 +17,7 @@ interface Life {
  * console.log(tensorSummary(backend.zeros([2, 3])).shape) // [2, 3]
  * ```
  */
-export function tensorSummary({ shape, dtype, layout, disposed }: BackendTensor): Summary {
+export function tensorSummary({ shape, dtype, layout, disposed }: AnyBackendTensor): Summary {
   return { kind: 'BackendTensor', shape, dtype, layout, state: stateOf({ ended: disposed }) }
 }
 

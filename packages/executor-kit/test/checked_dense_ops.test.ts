@@ -193,7 +193,7 @@ describe("the step of CheckedDenseOps' Adam", () => {
 
   it.each<[string, (memory: HostMemory) => HostTensor, string]>([
     ['a vector', (memory) => memory.zeros([1]), 'ERR_SHAPE'],
-    ['an integer', (memory) => memory.copyOf({ data: Int32Array.of(1), shape: [] }), 'ERR_DTYPE'],
+    ['an integer', (memory) => memory.copyOf(ids()) as never, 'ERR_DTYPE'],
     ['of another executor', () => new HostMemory('float32').zeros([]), 'ERR_FOREIGN_TENSOR'],
   ])('is refused where it is %s', (_, make, code) => {
     const { ops, noted, memory } = openOptional()
@@ -224,7 +224,7 @@ describe('tensors that CheckedDenseOps writes', () => {
       [() => ops.clipByGlobalNorm(variable as never, 1), 'ERR_NOT_A_TENSOR'],
       [() => ops.clipByGlobalNorm([variable], -1), 'ERR_HYPERPARAMETER'],
       [() => ops.clipByValue([variable], Number.NaN), 'ERR_HYPERPARAMETER'],
-      [() => ops.globalNorm([memory.copyOf(ids(2))]), 'ERR_DTYPE'],
+      [() => ops.globalNorm([memory.copyOf(ids(2)) as never]), 'ERR_DTYPE'],
       [() => ops.assign(shared, zeros(2)), 'ERR_SHARED_TENSOR'],
       [() => ops.assign(variable, zeros(3)), 'ERR_SHAPE'],
       [() => ops.accumulate(variable, zeros(2), Number.POSITIVE_INFINITY), 'ERR_HYPERPARAMETER'],

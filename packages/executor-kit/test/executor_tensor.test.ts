@@ -1,4 +1,4 @@
-import type { Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { ExecutorTensor } from '../src/index.js'
 
@@ -9,7 +9,7 @@ class OwnTensor extends ExecutorTensor {
     return this.disposals > 0
   }
 
-  async read(): Promise<Tensor> {
+  async read(): Promise<Tensor<FloatArray>> {
     return { data: new Float32Array(2), shape: this.shape }
   }
 

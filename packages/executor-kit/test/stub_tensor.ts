@@ -1,12 +1,12 @@
 import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/backend'
-import { elementCount } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 
 /** A backend tensor with the fields that argument checks look at. */
 export function stubTensor(
   shape: readonly number[],
   { dtype = 'float32' as DType, layout = undefined as string | undefined, disposed = false } = {},
 ): BackendTensor {
-  const data = new DTYPES[dtype].array(elementCount(shape))
+  const data = new DTYPES[dtype].array(elementCount(shape)) as FloatArray
   const dispose = () => {}
   return { shape, dtype, layout, disposed, read: async () => ({ data, shape }), dispose, [Symbol.dispose]: dispose }
 }

@@ -1,5 +1,6 @@
 import { integerFrom, type OptionsOf, optional, SHARE } from '@cudnn-rnn/arguments'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
@@ -93,7 +94,7 @@ class DropoutLayer extends Layer {
   }
 
   #copy(input: TensorLike): BackendTensor {
-    if (!isBackendTensor(input)) return this.backend.tensor(input)
+    if (!isBackendTensor(input)) return this.backend.tensor(input as Tensor<FloatArray>)
     using made = new UnfinishedTensors()
     const copy = made.add(this.backend.zeros(input.shape))
     this.backend.ops.assign(copy, input)

@@ -19,7 +19,7 @@
 
 export { importKeras } from './import_keras.js'
 export { type LoadModelOptions, loadModel } from './load_model.js'
-export { type SequentialModel, type SequentialOptions, sequential } from './sequential_model.js'
+export { type PredictedRows, type SequentialModel, type SequentialOptions, sequential } from './sequential_model.js'
 export { type Signal, signalText } from './signal.js'
 
 // Data, training, use

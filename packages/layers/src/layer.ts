@@ -1,6 +1,6 @@
 import { checkedElsewhere, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkSequenceLengths, checkTensor } from '@cudnn-rnn/executor-kit'
 import type { Variable } from '@cudnn-rnn/models'
 import { codedRangeError } from './coded_error.js'
@@ -165,8 +165,9 @@ export abstract class Layer {
     checkTensor(action, 'outputGradient', outputGradient, { dtype, shape: output.shape })
     const backward = tape.consume()
     try {
-      if (isBackendTensor(outputGradient)) return await backward(outputGradient)
-      using uploaded = this.backend.tensor(outputGradient)
+      const gradient = outputGradient as BackendTensor | Tensor<FloatArray>
+      if (isBackendTensor(gradient)) return await backward(gradient)
+      using uploaded = this.backend.tensor(gradient)
       return await backward(uploaded)
     } finally {
       tape.dispose()

@@ -79,6 +79,11 @@ export function sequential(
   return new SequentialModel(backend, layers, options)
 }
 
+/** A tensor for each input: of a literal list exactly as many. */
+export type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
+  -readonly [Row in keyof Inputs]: Tensor<FloatArray>
+}
+
 /**
  * The result of {@link sequential}: a layer made of layers, with the methods of a whole model.
  *
@@ -171,7 +176,10 @@ export class SequentialModel extends Layer implements WholeModel {
    * @throws RangeError `ERR_SHAPE`, `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`, `ERR_SEQUENCE_LENGTHS`, `ERR_ID_OUT_OF_RANGE`
    */
   predict(input: TensorLike, options?: PredictOptions): Promise<Tensor<FloatArray>>
-  predict(inputs: readonly LayerExample['input'][], options?: PredictOptions): Promise<Tensor<FloatArray>[]>
+  predict<const Inputs extends readonly LayerExample['input'][]>(
+    inputs: Inputs,
+    options?: PredictOptions,
+  ): Promise<PredictedRows<Inputs>>
   predict(
     input: TensorLike | readonly LayerExample['input'][],
     options: PredictOptions = {},

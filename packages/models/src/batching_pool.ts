@@ -1,5 +1,5 @@
 import { required } from '@cudnn-rnn/arguments'
-import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type AnyBackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { arrayTypeOf, type FloatArray, Inspectable, liveLength, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsTensor, checkTensor } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
@@ -337,7 +337,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     call.reject(reason)
   }
 
-  #readFrames(stream: StreamQueue, call: QueuedStep, frame: BackendTensor): void {
+  #readFrames(stream: StreamQueue, call: QueuedStep, frame: AnyBackendTensor): void {
     frame.read().then(
       ({ data }) => {
         call.frames = data as FloatArray

@@ -1,6 +1,6 @@
 import {
+  type AnyBackendTensor,
   type Backend,
-  type BackendTensor,
   DTYPES,
   isBackendTensor,
   type Rnn,
@@ -50,7 +50,7 @@ export class QueuedStream extends Inspectable implements Stream {
   readonly #descriptor: RnnDescriptor
   readonly #stepper: RnnQueuedStepper
   /** Those on the executor, which may be disposed. */
-  readonly #params: BackendTensor | undefined
+  readonly #params: AnyBackendTensor | undefined
   readonly #rows: StreamRows
   /** The step before: steps run in the order of the calls, however they are awaited. */
   #previous: Promise<unknown> = Promise.resolve()

@@ -1,6 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type DType } from '@cudnn-rnn/backend'
-import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, ExecutorTensor, type Ledger, type LedgerEntry, type Lifetime } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from '../coded_error.js'
 import type { ConvertedCopy } from './converted_copy.js'
@@ -14,8 +14,8 @@ export interface TensorHome {
   readonly ledger: Ledger
   readonly life: Lifetime
   /** Releases the holding of a tensor that is collected without `dispose()`. */
-  watch(tensor: CudnnTensor, holding: TensorHolding): void
-  unwatch(tensor: CudnnTensor, holding: TensorHolding): void
+  watch(tensor: CudnnTensor<FloatArray | Int32Array>, holding: TensorHolding): void
+  unwatch(tensor: CudnnTensor<FloatArray | Int32Array>, holding: TensorHolding): void
 }
 
 /** Resources of a tensor, in a separate object so that they can be released after the tensor is collected. */
@@ -41,7 +41,7 @@ export interface TensorHolding {
  * backend.dispose()
  * ```
  */
-export class CudnnTensor extends ExecutorTensor {
+export class CudnnTensor<Data extends FloatArray | Int32Array = FloatArray> extends ExecutorTensor<Data> {
   readonly #memory: TensorHome
   #holding: TensorHolding | undefined
 
@@ -102,14 +102,14 @@ export class CudnnTensor extends ExecutorTensor {
    * Copies the contents to a new host array, after all calls made before. Rejects with the error of a failed call that
    * should have written the tensor.
    */
-  async read(): Promise<Tensor> {
+  async read(): Promise<Tensor<Data>> {
     const { list, result } = this.#download()
     await this.#memory.session.finish(list)
     return result
   }
 
   /** As {@link read}, and blocks the calling thread until then. Throws RangeError `ERR_EXECUTOR_BUSY`, too. */
-  readSync(): Tensor {
+  readSync(): Tensor<Data> {
     const { list, result } = this.#download()
     this.#memory.session.finishAndWait(list, 'read a tensor')
     return result
@@ -130,7 +130,7 @@ export class CudnnTensor extends ExecutorTensor {
     const data = allocating('read tensor', () => new DTYPES[this.dtype].array(elementCount(shape)), this.bytes)
     const list = this.#memory.session.list('read tensor')
     list.add('download', { from: buffer, offset: 0, to: data })
-    return { list, result: { data, shape } }
+    return { list, result: { data: data as FloatArray | Int32Array as Data, shape } }
   }
 
   /** Idempotent. Calls already queued still read the tensor; its memory is freed after them. */

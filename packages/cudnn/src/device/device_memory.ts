@@ -1,5 +1,5 @@
 import { DTYPES, type DType, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { type ExecutorMemory, Ledger, Lifetime, outOfMemory, YoungOwners } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from './command_list.js'
 import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor.js'
@@ -22,11 +22,14 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     buffer.release()
     copy?.buffer.release()
   })
-  readonly #young = new YoungOwners<CudnnTensor, TensorHolding>(MOST_YOUNG, (tensor, holding) => {
-    if (holding.state !== 'young') return
-    holding.state = 'registered'
-    this.#dropped.register(tensor, holding, tensor)
-  })
+  readonly #young = new YoungOwners<CudnnTensor<FloatArray | Int32Array>, TensorHolding>(
+    MOST_YOUNG,
+    (tensor, holding) => {
+      if (holding.state !== 'young') return
+      holding.state = 'registered'
+      this.#dropped.register(tensor, holding, tensor)
+    },
+  )
 
   constructor(session: DeviceSession, dtype: FloatDType) {
     this.session = session
@@ -38,11 +41,11 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   }
 
   /** Registers the tensor with the garbage collector at the next turn of the event loop, if it still lives then. */
-  watch(tensor: CudnnTensor, holding: TensorHolding): void {
+  watch(tensor: CudnnTensor<FloatArray | Int32Array>, holding: TensorHolding): void {
     this.#young.add(tensor, holding)
   }
 
-  unwatch(tensor: CudnnTensor, holding: TensorHolding): void {
+  unwatch(tensor: CudnnTensor<FloatArray | Int32Array>, holding: TensorHolding): void {
     if (holding.state === 'registered') this.#dropped.unregister(tensor)
     holding.state = 'released'
   }

@@ -1,5 +1,6 @@
 import { checkOptions, optional, TEXT } from '@cudnn-rnn/arguments'
 import type {
+  AnyBackendTensor,
   Backend,
   BackendStats,
   BackendTensor,
@@ -97,7 +98,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
     this.#prepare = prepare
   }
 
-  tensor(host: Tensor): HostTensor {
+  tensor<Data extends FloatArray | Int32Array>(host: Tensor<Data>): HostTensor<Data> {
     return this.#memory.copyOf(host)
   }
 
@@ -106,7 +107,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
     return this.#memory.zeros(shape, options.layout)
   }
 
-  owns(tensor: BackendTensor): boolean {
+  owns(tensor: AnyBackendTensor): boolean {
     return this.#memory.owns(tensor)
   }
 

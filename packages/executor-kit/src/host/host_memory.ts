@@ -56,16 +56,13 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   }
 
   /** A copy of a host tensor. Throws as `Backend.tensor`. */
-  copyOf(host: Tensor): HostTensor {
+  copyOf<Data extends FloatArray | Int32Array>(host: Tensor<Data>): HostTensor<Data> {
     const action = 'make a tensor'
     this.life.check(action)
     const { data, shape, dtype } = checkHostTensor(action, this.dtype, host)
-    if (dtype === 'int32')
-      return this.create(
-        shape,
-        allocating(action, () => data.slice(), data.byteLength),
-      )
-    return this.create(shape, this.copy(data as FloatArray))
+    const copy =
+      dtype === 'int32' ? allocating(action, () => data.slice(), data.byteLength) : this.copy(data as FloatArray)
+    return this.create(shape, copy as Data)
   }
 
   /** A copy of an array in the executor's dtype. */
@@ -84,7 +81,11 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   }
 
   /** A tensor that owns `data`. */
-  create(shape: readonly number[], data: FloatArray | Int32Array, layout?: string): HostTensor {
+  create<Data extends FloatArray | Int32Array>(
+    shape: readonly number[],
+    data: Data,
+    layout?: string,
+  ): HostTensor<Data> {
     return new HostTensor(this, data, shape, layout)
   }
 

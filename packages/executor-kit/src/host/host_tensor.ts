@@ -29,7 +29,7 @@ export interface HostTensorHome {
  * console.log(tensor.disposed) // true
  * ```
  */
-export class HostTensor extends ExecutorTensor {
+export class HostTensor<Data extends FloatArray | Int32Array = FloatArray> extends ExecutorTensor<Data> {
   /** The number of the last queued operation that writes this tensor; 0 for none. */
   job = 0
   readonly sharedId: string | undefined
@@ -38,7 +38,7 @@ export class HostTensor extends ExecutorTensor {
   readonly #length: number
   #data: FloatArray | Int32Array | undefined
   /** The result of read(): a view of the same memory. Changes of the view object do not affect the executor's array. */
-  #shown: FloatArray | Int32Array | undefined
+  #shown: Data | undefined
 
   /**
    * Takes over `data`.
@@ -91,13 +91,14 @@ export class HostTensor extends ExecutorTensor {
     return this.#data
   }
 
-  async read(): Promise<Tensor> {
+  async read(): Promise<Tensor<Data>> {
     const { data, shape } = this
     if (this.job > 0) await this.#home.done(this.job)
-    if (this.sharedId !== undefined) return { data: ownView(data, DTYPES[this.dtype].array as never), shape }
+    const view = () => ownView(data as Data, DTYPES[this.dtype].array as never)
+    if (this.sharedId !== undefined) return { data: view(), shape }
     if (this.#shown === undefined) {
       this.#home.pin(data.buffer)
-      this.#shown = ownView(data, DTYPES[this.dtype].array as never)
+      this.#shown = view()
     }
     return { data: this.#shown, shape }
   }

@@ -62,7 +62,7 @@ export async function trainingStep<Batch>(
     const own = { gradients: accumulator.mean(), losses: accumulator.takeLosses(), weight: accumulator.weight }
     const { losses, gradients } = overRanks === undefined ? own : await overRanks(own)
     using _summed = disposing(gradients === own.gradients ? [] : gradients)
-    scalars.push(...losses.map(({ loss }) => loss).filter(isBackendTensor))
+    scalars.push(...losses.map(({ loss }) => loss).filter((loss) => isBackendTensor(loss)))
     const norm = clipGradients(backend, gradients, options)
     scalars.push(norm)
     const queued = { losses, norm, scalars }

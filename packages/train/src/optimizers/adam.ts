@@ -1,6 +1,6 @@
 import type { OptionsOf } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
-import type { Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { Optimizer, type UpdateOptions } from './optimizer.js'
 import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
@@ -100,6 +100,6 @@ function updateCount(backend: Backend): UpdateCount {
   }
 }
 
-function scalar({ dtype }: Backend, value: number): Tensor {
+function scalar({ dtype }: Backend, value: number): Tensor<FloatArray> {
   return { data: DTYPES[dtype].array.of(value), shape: [] }
 }
