@@ -5,7 +5,7 @@ import { Pack } from './oracle_pack.js'
 const path = process.env.CUDNN_RNN_DRAWN_PACK
 
 // Made by fixtures/interop/make_drawn_oracle.py --out PATH; CUDNN_RNN_DRAWN_PACK is PATH.
-describe.skipIf(path === undefined)('importWeights and importKeras on models drawn over format, wrapper, option and version', () => {
+describe.skipIf(path === undefined)('importWeights and importKeras on drawn model files', () => {
   it('have the numbers of the library or refuse the file with a code', { timeout: 300_000 }, async () => {
     const pack = new Pack('drawn', path)
     const outcomes = new Map<string, DrawnOutcome>()
