@@ -38,6 +38,10 @@ export const ERROR_CODES = {
     meaning: 'a `.pt` file holds more than tensors; nothing was executed',
     remedy: 'save the `state_dict` alone, or safetensors',
   },
+  ERR_WEIGHTS_UNRECOGNIZED: {
+    meaning: 'a weight file has what looks like a recurrent network, under names or in a layout that no reading knows',
+    remedy: 'rename the tensors that the message lists, or name the networks to import by `{ only }`',
+  },
   ERR_WEIGHTS_UNSUPPORTED: {
     meaning: 'a legal file that is not supported; the message names an alternative',
     remedy: 'give a path in place of bytes, or save in another format',

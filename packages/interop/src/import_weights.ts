@@ -9,9 +9,11 @@ import {
   type Interpretation,
   type InterpretationOptions,
 } from './networks/interpretation.js'
+import { refuseLookalikes } from './networks/lookalikes.js'
 import { MemoryBudget } from './networks/memory_budget.js'
 import { networkInterpretations } from './networks/network_interpretations.js'
 import { optimizerSlots } from './networks/optimizer_slots.js'
+import { settleDoubts } from './networks/settle_doubts.js'
 import { SharedParameters } from './networks/shared_parameters.js'
 import { openWeightFile, type WeightInput } from './open_weight_file.js'
 import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
@@ -78,11 +80,14 @@ export async function importWeights(
     const ofNetworks = file.tensors.filter((tensor) => !slots.has(tensor))
     const shared = new SharedParameters(ofNetworks, signal)
     const { tensors } = shared
-    const interpretations = chooseInterpretations(
+    const isWanted = ({ name }: Interpretation) => options.only?.includes(name) !== false
+    const chosen = chooseInterpretations(
       file.path,
       networkInterpretations({ ...file, tensors }, options),
+      tensors,
       options,
-    ).filter(({ name }) => options.only === undefined || options.only.includes(name))
+    )
+    const interpretations = settleDoubts(file.path, chosen.filter(isWanted), tensors, options)
     checkFound(file.path, interpretations, options.only)
     shared.expect(interpretations)
     const budget = new MemoryBudget(file.path, () => file.heldBytes ?? Number.POSITIVE_INFINITY)
@@ -101,7 +106,9 @@ export async function importWeights(
       for (const tensor of tensors) used.add(tensor)
       for (const tensor of alsoUses) used.add(tensor)
     }
-    const unusedTensors = tensors.filter((tensor) => !used.has(tensor)).map(listed)
+    const unused = tensors.filter((tensor) => !used.has(tensor))
+    if (options.only === undefined) refuseLookalikes(file, unused, interpretations, options)
+    const unusedTensors = unused.map(listed)
     return { format: file.format, networks, cells, optimizer: [...slots].map(listed), unusedTensors }
   } finally {
     if (!isOpen) await file.close()

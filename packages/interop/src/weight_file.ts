@@ -41,6 +41,8 @@ export interface WeightFile {
   readonly kerasModel?: unknown
   /** Keras: object names by path, if the file has them. */
   readonly kerasNames?: ReadonlyMap<string, string>
+  /** PyTorch: objects of the file that are neither tensors nor plain containers: where they are and their class. */
+  readonly unread?: readonly { readonly name: string; readonly what: string }[]
   /** ONNX: constants other than weights: shapes, axes, fill values. */
   readonly smallTensors?: readonly StoredTensor[]
   /** ONNX: the recurrent nodes of all graphs, and those that shape constants. */

@@ -82,9 +82,8 @@ it.each([
 it('importWeights believes no layer number that the file cannot hold', async () => {
   const entry = (place: number) => `{"dtype":"F32","shape":[4,1],"data_offsets":[${16 * place},${16 * place + 16}]}`
   const header = `{"weight_ih_l999999999":${entry(0)},"weight_ih_l0":${entry(1)},"weight_hh_l0":${entry(2)}}`
-  const { networks, unusedTensors } = await importWeights(safetensorsBytes(header, 48))
-  expect(networks).toEqual([])
-  expect(unusedTensors).toHaveLength(3)
+  const code = 'ERR_WEIGHTS_UNRECOGNIZED'
+  await expect(importWeights(safetensorsBytes(header, 48))).rejects.toMatchObject({ code })
 })
 
 it('importWeights allocates no arrays that msgpack headers claim', async () => {

@@ -78,13 +78,11 @@ describe('importWeights of variables of TensorFlow', () => {
     expect(layers).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
   })
 
-  it('leaves the cells of an incomplete stack unused', async () => {
+  it('refuses the cells of an incomplete stack', async () => {
     const shapes = { ...lstm('multi_rnn_cell/cell_0/lstm_cell'), ...lstm('multi_rnn_cell/cell_2/lstm_cell', 2) }
-    const { networks, unusedTensors } = await importOf(shapes)
-    expect(networks).toEqual([])
-    expect(unusedTensors).toHaveLength(4)
-    const alone = await importOf(lstm('bidirectional_rnn/bw/lstm_cell'))
-    expect(alone.networks).toEqual([])
+    for (const incomplete of [shapes, lstm('bidirectional_rnn/bw/lstm_cell')]) {
+      await expect(importOf(incomplete)).rejects.toThrow(coded('ERR_WEIGHTS_UNRECOGNIZED'))
+    }
   })
 
   it('reads both directions as one network, and stacks of them', async () => {
@@ -231,16 +229,14 @@ describe('importWeights of the modules of PyTorch', () => {
     await expect(importOf({ ...shapes, 'rnn.weight_ih_l1': [6, 5] })).rejects.toThrow(coded('ERR_TENSOR_SHAPE'))
   })
 
-  it('leaves tensors that are not of a recurrent module unused', async () => {
+  it('refuses tensors of names that no module of these shapes has', async () => {
     for (const shapes of [
       module('rnn.', 2),
       { 'rnn.weight_ih_l0': [8, 3] },
       { ...module('rnn.', 4), 'rnn.weight_ih_l0': [8, 0] },
       { 'rnn.weight_ih_l1000000': [8, 3], 'rnn.weight_ih_l0': [8, 3], 'rnn.weight_hh_l0': [8, 2] },
     ]) {
-      const { networks, unusedTensors } = await importOf(shapes)
-      expect(networks).toEqual([])
-      expect(unusedTensors).toHaveLength(Object.keys(shapes).length)
+      await expect(importOf(shapes)).rejects.toThrow(coded('ERR_WEIGHTS_UNRECOGNIZED'))
     }
   })
 
@@ -249,11 +245,6 @@ describe('importWeights of the modules of PyTorch', () => {
     const { canonical, notes } = only(networks)
     expect(notes).toEqual(['Biases are absent and were taken as zeros.'])
     expect(canonical.biases.every(({ data }) => data.every((value) => value === 0))).toBe(true)
-  })
-
-  it('notes a module within the network, which torch.nn does not have', async () => {
-    const shapes = { ...module('rnn.', 4), 'rnn.norm.weight': [2], 'other.weight': [2] }
-    expect(only((await importOf(shapes)).networks).notes).toEqual([expect.stringContaining('rnn.norm.weight')])
   })
 
   it.each([
@@ -325,9 +316,9 @@ describe('importWeights of tensors that can be read in two ways', () => {
     )
   })
 
-  it('has no network under a convention that the file does not follow', async () => {
-    const { networks, unusedTensors } = await importWeights(fileOf('pytorch', plain), { convention: 'keras' })
-    expect(networks).toEqual([])
-    expect(unusedTensors).toHaveLength(2)
+  it('refuses a convention that the file does not follow', async () => {
+    await expect(importWeights(fileOf('pytorch', plain), { convention: 'keras' })).rejects.toThrow(
+      coded('ERR_WEIGHTS_UNRECOGNIZED'),
+    )
   })
 })

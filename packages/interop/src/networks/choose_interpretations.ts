@@ -1,21 +1,29 @@
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../weight_file.js'
 import type { Interpretation, InterpretationOptions } from './interpretation.js'
+import { unexplained } from './tensor_scopes.js'
 
 /**
- * The interpretations that `options` leave, when no tensor belongs to two of them.
+ * The interpretations that `options` leave, when no tensor belongs to two of them. One that leaves a tensor of its module
+ * unexplained gives way to another of the same tensors that explains all.
  *
+ * @param tensors those of the file.
  * @throws WeightFileError `ERR_WEIGHTS_AMBIGUOUS` with the interpretations of the first tensor that has several
  */
 export function chooseInterpretations(
   path: string,
   interpretations: readonly Interpretation[],
+  tensors: readonly StoredTensor[],
   options: InterpretationOptions,
 ): Interpretation[] {
   const { convention, cellMode, direction } = options
-  const followed = interpretations.filter(
-    (interpretation) => convention === undefined || interpretation.convention === convention,
-  )
+  const left = unexplained(interpretations, tensors)
+  const whole = interpretations.filter((interpretation) => !left.has(interpretation))
+  const explained = new Set(whole.flatMap((interpretation) => interpretation.tensors))
+  const followed = interpretations.filter((interpretation) => {
+    if (convention !== undefined) return interpretation.convention === convention
+    return !left.has(interpretation) || !interpretation.tensors.some((tensor) => explained.has(tensor))
+  })
   // A cell or direction named decides where tensors are contested; networks that can be read in one way only stay.
   const isNamed = (interpretation: Interpretation) =>
     (cellMode === undefined || interpretation.cellMode === cellMode) &&

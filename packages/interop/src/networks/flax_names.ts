@@ -3,6 +3,7 @@ import type { StoredTensor } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
+import { scopeOf } from './tensor_scopes.js'
 
 /** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are those of {@link MODES}. */
 const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)[/.](kernel|bias)$/
@@ -37,6 +38,7 @@ function interpretationsOf({ prefix, tensors }: StoredGroup): Interpretation[] {
       cellMode,
       summary: sizesInWords('flax', descriptor),
       tensors: stored,
+      scopes: [scopeOf(scopeOf(stored[0]?.name ?? '').slice(0, -1))],
       result: async () => [
         {
           name: prefix,

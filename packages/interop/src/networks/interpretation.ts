@@ -12,7 +12,18 @@ import type { StoredTensor } from '../weight_file.js'
 import type { SharedParameters } from './shared_parameters.js'
 
 /** The framework whose names, gate order and layout a network's tensors follow. */
-export const CONVENTIONS = ['pytorch', 'keras', 'keras-cudnn', 'tensorflow', 'flax', 'onnx', 'canonical'] as const
+export const CONVENTIONS = [
+  'pytorch',
+  'keras',
+  'keras-cudnn',
+  'tensorflow',
+  'flax',
+  'onnx',
+  'canonical',
+  'equinox',
+  'haste',
+  'mlx',
+] as const
 
 export type Convention = (typeof CONVENTIONS)[number]
 
@@ -94,6 +105,13 @@ export interface Interpretation {
   readonly tensors: readonly StoredTensor[]
   /** Tensors that other networks may share, such as a zero bias that an exporter stores once. */
   readonly alsoUses?: readonly StoredTensor[]
+  /**
+   * Beginnings of names, separator included, that only tensors of this network should have: others are a doubt. Absent
+   * where the file itself describes the function, as a node of ONNX does.
+   */
+  readonly scopes?: readonly string[]
+  /** A sentence on what else the tensors may be; the option `convention` settles it. */
+  readonly doubt?: string
   readonly result: (shared: SharedParameters) => Promise<readonly (ImportedNetwork | ImportedCell)[]>
 }
 

@@ -4,6 +4,7 @@ import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { type CellVariables, type KerasLayerFunction, NO_BIAS, networkInterpretation } from './keras_network.js'
 import { groupTensors } from './tensor_groups.js'
+import { scopesOf } from './tensor_scopes.js'
 
 const NAME = /^(.*\/)?(kernel|recurrent_kernel|bias)(?::0)?$/
 /** Keras 3 numbers a cell's variables. */
@@ -101,13 +102,14 @@ function interpretationsOf({ name, forward, backward }: Layer): Interpretation[]
   if (kernel?.length !== 2 || recurrent.length !== 2 || kernel[1] !== recurrent[1]) return []
   return functionsOf(name, variables).map((found) => {
     const hasBias = directions.some((own) => own.has('bias'))
-    return networkInterpretation(found, {
+    const network = networkInterpretation(found, {
       name,
       directions,
       reverse: directions.length === 1 && backward !== undefined,
       outputReversed: false,
       notes: [...(found.variant === 'plain' ? [ASSUMED] : []), ...(hasBias ? [] : [NO_BIAS])],
     })
+    return { ...network, scopes: scopesOf(network.tensors) }
   })
 }
 

@@ -5,6 +5,7 @@ import type { Interpretation } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
+import { scopesOf } from './tensor_scopes.js'
 
 /** `[<module>.]weight_ih_l<k>[_reverse]` of `nn.LSTM`, `nn.GRU`, `nn.RNN`; without `_l<k>` of the cells. */
 const NAME = /^(?:(.*)\.)?((?:weight|bias)_(?:ih|hh)|weight_hr)(?:_l(\d+)(_reverse)?)?$/
@@ -33,26 +34,10 @@ export function pytorchInterpretations({ path, tensors }: Pick<WeightFile, 'path
     if (members === undefined) parts.set(prefix, [tensor])
     else members.push(tensor)
   }
-  const children = firstChildren(tensors, new Set(groups.map(({ prefix }) => prefix)))
   return [
-    ...groups
-      .filter(({ prefix }) => !parts.has(prefix))
-      .flatMap((group) => interpretationsOf(group, children.get(group.prefix))),
+    ...groups.filter(({ prefix }) => !parts.has(prefix)).flatMap(interpretationsOf),
     ...[...parts].map(([prefix, members]) => computedInterpretation(path, prefix, members)),
   ]
-}
-
-/** For each module the first tensor of a module within it: those of `torch.nn` have none, a class made of one may. */
-function firstChildren(tensors: readonly StoredTensor[], modules: ReadonlySet<string>): ReadonlyMap<string, string> {
-  const children = new Map<string, string>()
-  for (const { name } of tensors) {
-    if (NAME.test(name)) continue
-    for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
-      const prefix = name.slice(0, dot)
-      if (modules.has(prefix) && !children.has(prefix)) children.set(prefix, name)
-    }
-  }
-  return children
 }
 
 /** A module that computes its weights from others: importing it throws. */
@@ -74,7 +59,7 @@ function computedInterpretation(path: string, name: string, tensors: readonly St
   }
 }
 
-function interpretationsOf({ prefix, tensors }: StoredGroup, child: string | undefined): Interpretation[] {
+function interpretationsOf({ prefix, tensors }: StoredGroup): Interpretation[] {
   const sizes = sizesOf(tensors)
   if (sizes === undefined) return []
   return sizes.modes.map((cellMode): Interpretation => {
@@ -86,6 +71,7 @@ function interpretationsOf({ prefix, tensors }: StoredGroup, child: string | und
       cellMode,
       summary: sizesInWords('pytorch', descriptor),
       tensors: stored,
+      scopes: scopesOf(stored),
       result: async (shared) => {
         const canonical = await shared.canonical(descriptor, tensors, (named) => pytorchToCanonical(descriptor, named))
         return [
@@ -97,19 +83,12 @@ function interpretationsOf({ prefix, tensors }: StoredGroup, child: string | und
             reverse: false,
             inputs: {},
             tensorNames: stored.map(({ name }) => name),
-            notes: [
-              ...(tensors.has('bias_ih_l0') ? [] : ['Biases are absent and were taken as zeros.']),
-              ...(child === undefined ? [] : [childNote(child)]),
-            ],
+            notes: tensors.has('bias_ih_l0') ? [] : ['Biases are absent and were taken as zeros.'],
           },
         ]
       },
     }
   })
-}
-
-function childNote(child: string): string {
-  return `The module has ${child} within it, which torch.nn's have not: if it computes with that, this network is another function.`
 }
 
 function sizesOf(

@@ -121,6 +121,7 @@ function networkInterpretations(
       cellMode,
       summary: sizesInWords('tensorflow', descriptor),
       tensors: stored,
+      scopes: cells.map(({ prefix }) => `${prefix}/`),
       result: async () => {
         const records = await readGroups(cells.map(({ tensors }) => tensors))
         const biased = cellMode === 'lstm' ? records.map((record) => withForgetBias(record, added)) : records
@@ -220,6 +221,7 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
     cellMode: isLstm ? 'lstm' : 'gru',
     summary: `tensorflow ${what}, ${numUnits} units, input ${inputSize}`,
     tensors: stored,
+    scopes: [`${prefix}/`],
     result: async () => [await found()],
   }
 }

@@ -1,0 +1,58 @@
+import type { StoredTensor } from '../weight_file.js'
+import type { Interpretation } from './interpretation.js'
+
+/** Layers around the network that `exportWeights` writes below its name. */
+const AROUND = /^(?:embedding[./](?:weight|embedding)|dense[./](?:weight|kernel|bias))$/
+
+/** The beginnings of a name up to each of its separators, the empty one first. */
+export function* scopesAround(name: string): Generator<string> {
+  yield ''
+  for (let at = 0; at < name.length; at++) if (name[at] === '/' || name[at] === '.') yield name.slice(0, at + 1)
+}
+
+/** The name up to its last separator, which is included. */
+export function scopeOf(name: string): string {
+  return name.slice(0, 1 + Math.max(name.lastIndexOf('/'), name.lastIndexOf('.')))
+}
+
+/** The scopes of tensors whose own names have no separator. */
+export function scopesOf(tensors: readonly StoredTensor[]): string[] {
+  return [...new Set(tensors.map(({ name }) => scopeOf(name)))]
+}
+
+/**
+ * For each interpretation the tensors of its scopes that it does not explain, and no network of another scope does. Another
+ * value of a variable, such as its moving average, has a name below the variable's and is no part of a network.
+ */
+export function unexplained(
+  interpretations: readonly Interpretation[],
+  tensors: readonly StoredTensor[],
+): ReadonlyMap<Interpretation, readonly StoredTensor[]> {
+  const byScope = new Map<string, Interpretation[]>()
+  const owners = new Map<string, Interpretation[]>()
+  for (const interpretation of interpretations) {
+    for (const scope of interpretation.scopes ?? []) listIn(byScope, scope).push(interpretation)
+    for (const { name } of interpretation.tensors) listIn(owners, name).push(interpretation)
+    for (const { name } of interpretation.alsoUses ?? []) listIn(owners, name).push(interpretation)
+  }
+  const left = new Map<Interpretation, StoredTensor[]>()
+  for (const tensor of tensors) {
+    const own = owners.get(tensor.name) ?? []
+    const scopes = [...scopesAround(tensor.name)]
+    if (scopes.some((scope) => owners.has(scope.slice(0, -1)))) continue
+    const inside = scopes.filter((scope) => byScope.has(scope) && !AROUND.test(tensor.name.slice(scope.length)))
+    for (const interpretation of inside.flatMap((scope) => byScope.get(scope) ?? [])) {
+      // Rival readings of one module have the same scopes.
+      const [scope] = interpretation.scopes ?? []
+      if (own.some((owner) => owner === interpretation || owner.scopes?.[0] !== scope)) continue
+      listIn(left, interpretation).push(tensor)
+    }
+  }
+  return left
+}
+
+function listIn<Key, Item>(lists: Map<Key, Item[]>, key: Key): Item[] {
+  const list = lists.get(key) ?? []
+  lists.set(key, list)
+  return list
+}
