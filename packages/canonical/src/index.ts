@@ -31,6 +31,7 @@ export {
   wasTransferred,
 } from '@cudnn-rnn/arguments'
 export type { AbortSignalLike } from './abort_signal_like.js'
+export { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from './cell_activation.js'
 export {
   CELL_MODES,
   type CellMode,

@@ -5,6 +5,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
   expect(Object.keys(api).sort()).toMatchInlineSnapshot(`
     [
       "BIAS_MODES",
+      "CELL_ACTIVATIONS",
       "CELL_MODES",
       "DIRECTIONS",
       "GATE_ORDERS",

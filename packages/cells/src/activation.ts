@@ -1,40 +1,71 @@
+import { either, FINITE, fields, keyOf, optional, where } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { sigmoid } from '@cudnn-rnn/executor-kit'
+import { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from '@cudnn-rnn/canonical'
+import type { ActivationName, ElementwiseFunction } from '@cudnn-rnn/executor-kit'
 import { newArray } from './float_tensor.js'
 
-/** A function, and its slope written in the function's own result y. */
-export interface ActivationFunction {
-  apply(x: number): number
-  slope(y: number): number
+const NAME = keyOf(CELL_ACTIVATIONS)
+const PARAMETERS = ['alpha', 'beta'] as const
+
+/** Rule of an option that is a {@link CellActivation}. */
+export const ACTIVATION = optional<CellActivation>(
+  either(
+    NAME,
+    where(
+      fields({ name: NAME, alpha: optional(FINITE), beta: optional(FINITE) }),
+      'an activation with the parameters that it has',
+      (given) => {
+        const has = CELL_ACTIVATIONS[given.name].length
+        return PARAMETERS.every((parameter, place) => place < has || given[parameter] === undefined)
+      },
+    ),
+  ),
+)
+
+/** An activation as executors compute it: `operation` of scale·x + shift, or that argument itself. */
+interface ExecutorActivation {
+  readonly operation?: Exclude<ActivationName, 'softmax'>
+  /** Of `relu`. */
+  readonly maximum?: number
+  readonly scale?: number
+  readonly shift?: number
 }
 
-/** Activations of the cells that let one choose. */
-export const ACTIVATIONS = Object.freeze({
-  tanh: { apply: Math.tanh, slope: (y: number) => 1 - y * y },
-  // NaN stays, as on executors.
-  relu: { apply: (x: number) => (x < 0 ? 0 : x), slope: (y: number) => (y > 0 ? 1 : 0) },
-} as const satisfies Readonly<Record<string, ActivationFunction>>)
+const OPERATIONS: Readonly<
+  Partial<Record<CellActivationName, (alpha: number, beta: number) => ExecutorActivation | undefined>>
+> = {
+  tanh: () => ({ operation: 'tanh' }),
+  sigmoid: () => ({ operation: 'sigmoid' }),
+  relu: () => ({ operation: 'relu' }),
+  relu6: () => ({ operation: 'relu', maximum: 6 }),
+  elu: (alpha) => (alpha === 1 ? { operation: 'elu' } : undefined),
+  softplus: () => ({ operation: 'softplus' }),
+  hard_sigmoid: (scale, shift) => ({ operation: 'relu', maximum: 1, scale, shift }),
+  affine: (scale, shift) => ({ scale, shift }),
+  linear: () => ({}),
+}
 
-export type Activation = keyof typeof ACTIVATIONS
-
-/** The activation of gates. */
-export const SIGMOID: ActivationFunction = Object.freeze({ apply: sigmoid, slope: (y: number) => y * (1 - y) })
+/** How executors compute an activation; undefined for one of which they have no operations. */
+export function executorActivation(activation: CellActivation): ExecutorActivation | undefined {
+  const { name, alpha, beta } = typeof activation === 'string' ? { name: activation } : activation
+  const [defaultAlpha = 0, defaultBeta = 0]: readonly number[] = CELL_ACTIVATIONS[name]
+  return OPERATIONS[name]?.(alpha ?? defaultAlpha, beta ?? defaultBeta)
+}
 
 /**
- * `activation` of an argument bounded to [-clip, clip]; where the bound holds, the slope is 0. Source: the attribute `clip`
- * of ONNX's recurrent operators (onnx/defs/rnn/defs.cc), as ONNX Runtime computes it.
+ * A function whose slope follows from its result, of an argument bounded to [-clip, clip]; where the bound holds, the slope
+ * is 0. Source: the attribute `clip` of ONNX's recurrent operators (onnx/defs/rnn/defs.cc), as ONNX Runtime computes it.
  *
  * @param clip Infinity for none.
  * @param dtype of the results passed to `slope`: those at the bound compare equal to it.
  */
-export function ofBoundedArgument(activation: ActivationFunction, clip: number, dtype: FloatDType): ActivationFunction {
-  if (clip === Number.POSITIVE_INFINITY) return activation
-  const { apply, slope } = activation
+export function ofBoundedArgument(f: ElementwiseFunction, clip: number, dtype: FloatDType): ElementwiseFunction {
+  if (clip === Number.POSITIVE_INFINITY) return f
   const bounds = newArray(dtype, 2)
-  bounds.set([apply(-clip), apply(clip)])
+  bounds.set([f.value(-clip), f.value(clip)].sort((a, b) => a - b))
   const [lowest, highest] = [bounds[0], bounds[1]]
   return {
-    apply: (x) => apply(Math.min(clip, Math.max(-clip, x))),
-    slope: (y) => (y <= lowest || y >= highest ? 0 : slope(y)),
+    value: (x) => f.value(Math.min(clip, Math.max(-clip, x))),
+    slope: (y) => (y <= lowest || y >= highest ? 0 : f.slope(y)),
   }
 }

@@ -1,6 +1,7 @@
 import { FINITE, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import { ACTIVATION, CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
-import { PLAIN_LSTM } from './lstm_rule.js'
+import { ACTIVATION } from './activation.js'
+import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
+import { activationsOf, PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
 const OPTIONS = {
@@ -35,7 +36,7 @@ export class BasicLSTMCell extends LSTMStepCell {
       ...PLAIN_LSTM,
       numUnits,
       forgetBias: options.forgetBias ?? 1,
-      activation: options.activation ?? 'tanh',
+      ...activationsOf(options),
     })
   }
 }

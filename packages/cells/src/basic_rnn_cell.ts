@@ -1,7 +1,7 @@
 import type { OptionsOf } from '@cudnn-rnn/arguments'
-import type { Activation } from './activation.js'
+import type { CellActivation } from '@cudnn-rnn/canonical'
+import { ACTIVATION } from './activation.js'
 import {
-  ACTIVATION,
   CELL_OPTIONS,
   type CellOptions,
   checkCellOptions,
@@ -42,15 +42,16 @@ export interface BasicRNNCellOptions extends CellOptions, PreactivationClip, Opt
 export class BasicRNNCell extends GraphCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
-  readonly activation: Activation
+  readonly activation: CellActivation
   readonly #clip: number
 
   constructor(numUnits: number, options: BasicRNNCellOptions = {}) {
     checkCellOptions('BasicRNNCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'basic_rnn_cell', options.dtype)
+    const { activation = 'tanh' } = options
+    super(options.name ?? 'basic_rnn_cell', options.dtype, [activation])
     this.stateSize = numUnits
     this.outputSize = numUnits
-    this.activation = options.activation ?? 'tanh'
+    this.activation = activation
     this.#clip = clipBound(options.preactivationClip)
   }
 

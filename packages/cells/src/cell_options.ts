@@ -2,7 +2,6 @@ import {
   checkArguments,
   checkOptions,
   integerFrom,
-  keyOf,
   NUMBER,
   nullable,
   type OptionRules,
@@ -12,15 +11,13 @@ import {
   TEXT,
   where,
 } from '@cudnn-rnn/arguments'
-import { ACTIVATIONS, type Activation } from './activation.js'
+import { ACTIVATION } from './activation.js'
 
 /** H, I, P, B. */
 export const SIZE = integerFrom(1)
 
 /** A bound that null turns off. */
 export const CLIP = nullable(where(NUMBER, 'a number > 0', (value: number) => value > 0))
-
-export const ACTIVATION = optional<Activation>(keyOf(ACTIVATIONS))
 
 /** Rules of {@link CellOptions}. */
 export const CELL_OPTIONS = {
@@ -42,11 +39,22 @@ export const PREACTIVATION_CLIP = {
 /** Options of ONNX's recurrent operators that TensorFlow's cells lack. */
 export interface PreactivationClip extends OptionsOf<typeof PREACTIVATION_CLIP> {}
 
+/** Rules of {@link GateActivations}. */
+export const GATE_ACTIVATIONS = {
+  /** Of the candidate. Default tanh. */
+  activation: ACTIVATION,
+  /** Of the gates. Default sigmoid. */
+  recurrentActivation: ACTIVATION,
+}
+
+/** Options of Keras' and ONNX's layers that most of TensorFlow's cells lack. */
+export interface GateActivations extends OptionsOf<typeof GATE_ACTIVATIONS> {}
+
 /** Rules of {@link GRUCellOptions}. */
-export const GRU_CELL_OPTIONS = { ...CELL_OPTIONS, ...PREACTIVATION_CLIP }
+export const GRU_CELL_OPTIONS = { ...CELL_OPTIONS, ...PREACTIVATION_CLIP, ...GATE_ACTIVATIONS }
 
 /** Options of {@link GRUBlockCell} and {@link CudnnCompatibleGRUCell}. */
-export interface GRUCellOptions extends CellOptions, PreactivationClip {}
+export interface GRUCellOptions extends CellOptions, PreactivationClip, GateActivations {}
 
 /**
  * Checks numUnits and the options.

@@ -1,3 +1,4 @@
+import type { CellActivation } from '@cudnn-rnn/canonical'
 import { checkCellOptions, clipBound, GRU_CELL_OPTIONS, type GRUCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
@@ -30,13 +31,18 @@ const HIDDEN = 'candidate/hidden_projection'
 export class CudnnCompatibleGRUCell extends GraphCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
+  readonly #candidate: CellActivation
+  readonly #gate: CellActivation
   readonly #clip: number
 
   constructor(numUnits: number, options: GRUCellOptions = {}) {
     checkCellOptions('CudnnCompatibleGRUCell', numUnits, options, GRU_CELL_OPTIONS)
-    super(options.name ?? 'cudnn_compatible_gru_cell', options.dtype)
+    const { activation = 'tanh', recurrentActivation = 'sigmoid' } = options
+    super(options.name ?? 'cudnn_compatible_gru_cell', options.dtype, [activation, recurrentActivation])
     this.stateSize = numUnits
     this.outputSize = numUnits
+    this.#candidate = activation
+    this.#gate = recurrentActivation
     this.#clip = clipBound(options.preactivationClip)
   }
 
@@ -58,11 +64,11 @@ export class CudnnCompatibleGRUCell extends GraphCell<FloatTensor> {
     state: StateTree<Value>,
   ): GraphStep<Value> {
     const h = state as Value
-    const gates = graph.sigmoid(graph.linear([x, h], `${GATES}/kernel`, `${GATES}/bias`), 0, this.#clip)
+    const gates = graph.activate(graph.linear([x, h], `${GATES}/kernel`, `${GATES}/bias`), this.#gate, 0, this.#clip)
     const [r, u] = graph.split(gates, 2)
     const input = graph.linear([x], `${INPUT}/kernel`, `${INPUT}/bias`)
     const hidden = graph.linear([h], `${HIDDEN}/kernel`, `${HIDDEN}/bias`)
-    const candidate = graph.activate(graph.add(input, graph.multiply(r, hidden)), 'tanh', 0, this.#clip)
+    const candidate = graph.activate(graph.add(input, graph.multiply(r, hidden)), this.#candidate, 0, this.#clip)
     const next = graph.mix(u, h, candidate)
     return { output: next, state: next }
   }

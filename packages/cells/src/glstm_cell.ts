@@ -1,6 +1,7 @@
 import { FINITE, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { Activation } from './activation.js'
-import { ACTIVATION, CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
+import type { CellActivation } from '@cudnn-rnn/canonical'
+import { ACTIVATION } from './activation.js'
+import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { checkDivisible } from './divisible.js'
@@ -52,17 +53,18 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
   readonly numProj: number | null
   readonly numberOfGroups: number
   readonly forgetBias: number
-  readonly activation: Activation
+  readonly activation: CellActivation
   readonly #initializer: VariableSpec['initializer']
 
   constructor(numUnits: number, options: GLSTMCellOptions = {}) {
     checkCellOptions('GLSTMCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'glstm_cell', options.dtype)
+    const { activation = 'tanh' } = options
+    super(options.name ?? 'glstm_cell', options.dtype, [activation])
     this.numUnits = numUnits
     this.numProj = options.numProj ?? null
     this.numberOfGroups = options.numberOfGroups ?? 1
     this.forgetBias = options.forgetBias ?? 1
-    this.activation = options.activation ?? 'tanh'
+    this.activation = activation
     this.#initializer = kernelInitializer(options.initializer)
     checkDivisible('build GLSTMCell', 'numUnits', numUnits, this.numberOfGroups)
     if (this.numProj !== null) checkDivisible('build GLSTMCell', 'numProj', this.numProj, this.numberOfGroups)

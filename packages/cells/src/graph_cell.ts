@@ -1,3 +1,6 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import type { CellActivation } from '@cudnn-rnn/canonical'
+import { executorActivation } from './activation.js'
 import type { CellRun } from './cell_run.js'
 import { type CellState, mapState, type StateTree } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
@@ -9,8 +12,16 @@ import { addGradient, addStateGradients, type HostValue, stateGradients, stateOf
 
 /** A cell that states its equations as operations of a {@link StepGraph}, from which its backward follows. */
 export abstract class GraphCell<State extends CellState> extends RNNCell<State> implements EquationCell {
+  readonly #onExecutors: boolean
+
+  /** @param activations that options of the cell choose. */
+  constructor(name: string, dtype: FloatDType | undefined, activations: readonly CellActivation[] = []) {
+    super(name, dtype)
+    this.#onExecutors = activations.every((each) => executorActivation(each) !== undefined)
+  }
+
   override get runsOnTensors(): boolean {
-    return true
+    return this.#onExecutors
   }
 
   /** Output and next state of `input` [B,I] and `state`, which has the structure of `stateSize`. */

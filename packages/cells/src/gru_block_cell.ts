@@ -1,3 +1,4 @@
+import type { CellActivation } from '@cudnn-rnn/canonical'
 import { checkCellOptions, clipBound, GRU_CELL_OPTIONS, type GRUCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
@@ -25,13 +26,18 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 export class GRUBlockCell extends GraphCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
+  readonly #candidate: CellActivation
+  readonly #gate: CellActivation
   readonly #clip: number
 
   constructor(numUnits: number, options: GRUCellOptions = {}) {
     checkCellOptions('GRUBlockCell', numUnits, options, GRU_CELL_OPTIONS)
-    super(options.name ?? 'gru_cell', options.dtype)
+    const { activation = 'tanh', recurrentActivation = 'sigmoid' } = options
+    super(options.name ?? 'gru_cell', options.dtype, [activation, recurrentActivation])
     this.stateSize = numUnits
     this.outputSize = numUnits
+    this.#candidate = activation
+    this.#gate = recurrentActivation
     this.#clip = clipBound(options.preactivationClip)
   }
 
@@ -51,10 +57,10 @@ export class GRUBlockCell extends GraphCell<FloatTensor> {
     state: StateTree<Value>,
   ): GraphStep<Value> {
     const h = state as Value
-    const gates = graph.sigmoid(graph.linear([x, h], 'w_ru', 'b_ru'), 0, this.#clip)
+    const gates = graph.activate(graph.linear([x, h], 'w_ru', 'b_ru'), this.#gate, 0, this.#clip)
     const [r, u] = graph.split(gates, 2)
     const candidate = graph.linear([x, graph.multiply(r, h)], 'w_c', 'b_c')
-    const next = graph.mix(u, h, graph.activate(candidate, 'tanh', 0, this.#clip))
+    const next = graph.mix(u, h, graph.activate(candidate, this.#candidate, 0, this.#clip))
     return { output: next, state: next }
   }
 }

@@ -1,16 +1,16 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { ActivationFunction } from './activation.js'
+import type { ElementwiseFunction } from '@cudnn-rnn/executor-kit'
 import type { LSTMRule } from './lstm_rule.js'
 import type { HostValue, StepTape } from './step_tape.js'
 
 /** f(x) of every element. */
-export function activate(tape: StepTape, x: HostValue, { apply, slope }: ActivationFunction): HostValue {
+export function activate(tape: StepTape, x: HostValue, { value, slope }: ElementwiseFunction): HostValue {
   const { data } = x
   const y = tape.newArray(data.length)
-  for (let k = 0; k < y.length; k++) y[k] = apply(data[k])
+  for (let k = 0; k < y.length; k++) y[k] = value(data[k])
   return tape.result(y, x.shape, (dy) => {
     const dx = x.gradient
-    for (let k = 0; k < dx.length; k++) dx[k] += dy[k] * slope(y[k])
+    for (let k = 0; k < dx.length; k++) dx[k] += dy[k] * slope(y[k], data[k])
   })
 }
 

@@ -1,5 +1,5 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS, ofBoundedArgument, SIGMOID } from './activation.js'
+import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
+import { elementwiseFunction } from '@cudnn-rnn/executor-kit'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateTree } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
@@ -13,7 +13,7 @@ import { addBias, linear, scaled } from './host_product.js'
 import { timeGate } from './host_time_gate.js'
 import type { LSTMRule } from './lstm_rule.js'
 import type { RNNCell } from './rnn_cell.js'
-import { type GraphActivation, type GraphStep, StepGraph, type TimeGateNames } from './step_graph.js'
+import { type GraphStep, StepGraph, type TimeGateNames } from './step_graph.js'
 import { type HostValue, StepTape } from './step_tape.js'
 
 /** The operations of one step in host memory. */
@@ -39,10 +39,9 @@ export class HostGraph extends StepGraph<HostValue> {
     return scaled(this.tape, x, vectorName)
   }
 
-  activate(x: HostValue, activation: GraphActivation, shift = 0, bound = Number.POSITIVE_INFINITY): HostValue {
+  activate(x: HostValue, activation: CellActivation, shift = 0, bound = Number.POSITIVE_INFINITY): HostValue {
     const shifted = shift === 0 ? x : affine(this.tape, x, 1, shift)
-    const f = activation === 'sigmoid' ? SIGMOID : ACTIVATIONS[activation]
-    return activate(this.tape, shifted, ofBoundedArgument(f, bound, this.run.dtype))
+    return activate(this.tape, this.clip(shifted, bound, 'zero_outside'), elementwiseFunction(activation))
   }
 
   clip(x: HostValue, bound: number, gradient: LSTMRule['clipGradient']): HostValue {

@@ -15,11 +15,11 @@
  * ```
  * @packageDocumentation
  */
-export type { Activation } from './activation.js'
+export type { CellActivation as Activation } from '@cudnn-rnn/canonical'
 export { AttentionCellWrapper, type AttentionCellWrapperOptions } from './attention_cell_wrapper.js'
 export { BasicLSTMCell, type BasicLSTMCellOptions } from './basic_lstm_cell.js'
 export { BasicRNNCell, type BasicRNNCellOptions } from './basic_rnn_cell.js'
-export type { CellOptions, GRUCellOptions, PreactivationClip } from './cell_options.js'
+export type { CellOptions, GateActivations, GRUCellOptions, PreactivationClip } from './cell_options.js'
 export type { CellRun } from './cell_run.js'
 export type { CellState, LSTMStateTuple, StateSize, StateTree } from './cell_state.js'
 export type { CellTape, TapeWhen } from './cell_tape.js'

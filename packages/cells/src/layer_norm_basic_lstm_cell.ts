@@ -1,7 +1,7 @@
 import { FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { Activation } from './activation.js'
-import { ACTIVATION, CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
+import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
+import { ACTIVATION } from './activation.js'
+import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
@@ -63,7 +63,7 @@ const EPSILON = 1e-12
 export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
   readonly numUnits: number
   readonly forgetBias: number
-  readonly activation: Activation
+  readonly activation: CellActivation
   readonly layerNorm: boolean
   readonly normGain: number
   readonly normShift: number
@@ -72,10 +72,11 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
 
   constructor(numUnits: number, options: LayerNormBasicLSTMCellOptions = {}) {
     checkCellOptions('LayerNormBasicLSTMCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'layer_norm_basic_lstm_cell', options.dtype)
+    const { activation = 'tanh' } = options
+    super(options.name ?? 'layer_norm_basic_lstm_cell', options.dtype, [activation])
     this.numUnits = numUnits
     this.forgetBias = options.forgetBias ?? 1
-    this.activation = options.activation ?? 'tanh'
+    this.activation = activation
     this.layerNorm = options.layerNorm ?? true
     this.normGain = options.normGain ?? 1
     this.normShift = options.normShift ?? 0

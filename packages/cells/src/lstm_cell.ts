@@ -1,10 +1,24 @@
 import { FINITE, FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import { ACTIVATION, CELL_OPTIONS, type CellOptions, CLIP, checkCellOptions, clipBound, SIZE } from './cell_options.js'
-import { PLAIN_LSTM } from './lstm_rule.js'
+import { ACTIVATION } from './activation.js'
+import {
+  CELL_OPTIONS,
+  type CellOptions,
+  CLIP,
+  checkCellOptions,
+  clipBound,
+  GATE_ACTIVATIONS,
+  type GateActivations,
+  PREACTIVATION_CLIP,
+  type PreactivationClip,
+  SIZE,
+} from './cell_options.js'
+import { activationsOf, PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
+  ...PREACTIVATION_CLIP,
+  ...GATE_ACTIVATIONS,
   /** w_i_diag, w_f_diag, w_o_diag [H]: the gates see the cell state. Default false. */
   usePeepholes: optional(FLAG),
   /** Bound of the cell state, > 0; its gradient is that of `clip_by_value`. Default null, none. */
@@ -15,12 +29,12 @@ const OPTIONS = {
   projClip: CLIP,
   /** Added to the forget gate, never stored; 0 where the variables come from a CudnnLSTM. Default 1. */
   forgetBias: optional(FINITE),
-  /** Default tanh. */
-  activation: ACTIVATION,
+  /** Of the new cell state, before the output gate. Default that of the candidate. */
+  stateActivation: ACTIVATION,
 }
 
 /** Options of {@link LSTMCell}. */
-export interface LSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
+export interface LSTMCellOptions extends CellOptions, PreactivationClip, GateActivations, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `LSTMCell`: variables `kernel` [I+P,4H] in blocks i,j,f,o, `bias`, peepholes, projection.
@@ -50,7 +64,8 @@ export class LSTMCell extends LSTMStepCell {
       numProj,
       // As in TensorFlow, a projection clip without a projection does nothing.
       projClip: clipBound(numProj === null ? null : options.projClip),
-      activation: options.activation ?? 'tanh',
+      preactivationClip: clipBound(options.preactivationClip),
+      ...activationsOf(options),
     })
   }
 }

@@ -1,13 +1,14 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS, type ActivationFunction } from './activation.js'
+import type { ElementwiseFunction } from '@cudnn-rnn/executor-kit'
 import { LSTM_COLUMNS, type LSTMRule, type LSTMVariables } from './lstm_rule.js'
 
 type Peepholes = LSTMVariables['peepholes']
 
-/** A rule with the functions of its gates and its candidate: σ and act, with bounded arguments if the rule has a bound. */
+/** A rule with its functions: σ and act with bounded arguments if the rule has a bound, and the act of the new cell state. */
 export interface LSTMGateRule extends LSTMRule {
-  readonly gate: ActivationFunction
-  readonly candidate: ActivationFunction
+  readonly gate: ElementwiseFunction
+  readonly candidate: ElementwiseFunction
+  readonly output: ElementwiseFunction
 }
 
 /**
@@ -35,8 +36,8 @@ export function lstmGatesForward(
   hiddenBegin: number,
 ): void {
   const { numUnits, forgetBias, cellClip } = rule
-  const sigmoid = rule.gate.apply
-  const act = ACTIVATIONS[rule.activation].apply
+  const sigmoid = rule.gate.value
+  const act = rule.output.value
   for (let unit = 0; unit < numUnits; unit++) {
     const zi = gatesBegin + LSTM_COLUMNS.input * numUnits + unit
     const zg = gatesBegin + LSTM_COLUMNS.candidate * numUnits + unit
@@ -45,7 +46,7 @@ export function lstmGatesForward(
     const c = cells[previous + unit]
     const i = sigmoid(gates[zi] + (peepholes === undefined ? 0 : peepholes.input.data[unit] * c))
     const f = sigmoid(gates[zf] + forgetBias + (peepholes === undefined ? 0 : peepholes.forget.data[unit] * c))
-    const g = rule.candidate.apply(gates[zg])
+    const g = rule.candidate.value(gates[zg])
     const newCell = Math.min(cellClip, Math.max(-cellClip, f * c + i * g))
     const o = sigmoid(gates[zo] + (peepholes === undefined ? 0 : peepholes.output.data[unit] * newCell))
     gates[zi] = i
@@ -84,7 +85,7 @@ export function lstmGatesBackward(
   stateBegin: number,
 ): void {
   const { numUnits, cellClip, gate, candidate } = rule
-  const { apply: act, slope } = ACTIVATIONS[rule.activation]
+  const { value: act, slope } = rule.output
   for (let unit = 0; unit < numUnits; unit++) {
     const zi = gatesBegin + LSTM_COLUMNS.input * numUnits + unit
     const zg = gatesBegin + LSTM_COLUMNS.candidate * numUnits + unit

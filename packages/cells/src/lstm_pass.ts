@@ -29,12 +29,15 @@ export function lstmPass(
 }
 
 /** Whether a rule has nothing but gates, candidate and forget bias. */
-function isPlain({ cellClip, usePeepholes, numProj, activation, preactivationClip }: LSTMRule): boolean {
+function isPlain(rule: LSTMRule): boolean {
+  const { cellClip, usePeepholes, numProj, preactivationClip } = rule
   const clips = [cellClip, preactivationClip]
   return (
     clips.every((clip) => clip === Number.POSITIVE_INFINITY) &&
     !usePeepholes &&
     numProj === null &&
-    activation === 'tanh'
+    rule.activation === 'tanh' &&
+    rule.recurrentActivation === 'sigmoid' &&
+    rule.stateActivation === 'tanh'
   )
 }

@@ -1,6 +1,5 @@
 import { entryOf } from '@cudnn-rnn/arguments'
-import { gatePosition } from '@cudnn-rnn/canonical'
-import type { Activation } from './activation.js'
+import { type CellActivation, gatePosition } from '@cudnn-rnn/canonical'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
@@ -23,7 +22,11 @@ export interface LSTMRule {
   readonly numProj: number | null
   /** Bound of the projected h; Infinity for none. */
   readonly projClip: number
-  readonly activation: Activation
+  /** Of the candidate. */
+  readonly activation: CellActivation
+  readonly recurrentActivation: CellActivation
+  /** Of the new cell state. */
+  readonly stateActivation: CellActivation
   /** Bound of the inputs of the gates and the candidate, not of c' within act(c'); Infinity for none. */
   readonly preactivationClip: number
 }
@@ -37,8 +40,20 @@ export const PLAIN_LSTM: Omit<LSTMRule, 'numUnits'> = Object.freeze({
   numProj: null,
   projClip: Number.POSITIVE_INFINITY,
   activation: 'tanh',
+  recurrentActivation: 'sigmoid',
+  stateActivation: 'tanh',
   preactivationClip: Number.POSITIVE_INFINITY,
 })
+
+type LSTMActivations = {
+  readonly [Name in 'activation' | 'recurrentActivation' | 'stateActivation']?: CellActivation | undefined
+}
+
+/** The activations of a rule from a cell's options. */
+export function activationsOf(options: LSTMActivations) {
+  const { activation = PLAIN_LSTM.activation, recurrentActivation = PLAIN_LSTM.recurrentActivation } = options
+  return { activation, recurrentActivation, stateActivation: options.stateActivation ?? activation }
+}
 
 /**
  * Column blocks of the kernel [I+P,4H], each H wide: input gate, candidate, forget gate, output gate. TensorFlow's cells

@@ -1,6 +1,6 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addRow, copyRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
-import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
+import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
+import { addRow, copyRow, elementwiseFunction, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { ofBoundedArgument } from './activation.js'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
@@ -54,13 +54,16 @@ export class LSTMLayer {
     const clips = newArray(dtype, 2)
     clips.set([rule.cellClip, rule.projClip])
     const [cellClip, projClip] = [clips[0], clips[1]]
-    const bounded = (activation: ActivationFunction) => ofBoundedArgument(activation, rule.preactivationClip, dtype)
+    const bounded = (activation: CellActivation) => {
+      return ofBoundedArgument(elementwiseFunction(activation), rule.preactivationClip, dtype)
+    }
     this.#rule = {
       ...rule,
       cellClip,
       projClip,
-      gate: bounded(SIGMOID),
-      candidate: bounded(ACTIVATIONS[rule.activation]),
+      gate: bounded(rule.recurrentActivation),
+      candidate: bounded(rule.activation),
+      output: elementwiseFunction(rule.stateActivation),
     }
     this.#run = run
     this.#inputSize = inputSize

@@ -1,22 +1,28 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
+import { elementwiseFunction } from '@cudnn-rnn/executor-kit'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
+import { GraphCell } from './graph_cell.js'
 import { lstmEquations } from './lstm_equations.js'
 import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
-import { type CellStep, RNNCell } from './rnn_cell.js'
+import type { CellStep } from './rnn_cell.js'
 import type { SequencePass } from './sequence_pass.js'
-import type { EquationCell, GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** The LSTM cells of this package: each is a rule, and one step of the layer that all share. */
-export abstract class LSTMStepCell extends RNNCell<LSTMStateTuple> implements EquationCell {
+export abstract class LSTMStepCell extends GraphCell<LSTMStateTuple> {
   readonly rule: LSTMRule
+  /** Whether the gradients follow from what the layer keeps, the results of activations. */
+  readonly #isLayer: boolean
 
   constructor(name: string, dtype: FloatDType | undefined, rule: LSTMRule) {
-    super(name, dtype)
+    const activations = [rule.activation, rule.recurrentActivation, rule.stateActivation]
+    super(name, dtype, activations)
     this.rule = Object.freeze(rule)
+    this.#isLayer = activations.every((each) => elementwiseFunction(each).readsArgument !== true)
   }
 
   get stateSize(): LSTMStateTuple<number> {
@@ -27,21 +33,23 @@ export abstract class LSTMStepCell extends RNNCell<LSTMStateTuple> implements Eq
     return hiddenSize(this.rule)
   }
 
-  override get runsOnTensors(): boolean {
-    return true
-  }
-
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
     return lstmVariableSpecs(this.rule, inputSize)
   }
 
-  equations<Value extends GraphValue>(graph: StepGraph<Value>, x: Value, state: StateTree<Value>): GraphStep<Value> {
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
     return lstmEquations(this.rule, graph, x, state as LSTMStateTuple<Value>)
   }
 
-  override step({ data, shape }: FloatTensor, state: LSTMStateTuple, run: CellRun): CellStep<LSTMStateTuple> {
-    const sequence = { data, shape: [1, ...shape] }
-    const { outputs, state: next, backward } = this.sequencePass(sequence, state, null, run)
+  override step(input: FloatTensor, state: LSTMStateTuple, run: CellRun): CellStep<LSTMStateTuple> {
+    const { data, shape } = input
+    const pass = this.sequencePass({ data, shape: [1, ...shape] }, state, null, run)
+    if (pass === undefined) return super.step(input, state, run)
+    const { outputs, state: next, backward } = pass
     const [, ...outputShape] = outputs.shape
     return {
       output: { data: outputs.data, shape: outputShape },
@@ -58,7 +66,7 @@ export abstract class LSTMStepCell extends RNNCell<LSTMStateTuple> implements Eq
     state: LSTMStateTuple,
     lengths: Int32Array | null,
     run: CellRun,
-  ): SequencePass<LSTMStateTuple> {
-    return lstmPass(this.rule, this.variables, inputs, state, lengths, run)
+  ): SequencePass<LSTMStateTuple> | undefined {
+    return this.#isLayer ? lstmPass(this.rule, this.variables, inputs, state, lengths, run) : undefined
   }
 }

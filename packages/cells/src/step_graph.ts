@@ -1,5 +1,4 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { Activation } from './activation.js'
+import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateTree } from './cell_state.js'
 import type { LSTMRule } from './lstm_rule.js'
@@ -41,9 +40,6 @@ export interface TimeGateNames {
   readonly ratioOn: string
 }
 
-/** Functions of every element that the equations of cells use. */
-export type GraphActivation = Activation | 'sigmoid'
-
 /**
  * The operations of a step. A cell states its equations by them once: `HostGraph` computes them in host memory, `TensorGraph` on
  * the tensors of an executor. The backward follows from the operations.
@@ -60,7 +56,7 @@ export abstract class StepGraph<Value extends GraphValue> {
   /** x∘v in every row. */
   abstract scaled(x: Value, vectorName: string): Value
   /** f(x + shift) of every element, the argument bounded to ±bound (the slope at the bound is 0). */
-  abstract activate(x: Value, activation: GraphActivation, shift?: number, bound?: number): Value
+  abstract activate(x: Value, activation: CellActivation, shift?: number, bound?: number): Value
   /** x bounded to ±bound; Infinity bounds nothing. */
   abstract clip(x: Value, bound: number, gradient: LSTMRule['clipGradient']): Value
   /** a + b */

@@ -1,6 +1,7 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { type CellActivation, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { executorActivation } from './activation.js'
 import { CellRun } from './cell_run.js'
 import type { CellState, StateTree } from './cell_state.js'
 import { codedRangeError } from './coded_error.js'
@@ -8,7 +9,7 @@ import { newArray } from './float_tensor.js'
 import type { LSTMRule } from './lstm_rule.js'
 import { kernelsOf } from './product_backend.js'
 import type { RNNCell } from './rnn_cell.js'
-import { type GraphActivation, type GraphStep, StepGraph, type TimeGateNames, withEquations } from './step_graph.js'
+import { type GraphStep, StepGraph, type TimeGateNames, withEquations } from './step_graph.js'
 import { TensorValue } from './tensor_value.js'
 import { joinScopes } from './variable_scopes.js'
 
@@ -114,12 +115,20 @@ export class TensorGraph extends StepGraph<TensorValue> {
     return this.multiply(x, this.#inEveryRow(vectorName, x))
   }
 
-  activate(x: TensorValue, activation: GraphActivation, shift = 0, bound = Number.POSITIVE_INFINITY): TensorValue {
-    const shifted = shift === 0 ? x : this.add(x, this.#value(this.#filled(shift, x.shape), true))
-    const bounded = this.clip(shifted, bound, 'zero_outside')
-    return this.#result(this.#ops.activate(bounded.tensor, activation), (dy, y) => {
-      bounded.give(this.#ops, this.#ops.activationGradient(y, dy, activation))
+  activate(x: TensorValue, activation: CellActivation, shift = 0, bound = Number.POSITIVE_INFINITY): TensorValue {
+    const known = required(executorActivation(activation), 'a cell runs on tensors if executors have its activations')
+    const { operation, maximum, scale = 1 } = known
+    const bounded = this.clip(this.#shifted(x, shift), bound, 'zero_outside')
+    const scaled = scale === 1 ? bounded : this.masked(bounded, newArray(this.run.dtype, 1).fill(scale))
+    const argument = this.#shifted(scaled, known.shift ?? 0)
+    if (operation === undefined) return argument
+    return this.#result(this.#ops.activate(argument.tensor, operation, { maximum }), (dy, y) => {
+      argument.give(this.#ops, this.#ops.activationGradient(y, dy, operation, { maximum }))
     })
+  }
+
+  #shifted(x: TensorValue, shift: number): TensorValue {
+    return shift === 0 ? x : this.add(x, this.#value(this.#filled(shift, x.shape), true))
   }
 
   clip(x: TensorValue, bound: number, gradient: LSTMRule['clipGradient']): TensorValue {

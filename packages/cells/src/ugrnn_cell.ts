@@ -1,6 +1,7 @@
 import { FINITE, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { Activation } from './activation.js'
-import { ACTIVATION, CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
+import type { CellActivation } from '@cudnn-rnn/canonical'
+import { ACTIVATION } from './activation.js'
+import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
@@ -42,16 +43,17 @@ export class UGRNNCell extends GraphCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
   readonly forgetBias: number
-  readonly activation: Activation
+  readonly activation: CellActivation
   readonly #initializer: VariableSpec['initializer']
 
   constructor(numUnits: number, options: UGRNNCellOptions = {}) {
     checkCellOptions('UGRNNCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'ugrnn_cell', options.dtype)
+    const { activation = 'tanh' } = options
+    super(options.name ?? 'ugrnn_cell', options.dtype, [activation])
     this.stateSize = numUnits
     this.outputSize = numUnits
     this.forgetBias = options.forgetBias ?? 1
-    this.activation = options.activation ?? 'tanh'
+    this.activation = activation
     this.#initializer = kernelInitializer(options.initializer)
   }
 

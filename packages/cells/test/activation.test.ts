@@ -1,50 +1,43 @@
+import { elementwiseFunction } from '@cudnn-rnn/executor-kit'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { ACTIVATIONS, ofBoundedArgument, SIGMOID } from '../src/activation.js'
+import { executorActivation, ofBoundedArgument } from '../src/activation.js'
 import { checkDivisible } from '../src/divisible.js'
 import { GRUBlockCell, LSTMCell, UGRNNCell } from '../src/index.js'
 import { kernelInitializer } from '../src/kernel_initializer.js'
 import { inScope, joinScopes, scopedName } from '../src/variable_scopes.js'
 
-const POINTS = [-3, -0.7, 0.2, 1.5, 4]
-
-describe('activations', () => {
-  it.each(Object.entries({ ...ACTIVATIONS, sigmoid: SIGMOID }))('%s has the slope of its differences', (_, f) => {
-    const delta = 1e-6
-    for (const x of POINTS) {
-      expect(f.slope(f.apply(x))).toBeCloseTo((f.apply(x + delta) - f.apply(x - delta)) / (2 * delta), 8)
-    }
-  })
-
-  it('relu is closed at 0', () => {
-    const { apply, slope } = ACTIVATIONS.relu
-    expect([apply(0), slope(0), slope(1e-300)]).toEqual([0, 0, 1])
-  })
-
-  it.each(Object.entries(ACTIVATIONS))('%s of NaN is NaN, alone and bounded', (_, f) => {
-    expect(f.apply(Number.NaN)).toBeNaN()
-    expect(ofBoundedArgument(f, 2, 'float64').apply(Number.NaN)).toBeNaN()
-  })
-})
-
 describe('ofBoundedArgument', () => {
   it('is the activation itself without a bound', () => {
-    expect(ofBoundedArgument(SIGMOID, Number.POSITIVE_INFINITY, 'float32')).toBe(SIGMOID)
+    const f = elementwiseFunction('sigmoid')
+    expect(ofBoundedArgument(f, Number.POSITIVE_INFINITY, 'float32')).toBe(f)
   })
 
   it.each(['float32', 'float64'] as const)(
     'bounds the argument, with a slope of 0 from the bound on, in %s',
     (dtype) => {
-      const bounded = ofBoundedArgument(ACTIVATIONS.tanh, 0.5, dtype)
+      const bounded = ofBoundedArgument(elementwiseFunction('tanh'), 0.5, dtype)
       const stored = dtype === 'float32' ? Math.fround : (value: number) => value
       for (const x of [0.5, 0.7, 100]) {
-        expect([bounded.apply(x), bounded.apply(-x)]).toEqual([Math.tanh(0.5), Math.tanh(-0.5)])
-        expect([x, -x].map((each) => bounded.slope(stored(bounded.apply(each))))).toEqual([0, 0])
+        expect([bounded.value(x), bounded.value(-x)]).toEqual([Math.tanh(0.5), Math.tanh(-0.5)])
+        expect([x, -x].map((each) => bounded.slope(stored(bounded.value(each))))).toEqual([0, 0])
       }
-      expect(bounded.apply(0.3)).toBe(Math.tanh(0.3))
+      expect(bounded.value(0.3)).toBe(Math.tanh(0.3))
       expect(bounded.slope(stored(Math.tanh(0.3)))).toBeCloseTo(1 - Math.tanh(0.3) ** 2, 7)
     },
   )
+})
+
+describe('executorActivation', () => {
+  it('has operations of executors, with the parameters that they compute', () => {
+    expect(executorActivation('hard_sigmoid')).toEqual({ operation: 'relu', maximum: 1, scale: 0.2, shift: 0.5 })
+    expect(executorActivation('elu')).toEqual({ operation: 'elu' })
+    expect([executorActivation({ name: 'elu', alpha: 2 }), executorActivation('gelu')]).toEqual([undefined, undefined])
+    expect([
+      new LSTMCell(2, { activation: 'relu6' }),
+      new LSTMCell(2, { recurrentActivation: 'softsign' }),
+    ]).toMatchObject([{ runsOnTensors: true }, { runsOnTensors: false }])
+  })
 })
 
 describe('checkDivisible', () => {
@@ -105,6 +98,9 @@ describe('checkCellOptions', () => {
     ['a type of integers', () => new UGRNNCell(2, { dtype: 'int32' as never }), 'ERR_INVALID_OPTION'],
     ['a name that is not a text', () => new UGRNNCell(2, { name: 3 as never }), 'ERR_INVALID_OPTION_TYPE'],
     ['a clip of 0', () => new LSTMCell(2, { cellClip: 0 }), 'ERR_INVALID_OPTION'],
+    ['an activation of no name here', () => new LSTMCell(2, { activation: 'softmax' as never }), 'ERR_INVALID_OPTION'],
+    ['a parameter of tanh', () => new LSTMCell(2, { activation: { name: 'tanh', alpha: 2 } }), 'ERR_INVALID_OPTION'],
+    ['β of elu', () => new LSTMCell(2, { activation: { name: 'elu', beta: 2 } }), 'ERR_INVALID_OPTION'],
     ['a projection of 0', () => new LSTMCell(2, { numProj: 0 }), 'ERR_INVALID_OPTION'],
   ])('refuses %s', (_, build, code) => {
     expect(build).toThrow(coded(code))

@@ -48,6 +48,31 @@ const CELLS: Record<string, () => RNNCell<CellState>> = {
     anyState(new CudnnCompatibleGRUCell(H, { dtype, preactivationClip: 0.3 })),
   'BasicRNNCell relu with preactivationClip': () =>
     anyState(new BasicRNNCell(H, { dtype, activation: 'relu', preactivationClip: 0.3 })),
+  'LSTMCell of hard_sigmoid and softsign, with peepholes and preactivationClip': () =>
+    anyState(
+      new LSTMCell(H, {
+        dtype,
+        usePeepholes: true,
+        preactivationClip: 0.3,
+        recurrentActivation: 'hard_sigmoid',
+        activation: 'softsign',
+        stateActivation: 'selu',
+      }),
+    ),
+  'LSTMCell of silu and gelu, with a projection and preactivationClip': () =>
+    anyState(
+      new LSTMCell(H, {
+        dtype,
+        numProj: 2,
+        preactivationClip: 0.3,
+        recurrentActivation: 'silu',
+        activation: 'gelu',
+      }),
+    ),
+  'GRUBlockCell of hard_sigmoid': () =>
+    anyState(new GRUBlockCell(H, { dtype, recurrentActivation: { name: 'hard_sigmoid', alpha: 1 / 6 } })),
+  'CudnnCompatibleGRUCell of mish': () =>
+    anyState(new CudnnCompatibleGRUCell(H, { dtype, activation: 'mish', recurrentActivation: 'softplus' })),
   MultiRNNCell: () =>
     anyState(
       new MultiRNNCell([

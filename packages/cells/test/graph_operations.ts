@@ -80,6 +80,16 @@ export const GRAPH_OPERATIONS: Readonly<Record<string, GraphOperation>> = {
     apply: (graph, { x }) => graph.activate(x, 'relu', -0.1, 0.3),
     expected: (of, row, column) => Math.max(0, bounded(of('x', row, column) - 0.1, 0.3)),
   },
+  'hard_sigmoid with a shift and a bound of its argument': {
+    operands: { x: [ROWS, 4] },
+    apply: (graph, { x }) => graph.activate(x, { name: 'hard_sigmoid', alpha: 0.7, beta: 0.1 }, -0.1, 0.4),
+    expected: (of, row, column) => Math.min(1, Math.max(0, 0.7 * bounded(of('x', row, column) - 0.1, 0.4) + 0.1)),
+  },
+  affine: {
+    operands: { x: [ROWS, 4] },
+    apply: (graph, { x }) => graph.activate(x, { name: 'affine', alpha: -2, beta: 0.5 }),
+    expected: (of, row, column) => 0.5 - 2 * of('x', row, column),
+  },
   'tanh of an operand that is read twice': {
     operands: { x: [ROWS, 4] },
     apply: (graph, { x }) => graph.multiply(graph.tanh(x), graph.relu(x)),

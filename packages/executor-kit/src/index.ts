@@ -121,6 +121,7 @@ export { YoungOwners } from './young_owners.js'
 
 // Executors in host memory
 
+export { type ElementwiseFunction, elementwiseFunction } from './elementwise_function.js'
 export { hostCtcLoss } from './host/ctc_loss.js'
 export { floatAt } from './host/float_at.js'
 export { allocating, floatView, type HostAllocation, outOfMemory, sharedAllocator } from './host/host_allocation.js'

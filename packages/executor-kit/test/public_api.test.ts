@@ -60,6 +60,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "dropoutPositionOf",
       "dropoutStateOf",
       "dtypeOf",
+      "elementwiseFunction",
       "fillRows",
       "floatAt",
       "floatView",

@@ -39,6 +39,8 @@ export interface WeightFile {
   readonly heldBytes?: number
   /** Keras: the description of the model (JSON), which files of weights alone do not have. */
   readonly kerasModel?: unknown
+  /** Keras: the version that wrote the file, if it says so. */
+  readonly kerasVersion?: string
   /** Keras: object names by path, if the file has them. */
   readonly kerasNames?: ReadonlyMap<string, string>
   /** PyTorch: objects of the file that are neither tensors nor plain containers: where they are and their class. */

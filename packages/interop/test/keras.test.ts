@@ -74,11 +74,12 @@ it('openWeightFile names element types as NumPy does', async () => {
   await file.close()
 })
 
-it('importWeights refuses another activation', async () => {
-  await expect(importWeights(fixtureBytes('keras/lstm_hard_sigmoid.keras'))).rejects.toMatchObject({
-    code: 'ERR_WEIGHTS_OTHER_FUNCTION',
-    message: expect.stringContaining('hard_sigmoid'),
-  })
+it('importWeights gives a layer of hard_sigmoid to a cell, with the slope of the version that wrote the file', async () => {
+  const { cells } = await importWeights(fixtureBytes('keras/lstm_hard_sigmoid.keras'))
+  const recurrentActivation = { name: 'hard_sigmoid', alpha: 1 / 6 }
+  expect(cells).toMatchObject([{ cell: 'LSTMCell', options: { recurrentActivation } }])
+  const { input, output } = cases['lstm_hard_sigmoid']!
+  expectClose(runCell(cells[0]!, input).output, output)
 })
 
 it('importWeights requires the cell of a SimpleRNN without description', async () => {

@@ -148,7 +148,6 @@ describe('importWeights of an ONNX node', () => {
   it.each<[string, Node]>([
     ['input_forget', { attributes: { input_forget: 1 } }],
     ['activations of no cell', { attributes: { activations: ['HardSigmoid', 'Tanh', 'Tanh'] } }],
-    ['relu and clip', { attributes: { activations: ['Sigmoid', 'Relu', 'Relu'], clip: { float: 2 } } }],
     ['a GRU of relu', { operator: 'GRU', attributes: { activations: ['Sigmoid', 'Relu'] } }],
     ['empty rows beside states', { inputs: { initial_h: [1, B, H], sequence_lens: [0, 2] } }],
   ])('is refused as another function with %s', async (_, node) => {

@@ -1,26 +1,18 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { type ElementwiseFunction, elementwiseFunction } from '@cudnn-rnn/executor-kit'
 
-/** An elementwise activation of TensorFlow.js in place on `count` elements from `begin` on, and its derivative from its result. */
-export interface Activation {
-  readonly value: (x: number) => number
-  readonly slope: (y: number) => number
-}
-
-/** By the names under which TensorFlow.js saves them. hardSigmoid is Keras 2's, 0.2·x + 0.5 within 0..1. */
+/** Elementwise functions by the names under which TensorFlow.js saves them. */
 export const ACTIVATIONS = Object.freeze({
-  elu: { value: (x) => (x < 0 ? Math.expm1(x) : x), slope: (y) => (y < 0 ? y + 1 : 1) },
-  hardSigmoid: {
-    value: (x) => (x < -2.5 ? 0 : x > 2.5 ? 1 : 0.2 * x + 0.5),
-    slope: (y) => (y > 0 && y < 1 ? 0.2 : 0),
-  },
-  linear: { value: (x) => x, slope: () => 1 },
-  relu: { value: (x) => (x < 0 ? 0 : x), slope: (y) => (y > 0 ? 1 : 0) },
-  relu6: { value: (x) => (x < 0 ? 0 : x > 6 ? 6 : x), slope: (y) => (y > 0 && y < 6 ? 1 : 0) },
-  sigmoid: { value: (x) => 1 / (1 + Math.exp(-x)), slope: (y) => y * (1 - y) },
-  softplus: { value: (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))), slope: (y) => -Math.expm1(-y) },
-  softsign: { value: (x) => x / (1 + Math.abs(x)), slope: (y) => (1 - Math.abs(y)) ** 2 },
+  elu: elementwiseFunction('elu'),
+  hardSigmoid: elementwiseFunction('hard_sigmoid'),
+  linear: elementwiseFunction('linear'),
+  relu: elementwiseFunction('relu'),
+  relu6: elementwiseFunction('relu6'),
+  sigmoid: elementwiseFunction('sigmoid'),
+  softplus: elementwiseFunction('softplus'),
+  softsign: elementwiseFunction('softsign'),
   tanh: { value: tanh, slope: (y) => 1 - y * y },
-} satisfies Record<string, Activation>)
+} satisfies Record<string, ElementwiseFunction>)
 
 export type ActivationName = keyof typeof ACTIVATIONS
 
@@ -30,6 +22,6 @@ function tanh(x: number): number {
 }
 
 /** values[begin…] = f(values), `count` elements. */
-export function activate({ value }: Activation, values: FloatArray, begin: number, count: number): void {
+export function activate({ value }: ElementwiseFunction, values: FloatArray, begin: number, count: number): void {
   for (let k = begin; k < begin + count; k++) values[k] = value(values[k])
 }

@@ -1,5 +1,5 @@
-import { matrix, transposed } from '@cudnn-rnn/executor-kit'
-import { type Activation, activate } from './activation.js'
+import { type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { activate } from './activation.js'
 import {
   hiddenStates,
   inputGradients,
@@ -20,8 +20,8 @@ import {
 export function gruRecurrence(
   kernels: Kernels,
   o: SequenceOperands,
-  gate: Activation,
-  candidate: Activation,
+  gate: ElementwiseFunction,
+  candidate: ElementwiseFunction,
 ): SequencePass {
   const { time, batch, units } = o
   const { products } = kernels

@@ -1,5 +1,5 @@
-import { copyRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
-import { type Activation, type ActivationName, activate } from './activation.js'
+import { copyRow, type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { type ActivationName, activate } from './activation.js'
 import { fusedLstm, type LstmArrays, type LstmBackward } from './fused_lstm.js'
 import {
   hiddenStates,
@@ -17,8 +17,8 @@ import {
 export interface LstmActivations {
   readonly gateName: ActivationName
   readonly candidateName: ActivationName
-  readonly gate: Activation
-  readonly candidate: Activation
+  readonly gate: ElementwiseFunction
+  readonly candidate: ElementwiseFunction
 }
 
 /**

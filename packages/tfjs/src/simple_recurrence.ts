@@ -1,5 +1,5 @@
-import { matrix, transposed } from '@cudnn-rnn/executor-kit'
-import { type Activation, activate } from './activation.js'
+import { type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { activate } from './activation.js'
 import {
   hiddenStates,
   inputGradients,
@@ -13,7 +13,7 @@ import {
 } from './sequence.js'
 
 /** SimpleRNNCell: h' = f(x·W + h·R + b). */
-export function simpleRecurrence(kernels: Kernels, o: SequenceOperands, activation: Activation): SequencePass {
+export function simpleRecurrence(kernels: Kernels, o: SequenceOperands, activation: ElementwiseFunction): SequencePass {
   const { time, batch, units } = o
   const { products } = kernels
   const stateSize = batch * units

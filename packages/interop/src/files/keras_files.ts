@@ -28,7 +28,16 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
     const config = await file.text('model_config')
     const json = config === undefined ? undefined : new TextEncoder().encode(config)
     const description = await descriptionOf(path, json, file)
-    return { format: 'keras-h5', path, heldBytes: file.heldBytes, tensors: await inOrder(file), ...description, close }
+    const version = await file.text('keras_version')
+    return {
+      format: 'keras-h5',
+      ...(version !== undefined && { kerasVersion: version }),
+      path,
+      heldBytes: file.heldBytes,
+      tensors: await inOrder(file),
+      ...description,
+      close,
+    }
   })
 }
 
@@ -49,6 +58,7 @@ export async function openKerasArchive(
     heldBytes: file.heldBytes,
     tensors: await inOrder(file),
     ...(await descriptionOf(path, config, file)),
+    ...versionOf(path, await entries.get('metadata.json')?.read()),
     close: async () => {
       await file.close()
       await close()
@@ -69,6 +79,13 @@ async function closingOnError<Result>(file: Hdf5File, read: () => Promise<Result
 async function descriptionOf(path: string, json: Uint8Array | undefined, file: Hdf5File): Promise<Partial<WeightFile>> {
   if (json === undefined) return { kerasNames: await namesOf(file) }
   return { kerasModel: parseBoundedJson(path, 'the description of its layers', json, CONFIG_LIMITS) }
+}
+
+function versionOf(path: string, metadata: Uint8Array | undefined): Pick<WeightFile, 'kerasVersion'> {
+  if (metadata === undefined) return {}
+  const parsed = parseBoundedJson(path, 'its metadata', metadata, CONFIG_LIMITS)
+  const version = typeof parsed === 'object' && parsed !== null && 'keras_version' in parsed && parsed.keras_version
+  return typeof version === 'string' ? { kerasVersion: version } : {}
 }
 
 /** Keras 3 writes on each object's variables the name of the object. */

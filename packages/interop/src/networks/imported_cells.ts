@@ -1,6 +1,7 @@
 import { required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
+  type CellActivation,
   type CellMode,
   canonicalToTensorflow,
   createRnnDescriptor,
@@ -16,7 +17,8 @@ import {
 } from '@cudnn-rnn/canonical'
 import type { FixedInputs, ImportedCell, ImportedCellOptions } from './interpretation.js'
 
-export type Activation = NonNullable<ImportedCellOptions['activation']>
+/** The activations of a cell, those alone that are not its model's. */
+export type OtherActivations = Pick<ImportedCellOptions, 'activation' | 'recurrentActivation' | 'stateActivation'>
 
 /** Features that the models lack; at least one is present. */
 export interface Differences {
@@ -26,13 +28,13 @@ export interface Differences {
   readonly peepholes: FloatArray | undefined
   /** Bound of the inputs of activations. */
   readonly clip: number | undefined
-  /** Of the candidate and of the new cell state, in each direction; undefined where they are the model's. */
-  readonly activations: readonly Activation[] | undefined
+  /** Of each direction; undefined if all are the model's. */
+  readonly activations: readonly OtherActivations[] | undefined
 }
 
 /** The differences of one direction. */
 interface OwnDifferences extends Omit<Differences, 'activations'> {
-  readonly activation: Activation | undefined
+  readonly activations: OtherActivations
 }
 
 /** The cell that computes one layer of `descriptor` with `differences`, one for each direction. */
@@ -55,7 +57,7 @@ export function cellsOf(
       ...CELLS[descriptor.cellMode](single, own, {
         ...differences,
         peepholes,
-        activation: differences.activations?.[direction],
+        activations: differences.activations?.[direction] ?? {},
       }),
       inputs: inputsOf(common.inputs, direction, directions),
       name: directions === 1 ? common.name : `${common.name}/${direction === 0 ? 'forward' : 'backward'}`,
@@ -84,27 +86,30 @@ type CellOf = (
 ) => Pick<ImportedCell, 'cell' | 'options' | 'variables'>
 
 const CELLS: Readonly<Record<CellMode, CellOf>> = {
-  lstm: (descriptor, own, { peepholes, clip, activation }) => {
+  lstm: (descriptor, own, { peepholes, clip, activations }) => {
     const usePeephole = peepholes !== undefined
     const variables = { ...variablesOf(descriptor, own), ...diagonals(descriptor, peepholes) }
-    return activation === 'relu'
-      ? { cell: 'LSTMCell', options: { forgetBias: 0, usePeepholes: usePeephole, activation }, variables }
-      : { cell: 'LSTMBlockCell', options: { forgetBias: 0, usePeephole, ...bounded(clip) }, variables }
+    const options = { forgetBias: 0, ...bounded(clip) } as const
+    return Object.keys(activations).length > 0
+      ? { cell: 'LSTMCell', options: { ...options, usePeepholes: usePeephole, ...activations }, variables }
+      : { cell: 'LSTMBlockCell', options: { ...options, usePeephole }, variables }
   },
-  gru: (descriptor, own, { resetBefore, clip }) =>
-    resetBefore
-      ? { cell: 'GRUBlockCell', options: bounded(clip), variables: gruBlockVariables(descriptor, own) }
-      : { cell: 'CudnnCompatibleGRUCell', options: bounded(clip), variables: variablesOf(descriptor, own) },
-  rnn_tanh: (descriptor, own, { clip, activation = 'tanh' }) => ({
+  gru: (descriptor, own, { resetBefore, clip, activations }) => {
+    const options = { ...bounded(clip), ...activations }
+    return resetBefore
+      ? { cell: 'GRUBlockCell', options, variables: gruBlockVariables(descriptor, own) }
+      : { cell: 'CudnnCompatibleGRUCell', options, variables: variablesOf(descriptor, own) }
+  },
+  rnn_tanh: plain('tanh'),
+  rnn_relu: plain('relu'),
+}
+
+function plain(activation: CellActivation): CellOf {
+  return (descriptor, own, { clip, activations }) => ({
     cell: 'BasicRNNCell',
-    options: { activation, ...bounded(clip) },
+    options: { activation, ...activations, ...bounded(clip) },
     variables: variablesOf(descriptor, own),
-  }),
-  rnn_relu: (descriptor, own, { clip, activation = 'relu' }) => ({
-    cell: 'BasicRNNCell',
-    options: { activation, ...bounded(clip) },
-    variables: variablesOf(descriptor, own),
-  }),
+  })
 }
 
 function bounded(clip: number | undefined): Pick<ImportedCellOptions, 'preactivationClip'> {

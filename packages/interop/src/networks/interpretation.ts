@@ -1,6 +1,7 @@
 import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
 import type {
   CanonicalParams,
+  CellActivation,
   CellMode,
   Direction,
   FloatArray,
@@ -65,15 +66,19 @@ export interface ImportedCellOptions {
   readonly usePeepholes?: boolean
   /** Of `LSTMCell`: P. */
   readonly numProj?: number
-  /** Of `BasicRNNCell` and `LSTMCell`. */
-  readonly activation?: 'tanh' | 'relu'
+  /** Of all but `LSTMBlockCell`, of the candidate. Default tanh. */
+  readonly activation?: CellActivation
+  /** Of `LSTMCell` and the GRUs, of the gates. Default sigmoid. */
+  readonly recurrentActivation?: CellActivation
+  /** Of `LSTMCell`, of the new cell state. Default `activation`. */
+  readonly stateActivation?: CellActivation
   /** ONNX's `clip`. */
   readonly preactivationClip?: number
 }
 
 /**
  * A network that only one of TensorFlow's cells computes: peepholes, a GRU that resets before the product, ONNX's `clip`,
- * which bounds the inputs of activations, an LSTM of relu, or a plain RNN of tanh in one direction and relu in the other.
+ * which bounds the inputs of activations, or other activations than the model's.
  */
 export interface ImportedCell {
   readonly name: string

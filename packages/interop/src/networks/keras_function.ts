@@ -1,6 +1,7 @@
-import type { CellMode, KerasVariant } from '@cudnn-rnn/canonical'
+import type { CellActivation, CellMode, KerasVariant } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
-import type { Activation } from './imported_cells.js'
+import type { OtherActivations } from './imported_cells.js'
+import { kerasActivation } from './keras_activation.js'
 import type { KerasCell, KerasDirection } from './keras_description.js'
 
 /** The function of a cell. */
@@ -9,8 +10,7 @@ export interface KerasFunction {
   readonly variant: KerasVariant
   /** A GRU whose reset gate acts before the recurrent product: `reset_after=False`. */
   readonly resetBefore: boolean
-  /** Of the candidate and of the new cell state. */
-  readonly activation: Activation
+  readonly activations: OtherActivations
 }
 
 const MODES: ReadonlyMap<string, 'lstm' | 'gru' | 'plain'> = new Map([
@@ -24,25 +24,42 @@ const MODES: ReadonlyMap<string, 'lstm' | 'gru' | 'plain'> = new Map([
   ['SimpleRNNCell', 'plain'],
 ])
 
-/** The function of a cell, or in words why no model and no cell computes it. */
-export function functionOf({ className, config }: KerasCell, bias: StoredTensor | undefined): KerasFunction | string {
+/**
+ * The function of a cell, or in words why no model and no cell computes it.
+ *
+ * @param major version of Keras that wrote the file.
+ */
+export function functionOf(
+  { className, config }: KerasCell,
+  bias: StoredTensor | undefined,
+  major: number | undefined,
+): KerasFunction | string {
   const kind = MODES.get(className)
   if (kind === undefined) return `its cell ${className} is not Keras' own, and its function is not in the file`
   if (className.startsWith('CuDNN')) {
-    return { cellMode: kind === 'gru' ? 'gru' : 'lstm', variant: 'cudnn', resetBefore: false, activation: 'tanh' }
+    return { cellMode: kind === 'gru' ? 'gru' : 'lstm', variant: 'cudnn', resetBefore: false, activations: {} }
   }
-  const allowed: readonly Activation[] = kind === 'gru' ? ['tanh'] : ['tanh', 'relu']
-  const given = config['activation'] ?? 'linear'
-  const activation = allowed.find((name) => name === given)
-  if (activation === undefined) return wrongOption('activation', allowed.join(' or '), given)
-  const common = { variant: 'plain', resetBefore: false, activation } as const
-  if (kind === 'plain') return { ...common, cellMode: activation === 'relu' ? 'rnn_relu' : 'rnn_tanh' }
-  const recurrent = config['recurrent_activation'] ?? 'linear'
-  if (recurrent !== 'sigmoid') return wrongOption('recurrent_activation', 'sigmoid', recurrent)
-  if (kind === 'lstm') return { ...common, cellMode: 'lstm' }
+  const common = { variant: 'plain', resetBefore: false } as const
+  const activation = kerasActivation('activation', config['activation'], major)
+  if (isRefusal(activation)) return activation.refusal
+  if (kind === 'plain') {
+    if (activation === 'relu') return { ...common, cellMode: 'rnn_relu', activations: {} }
+    return { ...common, cellMode: 'rnn_tanh', activations: activation === 'tanh' ? {} : { activation } }
+  }
+  const recurrentActivation = kerasActivation('recurrent_activation', config['recurrent_activation'], major)
+  if (isRefusal(recurrentActivation)) return recurrentActivation.refusal
+  const activations = {
+    ...(activation !== 'tanh' && { activation }),
+    ...(recurrentActivation !== 'sigmoid' && { recurrentActivation }),
+  }
+  if (kind === 'lstm') return { ...common, cellMode: 'lstm', activations }
   // Keras before 2.1.3 has no such option and resets before.
   const resetAfter = config['reset_after'] ?? bias?.shape.length === 2
-  return { ...common, cellMode: 'gru', resetBefore: resetAfter !== true }
+  return { ...common, cellMode: 'gru', resetBefore: resetAfter !== true, activations }
+}
+
+function isRefusal(found: CellActivation | { readonly refusal: string }): found is { readonly refusal: string } {
+  return typeof found === 'object' && 'refusal' in found
 }
 
 /** In words why two directions do not make one bidirectional network. */

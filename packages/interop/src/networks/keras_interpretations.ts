@@ -20,7 +20,7 @@ export function kerasInterpretations(file: WeightFile): Interpretation[] {
       const missing = variables.refusalOf(layer)
       if (missing !== undefined)
         return refusedInterpretation(file.path, layer.name, missing, variables.tensorsOf(layer))
-      return layer.directions.length === 0 ? [] : layerInterpretations(file.path, layer, variables)
+      return layer.directions.length === 0 ? [] : layerInterpretations(file, layer, variables)
     }),
     ...variables.undescribed().map(({ name, tensors }) => {
       return refusedInterpretation(file.path, name, 'the description of the model does not describe it', tensors)
@@ -29,7 +29,8 @@ export function kerasInterpretations(file: WeightFile): Interpretation[] {
 }
 
 /** A layer's networks: one, or of stacked cells one for each. */
-function layerInterpretations(path: string, layer: KerasLayer, variables: DescribedVariables): Interpretation[] {
+function layerInterpretations(file: WeightFile, layer: KerasLayer, variables: DescribedVariables): Interpretation[] {
+  const { path } = file
   const { name, directions, notes } = layer
   const [first] = directions
   const reason = layer.refusal ?? unlikeDirections(directions, layer.mergeMode)
@@ -44,13 +45,13 @@ function layerInterpretations(path: string, layer: KerasLayer, variables: Descri
   }
   if (!isStack) {
     const cells = directions.flatMap((direction) => direction.cells)
-    return [cellInterpretation(path, name, cells, variables, { goesBackwards, notes: own })]
+    return [cellInterpretation(file, name, cells, variables, { goesBackwards, notes: own })]
   }
   return first.cells.map((cell, index) => {
     // Later cells are fed in the order in which the first one reads.
     const isReversed = goesBackwards && index === 0
     const chain = index === 0 ? [] : [`Its input is the output of ${name}/${first.cells[index - 1]?.name}.`]
-    return cellInterpretation(path, `${name}/${cell.name}`, [cell], variables, {
+    return cellInterpretation(file, `${name}/${cell.name}`, [cell], variables, {
       goesBackwards: isReversed,
       notes: [...own, ...chain],
     })
@@ -58,15 +59,17 @@ function layerInterpretations(path: string, layer: KerasLayer, variables: Descri
 }
 
 function cellInterpretation(
-  path: string,
+  file: WeightFile,
   name: string,
   cells: readonly KerasCell[],
   variables: DescribedVariables,
   { goesBackwards, notes }: { readonly goesBackwards: boolean; readonly notes: readonly string[] },
 ): Interpretation {
+  const { path } = file
+  const major = kerasMajor(file)
   const directions = cells.map((cell) => variables.of(cell))
   const tensors = directions.flatMap((own) => [...own.values()])
-  const functions = cells.map((cell, side) => functionOf(cell, directions[side]?.get('bias')))
+  const functions = cells.map((cell, side) => functionOf(cell, directions[side]?.get('bias'), major))
   const wrong = functions.find((found) => typeof found === 'string')
   if (typeof wrong === 'string') return refusedInterpretation(path, name, wrong, tensors)
   const [own, other = own] = functions as readonly KerasFunction[]
@@ -90,7 +93,7 @@ function cellInterpretation(
       tensors,
     )
   }
-  const activations = directions.length === 2 ? [own.activation, other.activation] : [own.activation]
+  const activations = directions.length === 2 ? [own.activations, other.activations] : [own.activations]
   return networkInterpretation(
     { ...own, activations },
     {
@@ -101,4 +104,11 @@ function cellInterpretation(
       notes: directions.some((each) => each.has('bias')) ? notes : [...notes, NO_BIAS],
     },
   )
+}
+
+/** The version of Keras whose functions a file means: those of 2 are those of 1; undefined if a `.keras` does not say. */
+function kerasMajor({ format, kerasVersion }: WeightFile): number | undefined {
+  const major = Number.parseInt(kerasVersion ?? '', 10)
+  if (major >= 3) return 3
+  return Number.isNaN(major) && format === 'keras-archive' ? undefined : 2
 }

@@ -9,7 +9,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../weight_file.js'
-import { type Activation, cellsOf } from './imported_cells.js'
+import { cellsOf, type OtherActivations } from './imported_cells.js'
 import type { Interpretation } from './interpretation.js'
 import type { KerasFunction } from './keras_function.js'
 import { sizesInWords } from './sizes_in_words.js'
@@ -19,9 +19,9 @@ import { readGroups } from './tensor_groups.js'
 export type CellVariables = ReadonlyMap<string, StoredTensor>
 
 /** The function of a layer. */
-export interface KerasLayerFunction extends Omit<KerasFunction, 'activation'> {
-  /** Of each direction; undefined where they are the model's. */
-  readonly activations?: readonly Activation[]
+export interface KerasLayerFunction extends Omit<KerasFunction, 'activations'> {
+  /** Of each direction; undefined if all are the model's. */
+  readonly activations?: readonly OtherActivations[]
 }
 
 /** Properties of a network besides its cell's function. */
@@ -55,12 +55,12 @@ export function networkInterpretation(
   const convention = variant === 'cudnn' ? 'keras-cudnn' : 'keras'
   const tensors = directions.flatMap((own) => [...own.values()])
   const layout = variant === 'cudnn' ? ', in CuDNN layers’ layout' : resetBefore ? ', reset_after=False' : ''
-  const isRelu = cellMode === 'lstm' && activations?.includes('relu') === true
+  const others = activations?.some((each) => Object.keys(each).length > 0) === true ? activations : undefined
   return {
     name,
     convention,
     cellMode,
-    summary: `${sizesInWords('keras', descriptor)}${layout}${isRelu ? ', activation relu' : ''}`,
+    summary: `${sizesInWords('keras', descriptor)}${layout}${others === undefined ? '' : `, ${activationsInWords(others)}`}`,
     tensors,
     result: async () => {
       const groups = await readGroups(directions)
@@ -76,11 +76,18 @@ export function networkInterpretation(
       const canonical = resetBefore
         ? resetBeforeCanonical(descriptor, groups)
         : kerasToCanonical(descriptor, groups, { variant })
-      if (!resetBefore && !isRelu) return [{ ...common, descriptor, canonical }]
-      const differences = { resetBefore, peepholes: undefined, clip: undefined }
-      return cellsOf(descriptor, canonical, { ...differences, activations: isRelu ? activations : undefined }, common)
+      if (!resetBefore && others === undefined) return [{ ...common, descriptor, canonical }]
+      const differences = { resetBefore, peepholes: undefined, clip: undefined, activations: others }
+      return cellsOf(descriptor, canonical, differences, common)
     },
   }
+}
+
+function activationsInWords(directions: readonly OtherActivations[]): string {
+  const words = directions.flatMap((each) => {
+    return Object.entries(each).map(([option, f]) => `${option} ${typeof f === 'string' ? f : f.name}`)
+  })
+  return [...new Set(words)].join(', ')
 }
 
 /** The layout of both GRUs is the same except for the bias: [3H], which takes the place of the input-side one. */

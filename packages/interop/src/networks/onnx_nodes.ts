@@ -11,7 +11,7 @@ import {
 import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
-import { type Activation, cellsOf } from './imported_cells.js'
+import { cellsOf } from './imported_cells.js'
 import type {
   FixedInputs,
   ImportedCell,
@@ -32,6 +32,8 @@ type InputName = (typeof INPUTS)[number]
 const STATES = { initial_h: 'inputH', initial_c: 'inputC' } as const
 
 const STATE_INPUTS = ['initial_h', 'initial_c'] as const
+
+type Activation = 'tanh' | 'relu'
 
 /** An activation that cells have as an option, and the values of the attribute for one direction that stand for it. */
 interface NamedActivations {
@@ -206,7 +208,9 @@ async function networkOf(
     resetBefore: cellMode === 'gru' && !linearBeforeReset,
     peepholes: peepholes?.some((value) => value !== 0) === true ? peepholes : undefined,
     clip: clipOf(node),
-    activations: activations.every((activation) => activation === OF_MODEL[cellMode]) ? undefined : activations,
+    activations: activations.every((activation) => activation === OF_MODEL[cellMode])
+      ? undefined
+      : activations.map((activation) => (activation === OF_MODEL[cellMode] ? {} : { activation })),
   }
   const isNetwork = Object.values(differences).every((difference) => !difference)
   if (isNetwork) {
@@ -285,9 +289,6 @@ function checkFunction(path: string, name: string, node: OnnxNodeMessage): reado
     const rule = known.map((one) => one.names.join(', ')).join(' or ')
     throw refuse(`its activations must be ${rule} in each direction, as no cell computes others`, names.join(', '))
   })
-  if (opType === 'LSTM' && activations.includes('relu') && clipOf(node) !== undefined) {
-    throw refuse('an LSTM of Relu must have no clip, as no cell computes both', clipOf(node))
-  }
   const inputForget = attributes.get('input_forget')?.i ?? 0
   if (inputForget !== 0) throw refuse('input_forget must be 0', inputForget)
   return activations
