@@ -78,11 +78,53 @@ describe('importWeights of variables of TensorFlow', () => {
     expect(layers).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
   })
 
-  it('refuses the cells of an incomplete stack', async () => {
-    const shapes = { ...lstm('multi_rnn_cell/cell_0/lstm_cell'), ...lstm('multi_rnn_cell/cell_2/lstm_cell', 2) }
-    for (const incomplete of [shapes, lstm('bidirectional_rnn/bw/lstm_cell')]) {
-      await expect(importOf(incomplete)).rejects.toThrow(coded('ERR_WEIGHTS_UNRECOGNIZED'))
-    }
+  const both = (scope: string, bw: Shapes = lstm(`${scope}/bw/lstm_cell`)) => ({
+    ...lstm(`${scope}/fw/lstm_cell`),
+    ...bw,
+  })
+  const stack = (...inputs: readonly number[]): Shapes =>
+    Object.assign({}, ...inputs.map((size, k) => lstm(`s/multi_rnn_cell/cell_${k}/lstm_cell`, size)))
+  it.each<[string, Shapes, readonly (readonly [name: string, direction: string, reverse: boolean])[]]>([
+    ['another scope', both('bi-lstm'), [['bi-lstm', 'bidirectional', false]]],
+    ['no scope', { ...lstm('fw/lstm_cell'), ...lstm('bw/lstm_cell') }, [['', 'bidirectional', false]]],
+    [
+      'another size backward',
+      both('bi', lstm('bi/bw/lstm_cell', 5)),
+      [
+        ['bi/fw/lstm_cell', 'unidirectional', false],
+        ['bi/bw/lstm_cell', 'unidirectional', true],
+      ],
+    ],
+    ['the backward side alone', lstm('bi/bw/lstm_cell'), [['bi/bw/lstm_cell', 'unidirectional', true]]],
+    [
+      'words for the sides',
+      { ...lstm('a/forward/lstm_cell'), ...lstm('a/backward/lstm_cell'), ...lstm('backward_model/lstm_cell') },
+      [
+        ['a/forward/lstm_cell', 'unidirectional', false],
+        ['a/backward/lstm_cell', 'unidirectional', true],
+        ['backward_model/lstm_cell', 'unidirectional', false],
+      ],
+    ],
+    [
+      'a missing cell',
+      { ...lstm('multi_rnn_cell/cell_0/lstm_cell'), ...lstm('multi_rnn_cell/cell_2/lstm_cell', 2) },
+      [
+        ['multi_rnn_cell/cell_0/lstm_cell', 'unidirectional', false],
+        ['multi_rnn_cell/cell_2/lstm_cell', 'unidirectional', false],
+      ],
+    ],
+    [
+      'cells that do not feed each other',
+      stack(3, 5),
+      [
+        ['s/multi_rnn_cell/cell_0/lstm_cell', 'unidirectional', false],
+        ['s/multi_rnn_cell/cell_1/lstm_cell', 'unidirectional', false],
+      ],
+    ],
+  ])('finds every cell with its direction under %s', async (_, shapes, expected) => {
+    const { networks, unusedTensors } = await importOf(shapes)
+    expect(networks.map(({ name, descriptor, reverse }) => [name, descriptor.direction, reverse])).toEqual(expected)
+    expect(unusedTensors).toEqual([])
   })
 
   it('reads both directions as one network, and stacks of them', async () => {

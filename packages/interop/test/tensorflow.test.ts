@@ -147,3 +147,18 @@ it('importWeights refuses a SavedModel directory and names the calls that write 
     message: expect.stringContaining("model.save_weights('model.weights.h5')"),
   })
 })
+
+it.each([
+  ['is cut', Uint8Array.of(0x0a, 0x05, 0x0a), 'ERR_WEIGHTS_CORRUPT'],
+  [
+    'has more objects than any model',
+    Uint8Array.from({ length: 2 ** 19 }, (_, k) => (k % 2 === 0 ? 0x0a : 0)),
+    'ERR_WEIGHTS_UNSUPPORTED',
+  ],
+])('importWeights refuses a checkpoint whose object graph %s', async (_, graph, code) => {
+  const directory = await mkdtemp(join(tmpdir(), 'interop-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const tensors = [['_CHECKPOINTABLE_OBJECT_GRAPH', { data: [graph], shape: [] }]] as const
+  await writeCheckpoint(join(directory, 'objects'), tensors)
+  await expect(importWeights(join(directory, 'objects'))).rejects.toMatchObject({ code })
+})

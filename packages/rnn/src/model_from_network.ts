@@ -196,10 +196,12 @@ function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
   const own = Object.entries(variables).map(([name, tensor]) => [name, ofDtype(backend, tensor)] as const)
   const values = Object.fromEntries(own)
   const { array } = DTYPES[backend.dtype]
-  const stateOf = (given: FloatTensor | null, x: FloatTensor): FloatTensor => {
+  // A projected h is narrower than c.
+  const stateOf = (given: FloatTensor | null, x: FloatTensor, width: number): FloatTensor => {
     const [, B = 0] = x.shape
-    const shape = [B, numUnits]
-    return given === null ? { data: new array(B * numUnits), shape } : { ...given, shape: given.shape.slice(1) }
+    return given === null
+      ? { data: new array(B * width), shape: [B, width] }
+      : { ...given, shape: given.shape.slice(1) }
   }
   const unroll = (sequenceLength: NetworkRunOptions['sequenceLengths']) =>
     ({ timeMajor: true, training: false, sequenceLength }) as const
@@ -207,7 +209,8 @@ function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
     const cell = new LSTM_CELLS[className](numUnits, built)
     cell.setVariables(values)
     const run = runOf(backend, network, async (x, h, c, lengths) => {
-      const initialState = { c: stateOf(c, x), h: stateOf(h, x) }
+      const { stateSize } = cell
+      const initialState = { c: stateOf(c, x, stateSize.c), h: stateOf(h, x, stateSize.h) }
       const { outputs, state } = dynamicRnn(cell, x, { ...unroll(lengths), initialState })
       return { output: outputs, outputH: asLayer(state.h), outputC: asLayer(state.c) }
     })
@@ -216,7 +219,7 @@ function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
   const cell = new CELLS[className](numUnits, built)
   cell.setVariables(values)
   const run = runOf(backend, network, async (x, h, _, lengths) => {
-    const { outputs, state } = dynamicRnn(cell, x, { ...unroll(lengths), initialState: stateOf(h, x) })
+    const { outputs, state } = dynamicRnn(cell, x, { ...unroll(lengths), initialState: stateOf(h, x, cell.stateSize) })
     return { output: outputs, outputH: asLayer(state) }
   })
   return { cell, reverse, run }

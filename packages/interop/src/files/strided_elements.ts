@@ -1,8 +1,7 @@
 import { zip } from '@cudnn-rnn/arguments'
-import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
 
-/** A view over stored elements: element i of the view is `offset` + Σ iₐ · strideₐ of the store. Strides are not negative. */
+/** A view over stored elements: element i of the view is `offset` + Σ iₐ · strideₐ of the store. */
 export interface StridedView {
   readonly offset: number
   readonly shape: readonly number[]
@@ -10,16 +9,31 @@ export interface StridedView {
   readonly strides: readonly number[]
 }
 
+/** Elements of any type; those of 64-bit integers are float64. */
+export type Elements =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+
 /** The elements of `view`, row-major; undefined where it reaches beyond `storage`. */
-export function stridedElements(storage: FloatArray, { offset, shape, strides }: StridedView): FloatArray | undefined {
+export function stridedElements<Storage extends Elements>(
+  storage: Storage,
+  { offset, shape, strides }: StridedView,
+): Storage | undefined {
   // Innermost first.
   const axes = [...zip(shape, strides)].map(([size, stride]) => ({ size, stride, index: 0 })).reverse()
   const count = elementCount(shape)
-  const last = axes.reduce((sum, { size, stride }) => sum + (size - 1) * stride, offset)
-  if (count > 0 && last >= storage.length) return undefined
-  const data = storage instanceof Float64Array ? new Float64Array(count) : new Float32Array(count)
+  const reach = (sign: 1 | -1) =>
+    axes.reduce((sum, { size, stride }) => sum + (stride * sign > 0 ? (size - 1) * stride : 0), offset)
+  if (count > 0 && (reach(1) >= storage.length || reach(-1) < 0)) return undefined
+  const data = new (storage.constructor as new (length: number) => Storage)(count)
   for (let to = 0, from = offset; to < count; to++) {
-    // `last` is the largest index.
+    // In reach, as is checked above.
     data[to] = storage[from] ?? Number.NaN
     for (const axis of axes) {
       from += axis.stride
@@ -29,4 +43,11 @@ export function stridedElements(storage: FloatArray, { offset, shape, strides }:
     }
   }
   return data
+}
+
+/** The strides of row-major elements. */
+export function rowMajorStrides(shape: readonly number[]): number[] {
+  const strides = shape.map(() => 1)
+  for (let axis = shape.length - 2; axis >= 0; axis--) strides[axis] = (strides[axis + 1] ?? 1) * (shape[axis + 1] ?? 1)
+  return strides
 }

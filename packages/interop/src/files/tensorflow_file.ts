@@ -14,10 +14,11 @@ import {
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
+import { OBJECT_GRAPH, objectNames } from './object_graph.js'
 import { TensorList } from './tensor_list.js'
 
 /**
- * Opens a TensorFlow checkpoint by its prefix, or the latest of a directory.
+ * Opens a TensorFlow checkpoint by its prefix, the latest of a directory, or that of a SavedModel.
  *
  * @throws WeightFileError `ERR_WEIGHTS_NOT_FOUND`; CheckpointError for a damaged one
  */
@@ -54,13 +55,29 @@ export async function openTensorflowFiles(
   return weightFile(await openCheckpointFrom(index[0].slice(0, -'.index'.length), open))
 }
 
-function weightFile(reader: CheckpointReader): WeightFile {
-  const { prefix } = reader
-  const names = reader.names()
-  const heldBytes = names.reduce((sum, name) => sum + reader.byteLength(name), 0)
-  const list = new TensorList(prefix, heldBytes)
-  for (const name of names) list.add(storedTensor(reader, name))
-  return { format: 'tensorflow', path: prefix, heldBytes, tensors: list.tensors, close: () => reader.close() }
+async function weightFile(reader: CheckpointReader): Promise<WeightFile> {
+  try {
+    const { prefix } = reader
+    const keys = reader.names()
+    const heldBytes = keys.reduce((sum, key) => sum + reader.byteLength(key), 0)
+    const list = new TensorList(prefix, heldBytes)
+    const names = objectNames(prefix, keys, await objectGraph(reader))
+    for (const key of keys) {
+      if (key === OBJECT_GRAPH) continue
+      const name = names.has(key) ? names.get(key) : key
+      if (name !== undefined) list.add({ ...storedTensor(reader, key), name })
+    }
+    return { format: 'tensorflow', path: prefix, heldBytes, tensors: list.tensors, close: () => reader.close() }
+  } catch (error) {
+    await reader.close()
+    throw error
+  }
+}
+
+async function objectGraph(reader: CheckpointReader): Promise<Uint8Array | undefined> {
+  if (!reader.has(OBJECT_GRAPH) || reader.dtype(OBJECT_GRAPH) !== 'string') return undefined
+  const [graph] = (await reader.read(OBJECT_GRAPH)).data as readonly Uint8Array[]
+  return graph
 }
 
 /** Opens the newest checkpoint of a directory. One that a saver evicts meanwhile has a successor by then. */
@@ -68,6 +85,9 @@ async function openLatest(directory: string): Promise<CheckpointReader> {
   for (let last: string | undefined; ; ) {
     const prefix = await latestCheckpoint(directory)
     if (prefix === null) {
+      for (const saved of ['variables/variables', 'variables']) {
+        if (existsSync(join(directory, `${saved}.index`))) return openCheckpoint(join(directory, saved))
+      }
       if (existsSync(join(directory, 'saved_model.pb'))) throw savedModel(directory)
       const message = 'Cannot import weights as the directory has no checkpoint (name its prefix, or another directory)'
       throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', message, { path: directory })
@@ -81,11 +101,11 @@ async function openLatest(directory: string): Promise<CheckpointReader> {
   }
 }
 
-/** Its variables are numbered, and their functions are in a graph: neither names a network. */
+/** A SavedModel whose variables are in no checkpoint beside it: they are frozen into its graph. */
 function savedModel(directory: string): WeightFileError {
   return unsupported(
     directory,
-    "it is a SavedModel, whose variables do not say which layer they belong to: write the model with Keras' model.save('model.keras') or model.save_weights('model.weights.h5'), or with tf2onnx",
+    "it is a SavedModel without its checkpoint variables/variables.index: write the model with Keras' model.save('model.keras') or model.save_weights('model.weights.h5'), or with tf2onnx",
   )
 }
 

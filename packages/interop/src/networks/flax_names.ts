@@ -1,6 +1,7 @@
 import { type CellMode, createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
+import { readsBackward } from './reading_direction.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 import { scopeOf } from './tensor_scopes.js'
@@ -21,10 +22,11 @@ export function flaxInterpretations(tensors: readonly StoredTensor[]): Interpret
     const match = NAME.exec(name)
     return match === null ? undefined : [match[1] ?? '', `${match[2]}/${match[3]}`]
   })
-  return groups.flatMap(interpretationsOf)
+  const scopes = new Set(groups.map(({ prefix }) => prefix))
+  return groups.flatMap((group) => interpretationsOf(group, readsBackward(group.prefix, scopes)))
 }
 
-function interpretationsOf({ prefix, tensors }: StoredGroup): Interpretation[] {
+function interpretationsOf({ prefix, tensors }: StoredGroup, reverse: boolean): Interpretation[] {
   const found = MODES.find(([telling]) => tensors.has(telling))
   const input = [...tensors].find(([own]) => /^i.?\/kernel$/.test(own))?.[1].shape
   if (found === undefined || input?.length !== 2) return []
@@ -45,7 +47,7 @@ function interpretationsOf({ prefix, tensors }: StoredGroup): Interpretation[] {
           convention: 'flax',
           descriptor,
           canonical: flaxToCanonical(descriptor, await readGroups([tensors])),
-          reverse: false,
+          reverse,
           inputs: {},
           tensorNames: stored.map(({ name }) => name),
           notes: [],

@@ -12,6 +12,7 @@ import {
 import type { StoredTensor } from '../weight_file.js'
 import type { ImportedCell, Interpretation, InterpretationOptions } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
+import { readsBackward } from './reading_direction.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 
@@ -21,9 +22,10 @@ const CELLS =
   'basic_lstm_cell|lstm_cell|lstm_block_cell|lstm_fused_cell|lstm_block_wrapper|cudnn_compatible_lstm_cell|basic_rnn_cell|gru_cell|gru_block_cell|gru_block_cell_v2|cudnn_compatible_gru_cell'
 const NAME = new RegExp(`^((?:.*/)?(?:${CELLS})(?:_\\d+)?)/(${VARIABLES})$`)
 
-const STACKED_BOTH = /^(.*\/)?stack_bidirectional_rnn\/cell_(\d+)\/bidirectional_rnn\/(fw|bw)\/[^/]+$/
-const BOTH = /^(.*\/)?bidirectional_rnn\/(fw|bw)\/[^/]+$/
-const STACKED = /^(.*\/)?multi_rnn_cell\/cell_(\d+)\/[^/]+$/
+/** Places of a cell in a whole; the scopes around are the caller's, and have any name. */
+const STACKED_BOTH = /^(?:(.*)\/)?cell_(\d+)\/bidirectional_rnn\/(fw|bw)\/[^/]+$/
+const BOTH = /^(?:(.*)\/)?(fw|bw)\/[^/]+$/
+const STACKED = /^((?:.*\/)?multi_rnn_cell)\/cell_(\d+)\/[^/]+$/
 const RECURRENT_KERNEL = /^(.*)\/recurrent_kernel/
 const PEEPHOLES = ['w_i_diag', 'w_f_diag', 'w_o_diag'] as const
 
@@ -35,11 +37,14 @@ interface Cell extends StoredGroup {
   readonly network: string
   readonly layer: number
   readonly isBackward: boolean
+  /** Whether it reads from the end where it is a separate network. */
+  readonly reverse: boolean
 }
 
 /**
  * Networks and cells under the variable names of TensorFlow 1 (`kernel` and `bias`, before 1.2 `weights` and `biases`):
- * stacks by `multi_rnn_cell/cell_<k>`, directions by `bidirectional_rnn/{fw,bw}`. Optimizer slots are left over.
+ * stacks by `multi_rnn_cell/cell_<k>`, directions by `<scope>/{fw,bw}`. Cells that are not alike, or of which some are missing,
+ * are separate networks.
  */
 export function tensorflowInterpretations(
   tensors: readonly StoredTensor[],
@@ -52,7 +57,9 @@ export function tensorflowInterpretations(
   })
   // Keras's cells have the same names and a recurrent kernel beside the other.
   const kerasPrefixes = new Set(tensors.flatMap(({ name }) => RECURRENT_KERNEL.exec(name)?.[1] ?? []))
-  const cells = groups.filter(({ prefix }) => !kerasPrefixes.has(prefix)).map(placed)
+  const own = groups.filter(({ prefix }) => !kerasPrefixes.has(prefix))
+  const scopes = new Set(own.map(({ prefix }) => prefix))
+  const cells = own.map((group) => ({ ...group, ...placeOf(group), reverse: readsBackward(group.prefix, scopes) }))
   const networks = new Map<string, Cell[]>()
   for (const cell of cells) {
     if (isBlockCell(cell)) continue
@@ -61,57 +68,73 @@ export function tensorflowInterpretations(
     else members.push(cell)
   }
   return [
-    ...[...networks].flatMap(([name, members]) => networkInterpretations(name, members, options)),
+    ...[...networks].flatMap(([name, members]) => wholes(name, members)),
     ...cells.filter(isBlockCell).flatMap((cell) => blockCellInterpretation(cell, options) ?? []),
   ]
+
+  function wholes(name: string, members: readonly Cell[]): Interpretation[] {
+    const inOrder = [...members].sort((a, b) => a.layer - b.layer || Number(a.isBackward) - Number(b.isBackward))
+    const sizes = sizesOfWhole(inOrder)
+    if (sizes !== undefined) return networkInterpretations(name, inOrder, sizes, options)
+    return inOrder.flatMap((cell) => wholes(cell.prefix, [{ ...cell, layer: 0, isBackward: false }]))
+  }
 }
 
-function placed({ prefix, tensors }: StoredGroup): Cell {
-  const stackedBoth = STACKED_BOTH.exec(prefix)
-  if (stackedBoth !== null) {
-    const [, outer = '', layer, side] = stackedBoth
-    return {
-      prefix,
-      tensors,
-      network: `${outer}stack_bidirectional_rnn`,
-      layer: Number(layer),
-      isBackward: side === 'bw',
-    }
-  }
-  const both = BOTH.exec(prefix)
-  if (both !== null) {
-    return { prefix, tensors, network: `${both[1] ?? ''}bidirectional_rnn`, layer: 0, isBackward: both[2] === 'bw' }
-  }
-  // Within bidirectional_rnn/fw and /bw these are separate stacks: neither feeds the other.
-  const stacked = STACKED.exec(prefix)
-  if (stacked === null) return { prefix, tensors, network: prefix, layer: 0, isBackward: false }
-  return { prefix, tensors, network: `${stacked[1] ?? ''}multi_rnn_cell`, layer: Number(stacked[2]), isBackward: false }
+function placeOf({ prefix }: StoredGroup): Pick<Cell, 'network' | 'layer' | 'isBackward'> {
+  const [, stack = '', stackLayer, stackSide] = STACKED_BOTH.exec(prefix) ?? []
+  if (stackSide !== undefined) return { network: stack, layer: Number(stackLayer), isBackward: stackSide === 'bw' }
+  const [, both = '', side] = BOTH.exec(prefix) ?? []
+  if (side !== undefined) return { network: both, layer: 0, isBackward: side === 'bw' }
+  // Within fw and bw these are separate stacks: neither feeds the other.
+  const [, network = prefix, layer = 0] = STACKED.exec(prefix) ?? []
+  return { network, layer: Number(layer), isBackward: false }
 }
 
 function isBlockCell({ tensors }: StoredGroup): boolean {
   return tensors.has('candidate/kernel') || tensors.has('w_c') || tensors.has('w_f_diag')
 }
 
+interface WholeSizes extends Sizes {
+  readonly numLayers: number
+  readonly directions: 1 | 2
+}
+
+/** The sizes of cells in order, where they are all layers and directions of one network; else undefined. */
+function sizesOfWhole(cells: readonly Cell[]): WholeSizes | undefined {
+  const [first] = cells
+  const sizes = first && sizesOf(first)
+  if (first === undefined || sizes === undefined) return cells.length === 1 ? NO_SIZES : undefined
+  const directions = cells.some(({ isBackward }) => isBackward) ? 2 : 1
+  const { numUnits, numProj } = sizes.options
+  const isWhole = cells.every((cell, index) => {
+    const own = sizesOf(cell)
+    const fed = index < directions ? sizes.options.inputSize : directions * (numProj ?? numUnits)
+    return (
+      cell.layer * directions + Number(cell.isBackward) === index &&
+      String(own?.modes) === String(sizes.modes) &&
+      addsForgetBias(cell) === addsForgetBias(first) &&
+      String(Object.values({ ...own?.options })) === String([numUnits, fed, numProj])
+    )
+  })
+  if (!isWhole || cells.length % directions !== 0) return undefined
+  return { ...sizes, directions, numLayers: cells.length / directions }
+}
+
 function networkInterpretations(
   name: string,
-  members: readonly Cell[],
+  cells: readonly Cell[],
+  { modes, options, directions, numLayers }: WholeSizes,
   { forgetBias }: InterpretationOptions,
 ): Interpretation[] {
-  const cells = [...members].sort((a, b) => a.layer - b.layer || Number(a.isBackward) - Number(b.isBackward))
-  const directions = cells.some(({ isBackward }) => isBackward) ? 2 : 1
-  const isComplete = cells.every(({ layer, isBackward }, index) => layer * directions + Number(isBackward) === index)
-  if (!isComplete || cells.length % directions !== 0) return []
   const [first] = cells
   if (first === undefined) return []
-  const sizes = sizesOf(first)
-  if (sizes === undefined) return []
   const added = addsForgetBias(first) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
   const stored = cells.flatMap(({ tensors }) => [...tensors.values()])
-  return sizes.modes.map((cellMode): Interpretation => {
+  return modes.map((cellMode): Interpretation => {
     const descriptor = createRnnDescriptor({
-      ...sizes.options,
+      ...options,
       cellMode,
-      numLayers: cells.length / directions,
+      numLayers,
       direction: directions === 2 ? 'bidirectional' : 'unidirectional',
       inputMode: 'linear_input',
     })
@@ -131,7 +154,7 @@ function networkInterpretations(
             convention: 'tensorflow',
             descriptor,
             canonical: tensorflowToCanonical(descriptor, biased),
-            reverse: isWithinBackward(name),
+            reverse: first.reverse,
             inputs: {},
             tensorNames: stored.map((tensor) => tensor.name),
             notes: notesOn(first, added),
@@ -142,14 +165,18 @@ function networkInterpretations(
   })
 }
 
-function sizesOf({
-  tensors,
-}: Cell):
-  | { readonly modes: readonly CellMode[]; readonly options: Pick<RnnOptions, 'numUnits' | 'inputSize' | 'numProj'> }
-  | undefined {
+interface Sizes {
+  readonly modes: readonly CellMode[]
+  readonly options: Pick<RnnOptions, 'numUnits' | 'inputSize' | 'numProj'>
+}
+
+/** A lone group without the matrices of a cell is not a network. */
+const NO_SIZES: WholeSizes = { modes: [], options: { numUnits: 0, inputSize: 0 }, directions: 1, numLayers: 0 }
+
+function sizesOf({ tensors }: Cell): Sizes | undefined {
   const candidate = tensors.get('candidate/input_projection/kernel')?.shape
   if (isMatrix(candidate)) {
-    return { modes: ['gru'], options: { inputSize: candidate[0], numUnits: candidate[1] } }
+    return { modes: ['gru'], options: { numUnits: candidate[1], inputSize: candidate[0], numProj: undefined } }
   }
   const kernel = tensors.get('kernel')?.shape
   if (!isMatrix(kernel)) return undefined
@@ -208,7 +235,7 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
       inputSize,
       numUnits,
       variables: isLstm ? withForgetBias(read, added) : gruVariables(read),
-      reverse: cell.isBackward || isWithinBackward(prefix),
+      reverse: cell.reverse,
       inputs: {},
       tensorNames: stored.map(({ name }) => name),
       notes: isLstm ? notesOn(cell, added) : [],
@@ -231,11 +258,6 @@ function peepholeCell(numProj: number | undefined): Pick<ImportedCell, 'cell' | 
   return numProj === undefined
     ? { cell: 'LSTMBlockCell', options: { forgetBias: 0, usePeephole: true } }
     : { cell: 'LSTMCell', options: { forgetBias: 0, usePeepholes: true, numProj } }
-}
-
-/** Whether a scope is in the backward side of a `bidirectional_rnn`, which reads from the end. */
-function isWithinBackward(scope: string): boolean {
-  return /bidirectional_rnn\/bw\//.test(scope)
 }
 
 /** The scopes of `GRUCell` for the letters of `GRUBlockCell`. */
