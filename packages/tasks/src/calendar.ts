@@ -60,8 +60,11 @@ const SEASONS: readonly (readonly [from: number, to: number, season: number])[] 
   [89 * DAY, 92 * DAY, 4],
 ]
 
+/** Dates that lack more of their steps than this have hours or days without values, such as nights and weekends. */
+const GAPS = 0.1
+
 /**
- * The steps of a season as dates let expect: 12 for months, 7 for days.
+ * The steps of a season as dates let expect: 12 for months, 7 for days, 5 for working days, 7 for the hours from 10 to 16.
  *
  * @example
  * ```ts
@@ -74,5 +77,14 @@ const SEASONS: readonly (readonly [from: number, to: number, season: number])[] 
 export function seasonOf(dates: readonly Date[]): number {
   checkArguments('find a season', { dates }, { dates: DATES })
   const step = usualStep(dates)
-  return SEASONS.find(([from, to]) => step >= from && step <= to)?.[2] ?? 1
+  const season = SEASONS.find(([from, to]) => step >= from && step <= to)?.[2] ?? 1
+  const span = dates.length < 2 ? 0 : dates[dates.length - 1].getTime() - dates[0].getTime()
+  if (season === 1 || step > DAY || dates.length > (1 - GAPS) * (span / step)) return season
+  const counts = new Map<number, number>()
+  for (const date of dates) {
+    // 1970-01-05 was a Monday.
+    const period = step < DAY ? Math.floor(date.getTime() / DAY) : Math.floor((date.getTime() - 4 * DAY) / (7 * DAY))
+    counts.set(period, (counts.get(period) ?? 0) + 1)
+  }
+  return upperMedian([...counts.values()]) ?? season
 }

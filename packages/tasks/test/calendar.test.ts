@@ -85,6 +85,15 @@ describe('seasonOf', () => {
     expect(seasonOf(months(30))).toBe(12)
   })
 
+  it.each([
+    ['days from Monday to Friday', every(DAY, 100).filter((date) => date.getUTCDay() % 6 > 0), 5],
+    ['hours from 10 to 16', every(HOUR, 400).filter((date) => Math.abs(date.getUTCHours() - 13) < 4), 7],
+    ['quarters of an hour from 8 to 12', every(15 * MINUTE, 900).filter((date) => date.getUTCHours() >> 2 === 2), 16],
+    ['days of which a few are missing', every(DAY, 100).filter((_, day) => day % 17 > 0), 7],
+  ])('counts %s', (_, dates, season) => {
+    expect(seasonOf(dates)).toBe(season)
+  })
+
   it.each([[['2024-01-01']], [[new Date(Number.NaN)]], [3]])('refuses %o', (dates) => {
     expect(() => seasonOf(dates as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
   })

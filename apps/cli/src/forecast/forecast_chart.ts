@@ -1,7 +1,6 @@
 import { lineChart } from '@cudnn-rnn/report'
 import type { Forecast } from '@cudnn-rnn/rnn/tasks'
 import type { Series } from './series.js'
-import { afterSteps } from './step_dates.js'
 
 /** How many steps before the first forecast the chart begins, in held-out parts. */
 const CONTEXT = 0.5
@@ -28,8 +27,8 @@ export function forecastChart(
   { series, forecasts, future }: ChartedForecasts,
   { column, shape: { horizon }, coverage }: ChartOptions,
 ): string {
-  const { values, regular } = series
-  const x = (index: number) => (regular === undefined ? index : afterSteps(regular.dates[0], regular.step, index))
+  const { values, axis } = series
+  const x = (index: number) => axis?.date(index) ?? index
   const first = forecasts[0]?.origin ?? values.length - HORIZONS * horizon
   const from = Math.max(0, Math.floor(first - CONTEXT * (values.length - first)))
   // Origins a horizon apart, so that no value is forecast twice.
@@ -46,7 +45,7 @@ export function forecastChart(
   ]
   const shown = [...chosen.map((n) => forecasts[n]), ...(future === undefined ? [] : [future])]
   return lineChart({
-    x: regular === undefined ? 'row' : 'date',
+    x: axis === undefined ? 'row' : 'date',
     y: column,
     height: 420,
     bands: shown.flatMap(({ origin, low, high }) => [

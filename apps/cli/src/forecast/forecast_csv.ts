@@ -1,14 +1,12 @@
 import type { Forecast } from '@cudnn-rnn/rnn/tasks'
 import { csvField } from '../csv_field.js'
 import type { Series } from './series.js'
-import { afterSteps, dateText } from './step_dates.js'
 
 /** The steps after the end of a series, as people read them: dates, else numbers of rows. */
-export function futureLabels({ regular }: Series, { origin, values }: Forecast): string[] {
+export function futureLabels({ axis }: Series, { origin, values }: Forecast): string[] {
   return values.map((_, k) => {
     const index = origin + 1 + k
-    if (regular === undefined) return String(index + 1)
-    return dateText(afterSteps(regular.dates[0], regular.step, index), regular.step)
+    return axis?.text(index) ?? String(index + 1)
   })
 }
 
@@ -21,7 +19,7 @@ export function forecastCsv(
     if (future === undefined) return []
     const name = seriesColumn === undefined ? [] : [csvField(series.name)]
     return futureLabels(series, future).map((date, k) =>
-      [...name, date, future.values[k], future.low[k], future.high[k]].join(','),
+      [...name, csvField(date), future.values[k], future.low[k], future.high[k]].join(','),
     )
   })
   const header = [...(seriesColumn === undefined ? [] : [csvField(seriesColumn)]), 'date,forecast,low,high'].join(',')

@@ -3,7 +3,9 @@ import { type CsvRow, csvDataset, DataError, finiteNumber } from '@cudnn-rnn/rnn
 import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'
 import { dataPackageFolder } from '../data_package.js'
-import { afterSteps, dateText, parsedDate, parsedDates, type StepDates, stepOf, stepsBetween } from './step_dates.js'
+import { isDate, type ReadDates, readDates } from './date_form.js'
+import { decimalMarkOf, withPoint } from './decimal_mark.js'
+import { type TimeAxis, timeAxis } from './time_axis.js'
 
 /** A time series with equal steps. */
 export interface Series {
@@ -11,8 +13,8 @@ export interface Series {
   readonly name: string
   /** As the file has them; row numbers if there are no dates. Rows that the file lacks have theirs too. */
   readonly labels: readonly string[]
-  /** Undefined where the labels are not dates. */
-  readonly regular: StepDates | undefined
+  /** Undefined where rows have no dates. */
+  readonly axis: TimeAxis | undefined
   /** NaN where missing. */
   readonly values: Float64Array
   /** Numbers of each step by column; NaN where missing. */
@@ -54,10 +56,10 @@ export interface SeriesSource {
 const CO2 = { name: 'vega-datasets', version: '3.2.1', megabytes: 42 }
 
 /**
- * Reads the series that the options mean. Empty fields, NA, NaN and null are missing values, as are the rows that a series
+ * Reads the series that the options mean, its rows in any order of time. Empty fields, NA, NaN and null are missing values, as are the rows that a series
  * of regular dates lacks.
  *
- * @throws DataError naming row and column of a value that is not a number, a date that is none or not after the one before;
+ * @throws DataError naming row and column of a value that is not a number, and of a date that is none or off the step of the others;
  *   RangeError `ERR_DATA_PACKAGE`, `ERR_VALUE_COLUMN`
  */
 export async function readSeries(source: SeriesSource): Promise<SeriesTable> {
@@ -87,7 +89,19 @@ async function tableOf(path: string, name: string, source: SeriesSource): Promis
     if (own === undefined) groups.set(group, [each])
     else own.push(each)
   }
-  return { name, columns, series: [...groups].map(([group, own]) => seriesOf(path, group, own, columns)) }
+  const axes = axesOf(path, [...groups.values()], rows, columns)
+  const marks = new Map(
+    numberColumns(columns).map((column) => [
+      column,
+      decimalMarkOf(
+        path,
+        column,
+        rows.map(({ fields }) => fields[column]),
+      ),
+    ]),
+  )
+  const series = [...groups].map(([group, own], n) => seriesOf(path, group, own, columns, axes?.[n], marks))
+  return { name, columns, series }
 }
 
 function columnsOf(path: string, rows: readonly NumberedRow[], source: SeriesSource): SeriesColumns {
@@ -100,7 +114,7 @@ function columnsOf(path: string, rows: readonly NumberedRow[], source: SeriesSou
   }
   const taken = [...covariates, ...knownAhead, series]
   const free = known.filter((column) => !taken.includes(column))
-  const date = source.date ?? free.find((column) => isDateColumn(rows, column))
+  const date = source.date ?? free.find((column) => isDate(column, firstText(rows, column)))
   const value =
     source.value ??
     onlyNumericColumn(
@@ -112,12 +126,6 @@ function columnsOf(path: string, rows: readonly NumberedRow[], source: SeriesSou
   return { value, date, series, covariates, knownAhead }
 }
 
-/** A column of dates and not of numbers. */
-function isDateColumn(rows: readonly NumberedRow[], column: string): boolean {
-  const text = rows[0].fields[column]
-  return Number.isNaN(Number(text)) && !(parsedDate(text) === undefined && Number.isNaN(Date.parse(text)))
-}
-
 function onlyNumericColumn(
   path: string,
   rows: readonly NumberedRow[],
@@ -125,8 +133,10 @@ function onlyNumericColumn(
   known: readonly string[],
 ): string {
   const numeric = columns.filter((column) => {
-    const texts = rows.map(({ fields }) => fields[column]).filter((text) => !isMissing(text))
-    return texts.length > 0 && Number.isFinite(Number(texts[0]))
+    const text = firstText(rows, column)
+    const isNumber = text !== '' && Number.isFinite(Number(text.replace(',', '.')))
+    // Row numbers under the name of a column, such as id, are no values to forecast.
+    return isNumber && ![0, 1].some((first) => rows.every(({ fields }, n) => Number(fields[column]) === first + n))
   })
   const [column] = numeric
   if (column !== undefined && numeric.length === 1) return column
@@ -137,66 +147,88 @@ function onlyNumericColumn(
   )
 }
 
-function seriesOf(path: string, name: string, rows: readonly NumberedRow[], columns: SeriesColumns): Series {
-  const { date: column } = columns
-  const texts = rows.map(({ fields, row }) => (column === undefined ? String(row - 1) : fields[column]))
-  const dates = column === undefined ? undefined : parsedDates(texts)
-  const given = dates && { dates, step: stepOf(dates) }
-  const places =
-    given === undefined || column === undefined
-      ? rows.map((_, index) => index)
-      : placesOf(path, rows, given, { ...columns, date: column })
-  const length = places[places.length - 1] + 1
+/** The first text that is not missing; empty where all are. */
+function firstText(rows: readonly NumberedRow[], column: string): string {
+  return rows.find(({ fields }) => !isMissing(fields[column]))?.fields[column].trim() ?? ''
+}
+
+function numberColumns({ value, covariates, knownAhead }: SeriesColumns): string[] {
+  return [value, ...covariates, ...knownAhead]
+}
+
+/** How many times as many gaps the other reading of dates must leave. */
+const DECIDED = 10
+
+/** The axis of each series, in the one form of dates that fits the whole column. */
+function axesOf(
+  path: string,
+  groups: readonly (readonly NumberedRow[])[],
+  rows: readonly NumberedRow[],
+  { date: column, series }: SeriesColumns,
+): readonly TimeAxis[] | undefined {
+  if (column === undefined) return undefined
+  const refused = (row: number, rule: string) => {
+    const message = `Cannot read ${path} as ${rule}: current value of row ${row}, column ${column} is ${JSON.stringify(rows[row - 2].fields[column])}`
+    return new DataError('ERR_DATA_VALUE', message, { path, row, column })
+  }
+  const read = readDates(rows.map(({ fields }) => fields[column]))
+  if (typeof read === 'number') {
+    throw refused(
+      rows[read].row,
+      'dates must have one form, such as 2020-04-30, 30.4.2020, 4/30/2020 or 2020-04-30 13:00',
+    )
+  }
+  const readings = read.map((dates) => groups.map((group) => timeAxis(rowsOf(dates, group))))
+  const whole = readings.filter((axes): axes is TimeAxis[] => axes.every((axis) => 'places' in axis))
+  const costs = whole.map((axes) => axes.reduce((sum, { irregular }) => sum + irregular, 0))
+  const [best, second] = costs.toSorted((a, b) => a - b)
+  if (whole.length > 1 && second <= DECIDED * best) {
+    throw refused(rows[0].row, 'it must be clear which number of a date is the day: write them as 2020-04-30')
+  }
+  if (whole.length > 0) return whole[costs.indexOf(best)]
+  const group = readings[0].findIndex((axis) => 'reason' in axis)
+  const axis = readings[0][group]
+  if (!('reason' in axis)) throw new Error('an axis is whole or has a reason')
+  const [before, after] = axis.rows.map((index) => groups[group][index].row)
+  const hint = series === undefined ? '. A file of several series needs --series <column>' : ''
+  throw refused(
+    after,
+    `dates must be one or a few equal steps apart: those of rows ${before} and ${after} ${axis.reason}${hint}`,
+  )
+}
+
+/** The dates of some rows. */
+function rowsOf({ clocks, offsets, write }: ReadDates, rows: readonly NumberedRow[]): ReadDates {
+  const of = (numbers: readonly number[]) => rows.map(({ row }) => numbers[row - 2])
+  return { clocks: of(clocks), offsets: offsets && of(offsets), write }
+}
+
+function seriesOf(
+  path: string,
+  name: string,
+  rows: readonly NumberedRow[],
+  columns: SeriesColumns,
+  axis: TimeAxis | undefined,
+  marks: ReadonlyMap<string, '.' | ','>,
+): Series {
+  const { length } = axis ?? rows
   const read = (column: string) => {
     const numbers = new Float64Array(length).fill(Number.NaN)
     for (const [index, { fields, row }] of rows.entries()) {
-      if (!isMissing(fields[column])) numbers[places[index]] = finiteNumber(fields, column, { path, row })
+      if (isMissing(fields[column])) continue
+      const text = withPoint(fields[column], marks.get(column))
+      numbers[axis?.places[index] ?? index] = finiteNumber({ [column]: text }, column, { path, row })
     }
     return numbers
   }
-  const own = [...columns.covariates, ...columns.knownAhead]
-  const regular = given && {
-    step: given.step,
-    dates: Array.from({ length }, (_, index) => afterSteps(given.dates[0], given.step, index)),
-  }
-  const labels = regular === undefined ? texts : regular.dates.map((date) => dateText(date, regular.step))
+  const labels = Array.from({ length }, (_, step) => axis?.text(step) ?? String(step + 1))
   // The texts of the file, where it has the row.
-  for (const [index, place] of places.entries()) labels[place] = texts[index]
-  return {
-    name,
-    labels,
-    regular,
-    values: read(columns.value),
-    covariates: Object.fromEntries(own.map((column) => [column, read(column)])),
+  if (axis !== undefined) {
+    for (const [index, place] of axis.places.entries()) labels[place] = rows[index].fields[columns.date ?? '']
   }
-}
-
-/** Steps for each row of the file, at most: dates farther apart are a mistake. */
-const MAX_SPARSITY = 20
-
-/** The step of each row, counted from 0: rows that the file lacks leave gaps. */
-function placesOf(
-  path: string,
-  rows: readonly NumberedRow[],
-  { dates, step }: StepDates,
-  { date: column, series }: SeriesColumns & { readonly date: string },
-): number[] {
-  let before = -1
-  // Nearest steps, not exact ones: clocks are changed and months are of unequal length.
-  return dates.map((date, index) => {
-    const place = index === 0 ? 0 : Math.round(stepsBetween(dates[0], date, step))
-    if (place > before && place <= MAX_SPARSITY * rows.length) {
-      before = place
-      return place
-    }
-    const { row, fields } = rows[index]
-    const hint = series === undefined ? '. A file of several series needs --series <column>' : ''
-    throw new DataError(
-      'ERR_DATA_VALUE',
-      `Cannot read ${path} as the date of row ${row}, column ${column} must be one or a few steps after the one before: current value is ${JSON.stringify(fields[column])}${hint}`,
-      { path, row, column },
-    )
-  })
+  const [values, ...others] = numberColumns(columns).map(read)
+  const names = [...columns.covariates, ...columns.knownAhead]
+  return { name, labels, axis, values, covariates: Object.fromEntries(names.map((column, n) => [column, others[n]])) }
 }
 
 function isMissing(text: string): boolean {

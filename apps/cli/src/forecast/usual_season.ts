@@ -1,5 +1,5 @@
 import { fillMissing, seasonOf } from '@cudnn-rnn/rnn/tasks'
-import type { StepDates } from './step_dates.js'
+import type { Series } from './series.js'
 
 /** Seasons that are looked for in series without dates. */
 const SEASONS = [4, 7, 12, 24, 52]
@@ -11,13 +11,10 @@ const CORRELATION = 0.3
 const REPETITIONS = 6
 
 /** The season that the dates of a series let expect, or that shows in its changes; 1 for none. */
-export function usualSeason(
-  { regular, values }: { readonly regular: Pick<StepDates, 'dates'> | undefined; readonly values: Float64Array },
-  length: number,
-): number {
+export function usualSeason({ axis, values }: Pick<Series, 'axis' | 'values'>, length: number): number {
   const isLongEnough = (season: number) => length >= REPETITIONS * season
-  if (regular !== undefined) {
-    const season = seasonOf(regular.dates)
+  if (axis !== undefined) {
+    const season = seasonOf(Array.from({ length: axis.length }, (_, step) => axis.date(step)))
     return isLongEnough(season) ? season : 1
   }
   const filled = fillMissing(values.subarray(0, length), 1)

@@ -3,10 +3,10 @@ import { forecastCsv, futureLabels } from '../../src/forecast/forecast_csv.js'
 import type { Series } from '../../src/forecast/series.js'
 
 const future = { origin: 2, values: [1.5, 2.5], low: [1, 2], high: [2, 3], seasonalNaive: [0, 0] }
-const numbered = { name: 'a', regular: undefined } as Series
+const numbered = { name: 'a', axis: undefined } as unknown as Series
 const monthly = {
   name: 'b, "c"',
-  regular: { dates: [new Date(Date.UTC(2020, 10, 1))], step: { months: 1, milliseconds: 0 } },
+  axis: { text: (step: number) => new Date(Date.UTC(2020, 10 + step, 1)).toISOString().slice(0, 10) },
 } as unknown as Series
 
 describe('futureLabels', () => {
