@@ -10,6 +10,7 @@ import { encodeKerasArchive } from '@cudnn-rnn/interop'
 import { noExport } from './export_error.js'
 import type { Layer } from './layer.js'
 import { RecurrentLayer } from './recurrent.js'
+import { takesLastOfBackward } from './sequence_pooling.js'
 import type { Signal } from './signal.js'
 import { TimeDistributedLayer } from './time_distributed.js'
 import type { WholeModel } from './whole_model.js'
@@ -49,7 +50,8 @@ const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
  * A model as a `.keras` file of a `Sequential` for `keras.models.load_model`; in Keras the batch comes first.
  *
  * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `concat`, `add`, `multiply`, `reverse`,
- *   `attentionPooling`, `conv2d`, `maxPool2d`, `rnn(cell)`, and a `lastStep` that does not follow a recurrent layer; `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ *   `attentionPooling`, `conv2d`, `maxPool2d`, `rnn(cell)`, a `lastStep` that does not follow a recurrent layer, and one of the sequence after a
+ *   bidirectional one; `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export async function encodeKeras(model: WholeModel): Promise<Uint8Array> {
   const { input, executor } = model
@@ -88,11 +90,17 @@ async function kerasLayers(layers: readonly Layer[]): Promise<KerasLayer[]> {
     if (layer instanceof RecurrentLayer) {
       const isLast = layers[index + 1]?.kind === 'lastStep'
       found.push(...(await recurrentLayers(layer, isLast)))
-    } else if (layer.kind !== 'lastStep' || !(layers[index - 1] instanceof RecurrentLayer)) {
+    } else if (!isLastState(layer, layers[index - 1])) {
       found.push(await plainLayer(layer))
     }
   }
   return found
+}
+
+/** Whether `return_sequences=False` of the layer before is this layer. */
+function isLastState(layer: Layer, before: Layer | undefined): boolean {
+  if (layer.kind !== 'lastStep' || !(before instanceof RecurrentLayer)) return false
+  return before.output.reversedFrom === undefined || takesLastOfBackward(layer)
 }
 
 async function recurrentLayers({ name, model, variables }: RecurrentLayer, isLast: boolean): Promise<KerasLayer[]> {

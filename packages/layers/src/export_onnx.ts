@@ -11,6 +11,7 @@ import { BranchLayer } from './branch_layer.js'
 import { noExport } from './export_error.js'
 import type { Layer } from './layer.js'
 import { RecurrentLayer } from './recurrent.js'
+import { takesLastOfBackward } from './sequence_pooling.js'
 import { featuresOf } from './signal.js'
 import { TimeDistributedLayer } from './time_distributed.js'
 import type { WholeModel } from './whole_model.js'
@@ -227,13 +228,14 @@ class OnnxGraph {
     return this.node('Reshape', name, [turned, this.#integers(name, [0, 0, -1])])
   }
 
-  #lastStep({ name, input }: Layer, x: string): string {
+  #lastStep(layer: Layer, x: string): string {
+    const { name, input } = layer
     const stepOf = (of: string, index: number) => {
       const step = this.node('Gather', name, [of, this.#integers(name, [index])], undefined, { axis: 0 })
       return this.node('Squeeze', name, [step, this.#integers(name, [0])])
     }
-    const { reversedFrom } = input
-    if (reversedFrom === undefined) return stepOf(x, -1)
+    if (!takesLastOfBackward(layer)) return stepOf(x, -1)
+    const { reversedFrom = 0 } = input
     const [forward, backward] = [this.#fresh(name), this.#fresh(name)]
     const sizes = this.#integers(name, [reversedFrom, featuresOf(input) - reversedFrom])
     this.node('Split', name, [x, sizes], [forward, backward], { axis: 2 })

@@ -61,7 +61,7 @@ export {
 } from './recurrent.js'
 export { reverse } from './reverse.js'
 export type { SaveModelOptions } from './save_model.js'
-export { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
+export { type LastStepOptions, lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
 export { timeDistributed } from './time_distributed.js'
 export type { Padding } from './windows.js'
 

@@ -1,3 +1,4 @@
+import { type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Pooling, PoolOptions } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
@@ -5,9 +6,23 @@ import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
 
+const LAST_STEP_OPTIONS = {
+  ...LAYER_OPTIONS,
+  /**
+   * The last step of what. `direction`: the step that each direction of a bidirectional network computes last, which is
+   * step 0 for the backward one, as `return_sequences=False` of Keras and `h_n` of PyTorch have it. `sequence`: the last step
+   * of the row for all columns, as `output[:, -1]` of PyTorch has it. Default `direction`. Both are equal after networks of
+   * one direction.
+   */
+  of: optional(oneOf(['direction', 'sequence'])),
+}
+
+/** Options of {@link lastStep}. */
+export interface LastStepOptions extends OptionsOf<typeof LAST_STEP_OPTIONS> {}
+
 /**
  * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. Of a bidirectional network the
- * columns of the backward direction are those of step 0, which it computes last (Keras' `return_sequences=False`).
+ * columns of the backward direction are those of step 0, which it computes last, unless `of` is `sequence`.
  *
  * @example
  * ```ts
@@ -20,8 +35,15 @@ import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SE
  * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [3, 20]
  * ```
  */
-export function lastStep(options: LayerOptions = {}): LayerDefinition {
-  return pooling('lastStep', 'last_step', 'last', options)
+export function lastStep(options: LastStepOptions = {}): LayerDefinition {
+  checkLayerOptions('lastStep', options, LAST_STEP_OPTIONS)
+  const { of = 'direction', name } = options
+  return pooling('lastStep', 'last_step', 'last', { name }, of === 'sequence' ? { of } : {})
+}
+
+/** Whether a layer is a `lastStep` that takes the step which the backward direction of its input computes last. */
+export function takesLastOfBackward({ kind, definition, input }: Layer): boolean {
+  return kind === 'lastStep' && input.reversedFrom !== undefined && definition.config['of'] !== 'sequence'
 }
 
 /**
@@ -60,17 +82,23 @@ export function maxOverTime(options: LayerOptions = {}): LayerDefinition {
   return pooling('maxOverTime', 'max_over_time', 'max', options)
 }
 
-function pooling(kind: string, base: string, pool: Pooling, options: LayerOptions): LayerDefinition {
+function pooling(
+  kind: string,
+  base: string,
+  pool: Pooling,
+  options: LayerOptions,
+  config: LayerDefinition['config'] = {},
+): LayerDefinition {
   checkLayerOptions(kind, options, LAYER_OPTIONS)
   const definition: LayerDefinition = {
     kind,
     name: options.name,
-    config: {},
+    config,
     build(input, build) {
       checkInputRule(definition, input, SEQUENCE)
       const name = build.nameOf(options.name, base)
       const output = { isSequence: false, features: input.features }
-      const { reversedFrom } = input
+      const reversedFrom = config['of'] === 'sequence' ? undefined : input.reversedFrom
       return new PoolingLayer(build, { definition, name, input, output }, { pooling: pool, reversedFrom })
     },
   }

@@ -114,6 +114,7 @@ describe('Keras', () => {
     ['multiply', [multiply([[], dense({ units: 3 })])]],
     ['rnn', [rnn(new LSTMCell(2))]],
     ['lastStep', [lastStep()]],
+    ['lastStep of the sequence', [cudnnGRU({ numUnits: 2, direction: 'bidirectional' }), lastStep({ of: 'sequence' })]],
     ['a clip', [cudnnLSTM({ numUnits: 2, cellClip: 1 })]],
   ])('export refuses a layer without a counterpart: %s (ERR_NO_EXPORT)', async (_, layers) => {
     using backend = openReferenceBackend()
@@ -169,6 +170,11 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
         ],
         { seed: 11, inputSize: 3 },
       ),
+    last: (backend: Backend) =>
+      sequential(backend, [cudnnGRU({ numUnits: 4, direction: 'bidirectional' }), lastStep({ of: 'sequence' })], {
+        seed: 9,
+        inputSize: 3,
+      }),
     states: (backend: Backend) =>
       sequential(backend, [cudnnLSTM({ numUnits: 4, direction: 'bidirectional' }), lastStep()], {
         seed: 9,

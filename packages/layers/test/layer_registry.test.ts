@@ -48,6 +48,7 @@ describe('layersFromConfig', () => {
     ['dropout', dropout({ rate: 0.25 })],
     ['layerNorm', layerNorm({ epsilon: 0.125 })],
     ['lastStep', lastStep()],
+    ['lastStep of the sequence', lastStep({ of: 'sequence' })],
     ['meanOverTime', meanOverTime()],
     ['maxOverTime', maxOverTime({ name: 'top' })],
     ['attentionPooling', attentionPooling({ units: 3 })],

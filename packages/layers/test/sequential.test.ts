@@ -181,6 +181,23 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     expect(await stream.step({ data: input.data.slice(0, 2), shape: [2] })).toEqual(first)
   })
 
+  test.each([
+    ['direction', 0],
+    ['sequence', 2],
+  ] as const)('lastStep of the %s takes the backward direction from step %i, and is saved so', async (of, step) => {
+    using backend = open()
+    const layer = cudnnLSTM({ numUnits: 2, direction: 'bidirectional', inputSize: 1 })
+    using whole = sequential(backend, [layer], { seed: 3 })
+    using model = sequential(backend, [layer, lastStep({ of })], { seed: 3 })
+    const input = { data: Float32Array.of(0.1, 0.7, -0.4), shape: [3, 1, 1] }
+    const { data: all } = await whole.predict(input)
+    const expected = [...all.subarray(8, 10), ...all.subarray(4 * step + 2, 4 * step + 4)]
+    expect([...(await model.predict(input)).data]).toEqual(expected)
+    await model.save(join(directory, 'model'))
+    using again = await loadModel(backend, join(directory, 'model'))
+    expect([...(await again.predict(input)).data]).toEqual(expected)
+  })
+
   test('batches of a Dataset, weights and lengths: padding does not count', async () => {
     using backend = open()
     const layers = [cudnnLSTM({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })]
