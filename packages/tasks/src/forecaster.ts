@@ -16,6 +16,8 @@ export interface Forecast {
   readonly origin: number
   /** One for each step ahead. */
   readonly values: readonly number[]
+  /** Those of the linear regressions alone, without the network's correction. */
+  readonly linear: readonly number[]
   /** The interval that holds the share `coverage` of the values, if errors stay as they were on the calibration part. */
   readonly low: readonly number[]
   readonly high: readonly number[]
@@ -131,12 +133,13 @@ export class Forecaster {
       )
     }
     const places = origins.map((origin) => ({ series: prepared, origin }))
-    const values = await forecastPlaces(this.model, this.#encoder, this.#blend, this.record.share, places)
+    const forecasts = await forecastPlaces(this.model, this.#encoder, this.#blend, this.record.share, places)
     return places.map((place, n) => {
+      const { values, linear } = forecasts[n]
       const scale = this.#encoder.scale(place)
-      const side = (sign: number) => values[n].map((value, k) => value + sign * scale * this.record.widths[k])
-      const naive = values[n].map((_, k) => this.#encoder.anchor('seasonal_naive', place, k + 1))
-      return { origin: place.origin, values: values[n], low: side(-1), high: side(1), seasonalNaive: naive }
+      const side = (sign: number) => values.map((value, k) => value + sign * scale * this.record.widths[k])
+      const naive = values.map((_, k) => this.#encoder.anchor('seasonal_naive', place, k + 1))
+      return { origin: place.origin, values, linear, low: side(-1), high: side(1), seasonalNaive: naive }
     })
   }
 }
@@ -148,11 +151,12 @@ export async function forecastPlaces(
   blend: LinearBlend,
   share: number,
   places: readonly WindowPlace[],
-): Promise<number[][]> {
+): Promise<{ readonly values: number[]; readonly linear: number[] }[]> {
   const corrections = share === 0 ? undefined : await correctionsOf(model, encoder, places)
   return places.map((place, n) => {
     const scale = encoder.scale(place)
-    return blend.forecast(place).map((value, k) => value + share * scale * (corrections?.[n]?.[k] ?? 0))
+    const linear = blend.forecast(place)
+    return { values: linear.map((value, k) => value + share * scale * (corrections?.[n]?.[k] ?? 0)), linear }
   })
 }
 

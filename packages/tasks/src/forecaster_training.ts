@@ -196,10 +196,10 @@ export class ForecasterTraining {
     const corrections = await correctionsOf(this.model, this.#encoder, places)
     const errors = SHARES.map((share) => this.#meanError(corrections, share))
     const share = SHARES[errors.indexOf(Math.min(...errors))]
-    const values = await forecastPlaces(this.model, this.#encoder, this.#blend, share, places)
+    const forecasts = await forecastPlaces(this.model, this.#encoder, this.#blend, share, places)
     const scaled = places.map((place, n) => {
       const scale = this.#encoder.scale(place)
-      return this.#encoder.actuals(place).map((actual, k) => (actual - values[n][k]) / scale)
+      return this.#encoder.actuals(place).map((actual, k) => (actual - forecasts[n].values[k]) / scale)
     })
     const widths = intervalWidths(scaled, this.#record.coverage)
     return new Forecaster(this.model, { ...this.#record, members: this.#blend.members, share, widths })

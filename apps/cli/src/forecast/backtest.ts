@@ -5,6 +5,9 @@ export interface Backtest {
   readonly actuals: readonly (readonly number[])[]
 }
 
+/** The name of the forecaster without its network. It is no forecaster of its own that could be used instead. */
+export const LINEAR_PART = 'linear part alone'
+
 export interface ForecastErrors {
   /** Mean absolute error, in the series' unit. */
   readonly mae: number

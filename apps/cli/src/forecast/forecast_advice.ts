@@ -1,4 +1,4 @@
-import { forecastErrors } from './backtest.js'
+import { forecastErrors, LINEAR_PART } from './backtest.js'
 import type { ForecastResult, ForecastRun } from './forecast_run.js'
 
 /** A best step this late means that training ended before it had converged. */
@@ -11,7 +11,8 @@ export function forecastAdvice(
   { settings, training: { trainingWindows } }: Pick<ForecastRun, 'settings' | 'training'>,
   { backtests, training }: Pick<ForecastResult, 'backtests' | 'training'>,
 ): { readonly instead: string; readonly tries: readonly string[] } | undefined {
-  const errors = backtests.map((one) => forecastErrors(one).mae)
+  const choices = backtests.filter(({ name }) => name !== LINEAR_PART)
+  const errors = choices.map((one) => forecastErrors(one).mae)
   const best = errors.indexOf(Math.min(...errors))
   // Without a held-out value every error is NaN.
   if (best <= 0) return undefined
@@ -34,5 +35,5 @@ export function forecastAdvice(
     )
   } else tries.push(`--units ${2 * sizes.numUnits}, or --layers ${sizes.numLayers + 1} --dropout 0.2`)
   if (shape.season === 1) tries.push('--season <n>, where the series repeats after n steps')
-  return { instead: backtests[best].name, tries }
+  return { instead: choices[best].name, tries }
 }

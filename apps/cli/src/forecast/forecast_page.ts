@@ -44,6 +44,23 @@ function verdict(mae: number, naive: number): string {
   return `${Math.abs(change).toFixed(1)} % ${side} the seasonal-naive forecast's ${naive.toPrecision(3)}`
 }
 
+/** What the network adds to the linear part of the forecaster, on the held-out values. */
+export function networkText({ settings }: Pick<ForecastRun, 'settings'>, { backtests, share }: ForecastResult): string {
+  const network = `The ${settings.sizes.cell.toUpperCase()}`
+  if (share === 0) return `${network} adds nothing: it did not improve the linear forecast, which is used alone.`
+  const [whole, linear] = backtests.map((backtest) => forecastErrors(backtest).mae)
+  const [after, before] = [whole.toPrecision(4), linear.toPrecision(4)]
+  if (whole >= linear) {
+    return `${network} adds nothing on the held-out values: with ${100 * share} % of its correction the error is ${after}, by the linear part alone ${before}.`
+  }
+  return `${network} takes the error of the linear part from ${before} to ${after} (${difference(whole, linear)}), with ${100 * share} % of its correction.`
+}
+
+/** ` on the same covariates`, where there are any. */
+function covariateText({ settings: { columns } }: Pick<ForecastRun, 'settings'>): string {
+  return columns.covariates.length + columns.knownAhead.length === 0 ? '' : ' on the same covariates'
+}
+
 /** `sales.csv, column sold: 3 series, 1,200 values from 2020-01-01 to 2023-04-14`, with the missing ones. */
 export function seriesText({ name, columns, series }: SeriesTable): string {
   const lengths = series.map(({ values }) => values.length)
@@ -59,11 +76,11 @@ export function seriesText({ name, columns, series }: SeriesTable): string {
 export function forecastPage(run: ForecastRun, result: ForecastResult, gates: readonly GateWeights[]): string {
   const { table, settings, backend } = run
   const { training, backtests, coverage } = result
-  const [network, linear, naive] = backtests.map(forecastErrors)
+  const [whole, , linear, naive] = backtests.map(forecastErrors)
   const { window, horizon, season, heldOut } = settings.shape
   return htmlPage({
     title: `A forecast of ${table.name}`,
-    resultHtml: `<b>Mean absolute error ${network.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values${result.series.length > 1 ? ' of each series' : ''} it never saw: ${verdict(network.mae, naive.mae)}. Linear regression has ${linear.mae.toPrecision(3)}.`,
+    resultHtml: `<b>Mean absolute error ${whole.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values${result.series.length > 1 ? ' of each series' : ''} it never saw: ${verdict(whole.mae, naive.mae)}. Linear regression${covariateText(run)} has ${linear.mae.toPrecision(3)}. ${networkText(run, result)}`,
     sections: [
       { heading: 'Forecast', html: chartsHtml(run, result) },
       {

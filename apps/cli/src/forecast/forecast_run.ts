@@ -14,7 +14,7 @@ import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { type RunSettings, writeRunSettings } from '../run_settings.js'
 import type { TaskRun, TaskRunOptions } from '../run_task.js'
-import { type Backtest, coverageOf } from './backtest.js'
+import { type Backtest, coverageOf, LINEAR_PART } from './backtest.js'
 import { LinearForecaster } from './linear_forecaster.js'
 import type { Series, SeriesColumns, SeriesSource, SeriesTable } from './series.js'
 import { usualSeason } from './usual_season.js'
@@ -64,8 +64,8 @@ export interface SeriesResult {
 
 export interface ForecastResult {
   readonly training: LoggedFitResult
-  /** On the held-out parts of all series: the forecaster first, then the baselines. */
-  readonly backtests: readonly [Backtest, Backtest, Backtest]
+  /** On the held-out parts of all series: the forecaster, its linear part alone, and the baselines. */
+  readonly backtests: readonly [Backtest, Backtest, Backtest, Backtest]
   readonly series: readonly SeriesResult[]
   /** Share of the held-out values that the interval holds. */
   readonly coverage: number
@@ -140,6 +140,7 @@ export class ForecastRun implements TaskRun<ForecastResult> {
       training,
       backtests: [
         { name: this.name, forecasts: forecasts.map(({ values }) => values), actuals },
+        { name: LINEAR_PART, forecasts: forecasts.map(({ linear }) => linear), actuals },
         { name: 'linear regression', forecasts: results.flatMap((result, n) => this.#linear(result, n)), actuals },
         { name: 'seasonal naive', forecasts: forecasts.map((each) => each.seasonalNaive), actuals },
       ],
@@ -203,8 +204,14 @@ export class ForecastRun implements TaskRun<ForecastResult> {
   }
 
   #linear({ series, forecasts }: SeriesResult, n: number): number[][] {
-    const { shape } = this.settings
-    const linear = new LinearForecaster(fillMissing(series.values, shape.season), shape, this.training.origins[n].train)
+    const { shape, columns } = this.settings
+    const covariate = (name: string, ahead: number) => ({ values: fillMissing(series.covariates[name], 1), ahead })
+    const covariates = [
+      ...columns.covariates.map((name) => covariate(name, 0)),
+      ...columns.knownAhead.map((name) => covariate(name, shape.horizon)),
+    ]
+    const values = fillMissing(series.values, shape.season)
+    const linear = new LinearForecaster(values, covariates, shape, this.training.origins[n].train)
     return forecasts.map(({ origin }) => linear.forecast(origin))
   }
 }

@@ -4,18 +4,33 @@ import { Matrix, solve } from 'ml-matrix'
 /** Keeps the normal equations solvable where values repeat; relative to the mean square of the inputs. */
 const RIDGE = 1e-6
 
+/** Numbers that a forecast reads beside the values. */
+export interface LinearCovariate {
+  /** Without gaps. */
+  readonly values: Float64Array
+  /** Steps after the origin for which they are known. */
+  readonly ahead: number
+}
+
 /**
- * The linear baseline: every step ahead is a linear function of the window, by least squares over the training origins.
- * Values are taken relative to the last one known, so that a trend continues.
+ * The linear baseline: every step ahead is a linear function of the window and of the covariates that the forecaster reads,
+ * by least squares over the training origins. Values are taken relative to the last one known, so that a trend continues.
  */
 export class LinearForecaster {
   readonly #values: Float64Array
+  readonly #covariates: readonly LinearCovariate[]
   readonly #window: number
-  /** [W,horizon]: the last row is the constant. */
+  /** [F,horizon]: the last row is the constant. */
   readonly #coefficients: Matrix
 
-  constructor(values: Float64Array, { window, horizon }: ForecastShape, trainOrigins: readonly number[]) {
+  constructor(
+    values: Float64Array,
+    covariates: readonly LinearCovariate[],
+    { window, horizon }: ForecastShape,
+    trainOrigins: readonly number[],
+  ) {
     this.#values = values
+    this.#covariates = covariates
     this.#window = window
     const inputs = new Matrix(trainOrigins.map((origin) => this.#inputs(origin)))
     const targets = new Matrix(
@@ -23,8 +38,8 @@ export class LinearForecaster {
     )
     const transposed = inputs.transpose()
     const gram = transposed.mmul(inputs)
-    const ridge = RIDGE * (gram.trace() / window)
-    this.#coefficients = solve(gram.add(Matrix.eye(window).mul(ridge)), transposed.mmul(targets))
+    const ridge = RIDGE * (gram.trace() / gram.rows)
+    this.#coefficients = solve(gram.add(Matrix.eye(gram.rows).mul(ridge)), transposed.mmul(targets))
   }
 
   /** Forecasts of all steps ahead of `origin`. */
@@ -39,6 +54,9 @@ export class LinearForecaster {
   #inputs(origin: number): number[] {
     const last = this.#values[origin]
     const changes = Array.from(this.#values.subarray(origin - this.#window + 1, origin), (value) => value - last)
-    return [...changes, 1]
+    const others = this.#covariates.flatMap(({ values, ahead }) =>
+      Array.from(values.subarray(origin - this.#window + 1, origin + 1 + ahead)),
+    )
+    return [...changes, ...others, 1]
   }
 }

@@ -12,7 +12,7 @@ import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
 import { forecastErrors } from './backtest.js'
 import { forecastAdvice } from './forecast_advice.js'
 import { forecastCsv } from './forecast_csv.js'
-import { forecastPage, forecastTable, seriesText } from './forecast_page.js'
+import { forecastPage, forecastTable, networkText, seriesText } from './forecast_page.js'
 import {
   COVERAGE,
   FORECAST_FORMAT,
@@ -126,7 +126,7 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
           `${pc.bold('Advice')}    ${advice.instead} has the smaller error: use it instead, or try`,
           ...advice.tries.map((text) => `          ${text}`),
         ]),
-    `${pc.bold('Network')}   ${result.share === 0 ? 'no improvement of the linear forecast: it is used alone' : `${100 * result.share} % of its correction is added to the linear forecast`}`,
+    `${pc.bold('Network')}   ${networkText(run, result)}`,
     `${pc.bold('Interval')}  the ${100 * COVERAGE} % interval held ${(100 * coverage).toFixed(0)} % of the held-out values`,
     ...rankLines(training.ranks, settings.batch, 'windows'),
     `${pc.bold('Report')}    ${page}`,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { LINEAR_PART } from '../../src/forecast/backtest.js'
 import { forecastAdvice } from '../../src/forecast/forecast_advice.js'
 
 interface Situation {
@@ -14,7 +15,7 @@ interface Situation {
 function advice({ units = 32, window = 36, season = 12, best = 300, errors = [3, 1, 2] }: Situation) {
   const shape = { season, window, horizon: 12, heldOut: 72 }
   const settings = { shape, sizes: { numUnits: units, numLayers: 1 }, steps: 600, learningRate: 0.003 }
-  const names = ['LSTM', 'seasonal naïve', 'linear']
+  const names = ['LSTM', 'seasonal naïve', 'linear', LINEAR_PART]
   const backtests = errors.map((error, k) => ({ name: names[k], forecasts: [[error]], actuals: [[0]] }))
   return forecastAdvice(
     { settings, training: { trainingWindows: 90 } } as never,
@@ -35,6 +36,8 @@ describe('forecastAdvice', () => {
   it('names the best baseline', () => {
     expect(advice({ errors: [3, 1, 2] })?.instead).toBe('seasonal naïve')
     expect(advice({ errors: [3, 2, 1] })?.instead).toBe('linear')
+    // The part of the forecaster itself cannot be used instead of it.
+    expect(advice({ errors: [3, 4, 4, 1] })).toBeUndefined()
   })
 
   it('recommends more steps where the error was still falling', () => {

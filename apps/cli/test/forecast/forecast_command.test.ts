@@ -35,7 +35,7 @@ describe('cudnn-rnn forecast', () => {
     const out = join(directory, 'run')
     const { exitCode, stdout, stderr } = await run('forecast', '--csv', csv, ...SMALL, '--steps', '20', '--out', out)
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
-    for (const name of ['linear \\+ LSTM', 'linear regression', 'seasonal naive'])
+    for (const name of ['linear \\+ LSTM', 'linear part alone', 'linear regression', 'seasonal naive'])
       expect(stdout).toMatch(new RegExp(`^${name} +[\\d.]+`, 'm'))
     const files = [
       'best',

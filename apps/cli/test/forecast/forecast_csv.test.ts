@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { forecastCsv, futureLabels } from '../../src/forecast/forecast_csv.js'
 import type { Series } from '../../src/forecast/series.js'
 
-const future = { origin: 2, values: [1.5, 2.5], low: [1, 2], high: [2, 3], seasonalNaive: [0, 0] }
+const future = { origin: 2, values: [1.5, 2.5], low: [1, 2], high: [2, 3], linear: [1, 2], seasonalNaive: [0, 0] }
 const numbered = { name: 'a', axis: undefined } as unknown as Series
 const monthly = {
   name: 'b, "c"',
