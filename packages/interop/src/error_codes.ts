@@ -35,8 +35,8 @@ export const ERROR_CODES = {
     remedy: 'train it again in a form that both have',
   },
   ERR_WEIGHTS_PICKLE: {
-    meaning: 'a `.pt` file holds more than tensors; nothing was executed',
-    remedy: 'save the `state_dict` alone, or safetensors',
+    meaning: 'a `.pt` file is a TorchScript archive, or not as `torch.save` writes; nothing was executed',
+    remedy: 'save the `state_dict`, or safetensors',
   },
   ERR_WEIGHTS_UNRECOGNIZED: {
     meaning: 'a weight file has what looks like a recurrent network, under names or in a layout that no reading knows',

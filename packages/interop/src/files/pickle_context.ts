@@ -4,7 +4,15 @@ import type { PickleGlobal, PickleValue } from './pickle_values.js'
  * Memory that values take, in bytes: a single byte of a pickle makes an empty dict, or pushes a value once more. The length
  * of a text is added.
  */
-export const COSTS = Object.freeze({ reference: 16, text: 48, list: 64, record: 96, bytes: 160, dict: 256 })
+export const COSTS = Object.freeze({
+  reference: 16,
+  text: 48,
+  list: 64,
+  record: 96,
+  bytes: 160,
+  dict: 256,
+  object: 320,
+})
 
 /** State of the opcodes: the stack, the memo and the bytes after the opcode. */
 export interface PickleContext {
@@ -13,7 +21,7 @@ export interface PickleContext {
   pop(): PickleValue
   peek(): PickleValue
   popToMark(): PickleValue[]
-  unsigned(size: 1 | 2 | 4): number
+  unsigned(size: 1 | 2 | 4 | 8): number
   int32(): number
   float64(): number
   take(length: number): Uint8Array
@@ -22,7 +30,7 @@ export interface PickleContext {
   remember(index?: number): void
   recall(index: number): void
   charge(cost: number): void
-  /** An allowed name; throws for any other. */
+  /** The name of a function or class; throws for TorchScript's. */
   global(name: string): PickleGlobal
   /** The error of a pickle that breaks `rule`. */
   wrong(rule: string): Error

@@ -1,21 +1,72 @@
 import type { PickleContext } from './pickle_context.js'
-import { PickleDict, PickleGlobal, PickleStorage, PickleTensor, type PickleValue } from './pickle_values.js'
+import {
+  PickleDict,
+  PickleGlobal,
+  PickleObject,
+  PickleStorage,
+  PickleTensor,
+  type PickleValue,
+  UnreadTensor,
+} from './pickle_values.js'
 
-const ORDERED_DICT = 'collections.OrderedDict'
-const REBUILD_TENSOR = 'torch._utils._rebuild_tensor_v2'
-const REBUILD_PARAMETER = 'torch._utils._rebuild_parameter'
-const STORAGE = /^torch\.(\w+Storage)$/
-const DTYPE = /^torch\.[a-z]+\d*$/
+const STORAGE = /^torch\.(?:\w+\.)*(\w+Storage)$/
 
 /** Storages are numbered: their keys are a few digits. */
 const LONGEST_KEY = 255
 /** As in PyTorch. */
 const MOST_AXES = 64
 
-/** Whether a pickle may name this global. No other can occur in a value, and none is ever called. */
-export function isAllowedGlobal(path: string): boolean {
-  return [ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER].includes(path) || STORAGE.test(path) || DTYPE.test(path)
+/** Values in place of calls by the function or class that Python would call; undefined for parameters that are not its own. */
+type Replacement = (parameters: readonly PickleValue[]) => PickleValue | undefined
+
+const quantized: Replacement = ([, , shape]) => unread('a quantized tensor', shape)
+const first: Replacement = ([value]) => (isTensor(value) ? value : undefined)
+
+/** The functions by which `torch.save` writes tensors: torch/_utils.py and torch/_tensor.py. */
+const TENSORS: Readonly<Record<string, Replacement>> = {
+  'torch._utils._rebuild_tensor': viewOf,
+  'torch._utils._rebuild_tensor_v2': viewOf,
+  'torch._utils._rebuild_tensor_v3': ([storage, offset, shape, strides, , , dtype]) => {
+    if (!(storage instanceof PickleStorage && dtype instanceof PickleGlobal)) return undefined
+    return viewOf([
+      new PickleStorage(dtype.path, storage.key, storage.count),
+      offset ?? null,
+      shape ?? null,
+      strides ?? null,
+    ])
+  },
+  'torch._utils._rebuild_parameter': first,
+  'torch._utils._rebuild_parameter_with_state': first,
+  'torch._utils._rebuild_device_tensor_from_cpu_tensor': first,
+  'torch._utils._rebuild_device_tensor_from_numpy': () =>
+    unread('a tensor of another device, stored as a NumPy array', []),
+  'torch._utils._rebuild_qtensor': quantized,
+  'torch._utils._rebuild_sparse_tensor': ([, parts]) => unread('a sparse tensor', Array.isArray(parts) ? parts[2] : []),
+  'torch._utils._rebuild_nested_tensor': () => unread('a nested tensor', []),
+  'torch._utils._rebuild_meta_tensor_no_storage': ([, shape]) => unread('a tensor without elements', shape),
+  'torch._utils._rebuild_wrapper_subclass': ([type, , shape]) => {
+    return unread(type instanceof PickleGlobal ? `a ${type.path}` : 'a subclass of tensors', shape)
+  },
 }
+
+/** `(function, type, parameters, state)`, of a subclass of `torch.Tensor` or of a tensor with attributes. */
+const TYPED_TENSOR = 'torch._tensor._rebuild_from_type_v2'
+
+const dict: Replacement = ([items]) => (items instanceof PickleDict ? items : new PickleDict())
+const items: Replacement = ([list]) => (Array.isArray(list) ? list : undefined)
+
+/** Containers that are read as if Python's own wrote them. */
+const CONTAINERS: Readonly<Record<string, Replacement>> = {
+  'builtins.dict': dict,
+  'collections.Counter': dict,
+  // Its parameter is the function that makes missing values.
+  'collections.defaultdict': () => new PickleDict(),
+  'torch.Size': items,
+  'builtins.set': items,
+  '__builtin__.set': items,
+}
+
+const ORDERED_DICT = 'collections.OrderedDict'
 
 /** The storage of a persistent id `('storage', <class>, key, location, count)`. */
 export function storageOf(context: PickleContext, id: PickleValue): PickleStorage {
@@ -28,34 +79,71 @@ export function storageOf(context: PickleContext, id: PickleValue): PickleStorag
   throw context.wrong('its pickle refers to a value that is not a storage')
 }
 
-/** Replaces a call on the stack by the value that it would return. */
+/** Replaces a call on the stack by the value that it would return, or by an object that is not built. */
 export function reduce(context: PickleContext): void {
   const parameters = context.pop()
   const called = context.pop()
+  if (called instanceof PickleObject) {
+    context.push(new PickleObject(called.path, []))
+    return
+  }
   if (!(called instanceof PickleGlobal) || !Array.isArray(parameters)) {
     throw context.wrong('its pickle calls a value that is not a function')
   }
-  if (called.path === ORDERED_DICT && parameters.length === 0) {
-    context.push(new PickleDict())
-    return
+  context.push(replaced(context, called.path, parameters))
+}
+
+function replaced(context: PickleContext, called: string, given: readonly PickleValue[]): PickleValue {
+  if (called === ORDERED_DICT) {
+    // On Python 2 the items are a list of pairs.
+    const pairs = Array.isArray(given[0]) ? given[0] : []
+    return dictOf(context, pairs)
   }
-  if (called.path === REBUILD_PARAMETER && parameters[0] instanceof PickleTensor) {
-    context.push(parameters[0])
-    return
+  const [inner, , innerParameters] = given
+  const isTyped = called === TYPED_TENSOR && inner instanceof PickleGlobal && Array.isArray(innerParameters)
+  const path = isTyped ? inner.path : called
+  const parameters = isTyped ? innerParameters : given
+  const tensor = Object.hasOwn(TENSORS, path) ? TENSORS[path] : undefined
+  if (tensor === undefined) {
+    const container = Object.hasOwn(CONTAINERS, called) ? CONTAINERS[called]?.(given) : undefined
+    return container ?? new PickleObject(called, given)
   }
-  const [storage, offset, shape, strides] = parameters
-  if (
-    called.path === REBUILD_TENSOR &&
+  const value = tensor(parameters)
+  if (value === undefined) throw context.wrong(`its pickle calls ${path} with other parameters than a tensor's`)
+  return value
+}
+
+function dictOf(context: PickleContext, pairs: readonly PickleValue[]): PickleDict {
+  const made = new PickleDict()
+  for (const pair of pairs) {
+    const [key, value] = Array.isArray(pair) ? pair : []
+    if (typeof key !== 'string' || value === undefined) throw context.wrong('an item of its dicts is not a pair')
+    made.set(key, value)
+  }
+  return made
+}
+
+function viewOf([storage, offset, shape, strides, , , bits]: readonly PickleValue[]): PickleValue | undefined {
+  const isView =
     storage instanceof PickleStorage &&
     isCount(offset) &&
     isCounts(shape) &&
     isCounts(strides) &&
     shape.length === strides.length
-  ) {
-    context.push(new PickleTensor(storage, offset, shape, strides))
-    return
-  }
-  throw context.wrong(`its pickle calls ${called.path} with other parameters than a tensor's`)
+  if (!isView) return undefined
+  // Views by torch._neg_view and conj keep the elements of the storage, and the sign in a bit.
+  const isLazy = bits instanceof PickleDict && [...bits.values()].some((bit) => bit === true)
+  return isLazy
+    ? new UnreadTensor('a lazily negated or conjugated tensor', shape)
+    : new PickleTensor(storage, offset, shape, strides)
+}
+
+function unread(what: string, shape: PickleValue | undefined): UnreadTensor {
+  return new UnreadTensor(what, isCounts(shape) ? shape : [])
+}
+
+function isTensor(value: PickleValue | undefined): value is PickleTensor | UnreadTensor {
+  return value instanceof PickleTensor || value instanceof UnreadTensor
 }
 
 function isCount(value: PickleValue | undefined): value is number {

@@ -1,13 +1,23 @@
 import { COSTS, type PickleContext } from './pickle_context.js'
 import { reduce, storageOf } from './pickle_globals.js'
-import { PickleDict, type PickleGlobal, type PickleKey, type PickleValue } from './pickle_values.js'
+import {
+  PickleDict,
+  PickleGlobal,
+  type PickleKey,
+  PickleObject,
+  PickleTensor,
+  type PickleValue,
+  UnreadTensor,
+} from './pickle_values.js'
 
-/** Opcodes by byte, of CPython's pickletools.py. The others build objects that weight files do not contain. */
+/** Opcodes by byte, of CPython's pickletools.py. The others are of protocols 0 and 1, which torch.save cannot write. */
 export const PICKLE_OPCODES: Readonly<Record<number, (context: PickleContext) => void>> = {
   128: (c) => void c.take(1), // PROTO
   149: (c) => void c.take(8), // FRAME
   40: (c) => c.mark(), // MARK
   48: (c) => void c.pop(), // POP
+  49: (c) => void c.popToMark(), // POP_MARK
+  50: (c) => c.push(c.peek()), // DUP
   78: (c) => c.push(null), // NONE
   136: (c) => c.push(true), // NEWTRUE
   137: (c) => c.push(false), // NEWFALSE
@@ -15,21 +25,29 @@ export const PICKLE_OPCODES: Readonly<Record<number, (context: PickleContext) =>
   75: (c) => c.push(c.unsigned(1)), // BININT1
   77: (c) => c.push(c.unsigned(2)), // BININT2
   138: (c) => c.push(long(c.take(c.unsigned(1)))), // LONG1
+  139: (c) => c.push(c.take(c.unsigned(4))), // LONG4: longer than any number of a weight file
   71: (c) => c.push(c.float64()), // BINFLOAT
   88: (c) => c.push(c.text(c.unsigned(4))), // BINUNICODE
   140: (c) => c.push(c.text(c.unsigned(1))), // SHORT_BINUNICODE
+  141: (c) => c.push(c.text(c.unsigned(8))), // BINUNICODE8
+  84: (c) => c.push(c.text(c.unsigned(4))), // BINSTRING
   85: (c) => c.push(c.text(c.unsigned(1))), // SHORT_BINSTRING
   66: (c) => c.push(c.take(c.unsigned(4))), // BINBYTES
   67: (c) => c.push(c.take(c.unsigned(1))), // SHORT_BINBYTES
+  142: (c) => c.push(c.take(c.unsigned(8))), // BINBYTES8
+  150: (c) => c.push(c.take(c.unsigned(8))), // BYTEARRAY8
   125: (c) => c.push(new PickleDict()), // EMPTY_DICT
   93: (c) => c.push([]), // EMPTY_LIST
+  143: (c) => c.push([]), // EMPTY_SET
   41: (c) => c.push([]), // EMPTY_TUPLE
   116: (c) => c.push(c.popToMark()), // TUPLE
+  145: (c) => c.push(c.popToMark()), // FROZENSET
   133: (c) => c.push([c.pop()]), // TUPLE1
   134: (c) => c.push([c.pop(), c.pop()].reverse()), // TUPLE2
   135: (c) => c.push([c.pop(), c.pop(), c.pop()].reverse()), // TUPLE3
   97: (c) => append(c, [c.pop()]), // APPEND
   101: (c) => append(c, c.popToMark()), // APPENDS
+  144: (c) => append(c, c.popToMark()), // ADDITEMS
   115: (c) => setItems(c, [c.pop(), c.pop()].reverse()), // SETITEM
   117: (c) => setItems(c, c.popToMark()), // SETITEMS
   113: (c) => c.remember(c.unsigned(1)), // BINPUT
@@ -41,7 +59,28 @@ export const PICKLE_OPCODES: Readonly<Record<number, (context: PickleContext) =>
   147: (c) => c.push(stackGlobal(c)), // STACK_GLOBAL
   81: (c) => c.push(storageOf(c, c.pop())), // BINPERSID
   82: (c) => reduce(c), // REDUCE
-  98: (c) => void c.pop(), // BUILD: attributes, such as a state dict's _metadata
+  129: (c) => create(c, c.pop()), // NEWOBJ
+  146: (c) => create(c, [c.pop(), c.pop()]), // NEWOBJ_EX
+  98: (c) => build(c, c.pop()), // BUILD
+}
+
+/** An object of a class that is not built, from the class on the stack. */
+function create(context: PickleContext, parameters: PickleValue): void {
+  const type = context.pop()
+  if (!(type instanceof PickleGlobal)) throw context.wrong('its pickle makes an object of a value that is not a class')
+  context.push(new PickleObject(type.path, Array.isArray(parameters) ? parameters : []))
+}
+
+/** Attributes of the object on the stack. Those of a container, such as a state dict's _metadata, are not part of it. */
+function build(context: PickleContext, state: PickleValue): void {
+  const value = context.peek()
+  if (value instanceof PickleTensor || value instanceof UnreadTensor) return
+  if (value instanceof PickleObject) hold(context, value, [state])
+}
+
+function hold(context: PickleContext, object: PickleObject, values: readonly PickleValue[]): void {
+  context.charge(COSTS.reference * values.length)
+  for (const value of values) object.attributes.push(value)
 }
 
 function stackGlobal(context: PickleContext): PickleGlobal {
@@ -53,22 +92,30 @@ function stackGlobal(context: PickleContext): PickleGlobal {
 
 function append(context: PickleContext, values: PickleValue[]): void {
   const list = context.peek()
+  if (list instanceof PickleObject) {
+    hold(context, list, values)
+    return
+  }
   if (!Array.isArray(list)) throw context.wrong('its pickle appends to a value that is not a list')
   context.charge(COSTS.reference * values.length)
   for (const value of values) list.push(value)
 }
 
 function setItems(context: PickleContext, flat: PickleValue[]): void {
-  const dict = context.peek()
+  const target = context.peek()
+  const dict = target instanceof PickleObject ? new PickleDict() : target
   if (!(dict instanceof PickleDict) || flat.length % 2 !== 0) {
     throw context.wrong('its pickle sets items of a value that is not a dict')
   }
   context.charge(COSTS.text * flat.length)
+  if (target instanceof PickleObject) {
+    context.charge(COSTS.dict)
+    hold(context, target, [dict])
+  }
   for (let index = 0; index < flat.length; index += 2) {
     const [key, value] = [flat[index], flat[index + 1]]
     if (key === undefined || value === undefined) throw context.wrong('a key of its dicts has no value')
-    if (!isKey(key)) throw context.wrong('a key of its dicts is neither text nor a number')
-    dict.set(key, value)
+    dict.set(isKey(key) ? key : `(key ${dict.size})`, value)
   }
 }
 

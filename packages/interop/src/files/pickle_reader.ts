@@ -1,8 +1,7 @@
 import { corrupt, unsupported, WeightFileError } from '../errors.js'
 import { COSTS, type PickleContext } from './pickle_context.js'
-import { isAllowedGlobal } from './pickle_globals.js'
 import { PICKLE_OPCODES } from './pickle_opcodes.js'
-import { PickleDict, PickleGlobal, type PickleValue } from './pickle_values.js'
+import { PickleDict, PickleGlobal, PickleObject, type PickleValue } from './pickle_values.js'
 
 const decoder = new TextDecoder()
 
@@ -16,12 +15,12 @@ const LONGEST_SHOWN = 200
 const FREE_MEMORY = 2 ** 25
 
 /**
- * The value of one pickle: Python's format as far as `torch.save` writes tensors and plain containers with it. It is a stack
- * machine. Nothing is called: a global name outside the allow-list ends the reading, and the calls inside it are replaced by
- * their values.
+ * The value of one pickle: Python's format as far as `torch.save` writes it. It is a stack machine. Nothing is called or built:
+ * the calls that make tensors and plain containers are replaced by their values, and every other object by its class's name
+ * and the values that it would be built from.
  *
  * @param fileBytes size of the file that the pickle is in, unpacked: its values may take three times that much memory.
- * @throws WeightFileError `ERR_WEIGHTS_PICKLE` for a name outside the allow-list or an opcode that builds other things;
+ * @throws WeightFileError `ERR_WEIGHTS_PICKLE` for TorchScript and for an opcode that torch.save does not write;
  *   `ERR_WEIGHTS_CORRUPT` for bytes that are not a pickle; `ERR_WEIGHTS_UNSUPPORTED` for one of too many values
  */
 export function readPickle(path: string, bytes: Uint8Array, fileBytes: number): PickleValue {
@@ -49,7 +48,11 @@ class PickleMachine {
       const opcode = this.#context.unsigned(1)
       if (opcode === 0x2e) return this.#pop() // STOP
       const act = PICKLE_OPCODES[opcode]
-      if (act === undefined) throw this.#refused(`opcode 0x${opcode.toString(16)} builds something else`)
+      if (act === undefined)
+        throw this.#refused(
+          `opcode 0x${opcode.toString(16)} is not of protocols 2 to 5`,
+          'Save the state_dict with torch.save, or use safetensors',
+        )
       act(this.#context)
     }
   }
@@ -77,6 +80,7 @@ class PickleMachine {
     unsigned: (size) => {
       const at = this.#advance(size)
       if (size === 1) return this.#view.getUint8(at)
+      if (size === 8) return Number(this.#view.getBigUint64(at, true))
       return size === 2 ? this.#view.getUint16(at, true) : this.#view.getUint32(at, true)
     },
     int32: () => this.#view.getInt32(this.#advance(4), true),
@@ -103,7 +107,7 @@ class PickleMachine {
     },
     charge: (cost) => this.#charge(cost),
     global: (name) => {
-      if (!isAllowedGlobal(name)) throw this.#refused(`it names ${name.slice(0, LONGEST_SHOWN)}`, adviceFor(name))
+      if (TORCHSCRIPT.test(name)) throw this.#refused(`it names ${name.slice(0, LONGEST_SHOWN)}`, TORCHSCRIPT_ADVICE)
       return new PickleGlobal(name)
     },
     wrong: (rule) => corrupt(this.#path, rule),
@@ -133,10 +137,10 @@ class PickleMachine {
     throw unsupported(this.#path, 'its pickle has more values than a file of its size has use for')
   }
 
-  #refused(rule: string, advice = 'Save the state_dict, or use safetensors'): WeightFileError {
+  #refused(rule: string, advice: string): WeightFileError {
     return new WeightFileError(
       'ERR_WEIGHTS_PICKLE',
-      `Cannot read pickle as only tensors and plain containers are allowed, nothing is executed: ${rule}. ${advice}`,
+      `Cannot read pickle as it must be one of tensors and Python objects, nothing is executed: ${rule}. ${advice}`,
       { path: this.#path },
     )
   }
@@ -147,20 +151,13 @@ function costOf(value: PickleValue): number {
   if (typeof value !== 'object' || value === null) return COSTS.reference
   if (Array.isArray(value)) return COSTS.list + COSTS.reference * value.length
   if (value instanceof PickleDict) return COSTS.dict
+  if (value instanceof PickleObject) return COSTS.object
+  // The name of each of them is a text of its own.
+  if (value instanceof PickleGlobal) return COSTS.record + value.path.length
   return value instanceof Uint8Array ? COSTS.bytes : COSTS.record
 }
 
-/** Names of TorchScript's modules, of its objects in the state of quantized modules, and of quantized tensors. */
+/** Names of the classes of TorchScript's modules. */
 const TORCHSCRIPT = /^__torch__\./
-const QUANTIZED = /^torch\.(?:ScriptObject|_utils\._rebuild_qtensor|Q\w+Storage|q\w+$|ao\.nn\.quantized\.)|quantized/
-
-/** What to do with a file whose pickle names this global. */
-function adviceFor(name: string): string {
-  if (TORCHSCRIPT.test(name)) {
-    return 'This is a TorchScript archive: torch.save(torch.jit.load(file).state_dict(), target) writes its weights, unless it is quantized'
-  }
-  if (QUANTIZED.test(name)) {
-    return 'The weights are quantized, which is not read: save the state_dict of the model before its quantization'
-  }
-  return 'This is a whole object, as torch.save(model) writes it: save model.state_dict(), or use safetensors'
-}
+const TORCHSCRIPT_ADVICE =
+  'This is a TorchScript archive: torch.save(torch.jit.load(file).state_dict(), target) writes its weights, unless it is quantized'

@@ -1,4 +1,4 @@
-/** Values in a pickle of tensors and plain containers. */
+/** Values in a pickle: tensors, plain containers, and objects that are not built. */
 export type PickleValue =
   | null
   | boolean
@@ -9,24 +9,38 @@ export type PickleValue =
   | PickleValue[]
   | PickleDict
   | PickleTensor
+  | UnreadTensor
+  | PickleObject
   | PickleGlobal
   | PickleStorage
 
-/** Keys of dicts; others have no name that a tensor could be part of. */
+/** Keys of dicts that are part of a tensor's name; an entry under another key is named by its place. */
 export type PickleKey = string | number | bigint | boolean
 
-/** A dict or OrderedDict; keys are kept in order. */
+/** A dict or one of its subclasses; keys are kept in order. */
 export class PickleDict extends Map<PickleKey, PickleValue> {}
 
-/** An allowed global name of Python. */
+/** A global name of Python: a text, which stands for nothing here. */
 export class PickleGlobal {
   constructor(readonly path: string) {}
+}
+
+/** An object that is not built: its class, and what its class would build it from. */
+export class PickleObject {
+  /** Attributes that the pickle restores, and items that it sets. */
+  readonly attributes: PickleValue[] = []
+
+  constructor(
+    /** The class or function that Python would call. */
+    readonly path: string,
+    readonly parameters: readonly PickleValue[],
+  ) {}
 }
 
 /** A storage named by a persistent id: `('storage', <class>, key, location, count)`. */
 export class PickleStorage {
   constructor(
-    /** As `FloatStorage`. */
+    /** As `FloatStorage`, or the dtype that a tensor of an untyped storage names. */
     readonly type: string,
     readonly key: string,
     readonly count: number,
@@ -41,5 +55,14 @@ export class PickleTensor {
     readonly offset: number,
     readonly shape: readonly number[],
     readonly strides: readonly number[],
+  ) {}
+}
+
+/** A tensor whose elements are in no storage in a form that is read: quantized, sparse, without elements. */
+export class UnreadTensor {
+  constructor(
+    /** `a quantized tensor`. */
+    readonly what: string,
+    readonly shape: readonly number[],
   ) {}
 }

@@ -5,7 +5,7 @@ import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
 import { readPickle } from './pickle_reader.js'
-import { PickleDict, PickleTensor, type PickleValue } from './pickle_values.js'
+import { PickleDict, PickleObject, PickleTensor, type PickleValue, UnreadTensor } from './pickle_values.js'
 import { stridedElements } from './strided_elements.js'
 import { TensorList } from './tensor_list.js'
 import type { ArchiveEntry } from './zip_archive.js'
@@ -24,8 +24,8 @@ const STORAGES: ReadonlyMap<string, ElementTypeName> = new Map([
   ['BoolStorage', 'bool'],
 ])
 
-/** Nesting of dicts and lists in a checkpoint is shallow; a deeper one is a trap. */
-const DEEPEST = 32
+/** Nesting of dicts, lists and modules in a checkpoint is shallow; a deeper one is a trap. */
+const DEEPEST = 64
 
 /**
  * Opens the format of `torch.save` since PyTorch 1.6: a zip of `data.pkl`, `byteorder` and one file `data/<key>` for each
@@ -44,25 +44,101 @@ export async function openTorchZip(
     throw unsupported(path, 'its elements are not little-endian')
   }
   const heldBytes = [...entries.values()].reduce((sum, { size }) => sum + size, 0)
-  const storages = new Storages(path, folder, entries)
-  const list = new TensorList(path, heldBytes)
-  // A container is looked into once: a few bytes can make one appear any number of times.
-  const seen = new Set<PickleValue>()
-  const collect = (prefix: string, value: PickleValue, depth: number): void => {
-    if (value instanceof PickleTensor) {
-      list.add(storages.tensor(prefix, value))
-      return
-    }
-    if (typeof value !== 'object' || seen.has(value)) return
-    seen.add(value)
-    if (depth > DEEPEST) throw corrupt(path, `its containers are more than ${DEEPEST} deep`)
-    const items = value instanceof PickleDict || Array.isArray(value) ? value.entries() : []
-    for (const [key, item] of items) {
-      if (typeof item === 'object') collect(joinedName(path, prefix, '.', String(key)), item, depth + 1)
+  const contents = new TorchContents(path, new Storages(path, folder, entries), heldBytes)
+  contents.collect('', readPickle(path, await entryOf(entries, pickle).read(), heldBytes), 0)
+  const { tensors, unread } = contents
+  return { format: 'pytorch', path, heldBytes, tensors, unread, close }
+}
+
+/** Finds the tensors in the values of a pickle. */
+class TorchContents {
+  readonly #path: string
+  readonly #storages: Storages
+  readonly #tensors: TensorList
+  readonly #unread: TensorList<UnreadValue>
+  /** A container is looked into once: a few bytes can make one appear any number of times. */
+  readonly #seen = new Set<PickleValue>()
+
+  constructor(path: string, storages: Storages, heldBytes: number) {
+    this.#path = path
+    this.#storages = storages
+    this.#tensors = new TensorList(path, heldBytes)
+    this.#unread = new TensorList<UnreadValue>(path, heldBytes)
+  }
+
+  get tensors(): readonly StoredTensor[] {
+    return this.#tensors.tensors
+  }
+
+  get unread(): readonly UnreadValue[] {
+    return this.#unread.tensors
+  }
+
+  collect(name: string, value: PickleValue, depth: number): void {
+    if (value instanceof PickleTensor) this.#tensors.add(this.#storages.tensor(name, value))
+    else if (value instanceof UnreadTensor) this.#addUnread(name, value)
+    else if (typeof value === 'object' && value !== null && !this.#seen.has(value)) {
+      this.#seen.add(value)
+      if (depth > DEEPEST) throw corrupt(this.#path, `its containers are more than ${DEEPEST} deep`)
+      if (value instanceof PickleObject) this.#object(name, value, depth)
+      else if (value instanceof PickleDict || Array.isArray(value)) this.#items(name, value, depth)
     }
   }
-  collect('', readPickle(path, await entryOf(entries, pickle).read(), heldBytes), 0)
-  return { format: 'pytorch', path, heldBytes, tensors: list.tensors, close }
+
+  #items(name: string, items: PickleDict | readonly PickleValue[], depth: number): void {
+    for (const [key, item] of items.entries()) {
+      if (typeof item === 'object') this.collect(joinedName(this.#path, name, '.', String(key)), item, depth + 1)
+    }
+  }
+
+  /** A module by its parameters, under the names of its state dict; of any other object the attributes that are dicts. */
+  #object(name: string, object: PickleObject, depth: number): void {
+    const array = arrayShape(object)
+    if (array !== undefined || OWN_WEIGHT.test(name)) {
+      const what = array === undefined ? `an object of ${object.path.slice(0, LONGEST_SHOWN)}` : 'a NumPy array'
+      this.#addUnread(name, new UnreadTensor(what, array ?? []))
+      return
+    }
+    this.#unread.add({ name, what: object.path.slice(0, LONGEST_SHOWN) })
+    // Of slots too there is a dict, behind that of the attributes.
+    const states = object.attributes.flatMap((state) => (Array.isArray(state) ? state : [state]))
+    const dicts = states.filter((state) => state instanceof PickleDict)
+    const isModule = dicts.some((state) => MODULE.every((own) => state.get(own) instanceof PickleDict))
+    for (const state of dicts) {
+      const parts = isModule ? [...MODULE, '_buffers'].map((own) => state.get(own)) : [state]
+      for (const part of parts) if (part instanceof PickleDict) this.#items(name, part, depth)
+    }
+  }
+
+  #addUnread(name: string, { what, shape }: UnreadTensor): void {
+    const read = async () => {
+      throw unsupported(
+        this.#path,
+        `weights must be dense tensors of floats: ${name} is ${what}. Save it as one, as dequantize(), to_dense(), resolve_neg() and torch.from_numpy() make it`,
+      )
+    }
+    this.#tensors.add({ name, shape, dtype: what, read })
+  }
+}
+
+/** Characters of the name of a class in a message. */
+const LONGEST_SHOWN = 200
+
+/** A weight that another package stores as an object of its own. */
+const OWN_WEIGHT = /(?:^|\.)(?:weight|bias|kernel)[^.]*$/
+
+/** Dicts in the attributes of every `torch.nn.Module`. */
+const MODULE = ['_parameters', '_modules'] as const
+
+type UnreadValue = NonNullable<WeightFile['unread']>[number]
+
+/** The shape of a NumPy array: `_reconstruct` and a state of (version, shape, dtype, order, bytes), or `_frombuffer`. */
+function arrayShape({ path, parameters, attributes }: PickleObject): readonly number[] | undefined {
+  const [, own] = /^numpy\.(?:\w+\.)*(_reconstruct|_frombuffer)$/.exec(path) ?? []
+  if (own === undefined) return undefined
+  const [state] = attributes
+  const shape = own === '_frombuffer' ? parameters[2] : Array.isArray(state) ? state[1] : undefined
+  return Array.isArray(shape) && shape.every((size) => typeof size === 'number') ? shape : undefined
 }
 
 /** The storages of a file. One that several tensors are views of is unpacked once and held until each has been read. */

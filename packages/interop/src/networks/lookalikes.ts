@@ -52,10 +52,12 @@ export function refuseLookalikes(
   const under = convention === undefined ? '' : ` under the convention ${convention}`
   throw new WeightFileError(
     'ERR_WEIGHTS_UNRECOGNIZED',
-    `Cannot import weights as what looks like a recurrent network must have the names and shapes of a known library${under}: current file has ${looks.join('; ')}. Open it with openWeightFile and import it with the tensors renamed as a library's that has its gate order and layout (${KNOWN}), name the networks to import by the option only, or read these tensors into canonical ones`,
+    `Cannot import weights as what looks like a recurrent network must have the names and shapes of a known library${under}: current file has ${looks.join('; ')}. ${objects.length > 0 ? OF_OBJECTS : ''}Open it with openWeightFile and import it with the tensors renamed as a library's that has its gate order and layout (${KNOWN}), name the networks to import by the option only, or read these tensors into canonical ones`,
     { path },
   )
 }
+
+const OF_OBJECTS = 'Save the state_dict of the model, of a quantized one before its quantization. '
 
 const KNOWN = 'weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 for PyTorch; kernel, recurrent_kernel, bias for Keras'
 
