@@ -7,6 +7,7 @@ export { checkArguments, checkOptions, checkOptionValues, type OptionRules } fro
 export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './coded_error.js'
 export { describeValue } from './described_value.js'
 export { elementCount } from './element_count.js'
+export { guarded } from './guarded.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
 export { checkIsObject, checkNames, checkOptionNames } from './option_names.js'
 export { entryOf, required, zip } from './required.js'

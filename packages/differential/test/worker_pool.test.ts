@@ -172,7 +172,8 @@ describe('a pool of workers', () => {
     const { h, c } = await stream.state()
     await expect(stream.restore({ h: { data: h.data, shape: [40] }, c })).rejects.toThrow(coded('ERR_SHAPE'))
     await expect(stream.restore({} as never)).rejects.toThrow(coded('ERR_NOT_A_STATE'))
-    await expect(stream.restore((() => 0) as never)).rejects.toThrow()
+    await expect(stream.step({ data: new Uint8Array(3), shape: [3] } as never)).rejects.toThrow(coded('ERR_DTYPE'))
+    await expect(stream.restore((() => 0) as never)).rejects.toThrow(coded('ERR_NOT_A_STATE'))
     expect((await stream.step({ data: new Float32Array(6), shape: [2, 3] })).shape).toEqual([2, 20])
   })
 

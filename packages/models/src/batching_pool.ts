@@ -1,8 +1,16 @@
 import { required } from '@cudnn-rnn/arguments'
 import { type AnyBackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { arrayTypeOf, type FloatArray, Inspectable, liveLength, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  arrayTypeOf,
+  describeValue,
+  type FloatArray,
+  Inspectable,
+  liveLength,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import { checkIsTensor, checkTensor } from '@cudnn-rnn/executor-kit'
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
 import { EndOfTurn } from './end_of_turn.js'
 import { poolDisposed, streamClosed } from './pool_errors.js'
 import type { CheckedPoolOptions } from './pool_options.js'
@@ -157,7 +165,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
   state(stream: StreamQueue): Promise<State> {
     return new Promise((resolve, reject) => {
       if (stream.ended !== undefined) throw stream.ended()
-      this.#change(stream, () => void this.#network.state(stream.row).then(resolve, reject), reject)
+      this.#change(stream, () => resolve(this.#network.state(stream.row)), reject)
     })
   }
 
@@ -259,10 +267,11 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     const rows = this.#rows.slice(0, count)
     const input = this.#frames.subarray(0, count * this.#inputSize)
     const output = this.#outputs.subarray(0, count * this.#columns)
-    let round: Promise<void> | undefined
+    let round: PromiseLike<void> | undefined
     let failure: { readonly reason: unknown } | undefined
     try {
       round = this.#network.step(rows, input, output)
+      checkIsRound(round)
     } catch (reason) {
       failure = { reason }
     }
@@ -270,12 +279,12 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     const streams = this.#gathered.splice(0, count)
     this.#rows.copyWithin(0, count, count + this.#gathered.length)
     this.#frames.copyWithin(0, count * this.#inputSize, (count + this.#gathered.length) * this.#inputSize)
-    if (round === undefined) {
+    if (round === undefined || failure !== undefined) {
       this.#endRound(streams, output, failure)
       return
     }
     this.#running = true
-    round
+    Promise.resolve(round)
       .catch((reason: unknown) => {
         failure = { reason }
       })
@@ -384,4 +393,14 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
   #array(length: number): FloatArray {
     return new DTYPES[this.#network.dtype].array(length)
   }
+}
+
+/** Throws TypeError `ERR_INVALID_ARGUMENT`. */
+function checkIsRound(round: unknown): void {
+  if (round === undefined || typeof (round as PromiseLike<void> | null)?.then === 'function') return
+  throw codedTypeError(
+    'ERR_INVALID_ARGUMENT',
+    `Cannot step a stream as step() of its network must return a promise or undefined: current value is ${describeValue(round)}`,
+    { argument: 'network' },
+  )
 }

@@ -1,3 +1,4 @@
+import { checkArguments, methods } from '@cudnn-rnn/arguments'
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
 import { allocating } from '@cudnn-rnn/executor-kit'
@@ -26,10 +27,15 @@ export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, o
   return new BatchingPool(network, checked)
 }
 
+const NETWORK = methods(
+  'a network with the methods step, reset, state, checkedState, restore and dispose',
+  ...(['step', 'reset', 'state', 'checkedState', 'restore', 'dispose'] as const),
+)
+
 /**
  * Opens a pool over your own network: a model that has layers beside its recurrent ones.
  *
- * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
+ * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
  * import { type RowNetwork, streamPoolOf } from '@cudnn-rnn/models'
@@ -74,6 +80,7 @@ export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamP
       { option: 'dtype', value: network.dtype },
     )
   }
+  checkArguments(action, { network }, { network: NETWORK })
   const checked = checkPoolOptions(options)
   return allocating(action, () => new BatchingPool(network, checked))
 }

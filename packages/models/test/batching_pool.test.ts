@@ -540,9 +540,26 @@ describe('streamPoolOf', () => {
     ['ERR_INVALID_OPTION', 'no input', { inputSize: 0, outputSize: 1, dtype: 'float32' }],
     ['ERR_INVALID_OPTION', 'half an output', { inputSize: 1, outputSize: 0.5, dtype: 'float32' }],
     ['ERR_INVALID_OPTION', 'integers', { inputSize: 1, outputSize: 1, dtype: 'int32' }],
+    ['ERR_INVALID_ARGUMENT', 'no methods', { inputSize: 1, outputSize: 1, dtype: 'float32', step: () => undefined }],
   ])('refuses with %s a network that is or has %s', (code, _, network) => {
     expect(() => streamPoolOf(network as RowNetwork<RowSum>)).toThrow(coded(code))
   })
+
+  it.each([null, 0, true, 'done', {}, []])(
+    'rejects a step of which the network returns %o, and those after it are computed',
+    async (result) => {
+      const network = new SummingRows()
+      const step = network.step.bind(network)
+      const wrong = Object.assign(network, { step: () => result }) as unknown as SummingRows
+      const pool = streamPoolOf<RowSum>(wrong)
+      const stream = pool.open()
+      await expect(stream.step(frame(1))).rejects.toThrow(coded('ERR_INVALID_ARGUMENT'))
+      Object.assign(network, { step })
+      expect([...(await stream.step(frame(1))).data]).toEqual([1, 1])
+      expect(pool.stats()).toMatchObject({ waiting: 0, failed: 1, steps: 1 })
+      pool.dispose()
+    },
+  )
 
   it('refuses a pool whose frames no array can hold, with a code', () => {
     const network = Object.assign(new SummingRows(), { inputSize: Number.MAX_SAFE_INTEGER })

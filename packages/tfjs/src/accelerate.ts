@@ -25,7 +25,7 @@ export interface LayerReport {
 }
 
 const OPTIONS = {
-  /** Called when a layer is passed on to TensorFlow.js, once per layer and reason. */
+  /** Called when a layer is passed on to TensorFlow.js, once per layer and reason. What it throws is thrown by the call of that layer. */
   onPassedOn: optional<(report: LayerReport) => void>(FUNCTION),
 }
 
@@ -34,7 +34,10 @@ export interface AccelerateOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** TensorFlow.js with its recurrent layers on an executor, until it is disposed. */
 export interface Acceleration {
-  /** One entry for each recurrent layer that was called, in the order of their first calls; two models' layers may have one name. */
+  /**
+   * One entry for each recurrent layer that was called, in the order of their first calls, at most the last 1,000; two models'
+   * layers may have one name.
+   */
   report(): LayerReport[]
   /** TensorFlow.js computes its layers itself again, those that exist included. The executor stays open. Idempotent. */
   dispose(): void
@@ -42,6 +45,9 @@ export interface Acceleration {
 }
 
 const ACCELERATED: unique symbol = Symbol('accelerated')
+
+/** A process may build models for years. */
+const MOST_REPORTS = 1000
 
 /** The prototype of TensorFlow.js's RNN, whose `call` every recurrent layer ends in. */
 interface RnnPrototype {
@@ -86,18 +92,22 @@ export function accelerate(tf: TensorFlow, backend: Backend, options: Accelerate
       'Cannot accelerate as this TensorFlow.js is accelerated already. Dispose the result of the first call.',
     )
   }
-  const reports: LayerReport[] = []
   // By the layer and not by its name: layers of two models may have one name. Weak, as models are disposed.
-  const known = new WeakMap<RecurrentLayer, { readonly index: number; readonly reasons: Set<string> }>()
+  const reasonsOf = new WeakMap<RecurrentLayer, Set<string>>()
+  /** By the reasons of their layers. */
+  const reports = new Map<Set<string>, LayerReport>()
   let active = true
 
   const record = (layer: RecurrentLayer, reason: string | undefined) => {
-    const { index, reasons } = known.get(layer) ?? { index: reports.length, reasons: new Set<string>() }
-    if (index < reports.length && reports[index].reason === reason) return
+    const reasons = reasonsOf.get(layer) ?? new Set<string>()
+    const last = reports.get(reasons)
+    if (last !== undefined && last.reason === reason) return
     const computedBy = reason === undefined ? backend.name : 'tensorflow.js'
     const report = { layer: layer.name, className: layer.getClassName(), computedBy, reason }
-    known.set(layer, { index, reasons })
-    reports[index] = report
+    reasonsOf.set(layer, reasons)
+    reports.set(reasons, report)
+    const [first] = reports.keys()
+    if (reports.size > MOST_REPORTS && first !== undefined) reports.delete(first)
     if (reason === undefined || reasons.has(reason)) return
     reasons.add(reason)
     options.onPassedOn?.(report)
@@ -115,7 +125,7 @@ export function accelerate(tf: TensorFlow, backend: Backend, options: Accelerate
     active = false
     if (prototype.call === marked) prototype.call = original
   }
-  return { report: () => [...reports], dispose, [Symbol.dispose]: dispose }
+  return { report: () => [...reports.values()], dispose, [Symbol.dispose]: dispose }
 }
 
 /** Throws TypeError `ERR_TFJS_BACKEND`. */

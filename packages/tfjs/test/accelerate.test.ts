@@ -397,6 +397,29 @@ describe('accelerate', () => {
     expect(passedOn).toHaveLength(1)
   })
 
+  test('throws what onPassedOn throws from the call of that layer, once', () => {
+    const layer = tf.layers.gru({ units: 2, activation: 'selu' })
+    using acceleration = accelerate(tf, backends[0] as Backend, {
+      onPassedOn() {
+        throw new Error('the log is full')
+      },
+    })
+    expect(() => layer.apply(x)).toThrow('the log is full')
+    expect((layer.apply(x) as tf.Tensor).shape).toEqual([BATCH, 2])
+    expect(acceleration.report()).toHaveLength(1)
+  })
+
+  test('reports the last 1,000 layers', () => {
+    using acceleration = accelerate(tf, backends[0] as Backend)
+    const small = tf.ones([1, 1, 1])
+    const names = Array.from({ length: 1002 }, () => {
+      const layer = tf.layers.simpleRNN({ units: 1, inputShape: [1, 1] })
+      layer.apply(small)
+      return layer.name
+    })
+    expect(acceleration.report().map(({ layer }) => layer)).toEqual(names.slice(2))
+  })
+
   test.each(['lstm', 'gru', 'simpleRNN'])('computes the gradient of %s by x only where it is requested', (name) => {
     const { products } = backends[0] as Backend
     let count = 0

@@ -1,8 +1,8 @@
 import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type DType } from '@cudnn-rnn/backend'
-import type { Tensor } from '@cudnn-rnn/canonical'
-import { elementCount } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import { dtypeOf } from '@cudnn-rnn/executor-kit'
+import { codedTypeError } from '../coded_error.js'
 
 type Elements = Tensor['data']
 
@@ -20,6 +20,15 @@ export interface PackedMessage {
   readonly values: readonly unknown[]
 }
 
+/** Whether a message is one of a {@link MessageWriter}, and not another that a thread sends. */
+export function isPackedMessage(message: unknown): message is PackedMessage {
+  const { numbers, elements, values } = (message ?? {}) as Partial<PackedMessage>
+  return numbers instanceof Int32Array && Array.isArray(elements) && Array.isArray(values)
+}
+
+/** What may follow the numbers of a call or an answer. */
+export type MessagePart = { readonly tensor: Tensor } | { readonly value: unknown }
+
 /** Writes a {@link PackedMessage}; {@link MessageReader} reads it in the same order. */
 export class MessageWriter {
   readonly #numbers: number[] = []
@@ -30,20 +39,30 @@ export class MessageWriter {
     return this.#numbers.length === 0
   }
 
-  /** @param numbers 32-bit integers. */
-  write(...numbers: readonly number[]): void {
-    this.#numbers.push(...numbers)
-  }
-
-  writeValue(value: unknown): void {
-    this.#values.push(value)
-  }
-
-  /** Copies the elements: the caller may overwrite them immediately. */
-  writeTensor({ data, shape }: Tensor): void {
-    const dtype = DTYPE_NAMES.indexOf(dtypeOf(data) as DType)
-    this.#numbers.push(dtype, shape.length, ...shape)
-    this.#tensors[dtype].push(data.slice())
+  /**
+   * Writes a call or an answer as a whole, or throws and has written nothing. Copies the part: the caller may overwrite it
+   * immediately.
+   *
+   * @param numbers 32-bit integers.
+   * @throws TypeError `ERR_DTYPE` for elements that no executor has; `ERR_NOT_A_STATE` for a value that cannot be cloned
+   */
+  write(action: string, numbers: readonly number[], part?: MessagePart): void {
+    let all = numbers
+    if (part !== undefined && 'tensor' in part) {
+      const { data, shape } = part.tensor
+      const dtype = DTYPE_NAMES.indexOf(dtypeOf(data) as DType)
+      if (dtype < 0) {
+        throw codedTypeError(
+          'ERR_DTYPE',
+          `Cannot ${action} as the elements of its tensor must be ${DTYPE_NAMES.join(', ')}: current value is ${describeValue(data)}`,
+        )
+      }
+      all = [...numbers, dtype, shape.length, ...shape]
+      this.#tensors[dtype].push(data.slice())
+    } else if (part !== undefined) {
+      this.#values.push(cloned(action, part.value))
+    }
+    for (const number of all) this.#numbers.push(number)
   }
 
   /** The message, and the buffers to transfer with it; the writer is empty afterwards. */
@@ -104,5 +123,17 @@ export class MessageReader {
       ),
       shape,
     }
+  }
+}
+
+function cloned(action: string, value: unknown): unknown {
+  try {
+    return structuredClone(value)
+  } catch (cause) {
+    throw codedTypeError(
+      'ERR_NOT_A_STATE',
+      `Cannot ${action} as its state must be a value that structuredClone copies: current value is ${describeValue(value)}`,
+      { cause },
+    )
   }
 }

@@ -1,9 +1,10 @@
 import { entryOf } from '@cudnn-rnn/arguments'
 import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
 import { codedTypeError } from '../coded_error.js'
 import type { PooledStream, StreamPool } from '../stream_pool.js'
-import { MessageReader, MessageWriter, type PackedMessage } from './message_codec.js'
+import { isPackedMessage, type MessagePart, MessageReader, MessageWriter } from './message_codec.js'
 import { STREAM_ANSWER, STREAM_CALL, sentError, type WorkerReady } from './stream_calls.js'
 
 /** The part of `parentPort` of node:worker_threads that {@link serveStreams} uses. */
@@ -48,7 +49,7 @@ export function serveStreams<State>(port: ServingPort | null, pool: ServedPool<S
     )
   }
   const server = new StreamServer(port, pool)
-  port.on('message', (message) => server.receive(message as PackedMessage))
+  port.on('message', (message) => server.receive(message))
   const ready: WorkerReady = { ready: true, maxStreams: pool.stats().maxStreams }
   port.postMessage(ready)
 }
@@ -67,7 +68,9 @@ class StreamServer<State> {
     this.#pool = pool
   }
 
-  receive(message: PackedMessage): void {
+  receive(message: unknown): void {
+    // The parent may send messages of its own.
+    if (!isPackedMessage(message)) return
     const reader = new MessageReader(message)
     while (!reader.isAtEnd) this.#perform(reader.read(), reader.read(), reader)
   }
@@ -126,26 +129,27 @@ class StreamServer<State> {
 
   /** Computes an answer. Those of one round settle in one turn and leave as one message. */
   #answer(stream: number, call: number, kind: number, compute: () => unknown): void {
-    new Promise((resolve) => resolve(compute())).then(
-      (result) => {
-        this.#begin(stream, call, kind)
-        if (kind === STREAM_ANSWER.tensor) this.#answers.writeTensor(result as Tensor)
-        else if (kind === STREAM_ANSWER.value) this.#answers.writeValue(result)
-      },
-      (reason: unknown) => {
-        this.#begin(stream, call, STREAM_ANSWER.error)
-        this.#answers.writeValue(sentError(reason))
-      },
-    )
+    new Promise((resolve) => resolve(compute()))
+      .then((result) => this.#write([stream, call, kind], partOf(kind, result)))
+      // Also for a result that cannot be sent.
+      .catch((reason: unknown) => this.#write([stream, call, STREAM_ANSWER.error], { value: sentError(reason) }))
   }
 
-  #begin(stream: number, call: number, kind: number): void {
-    if (this.#answers.isEmpty) queueMicrotask(() => this.#send())
-    this.#answers.write(stream, call, kind)
+  #write(numbers: readonly number[], part: MessagePart | undefined): void {
+    const isFirst = this.#answers.isEmpty
+    this.#answers.write('answer a call of a stream', numbers, part)
+    if (isFirst) queueMicrotask(() => this.#send())
   }
 
   #send(): void {
     const { message, transfer } = this.#answers.take()
     this.#port.postMessage(message, transfer)
   }
+}
+
+function partOf(kind: number, result: unknown): MessagePart | undefined {
+  if (kind === STREAM_ANSWER.tensor) {
+    return { tensor: checkIsHostTensor('answer a call of a stream', 'output', result as Tensor) }
+  }
+  return kind === STREAM_ANSWER.value ? { value: result } : undefined
 }

@@ -1,3 +1,5 @@
+import { describeValue } from '@cudnn-rnn/arguments'
+
 /**
  * The calls that the main thread sends to a worker: kind, stream (0 for the worker itself), and the numbers, tensors and
  * values named here. A call that is answered has a number.
@@ -34,6 +36,11 @@ export interface WorkerReady {
   readonly maxStreams: number
 }
 
+export function isWorkerReady(message: unknown): message is WorkerReady {
+  const { ready, maxStreams } = (message ?? {}) as Partial<WorkerReady>
+  return ready === true && Number.isSafeInteger(maxStreams)
+}
+
 /** An error on its way from one thread to another, which loses the fields of an Error. */
 export interface SentError {
   readonly name: string
@@ -41,16 +48,24 @@ export interface SentError {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
+/** @param error anything that was thrown, with getters and texts that may throw again. */
 export function sentError(error: unknown): SentError {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {} }
-  const fields = Object.fromEntries(Object.entries(error).filter(([, value]) => isPlain(value)))
-  return { name: error.name, message: error.message, fields }
+  try {
+    if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {} }
+    const fields = Object.fromEntries(Object.entries(error).filter(([, value]) => isPlain(value)))
+    return { name: `${error.name}`, message: `${error.message}`, fields }
+  } catch {
+    return { name: 'Error', message: describeValue(error), fields: {} }
+  }
 }
 
-const ERROR_TYPES: Readonly<Record<string, typeof Error>> = { RangeError, TypeError }
+const ERROR_TYPES: ReadonlyMap<string, typeof Error> = new Map([
+  ['RangeError', RangeError],
+  ['TypeError', TypeError],
+])
 
 export function receivedError({ name, message, fields }: SentError): Error {
-  return Object.assign(new (ERROR_TYPES[name] ?? Error)(message), fields)
+  return Object.assign(new (ERROR_TYPES.get(name) ?? Error)(message), fields)
 }
 
 function isPlain(value: unknown): boolean {

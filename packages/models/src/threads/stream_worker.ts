@@ -1,11 +1,11 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf, guarded } from '@cudnn-rnn/arguments'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { EndOfTurn } from '../end_of_turn.js'
 import { streamClosed, workerEnded, workerLost } from '../pool_errors.js'
 import type { StreamPoolStats } from '../stream_pool.js'
-import { MessageReader, MessageWriter, type PackedMessage } from './message_codec.js'
+import { isPackedMessage, type MessagePart, MessageReader, MessageWriter } from './message_codec.js'
 import { PendingCalls } from './pending_calls.js'
-import { receivedError, type SentError, STREAM_ANSWER, STREAM_CALL, type WorkerReady } from './stream_calls.js'
+import { isWorkerReady, receivedError, type SentError, STREAM_ANSWER, STREAM_CALL } from './stream_calls.js'
 import { type WorkerOperations, WorkerStream } from './worker_stream.js'
 
 /** The part of `Worker` of node:worker_threads that a pool uses. */
@@ -42,7 +42,7 @@ export class StreamWorker implements WorkerOperations {
   readonly #thread: WorkerThread
   readonly #events: WorkerEvents
   readonly #messages = new MessageWriter()
-  readonly #turn = new EndOfTurn(() => this.#send())
+  readonly #turn: EndOfTurn
   readonly #calls = new Map<number, PendingCalls>([[WORKER, new PendingCalls()]])
   #state: WorkerState = 'starting'
   #ended: (() => Error) | undefined
@@ -63,7 +63,16 @@ export class StreamWorker implements WorkerOperations {
     })
     // The end of a thread is reported to onLost: not every caller awaits this.
     this.ready.catch(() => undefined)
-    thread.on('message', (message) => this.#receive(message as PackedMessage | WorkerReady))
+    // What cannot be sent or read ends this worker, and no other.
+    const fail = (error: unknown) => {
+      void this.#thread.terminate()
+      this.#lose(error)
+    }
+    this.#turn = new EndOfTurn(guarded(() => this.#send(), fail))
+    thread.on(
+      'message',
+      guarded((message) => this.#receive(message), fail),
+    )
     thread.on('error', (error) => {
       this.#error = error
     })
@@ -100,30 +109,24 @@ export class StreamWorker implements WorkerOperations {
   open<State>(maxQueued: number): WorkerStream<State> {
     const id = ++this.#lastStream
     this.#calls.set(id, new PendingCalls())
-    this.#write(STREAM_CALL.open, id)
+    this.#write('open a stream', [STREAM_CALL.open, id])
     return new WorkerStream<State>(this, id, maxQueued)
   }
 
   step(stream: number, frame: Tensor): Promise<Tensor> {
-    const result = this.#call<Tensor>(STREAM_CALL.step, stream, true)
-    this.#messages.writeTensor(frame)
-    return result
+    return this.#call('step a stream', STREAM_CALL.step, stream, { tensor: frame })
   }
 
   readState<State>(stream: number): Promise<State> {
-    return this.#call(STREAM_CALL.state, stream)
+    return this.#call('read the state of a stream', STREAM_CALL.state, stream)
   }
 
   restore(stream: number, state: unknown): Promise<void> {
-    // A copy: the caller may overwrite the arrays before the message leaves. A value that cannot be cloned is refused here.
-    const copy: unknown = structuredClone(state)
-    const result = this.#call<void>(STREAM_CALL.restore, stream)
-    this.#messages.writeValue(copy)
-    return result
+    return this.#call('restore a stream', STREAM_CALL.restore, stream, { value: state })
   }
 
   reset(stream: number): void {
-    this.#write(STREAM_CALL.reset, stream)
+    this.#write('reset a stream', [STREAM_CALL.reset, stream])
   }
 
   close(stream: number): void {
@@ -131,11 +134,11 @@ export class StreamWorker implements WorkerOperations {
     this.#calls.delete(stream)
     this.#settled(calls.size, calls.steps)
     calls.rejectAll(streamClosed)
-    this.#write(STREAM_CALL.close, stream)
+    this.#write('close a stream', [STREAM_CALL.close, stream])
   }
 
   poolStats(): Promise<StreamPoolStats> {
-    return this.#call(STREAM_CALL.stats, WORKER)
+    return this.#call('read statistics', STREAM_CALL.stats, WORKER)
   }
 
   /** Ends the thread; calls that wait are rejected with `reason`. */
@@ -163,17 +166,21 @@ export class StreamWorker implements WorkerOperations {
     for (const each of calls) each.rejectAll(ended)
   }
 
-  #call<Result>(kind: number, stream: number, isStep = false): Promise<Result> {
+  /** The promise is registered when the call can no longer fail here: otherwise nobody would await its rejection. */
+  #call<Result>(action: string, kind: number, stream: number, part?: MessagePart): Promise<Result> {
+    const calls = entryOf(this.#calls, stream)
     // 32 bits, as the message has: a call of the same number was answered long ago.
-    this.#lastCall = (this.#lastCall + 1) | 0
-    this.#write(kind, stream, this.#lastCall)
+    const call = (this.#lastCall + 1) | 0
+    this.#write(action, [kind, stream, call], part)
+    this.#lastCall = call
+    const isStep = kind === STREAM_CALL.step
     if (isStep) this.#waiting++
     if (this.#pending++ === 0) this.#thread.ref()
-    return entryOf(this.#calls, stream).add(this.#lastCall, isStep)
+    return calls.add(call, isStep)
   }
 
-  #write(...numbers: readonly number[]): void {
-    this.#messages.write(...numbers)
+  #write(action: string, numbers: readonly number[], part?: MessagePart): void {
+    this.#messages.write(action, numbers, part)
     this.#turn.now()
   }
 
@@ -182,15 +189,17 @@ export class StreamWorker implements WorkerOperations {
     this.#thread.postMessage(message, transfer)
   }
 
-  #receive(message: PackedMessage | WorkerReady): void {
+  #receive(message: unknown): void {
     if (this.#state === 'ended') return
-    if ('ready' in message) {
+    if (isWorkerReady(message)) {
       this.#state = 'ready'
       this.#maxStreams = message.maxStreams
       if (this.#pending === 0) this.#thread.unref()
       this.#settleReady.resolve()
       return
     }
+    // The program of the worker may send messages of its own.
+    if (!isPackedMessage(message)) return
     const reader = new MessageReader(message)
     let calls = 0
     let steps = 0

@@ -66,7 +66,7 @@ export class WorkerStream<State = RnnStreamState> extends Inspectable {
    * As `PooledStream.step`, in the worker. `frame` is a host tensor and may be reused immediately; the result's array is
    * its own.
    *
-   * Rejects with the error of the pool in the worker, or with TypeError `ERR_NOT_A_TENSOR`; RangeError
+   * Rejects with the error of the pool in the worker, or with TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError
    * `ERR_STREAM_QUEUE_FULL`, `ERR_STREAM_CLOSED`, `ERR_STREAM_DISPOSED`; Error `ERR_STREAM_WORKER_LOST`.
    */
   async step(frame: Tensor): Promise<Tensor> {
@@ -90,8 +90,8 @@ export class WorkerStream<State = RnnStreamState> extends Inspectable {
   }
 
   /**
-   * Takes over a state; steps called afterwards begin from it. Rejects with the error of the pool in the worker, or as
-   * {@link step}; the stream keeps the state that it had.
+   * Takes over a state; steps called afterwards begin from it. Rejects with the error of the pool in the worker, as {@link step},
+   * or with TypeError `ERR_NOT_A_STATE` for a value that cannot be cloned; the stream keeps the state that it had.
    */
   async restore(state: State): Promise<void> {
     this.#checkOpen()

@@ -55,6 +55,11 @@ export class LinkedThread implements WorkerThread {
     return this
   }
 
+  /** A message that the program of the thread sends itself. */
+  say(message: unknown): void {
+    this.#main.emit('message', message)
+  }
+
   /** Ends the thread as an exception or `process.exit` does. */
   end(code: number, error?: Error): void {
     this.#ended = true

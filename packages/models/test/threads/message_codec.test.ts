@@ -2,7 +2,8 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { describe, expect, it } from 'vitest'
-import { MessageReader, MessageWriter } from '../../src/threads/message_codec.js'
+import { coded } from '../../../../scripts/coded.mjs'
+import { isPackedMessage, MessageReader, MessageWriter } from '../../src/threads/message_codec.js'
 
 describe('MessageWriter and MessageReader', () => {
   it('are inverses, over a copy that another thread has', () => {
@@ -15,10 +16,9 @@ describe('MessageWriter and MessageReader', () => {
       { data: new Float32Array(0), shape: [0, 3] },
     ]
     for (const [index, tensor] of tensors.entries()) {
-      writer.write(index, index - 9)
-      writer.writeTensor(tensor)
+      writer.write('step', [index, index - 9], { tensor })
     }
-    writer.writeValue({ h: [1] })
+    writer.write('restore', [], { value: { h: [1] } })
     const { message, transfer } = writer.take()
     const reader = new MessageReader(structuredClone(message, { transfer: [...transfer] }))
     for (const [index, tensor] of tensors.entries()) {
@@ -40,8 +40,8 @@ describe('MessageWriter and MessageReader', () => {
         const size = elementCount(shape)
         const ArrayOf = [Float32Array, Float64Array, Int32Array][below(3)] ?? Float32Array
         const each = below(2) === 0 ? below(1000) : { data: new ArrayOf(size).map(() => below(100)), shape }
-        if (typeof each === 'number') writer.write(each)
-        else writer.writeTensor(each as Tensor)
+        if (typeof each === 'number') writer.write('step', [each])
+        else writer.write('step', [], { tensor: each as Tensor })
         written.push(each as Tensor)
       }
       const reader = new MessageReader(writer.take().message)
@@ -52,17 +52,19 @@ describe('MessageWriter and MessageReader', () => {
 
   it('copy what their caller may overwrite', () => {
     const [writer, data] = [new MessageWriter(), Float32Array.of(1)]
-    writer.writeTensor({ data, shape: [1] })
-    data[0] = 9
-    expect(new MessageReader(writer.take().message).readTensor().data[0]).toBe(1)
+    const value = { h: [1] }
+    writer.write('step', [], { tensor: { data, shape: [1] } })
+    writer.write('restore', [], { value })
+    data[0] = value.h[0] = 9
+    const reader = new MessageReader(writer.take().message)
+    expect([reader.readTensor().data[0], reader.readValue()]).toEqual([1, { h: [1] }])
   })
 
   it('begin again after take()', () => {
     const writer = new MessageWriter()
     expect(writer.isEmpty).toBe(true)
-    writer.write(1)
-    writer.writeTensor({ data: Float32Array.of(1), shape: [1] })
-    writer.writeValue('a')
+    writer.write('step', [1], { tensor: { data: Float32Array.of(1), shape: [1] } })
+    writer.write('restore', [1], { value: 'a' })
     expect(writer.isEmpty).toBe(false)
     writer.take()
     expect(writer.isEmpty).toBe(true)
@@ -70,4 +72,31 @@ describe('MessageWriter and MessageReader', () => {
     expect(message).toEqual({ numbers: new Int32Array(0), elements: [undefined, undefined, undefined], values: [] })
     expect(transfer).toEqual([message.numbers.buffer])
   })
+
+  it.each<[string, string, object]>([
+    ['ERR_DTYPE', 'bytes', { tensor: { data: new Uint8Array(1), shape: [1] } }],
+    ['ERR_DTYPE', 'no array', { tensor: { data: [1], shape: [1] } }],
+    ['ERR_NOT_A_STATE', 'a function', { value: () => 1 }],
+    ['ERR_NOT_A_STATE', 'a symbol within', { value: { h: Symbol('h') } }],
+    ['ERR_NOT_A_STATE', 'a promise', { value: Promise.resolve() }],
+    ['ERR_NOT_A_STATE', 'a proxy', { value: new Proxy({}, {}) }],
+  ])('refuse with %s %s, and have written nothing of it', (code, _, part) => {
+    const writer = new MessageWriter()
+    expect(() => writer.write('step', [1, 2], part as never)).toThrow(coded(code))
+    expect(writer.isEmpty).toBe(true)
+    const { elements, values } = writer.take().message
+    expect([elements.filter(Boolean), values]).toEqual([[], []])
+  })
+
+  it('write a shape of any rank', () => {
+    const writer = new MessageWriter()
+    const tensor = { data: Float32Array.of(1), shape: new Array(300_000).fill(1) }
+    writer.write('step', [1], { tensor })
+    expect(writer.take().message.numbers).toHaveLength(300_003)
+  })
 })
+
+it.each([undefined, null, 1, 'text', {}, [], { numbers: [1], elements: [], values: [] }, { ready: true }])(
+  '%o is no packed message',
+  (message) => expect(isPackedMessage(message)).toBe(false),
+)

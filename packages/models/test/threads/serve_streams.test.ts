@@ -69,6 +69,34 @@ describe('serveStreams', () => {
     own.dispose()
   })
 
+  it('answers with an error where a result of its pool cannot be sent, and serves its other calls', async () => {
+    const own = streamPoolOf<RowSum>(new SummingRows())
+    const wrong: Record<string, unknown> = { step: { data: [1], shape: [1] }, state: () => 1, stats: Symbol('stats') }
+    let isWrong = false
+    const lying = <Call extends () => unknown>(name: string, call: Call) =>
+      (async (...given: []) => (isWrong ? wrong[name] : call(...given))) as unknown as Call
+    const pool = await through({
+      open: () => {
+        const stream = own.open()
+        return Object.assign(Object.create(stream), {
+          step: lying('step', stream.step.bind(stream) as never),
+          state: lying('state', stream.state.bind(stream)),
+          close: () => stream.close(),
+        })
+      },
+      stats: () => (isWrong ? (wrong['stats'] as never) : own.stats()),
+    })
+    const [stream, other] = [pool.open(), pool.open()]
+    isWrong = true
+    const calls = await Promise.allSettled([stream.step(frame(1)), stream.state(), pool.poolStats()])
+    expect(calls.map((call) => call.status === 'rejected' && call.reason.code)).toEqual([
+      ...['ERR_NOT_A_TENSOR', 'ERR_NOT_A_STATE', 'ERR_NOT_A_STATE'],
+    ])
+    isWrong = false
+    expect([...(await other.step(frame(2))).data]).toEqual([2, 1])
+    own.dispose()
+  })
+
   it('answers every call after a reset that failed with its reason', async () => {
     const own = streamPoolOf<RowSum>(new SummingRows())
     const pool = await through(own)

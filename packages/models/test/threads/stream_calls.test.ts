@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { codedRangeError, codedTypeError } from '../../src/coded_error.js'
 import { receivedError, STREAM_ANSWER, STREAM_CALL, sentError } from '../../src/threads/stream_calls.js'
 
+const fails = () => {
+  throw new Error('getter')
+}
 const crossed = (error: unknown) => receivedError(structuredClone(sentError(error)))
 
 describe('sentError and receivedError', () => {
@@ -18,6 +21,20 @@ describe('sentError and receivedError', () => {
   it('leave out fields that may not be cloned', () => {
     const error = codedRangeError('ERR_SHAPE', 'no', { actual: [1, 2], cause: () => 1 })
     expect(Object.keys(crossed(error))).toEqual(['code'])
+  })
+
+  it.each([
+    ['has no text', Object.create(null), 'an object'],
+    [
+      'throws when it is read',
+      Object.defineProperty(new Error(), 'code', { enumerable: true, get: fails }),
+      'an object',
+    ],
+    ['is named as a member of every object', Object.assign(new Error('no'), { name: 'constructor' }), 'no'],
+    ['has a message that is none', Object.assign(new Error(), { message: Symbol('no') }), 'an object'],
+  ])('make an error of what %s', (_, thrown, message) => {
+    expect(crossed(thrown)).toBeInstanceOf(Error)
+    expect(crossed(thrown).message).toContain(message)
   })
 
   it('make an error of anything thrown', () => {

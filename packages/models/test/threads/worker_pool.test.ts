@@ -115,7 +115,8 @@ describe('a stream of a worker', () => {
     const { length } = threads[0].sent
     for (const wrong of [null, new Float32Array(1), { data: [1], shape: [1] }, 'text'])
       await expect(stream.step(wrong as never)).rejects.toThrow(coded('ERR_NOT_A_TENSOR'))
-    await expect(stream.restore((() => {}) as never)).rejects.toThrow('could not be cloned')
+    await expect(stream.step({ data: new Uint8Array(1), shape: [1] } as never)).rejects.toThrow(coded('ERR_DTYPE'))
+    await expect(stream.restore((() => {}) as never)).rejects.toThrow(coded('ERR_NOT_A_STATE'))
     expect(threads[0].sent).toHaveLength(length)
     expect(stream.waiting).toBe(0)
     expect(await stream.state()).toEqual([0, 0])
@@ -258,6 +259,31 @@ describe('a pool of workers', () => {
     await task()
     expect(threads.map(({ terminations }) => terminations)).toEqual([1, 1])
     expect(pool.stats()).toMatchObject({ lostWorkers: 0, streams: 0, maxStreams: 0 })
+  })
+})
+
+describe('a message of a worker', () => {
+  it('is left to the program where it is none of the pool', async () => {
+    const { pool, threads } = await openPool({ workers: 1 })
+    const step = pool.open().step(frame(1))
+    for (const message of [undefined, null, 1, 'text', {}, [], { ready: 'yes' }, { numbers: [0] }])
+      threads[0].say(message)
+    expect([...(await step).data]).toEqual([1, 1])
+  })
+
+  it('ends that worker alone where it cannot be read', async () => {
+    const losses: WorkerLoss[] = []
+    const { pool, threads } = await openPool({ onWorkerLost: (loss) => losses.push(loss) })
+    const [lost, kept] = [pool.open(), pool.open()]
+    const call = lost.step(frame(1))
+    // An answer to a call that nobody made, and a tensor without elements.
+    for (const numbers of [Int32Array.of(1, 99, 0), Int32Array.of(1, 1, 1, 0, 1, 7)]) {
+      threads[0].say({ numbers, elements: [], values: [] })
+    }
+    await expect(call).rejects.toThrow(coded('ERR_STREAM_WORKER_LOST'))
+    expect([...(await kept.step(frame(2))).data]).toEqual([2, 1])
+    expect(losses).toEqual([{ streams: 1, reason: coded('ERR_BROKEN_INVARIANT') }])
+    expect(threads[0].terminations).toBe(1)
   })
 })
 
