@@ -2,18 +2,19 @@
  * A listener whose exception, or rejection, goes to `fail`. Nobody can catch what a listener of a socket, a server, a thread, a
  * timer or a garbage collection throws: the process ends. `scripts/test/listeners.test.mjs` finds listeners without it.
  *
- * @param fail ends what the listener belongs to (a connection, a thread) with the error; it must not throw.
+ * @param fail gets the error and the values of the event. It ends what the event belongs to, a connection or a thread, and must
+ *   not throw.
  */
 export function guarded<Values extends readonly unknown[]>(
   listen: (...values: Values) => unknown,
-  fail: (error: unknown) => void,
+  fail: (error: unknown, ...values: Values) => void,
 ): (...values: Values) => void {
   return (...values) => {
     try {
       const result = listen(...values)
-      if (result instanceof Promise) result.catch(fail)
+      if (result instanceof Promise) result.catch((error: unknown) => fail(error, ...values))
     } catch (error) {
-      fail(error)
+      fail(error, ...values)
     }
   }
 }

@@ -9,18 +9,16 @@ it.each<[string, (value: number) => unknown]>([
     },
   ],
   ['rejection', (value) => Promise.reject(value)],
-])('gives the %s of a listener to fail', async (_, listen) => {
+])('gives the %s of a listener to fail, with the values of the event', async (_, listen) => {
   const failures: unknown[] = []
-  expect(guarded(listen, (error) => failures.push(error))(7)).toBeUndefined()
+  expect(guarded(listen, (...all) => failures.push(...all))(7)).toBeUndefined()
   await Promise.resolve()
-  expect(failures).toEqual([7])
+  expect(failures).toEqual([7, 7])
 })
 
-it('passes on all values', () => {
+it('passes on the values of an event', () => {
   const seen: unknown[] = []
-  guarded(
-    (...values: readonly unknown[]) => seen.push(...values),
-    (error) => seen.push(error),
-  )(1, 'a')
+  const listen = (number: number, text: string) => seen.push(number, text)
+  guarded(listen, (error) => seen.push(error))(1, 'a')
   expect(seen).toEqual([1, 'a'])
 })

@@ -11,6 +11,7 @@ export type RefusalReason =
   | 'protocol'
   | 'stream_lost'
   | 'silent_peer'
+  | 'failure'
 
 /** The metrics of one server, in a separate registry. */
 export class ServerMetrics {

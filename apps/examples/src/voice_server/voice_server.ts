@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { guarded } from '@cudnn-rnn/arguments'
 import { SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 import { hasErrorCode } from '@cudnn-rnn/rnn'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { ServerMetrics } from './server_metrics.js'
 import type { SpeechPool, SpeechStream } from './speech_pool.js'
 import { voicePage } from './voice_page.js'
-import { type SessionLimits, VoiceSession } from './voice_session.js'
+import { reportFailure, type SessionLimits, VoiceSession } from './voice_session.js'
 
 export interface VoiceServerOptions extends Partial<SessionLimits> {
   readonly pool: SpeechPool
@@ -19,10 +20,16 @@ export interface VoiceServerOptions extends Partial<SessionLimits> {
   readonly pingMs?: number | undefined
 }
 
+/** Paths are relative to it. */
+const HERE = 'http://localhost'
+
 const DEFAULTS = {
   ...{ maxConnections: 1000, maxMessageBytes: 2 * SAMPLE_RATE, pingMs: 15_000 },
   ...{ maxRate: 2, maxBurst: 2, maxUnreadBytes: 1 << 16 },
 }
+
+/** A client that does not end its half of a refused connection is cut off. */
+const LINGER_MS = 1000
 
 /**
  * Voice activity detection over WebSocket: `/stream` takes samples, `/` is a page with a microphone, `/metrics` is for
@@ -34,6 +41,8 @@ export class VoiceServer {
   readonly #limits: typeof DEFAULTS
   readonly #http: Server
   readonly #sockets: WebSocketServer
+  /** Every open one: those of clients, and of strangers who say nothing or do not answer the end. */
+  readonly #connections = new Set<Duplex>()
   readonly #sessions = new Map<WebSocket, VoiceSession>()
   readonly #unanswered = new WeakSet<WebSocket>()
   readonly #pings: NodeJS.Timeout
@@ -45,13 +54,42 @@ export class VoiceServer {
     const given = Object.entries(limits).filter(([, value]) => value !== undefined)
     this.#limits = { ...DEFAULTS, ...Object.fromEntries(given) }
     this.metrics = new ServerMetrics(pool, () => this.#sessions.size)
-    this.#http = createServer((request, response) => void this.#respond(request, response))
-    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
+    this.#http = createServer(
+      guarded(
+        (request, response) => this.#respond(request, response),
+        (error, { socket }) => this.#fail(error, socket),
+      ),
+    )
+    this.#http.on(
+      'connection',
+      guarded(
+        (socket: Socket) => {
+          this.#connections.add(socket)
+          socket.once('close', () => this.#connections.delete(socket))
+        },
+        (error, socket) => this.#fail(error, socket),
+      ),
+    )
+    this.#http.on(
+      'upgrade',
+      guarded(
+        (request, socket, head) => this.#upgrade(request, socket, head),
+        (error, _, socket) => this.#fail(error, socket),
+      ),
+    )
     // Samples do not compress, and a compressor takes 300 KB for each connection.
     this.#sockets = new WebSocketServer({
       ...{ noServer: true, perMessageDeflate: false, maxPayload: this.#limits.maxMessageBytes },
     })
-    this.#pings = setInterval(() => this.#ping(), this.#limits.pingMs).unref()
+    this.#pings = setInterval(
+      guarded(() => this.#ping(), reportFailure),
+      this.#limits.pingMs,
+    ).unref()
+  }
+
+  /** TCP connections that are open. */
+  get connections(): number {
+    return this.#connections.size
   }
 
   /** Resolves to the port: the given one, or with 0 a free one. */
@@ -74,8 +112,7 @@ export class VoiceServer {
     const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()))
     for (const session of this.#sessions.values()) session.finish()
     const grace = setTimeout(() => {
-      for (const socket of this.#sockets.clients) socket.terminate()
-      this.#http.closeAllConnections()
+      for (const socket of this.#connections) socket.destroy()
     }, graceMs)
     this.#http.closeIdleConnections()
     await closed
@@ -97,7 +134,13 @@ export class VoiceServer {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => socket.destroy())
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
+    const { url = '/' } = request
+    if (!URL.canParse(url, HERE)) {
+      this.metrics.refusals.inc({ reason: 'protocol' })
+      refuse(socket, '400 Bad Request')
+      return
+    }
+    const { pathname, searchParams } = new URL(url, HERE)
     if (pathname !== '/stream') {
       refuse(socket, '404 Not Found')
       return
@@ -112,13 +155,20 @@ export class VoiceServer {
     const release = () => stream.close()
     socket.once('close', release)
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
-      socket.off('close', release)
       const probabilities = searchParams.get('probabilities') === '1'
       const session = new VoiceSession(client, stream, this.metrics, { ...this.#limits, probabilities })
+      socket.off('close', release)
       this.#sessions.set(client, session)
       client.on('pong', () => this.#unanswered.delete(client))
       client.on('close', () => this.#sessions.delete(client))
     })
+  }
+
+  /** Ends the connection of a listener that failed, and no other. */
+  #fail(error: unknown, socket: Duplex): void {
+    this.metrics.refusals.inc({ reason: 'failure' })
+    reportFailure(error)
+    socket.destroy()
   }
 
   /** Undefined at the limit of connections or of the pool. */
@@ -149,5 +199,8 @@ function send(response: ServerResponse, status: number, type: string, body: stri
 }
 
 function refuse(socket: Duplex, status: string): void {
+  // What the client still sends would hide that it has ended its half.
+  socket.resume()
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n`)
 }

@@ -1,3 +1,4 @@
+import { guarded } from '@cudnn-rnn/arguments'
 import { FRAME, SAMPLE_RATE, SpeechDetector, type SpeechEvent } from '@cudnn-rnn/pretrained'
 import type { WebSocket } from 'ws'
 import { readPcm16 } from './pcm_samples.js'
@@ -22,6 +23,14 @@ type Sent =
 
 /** Close codes of RFC 6455 and of the registry of WebSocket close codes. */
 const CLOSE = Object.freeze({ normal: 1000, goingAway: 1001, unsupported: 1003, policy: 1008, failure: 1011 })
+
+/** Of a close frame, in bytes. */
+const LONGEST_REASON = 123
+
+/** Prints the error of a listener. */
+export function reportFailure(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error))
+}
 
 /**
  * One connection: 16-bit little-endian samples at 16 kHz in, in messages of any even length; events as JSON out. A text
@@ -53,17 +62,25 @@ export class VoiceSession {
     this.#limits = limits
     this.#wantsProbabilities = limits.probabilities
     this.#rate = new RateLimit(limits.maxRate * SAMPLE_RATE, limits.maxBurst * SAMPLE_RATE)
-    socket.on('message', (data: Buffer, isBinary: boolean) => {
+    const receive = (data: Buffer, isBinary: boolean) => {
       if (isBinary) this.#receive(data)
       else this.#command(data.toString('utf8'))
-    })
-    socket.on('close', () => this.#release())
+    }
+    socket.on('message', guarded(receive, this.#fail))
+    socket.on(
+      'close',
+      guarded(() => this.#release(), reportFailure),
+    )
     // Such as a message above the limit: ws closes the connection with its code.
-    socket.on('error', (error: Error & { code?: string }) => {
-      this.#metrics.refusals.inc({
-        reason: error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? 'frame_size' : 'protocol',
-      })
-    })
+    const count = ({ code }: Error & { code?: string }) =>
+      this.#metrics.refusals.inc({ reason: code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? 'frame_size' : 'protocol' })
+    socket.on('error', guarded(count, this.#fail))
+  }
+
+  /** Of a listener: ends this connection, and no other. */
+  readonly #fail = (error: unknown): void => {
+    reportFailure(error)
+    this.terminate('failure')
   }
 
   /** Takes no more samples, sends the events of those taken, and closes the connection. */
@@ -110,22 +127,25 @@ export class VoiceSession {
     this.#waiting++
     const since = performance.now()
     // The pool copies the frame.
-    this.#stream.step({ data: this.#frame, shape: [FRAME] }).then(
-      ({ data }) => {
-        this.#waiting--
-        if (this.#isClosed) return
-        this.#metrics.frames.inc()
-        this.#metrics.latency.observe((performance.now() - since) / 1000)
-        this.#report(data[0])
-        this.#finishIfIdle()
-      },
-      (error: unknown) => {
-        this.#waiting--
-        const code = error instanceof Error && 'code' in error ? String(error.code) : 'ERR_INTERNAL'
-        this.#send({ type: 'error', code })
-        this.#refuse(CLOSE.failure, 'stream_lost', code)
-      },
-    )
+    this.#stream
+      .step({ data: this.#frame, shape: [FRAME] })
+      .then(
+        ({ data }) => {
+          this.#waiting--
+          if (this.#isClosed) return
+          this.#metrics.frames.inc()
+          this.#metrics.latency.observe((performance.now() - since) / 1000)
+          this.#report(data[0])
+          this.#finishIfIdle()
+        },
+        (error: unknown) => {
+          this.#waiting--
+          const code = error instanceof Error && 'code' in error ? String(error.code) : 'ERR_INTERNAL'
+          this.#send({ type: 'error', code })
+          this.#refuse(CLOSE.failure, 'stream_lost', code.slice(0, LONGEST_REASON))
+        },
+      )
+      .catch(this.#fail)
   }
 
   #report(probability: number): void {

@@ -27,6 +27,15 @@ async function serve(options: Partial<VoiceServerOptions> = {}) {
   return { server, port, get, refusals }
 }
 
+/** What the server answers to an upgrade of this address, until it closes the connection. */
+async function upgrade(port: number, address: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  socket.write(`GET ${address} HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n`, 'latin1')
+  let answer = ''
+  for await (const piece of socket) answer += piece
+  return answer
+}
+
 /** Waits for a state of the server that the client does not see. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -68,6 +77,83 @@ describe('VoiceServer', () => {
     expect((await get('/other')).status).toBe(404)
     expect((await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' })).status).toBe(405)
     expect(await new VoiceClient(port, '/other').refused()).toBe(404)
+  })
+
+  it.each([
+    ...['//', '///', '/\\', 'http://[', 'http://', '//[', '//:', 'ftp:', 'http://a:99999999/', '//\u0000'],
+    ...[
+      '/\u00ff',
+      '/nope',
+      '*',
+      '/stream/..',
+      '/%',
+      '/stream%',
+      'stream',
+      ':',
+      '?',
+      '#',
+      'javascript:1',
+      '/'.repeat(8000),
+    ],
+  ])('refuses an upgrade of the address %s, and goes on', async (address) => {
+    const { server, port, get, refusals } = await serve()
+    const answer = await upgrade(port, address)
+    expect(answer).toMatch(/^(HTTP\/1\.1 40[04]|$)/)
+    if (!URL.canParse(address, 'http://x') && answer !== '') expect(await refusals('protocol')).toBeLessThanOrEqual(1)
+    expect((await get('/livez')).status).toBe(200)
+    expect(server.connections).toBeLessThanOrEqual(1)
+  })
+
+  it.each(['//', 'http://[', '///', '/\\'])('counts an upgrade of %s as an error of the protocol', async (address) => {
+    const { port, refusals } = await serve()
+    expect(await upgrade(port, address)).toMatch(/^HTTP\/1\.1 400 /)
+    expect(await refusals('protocol')).toBe(1)
+  })
+
+  it('closes the connections of clients that do not end their half, and does not wait for them', async () => {
+    const { server, port } = await serve()
+    const request = (address: string) =>
+      `GET ${address} HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n`
+    const clients = Array.from({ length: 40 }, (_, index) => {
+      const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      client.on('error', () => undefined).resume()
+      // Refused, in the middle of a request, silent.
+      client.write([request('/nope'), request('//'), 'GET /str', ''][index % 4] as string)
+      return client
+    })
+    await until(() => server.connections === 40)
+    // Those that were refused.
+    await until(() => server.connections === 20)
+    const since = performance.now()
+    await server.close(100)
+    expect(performance.now() - since).toBeLessThan(5000)
+    await until(() => server.connections === 0)
+    for (const client of clients) client.destroy()
+  })
+
+  it('ends the connection whose listener fails, and no other', async () => {
+    const pool = energyPool()
+    const { port, refusals } = await serve({ pool })
+    const other = await new VoiceClient(port).open()
+    const { open } = pool
+    pool.open = () => {
+      throw new Error('a defect')
+    }
+    const warnings: Error[] = []
+    const note = (warning: Error) => warnings.push(warning)
+    process.on('warning', note)
+    await new VoiceClient(port).closed
+    const step = () => {
+      throw new Error('a defect')
+    }
+    pool.open = () => ({ step, close() {} }) as never
+    const failing = await new VoiceClient(port).open()
+    expect((await failing.send(tone(512, 0)).closed).code).toBe(1006)
+    pool.open = open
+    expect(await refusals('failure')).toBe(2)
+    process.off('warning', note)
+    expect(warnings.map(({ message }) => message)).toEqual(['a defect', 'a defect'])
+    expect((await other.end()).code).toBe(1000)
   })
 
   it('refuses connections beyond its limit and those of the pool', async () => {

@@ -71,7 +71,7 @@ export class StreamWorker implements WorkerOperations {
     this.#turn = new EndOfTurn(guarded(() => this.#send(), fail))
     thread.on(
       'message',
-      guarded((message) => this.#receive(message), fail),
+      guarded((message: unknown) => this.#receive(message), fail),
     )
     thread.on('error', (error) => {
       this.#error = error
