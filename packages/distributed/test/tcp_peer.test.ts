@@ -116,6 +116,24 @@ describe('TcpPeer', () => {
     expect(own.lost).toBe('read ECONNRESET')
   })
 
+  it('takes 4 KiB before it trusts the other end, and any length afterwards', async () => {
+    const long = Buffer.concat([Buffer.from([0, 16, 0, 0, 0]), Buffer.alloc(4096)])
+    const stranger = peer()
+    stranger.receive(long)
+    expect([stranger.losses.length, stranger.peer.lost]).toEqual([1, expect.stringContaining('too long')])
+    const { peer: own, receive } = peer()
+    own.trust()
+    receive(long)
+    expect(await own.next()).toHaveLength(4096)
+  })
+
+  it('ends the connection whose frame cannot be read, and throws nothing', () => {
+    const { peer: own, receive } = peer()
+    own.onFrame = (_, bytes) => JSON.parse(String(bytes))
+    receive(frame(ROLL_CALL))
+    expect(own.lost).toBe('it sent a message that cannot be read')
+  })
+
   it.each([
     ['of an unknown kind', Buffer.from([0, 0, 0, 0, 5])],
     ['longer than any message', Buffer.from([0xff, 0xff, 0xff, 0xff, 0])],

@@ -60,6 +60,11 @@ export class VoiceServer {
         (error, { socket }) => this.#fail(error, socket),
       ),
     )
+    // From the first connection on those that cannot be accepted, as there are too many.
+    this.#http.on(
+      'error',
+      guarded((error: Error) => this.#http.listening && reportFailure(error), reportFailure),
+    )
     this.#http.on(
       'connection',
       guarded(

@@ -1,3 +1,9 @@
+import { visibleText } from '@cudnn-rnn/text'
+import { UNREADABLE } from './tcp_peer.js'
+
+/** Of the name of a call. */
+const LONGEST_NAME = 64
+
 /** The collective calls of one rank: as it reports them to the others. */
 export interface Progress {
   /** Calls begun. */
@@ -31,6 +37,23 @@ export class CallProgress {
     const seconds = (performance.now() - this.#changed) / 1000
     return { sequence: this.#sequence, pending: [...this.#pending], seconds }
   }
+}
+
+/** The progress that another rank sent. Throws an Error for anything else. */
+export function progressOf(value: unknown): Progress {
+  const { sequence, pending, seconds } = (value ?? {}) as Partial<Progress>
+  const isCall = (call: unknown): call is [number, string] =>
+    Array.isArray(call) && Number.isSafeInteger(call[0]) && typeof call[1] === 'string'
+  if (
+    !Number.isSafeInteger(sequence) ||
+    !Number.isFinite(seconds) ||
+    !Array.isArray(pending) ||
+    !pending.every(isCall)
+  ) {
+    throw new Error(UNREADABLE)
+  }
+  const named = pending.map(([number, name]) => [number, visibleText(name.slice(0, LONGEST_NAME))] as const)
+  return { sequence: sequence as number, pending: named, seconds: seconds as number }
 }
 
 /** The place of a rank that has not come to call `sequence`, `name`; undefined where it has. */

@@ -5,6 +5,9 @@ export interface HeartbeatOptions {
   /** Of the first rank; `port` is 0 on it, which takes a free one. */
   readonly host: string
   readonly port: number
+  readonly size: number
+  /** As that of the first rank in `StarOptions`. */
+  readonly listenOn?: string | undefined
   /** Connections without it are refused. */
   readonly job: string
   readonly silenceSeconds: number
@@ -19,8 +22,11 @@ export interface HeartbeatOptions {
 
 export interface Trouble {
   readonly rank: number
-  /** `silent`: its process was stopped or its host is dead. `busy`: its JavaScript does not return to the event loop. */
-  readonly state: 'silent' | 'busy'
+  /**
+   * `silent`: its process was stopped or its host is dead. `busy`: its JavaScript does not return to the event loop. `garbled`:
+   * it has sent what is no heartbeat.
+   */
+  readonly state: 'silent' | 'busy' | 'garbled'
   readonly seconds: number
 }
 
@@ -44,24 +50,31 @@ const LONGEST_TURN_MILLISECONDS = 200
 const PROGRAM = `
 const { createServer, connect } = require('node:net')
 const { parentPort, workerData } = require('node:worker_threads')
-const { rank, host, port, job, silenceSeconds, busySeconds, learnsBusy, beats, turnMilliseconds, longestTurn } = workerData
+const { rank, size, host, port, listenOn, job, silenceSeconds, busySeconds, learnsBusy, beats, turnMilliseconds, longestTurn } = workerData
 const { firstCalls, firstBusySeconds, busyGrowth } = workerData
-const longestLine = 10_000
+const longestLine = 4096
+const helloMilliseconds = 5000
 const beat = new Int32Array(beats)
 let seen = 0
 let busy = 0
 let longestBusy = 0
 const others = new Map()
 
-function follow(socket, onLine) {
+// What cannot be read ends the connection: an exception here would end the process.
+function follow(socket, onLine, onGarbage) {
   socket.setNoDelay(true)
   let rest = ''
   socket.setEncoding('utf8')
   socket.on('data', (piece) => {
-    const lines = (rest + piece).split('\\n')
-    rest = lines.pop()
-    if (rest.length > longestLine) return void socket.destroy()
-    for (const line of lines) onLine(line)
+    try {
+      const lines = (rest + piece).split('\\n')
+      rest = lines.pop()
+      if (rest.length > longestLine) throw new Error()
+      for (const line of lines) onLine(line)
+    } catch {
+      socket.destroy()
+      onGarbage()
+    }
   })
   // Its loss is seen by the other connection of that rank.
   socket.on('error', () => {})
@@ -80,24 +93,48 @@ function report(trouble) {
   for (const [number, { socket }] of others) if (number !== trouble.rank) socket.write('!' + JSON.stringify(trouble) + '\\n')
 }
 
+function garbled(number) {
+  parentPort.postMessage({ rank: number, state: 'garbled', seconds: 0 })
+}
+
 function take(other, line) {
   other.silent = 0
-  if (line.startsWith('!')) parentPort.postMessage(JSON.parse(line.slice(1)))
-  else other.busy = Number(line)
+  if (line.startsWith('!')) {
+    const { rank, state, seconds } = JSON.parse(line.slice(1))
+    if (!isOther(rank) || !['silent', 'busy'].includes(state) || !Number.isFinite(seconds)) throw new Error()
+    parentPort.postMessage({ rank, state, seconds })
+  } else {
+    if (!(Number(line) >= 0)) throw new Error()
+    other.busy = Number(line)
+  }
+}
+
+function isOther(number) {
+  return Number.isInteger(number) && number >= 0 && number < size
 }
 
 if (rank === 0) {
   const server = createServer((socket) => {
-    let other
-    follow(socket, (line) => {
-      if (other !== undefined) return take(other, line)
-      const [number, ...given] = line.split(' ')
-      if (given.join(' ') !== job) return void socket.destroy()
-      other = add(Number(number), socket)
+    let number
+    const hello = setTimeout(() => socket.destroy(), helloMilliseconds)
+    socket.on('close', () => clearTimeout(hello))
+    const onLine = (line) => {
+      if (number !== undefined) return take(others.get(number), line)
+      const [text, ...given] = line.split(' ')
+      const named = Number(text)
+      if (given.join(' ') !== job || named === 0 || !isOther(named) || others.has(named)) throw new Error()
+      number = named
+      clearTimeout(hello)
+      add(number, socket)
       socket.write('0\\n')
-    })
+    }
+    follow(socket, onLine, () => number !== undefined && garbled(number))
   })
-  server.listen(port, () => parentPort.postMessage({ port: server.address().port }))
+  // Of a connection that cannot be accepted, as there are too many.
+  server.on('error', (error) => {
+    if (!server.listening) throw error
+  })
+  server.listen(port, listenOn, () => parentPort.postMessage({ port: server.address().port }))
 } else {
   // A rank that stops before the first one follows it would be missed: the communicator opens after the first line.
   let other
@@ -108,13 +145,14 @@ if (rank === 0) {
   socket.on('close', () => {
     if (other === undefined) throw new Error('the first rank has closed the connection')
   })
-  follow(socket, (line) => {
+  const onLine = (line) => {
     if (other === undefined) {
       other = add(0, socket)
       parentPort.postMessage({ port })
     }
     take(other, line)
-  })
+  }
+  follow(socket, onLine, () => garbled(0))
 }
 
 let last = performance.now()
@@ -148,7 +186,19 @@ export class Heartbeats {
   /** The port of the first rank, when this rank is connected to it. Rejects where the thread or the connection fails. */
   readonly port: Promise<number>
 
-  constructor({ rank, host, port, job, silenceSeconds, busySeconds, learnsBusy, calls, onTrouble }: HeartbeatOptions) {
+  constructor({
+    rank,
+    size,
+    host,
+    port,
+    listenOn,
+    job,
+    silenceSeconds,
+    busySeconds,
+    learnsBusy,
+    calls,
+    onTrouble,
+  }: HeartbeatOptions) {
     /** Time stamps of the event loop, and calls. */
     const beats = new Int32Array(new SharedArrayBuffer(8))
     this.#worker = new Worker(PROGRAM, {
@@ -157,7 +207,7 @@ export class Heartbeats {
       execArgv: [],
       name: 'cudnn-rnn heartbeats',
       workerData: {
-        ...{ rank, host, port, job, busySeconds, learnsBusy, beats: beats.buffer },
+        ...{ rank, size, host, port, listenOn, job, busySeconds, learnsBusy, beats: beats.buffer },
         ...{ firstCalls: FIRST_CALLS, firstBusySeconds: FIRST_BUSY_SECONDS, busyGrowth: BUSY_GROWTH },
         // Two lines may be missed.
         silenceSeconds: Math.max(1, silenceSeconds),

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { isBackendUnavailableError } from '@cudnn-rnn/backend'
 import type { Nccl } from '@cudnn-rnn/cudnn'
 import type { Communicator } from '@cudnn-rnn/train'
@@ -7,6 +8,7 @@ import type { Launcher } from '../launcher.js'
 import type { MpiCommunicator } from '../mpi/mpi_communicator.js'
 import { CallProgress } from './call_progress.js'
 import { type HeartbeatOptions, Heartbeats, type Trouble } from './heartbeats.js'
+import { listeningAddress } from './listening_address.js'
 import { TcpStar } from './tcp_star.js'
 
 /** EX_TEMPFAIL of sysexits.h: starting again may help. */
@@ -171,7 +173,10 @@ async function peersByTcp(
   const localRank = numberOf(environment, 'LOCAL_RANK', 0)
   const localSize = numberOf(environment, 'LOCAL_WORLD_SIZE', 1)
   const { host, port, job } = rendezvousAddress(environment)
-  const star = await TcpStar.open({ rank, size, timeoutSeconds, host, port, job, progress: () => progress.current })
+  const listenOn = await listeningAddress(host, localSize === size)
+  const star = await TcpStar.open({
+    ...{ rank, size, timeoutSeconds, host, port, listenOn, job, progress: () => progress.current },
+  })
   const own = star.name(rank)
   let uncaught: unknown
   const rememberUncaught = (error: unknown) => {
@@ -179,14 +184,16 @@ async function peersByTcp(
   }
   // The others learn the cause; where they wait in no call, nothing is printed.
   const leave = (code: number) => {
-    const [firstLine] = uncaught === undefined ? [] : String(uncaught).split('\n')
+    const [firstLine] = uncaught === undefined ? [] : inspect(uncaught).split('\n')
     star.fail(
       `${own}: it ended with exit code ${code} before dispose()${firstLine === undefined ? '' : `: ${firstLine}`}`,
     )
   }
   process.on('uncaughtExceptionMonitor', rememberUncaught)
   process.on('exit', leave)
-  const heartbeats = await openHeartbeats(star, { rank, host, job, silenceSeconds, busySeconds, learnsBusy, progress })
+  const heartbeats = await openHeartbeats(star, {
+    ...{ rank, size, host, listenOn, job, silenceSeconds, busySeconds, learnsBusy, progress },
+  })
   return {
     ...{ rank, size, localRank, localSize },
     allGather: (bytes) => star.allGather(bytes),
@@ -217,6 +224,7 @@ async function openHeartbeats(
 ): Promise<Heartbeats> {
   const { rank, silenceSeconds, busySeconds } = options
   const onTrouble = ({ rank: other, state, seconds }: Trouble) => {
+    if (state === 'garbled') star.fail(`${star.name(other)} has sent what is no heartbeat`)
     const { pending, seconds: waited } = progress.current
     // This process does not wait for it.
     if (other === rank || pending.length === 0) return
@@ -224,7 +232,7 @@ async function openHeartbeats(
       star.fail(
         `${star.name(other)} has sent no heartbeat for ${silenceSeconds} s: its process was stopped, or its host is dead`,
       )
-    } else if (waited > busySeconds) {
+    } else if (state === 'busy' && waited > busySeconds) {
       star.fail(
         `${star.name(other)} computes since ${seconds.toFixed(0)} s without a return to its event loop. An endless loop does so; where it is none, set busySeconds`,
       )

@@ -1,8 +1,14 @@
 import type { Socket } from 'node:net'
+import { guarded } from '@cudnn-rnn/arguments'
 
 /** Bytes before each frame: its length, then its kind. */
 const HEADER_BYTES = 5
 const LONGEST_FRAME = 2 ** 31
+/** The first message names job and rank, or the hosts of all ranks. A stranger may send no more. */
+const LONGEST_HELLO = 4096
+const LONGEST_FAILURE = 10_000
+/** The reason of the loss of a peer whose messages do not have the form of those of this program. */
+export const UNREADABLE = 'it sent a message that cannot be read'
 
 /**
  * `message`: a part or the result of an exchange. `failure`: the text of an error that ends the job. `rollCall`: a request
@@ -26,6 +32,7 @@ export class TcpPeer {
   /** Bytes of the frame that is not complete. */
   #pieces: Buffer[] = []
   #length = 0
+  #longest = LONGEST_HELLO
   readonly #messages: Uint8Array[] = []
   #waiting: Waiting | undefined
 
@@ -33,9 +40,28 @@ export class TcpPeer {
     this.socket = socket
     socket.setNoDelay(true)
     socket.setKeepAlive(true, 1000)
-    socket.on('data', (piece: Buffer) => this.#receive(piece))
-    socket.on('error', (error) => this.#lose(error.message))
-    socket.on('close', () => this.#lose('it closed its connection'))
+    const fail = () => void socket.destroy(new Error(UNREADABLE))
+    socket.on(
+      'data',
+      guarded((piece: Buffer) => this.#receive(piece), fail),
+    )
+    socket.on(
+      'error',
+      guarded((error: Error) => this.#lose(error.message), fail),
+    )
+    socket.on(
+      'close',
+      guarded(() => this.#lose('it closed its connection'), fail),
+    )
+  }
+
+  /** The other end is a rank of this job: its frames may be long. */
+  trust(): void {
+    this.#longest = LONGEST_FRAME
+  }
+
+  sendFailure(reason: string): void {
+    this.send('failure', new TextEncoder().encode(reason).subarray(0, LONGEST_FAILURE))
   }
 
   send(kind: FrameKind, bytes: Uint8Array): void {
@@ -67,7 +93,7 @@ export class TcpPeer {
       const header = this.#first(HEADER_BYTES)
       const end = HEADER_BYTES + header.readUInt32LE(0)
       const kind = KINDS[header.readUInt8(4)]
-      if (end > LONGEST_FRAME || kind === undefined) {
+      if (end > this.#longest || kind === undefined) {
         this.socket.destroy(new Error('it sent a message that is too long or of no known kind'))
         return
       }

@@ -1,8 +1,10 @@
-import { createServer, type Server, Socket } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import { hostname } from 'node:os'
+import { guarded } from '@cudnn-rnn/arguments'
+import { visibleMessage, visibleText } from '@cudnn-rnn/text'
 import { CommunicatorError } from '../communicator_error.js'
-import { type Progress, whereElse } from './call_progress.js'
-import { type FrameKind, TcpPeer } from './tcp_peer.js'
+import { type Progress, progressOf, whereElse } from './call_progress.js'
+import { type FrameKind, TcpPeer, UNREADABLE } from './tcp_peer.js'
 
 const LENGTH_BYTES = 4
 const RETRY_MILLISECONDS = 100
@@ -12,6 +14,8 @@ const ROLL_SECONDS = 3
 /** All ranks have one deadline: the others wait longer for the first, which names the ranks that are missing. */
 const OPENING_GRACE_SECONDS = 5
 const LONGEST_HOST = 64
+/** A connection that has not named its job and rank for so long is none of a rank. */
+const HELLO_SECONDS = 5
 
 export interface StarOptions {
   readonly rank: number
@@ -19,6 +23,8 @@ export interface StarOptions {
   /** Of the first rank. */
   readonly host: string
   readonly port: number
+  /** The address at which the first rank listens; all where it is left out. */
+  readonly listenOn?: string | undefined
   /** Connections of other jobs are refused. */
   readonly job: string
   readonly timeoutSeconds: number
@@ -40,7 +46,6 @@ type Roll = readonly (Progress | null)[]
  */
 export class TcpStar {
   readonly #options: StarOptions
-  readonly #server: Server | undefined
   /** Of the first rank those of ranks 1..size-1; of the others the first rank. */
   readonly #peers: readonly TcpPeer[]
   /** By rank. */
@@ -54,12 +59,10 @@ export class TcpStar {
   readonly #answers = new Map<number, Progress>()
   #answered: () => void = () => {}
 
-  private constructor(options: StarOptions, peers: readonly TcpPeer[], hosts: readonly string[], server?: Server) {
+  private constructor(options: StarOptions, peers: readonly TcpPeer[], hosts: readonly string[]) {
     this.#options = options
     this.#peers = peers
     this.#hosts = hosts
-    this.#server = server
-    server?.unref()
     for (const [index, peer] of peers.entries()) {
       const rank = options.rank === 0 ? index + 1 : 0
       peer.socket.unref()
@@ -75,17 +78,25 @@ export class TcpStar {
   }
 
   static async #listen(options: StarOptions): Promise<TcpStar> {
-    const { size, port, job, timeoutSeconds } = options
+    const { size, port, listenOn, job, timeoutSeconds } = options
     const peers = new Map<number, TcpPeer>()
+    /** Connections that have not said which rank they are. */
+    const strangers = new Set<Socket>()
     const hosts = [ownHost()]
     const server = createServer()
+    /** Nobody comes any more: a stranger must not hold the process. */
+    const closeServer = () => {
+      server.close()
+      for (const socket of strangers) socket.destroy()
+    }
     await new Promise<void>((resolve, reject) => {
       const fail = (reason: string) => {
+        clearTimeout(late)
         for (const peer of peers.values()) {
-          peer.send('failure', new TextEncoder().encode(reason))
+          peer.sendFailure(reason)
           peer.socket.end()
         }
-        server.close()
+        closeServer()
         reject(unavailable(options, reason))
       }
       const late = setTimeout(() => {
@@ -95,32 +106,39 @@ export class TcpStar {
       }, timeoutSeconds * 1000)
       const done = () => {
         clearTimeout(late)
+        closeServer()
         resolve()
       }
-      server.on('error', (error) => {
-        clearTimeout(late)
-        fail(error.message)
-      })
-      server.on('connection', async (socket) => {
+      const admit = async (socket: Socket) => {
+        strangers.add(socket)
+        socket.once('close', () => strangers.delete(socket))
         const peer = new TcpPeer(socket)
-        const bytes = await peer.next().catch(() => undefined)
-        const hello = bytes === undefined ? undefined : helloOf(bytes, { job, size })
-        if (hello === undefined || peers.has(hello.rank) || peer.lost !== undefined) {
-          socket.destroy()
-          return
-        }
+        const hello = helloOf(await withDeadline(peer.next(), HELLO_SECONDS), { job, size })
+        if (peers.has(hello.rank)) throw new Error(`rank ${hello.rank} is there already`)
+        if (peer.lost !== undefined) return
+        peer.trust()
+        strangers.delete(socket)
         peers.set(hello.rank, peer)
         hosts[hello.rank] = hello.host
         // A process that ends before all have come may be started again.
         peer.onLost = () => void peers.delete(hello.rank)
         if (peers.size === size - 1) done()
-      })
-      server.listen(port)
+      }
+      server.on(
+        'error',
+        // Later errors are those of a connection that cannot be accepted, as there are too many: a rank tries again.
+        guarded((error: Error) => server.listening || fail(error.message), reject),
+      )
+      server.on(
+        'connection',
+        guarded(admit, (_, socket) => socket.destroy()),
+      )
+      server.listen(port, listenOn)
       if (size === 1) done()
     })
     const inOrder = [...peers].sort(([a], [b]) => a - b).map(([, peer]) => peer)
     for (const peer of inOrder) peer.send('message', bytesOf(hosts))
-    return new TcpStar(options, inOrder, hosts, server)
+    return new TcpStar(options, inOrder, hosts)
   }
 
   static async #connect(options: StarOptions): Promise<TcpStar> {
@@ -129,15 +147,19 @@ export class TcpStar {
     /** The failure of the first rank. */
     let refusal: string | undefined
     for (let reason = ''; ; ) {
+      let socket: Socket | undefined
       try {
-        const peer = new TcpPeer(await connected(host, port))
+        socket = await connected(host, port)
+        const peer = new TcpPeer(socket)
+        peer.trust()
         peer.onFrame = (kind, bytes) => {
-          if (kind === 'failure') refusal = new TextDecoder().decode(bytes)
+          if (kind === 'failure') refusal = textOf(bytes)
         }
         peer.send('message', bytesOf({ job, rank, size, host: ownHost() }))
         const hosts = await withDeadline(peer.next(), (end - performance.now()) / 1000 + OPENING_GRACE_SECONDS)
-        return new TcpStar(options, [peer], jsonOf(hosts) as string[])
+        return new TcpStar(options, [peer], hostsOf(hosts, size))
       } catch (error) {
+        socket?.destroy()
         reason = (error as Error).message
       }
       if (refusal !== undefined || performance.now() > end) throw unavailable(options, refusal ?? reason)
@@ -171,7 +193,7 @@ export class TcpStar {
     this.#failure = reason
     for (const reject of this.#rejects) reject(new Error(reason))
     for (const peer of this.#peers) {
-      if (peer.lost === undefined) peer.send('failure', new TextEncoder().encode(reason))
+      if (peer.lost === undefined) peer.sendFailure(reason)
     }
   }
 
@@ -200,14 +222,13 @@ export class TcpStar {
   close(): void {
     this.#isClosed = true
     for (const { socket } of this.#peers) socket.end()
-    this.#server?.close()
   }
 
   async #exchange(message: Uint8Array): Promise<Uint8Array[]> {
     const [first] = this.#peers
     if (this.#options.rank > 0 && first !== undefined) {
       first.send('message', message)
-      return partsOf(await first.next())
+      return partsOf(await first.next(), this.#options.size)
     }
     const parts = [message, ...(await Promise.all(this.#peers.map((peer) => peer.next())))]
     const joined = joinedParts(parts)
@@ -217,15 +238,15 @@ export class TcpStar {
 
   #take(peer: TcpPeer, rank: number, kind: FrameKind, bytes: Uint8Array): void {
     if (kind === 'failure') {
-      this.fail(new TextDecoder().decode(bytes))
+      this.fail(textOf(bytes))
     } else if (kind === 'rollCall') {
       if (rank === 0) peer.send('progress', bytesOf(this.#options.progress()))
       else void this.#callRoll().then((roll) => peer.send('roll', bytesOf(roll)))
     } else if (kind === 'progress') {
-      this.#answers.set(rank, jsonOf(bytes) as Progress)
+      this.#answers.set(rank, progressOf(jsonOf(bytes)))
       if (this.#answers.size === this.#peers.length) this.#answered()
     } else if (kind === 'roll') {
-      this.#takeRoll(jsonOf(bytes) as Roll)
+      this.#takeRoll(rollOf(bytes, this.#options.size))
     }
   }
 
@@ -260,17 +281,36 @@ export class TcpStar {
   }
 }
 
-/** A peer that belongs to this job. */
-function helloOf(bytes: Uint8Array, { job, size }: Pick<StarOptions, 'job' | 'size'>): Hello | undefined {
-  try {
-    const given = jsonOf(bytes) as { job?: unknown; rank?: unknown; size?: unknown; host?: unknown }
-    const { rank } = given
-    const isRank = Number.isInteger(rank) && (rank as number) > 0 && (rank as number) < size
-    if (given.job !== job || given.size !== size || !isRank || typeof given.host !== 'string') return undefined
-    return { rank: rank as number, host: given.host.slice(0, LONGEST_HOST) }
-  } catch {
-    return undefined
-  }
+/** The first message of a peer that belongs to this job; throws for that of a stranger. */
+function helloOf(bytes: Uint8Array, { job, size }: Pick<StarOptions, 'job' | 'size'>): Hello {
+  const given = jsonOf(bytes) as { job?: unknown; rank?: unknown; size?: unknown; host?: unknown }
+  const { rank } = given
+  const isRank = Number.isInteger(rank) && (rank as number) > 0 && (rank as number) < size
+  if (given.job !== job || given.size !== size || !isRank) throw new Error('it is of another job')
+  return { rank: rank as number, host: hostOf(given.host) }
+}
+
+/** The hosts of all ranks, as the first one sends them. */
+function hostsOf(bytes: Uint8Array, size: number): string[] {
+  const hosts = jsonOf(bytes)
+  if (!Array.isArray(hosts) || hosts.length !== size) throw new Error(UNREADABLE)
+  return hosts.map(hostOf)
+}
+
+function hostOf(host: unknown): string {
+  if (typeof host !== 'string') throw new Error(UNREADABLE)
+  return visibleText(host.slice(0, LONGEST_HOST))
+}
+
+function rollOf(bytes: Uint8Array, size: number): Roll {
+  const roll = jsonOf(bytes)
+  if (!Array.isArray(roll) || roll.length !== size) throw new Error(UNREADABLE)
+  return roll.map((progress: unknown) => (progress === null ? null : progressOf(progress)))
+}
+
+/** A text of the network, as a terminal may print it. */
+function textOf(bytes: Uint8Array): string {
+  return visibleMessage(new TextDecoder().decode(bytes))
 }
 
 function ownHost(): string {
@@ -281,8 +321,11 @@ function bytesOf(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value))
 }
 
-function jsonOf(bytes: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder().decode(bytes))
+/** An object or an array. */
+function jsonOf(bytes: Uint8Array): object {
+  const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
+  if (typeof value !== 'object' || value === null) throw new Error(UNREADABLE)
+  return value
 }
 
 function connected(host: string, port: number): Promise<Socket> {
@@ -321,14 +364,16 @@ function joinedParts(parts: readonly Uint8Array[]): Uint8Array {
   )
 }
 
-function partsOf(joined: Uint8Array): Uint8Array[] {
+function partsOf(joined: Uint8Array, size: number): Uint8Array[] {
   const parts: Uint8Array[] = []
   const view = new DataView(joined.buffer, joined.byteOffset, joined.byteLength)
   for (let at = 0; at < joined.length; ) {
     const length = view.getUint32(at, true)
     parts.push(joined.slice(at + LENGTH_BYTES, at + LENGTH_BYTES + length))
     at += LENGTH_BYTES + length
+    if (at > joined.length) throw new Error(UNREADABLE)
   }
+  if (parts.length !== size) throw new Error(UNREADABLE)
   return parts
 }
 
