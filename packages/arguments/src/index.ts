@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export { type AbortSignalLike, abandonable, abortable, abortableItems, isAbort } from './abortable.js'
 export { checkArguments, checkOptions, checkOptionValues, type OptionRules } from './check_arguments.js'
 export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './coded_error.js'
 export { describeValue } from './described_value.js'
@@ -43,6 +44,7 @@ export {
   type Rule,
   recordOf,
   SHARE,
+  SIGNAL,
   TEXT,
   typed,
   type ValueOf,

@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from './abortable.js'
 import { arrayTypeOf } from './host_elements.js'
 
 /** Where an argument breaks its rule. */
@@ -250,6 +251,13 @@ export function methods<const Names extends readonly string[]>(
       isObject(value) && names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function'),
   )
 }
+
+/** The signal of an `AbortController`. */
+export const SIGNAL: Rule<AbortSignalLike> = methods(
+  'an AbortSignal',
+  'addEventListener',
+  'removeEventListener',
+) as AnyRule
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null

@@ -17,6 +17,7 @@
  */
 
 export {
+  type AbortSignalLike,
   arrayTypeOf,
   type CodedError,
   type CodedErrors,
@@ -30,7 +31,6 @@ export {
   ownView,
   wasTransferred,
 } from '@cudnn-rnn/arguments'
-export type { AbortSignalLike } from './abort_signal_like.js'
 export { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from './cell_activation.js'
 export {
   CELL_MODES,

@@ -2,4 +2,4 @@ import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
 import type { ExecutorErrorCode } from './error_codes.js'
 
 /** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
-export const { codedRangeError, codedTypeError } = codedErrors<ExecutorErrorCode | CanonicalErrorCode>()
+export const { codedError, codedRangeError, codedTypeError } = codedErrors<ExecutorErrorCode | CanonicalErrorCode>()

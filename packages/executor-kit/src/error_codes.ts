@@ -4,6 +4,10 @@
  * @public
  */
 export const ERROR_CODES = {
+  ERR_BEING_TRAINED: {
+    meaning: 'a second `fit` of a model, or of its variables, while one is running',
+    remedy: 'await the first; `predict` and `evaluate` may run beside it',
+  },
   ERR_BACKEND_DISPOSED: {
     meaning: 'an executor was used after `dispose()`',
     remedy: 'open another one',

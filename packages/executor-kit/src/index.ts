@@ -18,6 +18,7 @@
 // Arguments
 
 export { checkSelection, selectedCanonical } from './canonical_selection.js'
+export { claimForTraining } from './claim_for_training.js'
 export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
 export {
   checkEmbedding,

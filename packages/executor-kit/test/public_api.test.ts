@@ -56,6 +56,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "checkStreamRows",
       "checkTensor",
       "checkUpdate",
+      "claimForTraining",
       "copyRow",
       "dropoutPositionOf",
       "dropoutStateOf",

@@ -1,5 +1,14 @@
-import { checkedElsewhere, checkOptions, listOf, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
-import type { AbortSignalLike } from '@cudnn-rnn/canonical'
+import {
+  abandonable,
+  abortable,
+  checkedElsewhere,
+  checkOptions,
+  listOf,
+  type OptionsOf,
+  optional,
+  SIGNAL,
+  TEXT,
+} from '@cudnn-rnn/arguments'
 import { WeightFileError } from './errors.js'
 import { chooseInterpretations } from './networks/choose_interpretations.js'
 import {
@@ -25,8 +34,8 @@ const OPTIONS = {
   format: checkedElsewhere<WeightFormat | undefined>(),
   /** Names of the networks to import, such as those beside one that is refused. Default: all. */
   only: optional(listOf(TEXT)),
-  /** Once it is aborted, the import rejects with its reason after the tensor in progress, and closes the file. */
-  signal: optional<AbortSignalLike>(OBJECT),
+  /** Once it is aborted, the import rejects with its reason, wherever it waits, and closes the file. */
+  signal: optional(SIGNAL),
 }
 
 /** Options of {@link importWeights}. */
@@ -74,7 +83,9 @@ export async function importWeights(
   const { signal } = options
   if (signal?.aborted) throw signal.reason
   const isOpen = typeof input === 'object' && input !== null && 'tensors' in input
-  const file = isOpen ? input : await openWeightFile(input, options.format)
+  const file = isOpen
+    ? input
+    : await abortable(signal, openWeightFile(input, options.format), (late) => abandonable(signal, late.close()))
   try {
     const slots = optimizerSlots(file)
     const ofNetworks = file.tensors.filter((tensor) => !slots.has(tensor))
@@ -95,7 +106,7 @@ export async function importWeights(
     const cells: ImportedCell[] = []
     for (const interpretation of interpretations) {
       budget.check(interpretation)
-      for (const found of await interpretation.result(shared)) {
+      for (const found of await abortable(signal, interpretation.result(shared))) {
         budget.charge(found)
         if ('cell' in found) cells.push(found)
         else networks.push(found)
@@ -111,7 +122,7 @@ export async function importWeights(
     const unusedTensors = unused.map(listed)
     return { format: file.format, networks, cells, optimizer: [...slots].map(listed), unusedTensors }
   } finally {
-    if (!isOpen) await file.close()
+    if (!isOpen) await abandonable(signal, file.close())
   }
 }
 

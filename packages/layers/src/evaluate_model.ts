@@ -1,4 +1,12 @@
-import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
+import {
+  abortable,
+  abortableItems,
+  checkedElsewhere,
+  checkOptions,
+  type OptionsOf,
+  optional,
+  SIGNAL,
+} from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { labelErrorRate } from '@cudnn-rnn/ctc'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
@@ -19,6 +27,8 @@ const OPTIONS = {
   batchSize: checkedElsewhere<number | undefined>(),
   /** Evaluates over its ranks, each its rows of every batch; all get the metrics of all rows. */
   communicator: checkedElsewhere<Communicator | undefined>(),
+  /** Once it is aborted, the evaluation rejects with its reason, wherever it waits. */
+  signal: optional(SIGNAL),
 }
 
 /** Options of `evaluate`. */
@@ -46,14 +56,15 @@ export async function evaluateModel(
   }
   const loss = checkLoss(action, options.loss ?? model.loss, model)
   const shape = dataShapeOf(model, loss)
+  const { signal } = options
   const totals = { loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }
   let carried: CarriedStates | undefined
   try {
     const batches = batchesOf(data, { batchSize: options.batchSize }, shape)
-    for await (const batch of dataOfRank(batches, shape, options.communicator)) {
+    for await (const batch of abortableItems(signal, dataOfRank(batches, shape, options.communicator))) {
       if (isEmptyShare(batch)) continue
       carried ??= CarriedStates.for(model, batch)
-      const counted = await countBatch(model, loss, batch, carried)
+      const counted = await abortable(signal, countBatch(model, loss, batch, carried))
       for (const name of COUNTS) totals[name] += counted[name]
     }
   } finally {

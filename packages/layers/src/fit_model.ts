@@ -1,21 +1,23 @@
 import {
+  abortableItems,
   checkedElsewhere,
   checkOptions,
   either,
   FLAG,
   FUNCTION,
   integerFrom,
+  isAbort,
   keyOf,
-  OBJECT,
   type OptionsOf,
   oneOf,
   optional,
+  SIGNAL,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
+import { claimForTraining } from '@cudnn-rnn/executor-kit'
 import {
-  type AbortSignalLike,
   Adagrad,
   Adam,
   type Communicator,
@@ -104,8 +106,8 @@ const OPTIONS = {
   wire: optional(oneOf(['bfloat16'])),
   /** Saves every so many steps, too. */
   saveEvery: COUNT,
-  /** Ends the training after the step in progress, saved. */
-  signal: optional<AbortSignalLike>(OBJECT),
+  /** Ends the training after the step in progress, saved; data and an evaluation in progress are abandoned. */
+  signal: optional(SIGNAL),
   /** Called once with the step after which training starts, 0 for a new run. */
   onStart: optional<(step: number, resumed?: ResumedTraining) => void | Promise<void>>(FUNCTION),
   /** Called after every step, before it is saved. */
@@ -123,20 +125,31 @@ export interface ModelFitOptions extends OptionsOf<typeof OPTIONS> {}
 export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {
   const action = 'fit'
   checkOptions(action, options, OPTIONS)
+  using _claim = claimForTraining([model])
   const loss = checkLoss(action, options.loss, model)
   const { learningRate = 0.001, checkpoints, communicator, batchSize, shuffle = true } = options
-  if (isCtc(loss) && loss.reduction === 'sum' && (communicator?.size ?? 1) > 1) {
+  if (isCtc(loss) && loss.reduction === 'sum' && !isSole(communicator)) {
     throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
   }
   const { executor: backend } = model
   const shape = dataShapeOf(model, loss)
   const shuffleSeed = shuffle ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
-  const steps = await stepsOf(epoch, data, options)
+  const { signal } = options
+  const batches = { [Symbol.asyncIterator]: () => abortableItems(signal, epoch) }
+  let steps: Awaited<ReturnType<typeof stepsOf>> = { all: Number.MAX_SAFE_INTEGER, evaluateEvery: undefined }
+  let first: LayerBatch | undefined
+  try {
+    steps = await stepsOf(batches, data, options)
+    if (batchSize === undefined) first = await firstOf(batches)
+  } catch (error) {
+    // Then `fit` ends before its first step, and returns where the run is.
+    if (!isAbort(signal, error)) throw error
+  }
   using optimizer = optimizerOf(options.optimizer ?? 'adam', backend, model.variables)
-  const { earlyStopping, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue, wire } = options
+  const { earlyStopping, onStart, onStep, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
-  using carried = batchSize === undefined ? await carriedStates(model, epoch) : undefined
+  using carried = first && CarriedStates.for(model, first)
   const masks = new MasksOfRank(model, communicator)
   const before = model.loss
   model.loss = loss
@@ -180,6 +193,11 @@ function sharedSettings(
   }
 }
 
+/** Ranks must end together, after a step. */
+function isSole(communicator: Communicator | undefined): boolean {
+  return (communicator?.size ?? 1) === 1
+}
+
 /** All ranks must read the data in one order. */
 async function seedOfFirst(seed: number, communicator: Communicator | undefined): Promise<number> {
   if (communicator === undefined) return seed
@@ -189,7 +207,7 @@ async function seedOfFirst(seed: number, communicator: Communicator | undefined)
 
 /** Steps of the whole run, and between evaluations. */
 async function stepsOf(
-  epoch: Dataset<LayerBatch>,
+  epoch: AsyncIterable<LayerBatch>,
   data: LayerData,
   { epochs = 1, maxSteps, batchSize, accumulate = 1, evaluateEvery, validation, evaluate }: ModelFitOptions,
 ) {
@@ -203,21 +221,26 @@ async function stepsOf(
   return { all: maxSteps ?? Math.ceil((epochs * batches) / accumulate), evaluateEvery: evaluateEvery ?? perEpoch }
 }
 
-/** States for data whose batches say whether they restart. */
-async function carriedStates(model: WholeModel, epoch: Dataset<LayerBatch>): Promise<CarriedStates | undefined> {
-  for await (const first of epoch) return CarriedStates.for(model, first)
+async function firstOf<Item>(items: AsyncIterable<Item>): Promise<Item | undefined> {
+  for await (const first of items) return first
   return undefined
 }
 
 function evaluationOf(
   model: WholeModel,
-  { validation, evaluate, batchSize, communicator }: ModelFitOptions,
+  { validation, evaluate, batchSize, communicator, signal }: ModelFitOptions,
   loss: CheckedLoss,
 ): ModelFitOptions['evaluate'] {
   if (evaluate === undefined || validation === undefined) {
     return validation === undefined
       ? evaluate
-      : () => evaluateModel(model, validation, { loss, batchSize, communicator })
+      : () =>
+          evaluateModel(model, validation, {
+            loss,
+            batchSize,
+            communicator,
+            signal: isSole(communicator) ? signal : undefined,
+          })
   }
   throw invalid('evaluate', 'absent where validation is given', evaluate)
 }

@@ -1,4 +1,4 @@
-import { checkOptions, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/arguments'
+import { abortable, checkOptions, integerFrom, type OptionsOf, optional, required, SIGNAL } from '@cudnn-rnn/arguments'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { joinedInputs, type LayerExample } from './batches.js'
@@ -13,6 +13,8 @@ export const PREDICT_OPTIONS = {
   sequenceLengths: CALL_OPTIONS.sequenceLengths,
   /** Rows computed at a time, of a list of inputs. Default 256. */
   batchSize: optional(integerFrom(1)),
+  /** Once it is aborted, the prediction rejects with its reason. */
+  signal: optional(SIGNAL),
 }
 
 /** Options of `predict`. */
@@ -25,6 +27,11 @@ export async function predictTensor(
   options: PredictOptions,
 ): Promise<Tensor<FloatArray>> {
   checkOptions('predict', options, PREDICT_OPTIONS)
+  if (options.signal?.aborted) throw options.signal.reason
+  return await abortable(options.signal, outputOf(model, input, options))
+}
+
+async function outputOf(model: WholeModel, input: TensorLike, options: PredictOptions): Promise<Tensor<FloatArray>> {
   const { output } = await model.call(input, { isTraining: false, sequenceLengths: options.sequenceLengths })
   try {
     const { data, shape } = await output.read()
@@ -60,7 +67,7 @@ export async function* predictBatches(
   options: PredictOptions,
 ): AsyncGenerator<{ readonly result: Tensor<FloatArray>; readonly lengths: Int32Array | null; readonly rows: number }> {
   checkOptions('predict', options, PREDICT_OPTIONS)
-  const { batchSize = 256 } = options
+  const { batchSize = 256, signal } = options
   if (options.sequenceLengths !== undefined) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
@@ -72,7 +79,7 @@ export async function* predictBatches(
   for (let begin = 0; begin < inputs.length; begin += batchSize) {
     const rows = inputs.slice(begin, begin + batchSize)
     const { tensor, lengths } = joinedInputs(rows, { input, dtype: executor.dtype })
-    const result = await predictTensor(model, tensor, { sequenceLengths: lengths })
+    const result = await predictTensor(model, tensor, { sequenceLengths: lengths, signal })
     yield { result, lengths: lengths && model.outputLengths(lengths), rows: rows.length }
   }
 }

@@ -1,5 +1,5 @@
-import { checkedElsewhere, FLAG, fields, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { AbortSignalLike, RnnOptions } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, FLAG, type OptionsOf, optional, SIGNAL } from '@cudnn-rnn/arguments'
+import type { RnnOptions } from '@cudnn-rnn/canonical'
 
 /** Option names of all four models, which are those of `tf.contrib.cudnn_rnn`. */
 export const MODEL_OPTION_NAMES = [
@@ -39,7 +39,7 @@ export const CALL_OPTIONS = {
   /** One length in 0..T per batch row, in any order; absent when every row has T steps. */
   sequenceLengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
   /** Once it is aborted, the call rejects with its reason: before anything is queued, or with the results disposed. */
-  signal: optional<AbortSignalLike>(fields({}, 'an AbortSignal')),
+  signal: optional(SIGNAL),
 }
 
 /** Options of one call. */

@@ -32,8 +32,8 @@ export function prefetched<T>(source: Source<T>, size: number): Source<T> {
         },
         async close() {
           ended = true
-          await last
           await upstream.close()
+          await last
         },
       }
     },

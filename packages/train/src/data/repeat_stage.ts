@@ -8,6 +8,7 @@ export function repeated<T>(source: Source<T>, count: number): Source<T> {
       let epoch = saved?.epoch ?? 0
       let upstream: Cursor<T> | undefined = epoch < count ? source.open(saved?.within, epoch) : undefined
       let isEmpty = saved === undefined
+      let isOpen = true
       return {
         async next() {
           while (upstream !== undefined) {
@@ -18,12 +19,15 @@ export function repeated<T>(source: Source<T>, count: number): Source<T> {
             }
             await upstream.close()
             epoch++
-            upstream = epoch < count && !isEmpty ? source.open(undefined, epoch) : undefined
+            upstream = isOpen && epoch < count && !isEmpty ? source.open(undefined, epoch) : undefined
             isEmpty = true
           }
           return undefined
         },
-        close: async () => upstream?.close(),
+        async close() {
+          isOpen = false
+          await upstream?.close()
+        },
       }
     },
     describe: () => `${describe(source)}, ${count} times`,

@@ -12,7 +12,7 @@ export interface Item<T> {
 export interface Cursor<T> {
   /** The next element; undefined at the end. Not called again before it settles. */
   next(): Promise<Item<T> | undefined>
-  /** Releases files and pending work. Idempotent. */
+  /** Releases files and pending work, also while `next` waits. Idempotent. */
   close(): Promise<void>
 }
 
@@ -43,23 +43,25 @@ export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): So
       const skip = typeof position === 'number' ? position : 0
       const given = read()
       checkArguments('read a dataset', { 'what read() returns': given }, { 'what read() returns': SEQUENCE })
-      const items = iterate(given)
+      // Not by a generator around it, whose return would wait for an element that never comes.
+      const [later, now] = [given as AsyncIterable<T>, given as Iterable<T>]
+      const items = later[Symbol.asyncIterator]?.() ?? now[Symbol.iterator]()
+      let isOpen = true
       return {
         async next() {
-          for (;;) {
+          while (isOpen) {
             const { done, value } = await items.next()
-            if (done) return undefined
-            if (++count > skip) return { value, position: count }
+            isOpen &&= !done
+            if (isOpen && ++count > skip) return { value: await value, position: count }
           }
+          return undefined
         },
         async close() {
-          await items.return(undefined)
+          if (!isOpen) return
+          isOpen = false
+          await items.return?.()
         },
       }
     },
   }
-}
-
-async function* iterate<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
-  yield* items
 }

@@ -1,15 +1,16 @@
 import {
+  abortable,
   checkArguments,
   checkOptions,
   FUNCTION,
   integerFrom,
   listOf,
   NUMBER,
-  OBJECT,
   type OptionsOf,
   optional,
+  SIGNAL,
 } from '@cudnn-rnn/arguments'
-import type { AbortSignalLike, FloatArray } from '@cudnn-rnn/canonical'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { SAMPLING_OPTIONS, type SamplingOptions, sampleToken } from './sample_token.js'
 
@@ -23,8 +24,8 @@ const OPTIONS = {
   endId: optional(NUMBER),
   /** Default 0. */
   seed: optional(integerFrom(0)),
-  /** Once it is aborted, the generation throws its reason before the next id. */
-  signal: optional<AbortSignalLike>(OBJECT),
+  /** Once it is aborted, the generation throws its reason, also while the model computes. */
+  signal: optional(SIGNAL),
 }
 
 /** Options of {@link generate}. */
@@ -55,12 +56,16 @@ export async function* generate(
   const { prompt, length = Number.POSITIVE_INFINITY, endId, seed = 0, signal, temperature, topK, topP } = options
   const random = new Philox(seed)
   let logits: FloatArray = new Float32Array(0)
-  for (const id of prompt) logits = await next(id)
+  const read = async (id: number) => {
+    if (signal?.aborted) throw signal.reason
+    return await abortable(signal, Promise.resolve(next(id)))
+  }
+  for (const id of prompt) logits = await read(id)
   for (let drawn = 0; drawn < length; drawn++) {
     if (signal?.aborted) throw signal.reason
     const id = sampleToken(logits, random, { temperature, topK, topP })
     if (id === endId) return
     yield id
-    if (drawn + 1 < length) logits = await next(id)
+    if (drawn + 1 < length) logits = await read(id)
   }
 }

@@ -18,7 +18,7 @@ export const EARLY_STOPPING = fields(OPTIONS)
 /** When a training has stopped to improve. */
 export interface EarlyStoppingOptions extends OptionsOf<typeof OPTIONS> {}
 
-/** The best so far after one more evaluation; NaN never is. */
+/** The best so far after one more evaluation; NaN and the infinities never are. */
 export function watchBest(
   best: TrainingRecord['best'],
   value: number,
@@ -26,7 +26,7 @@ export function watchBest(
   { mode = 'min', minDelta = 0 }: EarlyStoppingOptions,
 ): { readonly best: TrainingRecord['best']; readonly improved: boolean } {
   const sign = mode === 'min' ? 1 : -1
-  const improved = !Number.isNaN(value) && (best === null || sign * (best.value - value) > minDelta)
+  const improved = Number.isFinite(value) && (best === null || sign * (best.value - value) > minDelta)
   if (improved) return { best: { value, step, evaluationsSince: 0 }, improved }
   return { best: best && { ...best, evaluationsSince: best.evaluationsSince + 1 }, improved }
 }

@@ -1,3 +1,4 @@
+import { claimForTraining } from '@cudnn-rnn/executor-kit'
 import { checkFitOptions, type FitOptions } from './fit_options.js'
 import { gatherResults } from './gather_results.js'
 import { SeveralRanks } from './several_ranks.js'
@@ -8,9 +9,9 @@ import type { TrainingRanks } from './training_ranks.js'
 /**
  * Trains until `maxSteps`, the end of the data, early stopping or the signal. With a saver it resumes from the newest whole
  * checkpoint, and later steps equal an uninterrupted run bit for bit on the same executor. A finished run continues if
- * `maxSteps` is larger than it was.
+ * `maxSteps` is larger than it was. A second `fit` of the same variables is refused while one is running.
  *
- * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`; TypeError
+ * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`, also where no step updated anything; Error `ERR_BEING_TRAINED`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`; TypeError
  *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BATCH_RESULT`; over several ranks RangeError
  *   `ERR_RANKS_DIFFER`, `ERR_RANKS_DIVERGED`, `ERR_RANK_FAILED`; errors of batchGradients, evaluate, the
  *   saver and the data
@@ -34,6 +35,7 @@ import type { TrainingRanks } from './training_ranks.js'
  */
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
   await checkOptions(options)
+  using _claim = claimForTraining(options.optimizer.variables.map(({ value }) => value))
   using ranks = ranksOf(options)
   await using _lock = await ranks.lock(options.saver)
   const loop = await TrainingLoop.restore(options, ranks)

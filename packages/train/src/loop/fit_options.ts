@@ -11,9 +11,10 @@ import {
   type OptionsOf,
   oneOf,
   optional,
+  SIGNAL,
 } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { type AbortSignalLike, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from '../coded_error.js'
 import type { Dataset } from '../data/dataset.js'
@@ -94,7 +95,7 @@ const OPTIONS = {
   accumulate: OPTIONAL_COUNT,
   /** Steps skipped in a row for gradients that are not finite, until training stops; default 10. */
   maxSkipped: OPTIONAL_COUNT,
-  /** Metrics by their names, at the steps of `evaluateEvery`. */
+  /** Metrics by their names, at the steps of `evaluateEvery`. NaN and infinities are reported, and never the best. */
   evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
   /** Evaluate and save every so many steps, and at the end; default only at the end. */
   evaluateEvery: OPTIONAL_COUNT,
@@ -139,8 +140,11 @@ const OPTIONS = {
    * is queued by then, unless this one is evaluated or saved.
    */
   onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
-  /** Ends the training after the step in progress, saved. */
-  signal: optional<AbortSignalLike>(OBJECT),
+  /**
+   * Ends the training, saved. Passes and saves in progress are completed; data, `evaluate`, `onStart` and `onStep` that do not
+   * answer are abandoned, and an evaluation is made up for when the run continues. Ranks end together, after a step.
+   */
+  signal: optional(SIGNAL),
 }
 const BATCH_OPTIONS = {
   data: methods('a Dataset: Dataset.fromArray(…) makes one', 'iterate'),

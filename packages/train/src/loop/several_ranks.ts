@@ -51,6 +51,10 @@ export class SeveralRanks implements TrainingRanks {
     return this.#isStopping
   }
 
+  wait<Result>(work: PromiseLike<Result>): PromiseLike<Result> {
+    return work
+  }
+
   async attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined> {
     try {
       return await work()

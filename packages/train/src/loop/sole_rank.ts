@@ -1,4 +1,4 @@
-import type { AbortSignalLike } from '@cudnn-rnn/canonical'
+import { type AbortSignalLike, abortable } from '@cudnn-rnn/arguments'
 import type { Position } from '../data/source.js'
 import type { TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
@@ -14,6 +14,10 @@ export class SoleRank implements TrainingRanks {
 
   get isStopping(): boolean {
     return this.#signal?.aborted === true
+  }
+
+  wait<Result>(work: PromiseLike<Result>): Promise<Result> {
+    return abortable(this.#signal, work)
   }
 
   async attempt<Result>(work: () => Promise<Result> | Result): Promise<Result> {

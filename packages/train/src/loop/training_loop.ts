@@ -1,6 +1,7 @@
-import { required } from '@cudnn-rnn/arguments'
+import { abandonable, checkArguments, isAbort, NUMBER, recordOf, required } from '@cudnn-rnn/arguments'
 import { codedRangeError } from '../coded_error.js'
 import type { DatasetIterator } from '../data/dataset.js'
+import type { Position } from '../data/source.js'
 import { constantRate, type Schedule } from '../optimizers/learning_rate.js'
 import { watchBest } from './early_stopping.js'
 import { nextTurn } from './event_loop.js'
@@ -9,12 +10,26 @@ import { NonFiniteError } from './non_finite_error.js'
 import { trainingDescription } from './training_description.js'
 import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, SkippedCheckpoint, TrainingRecord } from './training_saver.js'
-import type { StepOutcome, TrainingStep } from './training_step.js'
+import type { TrainingStep } from './training_step.js'
+
+/** Some steps of a training, together. */
+export interface HistoryEntry {
+  /** The last of them. */
+  readonly step: number
+  /** Mean over those that updated; NaN where none did. */
+  readonly loss: number
+  /** Steps among them that updated nothing, as their gradients were not finite. */
+  readonly skipped: number
+  /** Result of `evaluate` after the last. */
+  readonly metrics?: Readonly<Record<string, number>>
+}
 
 export interface FitResult {
   readonly step: number
   readonly ending: 'finished' | 'out of data' | 'stopped early' | 'aborted'
   readonly best: TrainingRecord['best']
+  /** The steps of this call, an entry for every `evaluateEvery` of them and one for the rest. */
+  readonly history: readonly HistoryEntry[]
   /** Checkpoints that the resume skipped; absent if none. */
   readonly skipped?: readonly SkippedCheckpoint[]
   /** Of each rank, in the steps of this call; absent for one process. */
@@ -50,6 +65,13 @@ export class TrainingLoop<Batch> {
   /** The step that was queued last, until its outcome is read. */
   #queued: QueuedStep | undefined
   #reportedAt = 0
+  /** Of the data, after the batches of the newest step. */
+  #position: TrainingRecord['position']
+  /** A step whose evaluation was aborted: it is reported, and saved as evaluated, after it was evaluated. */
+  #unevaluated: StepReport | undefined
+  readonly #history: HistoryEntry[] = []
+  /** The steps after those of the history. */
+  #recent = { losses: 0, updates: 0, skipped: 0 }
 
   private constructor(options: FitOptions<Batch>, ranks: TrainingRanks, restored: RestoredRecord | undefined) {
     const { learningRate } = options
@@ -62,6 +84,8 @@ export class TrainingLoop<Batch> {
     this.#best = best
     this.#skippedInARow = skippedInARow
     this.#savedAt = step
+    this.#position = restored?.position ?? null
+    this.#unevaluated = restored?.unevaluated ? readReport(restored.unevaluated) : undefined
     this.#skipped = restored?.skipped ?? []
     this.#resumed = restored && { step, skipped: this.#skipped }
   }
@@ -85,9 +109,10 @@ export class TrainingLoop<Batch> {
   async run(): Promise<FitResult> {
     const { maxSteps, onStart } = this.#options
     try {
-      await this.#ranks.attemptFirst(() => onStart?.(this.#step, this.#resumed))
+      await this.#interruptible(this.#ranks.attemptFirst(() => onStart?.(this.#step, this.#resumed)))
       await this.#ranks.shareSignal()
-      if (this.#hasStopped) this.#ending = 'stopped early'
+      if (this.#unevaluated && !this.#ranks.isStopping) await this.#conclude(this.#unevaluated)
+      if (this.#hasStopped) this.#ending ??= 'stopped early'
       while (this.#ending === undefined && this.#step < maxSteps) {
         await this.#advance()
         // The executor may compute on this very thread: let signals and timers in.
@@ -97,7 +122,18 @@ export class TrainingLoop<Batch> {
     } finally {
       // After a failure: the count of updates is settled, and the step's results are disposed.
       await this.#queued?.work.outcome().catch(() => {})
-      await this.#batches?.return()
+      await abandonable(this.#options.signal, this.#batches?.return())
+    }
+  }
+
+  /** Waits for `work` until the signal is aborted: that ends the training, and the result is undefined. */
+  async #interruptible<Result>(work: PromiseLike<Result>): Promise<Result | undefined> {
+    try {
+      return await this.#ranks.wait(work)
+    } catch (error) {
+      if (!isAbort(this.#options.signal, error)) throw error
+      this.#ending = 'aborted'
+      return undefined
     }
   }
 
@@ -109,6 +145,7 @@ export class TrainingLoop<Batch> {
     }
     const began = performance.now()
     const batches = (await this.#ranks.attempt(() => this.#take())) ?? []
+    if (this.#ending !== undefined) return
     const learningRate = this.#rateOf(this.#step)
     const before = this.#queued
     let work: TrainingStep | undefined
@@ -140,10 +177,12 @@ export class TrainingLoop<Batch> {
     const { accumulate = 1 } = this.#options
     const taken: Batch[] = []
     while (taken.length < accumulate) {
-      const { done, value } = await this.#openBatches.next()
-      if (done) break
-      taken.push(value)
+      const next = await this.#interruptible(this.#openBatches.next())
+      if (next === undefined) return []
+      if (next.done) break
+      taken.push(next.value)
     }
+    this.#position = this.#openBatches.position
     return taken
   }
 
@@ -163,36 +202,69 @@ export class TrainingLoop<Batch> {
     const seconds = (now - Math.max(began, this.#reportedAt)) / 1000
     this.#reportedAt = now
     this.#skippedInARow = outcome.skipped ? this.#skippedInARow + 1 : 0
-    const isEvaluated = this.#isEvaluatedAt(number)
+    await this.#conclude({ step: number, ...outcome, learningRate, seconds })
+  }
+
+  /** Evaluations, reports and saves that are due after a step. */
+  async #conclude(report: StepReport): Promise<void> {
+    const { step } = report
+    const isEvaluated = this.#isEvaluatedAt(step)
+    this.#unevaluated = isEvaluated ? report : undefined
     const { metrics, isBest } = isEvaluated ? await this.#evaluate() : { metrics: undefined, isBest: false }
-    await this.#report({ step: number, ...outcome, learningRate, seconds }, metrics)
+    if (isEvaluated && this.#ending === 'aborted') return
+    this.#unevaluated = undefined
+    this.#note(report, metrics)
+    await this.#report(report, metrics)
     if (isBest) await this.#save('best')
-    if (isEvaluated || this.#isSavedAt(number)) {
+    if (isEvaluated || this.#isSavedAt(step)) {
       await this.#save('latest')
-      this.#savedAt = number
+      this.#savedAt = step
     }
-    if (this.#skippedInARow >= this.#maxSkipped) throw new NonFiniteError(number, this.#skippedInARow)
-    if (this.#hasStopped) this.#ending = 'stopped early'
+    if (this.#skippedInARow >= this.#maxSkipped) throw new NonFiniteError(step, this.#skippedInARow)
+    if (this.#hasStopped) this.#ending ??= 'stopped early'
+  }
+
+  /** Adds a step to the history. */
+  #note({ step, loss, skipped }: StepReport, metrics: StepReport['metrics']): void {
+    if (skipped) this.#recent.skipped++
+    else {
+      this.#recent.losses += loss
+      this.#recent.updates++
+    }
+    if (this.#isEvaluatedAt(step)) this.#closeEntry(step, metrics)
+  }
+
+  #closeEntry(step: number, metrics?: StepReport['metrics']): void {
+    const { losses, updates, skipped } = this.#recent
+    this.#recent = { losses: 0, updates: 0, skipped: 0 }
+    this.#history.push({ step, loss: losses / updates, skipped, ...(metrics && { metrics }) })
   }
 
   async #report(
-    { step, loss, learningRate, gradientNorm, skipped, seconds }: StepOutcome & StepReport,
+    { step, loss, learningRate, gradientNorm, skipped, seconds }: StepReport,
     metrics: StepReport['metrics'],
   ): Promise<void> {
     const resumed = this.#resumed
     this.#resumed = undefined
-    await this.#ranks.attemptFirst(() =>
-      this.#options.onStep?.({
-        ...{ step, loss, learningRate, gradientNorm, skipped, seconds },
-        ...(metrics && { metrics }),
-        ...(resumed && resumed.skipped.length > 0 && { resumed }),
-      }),
+    await this.#interruptible(
+      this.#ranks.attemptFirst(() =>
+        this.#options.onStep?.({
+          ...{ step, loss, learningRate, gradientNorm, skipped, seconds },
+          ...(metrics && { metrics }),
+          ...(resumed && resumed.skipped.length > 0 && { resumed }),
+        }),
+      ),
     )
   }
 
   async #evaluate(): Promise<{ readonly metrics: StepReport['metrics']; readonly isBest: boolean }> {
     const { evaluate, earlyStopping } = this.#options
-    const metrics = await this.#ranks.evaluate(evaluate)
+    const checked = async () => {
+      const metrics = await evaluate?.()
+      checkArguments('go on training', { metrics }, METRICS)
+      return metrics as NonNullable<typeof metrics>
+    }
+    const metrics = await this.#interruptible(this.#ranks.evaluate(evaluate && checked))
     if (earlyStopping === undefined || metrics === undefined) return { metrics, isBest: false }
     const watched = watchBest(this.#best, metricOf(metrics, earlyStopping.metric), this.#step, earlyStopping)
     this.#best = watched.best
@@ -203,9 +275,9 @@ export class TrainingLoop<Batch> {
     const { saver, state, optimizer } = this.#options
     if (saver === undefined) return
     const saved = await this.#ranks.gatherState(async () => (await state?.save?.()) ?? null)
-    const { position } = this.#openBatches
-    const progress = { step: this.#step, optimizerStep: optimizer.step, position }
-    const record = { ...progress, best: this.#best, skippedInARow: this.#skippedInARow, ...saved }
+    const progress = { step: this.#step, optimizerStep: optimizer.step, position: this.#position }
+    const unevaluated = this.#unevaluated && { unevaluated: reportText(this.#unevaluated) }
+    const record = { ...progress, best: this.#best, skippedInARow: this.#skippedInARow, ...unevaluated, ...saved }
     await this.#ranks.save(saver, kind, this.#tensors, record)
   }
 
@@ -213,13 +285,22 @@ export class TrainingLoop<Batch> {
     if (this.#queued) await this.#settle(this.#queued)
     if (this.#savedAt !== this.#step) {
       // An interrupted run does not evaluate.
-      if (ending === 'out of data' && (await this.#evaluate()).isBest) await this.#save('best')
+      if (ending === 'out of data') {
+        const { metrics, isBest } = await this.#evaluate()
+        if (metrics !== undefined) this.#closeEntry(this.#step, metrics)
+        if (isBest) await this.#save('best')
+      }
       await this.#save('latest')
     }
     const ranks = await this.#ranks.finish()
-    const skipped = this.#skipped
+    if (this.#recent.updates + this.#recent.skipped > 0) this.#closeEntry(this.#step)
+    const [history, step, skipped] = [this.#history, this.#step, this.#skipped]
+    const steps = history.reduce((sum, entry) => sum + entry.skipped, 0)
+    const isAborted = this.#ending === 'aborted'
+    if (steps > 0 && !isAborted && history.every(({ loss }) => Number.isNaN(loss)))
+      throw new NonFiniteError(step, steps)
     return {
-      ...{ step: this.#step, ending, best: this.#best },
+      ...{ step, ending: isAborted ? 'aborted' : ending, best: this.#best, history },
       ...(skipped.length > 0 && { skipped }),
       ...(ranks && { ranks }),
     }
@@ -242,6 +323,21 @@ export class TrainingLoop<Batch> {
   get #maxSkipped(): number {
     return this.#options.maxSkipped ?? 10
   }
+}
+
+/** What evaluate resolves to. NaN is a number: it is reported, and never the best. */
+const METRICS = { metrics: recordOf(NUMBER) }
+
+/** JSON has neither NaN nor infinity. */
+function reportText(report: StepReport): Position {
+  return Object.fromEntries(Object.entries(report).map(([name, value]) => [name, String(value)]))
+}
+
+function readReport(text: Position): StepReport {
+  const entries = Object.entries(text as Readonly<Record<string, string>>)
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, name === 'skipped' ? value === 'true' : Number(value)]),
+  ) as unknown as StepReport
 }
 
 function tensorsOf<Batch>({ optimizer, state }: FitOptions<Batch>): TrainedTensors {

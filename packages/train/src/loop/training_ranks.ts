@@ -32,6 +32,8 @@ type SavedState = Pick<TrainingRecord, 'extra' | 'ranks'>
 export interface TrainingRanks extends Disposable {
   /** A rank requests the end of the training: one process immediately, several after the step of the request. */
   readonly isStopping: boolean
+  /** Waits for `work`; in one process not long after an abort, as `abortable` does. Ranks end together, after a step. */
+  wait<Result>(work: PromiseLike<Result>): PromiseLike<Result>
   /** Runs `work` here. Its error is thrown at the next call that all ranks make; then the result is undefined. */
   attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined>
   /** As {@link TrainingRanks.attempt}, on the first rank alone. */

@@ -13,6 +13,8 @@ export interface TrainingRecord {
   readonly best: { readonly value: number; readonly step: number; readonly evaluationsSince: number } | null
   /** Updates skipped one after the other for gradients that were not finite. */
   readonly skippedInARow: number
+  /** The report of `step`, whose evaluation was aborted: it is due when the run continues. */
+  readonly unevaluated?: Position | undefined
   /** Result of the caller's `state.save`: dropout generators, for example. Of a training over several ranks, a list of those of all. */
   readonly extra: Position
   /** Number of ranks; absent for one process. */

@@ -60,6 +60,13 @@ describe('generate', () => {
     expect(read.length).toBeLessThanOrEqual(2)
   })
 
+  it.each([[[0]], [[0, 1]]])('is aborted while the model does not answer, prompt %j', async (prompt) => {
+    const aborting = new AbortController()
+    const ids = generate(() => new Promise(() => {}), { prompt, signal: aborting.signal }).next()
+    aborting.abort(new Error('enough'))
+    await expect(ids).rejects.toThrow('enough')
+  })
+
   it('hands the options of sampling on, and rejects with their errors', async () => {
     const flat = () => Float32Array.of(0, 0.5, 0)
     const drawn: number[] = []

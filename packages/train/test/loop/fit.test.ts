@@ -73,7 +73,15 @@ it('fit stops early, and keeps the best apart from the latest', async () => {
     earlyStopping: { metric: 'loss', patience: 3 },
   })
   const result = await fit(options)
-  expect(result).toEqual({ step: 10, ending: 'stopped early', best: { value: 2, step: 4, evaluationsSince: 3 } })
+  const { history, ...rest } = result
+  expect(rest).toEqual({ step: 10, ending: 'stopped early', best: { value: 2, step: 4, evaluationsSince: 3 } })
+  expect(history.map(({ step, metrics }) => [step, metrics?.loss])).toEqual([
+    [2, 3],
+    [4, 2],
+    [6, 2.5],
+    [8, 2.1],
+    [10, Number.NaN],
+  ])
   expect(JSON.parse(saver.saved.get('best')!.record)).toMatchObject({ step: 4 })
   expect(JSON.parse(saver.saved.get('latest')!.record)).toMatchObject({ step: 10 })
   expect(await fit(linearTask(backend, saver, options).options)).toMatchObject({ step: 10, ending: 'stopped early' })
@@ -149,6 +157,81 @@ it('fit clamps gradients to clipValue, then scales them to clipNorm, and reports
   expect(await step({ clipValue: 32 })).toEqual({ gradientNorm: 50, elements: [30, -32] })
   const both = await step({ clipValue: 1, clipNorm: 1 })
   expect(both.elements.map((element) => element.toFixed(6))).toEqual(['0.707107', '-0.707107'])
+})
+
+it('fit makes up for an evaluation that was aborted, so that the run equals an uninterrupted one', async () => {
+  using backend = openReferenceBackend()
+  const run = async (stopAt?: number, from?: MemorySaver) => {
+    const saver = new MemorySaver(backend, from)
+    const controller = new AbortController()
+    const reports: StepReport[] = []
+    let evaluations = 0
+    const { options, kernel } = linearTask(backend, saver, {
+      signal: controller.signal,
+      evaluate: async () => {
+        if (++evaluations !== stopAt) return { loss: (await kernel.value.read()).data[0] }
+        controller.abort()
+        return await new Promise(() => {})
+      },
+      earlyStopping: { metric: 'loss' },
+      onStep: (report) => void reports.push({ ...report, seconds: 0 }),
+    })
+    return { result: await fit(options), saver, reports }
+  }
+  const whole = await run()
+  const first = await run(2)
+  expect(first.result).toMatchObject({ ending: 'aborted', step: 14 })
+  const second = await run(undefined, first.saver)
+  expect([...first.reports, ...second.reports]).toEqual(whole.reports)
+  expect(second.result.best).toEqual(whole.result.best)
+})
+
+it.each([
+  ['a text', { loss: 'x' }],
+  ['no object', 3],
+  ['nothing', undefined],
+])('fit refuses %s for metrics', async (_, metrics) => {
+  using backend = openReferenceBackend()
+  const { options } = linearTask(backend, new MemorySaver(backend), { evaluate: async () => metrics as never })
+  await expect(fit(options)).rejects.toThrow(coded('ERR_INVALID_ARGUMENT'))
+})
+
+it('fit never takes an infinity for the best', async () => {
+  using backend = openReferenceBackend()
+  const losses = [Number.NEGATIVE_INFINITY, 2, Number.NaN]
+  const evaluate = async () => ({ loss: losses.shift() ?? 3 })
+  const { options } = linearTask(backend, new MemorySaver(backend), { evaluate, earlyStopping: { metric: 'loss' } })
+  expect((await fit(options)).best).toMatchObject({ value: 2, step: 14 })
+})
+
+it('fit fails where no step updated anything, however few there are', async () => {
+  using backend = openReferenceBackend()
+  const batchGradients = async () => ({ loss: Number.NaN, gradients: [backend.zeros([2, 1])] })
+  const { options } = linearTask(backend, new MemorySaver(backend), { batchGradients, maxSteps: 3 })
+  await expect(fit(options)).rejects.toMatchObject({ code: 'ERR_NON_FINITE_GRADIENTS', step: 3, skipped: 3 })
+})
+
+it('fit returns its history: the mean loss of the steps of each evaluation, and of the rest', async () => {
+  using backend = openReferenceBackend()
+  const reports: StepReport[] = []
+  const { options } = linearTask(backend, new MemorySaver(backend), {
+    maxSteps: 9,
+    onStep: (r) => void reports.push(r),
+  })
+  const mean = (some: StepReport[]) => some.reduce((sum, { loss }) => sum + loss, 0) / some.length
+  expect((await fit(options)).history).toEqual([
+    { step: 7, loss: mean(reports.slice(0, 7)), skipped: 0 },
+    { step: 9, loss: mean(reports.slice(7)), skipped: 0 },
+  ])
+})
+
+it('fit refuses variables that another fit trains, until that one ends', async () => {
+  using backend = openReferenceBackend()
+  const { options } = linearTask(backend, new MemorySaver(backend), { maxSteps: 2 })
+  const first = fit(options)
+  await expect(fit(options)).rejects.toThrow(coded('ERR_BEING_TRAINED'))
+  await first
+  expect((await fit(options)).step).toBe(2)
 })
 
 it('fit lets signals and timers in between steps', async () => {

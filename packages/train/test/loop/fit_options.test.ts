@@ -28,7 +28,7 @@ describe('checkFitOptions', () => {
     ['a wire', { wire: 'bfloat16' }],
     ['a state', { state: { tensors: [], batchAxes: [0], save: () => {}, restore: () => {} } }],
     ['options that are undefined', { accumulate: undefined, maxSkipped: undefined, signal: undefined }],
-    ['callbacks', { onStart: () => {}, onStep: () => {}, signal: { aborted: false } }],
+    ['callbacks', { onStart: () => {}, onStep: () => {}, signal: new AbortController().signal }],
   ])('takes %s', (_, changed) => {
     expect(check(changed)).not.toThrow()
   })
