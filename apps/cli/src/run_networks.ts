@@ -1,9 +1,51 @@
 import { join } from 'node:path'
-import { importWeights, latestCheckpoint, type Tensor } from '@cudnn-rnn/rnn'
+import { importWeights, latestCheckpoint, openBackend, type SequentialModel, type Tensor } from '@cudnn-rnn/rnn'
 import { type NetworkToExport, openWeightFile, type WeightFile } from '@cudnn-rnn/rnn/interop'
+import { loadForecaster, loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
 import { networkOfRun } from './character/exported_run.js'
+import { restoreModel } from './character/training_run.js'
 import { codedRangeError } from './coded_error.js'
 import { type RunTask, runTask } from './run_kind.js'
+
+type Reference = Awaited<ReturnType<typeof openBackend>>
+
+/** The models of runs, and the parts of a run that no other framework reads. */
+const WHOLE: Readonly<
+  Record<RunTask, { readonly missing: string; readonly open: (on: Reference, run: string) => Promise<SequentialModel> }>
+> = {
+  'a character model run': {
+    missing: 'the characters of the class ids, which are in run.json',
+    open: async (backend, run) => (await restoreModel(run, backend)).model,
+  },
+  'a classification run': {
+    missing: 'the words of the class ids and the names of the classes, which `classify --run` reads from the run',
+    open: async (backend, run) => (await loadTextClassifier(backend, run)).model,
+  },
+  'a forecast run': {
+    missing:
+      'the linear regressions that the network corrects, the scaling of windows, the calendar and the interval, which `forecast --run` reads from the run',
+    open: async (backend, run) => (await loadForecaster(backend, run)).model,
+  },
+}
+
+/** What an export of a run leaves in the run; undefined for a path that is not one. */
+export async function missingOfRun(directory: string): Promise<string | undefined> {
+  const task = await runTask(directory)
+  return task && WHOLE[task].missing
+}
+
+/**
+ * The whole model of a run, as `model.export` writes it; undefined for a path that is not a run directory.
+ *
+ * @throws RangeError `ERR_NO_RUN`, `ERR_NOT_A_CLASSIFIER`, `ERR_NOT_A_FORECASTER` for a run that has saved no model yet
+ */
+export async function exportOfRun(directory: string, format: 'keras' | 'onnx'): Promise<Uint8Array | undefined> {
+  const task = await runTask(directory)
+  if (task === undefined) return undefined
+  using backend = await openBackend('reference')
+  using model = await WHOLE[task].open(backend, directory)
+  return await model.export(format)
+}
 
 /**
  * The network of a run of any task with the layers around it; undefined for a path that is not a run directory. A

@@ -3,6 +3,7 @@ import { type ExportFormat, exportWeights, hasErrorCode } from '@cudnn-rnn/rnn'
 import { EXPORT_FORMATS, type NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
+import pc from 'picocolors'
 import { codedRangeError } from '../coded_error.js'
 import {
   importAs,
@@ -11,7 +12,7 @@ import {
   selectImported,
   selectNetworks,
 } from '../imported_networks.js'
-import { networkOfAnyRun } from '../run_networks.js'
+import { exportOfRun, missingOfRun, networkOfAnyRun } from '../run_networks.js'
 import { addReadingOptions } from './import.js'
 
 interface ExportCommandOptions extends ReadAsOptions, SelectOptions {
@@ -30,7 +31,9 @@ const EXTENSIONS: Readonly<Record<ExportFormat, string>> = {
 export function addExportCommand(program: Command): void {
   const command = program
     .command('export')
-    .description('write a trained model, or the networks of any weight file, for another framework')
+    .description(
+      'write a trained model, or the networks of any weight file, for another framework: whole models as onnx and keras',
+    )
     .argument('<model>', 'directory of a run (train, classify, forecast), a checkpoint, or any file that import reads')
     .addOption(
       new Option('--format <format>', 'output format; safetensors and npz have the names of PyTorch')
@@ -38,24 +41,51 @@ export function addExportCommand(program: Command): void {
         .makeOptionMandatory(),
     )
     .option('--out <file>', 'where to; the default is beside the model')
-    .option('--network <names>', 'only these networks: their names with commas between')
+    .option('--network <names>', 'only these networks, with their states in onnx: their names with commas between')
     .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
   addReadingOptions(command).action(async (model: string, options: ExportCommandOptions) => {
-    const trained = await networkOfAnyRun(model)
-    const networks =
-      trained === undefined
-        ? selectImported(await importAs(model, options), options)
-        : selectNetworks({ networks: [trained], cells: [] }, options)
-    checkCount(networks, options.format)
-    const bytes = await exportWeights(networks, { format: options.format })
-    const target = options.out ?? `${model.replace(/[\\/]$/, '')}.${EXTENSIONS[options.format]}`
+    const {
+      bytes,
+      what,
+      extension = EXTENSIONS[options.format],
+    } = (await wholeModel(model, options)) ?? (await networksOf(model, options))
+    const target = options.out ?? `${model.replace(/[\\/]$/, '')}.${extension}`
     // An existing file is only replaced when it was named.
     await writeFileAtomic(target, bytes, { replace: options.out !== undefined }).catch((cause: unknown) => {
       if (!hasErrorCode(cause, 'ERR_FILE_EXISTS')) throw cause
       throw codedRangeError('ERR_FILE_EXISTS', `${cause.message}. Name it by --out to replace it`, { cause })
     })
-    process.stdout.write(`${target}: ${networks.map(({ name }) => visibleText(name)).join(', ')}\n`)
+    process.stdout.write(`${visibleText(target)}: ${visibleText(what)}\n`)
+    const missing = await missingOfRun(model)
+    if (missing !== undefined) process.stdout.write(`${pc.yellow('Not in the file')}: ${missing}\n`)
   })
+}
+
+interface Exported {
+  readonly bytes: Uint8Array
+  readonly what: string
+  readonly extension?: string
+}
+
+/** The model of a run, in the formats that have graphs; undefined if the file is to have networks. */
+async function wholeModel(
+  path: string,
+  { format, network, stack }: ExportCommandOptions,
+): Promise<Exported | undefined> {
+  if ((format !== 'onnx' && format !== 'keras') || network !== undefined || stack !== undefined) return undefined
+  const bytes = await exportOfRun(path, format)
+  return bytes && { bytes, what: 'the whole model', extension: format }
+}
+
+async function networksOf(path: string, options: ExportCommandOptions): Promise<Exported> {
+  const trained = await networkOfAnyRun(path)
+  const networks =
+    trained === undefined
+      ? selectImported(await importAs(path, options), options)
+      : selectNetworks({ networks: [trained], cells: [] }, options)
+  checkCount(networks, options.format)
+  const bytes = await exportWeights(networks, { format: options.format })
+  return { bytes, what: networks.map(({ name }) => name).join(', ') }
 }
 
 /** Names the option that chooses one network. */

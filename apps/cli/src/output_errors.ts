@@ -1,0 +1,20 @@
+import { visibleText } from '@cudnn-rnn/text'
+import { EXIT_CODES } from './exit_codes.js'
+
+/**
+ * Handles errors of standard output. A closed pipe, as after `| head`, is none. Where the disk of a redirection is full, the
+ * program says so once; a command that can save first, a training, gets the signal that lets it.
+ */
+export function handleOutputErrors({ stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'> = process): void {
+  let isReported = false
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT_CODES.ok)
+    if (isReported) return
+    isReported = true
+    const message = `Cannot write to standard output (${error.message}): free its disk or write elsewhere`
+    stderr.write(`error [ERR_OUTPUT_FILE]: ${visibleText(message)}\n`)
+    if (!process.emit('SIGTERM')) process.exit(EXIT_CODES.failed)
+  })
+  // Nothing is left to report it to.
+  stderr.on('error', () => {})
+}
