@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readRegularFile } from '@cudnn-rnn/files'
 
 /** Tasks in words, by the format that the record of a run names without its version. */
 const TASKS = {
@@ -19,7 +19,9 @@ export function taskOf(format: unknown): RunTask | undefined {
 /** The task of a run directory; undefined for other paths. */
 export async function runTask(path: string): Promise<RunTask | undefined> {
   try {
-    return taskOf((JSON.parse(await readFile(join(path, 'run.json'), 'utf8')) as { readonly format?: unknown }).format)
+    return taskOf(
+      (JSON.parse(String(await readRegularFile(join(path, 'run.json')))) as { readonly format?: unknown }).format,
+    )
   } catch {
     return undefined
   }

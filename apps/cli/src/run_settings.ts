@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeFileAtomic } from '@cudnn-rnn/files'
+import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
 import { makeOutputDirectory } from './output_directory.js'
 import { taskOf } from './run_kind.js'
@@ -54,7 +54,7 @@ export async function readRunSettings<Settings extends RunSettings>(
 ): Promise<Settings> {
   let found = ''
   try {
-    const settings = JSON.parse(await readFile(join(directory, FILE_NAME), 'utf8')) as Settings
+    const settings = JSON.parse(String(await readRegularFile(join(directory, FILE_NAME)))) as Settings
     if (settings.format === format) return settings
     found = String(settings.format)
   } catch (error) {

@@ -1,15 +1,12 @@
-import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { checkArguments, PATH } from '@cudnn-rnn/arguments'
+import { READ_WITHOUT_WAITING } from '@cudnn-rnn/files'
 import { visibleMessage } from '@cudnn-rnn/text'
 import { type ByteSource, checkRange } from './byte_source.js'
 import { CheckpointError } from './errors.js'
 
 /** Systems read and write less than 2 GiB at a time. */
 export const LARGEST_TRANSFER = 2 ** 30
-
-/** Opening a FIFO does not wait for a writer; for regular files it makes no difference. Windows has no such flag. */
-const READ_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
 /**
  * A file is closed when it was not read for so many milliseconds, and opened again by the next read: a source that is

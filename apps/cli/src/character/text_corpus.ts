@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { readRegularFile } from '@cudnn-rnn/files'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 
@@ -39,10 +40,13 @@ export function createCorpus(name: string, text: string, vocabulary = Vocabulary
 /** The text of a UTF-8 file. Throws RangeError `ERR_TEXT_FILE` when it cannot be read or is not UTF-8. */
 export async function readTextFile(path: string): Promise<{ name: string; text: string }> {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readRegularFile(path))
     return { name: basename(path), text: text.replaceAll('\r\n', '\n') }
   } catch (cause) {
-    const reason = cause instanceof TypeError ? 'it is not UTF-8 text' : (cause as Error).message
+    const reason =
+      (cause as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+        ? 'it is not UTF-8 text'
+        : (cause as Error).message
     const message = `Cannot read text as the file must be readable UTF-8: ${path}: ${reason}`
     throw codedRangeError('ERR_TEXT_FILE', message, { path, cause })
   }

@@ -1,5 +1,6 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
+import { readRegularFile } from '@cudnn-rnn/files'
 import { csvDataset, DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'
@@ -120,7 +121,7 @@ export function decodedText(path: string, bytes: Uint8Array): string {
 }
 
 async function readText(path: string): Promise<string> {
-  return decodedText(path, await readFile(path).catch((cause: Error) => Promise.reject(unreadable(path, cause))))
+  return decodedText(path, await readRegularFile(path).catch((cause: Error) => Promise.reject(unreadable(path, cause))))
 }
 
 async function entriesOf(folder: string) {
