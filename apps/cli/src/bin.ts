@@ -1,11 +1,7 @@
 #!/usr/bin/env node
-import { EXIT_CODES } from './exit_codes.js'
+import { handleOutputErrors } from './output_errors.js'
 import { runProgram } from './run_program.js'
 
-// A closed pipe, as after `| head`, is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(EXIT_CODES.ok)
-})
+handleOutputErrors()
 
 await runProgram(process.argv.slice(2))

@@ -8,11 +8,21 @@ export interface Invocation {
   readonly cwd: string
 }
 
-/** The command that installs a package where this program finds it, or that starts it with the package. */
-export function installCommand(packageName: string, command = programCommand()): string {
-  if (command.startsWith('npx @')) return `npx --package @cudnn-rnn/cli --package ${packageName} cudnn-rnn`
-  if (command.startsWith('pnpm dlx')) return `pnpm --package @cudnn-rnn/cli --package ${packageName} dlx cudnn-rnn`
+/**
+ * The command that installs a package where this program finds it, or that starts it with the package again.
+ *
+ * @param args of the program, which a command that starts it repeats
+ */
+export function installCommand(packageName: string, args: readonly string[], command = programCommand()): string {
+  const again = ['cudnn-rnn', ...args.map(shellWord)].join(' ')
+  if (command.startsWith('npx @')) return `npx --package @cudnn-rnn/cli --package ${packageName} ${again}`
+  if (command.startsWith('pnpm dlx')) return `pnpm --package @cudnn-rnn/cli --package ${packageName} dlx ${again}`
   return command === 'cudnn-rnn' ? `npm install --global ${packageName}` : `npm install ${packageName}`
+}
+
+/** An argument as a shell takes it. */
+function shellWord(text: string): string {
+  return /^[\w./:=@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /**

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
 
@@ -12,5 +13,13 @@ export async function makeOutputDirectory(path: string): Promise<void> {
   } catch (cause) {
     const message = `Cannot write to ${path} as it must be a directory that can be made (${(cause as Error).message}): name another by --out`
     throw Object.assign(codedRangeError('ERR_OUTPUT_DIRECTORY', message, { path }), { cause })
+  }
+}
+
+/** The path, or with `-2`, `-3`, … the first one that does not exist: results under a name that nobody gave replace none. */
+export function unusedDirectory(path: string): string {
+  for (let count = 1; ; count++) {
+    const candidate = count === 1 ? path : `${path}-${count}`
+    if (!existsSync(candidate)) return candidate
   }
 }

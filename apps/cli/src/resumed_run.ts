@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { SkippedCheckpoint } from '@cudnn-rnn/rnn/train'
 import { readMetrics } from '@cudnn-rnn/rnn/train'
+import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { codedRangeError } from './coded_error.js'
 
@@ -11,7 +12,7 @@ export function skippedText({ path, code, message }: SkippedCheckpoint): string 
 
 /** Prints which checkpoints were passed over to the terminal; standard output may be for programs. */
 export function warnOfSkipped(skipped: readonly SkippedCheckpoint[]): void {
-  for (const each of skipped) process.stderr.write(`${pc.yellow('warning')}: ${skippedText(each)}\n`)
+  for (const each of skipped) process.stderr.write(`${pc.yellow('warning')}: ${visibleText(skippedText(each))}\n`)
 }
 
 /** Prints the step at which a run resumes, or that it is finished. */

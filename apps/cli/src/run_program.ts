@@ -32,11 +32,11 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     const isUsage = error instanceof CommanderError && error.exitCode !== 0
     if ((isUsage || isCommunicatorError(error)) && isLaterRank()) await wait(FIRST_RANK_MILLISECONDS)
     if (error instanceof CommanderError) {
-      process.stderr.write(texts.join(''))
+      process.stderr.write(visibleLines(texts.join('')))
       // Help and version end with 0.
       process.exitCode = isUsage ? EXIT_CODES.usage : EXIT_CODES.ok
     } else {
-      printError(error)
+      printError(error, args)
       process.exitCode = EXIT_CODES.failed
     }
   }
@@ -52,12 +52,12 @@ function isLaterRank(): boolean {
   }
 }
 
-function printError(error: unknown): void {
+function printError(error: unknown, args: readonly string[]): void {
   const code = error instanceof Error && 'code' in error ? ` [${visibleText(String(error.code))}]` : ''
   const message = error instanceof Error ? error.message : String(error)
   process.stderr.write(`${pc.red('error')}${code}: ${visibleLines(message)}\n`)
   if (hasErrorCode(error, 'ERR_PACKAGE_MISSING')) {
-    process.stderr.write(`Here: ${installCommand(String(error['packageName']))}\n`)
+    process.stderr.write(`Here: ${visibleText(installCommand(String(error['packageName']), args))}\n`)
   }
   if (process.env['DEBUG'] !== undefined && error instanceof Error)
     process.stderr.write(`${visibleLines(error.stack ?? '')}\n`)

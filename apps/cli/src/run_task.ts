@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { writeFileAtomic } from '@cudnn-rnn/files'
 import type { Communicator, TrainingCheckpoints } from '@cudnn-rnn/rnn'
+import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { EXIT_CODES } from './exit_codes.js'
 import { programCommand } from './invocation.js'
@@ -88,7 +89,9 @@ async function trainOver<
       await writeFileAtomic(join(directory, name), text)
     }
     process.stdout.write(
-      json ? `${JSON.stringify(task.summary(run, result))}\n` : `${task.conclusion(run, result, page).join('\n')}\n`,
+      json
+        ? `${visibleJson(task.summary(run, result))}\n`
+        : `${task.conclusion(run, result, visibleText(page)).join('\n')}\n`,
     )
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
@@ -104,7 +107,7 @@ export function unfinishedLines(
   if (ending !== 'interrupted' && ending !== 'out of time') return []
   const why = ending === 'interrupted' ? 'Interrupted' : 'Out of time'
   return [
-    `${pc.yellow(why)} after step ${step} of ${steps}; everything up to it is saved in ${directory}.`,
-    `${pc.bold('Go on')}     ${programCommand()} ${command} --resume --out ${directory}`,
+    `${pc.yellow(why)} after step ${step} of ${steps}; everything up to it is saved in ${visibleText(directory)}.`,
+    `${pc.bold('Go on')}     ${programCommand()} ${command} --resume --out ${visibleText(directory)}`,
   ]
 }

@@ -35,10 +35,10 @@ it.each([
 })
 
 it.each([
-  ['npx @cudnn-rnn/cli', 'npx --package @cudnn-rnn/cli --package h5wasm cudnn-rnn'],
-  ['pnpm dlx @cudnn-rnn/cli', 'pnpm --package @cudnn-rnn/cli --package h5wasm dlx cudnn-rnn'],
+  ['npx @cudnn-rnn/cli', "npx --package @cudnn-rnn/cli --package h5wasm cudnn-rnn import 'my net.keras'"],
+  ['pnpm dlx @cudnn-rnn/cli', "pnpm --package @cudnn-rnn/cli --package h5wasm dlx cudnn-rnn import 'my net.keras'"],
   ['cudnn-rnn', 'npm install --global h5wasm'],
   ['npx cudnn-rnn', 'npm install h5wasm'],
 ])('installCommand puts a package where the program started by %s finds it', (command, expected) => {
-  expect(installCommand('h5wasm', command)).toBe(expected)
+  expect(installCommand('h5wasm', ['import', 'my net.keras'], command)).toBe(expected)
 })

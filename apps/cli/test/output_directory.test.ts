@@ -3,7 +3,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomic } from '@cudnn-rnn/files'
 import { expect, it } from 'vitest'
-import { makeOutputDirectory } from '../src/output_directory.js'
+import { makeOutputDirectory, unusedDirectory } from '../src/output_directory.js'
 import { temporaryDirectory } from './small_run.js'
 
 it('makeOutputDirectory makes the directories above, and takes one that is there', async () => {
@@ -11,6 +11,14 @@ it('makeOutputDirectory makes the directories above, and takes one that is there
   await makeOutputDirectory(path)
   await makeOutputDirectory(path)
   expect(existsSync(path)).toBe(true)
+})
+
+it('unusedDirectory counts on from a directory that is there', async () => {
+  const path = join(await temporaryDirectory(), 'classified')
+  for (const expected of [path, `${path}-2`, `${path}-3`]) {
+    expect(unusedDirectory(path)).toBe(expected)
+    await makeOutputDirectory(expected)
+  }
 })
 
 it('makeOutputDirectory refuses a path below a file, with a code and the path', async () => {

@@ -67,7 +67,8 @@ export function checkNames(action: string, options: object, known: readonly stri
   for (const option of namesOf(action, options)) {
     if (known.includes(option)) continue
     const suggestion = nearest(option, known)
-    const hint = suggestion === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean ${suggestion}?`
+    const hint =
+      suggestion === undefined ? `Known options: ${[...new Set(known)].join(', ')}.` : `Did you mean ${suggestion}?`
     throw codedTypeError(
       'ERR_UNKNOWN_OPTION',
       `Cannot ${action} as the option is unknown: current name is ${option}. ${hint}`,

@@ -11,7 +11,7 @@ import {
   TEXT,
 } from '@cudnn-rnn/arguments'
 import { visibleText } from '@cudnn-rnn/text'
-import { Presets, SingleBar } from 'cli-progress'
+import { Format, type Options, type Params, Presets, SingleBar } from 'cli-progress'
 
 /** The used members of `process.stdout`. Its type is not named, as not every project has the types of Node.js. */
 export interface ProgressStream {
@@ -27,8 +27,6 @@ const OPTIONS = {
   total: COUNT,
   /** Where a resumed run begins; default 0. */
   done: optional(COUNT),
-  /** Width of the figures on a terminal, the bar takes the rest of 80 columns; default 60. */
-  figuresWidth: optional(COUNT),
 }
 
 /** Options of {@link TerminalProgress}. */
@@ -39,8 +37,6 @@ const UPDATE = { step: NUMBER, figures: listOf(TEXT), important: FLAG }
 /** Without a terminal, a line is printed at most every so many seconds. */
 const SECONDS_BETWEEN_LINES = 5
 
-/** Percentage, time left and spaces. */
-const FRAME_WIDTH = 18
 const SHORTEST_BAR = 4
 const LONGEST_BAR = 24
 
@@ -68,33 +64,51 @@ export class TerminalProgress {
   constructor(stream: ProgressStream, options: ProgressOptions) {
     checkArguments('show progress', { stream }, { stream: STREAM })
     checkOptions('show progress', options, OPTIONS)
-    const { total, done = 0, figuresWidth = 60 } = options
+    const { total, done = 0 } = options
     this.#stream = stream
     this.#total = total
     if (!stream.isTTY) return
-    const format = '{bar} {percentage}%  {figures}  {eta_formatted} left'
-    const { columns = 80 } = stream
-    const barsize = Math.max(SHORTEST_BAR, Math.min(LONGEST_BAR, columns - figuresWidth - FRAME_WIDTH))
-    const barOptions = { format, stream: stream as NodeJS.WriteStream, hideCursor: true, barsize, etaBuffer: 150 }
-    this.#bar = new SingleBar(barOptions, Presets.shades_classic)
-    this.#bar.start(total, done, { figures: '' })
+    const format = (barOptions: Options, params: Params, { figures }: { readonly figures: readonly string[] }) =>
+      barLine(barOptions, params, figures, stream.columns ?? 80)
+    const barOptions = { format, stream: stream as NodeJS.WriteStream, hideCursor: true, barsize: LONGEST_BAR }
+    this.#bar = new SingleBar({ ...barOptions, etaBuffer: 150 }, Presets.shades_classic)
+    this.#bar.start(total, done, { figures: [] })
   }
 
   /** @param important prints a line regardless of the time since the last one: an evaluation. */
   update(step: number, figures: readonly string[], important = false): void {
     checkArguments('show progress', { step, figures, important }, UPDATE)
-    const text = figures.map(visibleText).join('  ')
+    const shown = figures.map(visibleText)
     if (this.#bar !== undefined) {
-      this.#bar.update(step, { figures: text })
+      this.#bar.update(step, { figures: shown })
       return
     }
     const now = Date.now()
     if (!important && step !== this.#total && now - this.#lastLine < SECONDS_BETWEEN_LINES * 1000) return
     this.#lastLine = now
-    this.#stream.write(`step ${step}/${this.#total}  ${text}\n`)
+    this.#stream.write(`step ${step}/${this.#total}  ${shown.join('  ')}\n`)
   }
 
   stop(): void {
     this.#bar?.stop()
   }
+}
+
+/** A bar that shrinks so that the line fits; where that is not enough, the time left goes, then the bar, then the last figures. */
+function barLine(options: Options, { progress, eta }: Params, figures: readonly string[], columns: number): string {
+  const percentage = `${Math.floor(100 * progress)}%`
+  const left = `${Format.TimeFormat(eta, options, 5)} left`
+  // The last column stays free: some terminals begin another line after it.
+  const room = columns - 1
+  for (const parts of [
+    [percentage, ...figures, left],
+    [percentage, ...figures],
+  ]) {
+    const text = parts.join('  ')
+    const size = Math.min(LONGEST_BAR, room - text.length - 1)
+    if (size >= SHORTEST_BAR) return `${Format.BarFormat(progress, { ...options, barsize: size })} ${text}`
+  }
+  const fitting = [percentage, ...figures]
+  while (fitting.length > 1 && fitting.join('  ').length > room) fitting.pop()
+  return fitting.join('  ').slice(0, room)
 }

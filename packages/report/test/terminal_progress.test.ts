@@ -25,6 +25,18 @@ it('TerminalProgress draws a bar with figures and time left on a terminal', () =
   expect(show({ isTTY: true, columns: 80 })).toMatch(/100% {2}loss 1\.386 {2}12,345 chars\/s {2}\S+ left/)
 })
 
+it.each([10, 20, 40, 60, 70, 80, 90, 100, 110, 120])('TerminalProgress cuts no word at %i columns', (columns) => {
+  // Without the moves of the cursor.
+  const lines = show({ isTTY: true, columns })
+    .split('\x1b')
+    .map((text) => text.replace(/^\[[?\d]*[a-zA-Z]/, '').trim())
+  const last = lines.findLast((line) => line.includes('100%')) ?? ''
+  expect(last.length).toBeLessThan(columns)
+  const figures = 'loss 1.386  12,345 chars/s'
+  if (columns >= 40) expect(last).toContain(`100%  ${figures}`)
+  if (columns >= 60) expect(last).toMatch(/^[█░]{4,24} 100% {2}.* left$/)
+})
+
 it('TerminalProgress prints a line at most every five seconds', () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 })
   try {

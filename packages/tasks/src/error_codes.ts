@@ -21,7 +21,8 @@ export const ERROR_CODES = {
     remedy: 'name what `save` was given, or the directory of a run of `cudnn-rnn forecast` that has ended',
   },
   ERR_SERIES: {
-    meaning: 'a series has no values, infinite ones, or no dates where the forecaster needs them',
+    meaning:
+      'a series has no values, infinite ones, no dates where the forecaster needs them, or a part whose values are all missing',
     remedy: 'mark missing values by NaN; give one date for each value',
   },
   ERR_SERIES_TOO_SHORT: {

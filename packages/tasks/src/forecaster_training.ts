@@ -162,6 +162,15 @@ export class ForecasterTraining {
           .map((origin): WindowPlace => ({ series: each, origin })),
       )
     const [train, calibration] = [places('train'), places('calibration')]
+    for (const [part, found] of Object.entries({ training: train, calibration })) {
+      const isKnown = found.some((place) => this.#encoder.actuals(place).some((value) => !Number.isNaN(value)))
+      if (isKnown) continue
+      throw codedRangeError(
+        'ERR_SERIES',
+        `Cannot ${action} as the ${part} part must have a known value with another one in the ${horizon} steps after it: all are missing`,
+        { part },
+      )
+    }
     this.trainingWindows = train.length
     this.#blend = LinearBlend.fit(this.#encoder, train, calibration)
     const windowOf = (place: WindowPlace) => this.#window(place)

@@ -71,9 +71,9 @@ export function lastKnown(values: ArrayLike<number>): number {
   return last
 }
 
-/** "series north", or "the series". */
-export function placeOf({ name }: TimeSeries): string {
-  return name === undefined ? 'the series' : `series ${name}`
+/** "series north", or "the series"; a file of one series has an empty name. */
+export function placeOf({ name = '' }: TimeSeries): string {
+  return name === '' ? 'the series' : `series ${name}`
 }
 
 function seriesError(action: string, rule: string, value: unknown) {

@@ -118,6 +118,15 @@ describe('Forecaster', () => {
     expect([forecast, low, high].flat()).toEqual(new Array(12).fill(1e12))
   })
 
+  it('refuses a series whose values are all missing in a part, before anything is trained', () => {
+    using backend = openReferenceBackend()
+    // The 16 values before the last 16 are the calibration part.
+    const holes = values.map((value, k) => (k >= 107 && k < 124 ? Number.NaN : value))
+    const refused = coded('ERR_SERIES', { part: 'calibration' })
+    expect(() => new ForecasterTraining(backend, [{ name: '', values: holes }], SMALL)).toThrow(refused)
+    expect(backend.stats().tensors).toBe(0)
+  })
+
   it('refuses series that are too short, infinite, without values, or of other kinds', async () => {
     using backend = openReferenceBackend()
     const train =

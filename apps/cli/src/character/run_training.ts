@@ -127,8 +127,8 @@ function conclusion(
           '',
         ]),
     ...rankLines(ranks, settings.plan.batch * settings.plan.time, 'chars'),
-    `${pc.bold('Report')}    ${page}`,
-    `${pc.bold('Sample')}    ${programCommand()} sample ${directory}`,
+    `${pc.bold('Report')}    ${visibleText(page)}`,
+    `${pc.bold('Sample')}    ${programCommand()} sample ${visibleText(directory)}`,
     ...unfinishedLines({ ending, step }, { command: 'train', directory, steps: settings.plan.steps }),
   ]
   return `${lines.join('\n')}\n`

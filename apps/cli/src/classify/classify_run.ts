@@ -161,7 +161,7 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
       .prefetch()
       .map((chosen) => this.#batch(chosen))
     using mask = await weightDecayMask(this.backend, this.#recurrent.model)
-    let accuracy = '–'
+    let validation = '–'
     return await loggedFit({
       fit: (hooks) =>
         model.fit(data, {
@@ -191,8 +191,11 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
       onResume: () => writeRunSettings(this.directory, this.settings),
       maxSeconds,
       figures: ({ loss, metrics, seconds }) => {
-        if (metrics?.['accuracy'] !== undefined) accuracy = `${(100 * metrics['accuracy']).toFixed(1)} %`
-        return [`loss ${loss.toFixed(4)}`, `validation ${accuracy} right`, `${Math.round(batch / seconds)} texts/s`]
+        // The loss decides which step is the best one and when training stops.
+        if (metrics?.['accuracy'] !== undefined && metrics['loss'] !== undefined) {
+          validation = `${metrics['loss'].toFixed(4)}, ${(100 * metrics['accuracy']).toFixed(1)} % right`
+        }
+        return [`loss ${loss.toFixed(4)}`, `validation ${validation}`, `${Math.round(batch / seconds)} texts/s`]
       },
       gates: () => this.gates(),
     })

@@ -101,7 +101,7 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
     ...rankLines(training.ranks, settings.batch, 'texts'),
     `${pc.bold('Verdict')}   ${verdict(result)}`,
     `${pc.bold('Report')}    ${page}`,
-    `${pc.bold('Use it')}    ${programCommand()} classify --run ${directory} <files>`,
+    `${pc.bold('Use it')}    ${programCommand()} classify --run ${visibleText(directory)} <files>`,
     ...unfinishedLines(training, { command: 'classify', directory, steps: settings.steps }),
   ]
 }

@@ -4,11 +4,11 @@ import { type ResultTable, tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
 import { DataError } from '@cudnn-rnn/rnn/train'
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { csvField } from '../csv_field.js'
 import { executorName } from '../executor_line.js'
-import { makeOutputDirectory } from '../output_directory.js'
+import { makeOutputDirectory, unusedDirectory } from '../output_directory.js'
 import { readRunSettings } from '../run_settings.js'
 import { classifiedPage } from './classified_page.js'
 import type { ClassifiedText } from './classified_text.js'
@@ -52,7 +52,7 @@ export async function useClassifier(request: UseClassifierRequest): Promise<void
   const results = await classifier.classify(texts.map(({ text }) => text))
   const classified = texts.map((text, n) => ({ ...text, result: results[n] }))
   const matrix = matrixOf(classified, classifier.labels)
-  const directory = request.out ?? join(run, 'classified')
+  const directory = request.out ?? unusedDirectory(join(run, 'classified'))
   if (!json || request.out !== undefined) {
     await makeOutputDirectory(directory)
     const settings = [
@@ -81,7 +81,10 @@ async function textsOfFiles(request: UseClassifierRequest, saved: ClassifySettin
   }
   const texts: SourceText[] = []
   for (const file of files) {
-    const own = file === '-' ? await standardInput(format) : await readTextFile(file, format, columns)
+    const own =
+      file === '-'
+        ? await standardInput(format)
+        : await readTextFile(file, format, columns).catch((cause: unknown) => Promise.reject(withHint(file, cause)))
     const several = files.length > 1 && !own.every(({ source }) => source.startsWith(file))
     texts.push(
       ...own.map((text) => (several && own.length > 1 ? { ...text, source: join(file, '..', text.source) } : text)),
@@ -92,6 +95,14 @@ async function textsOfFiles(request: UseClassifierRequest, saved: ClassifySettin
     }
   }
   return texts
+}
+
+/** Names standard input where there is no file, as of a text in place of its name. */
+function withHint(file: string, cause: unknown): unknown {
+  if (!(cause instanceof DataError) || (cause.cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT')
+    return cause
+  const message = `${cause.message}. A text itself is read from standard input, which is named -`
+  return new DataError('ERR_DATA_IO', message, { path: file }, { cause: cause.cause })
 }
 
 /** Standard input is one text, or with `lines` one for each line. */
@@ -126,7 +137,7 @@ function jsonLines(texts: readonly ClassifiedText[], matrix: ConfusionMatrix | u
     ...result,
   }))
   if (matrix !== undefined) lines.push({ accuracy: accuracyOf(matrix), macroF1: macroF1(matrix), matrix })
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  return lines.map((line) => `${visibleJson(line)}\n`).join('')
 }
 
 function conclusion(texts: readonly ClassifiedText[], matrix: ConfusionMatrix | undefined, directory: string): string {

@@ -36,6 +36,6 @@ export function addConvertCommand(program: Command): void {
         const note = biasesSummed ? '; the two biases of each gate became their sum, or halves of it' : ''
         process.stdout.write(`${name === '' ? '(no scope)' : visibleText(name)}: ${from} → ${to}${note}\n`)
       }
-      process.stdout.write(`${target}\n`)
+      process.stdout.write(`${visibleText(target)}\n`)
     })
 }

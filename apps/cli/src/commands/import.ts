@@ -87,7 +87,7 @@ function describe(
     const rows = unusedTensors.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
     lines.push('', 'Not part of a recurrent network:', textTable(['tensor', 'dtype', 'shape'], rows).join('\n'))
   }
-  if (prefix !== undefined) lines.push('', prefix)
+  if (prefix !== undefined) lines.push('', visibleText(prefix))
   return `${lines.join('\n').trim()}\n`
 }
 
@@ -102,7 +102,7 @@ function commonNotes(found: readonly { readonly notes: readonly string[] }[]): r
 function describeOptimizer(tensors: ImportedWeights['optimizer']): string {
   const elements = tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
   const count = tensors.length === 1 ? '1 tensor' : `${tensors.length} tensors`
-  return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${tensors[0].name}`
+  return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${visibleText(tensors[0].name)}`
 }
 
 /** `, with activation relu, preactivationClip 0.5`: options that differ from the cell's defaults. */

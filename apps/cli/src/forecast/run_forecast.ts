@@ -131,9 +131,9 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
     ...rankLines(training.ranks, settings.batch, 'windows'),
     `${pc.bold('Report')}    ${page}`,
     isForecast
-      ? `${pc.bold('Forecast')}  ${join(directory, 'forecast.csv')}`
-      : `${pc.bold('Forecast')}  none: rows of the next ${settings.shape.horizon} steps need ${settings.columns.knownAhead.join(', ')}, and an empty ${settings.columns.value}`,
-    `${pc.bold('Use it')}    ${programCommand()} forecast --run ${directory} --csv <file>`,
+      ? `${pc.bold('Forecast')}  ${visibleText(join(directory, 'forecast.csv'))}`
+      : `${pc.bold('Forecast')}  none: rows of the next ${settings.shape.horizon} steps need ${visibleText(settings.columns.knownAhead.join(', '))}, and an empty ${visibleText(settings.columns.value)}`,
+    `${pc.bold('Use it')}    ${programCommand()} forecast --run ${visibleText(directory)} --csv <file>`,
     ...unfinishedLines(training, { command: 'forecast', directory, steps: settings.steps }),
   ]
 }

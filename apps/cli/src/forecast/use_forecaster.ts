@@ -3,10 +3,10 @@ import { writeFileAtomic } from '@cudnn-rnn/files'
 import { htmlPage, type ResultTable, settingsHtml, tableHtml, tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { type Forecaster, loadForecaster } from '@cudnn-rnn/rnn/tasks'
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { executorName } from '../executor_line.js'
-import { makeOutputDirectory } from '../output_directory.js'
+import { makeOutputDirectory, unusedDirectory } from '../output_directory.js'
 import { readRunSettings } from '../run_settings.js'
 import { type Backtest, coverageOf, forecastErrors } from './backtest.js'
 import { type ChartedForecasts, forecastChart } from './forecast_chart.js'
@@ -45,7 +45,7 @@ export async function useForecaster(request: UseForecasterRequest): Promise<void
   using forecaster = await loadForecaster(backend, run)
   const results: (ChartedForecasts & { readonly future: NonNullable<ChartedForecasts['future']> })[] = []
   for (const each of table.series) results.push(await forecastOf(forecaster, each))
-  const directory = request.out ?? join(run, `forecast-${basename(csv, extname(csv))}`)
+  const directory = request.out ?? unusedDirectory(join(run, `forecast-${basename(csv, extname(csv))}`))
   const errors = comparison(results)
   if (!json || request.out !== undefined) {
     await makeOutputDirectory(directory)
@@ -57,7 +57,7 @@ export async function useForecaster(request: UseForecasterRequest): Promise<void
     await writeFileAtomic(join(directory, 'report.html'), html)
     await writeFileAtomic(join(directory, 'forecast.csv'), forecastCsv(results, series))
   }
-  process.stdout.write(json ? `${JSON.stringify(summary(results, errors))}\n` : text(results, errors, directory))
+  process.stdout.write(json ? `${visibleJson(summary(results, errors))}\n` : text(results, errors, directory))
 }
 
 async function forecastOf(forecaster: Forecaster, series: Series) {
