@@ -14,7 +14,8 @@ export const ERROR_CODES = {
   },
   ERR_CHECKPOINT_IO: {
     meaning: 'the system refused to read or write a file of a checkpoint',
-    remedy: "look at `cause`: full disk, permissions, a directory in the file's place",
+    remedy:
+      "look at `cause`: full disk, permissions, a directory in the file's place; under Node's permission model allow the folder (`--allow-fs-read`, `--allow-fs-write`), and where it forbids to flush (Node.js 24) run without `--permission`",
   },
   ERR_CHECKPOINT_LOCKED: {
     meaning: 'another process keeps the directory locked',

@@ -13,7 +13,7 @@ import {
 } from '@cudnn-rnn/arguments'
 import { CheckpointError } from './errors.js'
 import { createOwnerToken, type Owner, ownerState, parseOwnerToken } from './process_identity.js'
-import { isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'
+import { createFile, isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'
 
 /** Interval of the holder's touches, for processes that cannot query its operating system. */
 const HEARTBEAT = 10_000
@@ -91,7 +91,8 @@ export class FileLock {
     const token = createOwnerToken()
     const beside = `${path}.${token}.tmp`
     try {
-      await writeFile(beside, lockText(token), { flag: 'wx' })
+      // Flushed: after a power failure a lock without its content would have to be waited out.
+      await createFile(beside, (file) => writeAll(file, new TextEncoder().encode(lockText(token))))
       await waitFor(path, beside, { wait, recover })
     } catch (cause) {
       throw isSystemError(cause) ? systemError(path, cause) : cause

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { crc32c } from './crc32c.js'
@@ -32,7 +33,7 @@ let self: Omit<Owner, 'token'> | undefined
 /** A token of this thread; every call returns another one. */
 export function createOwnerToken(): string {
   const { host, pid, thread, start } = ownIdentity()
-  return `${host}-${pid}-${thread}-${start}-${crypto.randomUUID().replaceAll('-', '')}`
+  return `${host}-${pid}-${thread}-${start}-${randomUUID().replaceAll('-', '')}`
 }
 
 /** Undefined for text that is not a token. */

@@ -106,6 +106,7 @@ export async function flushDirectory(path: string): Promise<void> {
 /** Error codes of Windows and some file systems for a flush of a directory. */
 const NOT_FLUSHABLE = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'EBADF', 'ENOTSUP', 'ENOSYS'])
 
+/** Also an error of Node's permission model, which forbids paths, and flushes altogether. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error
+  return error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_ACCESS_DENIED'))
 }

@@ -143,6 +143,29 @@ describe('FileLock', () => {
     await expect(FileLock.acquire(join(directory, 'none/a.lock'))).rejects.toThrow(coded('ERR_CHECKPOINT_IO'))
   })
 
+  it('is flushed before it is visible, so that no power failure leaves one without its owner', async () => {
+    const { link, open } = promises
+    const calls: string[] = []
+    promises.open = async (...given: Parameters<typeof open>) => {
+      const file = await open(...given)
+      const sync = file.sync.bind(file)
+      file.sync = () => sync().finally(() => calls.push('sync'))
+      return file
+    }
+    promises.link = (...given) => {
+      calls.push('link')
+      return link(...given)
+    }
+    syncBuiltinESMExports()
+    try {
+      await (await FileLock.acquire(path)).release()
+    } finally {
+      Object.assign(promises, { link, open })
+      syncBuiltinESMExports()
+    }
+    expect(calls).toEqual(['sync', 'link'])
+  })
+
   it('works on file systems without hard links', async () => {
     const { link } = promises
     promises.link = () => Promise.reject(Object.assign(new Error('EPERM'), { code: 'EPERM', syscall: 'link' }))

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
 import { codedRangeError } from './coded_error.js'
@@ -14,7 +15,7 @@ export async function writeFileAtomic(
   content: string | Uint8Array,
   { replace = true }: { readonly replace?: boolean } = {},
 ): Promise<void> {
-  const beside = `${path}.${crypto.randomUUID()}.tmp`
+  const beside = `${path}.${randomUUID()}.tmp`
   try {
     // A rename would put a file in the place of a device.
     const there = await stat(path).catch(() => undefined)

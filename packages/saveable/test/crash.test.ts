@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 import { coded } from '../../../scripts/coded.mjs'
-import { CALLS } from '../fuzz/file_faults.js'
+import { CALLS, type Fault } from '../fuzz/file_faults.js'
 import { failEveryCall, killAtEveryCall, killAtRandom } from '../fuzz/save_faults.js'
 import { contentsOf, latestStep, SCENARIOS, type ScenarioName, saveStep } from '../fuzz/save_scenarios.js'
 import { savedTensors } from '../fuzz/saved_tensors.js'
@@ -124,6 +124,31 @@ describe('Saver.save', () => {
       expect(output).toBe('failed ERR_CHECKPOINT_IO\n')
       await chmod(join(folder, 'forbidden'), 0o755)
     })
+  })
+
+  const flags = process.allowedNodeEnvironmentFlags
+  const PERMISSION = flags.has('--permission') ? '--permission' : '--experimental-permission'
+  it.each([
+    ['--no-experimental-global-webcrypto', [], /^saved 1\n$/],
+    // Some releases of Node.js 24 forbid to flush under their permission model.
+    [PERMISSION, ['--allow-fs-read=*', '--allow-fs-write=*'], /^(saved 1|failed ERR_CHECKPOINT_IO)\n$/],
+    [PERMISSION, ['--allow-fs-read=*'], /^failed ERR_CHECKPOINT_IO\n$/],
+  ])('saves, or says by a code why not, and leaves nothing else: node %s %j', async (flag, more, expected) => {
+    if (!flags.has(flag)) return
+    const directory = await mkdtemp(join(folder, 'flags-'))
+    const never = JSON.stringify({ n: 1_000_000, kind: 'error' } satisfies Fault)
+    const args = [flag, ...more, '--no-warnings', program, directory, 'the first save of a directory', never]
+    const child = spawn(process.execPath, args)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        output += chunk
+      })
+    }
+    await once(child, 'close')
+    expect(output).toMatch(expected)
+    if (output === 'saved 1\n') expect(await latestStep(directory)).toBe(1)
+    else expect(await readdir(directory)).toEqual([])
   })
 
   it('is refused where a file is in the place of the directory', async () => {

@@ -45,9 +45,9 @@ export function unreadable(path: string, cause: unknown): DataError {
   return new DataError('ERR_DATA_IO', `Cannot read ${path} (${reason})`, { path }, { cause })
 }
 
-/** Whether an error is one of the operating system. */
+/** Whether an error is one of the operating system, or of Node's permission model. */
 export function isSystemError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error
+  return error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_ACCESS_DENIED'))
 }
 
 /**
