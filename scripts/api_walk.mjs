@@ -46,7 +46,7 @@ const idle = LEFT_OUT.filter(([pattern]) => callables.every(({ label }) => !patt
 const isLeftOut = ({ label }) => LEFT_OUT.some(([pattern]) => pattern.test(label))
 
 const selected = callables.filter((callable) => !isLeftOut(callable) && callable.label.includes(options.only))
-process.on('exit', ownTemporaryFolder())
+ownTemporaryFolder()
 const scratch = tmpdir()
 const jobs = options.executors.split(',').flatMap((executor) => {
   const own = selected.filter(({ owner, name }) => isWalkedOn(owner ?? name, executor))

@@ -22,6 +22,9 @@ import {
 import { openCpuBackend } from '../packages/cpu/dist/index.js'
 import { HandWrittenLSTM } from './bench_cells/hand_written_lstm.mjs'
 import { median } from './statistics.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const [T, H] = [70, 512]
 const TURN_MS = 500

@@ -9,6 +9,9 @@ import { parseArgs } from 'node:util'
 import { openCpuBackend } from '../packages/cpu/dist/index.js'
 import { ctcLoss } from '../packages/ctc/dist/index.js'
 import { median } from './statistics.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const [T, B, K] = [200, 32, 80]
 const REPEATS = 30

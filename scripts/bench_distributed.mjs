@@ -9,7 +9,7 @@
 // - the steps of 1 to 4 ranks, and those that the cost model predicts from runs of one and two processes
 // Build first: npm run build. Open MPI's mpirun must be installed.
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,6 +17,9 @@ import { parseArgs, promisify } from 'node:util'
 import { fitNetwork, medianOfSlowest, reduceTime, relativeSteps, stepTime } from './bench_distributed/cost_model.mjs'
 import { skewOfIndependent, waitsOf } from './bench_distributed/waits.mjs'
 import { median } from './statistics.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const { values: options } = parseArgs({
   options: {
@@ -34,8 +37,7 @@ const REDUCED = 16 * 2 ** 20
 const SIZES = [4096, 65_536, 2 ** 20, 4_956_544, REDUCED]
 const MODEL_BYTES = 4 * (96 * 64 + 4 * units * (64 + units + 2) + 96 * (units + 1))
 
-const folder = mkdtempSync(join(tmpdir(), 'bench-distributed-'))
-process.on('exit', () => rmSync(folder, { recursive: true }))
+const folder = tmpdir()
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
 const run = promisify(execFile)
 const lineOf = ({ stdout }) => JSON.parse(stdout.trim().split('\n').at(-1))

@@ -10,6 +10,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { forecastSeries } from './forecast_series.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const { values: options } = parseArgs({
   options: { seeds: { type: 'string', default: '1,2,3,4,5' }, write: { type: 'boolean', default: false } },

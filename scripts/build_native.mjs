@@ -7,7 +7,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { removeForeignBuild } from './foreign_cmake_cache.mjs'
 import { thisPlatform } from './platforms.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 import { readJson } from './workspace.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const required = process.env.CUDNN_RNN_REQUIRE_NATIVE === '1'

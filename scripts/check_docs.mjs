@@ -32,7 +32,7 @@ const files = [
 ]
 const examples = docExamples(root, files).map((example, index) => ({ ...example, name: `example_${index}` }))
 
-process.on('exit', ownTemporaryFolder())
+ownTemporaryFolder()
 // Every example runs in a new folder below the temporary one: fixtures are in ../fixtures.
 symlinkSync(join(root, 'fixtures'), join(tmpdir(), 'fixtures'), 'junction')
 rmSync(output, { recursive: true, force: true })

@@ -11,7 +11,10 @@ import { fileURLToPath } from 'node:url'
 import { RELAXED_KERNEL_FLAGS } from '../native/wasm/compile_flags.mjs'
 import { cyclesOf, functionsOf, hotLoop, loadedBytes, run, spillsOf } from './hot_loops.mjs'
 import { hasNodeReleases, nodeRelease } from './node_release.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 import { wasmFunctions } from './wasm_hot_loops.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const finds = (command) => spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0

@@ -15,6 +15,9 @@ import { fileURLToPath } from 'node:url'
 import { openCudaEmulator } from '../native/cuda_emulator/cuda_emulator.mjs'
 import { bundleProgram } from './bundle_program.mjs'
 import { thisPlatform } from './platforms.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const DOCUMENT = join(root, 'docs/distributed.md')

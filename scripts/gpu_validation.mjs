@@ -7,6 +7,9 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, st
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleGpuValidation } from './bundle_gpu_validation.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isPack = process.argv.includes('--pack')

@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { openCudaEmulator } from '../native/cuda_emulator/cuda_emulator.mjs'
 import { bundleProgram } from './bundle_program.mjs'
 import { thisPlatform } from './platforms.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { folder: libraries, problem } = openCudaEmulator(9)

@@ -1,17 +1,27 @@
+import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /**
- * Gives a test run its own temporary folder, which its processes inherit. Returns the function that removes it, with the
- * files of killed child processes and of processes that vitest ended. CUDNN_RNN_TEST_RUN names the folder, for work that is done
- * once per run. NODE_COMPILE_CACHE lets processes take the compiled code of programs that another one has loaded, from Node.js
- * 22 on: tests start some hundred, mostly the same. vitest calls this function as its global setup.
+ * Gives a program its own temporary folder, which its processes inherit. When the program has ended, by a signal too, another
+ * process removes the folder and ends the processes that are left. A handler of signals in the program could not: it never runs
+ * while the program waits for a child or computes, and keeps it alive meanwhile. Returns the function that removes the folder.
+ * CUDNN_RNN_TEST_RUN names the folder, for work that is done once per run. NODE_COMPILE_CACHE lets processes take the compiled
+ * code of programs that another one has loaded, from Node.js 22 on: tests start some hundred, mostly the same. vitest calls this
+ * function as its global setup.
  */
 export default function ownTemporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-test-'))
   // Tests of permissions start programs of another user.
   chmodSync(folder, 0o755)
+  // Before it inherits the folder, and in another group, which an interrupt from the terminal does not reach.
+  const watcher = spawn(process.execPath, [fileURLToPath(new URL('end_with_program.mjs', import.meta.url)), folder], {
+    ...{ stdio: ['pipe', 'ignore', 'inherit'], detached: true, env: { ...process.env, NODE_OPTIONS: '' } },
+  })
+  watcher.unref()
+  watcher.stdin.unref()
   for (const name of ['TMPDIR', 'TMP', 'TEMP', 'CUDNN_RNN_TEST_RUN']) process.env[name] = folder
   process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache')
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -20,7 +20,7 @@ const RUNS = [
 ]
 
 // Browsers leave files in it, such as the folder of their client of PulseAudio.
-process.on('exit', ownTemporaryFolder())
+ownTemporaryFolder()
 
 for (const { browser, path, args } of RUNS) {
   if (!existsSync(path)) {

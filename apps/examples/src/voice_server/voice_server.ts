@@ -116,9 +116,10 @@ export class VoiceServer {
     clearInterval(this.#pings)
     const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()))
     for (const session of this.#sessions.values()) session.finish()
-    const grace = setTimeout(() => {
+    const cutOff = () => {
       for (const socket of this.#connections) socket.destroy()
-    }, graceMs)
+    }
+    const grace = setTimeout(guarded(cutOff, reportFailure), graceMs)
     this.#http.closeIdleConnections()
     await closed
     clearTimeout(grace)
@@ -157,7 +158,7 @@ export class VoiceServer {
       return
     }
     // Until the handshake is done, only the socket detects that its client has disconnected.
-    const release = () => stream.close()
+    const release = guarded(() => stream.close(), reportFailure)
     socket.once('close', release)
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
       const probabilities = searchParams.get('probabilities') === '1'

@@ -99,11 +99,12 @@ export class TcpStar {
         closeServer()
         reject(unavailable(options, reason))
       }
-      const late = setTimeout(() => {
+      const expire = () => {
         const missing = Array.from({ length: size - 1 }, (_, index) => index + 1).filter((rank) => !peers.has(rank))
         const count = `${peers.size} of ${size - 1} other ranks have connected within ${timeoutSeconds} s`
         fail(`${count}; missing: ${missing.slice(0, 8).join(', ')}${missing.length > 8 ? ' and others' : ''}`)
-      }, timeoutSeconds * 1000)
+      }
+      const late = setTimeout(guarded(expire, reject), timeoutSeconds * 1000)
       const done = () => {
         clearTimeout(late)
         closeServer()
@@ -343,8 +344,8 @@ function connected(host: string, port: number): Promise<Socket> {
 async function withDeadline<Result>(result: Promise<Result>, seconds: number): Promise<Result> {
   let late: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {
-    const expire = () => reject(Object.assign(new Error(`no message within ${seconds} s`), { statusName: 'TIMEOUT' }))
-    late = setTimeout(expire, seconds * 1000)
+    const error = Object.assign(new Error(`no message within ${seconds} s`), { statusName: 'TIMEOUT' })
+    late = setTimeout(() => reject(error), seconds * 1000)
   })
   try {
     return await Promise.race([result, deadline])

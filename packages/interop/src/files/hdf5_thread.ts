@@ -72,11 +72,12 @@ export class Hdf5Thread {
   #request(request: Hdf5Request): Promise<unknown> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     return new Promise((resolve, reject) => {
+      // First, as a request that cannot be sent has no answer.
+      this.#worker.postMessage(request)
       this.#waiting.push({ resolve, reject })
       // A program that waits for an answer must not end.
       this.#worker.ref()
       this.#watch ??= setInterval(() => this.#tick(), 1000)
-      this.#worker.postMessage(request)
     })
   }
 

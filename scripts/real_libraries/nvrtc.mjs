@@ -1,0 +1,33 @@
+// Compiles native/cudnn/kernels by the real NVRTC: node nvrtc.mjs ADDON FOLDER ARCHITECTURES. Its last line is the number of images
+// and the problems, as JSON. A process of its own: a
+// handler of signals that a library installs would keep the caller alive.
+import { readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { BLOCK, TYPES } from './kernels.mjs'
+
+const [file, folder, ...architectures] = process.argv.slice(2)
+const addon = createRequire(import.meta.url)(file)
+const nvrtc = join(
+  folder,
+  readdirSync(folder).find((name) => /^libnvrtc\.so\.\d+$/.test(name)),
+)
+// Its built-ins are looked for by bare name only.
+for (const name of readdirSync(folder)) if (name.startsWith('libnvrtc-builtins')) addon.openLibrary(join(folder, name))
+addon.openLibrary(nvrtc)
+const { libraries, missing } = addon.bindLibraries({ nvrtc })
+const source = addon.kernelSource()
+const problems = libraries === null ? [`symbols are missing: ${missing.join(', ')}`] : []
+let images = 0
+for (const type of libraries === null ? [] : TYPES) {
+  for (const architecture of [...architectures.map((number) => `sm_${number}`), 'compute_75', 'compute_121']) {
+    const options = [`--gpu-architecture=${architecture}`, `-DREAL=${type}`, `-DBLOCK=${BLOCK}`, '--split-compile=0']
+    try {
+      const image = await addon.compileKernels(libraries, source, options)
+      if (image.length > 0) images++
+    } catch (error) {
+      problems.push(`${architecture} ${type}: ${error.message} ${error.detail ?? ''}`)
+    }
+  }
+}
+console.log(JSON.stringify({ images, problems }))
