@@ -20,6 +20,7 @@ const HARMLESS =
 /** Files whose listeners may throw, and why: a listener that is added to one of them is read against its reason. */
 const KNOWN = new Map(
   Object.entries({
+    'packages/arguments/src/abortable.ts': 'sets a flag, and rejects with the reason',
     'apps/bench': 'a benchmark, which an exception may end',
     'apps/cli/src': 'a program of one user, which an exception ends; only its own children and streams are listened to',
     'apps/examples/src/voice_load': 'the load generator, which an exception may end',
