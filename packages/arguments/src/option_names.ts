@@ -66,12 +66,13 @@ export function checkNames(action: string, options: object, known: readonly stri
   checkIsObject(action, 'options', options)
   for (const option of namesOf(action, options)) {
     if (known.includes(option)) continue
-    const suggestion = nearest(option, known)
+    const suggestion = known.find((name) => name === OTHER_NAMES.get(plain(option))) ?? nearest(option, known)
     const hint =
       suggestion === undefined ? `Known options: ${[...new Set(known)].join(', ')}.` : `Did you mean ${suggestion}?`
+    const advice = ADVICE.get(plain(option)) ?? hint
     throw codedTypeError(
       'ERR_UNKNOWN_OPTION',
-      `Cannot ${action} as the option is unknown: current name is ${option}. ${hint}`,
+      `Cannot ${action} as the option is unknown: current name is ${option}. ${advice}`,
       { option, suggestion },
     )
   }
@@ -112,8 +113,30 @@ function namesOf(action: string, options: object): string[] {
   }
 }
 
+/** Options of other libraries, in plain letters, and their names here. */
+const OTHER_NAMES = new Map([
+  ['hiddensize', 'numUnits'],
+  ['hiddendim', 'numUnits'],
+  ['units', 'numUnits'],
+  ['outfeatures', 'units'],
+  ['bidirectional', 'direction'],
+  ['projsize', 'numProj'],
+  ['lr', 'learningRate'],
+  ['validationdata', 'validation'],
+  ['callbacks', 'onStep'],
+])
+
+const TIME_MAJOR = 'Batches are time-major, [T,B,I]; the methods of a model join a list of rows [T,I].'
+const ADVICE = new Map([
+  ['batchfirst', TIME_MAJOR],
+  ['timemajor', TIME_MAJOR],
+])
+
+function plain(text: string): string {
+  return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+}
+
 function nearest(name: string, known: readonly string[]): string | undefined {
-  const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
   for (const candidate of known) {

@@ -22,6 +22,10 @@ const refusal = (option: string): { code: string; message: string; option: strin
 }
 
 describe('checkNames', () => {
+  it.each(['batchFirst', 'batch_first'])('says of %s how batches are laid out', (option) => {
+    expect(refusal(option).message).toContain('time-major')
+  })
+
   it('accepts known names, any of them absent or undefined', () => {
     checkNames('build a network', {}, KNOWN)
     checkNames('build a network', { seed: undefined, numUnits: 3 }, KNOWN)
@@ -35,6 +39,10 @@ describe('checkNames', () => {
     ['munUnits', 'numUnits'],
     ['dropuot', 'dropout'],
     ['sed', 'seed'],
+    ['hiddenSize', 'numUnits'],
+    ['hidden_size', 'numUnits'],
+    ['units', 'numUnits'],
+    ['num_layers', 'numLayers'],
     // As near to numUnits as to numLayers by length: the first of equals is named.
     ['numLayer', 'numLayers'],
   ])('suggests for %s the name %s', (option, suggestion) => {
