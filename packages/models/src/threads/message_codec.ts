@@ -66,7 +66,7 @@ export class MessageWriter {
   }
 
   /** The message, and the buffers to transfer with it; the writer is empty afterwards. */
-  take(): { readonly message: PackedMessage; readonly transfer: readonly ArrayBuffer[] } {
+  take(): { readonly message: PackedMessage; readonly transfer: ArrayBuffer[] } {
     const elements = this.#tensors.map((arrays, dtype) => {
       if (arrays.length === 0) return undefined
       const joined = new DTYPES[DTYPE_NAMES[dtype]].array(arrays.reduce((sum, { length }) => sum + length, 0))

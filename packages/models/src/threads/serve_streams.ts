@@ -10,7 +10,7 @@ import { STREAM_ANSWER, STREAM_CALL, sentError, type WorkerReady } from './strea
 /** The part of `parentPort` of node:worker_threads that {@link serveStreams} uses. */
 export interface ServingPort {
   on(event: 'message', listener: (message: unknown) => void): unknown
-  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void
 }
 
 /** A pool that worker threads can serve: that of a model, or your own. */
@@ -25,11 +25,10 @@ export type ServedPool<State = RnnStreamState> = Pick<StreamPool<State>, 'open' 
  * @example
  * ```ts no-run
  * import { parentPort } from 'node:worker_threads'
- * import { CudnnLSTM, serveStreams } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnLSTM, openBackend, serveStreams } from '@cudnn-rnn/rnn'
  *
  * // The program of a worker thread of openWorkerPool.
- * const backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 8, inputSize: 4 })
  * serveStreams(parentPort, lstm.streamPool(lstm.createParams({ seed: 1 }), { maxStreams: 64 }))
  * ```
@@ -51,7 +50,7 @@ export function serveStreams<State>(port: ServingPort | null, pool: ServedPool<S
   const server = new StreamServer(port, pool)
   port.on('message', (message) => server.receive(message))
   const ready: WorkerReady = { ready: true, maxStreams: pool.stats().maxStreams }
-  port.postMessage(ready)
+  port.postMessage(ready, [])
 }
 
 /** What `open` returned or threw. */

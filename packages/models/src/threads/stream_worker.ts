@@ -13,7 +13,7 @@ export interface WorkerThread {
   on(event: 'message', listener: (message: unknown) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'exit', listener: (code: number) => void): unknown
-  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void
   terminate(): Promise<unknown>
   ref(): void
   unref(): void
