@@ -1,5 +1,5 @@
-// `pnpm packages`: the packages to publish have correct entry points and types (publint, Are the types wrong?), and its
-// declarations compile without the types of Node.js or of the DOM, and declare the values that its modules have.
+// `pnpm packages`: the packages to publish have the license and correct entry points and types (publint, Are the types wrong?), and
+// their declarations compile without the types of Node.js or of the DOM, and declare the values that its modules have.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { declaredValueErrors } from './declared_values.mjs'
 import { pack } from './packed_packages.mjs'
+import { platformPackages } from './platforms.mjs'
 import { readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -30,11 +31,12 @@ function fail(packageName, text) {
 
 const tarballs = mkdtempSync(join(tmpdir(), 'cudnn-rnn-pack-'))
 try {
-  pack(
-    root,
-    published.map(({ packageName }) => packageName),
-    tarballs,
-  )
+  const names = [...published.map(({ packageName }) => packageName), ...platformPackages().map(({ name }) => name)]
+  pack(root, names, tarballs)
+  for (const tarball of readdirSync(tarballs)) {
+    const listed = spawnSync('tar', ['-tzf', tarball], { cwd: tarballs, encoding: 'utf8' }).stdout.split('\n')
+    if (!listed.some((name) => name.trim() === 'package/LICENSE')) fail(tarball, 'has no LICENSE')
+  }
   for (const { packageName, folder, manifest } of published) {
     const tarball = join(tarballs, `${packageName.slice(1).replace('/', '-')}-${manifest.version}.tgz`)
     const bytes = Uint8Array.from(readFileSync(tarball))

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -26,4 +26,17 @@ it.each(Object.keys(ADDONS))('platformPackages of native/%s are the optional dep
 it('platformPackages have no install scripts', () => {
   for (const { folder } of platformPackages())
     expect(readJson(join(root, folder, 'package.json')).scripts).toBeUndefined()
+})
+
+it('docs/releasing.md lists the platformPackages', () => {
+  const page = readFileSync(join(root, 'docs/releasing.md'), 'utf8')
+  for (const [addon, platforms] of Object.entries(ADDONS))
+    expect(page).toContain(`| \`${addon}\` | ${platforms.map((platform) => `\`${platform}\``).join(', ')} |`)
+  expect(platformPackages()).toHaveLength(12)
+  expect(page).toContain('all twelve addons')
+})
+
+it('platformPackages have the version of @cudnn-rnn/rnn, which the tag of a release names', () => {
+  const { version } = readJson(join(root, 'packages/rnn/package.json'))
+  expect(new Set(platformPackages().map((each) => platformManifest(root, each).version))).toEqual(new Set([version]))
 })
