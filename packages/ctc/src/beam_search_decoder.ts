@@ -39,9 +39,12 @@ export interface BeamSearchDecoderOptions<State> extends OptionsOf<typeof OPTION
   readonly scorer?: PrefixScorer<State> | undefined
 }
 
+/** The labels of each row. */
+type Labels = (readonly number[])[]
+
 export interface BeamSearchDecoderResult {
-  /** [topPaths][B]: `decoded[p][b]` are the labels of row b's path p. */
-  readonly decoded: readonly (readonly number[])[][]
+  /** [topPaths][B]: `decoded[p][b]` are the labels of row b's path p. There is one path or more. */
+  readonly decoded: readonly [Labels, ...Labels[]]
   /** [B,topPaths], natural logarithms, with the scores that the scorer added. */
   readonly logProbabilities: Tensor<FloatArray>
 }
@@ -56,7 +59,7 @@ export interface BeamSearchDecoderResult {
  *   `topPaths` (a row of length 0 has one)
  * @example
  * ```ts
- * import { ctcBeamSearchDecoder } from '@cudnn-rnn/ctc'
+ * import { ctcBeamSearchDecoder } from '@cudnn-rnn/rnn/ctc'
  *
  * // Two frames of labels 0 and 1 and the blank: blank is best in both, yet label 0 is likelier than no label.
  * const logits = { data: Float32Array.from([0.4, 0, 0.6, 0.4, 0, 0.6], Math.log), shape: [2, 1, 3] }
@@ -73,7 +76,7 @@ export function ctcBeamSearchDecoder<State = undefined>(
   if (topPaths > beamWidth) throw tooFewPaths(topPaths, beamWidth, 'the beam width')
   const { data, batch, classes, lengths, blank } = checkDecoderArguments(ACTION, logits, sequenceLength, blankOption)
   const logProbabilities = new (data instanceof Float64Array ? Float64Array : Float32Array)(batch * topPaths)
-  const decoded = Array.from({ length: topPaths }, () => new Array<readonly number[]>(batch))
+  const decoded = Array.from({ length: topPaths }, (): Labels => new Array(batch)) as [Labels, ...Labels[]]
   for (const [row, length] of lengths.entries()) {
     const beam = new Beam(beamWidth, scorer ?? (NO_SCORER as PrefixScorer<State>), blank)
     const logY = new Float64Array(classes)

@@ -27,8 +27,9 @@ export const ERROR_CODES = {
     remedy: "look at `cause`: permissions, a directory in the file's place, a path too long",
   },
   ERR_WEIGHTS_NOT_FOUND: {
-    meaning: 'no weight file is at that path, or a file that it names is missing',
-    remedy: 'check the path; keep external data beside the file',
+    meaning:
+      'no weight file is at that path, a file that it names is missing, or it has no network or tensor of that name',
+    remedy: 'check the path and the name; keep external data beside the file',
   },
   ERR_WEIGHTS_OTHER_FUNCTION: {
     meaning: 'a network has a function that no model or cell computes',

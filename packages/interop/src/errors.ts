@@ -11,7 +11,7 @@ export type DecidingOption = 'convention' | 'cellMode' | 'direction'
  *
  * @example
  * ```ts
- * import { importWeights, WeightFileError } from '@cudnn-rnn/interop'
+ * import { importWeights, WeightFileError } from '@cudnn-rnn/rnn/interop'
  *
  * try {
  *   await importWeights('no-such-file.pt')
@@ -61,7 +61,7 @@ export class WeightFileError extends Error {
  *
  * @example
  * ```ts
- * import { importWeights, isWeightFileError } from '@cudnn-rnn/interop'
+ * import { importWeights, isWeightFileError } from '@cudnn-rnn/rnn/interop'
  *
  * try {
  *   await importWeights(Uint8Array.of(1, 2, 3))
@@ -78,6 +78,19 @@ export function isWeightFileError(error: unknown, ...codes: WeightFileErrorCode[
 /** The error of bytes that violate their format. */
 export function corrupt(path: string, rule: string, cause?: unknown): WeightFileError {
   return new WeightFileError('ERR_WEIGHTS_CORRUPT', `Cannot read weight file as ${rule}`, { path, cause })
+}
+
+/** The error of a name, or of the lack of one, that must choose one of `known`: networks or tensors of a file. */
+export function noneNamed(
+  path: string,
+  action: string,
+  name: string | undefined,
+  known: readonly { readonly name: string }[],
+): WeightFileError {
+  const names = known.slice(0, 20).map((each) => each.name)
+  if (known.length > names.length) names.push(`${known.length - names.length} others`)
+  const rule = known.length === 0 ? 'the file must have one' : `its name must be one of ${names.join(', ')}`
+  return new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot ${action} as ${rule}: current name is ${name}`, { path })
 }
 
 /** The error of a legal file that this package does not read. */

@@ -9,7 +9,7 @@ import {
   SIGNAL,
   TEXT,
 } from '@cudnn-rnn/arguments'
-import { WeightFileError } from './errors.js'
+import { noneNamed } from './errors.js'
 import { chooseInterpretations } from './networks/choose_interpretations.js'
 import {
   type ImportedCell,
@@ -49,6 +49,8 @@ export interface ImportedWeights {
   readonly format: WeightFormat
   /** Networks that the models take, in the order of the file. */
   readonly networks: readonly ImportedNetwork[]
+  /** The network of that name, by default the only one. Throws `ERR_WEIGHTS_NOT_FOUND` with the names. */
+  network(name?: string): ImportedNetwork
   /** Networks that only a cell computes. */
   readonly cells: readonly ImportedCell[]
   /** Optimizer slots: moments, accumulators, counters. Never networks. */
@@ -67,12 +69,12 @@ export interface ImportedWeights {
  *   TypeError `ERR_UNKNOWN_OPTION`
  * @example
  * ```ts
- * import { importWeights } from '@cudnn-rnn/interop'
+ * import { importWeights } from '@cudnn-rnn/rnn'
  *
- * const { format, networks, unusedTensors } = await importWeights('../fixtures/interop/guide/sine.pt')
- * const [{ name, descriptor }] = networks
- * console.log(format, name, descriptor.cellMode, descriptor.numUnits) // pytorch model.memory lstm 8
- * console.log(unusedTensors.map((tensor) => tensor.name)) // ['model.head.weight', 'model.head.bias']
+ * const weights = await importWeights('../fixtures/interop/guide/sine.pt')
+ * const { name, descriptor } = weights.network()
+ * console.log(weights.format, name, descriptor.cellMode, descriptor.numUnits) // pytorch model.memory lstm 8
+ * console.log(weights.unusedTensors.map((tensor) => tensor.name)) // ['model.head.weight', 'model.head.bias']
  * ```
  */
 export async function importWeights(
@@ -120,7 +122,8 @@ export async function importWeights(
     const unused = tensors.filter((tensor) => !used.has(tensor))
     if (options.only === undefined) refuseLookalikes(file, unused, interpretations, options)
     const unusedTensors = unused.map(listed)
-    return { format: file.format, networks, cells, optimizer: [...slots].map(listed), unusedTensors }
+    const network = (name?: string) => networkOf(file.path, networks, name)
+    return { format: file.format, networks, network, cells, optimizer: [...slots].map(listed), unusedTensors }
   } finally {
     if (!isOpen) await abandonable(signal, file.close())
   }
@@ -130,14 +133,14 @@ function listed({ name, shape, dtype }: StoredTensor): UnusedTensor {
   return { name, shape, dtype }
 }
 
+function networkOf(path: string, networks: readonly ImportedNetwork[], name: string | undefined): ImportedNetwork {
+  const found = name === undefined ? networks : networks.filter((network) => network.name === name)
+  const [only, ...others] = found
+  if (only !== undefined && others.length === 0) return only
+  throw noneNamed(path, 'choose a network', name, networks)
+}
+
 function checkFound(path: string, interpretations: readonly Interpretation[], only: ImportOptions['only']): void {
   const missing = only?.find((name) => interpretations.every((interpretation) => interpretation.name !== name))
-  if (missing === undefined) return
-  throw new WeightFileError(
-    'ERR_WEIGHTS_NOT_FOUND',
-    `Cannot import weights as no network is named ${missing}: the networks are ${interpretations.map(({ name }) => name).join(', ') || 'none'}`,
-    {
-      path,
-    },
-  )
+  if (missing !== undefined) throw noneNamed(path, 'import weights', missing, interpretations)
 }

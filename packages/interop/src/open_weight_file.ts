@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { type AnyRule, fields, isResponse, methods, TEXT } from '@cudnn-rnn/arguments'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   type BlobLike,
   type ByteSource,
@@ -13,7 +14,7 @@ import {
 } from '@cudnn-rnn/checkpoint'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { detectFormat, detectZip } from './detect_format.js'
-import { WeightFileError } from './errors.js'
+import { noneNamed, WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openOnnx } from './files/onnx_file.js'
@@ -42,19 +43,29 @@ export type NamedInput = NamedBlob | ResponseLike
  * @throws WeightFileError; TypeError `ERR_INVALID_ARGUMENT` for an input of another kind
  * @example
  * ```ts
- * import { openWeightFile } from '@cudnn-rnn/interop'
+ * import { openWeightFile } from '@cudnn-rnn/rnn/interop'
  *
- * await using file = await openWeightFile('../fixtures/interop/guide/sine.pt')
- * const [tensor] = file.tensors
- * console.log(file.format, tensor.name, tensor.shape, (await tensor.read()).length)
- * // pytorch model.memory.weight_ih_l0 [32, 1] 32
+ * const file = await openWeightFile('../fixtures/interop/guide/sine.pt')
+ * console.log(file.format, file.tensors.length) // pytorch 24
+ * const { data, shape } = await file.tensor('model.head.weight')
+ * console.log(data.length, shape) // 8 [1, 8]
+ * await file.close()
  * ```
  */
 export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<OpenWeightFile> {
   checkInput(input)
   checkFormat(format)
   const file = await openOf(input, format)
-  return Object.assign(file, { [Symbol.asyncDispose]: () => file.close() })
+  return Object.assign(file, {
+    tensor: (name: string) => tensorOf(file, name),
+    [Symbol.asyncDispose]: () => file.close(),
+  })
+}
+
+async function tensorOf({ path, tensors }: WeightFile, name: string): Promise<Tensor<FloatArray>> {
+  const stored = tensors.find((tensor) => tensor.name === name)
+  if (stored !== undefined) return { data: await stored.read(), shape: stored.shape }
+  throw noneNamed(path, 'read a tensor', name, tensors)
 }
 
 async function openOf(given: WeightInput, format: WeightFormat | undefined): Promise<WeightFile> {

@@ -1,4 +1,4 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { OnnxNodeMessage } from './files/onnx_messages.js'
 
 /** Formats that {@link importWeights} reads, by the name that its `format` option and result use. */
@@ -54,5 +54,7 @@ export interface WeightFile {
 
 /** A weight file that `await using` closes. */
 export interface OpenWeightFile extends WeightFile {
+  /** Reads the tensor of that name. Rejects with `ERR_WEIGHTS_NOT_FOUND`, or as `read` of the tensor. */
+  tensor(name: string): Promise<Tensor<FloatArray>>
   [Symbol.asyncDispose](): Promise<void>
 }

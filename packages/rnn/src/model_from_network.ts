@@ -98,15 +98,16 @@ const MODELS = {
  * Weights become the executor's dtype. Dispose `params` and the model after use; `inputs` and `reverse` of the network are
  * honored by `run`, which works on whole sequences in host memory.
  *
+ * @param network the first of `networks`, say: undefined is refused as any other value that is no network
  * @param modelClass of the model, which is then of that type. Default: the class of the network's cell.
- * @throws TypeError `ERR_NOT_A_BACKEND`; RangeError `ERR_OTHER_CELL` where `modelClass` computes another cell; the errors of
+ * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_OTHER_CELL` where `modelClass` computes another cell; the errors of
  *   models and cells
  * @example
  * ```ts
  * import { CudnnLSTM, exportWeights, importWeights, modelFromNetwork, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = await openBackend('auto')
- * using lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const backend = await openBackend('auto')
+ * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
  * const canonical = await lstm.paramsToCanonical(lstm.createParams({ seed: 1 }))
  * const { descriptor } = lstm
  * const file = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
@@ -115,23 +116,24 @@ const MODELS = {
  * const { model, params } = modelFromNetwork(backend, networks[0], CudnnLSTM)
  * const { output } = await model.call({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }, null, null, params)
  * console.log(output.shape) // [ 5, 2, 4 ]
- * using stream = model.stream(params)
+ * const stream = model.stream(params)
  * console.log(stream.stepSync({ data: Float32Array.of(1, 2, 3), shape: [1, 3] }).shape) // [ 1, 4 ]
+ * backend.dispose()
  * ```
  */
 export function modelFromNetwork<Model extends CudnnModel = CudnnModel>(
   backend: Backend,
-  network: ImportedNetwork,
+  network: ImportedNetwork | undefined,
   modelClass?: ModelClass<Model>,
 ): ModelFromNetwork<Model>
-export function modelFromNetwork(backend: Backend, network: ImportedCell): CellFromNetwork
+export function modelFromNetwork(backend: Backend, network: ImportedCell | undefined): CellFromNetwork
 export function modelFromNetwork(
   backend: Backend,
-  network: ImportedNetwork | ImportedCell,
+  network: ImportedNetwork | ImportedCell | undefined,
 ): ModelFromNetwork | CellFromNetwork
 export function modelFromNetwork(
   backend: Backend,
-  network: ImportedNetwork | ImportedCell,
+  network: ImportedNetwork | ImportedCell | undefined,
   modelClass?: ModelClass<CudnnModel>,
 ): ModelFromNetwork | CellFromNetwork {
   checkIsObject('make a model', 'network', network)

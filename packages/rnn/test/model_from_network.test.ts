@@ -1,8 +1,14 @@
-import { required } from '@cudnn-rnn/arguments'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { CudnnGRU, CudnnLSTM, exportWeights, importWeights, modelFromNetwork } from '../src/index.js'
+import {
+  CudnnGRU,
+  CudnnLSTM,
+  exportWeights,
+  type ImportedNetwork,
+  importWeights,
+  modelFromNetwork,
+} from '../src/index.js'
 
 async function importedLstm(backend: ReturnType<typeof openReferenceBackend>) {
   using lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
@@ -10,8 +16,7 @@ async function importedLstm(backend: ReturnType<typeof openReferenceBackend>) {
   const canonical = await lstm.paramsToCanonical(params)
   const { descriptor } = lstm
   const file = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
-  const { networks } = await importWeights(file)
-  return required(networks[0], 'the network of the file')
+  return (await importWeights(file)).network()
 }
 
 test('a class gives the model its type: call without narrowing', async () => {
@@ -22,6 +27,12 @@ test('a class gives the model its type: call without narrowing', async () => {
   const expected = await run(x)
   expect((await output.read()).data).toEqual(expected.output.data)
   expect((await outputC.read()).data).toEqual(expected.outputC?.data)
+})
+
+test('refuses the network that a file lacks', () => {
+  using backend = openReferenceBackend()
+  const networks: readonly ImportedNetwork[] = []
+  expect(() => modelFromNetwork(backend, networks[0])).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
 })
 
 test.each([

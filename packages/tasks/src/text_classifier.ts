@@ -77,14 +77,14 @@ export interface TextClassifierOptions extends OptionsOf<typeof OPTIONS> {}
  *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BACKEND`
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { createTextClassifier } from '@cudnn-rnn/tasks'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { createTextClassifier } from '@cudnn-rnn/rnn/tasks'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const texts = Array.from({ length: 40 }, (_, n) =>
  *   n % 2 === 0 ? { text: 'win money now', label: 'spam' } : { text: 'see you at lunch', label: 'ham' },
  * )
- * using classifier = createTextClassifier(backend, texts, { numUnits: 4 })
+ * const classifier = createTextClassifier(backend, texts, { numUnits: 4 })
  * const options = { loss: 'softmax_cross_entropy', batchSize: 8, epochs: 5, learningRate: 0.02 } as const
  * await classifier.model.fit(classifier.examples(texts), options)
  * const [mail] = await classifier.classify(['win money'])
@@ -137,15 +137,15 @@ export interface TextEncoding {
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { createTextClassifier, type TextClassifier } from '@cudnn-rnn/tasks'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { createTextClassifier, type TextClassifier } from '@cudnn-rnn/rnn/tasks'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const texts = [
  *   { text: 'win money now', label: 'spam' },
  *   { text: 'see you at lunch', label: 'ham' },
  * ]
- * using classifier: TextClassifier = createTextClassifier(backend, [...texts, ...texts], { numUnits: 4 })
+ * const classifier: TextClassifier = createTextClassifier(backend, [...texts, ...texts], { numUnits: 4 })
  * console.log(classifier.encode('win lunch').length, classifier.examples(texts).length) // 2 2
  * ```
  */
@@ -183,6 +183,9 @@ export class TextClassifier {
   }
 
   /** The classes of texts, in their order. A text without words has the class of one unknown word. */
+  classify<const Texts extends readonly string[]>(
+    texts: Texts,
+  ): Promise<{ -readonly [Text in keyof Texts]: Classification }>
   async classify(texts: readonly string[]): Promise<Classification[]> {
     checkArguments('classify', { texts }, { texts: listOf(TEXT) })
     const logits = await this.model.predict(texts.map((text) => this.encode(text)))
@@ -221,20 +224,20 @@ export class TextClassifier {
  * import { mkdtemp, rm } from 'node:fs/promises'
  * import { tmpdir } from 'node:os'
  * import { join } from 'node:path'
- * import { createTextClassifier, loadTextClassifier } from '@cudnn-rnn/tasks'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { createTextClassifier, loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const texts = Array.from({ length: 40 }, (_, n) =>
  *   n % 2 === 0 ? { text: 'win money now', label: 'spam' } : { text: 'see you at lunch', label: 'ham' },
  * )
- * using trained = createTextClassifier(backend, texts, { numUnits: 4 })
+ * const trained = createTextClassifier(backend, texts, { numUnits: 4 })
  * const options = { loss: 'softmax_cross_entropy', batchSize: 8, epochs: 5, learningRate: 0.02 } as const
  * await trained.model.fit(trained.examples(texts), options)
  * const folder = await mkdtemp(join(tmpdir(), 'classifier-'))
  * await trained.save(join(folder, 'mail'))
  *
- * using classifier = await loadTextClassifier(backend, join(folder, 'mail'))
+ * const classifier = await loadTextClassifier(backend, join(folder, 'mail'))
  * const [first] = await classifier.classify(['money for lunch? win now'])
  * console.log(first.label) // spam
  * await rm(folder, { recursive: true })

@@ -7,7 +7,6 @@ import {
   oneOf,
   optional,
   POSITIVE,
-  typed,
 } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
@@ -15,15 +14,9 @@ import { codedRangeError } from '../coded_error.js'
 import { checkFloats } from './axis_lines.js'
 
 /** Tensors by their names. */
-type NamedFloats = Readonly<Record<string, Tensor<FloatArray>>>
+type NamedFloats<Name extends string> = Readonly<Record<Name, Tensor<FloatArray>>>
 
 const OPTIONS = {
-  /** The tensors at which the gradients are compared. */
-  inputs: typed<NamedFloats>(OBJECT),
-  /** The loss at the values given; called many times. */
-  loss: typed<(inputs: NamedFloats) => number | Promise<number>>(FUNCTION),
-  /** The analytic gradient at `inputs`, for each input by name, in its shape. */
-  gradients: typed<NamedFloats>(OBJECT),
   /** Half the distance of the two points of a central difference; default 1e-5. Use about 1e-2 with float32 losses. */
   delta: optional(POSITIVE),
   /**
@@ -36,7 +29,14 @@ const OPTIONS = {
 }
 
 /** A scalar function of named tensors, and the gradients to check. */
-export interface GradientCheckOptions extends OptionsOf<typeof OPTIONS> {}
+export interface GradientCheckOptions<Name extends string = string> extends OptionsOf<typeof OPTIONS> {
+  /** The tensors at which the gradients are compared. */
+  readonly inputs: NamedFloats<Name>
+  /** The loss at the values that it is called with; called many times. */
+  readonly loss: (inputs: NamedFloats<Name>) => number | Promise<number>
+  /** The analytic gradient at `inputs`, for each input by name, in its shape. */
+  readonly gradients: NamedFloats<Name>
+}
 
 /** The element (or input, for directional checks: index -1) where both gradients differ most. */
 export interface GradientMismatch {
@@ -63,7 +63,7 @@ export interface GradientCheckResult {
  *   `ERR_NOT_FINITE` for a loss that is not finite near the inputs, `ERR_INVALID_OPTION` for a delta that is not > 0
  * @example
  * ```ts
- * import { checkGradients } from '@cudnn-rnn/train'
+ * import { checkGradients } from '@cudnn-rnn/rnn/train'
  *
  * // The loss Σ x², whose gradient is 2·x.
  * const x = { data: Float64Array.of(1, -2), shape: [2] }
@@ -75,8 +75,9 @@ export interface GradientCheckResult {
  * console.log(maxError < 1e-8) // true
  * ```
  */
+export function checkGradients<Name extends string>(options: GradientCheckOptions<Name>): Promise<GradientCheckResult>
 export async function checkGradients(options: GradientCheckOptions): Promise<GradientCheckResult> {
-  checkOptions('check gradients', options, OPTIONS)
+  checkOptions('check gradients', options, { inputs: OBJECT, loss: FUNCTION, gradients: OBJECT, ...OPTIONS })
   const { inputs, gradients, delta = 1e-5, method = 'jacobian', seed = 0 } = options
   checkSizes(inputs, gradients)
   let worst: GradientMismatch = { input: '', index: -1, numeric: 0, analytic: 0, error: -1 }

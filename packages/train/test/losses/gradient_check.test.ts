@@ -66,7 +66,9 @@ it('checkGradients names the one element that is wrong', async () => {
 })
 
 it('checkGradients refuses a missing gradient and a loss that is not finite', async () => {
-  await expect(checkGradients({ inputs: { w }, loss: () => 0, gradients: {} })).rejects.toThrow(coded('ERR_SHAPE'))
+  await expect(checkGradients({ inputs: { w }, loss: () => 0, gradients: {} as { w: typeof w } })).rejects.toThrow(
+    coded('ERR_SHAPE'),
+  )
   await expect(checkGradients({ inputs: { w }, loss: () => Number.NaN, gradients: { w } })).rejects.toThrow(
     coded('ERR_NOT_FINITE'),
   )
