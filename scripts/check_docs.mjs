@@ -10,6 +10,7 @@ import { build } from 'esbuild'
 import ts from 'typescript'
 import { docExamples, unprinted } from './doc_examples.mjs'
 import { checkErrorCodes } from './error_codes.mjs'
+import { exampleRules } from './example_rules.mjs'
 import { exportedCallables } from './exported_values.mjs'
 import { checkOptimizerRules } from './optimizer_rules.mjs'
 import { undocumentedOptions } from './option_docs.mjs'
@@ -20,6 +21,8 @@ const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 const output = join(root, '.docs-check')
 /** Milliseconds for all examples of a process. */
 const TIME_LIMIT = 300_000
+/** The oldest and the newest `@types/node` of the supported releases of Node.js. */
+const NODE_TYPES = ['@types/node', 'node-types-newest']
 const layers = readJson(join(root, 'scripts/layers.json'))
 const packages = workspacePackages(root, layers)
 
@@ -44,9 +47,12 @@ for (const { folder, packageName } of packages.filter(({ manifest }) => manifest
   symlinkSync(folder, join(output, 'node_modules', packageName), 'junction')
 }
 
+const missing = publicEntries().find(({ types }) => !existsSync(types))
+if (missing !== undefined) throw new Error(`Cannot check docs as ${missing.types} is not built: npm run build`)
 const { failures, count: codes } = await checkErrorCodes(root)
 failures.push(...(await checkOptimizerRules(root)))
-failures.push(...typeErrors(exampleProgram()))
+failures.push(...new Set(NODE_TYPES.flatMap((nodeTypes) => typeErrors(exampleProgram(nodeTypes)))))
+failures.push(...exampleRules(examples, publicEntries()))
 const callables = exportedCallables(sourceEntries())
 const withoutExample = callables
   .filter(({ entry, hasExample }) => !hasExample && entry !== '@cudnn-rnn/cudnn/validation') // For apps/gpu_validation alone.
@@ -86,18 +92,17 @@ function sourceEntries() {
   return publicEntries().filter(({ source }) => existsSync(source))
 }
 
-function exampleProgram() {
-  const { options } = ts.parseJsonConfigFileContent(
-    {
-      extends: '../tsconfig.base.json',
-      // Examples are written for readers: they index arrays without saying that something is there.
-      compilerOptions: { composite: false, noEmit: true, noUncheckedIndexedAccess: false, types: ['node'], paths: {} },
-    },
-    ts.sys,
-    output,
-  )
-  const missing = publicEntries().find(({ types }) => !existsSync(types))
-  if (missing !== undefined) throw new Error(`Cannot check docs as ${missing.types} is not built: npm run build`)
+/**
+ * The examples under the configuration that `tsc --init` writes, with the types of one release of Node.js: a folder of
+ * node_modules. The types of the DOM are the configuration's default.
+ */
+function exampleProgram(nodeTypes) {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.examples.json'), ts.sys.readFile)
+  const typeRoot = join(output, 'types', nodeTypes)
+  mkdirSync(typeRoot, { recursive: true })
+  symlinkSync(join(root, 'node_modules', nodeTypes), join(typeRoot, 'node'), 'junction')
+  Object.assign(config.compilerOptions, { noEmit: true, types: ['node'], typeRoots: [typeRoot] })
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, output)
   return ts.createProgram(
     examples.map(({ name }) => join(output, `${name}.ts`)),
     options,
@@ -125,8 +130,8 @@ async function compile(running) {
     packages: 'external',
     platform: 'node',
     format: 'esm',
-    // `using` is not in Node.js 20.
-    target: 'node20',
+    // The example as it stands, without its types: what Node.js lacks is an error.
+    target: 'esnext',
     alias: Object.fromEntries(
       packages
         .filter(({ manifest }) => typeof manifest.exports?.['.'] === 'string')

@@ -29,7 +29,7 @@ export interface CodedErrors<Code extends string> {
  *
  * @example
  * ```ts
- * import { codedErrors } from '@cudnn-rnn/canonical'
+ * import { codedErrors } from '@cudnn-rnn/rnn/canonical'
  *
  * const { codedRangeError } = codedErrors<'ERR_INVALID_OPTION'>()
  * const error = codedRangeError('ERR_INVALID_OPTION', 'Cannot train as rate must be > 0: current value is -1', { rate: -1 })
@@ -57,7 +57,7 @@ function coded<Base extends Error>(error: Base, code: string, fields: Fields = {
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
  *
  * try {
  *   createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 0, inputSize: 3 })

@@ -9,7 +9,7 @@ const MAX_TEXT = 80
  *
  * @example
  * ```ts
- * import { describeValue } from '@cudnn-rnn/canonical'
+ * import { describeValue } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(describeValue('fast'), describeValue(null), describeValue(new Float32Array(3)))
  * // "fast" null a Float32Array of 3 elements

@@ -7,7 +7,7 @@ import { describeValue } from './described_value.js'
  * @throws TypeError `ERR_INVALID_OPTION_TYPE` for anything but an array of numbers
  * @example
  * ```ts
- * import { elementCount } from '@cudnn-rnn/canonical'
+ * import { elementCount } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(elementCount([20, 4, 8]), elementCount([])) // 640 1
  * ```

@@ -18,7 +18,7 @@ const byteOffsetOf = (array: ArrayBufferView) => byteOffset.call(array) as numbe
  *
  * @example
  * ```ts
- * import { arrayTypeOf } from '@cudnn-rnn/canonical'
+ * import { arrayTypeOf } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(arrayTypeOf(new Float32Array(3)), arrayTypeOf([1, 2, 3])) // Float32Array undefined
  * ```
@@ -33,7 +33,7 @@ export function arrayTypeOf(value: unknown): string | undefined {
  * @throws TypeError `ERR_INVALID_ARGUMENT` for anything but a typed array
  * @example
  * ```ts
- * import { liveLength } from '@cudnn-rnn/canonical'
+ * import { liveLength } from '@cudnn-rnn/rnn/canonical'
  *
  * const elements = new Float32Array(4)
  * console.log(liveLength(elements)) // 4
@@ -61,7 +61,7 @@ interface ArrayConstructor<Elements> {
  *
  * @example
  * ```ts
- * import { ownView } from '@cudnn-rnn/canonical'
+ * import { ownView } from '@cudnn-rnn/rnn/canonical'
  *
  * class Celsius extends Float32Array {}
  * const given = Celsius.of(20, 21.5)
@@ -91,7 +91,7 @@ export function ownView<Elements extends ArrayBufferView>(
  *
  * @example
  * ```ts
- * import { wasTransferred } from '@cudnn-rnn/canonical'
+ * import { wasTransferred } from '@cudnn-rnn/rnn/canonical'
  *
  * const elements = new Float32Array(4)
  * console.log(wasTransferred(elements)) // false

@@ -22,7 +22,7 @@ export type OptionNames<Options, Known extends readonly string[]> = keyof Option
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
  * @example
  * ```ts
- * import { checkOptionNames, hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkOptionNames, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
  *
  * interface TrainOptions {
  *   readonly learningRate?: number
@@ -51,7 +51,7 @@ export function checkOptionNames<Options extends object, const Known extends rea
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
  * @example
  * ```ts
- * import { checkNames, hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkNames, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
  *
  * const shared = ['learningRate', 'epochs']
  * try {
@@ -83,7 +83,7 @@ export function checkNames(action: string, options: object, known: readonly stri
  *
  * @example
  * ```ts
- * import { checkIsObject, hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkIsObject, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
  *
  * const options: unknown = { epochs: 3 }
  * checkIsObject('train', 'options', options)

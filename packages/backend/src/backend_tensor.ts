@@ -41,10 +41,9 @@ export type TensorLike = Tensor | AnyBackendTensor
  *
  * @example
  * ```ts
- * import { isBackendTensor } from '@cudnn-rnn/backend'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { isBackendTensor, openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * const host = { data: Float32Array.of(1, 2), shape: [2] }
  * console.log(isBackendTensor(host), isBackendTensor(backend.tensor(host))) // false true
  * ```

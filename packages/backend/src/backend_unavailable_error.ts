@@ -9,7 +9,7 @@ export interface BackendAttempt {
  *
  * @example
  * ```ts
- * import { BackendUnavailableError } from '@cudnn-rnn/backend'
+ * import { BackendUnavailableError } from '@cudnn-rnn/rnn/executors'
  *
  * const attempts = [{ name: 'addon', reason: 'not built' }]
  * const error = new BackendUnavailableError('cpu', attempts, 'Run npm run build:native.')
@@ -38,8 +38,8 @@ export class BackendUnavailableError extends Error {
  *
  * @example
  * ```ts
- * import { isBackendUnavailableError } from '@cudnn-rnn/backend'
  * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { isBackendUnavailableError } from '@cudnn-rnn/rnn/executors'
  *
  * try {
  *   const backend = await openBackend('cudnn')

@@ -4,11 +4,11 @@
  *
  * @example
  * ```ts no-run
- * import type { Backend } from '@cudnn-rnn/backend'
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+ * import type { Backend } from '@cudnn-rnn/rnn'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
  *
  * export async function lastState(backend: Backend, params: Float32Array, x: Float32Array) {
- *   using rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 8, inputSize: 4 }))
+ *   const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 8, inputSize: 4 }))
  *   const { outputH } = await rnn.forward({
  *     input: { data: x, shape: [x.length / 4, 1, 4] },
  *     inputH: null,

@@ -28,7 +28,7 @@ export type GateName = (typeof CELL_MODES)[CellMode]['gates'][number]
  *
  * @example
  * ```ts
- * import { gatesOf } from '@cudnn-rnn/canonical'
+ * import { gatesOf } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(gatesOf('lstm')) // ['input', 'forget', 'new_memory', 'output']
  * console.log(gatesOf('gru')) // ['reset', 'update', 'new_memory']

@@ -10,7 +10,7 @@ const ACTION = 'read the sizes of a network'
  *
  * @example
  * ```ts
- * import { numGates } from '@cudnn-rnn/canonical'
+ * import { numGates } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(numGates({ cellMode: 'lstm' }), numGates({ cellMode: 'gru' }), numGates({ cellMode: 'rnn_tanh' }))
  * // 4 3 1
@@ -26,7 +26,7 @@ export function numGates(descriptor: Pick<RnnDescriptor, 'cellMode'>): number {
  *
  * @example
  * ```ts
- * import { numDirections } from '@cudnn-rnn/canonical'
+ * import { numDirections } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(numDirections({ direction: 'unidirectional' }), numDirections({ direction: 'bidirectional' })) // 1 2
  * ```
@@ -41,7 +41,7 @@ export function numDirections(descriptor: Pick<RnnDescriptor, 'direction'>): 1 |
  *
  * @example
  * ```ts
- * import { hiddenColumns } from '@cudnn-rnn/canonical'
+ * import { hiddenColumns } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(hiddenColumns({ numUnits: 8, numProj: undefined }), hiddenColumns({ numUnits: 8, numProj: 3 })) // 8 3
  * ```
@@ -56,7 +56,7 @@ export function hiddenColumns(descriptor: Pick<RnnDescriptor, 'numProj' | 'numUn
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, outputSize } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, outputSize } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 2, numUnits: 8, inputSize: 3 }
  * console.log(outputSize(createRnnDescriptor({ cellMode: 'lstm', direction: 'bidirectional', ...size }))) // 16
@@ -71,7 +71,7 @@ export function outputSize(descriptor: RnnDescriptor): number {
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, layerInputSize } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, layerInputSize } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 2, numUnits: 8, inputSize: 3 }
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', direction: 'bidirectional', ...size })
@@ -88,7 +88,7 @@ export function layerInputSize(descriptor: RnnDescriptor, layer: number): number
  *
  * @example
  * ```ts
- * import { numPseudoLayers } from '@cudnn-rnn/canonical'
+ * import { numPseudoLayers } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(numPseudoLayers({ numLayers: 3, direction: 'bidirectional' })) // 6
  * ```

@@ -27,7 +27,7 @@ const MAX_MATRIX_ELEMENTS = 2 ** 31
  * @throws RangeError `ERR_PARAMS_TOO_LARGE` from 2^31 matrix elements on, and above 2^16 pseudo-layers
  * @example
  * ```ts
- * import { createRnnDescriptor, flatLayout } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const { weights, biases, size } = flatLayout(descriptor)

@@ -30,11 +30,11 @@ const LETTERS: Readonly<Record<GateName, string>> = {
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  * @example
  * ```ts
- * import { createRnnDescriptor, flaxLayout } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, flaxLayout } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const [cell] = flaxLayout(descriptor).groups
- * console.log(Object.keys(cell.shapes).filter((name) => name.endsWith('bias')))
+ * console.log(Object.keys(cell?.shapes ?? {}).filter((name) => name.endsWith('bias')))
  * // ['ir/bias', 'iz/bias', 'in/bias', 'hn/bias']
  * ```
  */
@@ -71,13 +71,13 @@ export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
  *
  * @example
  * ```ts
- * import { canonicalToFlax, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ * import { canonicalToFlax, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const layout = flatLayout(descriptor)
  * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
  * const [cell] = canonicalToFlax(descriptor, canonical)
- * console.log(cell['ii/kernel'].shape, cell['hf/bias'].shape) // [3, 4] [4]
+ * console.log(cell?.['ii/kernel']?.shape, cell?.['hf/bias']?.shape) // [3, 4] [4]
  * ```
  */
 export function canonicalToFlax<Data extends FloatArray>(
@@ -92,14 +92,14 @@ export function canonicalToFlax<Data extends FloatArray>(
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
  * const scalar = (value: number, shape: readonly number[]) => ({ data: Float32Array.of(value), shape })
  * const cell = { 'i/kernel': scalar(2, [1, 1]), 'i/bias': scalar(6, [1]), 'h/kernel': scalar(5, [1, 1]) }
  * const { weights, biases } = flaxToCanonical(descriptor, [cell])
- * console.log(weights[1].data, biases[0].data, biases[1].data) // [5] [3] [3]
+ * console.log(weights[1]?.data, biases[0]?.data, biases[1]?.data) // [5] [3] [3]
  * ```
  */
 export function flaxToCanonical<Data extends FloatArray>(

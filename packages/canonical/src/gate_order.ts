@@ -31,7 +31,7 @@ export const GATE_ORDERS = Object.freeze({
  *
  * @example
  * ```ts
- * import { gatePosition } from '@cudnn-rnn/canonical'
+ * import { gatePosition } from '@cudnn-rnn/rnn/canonical'
  *
  * console.log(gatePosition('cudnn', 'lstm', 'forget'), gatePosition('tensorflow', 'lstm', 'forget')) // 1 2
  * console.log(gatePosition('keras', 'gru', 'forget')) // -1

@@ -5,12 +5,12 @@
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, flatLayout, packCanonical, unpackCanonical } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, flatLayout, packCanonical, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 3, inputSize: 2 })
  * const layout = flatLayout(descriptor)
  * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
- * console.log(canonical.weights[0].shape) // [3, 2]: the reset gate's input matrix
+ * console.log(canonical.weights[0]?.shape) // [3, 2]: the reset gate's input matrix
  * packCanonical(layout, canonical, new Float32Array(layout.size))
  * ```
  * @packageDocumentation

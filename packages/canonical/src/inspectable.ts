@@ -13,7 +13,7 @@ const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom')
  *
  * @example
  * ```ts
- * import { Inspectable } from '@cudnn-rnn/canonical'
+ * import { Inspectable } from '@cudnn-rnn/rnn/canonical'
  *
  * class Clock extends Inspectable {
  *   readonly #ticks = new Float32Array(1000)

@@ -46,11 +46,11 @@ export type KerasVariant = NonNullable<KerasOptions['variant']>
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
- * import { createRnnDescriptor, kerasLayout } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, kerasLayout } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const [layer] = kerasLayout(descriptor).groups
- * console.log(layer.shapes) // { kernel: [3, 12], recurrent_kernel: [4, 12], bias: [2, 12] }
+ * console.log(layer?.shapes) // { kernel: [3, 12], recurrent_kernel: [4, 12], bias: [2, 12] }
  * ```
  */
 export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {}): FrameworkLayout {
@@ -93,13 +93,13 @@ export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {
  *
  * @example
  * ```ts
- * import { canonicalToKeras, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ * import { canonicalToKeras, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const layout = flatLayout(descriptor)
  * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
  * const [layer] = canonicalToKeras(descriptor, canonical)
- * console.log(layer.kernel.shape, layer.recurrent_kernel.shape, layer.bias.shape) // [3, 16] [4, 16] [16]
+ * console.log(layer?.kernel?.shape, layer?.recurrent_kernel?.shape, layer?.bias?.shape) // [3, 16] [4, 16] [16]
  * ```
  */
 export function canonicalToKeras<Data extends FloatArray>(
@@ -117,7 +117,7 @@ export function canonicalToKeras<Data extends FloatArray>(
  * @throws as `kerasLayout` and `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE`
  * @example
  * ```ts
- * import { createRnnDescriptor, kerasToCanonical } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, kerasToCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
@@ -125,7 +125,7 @@ export function canonicalToKeras<Data extends FloatArray>(
  * const recurrent_kernel = { data: Float32Array.of(5), shape: [1, 1] }
  * const bias = { data: Float32Array.of(6), shape: [1] }
  * const { biases } = kerasToCanonical(descriptor, [{ kernel, recurrent_kernel, bias }])
- * console.log(biases[0].data, biases[1].data) // [3] [3]
+ * console.log(biases[0]?.data, biases[1]?.data) // [3] [3]
  * ```
  */
 export function kerasToCanonical<Data extends FloatArray>(

@@ -9,7 +9,7 @@ const keys = new WeakMap<RnnDescriptor, string>()
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/rnn/canonical'
  *
  * const options = { cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 } as const
  * const key = layoutKey(createRnnDescriptor(options))

@@ -6,7 +6,7 @@
  * @returns an Error with `code` `ERR_PACKAGE_MISSING` and `packageName`
  * @example
  * ```ts
- * import { missingPackage } from '@cudnn-rnn/canonical'
+ * import { missingPackage } from '@cudnn-rnn/rnn/canonical'
  *
  * const error = missingPackage('read HDF5', 'h5wasm', new Error('not found'))
  * console.log(error.code, error.packageName) // ERR_PACKAGE_MISSING h5wasm

@@ -24,12 +24,12 @@ export const ONNX_PEEPHOLES = Object.freeze(['input', 'output', 'forget'] as con
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  * @example
  * ```ts
- * import { createRnnDescriptor, onnxLayout } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, onnxLayout } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 4, inputSize: 3 }
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', direction: 'bidirectional', ...size })
  * const [node] = onnxLayout(descriptor).groups
- * console.log(node.shapes) // { W: [2, 16, 3], R: [2, 16, 4], B: [2, 32] }
+ * console.log(node?.shapes) // { W: [2, 16, 3], R: [2, 16, 4], B: [2, 32] }
  * ```
  */
 export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
@@ -58,13 +58,13 @@ export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
  *
  * @example
  * ```ts
- * import { canonicalToOnnx, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ * import { canonicalToOnnx, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 2, numUnits: 4, inputSize: 3 })
  * const layout = flatLayout(descriptor)
  * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
  * const nodes = canonicalToOnnx(descriptor, canonical)
- * console.log(nodes.map(({ W }) => W.shape)) // [[1, 12, 3], [1, 12, 4]]
+ * console.log(nodes.map(({ W }) => W?.shape)) // [[1, 12, 3], [1, 12, 4]]
  * ```
  */
 export function canonicalToOnnx<Data extends FloatArray>(
@@ -81,13 +81,13 @@ export function canonicalToOnnx<Data extends FloatArray>(
  * @throws as `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE`
  * @example
  * ```ts
- * import { createRnnDescriptor, elementCount, onnxToCanonical } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, elementCount, onnxToCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const zeros = (shape: readonly number[]) => ({ data: new Float32Array(elementCount(shape)), shape })
  * const node = { W: zeros([1, 12, 3]), R: zeros([1, 12, 4]), B: zeros([1, 24]) }
  * const { weights, biases } = onnxToCanonical(descriptor, [node], { linearBeforeReset: 1 })
- * console.log(weights.length, biases.length, weights[0].shape) // 6 6 [4, 3]
+ * console.log(weights.length, biases.length, weights[0]?.shape) // 6 6 [4, 3]
  * ```
  */
 export function onnxToCanonical<Data extends FloatArray>(

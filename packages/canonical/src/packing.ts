@@ -13,7 +13,7 @@ import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
  * @throws TypeError `ERR_CANONICAL_DTYPE` when a tensor's array is of another type than `flat`
  * @example
  * ```ts
- * import { createRnnDescriptor, flatLayout, packCanonical } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, flatLayout, packCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
@@ -42,12 +42,12 @@ export function packCanonical<Data extends FloatArray>(
  * @throws RangeError `ERR_PARAMS_SIZE` when `flat` does not have `layout.size` elements
  * @example
  * ```ts
- * import { createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
  * const { weights, biases } = unpackCanonical(flatLayout(descriptor), Float32Array.of(2, 5, 6, 7))
- * console.log(weights[1].data, biases[0].data) // [5] [6]
+ * console.log(weights[1]?.data, biases[0]?.data) // [5] [6]
  * ```
  */
 export function unpackCanonical<Data extends FloatArray>(layout: ParamLayout, flat: Data): CanonicalParams<Data> {
@@ -70,7 +70,7 @@ export function unpackCanonical<Data extends FloatArray>(layout: ParamLayout, fl
  * @throws as {@link packCanonical}
  * @example
  * ```ts
- * import { checkCanonical, createRnnDescriptor, flatLayout, hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkCanonical, createRnnDescriptor, flatLayout, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })

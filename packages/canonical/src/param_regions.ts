@@ -53,12 +53,12 @@ const MAX_PSEUDO_LAYERS = 2 ** 16
  * @throws RangeError `ERR_PARAMS_TOO_LARGE` above 2^16 pseudo-layers
  * @example
  * ```ts
- * import { createRnnDescriptor, paramRegions } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, paramRegions } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const { weights, biases } = paramRegions(descriptor)
  * console.log(weights.length, biases.length) // 6 6
- * console.log(weights[3].side, weights[3].gate, weights[3].shape) // recurrent reset [4, 4]
+ * console.log(weights[3]?.side, weights[3]?.gate, weights[3]?.shape) // recurrent reset [4, 4]
  * ```
  */
 export function paramRegions(descriptor: RnnDescriptor): ParamRegions {

@@ -16,12 +16,12 @@ const SIDE_LETTERS = { input: 'ih', recurrent: 'hh', projection: 'hr' } as const
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  * @example
  * ```ts
- * import { createRnnDescriptor, pytorchLayout } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, pytorchLayout } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 4, inputSize: 3 }
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_relu', direction: 'bidirectional', ...size })
  * const [stateDict] = pytorchLayout(descriptor).groups
- * console.log(Object.keys(stateDict.shapes).slice(0, 5).join(' '))
+ * console.log(Object.keys(stateDict?.shapes ?? {}).slice(0, 5).join(' '))
  * // weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_ih_l0_reverse
  * ```
  */
@@ -61,7 +61,7 @@ export function pytorchLayout(descriptor: RnnDescriptor): FrameworkLayout {
  *
  * @example
  * ```ts
- * import { canonicalToPytorch, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ * import { canonicalToPytorch, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const layout = flatLayout(descriptor)
@@ -82,7 +82,7 @@ export function canonicalToPytorch<Data extends FloatArray>(
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, elementCount, pytorchToCanonical } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, elementCount, pytorchToCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const filled = (value: number, shape: readonly number[]) => {
@@ -90,7 +90,7 @@ export function canonicalToPytorch<Data extends FloatArray>(
  * }
  * const stateDict = { weight_ih_l0: filled(1, [16, 3]), weight_hh_l0: filled(2, [16, 4]) } // bias=False
  * const { weights, biases } = pytorchToCanonical(descriptor, stateDict)
- * console.log(weights[4].shape, weights[4].data[0], biases[0].data) // [4, 4] 2 [0, 0, 0, 0]
+ * console.log(weights[4]?.shape, weights[4]?.data[0], biases[0]?.data) // [4, 4] 2 [0, 0, 0, 0]
  * ```
  */
 export function pytorchToCanonical<Data extends FloatArray>(

@@ -80,7 +80,7 @@ export interface RnnOptions extends OptionsOf<typeof OPTIONS> {}
  *   cellClip on another cell)
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 128, inputSize: 64 })
  * console.log(descriptor.inputMode) // linear_input: the input size is not numUnits
  * ```
@@ -148,7 +148,7 @@ const known = new WeakSet<object>()
  * @throws as {@link createRnnDescriptor}
  * @example
  * ```ts
- * import { checkDescriptor, createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/canonical'
+ * import { checkDescriptor, createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
  * checkDescriptor(JSON.parse(JSON.stringify(descriptor)))

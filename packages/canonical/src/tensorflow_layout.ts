@@ -28,7 +28,7 @@ import type { CanonicalParams, FloatArray } from './tensor.js'
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  * @example
  * ```ts
- * import { createRnnDescriptor, tensorflowLayout } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, tensorflowLayout } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 3 })
  * console.log(tensorflowLayout(descriptor).groups.map(({ shapes }) => shapes.kernel)) // [[7, 16], [8, 16]]
@@ -83,13 +83,13 @@ export function tensorflowLayout(descriptor: RnnDescriptor): FrameworkLayout {
  *
  * @example
  * ```ts
- * import { canonicalToTensorflow, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ * import { canonicalToTensorflow, createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const layout = flatLayout(descriptor)
  * const canonical = unpackCanonical(layout, new Float32Array(layout.size).fill(1))
  * const [cell] = canonicalToTensorflow(descriptor, canonical)
- * console.log(cell.kernel.shape, cell.bias.shape, cell.bias.data[0]) // [7, 16] [16] 2
+ * console.log(cell?.kernel?.shape, cell?.bias?.shape, cell?.bias?.data[0]) // [7, 16] [16] 2
  * ```
  */
 export function canonicalToTensorflow<Data extends FloatArray>(
@@ -105,14 +105,14 @@ export function canonicalToTensorflow<Data extends FloatArray>(
  * @throws as `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE` for the variables of `GRUCell` or `GRUBlockCell`
  * @example
  * ```ts
- * import { createRnnDescriptor, tensorflowToCanonical } from '@cudnn-rnn/canonical'
+ * import { createRnnDescriptor, tensorflowToCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 1, inputSize: 1 }
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', inputMode: 'linear_input', ...size })
  * const kernel = { data: Float32Array.of(2, 5), shape: [2, 1] }
  * const bias = { data: Float32Array.of(6), shape: [1] }
  * const { weights, biases } = tensorflowToCanonical(descriptor, [{ kernel, bias }])
- * console.log(weights[0].data, weights[1].data, biases[0].data) // [2] [5] [3]
+ * console.log(weights[0]?.data, weights[1]?.data, biases[0]?.data) // [2] [5] [3]
  * ```
  */
 export function tensorflowToCanonical<Data extends FloatArray>(

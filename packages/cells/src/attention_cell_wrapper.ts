@@ -37,7 +37,7 @@ export interface AttentionCellWrapperOptions extends OptionsOf<typeof OPTIONS> {
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { AttentionCellWrapper, BasicLSTMCell } from '@cudnn-rnn/cells'
+ * import { AttentionCellWrapper, BasicLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new AttentionCellWrapper(new BasicLSTMCell(4), 5)
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

@@ -21,7 +21,7 @@ export interface BasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTI
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { BasicLSTMCell } from '@cudnn-rnn/cells'
+ * import { BasicLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new BasicLSTMCell(4)
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

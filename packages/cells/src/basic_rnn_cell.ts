@@ -31,7 +31,7 @@ export interface BasicRNNCellOptions extends CellOptions, PreactivationClip, Opt
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { BasicRNNCell } from '@cudnn-rnn/cells'
+ * import { BasicRNNCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new BasicRNNCell(4, { activation: 'relu' })
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

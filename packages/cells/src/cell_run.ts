@@ -26,8 +26,8 @@ interface GradientRows {
  *
  * @example
  * ```ts
- * import { outputSize } from '@cudnn-rnn/canonical'
- * import { type CellRun, dynamicRnn, type FloatTensor, RNNCell } from '@cudnn-rnn/cells'
+ * import { outputSize } from '@cudnn-rnn/rnn/canonical'
+ * import { type CellRun, dynamicRnn, type FloatTensor, RNNCell } from '@cudnn-rnn/rnn/cells'
  *
  * // A cell that adds its input to its state. Its steps get the run that they belong to.
  * class SumCell extends RNNCell<FloatTensor> {
@@ -37,7 +37,7 @@ interface GradientRows {
  *     return []
  *   }
  *   step({ data, shape }: FloatTensor, state: FloatTensor, _run: CellRun) {
- *     const sum = { data: data.map((x, at) => x + state.data[at]), shape }
+ *     const sum = { data: data.map((x, at) => x + (state.data[at] ?? 0)), shape }
  *     return { output: sum, state: sum, backward: (input: FloatTensor) => ({ input, state: input }) }
  *   }
  * }

@@ -11,7 +11,7 @@ type CheckedBackward<OutputGradients, InputGradients> = (gradients: OutputGradie
  *
  * @example
  * ```ts
- * import { BasicRNNCell } from '@cudnn-rnn/cells'
+ * import { BasicRNNCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new BasicRNNCell(4)
  * const { output, tape } = cell.call({ data: new Float32Array(2 * 3).fill(1), shape: [2, 3] }, cell.zeroState(2))

@@ -56,7 +56,7 @@ const INITIALIZER_STREAM = 1
  *
  * @example
  * ```ts
- * import { type CellVariables, UGRNNCell } from '@cudnn-rnn/cells'
+ * import { type CellVariables, UGRNNCell } from '@cudnn-rnn/rnn/cells'
  *
  * function elementsOf(owner: CellVariables) {
  *   return [...owner.variables.values()].reduce((sum, { data }) => sum + data.length, 0)

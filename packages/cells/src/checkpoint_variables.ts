@@ -27,8 +27,8 @@ export interface CheckpointVariable {
  * @throws TypeError `ERR_INVALID_ARGUMENT`
  * @example
  * ```ts
- * import { checkpointVariables, UGRNNCell } from '@cudnn-rnn/cells'
- * import { Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+ * import { checkpointVariables, UGRNNCell } from '@cudnn-rnn/rnn/cells'
+ * import { Saver, TensorSaveable } from '@cudnn-rnn/rnn/saveable'
  *
  * const cell = new UGRNNCell(8)
  * cell.build(3, { seed: 1 })

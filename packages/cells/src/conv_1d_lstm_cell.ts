@@ -7,7 +7,7 @@ import { ConvLSTMCell, type ConvNDLSTMCellOptions } from './conv_lstm_cell.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { Conv1DLSTMCell } from '@cudnn-rnn/cells'
+ * import { Conv1DLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new Conv1DLSTMCell({ inputShape: [5, 2], outputChannels: 3, kernelShape: [3] })
  * const input = { data: new Float32Array(2 * 10).fill(1), shape: [2, 10] } // [B,I]

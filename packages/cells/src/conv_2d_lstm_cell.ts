@@ -7,7 +7,7 @@ import { ConvLSTMCell, type ConvNDLSTMCellOptions } from './conv_lstm_cell.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { Conv2DLSTMCell } from '@cudnn-rnn/cells'
+ * import { Conv2DLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new Conv2DLSTMCell({ inputShape: [4, 4, 1], outputChannels: 2, kernelShape: [3, 3] })
  * const input = { data: new Float32Array(2 * 16).fill(1), shape: [2, 16] } // [B,I]

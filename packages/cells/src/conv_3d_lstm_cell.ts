@@ -7,7 +7,7 @@ import { ConvLSTMCell, type ConvNDLSTMCellOptions } from './conv_lstm_cell.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { Conv3DLSTMCell } from '@cudnn-rnn/cells'
+ * import { Conv3DLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new Conv3DLSTMCell({ inputShape: [2, 2, 2, 1], outputChannels: 2, kernelShape: [2, 2, 2] })
  * const input = { data: new Float32Array(2 * 8).fill(1), shape: [2, 8] } // [B,I]

@@ -61,7 +61,7 @@ export interface ConvLSTMCellOptions extends ConvNDLSTMCellOptions, OptionsOf<ty
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { ConvLSTMCell } from '@cudnn-rnn/cells'
+ * import { ConvLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new ConvLSTMCell({ convNdims: 1, inputShape: [5, 2], outputChannels: 3, kernelShape: [3] })
  * const input = { data: new Float32Array(2 * 10).fill(1), shape: [2, 10] } // [B,I]

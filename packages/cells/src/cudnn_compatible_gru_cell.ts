@@ -20,7 +20,7 @@ const HIDDEN = 'candidate/hidden_projection'
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { CudnnCompatibleGRUCell } from '@cudnn-rnn/cells'
+ * import { CudnnCompatibleGRUCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new CudnnCompatibleGRUCell(4)
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

@@ -9,7 +9,7 @@ import { LSTMStepCell } from './lstm_step_cell.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { CudnnCompatibleLSTMCell } from '@cudnn-rnn/cells'
+ * import { CudnnCompatibleLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new CudnnCompatibleLSTMCell(4)
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

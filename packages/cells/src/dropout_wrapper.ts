@@ -36,7 +36,7 @@ export interface DropoutWrapperOptions extends OptionsOf<typeof OPTIONS> {}
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { BasicLSTMCell, DropoutWrapper } from '@cudnn-rnn/cells'
+ * import { BasicLSTMCell, DropoutWrapper } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new DropoutWrapper(new BasicLSTMCell(4), { outputKeepProb: 0.8, seed: 1 })
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

@@ -27,7 +27,7 @@ const OPTIONS = { ...SEQUENCE_OPTIONS, ...LAYOUT_OPTIONS }
  * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
  * @example
  * ```ts
- * import { dynamicRnn, LSTMCell } from '@cudnn-rnn/cells'
+ * import { dynamicRnn, LSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const inputs = { data: new Float32Array(2 * 5 * 3).fill(1), shape: [2, 5, 3] } // [B,T,I]
  * const { outputs, state, tape } = dynamicRnn(new LSTMCell(4), inputs, { sequenceLength: [5, 2] })

@@ -27,7 +27,7 @@ export interface FusedRNNCellAdaptorOptions extends OptionsOf<typeof OPTIONS> {}
  * @throws TypeError `ERR_UNKNOWN_OPTION`
  * @example
  * ```ts
- * import { BasicLSTMCell, FusedRNNCellAdaptor } from '@cudnn-rnn/cells'
+ * import { BasicLSTMCell, FusedRNNCellAdaptor } from '@cudnn-rnn/rnn/cells'
  *
  * const layer = new FusedRNNCellAdaptor(new BasicLSTMCell(4))
  * const inputs = { data: new Float32Array(5 * 2 * 3).fill(1), shape: [5, 2, 3] } // [T,B,I]

@@ -40,7 +40,7 @@ const GATES = ['i', 'j', 'f', 'o'] as const
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`, also where a size is not divisible by G
  * @example
  * ```ts
- * import { GLSTMCell } from '@cudnn-rnn/cells'
+ * import { GLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new GLSTMCell(4, { numberOfGroups: 2 })
  * const input = { data: new Float32Array(2 * 6).fill(1), shape: [2, 6] } // [B,I]

@@ -15,7 +15,7 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { GRUBlockCell } from '@cudnn-rnn/cells'
+ * import { GRUBlockCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new GRUBlockCell(4)
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

@@ -26,7 +26,7 @@ export interface HighwayWrapperOptions extends OptionsOf<typeof OPTIONS> {}
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { BasicRNNCell, HighwayWrapper } from '@cudnn-rnn/cells'
+ * import { BasicRNNCell, HighwayWrapper } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new HighwayWrapper(new BasicRNNCell(3))
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

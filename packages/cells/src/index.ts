@@ -4,7 +4,7 @@
  *
  * @example
  * ```ts
- * import { dynamicRnn, LSTMCell, MultiRNNCell } from '@cudnn-rnn/cells'
+ * import { dynamicRnn, LSTMCell, MultiRNNCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new MultiRNNCell([new LSTMCell(8, { numProj: 4 }), new LSTMCell(8)])
  * cell.build(3, { seed: 1 })

@@ -52,7 +52,7 @@ const EPSILON = 1e-12
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { LayerNormBasicLSTMCell } from '@cudnn-rnn/cells'
+ * import { LayerNormBasicLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new LayerNormBasicLSTMCell(4, { dropoutKeepProb: 0.9 })
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

@@ -8,7 +8,7 @@ import { LSTMStepCell } from './lstm_step_cell.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { LSTMBlockCell } from '@cudnn-rnn/cells'
+ * import { LSTMBlockCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new LSTMBlockCell(4, { usePeephole: true })
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

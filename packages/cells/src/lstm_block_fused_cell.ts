@@ -18,7 +18,7 @@ import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResul
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { LSTMBlockFusedCell } from '@cudnn-rnn/cells'
+ * import { LSTMBlockFusedCell } from '@cudnn-rnn/rnn/cells'
  *
  * const layer = new LSTMBlockFusedCell(4)
  * const inputs = { data: new Float32Array(5 * 2 * 3).fill(0.1), shape: [5, 2, 3] } // [T,B,I]

@@ -42,7 +42,7 @@ export interface LSTMCellOptions extends CellOptions, PreactivationClip, GateAct
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { LSTMCell } from '@cudnn-rnn/cells'
+ * import { LSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new LSTMCell(4, { numProj: 2 })
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

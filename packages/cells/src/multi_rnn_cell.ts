@@ -17,7 +17,7 @@ const OPTIONS = { name: CELL_OPTIONS.name }
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION` for no cells, one cell twice, or mixed dtypes
  * @example
  * ```ts
- * import { GRUBlockCell, LSTMCell, MultiRNNCell } from '@cudnn-rnn/cells'
+ * import { GRUBlockCell, LSTMCell, MultiRNNCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new MultiRNNCell([new LSTMCell(4), new GRUBlockCell(5)])
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

@@ -28,7 +28,7 @@ export interface NASCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { NASCell } from '@cudnn-rnn/cells'
+ * import { NASCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new NASCell(4)
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

@@ -42,7 +42,7 @@ const GATE = { period: 'period', phase: 'phase', ratioOn: 'ratio_on' }
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { PhasedLSTMCell } from '@cudnn-rnn/cells'
+ * import { PhasedLSTMCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new PhasedLSTMCell(4)
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,1+I]: the time first

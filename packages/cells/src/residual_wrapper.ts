@@ -11,7 +11,7 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`
  * @example
  * ```ts
- * import { BasicRNNCell, ResidualWrapper } from '@cudnn-rnn/cells'
+ * import { BasicRNNCell, ResidualWrapper } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new ResidualWrapper(new BasicRNNCell(3))
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

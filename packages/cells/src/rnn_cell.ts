@@ -76,8 +76,8 @@ export interface CellStep<State extends CellState> {
  *
  * @example
  * ```ts
- * import { outputSize } from '@cudnn-rnn/canonical'
- * import { type CellState, GRUBlockCell, LSTMCell, RNNCell } from '@cudnn-rnn/cells'
+ * import { outputSize } from '@cudnn-rnn/rnn/canonical'
+ * import { type CellState, GRUBlockCell, LSTMCell, RNNCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cells: RNNCell<CellState>[] = [new LSTMCell(4), new GRUBlockCell(4)]
  * for (const cell of cells) cell.build(3)

@@ -73,7 +73,7 @@ const OPTIONS = {
  *   twice, `ERR_CELL_BUILT`, `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
  * @example
  * ```ts
- * import { LSTMCell, stackBidirectionalDynamicRnn } from '@cudnn-rnn/cells'
+ * import { LSTMCell, stackBidirectionalDynamicRnn } from '@cudnn-rnn/rnn/cells'
  *
  * const inputs = { data: new Float32Array(2 * 5 * 3).fill(1), shape: [2, 5, 3] } // [B,T,I]
  * const forward = [new LSTMCell(4), new LSTMCell(4)]

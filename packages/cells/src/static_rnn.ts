@@ -15,11 +15,11 @@ import { unrolled } from './unroll.js'
  * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
  * @example
  * ```ts
- * import { BasicRNNCell, staticRnn } from '@cudnn-rnn/cells'
+ * import { BasicRNNCell, staticRnn } from '@cudnn-rnn/rnn/cells'
  *
  * const step = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
  * const { outputs, state } = staticRnn(new BasicRNNCell(4), [step, step, step])
- * console.log(outputs.length, outputs[0].shape, state.shape) // 3 [2, 4] [2, 4]
+ * console.log(outputs.length, outputs[0]?.shape, state.shape) // 3 [2, 4] [2, 4]
  * ```
  */
 export function staticRnn<State extends CellState, Training extends boolean = true>(

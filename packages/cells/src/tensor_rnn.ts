@@ -58,10 +58,10 @@ const RULES = {
  * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_EMPTY_SEQUENCE`
  * @example
  * ```ts
- * import { tensorRnn, UGRNNCell } from '@cudnn-rnn/cells'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { tensorRnn, UGRNNCell } from '@cudnn-rnn/rnn/cells'
  *
- * const backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const cell = new UGRNNCell(4)
  * cell.build(3, { seed: 1 })
  * const inputs = { data: new Float32Array(5 * 2 * 3).fill(1), shape: [5, 2, 3] } // [T,B,I]

@@ -23,7 +23,7 @@ const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pa
  *
  * @example
  * ```ts
- * import { LSTMBlockFusedCell, TimeReversedFusedRNN } from '@cudnn-rnn/cells'
+ * import { LSTMBlockFusedCell, TimeReversedFusedRNN } from '@cudnn-rnn/rnn/cells'
  *
  * const layer = new TimeReversedFusedRNN(new LSTMBlockFusedCell(4))
  * const inputs = { data: new Float32Array(5 * 2 * 3).fill(1), shape: [5, 2, 3] } // [T,B,I]

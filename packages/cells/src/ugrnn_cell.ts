@@ -31,7 +31,7 @@ export interface UGRNNCellOptions extends CellOptions, OptionsOf<typeof OPTIONS>
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { UGRNNCell } from '@cudnn-rnn/cells'
+ * import { UGRNNCell } from '@cudnn-rnn/rnn/cells'
  *
  * const cell = new UGRNNCell(4)
  * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]

@@ -19,7 +19,7 @@ const NAMES = { scope: TEXT, name: TEXT }
  *
  * @example
  * ```ts
- * import { scopedName } from '@cudnn-rnn/cells'
+ * import { scopedName } from '@cudnn-rnn/rnn/cells'
  *
  * console.log(scopedName('rnn', 'lstm_cell/kernel'), scopedName('', 'kernel')) // rnn/lstm_cell/kernel kernel
  * ```

@@ -48,7 +48,7 @@ export interface WriteCheckpointOptions extends OptionsOf<typeof OPTIONS> {}
  *   `ERR_CHECKPOINT_LOCKED` where another process keeps the directory locked for minutes
  * @example
  * ```ts
- * import { latestCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { latestCheckpoint, writeCheckpoint } from '@cudnn-rnn/rnn'
  *
  * const tensors = [
  *   ['dense/bias', { data: Float32Array.of(1, 2), shape: [2] }],

@@ -26,7 +26,7 @@ const NOT_FOUND = new Set([404, 410])
  *   read before; TypeError `ERR_INVALID_ARGUMENT`
  * @example
  * ```ts
- * import { responseSource } from '@cudnn-rnn/checkpoint'
+ * import { responseSource } from '@cudnn-rnn/rnn/checkpoint'
  *
  * const source = await responseSource('model.bin', new Response(Uint8Array.of(1, 2, 3, 4)))
  * console.log(source?.size) // 4

@@ -18,7 +18,7 @@ export interface ByteSource {
  * @throws TypeError `ERR_INVALID_ARGUMENT`
  * @example
  * ```ts
- * import { memorySource } from '@cudnn-rnn/checkpoint'
+ * import { memorySource } from '@cudnn-rnn/rnn/checkpoint'
  *
  * const source = memorySource('model.bin', Uint8Array.of(1, 2, 3, 4))
  * console.log(source.size, await source.read(1, 2)) // 4 Uint8Array(2) [ 2, 3 ]
@@ -51,7 +51,7 @@ export const BLOB = methods('a File or a Blob', 'slice', 'arrayBuffer')
  *
  * @example
  * ```ts
- * import { blobSource } from '@cudnn-rnn/checkpoint'
+ * import { blobSource } from '@cudnn-rnn/rnn/checkpoint'
  *
  * const source = blobSource('model.index', new Blob([Uint8Array.of(1, 2, 3, 4)]))
  * console.log(source.size) // 4

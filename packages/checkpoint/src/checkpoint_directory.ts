@@ -23,7 +23,7 @@ const STATE = fields({
  * @example
  * ```ts
  * import { mkdir } from 'node:fs/promises'
- * import { readCheckpointState, writeCheckpointState } from '@cudnn-rnn/checkpoint'
+ * import { readCheckpointState, writeCheckpointState } from '@cudnn-rnn/rnn/checkpoint'
  *
  * await mkdir('run')
  * await writeCheckpointState('run', {
@@ -69,7 +69,7 @@ export async function writeCheckpointState(
  *
  * @example
  * ```ts
- * import { latestCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { latestCheckpoint } from '@cudnn-rnn/rnn'
  *
  * console.log(await latestCheckpoint('no/such/directory')) // null
  * ```
@@ -99,7 +99,7 @@ async function foundPrefix(directory: string | FileStore, path: string): Promise
  *
  * @example
  * ```ts
- * import { resolvePath } from '@cudnn-rnn/checkpoint'
+ * import { resolvePath } from '@cudnn-rnn/rnn/checkpoint'
  *
  * console.log(resolvePath('run', 'model-300'), resolvePath('run', '/other/model-300'))
  * // run/model-300 /other/model-300

@@ -39,7 +39,7 @@ const HANDLE = methods('a FileSystemDirectoryHandle', 'getFileHandle', 'getDirec
  * @throws TypeError `ERR_INVALID_ARGUMENT`. Its methods reject with CheckpointError `ERR_CHECKPOINT_IO`.
  * @example
  * ```ts no-run
- * import { directoryStore, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { directoryStore, writeCheckpoint } from '@cudnn-rnn/rnn/checkpoint'
  *
  * // In a page or a worker: the private file system of the origin.
  * const store = directoryStore(await navigator.storage.getDirectory())

@@ -65,7 +65,7 @@ export function dtypeOfId(id: number): CheckpointDType | undefined {
  *
  * @example
  * ```ts
- * import { dtypeOfArray } from '@cudnn-rnn/checkpoint'
+ * import { dtypeOfArray } from '@cudnn-rnn/rnn/checkpoint'
  *
  * console.log(dtypeOfArray(new Float32Array(1)), dtypeOfArray(new BigInt64Array(1))) // float32 int64
  * ```

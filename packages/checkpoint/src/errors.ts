@@ -9,7 +9,7 @@ import { visibleMessage } from '@cudnn-rnn/text'
  *
  * @example
  * ```ts
- * import { CheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { CheckpointError, openCheckpoint } from '@cudnn-rnn/rnn/checkpoint'
  *
  * try {
  *   await openCheckpoint('no-such-model')
@@ -45,7 +45,7 @@ export class CheckpointError extends Error {
  *
  * @example
  * ```ts
- * import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/rnn/checkpoint'
  *
  * try {
  *   await openCheckpoint('no-such-model')

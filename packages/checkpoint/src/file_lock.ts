@@ -55,15 +55,16 @@ export interface FileLockOptions extends OptionsOf<typeof OPTIONS> {}
  *
  * @example
  * ```ts
- * import { FileLock, isCheckpointError } from '@cudnn-rnn/checkpoint'
+ * import { FileLock, isCheckpointError } from '@cudnn-rnn/rnn/checkpoint'
  *
- * await using lock = await FileLock.acquire('run.lock')
+ * const lock = await FileLock.acquire('run.lock')
  * try {
  *   await FileLock.acquire('run.lock')
  * } catch (error) {
  *   console.log(isCheckpointError(error, 'ERR_CHECKPOINT_LOCKED')) // true
  * }
  * await lock.check()
+ * await lock.release()
  * ```
  */
 export class FileLock {

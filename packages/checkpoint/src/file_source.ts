@@ -21,7 +21,7 @@ const IDLE = 100
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
- * import { openFileSource } from '@cudnn-rnn/checkpoint'
+ * import { openFileSource } from '@cudnn-rnn/rnn/checkpoint'
  *
  * await writeFile('bytes', Uint8Array.of(1, 2, 3, 4))
  * const source = await openFileSource('bytes')

@@ -38,7 +38,7 @@ export const FILE_STORE = methods('a FileStore such as directoryStore(handle)', 
 /**
  * @example
  * ```ts
- * import { isFileStore, MemoryStore } from '@cudnn-rnn/checkpoint'
+ * import { isFileStore, MemoryStore } from '@cudnn-rnn/rnn/checkpoint'
  *
  * console.log(isFileStore(new MemoryStore()), isFileStore('run/model')) // true false
  * ```

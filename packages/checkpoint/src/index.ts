@@ -7,7 +7,7 @@
  * import { mkdtemp } from 'node:fs/promises'
  * import { tmpdir } from 'node:os'
  * import { join } from 'node:path'
- * import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/rnn'
  *
  * const prefix = join(await mkdtemp(join(tmpdir(), 'example-')), 'model-100')
  * await writeCheckpoint(prefix, [['dense/kernel', { data: new Float32Array(6), shape: [2, 3] }]])

@@ -13,7 +13,7 @@ const ENTRY = kind(
  *
  * @example
  * ```ts
- * import { MemoryStore, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { MemoryStore, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/rnn/checkpoint'
  *
  * const store = new MemoryStore()
  * await writeCheckpoint('model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]], { store })

@@ -35,7 +35,7 @@ const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
  * import { mkdtemp, readFile } from 'node:fs/promises'
  * import { tmpdir } from 'node:os'
  * import { join } from 'node:path'
- * import { openCheckpointFrom, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { openCheckpointFrom, writeCheckpoint } from '@cudnn-rnn/rnn/checkpoint'
  *
  * const prefix = join(await mkdtemp(join(tmpdir(), 'run-')), 'model-1')
  * await writeCheckpoint(prefix, [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])

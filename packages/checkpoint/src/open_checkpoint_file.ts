@@ -20,7 +20,7 @@ export interface OpenCheckpointFileOptions extends OpenCheckpointOptions, Option
  * @throws as {@link openCheckpointFrom}, and `ERR_CHECKPOINT_IO`
  * @example
  * ```ts
- * import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/rnn'
  *
  * await writeCheckpoint('run/model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
  * const reader = await openCheckpoint('run/model')

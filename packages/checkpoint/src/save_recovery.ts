@@ -50,7 +50,7 @@ export function withDirectoryLock<Result>(
  * @returns false where the directory may not be changed, or one process keeps it locked for minutes.
  * @example
  * ```ts
- * import { recoverSaves, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { recoverSaves, writeCheckpoint } from '@cudnn-rnn/rnn/checkpoint'
  *
  * await writeCheckpoint('run/model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
  * console.log(await recoverSaves('run')) // true

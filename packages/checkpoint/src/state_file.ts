@@ -17,7 +17,7 @@ const LARGEST_STATE = 2 ** 24
  *
  * @example
  * ```ts
- * import { readCheckpointState, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ * import { readCheckpointState, writeCheckpoint } from '@cudnn-rnn/rnn/checkpoint'
  *
  * console.log(await readCheckpointState('.')) // undefined
  * const retention = { maxToKeep: 5, keepCheckpointEveryNHours: 10_000 }

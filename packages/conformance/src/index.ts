@@ -4,8 +4,8 @@
  *
  * @example
  * ```ts no-run
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
  * import { runConformance } from '@cudnn-rnn/conformance'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
  * const tolerances = { float32: 2e-6, float64: 1e-12 }
  * runConformance('reference', openReferenceBackend, { dtypes: ['float32', 'float64'], tolerances })

@@ -44,12 +44,13 @@ export type CpuBackend = HostBackend<KernelRnn>
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { openCpuBackend } from '@cudnn-rnn/cpu'
+ * import { openCpuBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openCpuBackend({ threads: 2 })
+ * const backend = openCpuBackend({ threads: 2 })
  * const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
  * backend.ops.accumulate(x, { data: Float32Array.of(10, 10), shape: [2] })
  * console.log(backend.name, (await x.read()).data) // cpu [11, 12]
+ * backend.dispose()
  * ```
  */
 export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {

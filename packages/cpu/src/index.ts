@@ -4,10 +4,10 @@
  *
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
- * import { openCpuBackend } from '@cudnn-rnn/cpu'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
+ * import { openCpuBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openCpuBackend({ threads: 2 })
+ * const backend = openCpuBackend({ threads: 2 })
  * const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 2 }))
  * const { outputH } = await rnn.forward({
  *   input: { data: new Float32Array(6).fill(1), shape: [3, 1, 2] },
@@ -18,6 +18,7 @@
  *   training: false,
  * })
  * console.log(backend.reason, (await outputH.read()).data)
+ * backend.dispose()
  * ```
  * @packageDocumentation
  */

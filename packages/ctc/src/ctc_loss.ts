@@ -47,10 +47,10 @@ export interface CtcLossOptions extends CtcLossSettings, OptionsOf<typeof OPTION
  *   `ERR_CTC_BLANK`, `ERR_CTC_LABEL`, `ERR_CTC_LABELS_TOO_LONG`, `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { ctcLoss } from '@cudnn-rnn/ctc'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { ctcLoss } from '@cudnn-rnn/rnn/ctc'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const logits = { data: new Float32Array(2 * 1 * 3), shape: [2, 1, 3] } // uniform over two classes and the blank
  * const { loss } = await ctcLoss(backend, { logits, labels: [[0]] })
  * console.log(((await loss.read()).data[0] ?? 0).toFixed(4)) // 1.0986: three of nine paths spell label 0

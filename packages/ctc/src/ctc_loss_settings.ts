@@ -32,8 +32,8 @@ export interface CtcLossSettings extends OptionsOf<typeof CTC_LOSS_SETTINGS> {}
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
- * import { checkCtcLossSettings } from '@cudnn-rnn/ctc'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
+ * import { checkCtcLossSettings } from '@cudnn-rnn/rnn/ctc'
  *
  * checkCtcLossSettings('train', { convention: 'pytorch', zeroInfinity: true })
  * try {
@@ -54,7 +54,7 @@ export function checkCtcLossSettings(action: string, settings: CtcLossSettings, 
  * @throws RangeError `ERR_CTC_BLANK`
  * @example
  * ```ts
- * import { ctcBlank } from '@cudnn-rnn/ctc'
+ * import { ctcBlank } from '@cudnn-rnn/rnn/ctc'
  *
  * console.log(ctcBlank('train', {}, 29), ctcBlank('train', { convention: 'pytorch' }, 29)) // 28 0
  * ```

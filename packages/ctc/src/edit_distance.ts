@@ -25,7 +25,7 @@ export type EditDistanceOptions = OptionsOf<typeof OPTIONS>
  * @throws TypeError `ERR_CTC_LABELS`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
- * import { editDistance } from '@cudnn-rnn/ctc'
+ * import { editDistance } from '@cudnn-rnn/rnn/ctc'
  *
  * console.log(editDistance([...'kitten'], [...'sitting'], { normalize: false })) // 3
  * ```
@@ -59,7 +59,7 @@ export interface LabelErrors {
  * @throws RangeError `ERR_SHAPE` unless there is one hypothesis for each truth; TypeError `ERR_CTC_LABELS`
  * @example
  * ```ts
- * import { labelErrorRate } from '@cudnn-rnn/ctc'
+ * import { labelErrorRate } from '@cudnn-rnn/rnn/ctc'
  *
  * const { rate, edits, labels } = labelErrorRate([[...'kitten']], [[...'sitting']])
  * console.log(edits, labels, rate.toFixed(2)) // 3 7 0.43

@@ -32,7 +32,7 @@ export interface GreedyDecoderResult {
  *   for NaN
  * @example
  * ```ts
- * import { ctcGreedyDecoder } from '@cudnn-rnn/ctc'
+ * import { ctcGreedyDecoder } from '@cudnn-rnn/rnn/ctc'
  *
  * // Four frames of labels 0 and 1 and the blank, 2: 0, 0, blank, 1.
  * const logits = { data: Float32Array.of(9, 0, 0, 9, 0, 0, 0, 0, 9, 0, 9, 0), shape: [4, 1, 3] } // [T,B,K]

@@ -6,10 +6,10 @@
  *
  * @example
  * ```ts
- * import { ctcGreedyDecoder, ctcLoss, labelErrorRate } from '@cudnn-rnn/ctc'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { ctcGreedyDecoder, ctcLoss, labelErrorRate } from '@cudnn-rnn/rnn/ctc'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const logits = backend.tensor({ data: Float32Array.from({ length: 8 * 1 * 3 }, (_, k) => Math.sin(k)), shape: [8, 1, 3] })
  * for (let step = 0; step < 100; step++) {
  *   const { logitsGradient } = await ctcLoss(backend, { logits, labels: [[0, 1, 1]] })

@@ -4,7 +4,7 @@
  *
  * @example
  * ```ts
- * import type { PrefixScorer } from '@cudnn-rnn/ctc'
+ * import type { PrefixScorer } from '@cudnn-rnn/rnn/ctc'
  *
  * // Prefers label 0 to follow label 1.
  * const scorer: PrefixScorer<number> = {

@@ -40,7 +40,7 @@ import { versionText } from './sys/version_text.js'
  *
  * @example
  * ```ts no-run
- * import { type CudnnBackend, openCudnnBackend } from '@cudnn-rnn/cudnn'
+ * import { type CudnnBackend, openCudnnBackend } from '@cudnn-rnn/rnn/executors'
  *
  * const backend: CudnnBackend = await openCudnnBackend({ device: 0 })
  * const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })

@@ -4,14 +4,15 @@
  *
  * @example
  * ```ts no-run
- * import { openCudnnBackend } from '@cudnn-rnn/cudnn'
- * import { CudnnLSTM } from '@cudnn-rnn/models'
+ * import { CudnnLSTM } from '@cudnn-rnn/rnn'
+ * import { openCudnnBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = await openCudnnBackend()
+ * const backend = await openCudnnBackend()
  * const lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 512, inputSize: 64 })
  * const params = lstm.createParams({ seed: 1 })
  * const { output } = await lstm.call({ data: new Float32Array(70 * 32 * 64), shape: [70, 32, 64] }, null, null, params)
  * console.log((await output.read()).shape) // [70, 32, 512]
+ * backend.dispose()
  * ```
  * @packageDocumentation
  */

@@ -28,7 +28,7 @@ export interface CudnnReport {
  *
  * @example
  * ```ts
- * import { inspectCudnn } from '@cudnn-rnn/cudnn'
+ * import { inspectCudnn } from '@cudnn-rnn/rnn/executors'
  *
  * const inspection = await inspectCudnn()
  * console.log(typeof inspection) // object

@@ -55,10 +55,11 @@ const FIRST_BFLOAT16_VERSION = 91_300
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts no-run
- * import { openCudnnBackend } from '@cudnn-rnn/cudnn'
+ * import { openCudnnBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = await openCudnnBackend({ precision: 'tf32' })
+ * const backend = await openCudnnBackend({ precision: 'tf32' })
  * console.log(backend.reason) // cudnn: NVIDIA H200, cuDNN 9.24.0, tf32
+ * backend.dispose()
  * ```
  */
 export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promise<CudnnBackend> {

@@ -5,7 +5,7 @@ import type { DistributedErrorCode } from './error_codes.js'
  *
  * @example
  * ```ts
- * import { CommunicatorError, detectLauncher } from '@cudnn-rnn/distributed'
+ * import { CommunicatorError, detectLauncher } from '@cudnn-rnn/rnn/distributed'
  *
  * try {
  *   detectLauncher({ OMPI_COMM_WORLD_RANK: 'first', OMPI_COMM_WORLD_SIZE: '2' })
@@ -47,7 +47,7 @@ export class CommunicatorError extends Error {
  *
  * @example
  * ```ts
- * import { isCommunicatorError, openCommunicator } from '@cudnn-rnn/distributed'
+ * import { isCommunicatorError, openCommunicator } from '@cudnn-rnn/rnn/distributed'
  *
  * const world = await openCommunicator('none')
  * await world.dispose()

@@ -4,13 +4,14 @@
  *
  * @example
  * ```ts
- * import { openCommunicator } from '@cudnn-rnn/distributed'
+ * import { openCommunicator } from '@cudnn-rnn/rnn'
  *
  * // `mpirun -n 4 node train.js` starts four of these; `node train.js` one.
- * await using world = await openCommunicator('auto', { timeoutSeconds: 600 })
+ * const world = await openCommunicator('auto', { timeoutSeconds: 600 })
  * const sums = Float32Array.of(1, world.rank)
  * await world.allReduce(sums, { op: 'sum' })
  * if (world.rank === 0) console.log(`${sums[0]} of ${world.size}`) // 1 of 1
+ * await world.dispose()
  * ```
  * @packageDocumentation
  */

@@ -64,7 +64,7 @@ const LAUNCHERS: readonly Row[] = [
  * @throws CommunicatorError `ERR_LAUNCHER_ENVIRONMENT`
  * @example
  * ```ts
- * import { detectLauncher } from '@cudnn-rnn/distributed'
+ * import { detectLauncher } from '@cudnn-rnn/rnn/distributed'
  *
  * const launcher = detectLauncher({ OMPI_COMM_WORLD_RANK: '1', OMPI_COMM_WORLD_SIZE: '4' })
  * console.log(launcher?.engine, launcher?.rank, launcher?.size) // mpi 1 4

@@ -45,7 +45,7 @@ const LEAST_BUSY_SECONDS = 8
  *   `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { openCommunicator } from '@cudnn-rnn/distributed'
+ * import { openCommunicator } from '@cudnn-rnn/rnn'
  *
  * const world = await openCommunicator('none') // 'auto' under mpirun, srun or torchrun
  * const gradient = Float32Array.of(1, 2)

@@ -33,8 +33,8 @@ export function checkSelection(action: string, selection: ReadonlySet<number> | 
  * @param read a new array for the elements of a region.
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
  * import { selectedCanonical } from '@cudnn-rnn/executor-kit'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', numLayers: 1, numUnits: 3, inputSize: 2 })
  * const read = ({ size }: { readonly size: number }) => new Float32Array(size)

@@ -39,11 +39,11 @@ import { checkDimensions, checkIsTensor, checkRule, checkTensor } from './tensor
  *
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { CheckedDenseOps } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * console.log(backend.ops instanceof CheckedDenseOps) // true
  * try {
  *   backend.ops.multiply(backend.zeros([2]), backend.zeros([3]))

@@ -8,11 +8,11 @@ const claimed = new WeakSet<object>()
  * @throws Error `ERR_BEING_TRAINED` if one of them is claimed
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { claimForTraining } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * const model = {}
- * using claim = claimForTraining([model])
+ * claimForTraining([model])
  * try {
  *   claimForTraining([model])
  * } catch (error) {

@@ -112,8 +112,8 @@ export function checkEmbeddingGradient(dtype: FloatDType, ids: TensorLike, outpu
  *
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkIdValues } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * try {
  *   checkIdValues('look up ids', 'ids', Int32Array.of(1, 10), 10)
@@ -166,8 +166,8 @@ export function checkSoftmaxCrossEntropy(
  *
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkUpdate, HostMemory } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * const memory = new HostMemory('float32')
  * try {
@@ -201,8 +201,8 @@ export function checkAlike(
  *
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * try {
  *   checkHyperparameter('build SGD', 'momentum', 1.5, { minimum: 0, below: 1 })

@@ -39,8 +39,8 @@ export interface ExecutorMemory<Own extends BackendTensor> extends ArgumentOwner
  * @throws TypeError `ERR_FOREIGN_TENSOR` for a tensor of another executor, `ERR_NOT_A_TENSOR` for a host tensor
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { HostMemory, ownTensor } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * const memory = new HostMemory('float32')
  * try {
@@ -91,8 +91,8 @@ export function writableTensor<Own extends VersionedTensor>(
  * @param executor its memory, or the executor itself
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkOwnTensors, HostMemory } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * const [mine, other] = [new HostMemory('float32'), new HostMemory('float32')]
  * try {

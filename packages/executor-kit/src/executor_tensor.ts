@@ -14,8 +14,8 @@ const NOT_CLONEABLE: unique symbol = Symbol('tensor of an executor: read() it an
  *
  * @example
  * ```ts
- * import { isBackendTensor } from '@cudnn-rnn/backend'
  * import { ExecutorTensor } from '@cudnn-rnn/executor-kit'
+ * import { isBackendTensor } from '@cudnn-rnn/rnn/executors'
  *
  * class ConstantTensor extends ExecutorTensor {
  *   #disposed = false

@@ -4,7 +4,8 @@
  *
  * @example
  * ```ts
- * import { addProduct, matrix, Philox } from '@cudnn-rnn/executor-kit'
+ * import { addProduct, matrix } from '@cudnn-rnn/executor-kit'
+ * import { Philox } from '@cudnn-rnn/rnn/executors'
  *
  * const random = new Philox(7)
  * const weights = Float32Array.from({ length: 6 }, () => random.uniform() - 0.5) // [2,3]

@@ -11,8 +11,8 @@ const REFUSALS = Object.freeze({
  *
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { Lifetime } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * const executor = new Lifetime('backend')
  * const network = new Lifetime('rnn', executor)

@@ -73,8 +73,8 @@ export abstract class OpenTape extends Inspectable implements Tape {
  * @throws TypeError `ERR_NO_TAPE` for undefined, `ERR_TAPE_FOREIGN` for anything else
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkOwnTape, RnnTape } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * try {
  *   checkOwnTape(undefined, RnnTape)

@@ -7,11 +7,11 @@ import type { VersionedTensor } from './executor_memory.js'
  *
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { OperandVersions } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * const params = backend.zeros([3])
  * const versions = new OperandVersions({ params })
  * backend.ops.accumulate(params, { data: Float32Array.of(1, 1, 1), shape: [3] })

@@ -120,8 +120,8 @@ export function completeUpdate(
  * @throws RangeError `ERR_HYPERPARAMETER`; TypeError `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkRuleValue } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * try {
  *   checkRuleValue('build SGD', { name: 'momentum', minimum: 0 }, -1)

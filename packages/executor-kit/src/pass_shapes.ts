@@ -17,8 +17,8 @@ export interface PassShapes {
  *
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
  * import { passShapes } from '@cudnn-rnn/executor-kit'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 3 })
  * console.log(passShapes(descriptor, { time: 5, batch: 2 }))

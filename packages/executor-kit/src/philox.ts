@@ -10,7 +10,7 @@ import { dtypeOf } from './dtype_of.js'
  *
  * @example
  * ```ts
- * import { Philox } from '@cudnn-rnn/executor-kit'
+ * import { Philox } from '@cudnn-rnn/rnn/executors'
  *
  * const random = new Philox(1)
  * const first = random.uniform()
@@ -109,7 +109,7 @@ const bitsToUniform = (word: number): number => (word >>> 8) * 2 ** -24
  * import { philoxBlock } from '@cudnn-rnn/executor-kit'
  *
  * const words = philoxBlock(Uint32Array.of(0, 0, 0, 0), Uint32Array.of(0, 0), new Uint32Array(4))
- * console.log(words[0].toString(16)) // 6627e8d5
+ * console.log(words[0]?.toString(16)) // 6627e8d5
  * ```
  */
 export function philoxBlock(counter: Uint32Array, key: Uint32Array, words: Uint32Array): Uint32Array {

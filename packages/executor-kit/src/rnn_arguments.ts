@@ -44,8 +44,8 @@ export interface CheckedForward {
  *   `ERR_EMPTY_BATCH` for T or B of 0, `ERR_NO_CELL_STATE` for inputC given to another cell than LSTM
  * @example
  * ```ts
- * import { createRnnDescriptor, flatLayout, layoutKey } from '@cudnn-rnn/canonical'
  * import { checkForwardArguments, HostMemory } from '@cudnn-rnn/executor-kit'
+ * import { createRnnDescriptor, flatLayout, layoutKey } from '@cudnn-rnn/rnn/canonical'
  *
  * const memory = new HostMemory('float32')
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
@@ -106,8 +106,8 @@ export function checkForwardArguments(
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, flatLayout, layoutKey } from '@cudnn-rnn/canonical'
  * import { checkParams, HostMemory } from '@cudnn-rnn/executor-kit'
+ * import { createRnnDescriptor, flatLayout, layoutKey } from '@cudnn-rnn/rnn/canonical'
  *
  * const memory = new HostMemory('float32')
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
@@ -139,8 +139,8 @@ export type CheckedGradients = { readonly [Name in keyof RnnOutputGradients]-?: 
  *
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
  * import { checkBackwardArguments, HostMemory } from '@cudnn-rnn/executor-kit'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
  *
  * const memory = new HostMemory('float32')
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })

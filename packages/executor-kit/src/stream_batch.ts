@@ -7,8 +7,8 @@ import { codedRangeError } from './coded_error.js'
  * @throws RangeError `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkStreamBatch } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * try {
  *   checkStreamBatch(0)

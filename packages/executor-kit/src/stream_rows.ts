@@ -11,8 +11,8 @@ export type RowNumbers = Parameters<RnnStepper['stepRowsSync']>[0]
  * @throws TypeError, RangeError `ERR_STREAM_ROW` unless they are an array of rows in 0..batch-1
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkStreamRows } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * console.log(checkStreamRows(4, [3, 1])) // [3, 1]
  * try {

@@ -11,9 +11,9 @@ interface Life {
  * @example
  * ```ts
  * import { tensorSummary } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * console.log(tensorSummary(backend.zeros([2, 3])).shape) // [2, 3]
  * ```
  */
@@ -26,11 +26,11 @@ export function tensorSummary({ shape, dtype, layout, disposed }: AnyBackendTens
  *
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
  * import { rnnSummary } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
  * console.log(rnnSummary(backend.rnn(descriptor), { ended: false }).kind) // Rnn
  * ```
@@ -45,9 +45,9 @@ export function rnnSummary({ descriptor, paramsSize }: Rnn, life: Life): Summary
  * @example
  * ```ts
  * import { backendSummary } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * console.log(backendSummary(backend, { ended: false }).kind) // Backend
  * ```
  */

@@ -88,8 +88,8 @@ export function checkRule(action: string, name: string, tensor: TensorLike, rule
  *
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkShape } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * try {
  *   checkShape('run forward', 'input', [5, 2, 4], ['T', 'B', 3])
@@ -186,11 +186,11 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
  * @throws TypeError `ERR_NOT_A_TENSOR` for a backend tensor too
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * try {
  *   checkIsHostTensor('step', 'input', backend.zeros([2]))
  * } catch (error) {
@@ -238,8 +238,8 @@ export function checkHostTensor(action: string, own: FloatDType, given: Tensor):
  *
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkDimensions } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * console.log(checkDimensions('make zeros', [2, 3])) // [2, 3]
  * try {

@@ -80,10 +80,10 @@ export function noteInScope(made: object): void {
  * @throws TypeError `ERR_INVALID_OPTION_TYPE` for a body that is not a function; any error of `body`, after everything is disposed
  * @example
  * ```ts
- * import { scope } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { scope } from '@cudnn-rnn/rnn'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * const sum = await scope(async () => {
  *   const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
  *   const y = backend.zeros([2])

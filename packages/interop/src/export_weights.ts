@@ -45,17 +45,15 @@ const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport
  *   `ERR_UNSUPPORTED_BY_FRAMEWORK` (skip_input, a biasMode other than double, a projection where there is none)
  * @example
  * ```ts
- * import { exportWeights, importWeights } from '@cudnn-rnn/interop'
- * import { CudnnLSTM } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnLSTM, exportWeights, importWeights, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
  * const canonical = await lstm.paramsToCanonical(lstm.createParams({ seed: 1 }))
  * const network = { name: 'encoder', descriptor: lstm.descriptor, canonical }
  * const bytes = await exportWeights([network], { format: 'safetensors' })
  * const { networks } = await importWeights(bytes)
- * console.log(networks[0].name, networks[0].tensorNames.length) // encoder 4
+ * console.log(networks[0]?.name, networks[0]?.tensorNames.length) // encoder 4
  * ```
  */
 export async function exportWeights(networks: readonly NetworkToExport[], options: ExportOptions): Promise<Uint8Array> {

@@ -4,8 +4,8 @@
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
- * import { exportWeights, importWeights } from '@cudnn-rnn/interop'
+ * import { exportWeights, importWeights } from '@cudnn-rnn/rnn'
+ * import { createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const layout = flatLayout(descriptor)
@@ -13,7 +13,7 @@
  * const bytes = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
  *
  * const { format, networks, unusedTensors } = await importWeights(bytes)
- * console.log(format, networks[0].name, networks[0].descriptor.numUnits, unusedTensors.length)
+ * console.log(format, networks[0]?.name, networks[0]?.descriptor.numUnits, unusedTensors.length)
  * // safetensors encoder 4 0
  * ```
  * @packageDocumentation

@@ -23,11 +23,10 @@ const NETWORKS = listOf(
  * @throws RangeError `ERR_STACK` for networks of different cells, units or directions, or sizes or inputs that do not fit
  * @example
  * ```ts
- * import { exportWeights, importWeights, stackNetworks } from '@cudnn-rnn/interop'
- * import { CudnnGRU } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnGRU, openBackend } from '@cudnn-rnn/rnn'
+ * import { exportWeights, importWeights, stackNetworks } from '@cudnn-rnn/rnn/interop'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const layer = async (name: string, inputSize: number) => {
  *   const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize, inputMode: 'linear_input' })
  *   return { name, descriptor: gru.descriptor, canonical: await gru.paramsToCanonical(gru.createParams()) }

@@ -54,7 +54,7 @@ export interface WeightFile {
 
 /** A weight file that `await using` closes. */
 export interface OpenWeightFile extends WeightFile {
-  /** Reads the tensor of that name. Rejects with `ERR_WEIGHTS_NOT_FOUND`, or as `read` of the tensor. */
+  /** Reads the tensor of that name. Rejects with `ERR_WEIGHTS_NOT_FOUND` or an error of `read`. */
   tensor(name: string): Promise<Tensor<FloatArray>>
   [Symbol.asyncDispose](): Promise<void>
 }

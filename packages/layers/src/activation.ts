@@ -30,11 +30,11 @@ export interface ActivationLayerOptions extends LayerOptions, OptionsOf<typeof O
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { activation, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { activation, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [activation('relu', { maximum: 6 })], { inputSize: 3, isSequence: false })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [activation('relu', { maximum: 6 })], { inputSize: 3, isSequence: false })
  * const { data } = await model.predict({ data: Float32Array.of(-1, 2, 9), shape: [1, 3] }) // [B,E]
  * console.log(data) // [0, 2, 6]
  * ```

@@ -21,12 +21,12 @@ const ADD: Joint = {
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; when the model is built RangeError `ERR_LAYERS_DO_NOT_FIT`
  * @example
  * ```ts
- * import { add, cudnnGRU, dropout, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { add, cudnnGRU, dropout, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const residual = add([[], [cudnnGRU({ numUnits: 3 }), dropout({ rate: 0.2 })]])
- * using model = sequential(backend, [residual], { inputSize: 3, seed: 1 })
+ * const model = sequential(backend, [residual], { inputSize: 3, seed: 1 })
  * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
  * console.log(shape) // [5, 2, 3]
  * ```

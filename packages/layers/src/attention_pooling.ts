@@ -35,11 +35,11 @@ export interface AttentionPoolingOptions extends LayerOptions, OptionsOf<typeof 
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { attentionPooling, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { attentionPooling, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [attentionPooling({ units: 4 })], { inputSize: 3, seed: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [attentionPooling({ units: 4 })], { inputSize: 3, seed: 1 })
  * const input = { data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] } // [T,B,E]
  * console.log((await model.predict(input, { sequenceLengths: [5, 2] })).shape) // [2, 3]
  * ```

@@ -42,14 +42,14 @@ export interface RnnLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS>
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`
  * @example
  * ```ts
- * import { LSTMBlockCell } from '@cudnn-rnn/cells'
- * import { rnn, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { LSTMBlockCell } from '@cudnn-rnn/rnn/cells'
+ * import { rnn, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [rnn(new LSTMBlockCell(4, { usePeephole: true }), { inputSize: 3 })], { seed: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [rnn(new LSTMBlockCell(4, { usePeephole: true }), { inputSize: 3 })], { seed: 1 })
  * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
- * console.log(shape, model.layers[0].variables.map(({ name }) => name)[0]) // [5, 2, 4] rnn/lstm_cell/kernel
+ * console.log(shape, model.layers[0]?.variables.map(({ name }) => name)[0]) // [5, 2, 4] rnn/lstm_cell/kernel
  * ```
  */
 export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): LayerDefinition {

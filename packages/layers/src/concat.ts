@@ -21,11 +21,11 @@ const CONCAT: Joint = {
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; when the model is built RangeError `ERR_LAYERS_DO_NOT_FIT`
  * @example
  * ```ts
- * import { concat, lastStep, maxOverTime, meanOverTime, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { concat, lastStep, maxOverTime, meanOverTime, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [concat([lastStep(), meanOverTime(), maxOverTime()])], { inputSize: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [concat([lastStep(), meanOverTime(), maxOverTime()])], { inputSize: 1 })
  * const { data } = await model.predict({ data: Float32Array.of(3, 1, 2), shape: [3, 1, 1] }) // [T,B,E]
  * console.log(data) // [2, 2, 3]
  * ```

@@ -73,12 +73,12 @@ export interface Conv2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { conv1d, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { conv1d, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const convolution = conv1d({ filters: 1, kernelSize: 2, padding: 'causal', kernelInitializer: 1 })
- * using model = sequential(backend, [convolution], { inputSize: 1 })
+ * const model = sequential(backend, [convolution], { inputSize: 1 })
  * const { data } = await model.predict({ data: Float32Array.of(1, 2, 3, 4), shape: [4, 1, 1] }) // [T,B,I]
  * console.log(data) // [1, 3, 5, 7]
  * ```
@@ -101,12 +101,12 @@ export function conv1d(options: Conv1DOptions): LayerDefinition {
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { conv2d, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { conv2d, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * // A picture of 8 rows and 1 channel, 20 columns long.
- * using model = sequential(backend, [conv2d({ filters: 4, height: 8, kernelSize: [3, 3] })], { inputSize: 8 })
+ * const model = sequential(backend, [conv2d({ filters: 4, height: 8, kernelSize: [3, 3] })], { inputSize: 8 })
  * const { shape } = await model.predict({ data: new Float32Array(20 * 8), shape: [20, 1, 8] }) // [T,B,height·C]
  * console.log(shape) // [18, 1, 24]
  * ```

@@ -30,12 +30,11 @@ export interface DenseOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { dense, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { dense, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const layer = dense({ units: 2, activation: 'relu', kernelInitializer: 1, biasInitializer: -3 })
- * using model = sequential(backend, [layer], { inputSize: 3, isSequence: false })
+ * const model = sequential(backend, [layer], { inputSize: 3, isSequence: false })
  * const { data } = await model.predict({ data: Float32Array.of(1, 2, 3, 0, 1, 1), shape: [2, 3] }) // [B,I]
  * console.log(data) // [3, 3, 0, 0]
  * ```

@@ -27,11 +27,10 @@ export interface DropoutLayerOptions extends LayerOptions, OptionsOf<typeof OPTI
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { dropout, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { dropout, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [dropout({ rate: 0.5 })], { inputSize: 1, seed: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [dropout({ rate: 0.5 })], { inputSize: 1, seed: 1 })
  * const input = { data: new Float32Array(8).fill(1), shape: [8, 1, 1] } // [T,B,E]
  * console.log((await model.predict(input)).data[0]) // 1
  * const { output } = await model.call(input) // in training

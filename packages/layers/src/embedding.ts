@@ -25,11 +25,10 @@ export interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { embedding, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { embedding, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [embedding({ size: 10, units: 4 })], { seed: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [embedding({ size: 10, units: 4 })], { seed: 1 })
  * const ids = { data: Int32Array.of(3, 1, 4, 1, 5, 9), shape: [3, 2] } // [T,B]
  * console.log((await model.predict(ids)).shape) // [3, 2, 4]
  * ```

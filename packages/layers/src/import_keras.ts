@@ -59,12 +59,12 @@ interface Imported {
  *   not describe a Sequential model; WeightFileError
  * @example
  * ```ts
- * import { importKeras } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { importKeras } from '@cudnn-rnn/rnn/layers'
  *
  * // A file of keras.Sequential with a GRU and a dense layer.
- * using backend = openReferenceBackend()
- * using model = await importKeras(backend, '../fixtures/interop/guide/sine.keras')
+ * const backend = await openBackend('reference')
+ * const model = await importKeras(backend, '../fixtures/interop/guide/sine.keras')
  * console.log(model.layers.map(({ kind }) => kind)) // ['cudnnGRU', 'dense']
  * ```
  */

@@ -4,10 +4,9 @@
  *
  * @example
  * ```ts
- * import { cudnnLSTM, dense, embedding, lastStep, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { cudnnLSTM, dense, embedding, lastStep, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const layers = [embedding({ size: 89, units: 8 }), cudnnLSTM({ numUnits: 16 }), lastStep(), dense({ units: 3 })]
  * const model = sequential(backend, layers, { seed: 1 })
  * console.log(model.summary())

@@ -74,12 +74,12 @@ export interface LayerInfo {
  *
  * @example
  * ```ts
- * import { dense, LayerBuild } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { dense, LayerBuild } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const definition = dense({ units: 2, kernelInitializer: 1 })
- * using layer = definition.build({ isSequence: false, features: 3 }, new LayerBuild(backend))
+ * const layer = definition.build({ isSequence: false, features: 3 }, new LayerBuild(backend))
  * const input = { data: Float32Array.of(1, 2, 3), shape: [1, 3] } // [B,I]
  * const { output, tape } = await layer.call(input)
  * console.log((await output.read()).data) // [6, 6]

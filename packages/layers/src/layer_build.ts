@@ -34,14 +34,14 @@ const FIRST_STREAM = 2
  *
  * @example
  * ```ts
- * import { LayerBuild } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { LayerBuild } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const build = new LayerBuild(backend, 1)
  * console.log(build.nameOf(undefined, 'dense'), build.nameOf(undefined, 'dense')) // dense dense_1
  * const [kernel] = build.variables('dense', [['kernel', [3, 2], 'glorot_uniform']])
- * console.log(kernel.name, kernel.shape) // dense/kernel [3, 2]
+ * console.log(kernel?.name, kernel?.shape) // dense/kernel [3, 2]
  * ```
  */
 export class LayerBuild {

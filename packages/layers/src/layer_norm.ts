@@ -26,11 +26,10 @@ export interface LayerNormLayerOptions extends LayerOptions, OptionsOf<typeof OP
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { layerNorm, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { layerNorm, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [layerNorm({ epsilon: 1e-5 })], { inputSize: 2, isSequence: false })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [layerNorm({ epsilon: 1e-5 })], { inputSize: 2, isSequence: false })
  * const { data } = await model.predict({ data: Float32Array.of(1, 3), shape: [1, 2] }) // [B,E]
  * console.log([...data].map((x) => x.toFixed(3))) // ['-1.000', '1.000']
  * ```

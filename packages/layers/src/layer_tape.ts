@@ -13,11 +13,10 @@ interface Owner {
  *
  * @example
  * ```ts
- * import { dense, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { dense, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [dense({ units: 2 })], { inputSize: 3 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [dense({ units: 2 })], { inputSize: 3 })
  * const input = { data: new Float32Array(4 * 1 * 3), shape: [4, 1, 3] } // [T,B,I]
  * const inference = await model.call(input, { isTraining: false })
  * console.log(inference.tape) // undefined

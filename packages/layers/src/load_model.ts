@@ -37,13 +37,12 @@ export interface LoadModelOptions extends OptionsOf<typeof OPTIONS> {}
  * @throws RangeError `ERR_NOT_A_MODEL`, `ERR_UNKNOWN_LAYER`; RestoreError for other variables; CheckpointError
  * @example
  * ```ts
- * import { cudnnGRU, dense, loadModel, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { cudnnGRU, dense, loadModel, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using trained = sequential(backend, [cudnnGRU({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })], { seed: 1 })
+ * const backend = await openBackend('reference')
+ * const trained = sequential(backend, [cudnnGRU({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })], { seed: 1 })
  * await trained.save('runs/a/final')
- * using model = await loadModel(backend, 'runs/a/final')
+ * const model = await loadModel(backend, 'runs/a/final')
  * const input = { data: new Float32Array(5 * 3).fill(1), shape: [5, 1, 3] } // [T,B,I]
  * console.log((await model.predict(input)).data[0] === (await trained.predict(input)).data[0]) // true
  * ```

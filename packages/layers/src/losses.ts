@@ -54,10 +54,10 @@ const ELEMENT_LOSSES: Readonly<Record<Exclude<RowLossName, 'softmax_cross_entrop
  * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`; RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`
  * @example
  * ```ts
- * import { lossOf } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { lossOf } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const output = backend.tensor({ data: Float32Array.of(1, 2), shape: [1, 2] }) // [B,O]
  * const labels = { data: Float32Array.of(0, 4), shape: [1, 2] }
  * const { loss, gradient } = lossOf(backend, 'mean_squared_error', output, labels, undefined)

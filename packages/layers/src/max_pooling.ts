@@ -45,11 +45,11 @@ export interface MaxPool2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { maxPool1d, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { maxPool1d, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [maxPool1d({ poolSize: 2 })], { inputSize: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [maxPool1d({ poolSize: 2 })], { inputSize: 1 })
  * const { data, shape } = await model.predict({ data: Float32Array.of(1, 4, 3, 2), shape: [4, 1, 1] }) // [T,B,E]
  * console.log(data, shape) // [4, 3] [2, 1, 1]
  * ```
@@ -73,11 +73,11 @@ export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { maxPool2d, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { maxPool2d, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [maxPool2d({ height: 8, poolSize: [2, 4] })], { inputSize: 8 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [maxPool2d({ height: 8, poolSize: [2, 4] })], { inputSize: 8 })
  * const { shape } = await model.predict({ data: new Float32Array(20 * 8), shape: [20, 1, 8] }) // [T,B,height·C]
  * console.log(shape) // [10, 1, 2]
  * ```

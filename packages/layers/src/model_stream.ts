@@ -19,12 +19,12 @@ export interface ModelStreamOptions extends OptionsOf<typeof OPTIONS> {}
  *
  * @example
  * ```ts
- * import { cudnnGRU, dense, type ModelStream, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { cudnnGRU, dense, type ModelStream, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [cudnnGRU({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })], { seed: 1 })
- * using stream: ModelStream = model.stream({ batch: 2 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [cudnnGRU({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })], { seed: 1 })
+ * const stream: ModelStream = model.stream({ batch: 2 })
  * const frame = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
  * const state = await stream.state()
  * const first = await stream.step(frame)

@@ -22,12 +22,12 @@ const MULTIPLY: Joint = {
  *   RangeError `ERR_LAYERS_DO_NOT_FIT`
  * @example
  * ```ts
- * import { cudnnLSTM, dense, multiply, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { cudnnLSTM, dense, multiply, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const gate = [cudnnLSTM({ numUnits: 4 }), dense({ units: 3, activation: 'sigmoid' })]
- * using model = sequential(backend, [multiply([[], gate])], { inputSize: 3, seed: 1 })
+ * const model = sequential(backend, [multiply([[], gate])], { inputSize: 3, seed: 1 })
  * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
  * console.log(shape) // [5, 2, 3]
  * ```

@@ -77,12 +77,11 @@ const OPTION_NAMES = [...SAVED, 'kernelInitializer', 'biasInitializer', 'forgetB
  * @throws TypeError `ERR_UNKNOWN_OPTION`; when the model is built as `new CudnnLSTM` and `createParams`
  * @example
  * ```ts
- * import { cudnnLSTM, lastStep, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { cudnnLSTM, lastStep, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const lstm = cudnnLSTM({ numLayers: 2, numUnits: 4, inputSize: 3, forgetBias: 1, dropout: 0.2 })
- * using model = sequential(backend, [lstm, lastStep()], { seed: 1 })
+ * const model = sequential(backend, [lstm, lastStep()], { seed: 1 })
  * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
  * console.log(shape) // [2, 4]
  * ```
@@ -96,12 +95,11 @@ export function cudnnLSTM(options: CudnnLSTMLayerOptions): LayerDefinition {
  *
  * @example
  * ```ts
- * import { cudnnGRU, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { cudnnGRU, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const gru = cudnnGRU({ numUnits: 4, inputSize: 3, direction: 'bidirectional' })
- * using model = sequential(backend, [gru], { seed: 1 })
+ * const model = sequential(backend, [gru], { seed: 1 })
  * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
  * console.log(shape) // [5, 2, 8]
  * ```
@@ -115,11 +113,11 @@ export function cudnnGRU(options: RecurrentLayerOptions): LayerDefinition {
  *
  * @example
  * ```ts
- * import { cudnnRNNRelu, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { cudnnRNNRelu, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [cudnnRNNRelu({ numUnits: 4, inputSize: 3 })], { seed: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [cudnnRNNRelu({ numUnits: 4, inputSize: 3 })], { seed: 1 })
  * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
  * console.log(shape) // [5, 2, 4]
  * ```
@@ -133,11 +131,11 @@ export function cudnnRNNRelu(options: RecurrentLayerOptions): LayerDefinition {
  *
  * @example
  * ```ts
- * import { cudnnRNNTanh, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { cudnnRNNTanh, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [cudnnRNNTanh({ numUnits: 4, inputSize: 3, numLayers: 2 })], { seed: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [cudnnRNNTanh({ numUnits: 4, inputSize: 3, numLayers: 2 })], { seed: 1 })
  * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
  * console.log(shape) // [5, 2, 4]
  * ```
@@ -195,11 +193,11 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
  *
  * @example
  * ```ts
- * import { cudnnLSTM, lastStep, RecurrentLayer, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { cudnnLSTM, lastStep, RecurrentLayer, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [cudnnLSTM({ numUnits: 4, inputSize: 3 }), lastStep()])
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [cudnnLSTM({ numUnits: 4, inputSize: 3 }), lastStep()])
  * const [layer] = model.layers
  * if (layer instanceof RecurrentLayer) console.log(layer.model.rnnMode, layer.model.paramsSize()) // lstm 144
  * ```

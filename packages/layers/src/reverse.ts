@@ -8,11 +8,11 @@ import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SE
  *
  * @example
  * ```ts
- * import { reverse, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { reverse, sequential } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [reverse()], { inputSize: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [reverse()], { inputSize: 1 })
  * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
  * const { data } = await model.predict(input, { sequenceLengths: [3, 2] })
  * console.log(data) // [3, 20, 2, 10, 1, 0]

@@ -26,11 +26,10 @@ export interface LastStepOptions extends OptionsOf<typeof LAST_STEP_OPTIONS> {}
  *
  * @example
  * ```ts
- * import { lastStep, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { lastStep, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [lastStep()], { inputSize: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [lastStep()], { inputSize: 1 })
  * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
  * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [3, 20]
  * ```
@@ -51,11 +50,10 @@ export function takesLastOfBackward({ kind, definition, input }: Layer): boolean
  *
  * @example
  * ```ts
- * import { meanOverTime, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { meanOverTime, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [meanOverTime()], { inputSize: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [meanOverTime()], { inputSize: 1 })
  * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
  * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [2, 15]
  * ```
@@ -69,11 +67,10 @@ export function meanOverTime(options: LayerOptions = {}): LayerDefinition {
  *
  * @example
  * ```ts
- * import { maxOverTime, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { maxOverTime, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [maxOverTime()], { inputSize: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [maxOverTime()], { inputSize: 1 })
  * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
  * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [3, 20]
  * ```

@@ -53,10 +53,9 @@ export interface SequentialOptions extends OptionsOf<typeof OPTIONS> {}
  *   TypeError `ERR_NOT_A_LAYER`, `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_BACKEND`; in each case the executor holds no new tensor
  * @example
  * ```ts
- * import { cudnnGRU, dense, embedding, lastStep, sequential } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { cudnnGRU, dense, embedding, lastStep, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const model = sequential(
  *   backend,
  *   [embedding({ size: 5, units: 4 }), cudnnGRU({ numUnits: 8, direction: 'bidirectional' }), lastStep(), dense({ units: 2 })],
@@ -89,12 +88,11 @@ export type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
  *
  * @example
  * ```ts
- * import { cudnnGRU, dense, embedding, lastStep, sequential, type SequentialModel } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { cudnnGRU, dense, embedding, lastStep, openBackend, sequential, type SequentialModel } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const layers = [embedding({ size: 5, units: 4 }), cudnnGRU({ numUnits: 8 }), lastStep(), dense({ units: 2 })]
- * using model: SequentialModel = sequential(backend, layers, { seed: 1 })
+ * const model: SequentialModel = sequential(backend, layers, { seed: 1 })
  * const data = [
  *   { input: [1, 2, 3], label: 0 },
  *   { input: [4, 3], label: 1 },

@@ -16,7 +16,7 @@ export interface Signal {
  *
  * @example
  * ```ts
- * import { signalText } from '@cudnn-rnn/layers'
+ * import { signalText } from '@cudnn-rnn/rnn/layers'
  *
  * console.log(signalText({ isSequence: true, features: 8 }), signalText({ isSequence: false, features: null }))
  * // [T,B,8] [B] of class ids

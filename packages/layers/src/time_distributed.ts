@@ -14,11 +14,11 @@ import { savedLayer } from './saved_layer.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { dense, sequential, timeDistributed } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { dense, sequential, timeDistributed } from '@cudnn-rnn/rnn/layers'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [timeDistributed(dense({ units: 2 }))], { inputSize: 3, seed: 1 })
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [timeDistributed(dense({ units: 2 }))], { inputSize: 3, seed: 1 })
  * const { shape } = await model.predict({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }) // [T,B,I]
  * console.log(shape) // [5, 2, 2]
  * ```

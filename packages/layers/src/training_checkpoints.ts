@@ -93,16 +93,15 @@ const DAMAGE: readonly CheckpointErrorCode[] = [
  *
  * @example
  * ```ts
- * import { dense, sequential, TrainingCheckpoints } from '@cudnn-rnn/layers'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { dense, openBackend, sequential, TrainingCheckpoints } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using model = sequential(backend, [dense({ units: 1 })], { inputSize: 2 })
- * const [layer] = model.layers
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [dense({ units: 1 })], { inputSize: 2 })
+ * const { variables } = model
  * const checkpoints = new TrainingCheckpoints(backend, 'runs/a', { maxToKeep: 2 })
  * const record = { step: 7, optimizerStep: 7, position: null, best: null, skippedInARow: 0, extra: null }
- * await checkpoints.save('latest', layer.variables, record)
- * console.log((await checkpoints.restore(layer.variables))?.step) // 7
+ * await checkpoints.save('latest', variables, record)
+ * console.log((await checkpoints.restore(variables))?.step) // 7
  * ```
  */
 export class TrainingCheckpoints implements TrainingSaver {

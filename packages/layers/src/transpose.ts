@@ -13,7 +13,7 @@ import { checkedHostTensor } from './host_tensor_argument.js'
  *   tensor, `ERR_SHAPE`
  * @example
  * ```ts
- * import { transpose } from '@cudnn-rnn/layers'
+ * import { transpose } from '@cudnn-rnn/rnn/layers'
  *
  * const weight = { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] } // [O,I], of PyTorch's Linear
  * const kernel = transpose(weight)

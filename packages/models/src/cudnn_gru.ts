@@ -11,11 +11,10 @@ import type { DescriptorOptions, ModelOptions } from './model_options.js'
  *
  * @example
  * ```ts
- * import { CudnnGRU } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnGRU, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 8, inputSize: 4, direction: 'bidirectional' })
+ * const backend = await openBackend('reference')
+ * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 8, inputSize: 4, direction: 'bidirectional' })
  * const params = gru.createParams({ seed: 1 })
  * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
  * const { output, outputH, tape } = await gru.call(input, null, params, { sequenceLengths: [5, 2, 4] })

@@ -13,10 +13,9 @@ import type { Params } from './variable.js'
  *
  * @example
  * ```ts
- * import { CudnnLSTM } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnLSTM, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 8, inputSize: 4 })
  * const params = lstm.createParams({ seed: 1 })
  * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] }

@@ -7,11 +7,10 @@ import type { DescriptorOptions, ModelOptions } from './model_options.js'
  *
  * @example
  * ```ts
- * import { CudnnRNNRelu } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnRNNRelu, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using rnn = new CudnnRNNRelu(backend, { numLayers: 2, numUnits: 8, inputSize: 4 })
+ * const backend = await openBackend('reference')
+ * const rnn = new CudnnRNNRelu(backend, { numLayers: 2, numUnits: 8, inputSize: 4 })
  * const params = rnn.createParams({ seed: 1 })
  * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
  * const { output } = await rnn.call(input, null, params, { isTraining: false })

@@ -7,11 +7,10 @@ import type { DescriptorOptions, ModelOptions } from './model_options.js'
  *
  * @example
  * ```ts
- * import { CudnnRNNTanh } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnRNNTanh, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using rnn = new CudnnRNNTanh(backend, { numLayers: 1, numUnits: 8, inputSize: 4 })
+ * const backend = await openBackend('reference')
+ * const rnn = new CudnnRNNTanh(backend, { numLayers: 1, numUnits: 8, inputSize: 4 })
  * const params = rnn.createParams({ kernelInitializer: 'orthogonal' })
  * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
  * const { output, outputH } = await rnn.call(input, null, params, { isTraining: false })

@@ -4,12 +4,11 @@
  *
  * @example
  * ```ts
- * import { CudnnGRU } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { CudnnGRU, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
- * using stream = gru.stream(gru.createParams({ seed: 1 }))
+ * const stream = gru.stream(gru.createParams({ seed: 1 }))
  * for (let t = 0; t < 3; t++) console.log(stream.stepSync({ data: Float32Array.of(t, 1), shape: [1, 2] }).data)
  * ```
  * @packageDocumentation

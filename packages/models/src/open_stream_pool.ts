@@ -38,28 +38,30 @@ const NETWORK = methods(
  * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
- * import { type RowNetwork, streamPoolOf } from '@cudnn-rnn/models'
+ * import { type RowNetwork, streamPoolOf } from '@cudnn-rnn/rnn'
  *
  * // The running sum of each stream: I = D = 1.
- * const sums = new Float32Array(8)
+ * const sums = new Map<number, number>()
+ * const sumOf = (row: number) => sums.get(row) ?? 0
  * const network: RowNetwork<number> = {
  *   dtype: 'float32',
  *   inputSize: 1,
  *   outputSize: 1,
  *   step(rows, input, output) {
- *     for (const [at, row] of rows.entries()) output[at] = sums[row] += input[at]
+ *     for (const [at, row] of rows.entries()) sums.set(row, (output[at] = sumOf(row) + (input[at] ?? 0)))
  *     return undefined
  *   },
- *   reset: (row) => void (sums[row] = 0),
- *   state: async (row) => sums[row],
+ *   reset: (row) => void sums.delete(row),
+ *   state: async (row) => sumOf(row),
  *   checkedState: (state) => state,
- *   restore: (row, state) => void (sums[row] = state),
+ *   restore: (row, state) => void sums.set(row, state),
  *   dispose() {},
  * }
- * using pool = streamPoolOf(network, { maxStreams: 8 })
+ * const pool = streamPoolOf(network, { maxStreams: 8 })
  * const stream = pool.open()
  * const { data } = await stream.step({ data: Float32Array.of(1, 2, 3), shape: [3, 1] })
  * console.log(data) // [1, 3, 6]
+ * pool.dispose()
  * ```
  */
 export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamPoolOptions = {}): StreamPool<State> {

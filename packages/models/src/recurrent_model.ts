@@ -52,15 +52,15 @@ const NO_INPUT_MATRICES = 'skip_input: no input matrices in the first layer, no 
  *
  * @example
  * ```ts
- * import { CudnnGRU, CudnnLSTM, type RecurrentModel } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import type { RecurrentModel } from '@cudnn-rnn/models'
+ * import { CudnnGRU, CudnnLSTM, openBackend } from '@cudnn-rnn/rnn'
  *
  * // The elements of all weight matrices, of any of the four models.
  * async function weightCount(model: RecurrentModel) {
  *   const { weights } = await model.paramsToCanonical(model.createParams())
  *   return weights.reduce((sum, { shape: [rows = 0, columns = 0] }) => sum + rows * columns, 0)
  * }
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const options = { numLayers: 1, numUnits: 8, inputSize: 4 }
  * console.log(await weightCount(new CudnnLSTM(backend, options))) // 384
  * console.log(await weightCount(new CudnnGRU(backend, options))) // 288

@@ -10,11 +10,10 @@ import { codedTypeError } from './coded_error.js'
  *
  * @example
  * ```ts
- * import { Variable } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend, Variable } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
- * using bias = new Variable(backend, backend.zeros([3]), 'bias')
+ * const backend = await openBackend('reference')
+ * const bias = new Variable(backend, backend.zeros([3]), 'bias')
  * bias.assign({ data: Float32Array.of(1, 2, 3), shape: [3] })
  * console.log(bias.name, bias.shape, (await bias.value.read()).data) // bias [3] [1, 2, 3]
  * ```

@@ -4,8 +4,8 @@
  *
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
  * const backend = openReferenceBackend()
  * const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 2 }))

@@ -20,7 +20,7 @@ export type ReferenceBackend = HostBackend<ReferenceRnn>
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION` for another dtype
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
  * const backend = openReferenceBackend({ dtype: 'float64' })
  * const ones = backend.tensor({ data: new Float64Array(6).fill(1), shape: [2, 3] })

@@ -13,7 +13,7 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
  *
  * @example
  * ```ts
- * import { escapeHtml } from '@cudnn-rnn/report'
+ * import { escapeHtml } from '@cudnn-rnn/rnn/report'
  *
  * console.log(escapeHtml('a < b & "c"')) // a &lt; b &amp; &quot;c&quot;
  * ```

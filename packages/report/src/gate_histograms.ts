@@ -29,13 +29,12 @@ interface Bar {
  *
  * @example
  * ```ts
- * import { CudnnGRU } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { gateHistograms } from '@cudnn-rnn/report'
- * import { gateWeights } from '@cudnn-rnn/train'
+ * import { CudnnGRU, openBackend } from '@cudnn-rnn/rnn'
+ * import { gateHistograms } from '@cudnn-rnn/rnn/report'
+ * import { gateWeights } from '@cudnn-rnn/rnn/train'
  *
- * using backend = openReferenceBackend()
- * using gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const backend = await openBackend('reference')
+ * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
  * const gates = await gateWeights(gru, gru.createParams({ seed: 1 }).value)
  * console.log(gateHistograms(gates).includes('<svg')) // true
  * ```

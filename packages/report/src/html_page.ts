@@ -31,7 +31,7 @@ const PAGE = fields({
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
- * import { htmlPage, settingsHtml } from '@cudnn-rnn/report'
+ * import { htmlPage, settingsHtml } from '@cudnn-rnn/rnn/report'
  *
  * const sections = [{ heading: 'Settings', html: settingsHtml([['units', '128']]) }]
  * const html = htmlPage({ title: 'Run 1', resultHtml: 'Loss <b>0.5</b>', sections })

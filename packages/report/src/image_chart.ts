@@ -54,7 +54,7 @@ const STYLE = { fontSize: '13px', background: 'transparent' } as const
  *
  * @example
  * ```ts
- * import { imageChart } from '@cudnn-rnn/report'
+ * import { imageChart } from '@cudnn-rnn/rnn/report'
  *
  * const source = 'data:image/png;base64,iVBORw0KGgo='
  * const x = { label: 'time (s)', from: 0, to: 2 }

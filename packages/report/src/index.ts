@@ -3,8 +3,8 @@
  *
  * @example
  * ```ts
- * import { htmlPage, tableHtml, tableText, trainingSections } from '@cudnn-rnn/report'
- * import type { StepReport } from '@cudnn-rnn/train'
+ * import type { StepReport } from '@cudnn-rnn/rnn'
+ * import { htmlPage, tableHtml, tableText, trainingSections } from '@cudnn-rnn/rnn/report'
  *
  * const reports: StepReport[] = [3, 2, 1.5].map((loss, k) => ({
  *   step: k + 1, loss, learningRate: 0.01, gradientNorm: 1, skipped: false, seconds: 0.1,

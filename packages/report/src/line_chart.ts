@@ -82,7 +82,7 @@ const TOOLTIPS = 120
  *
  * @example
  * ```ts
- * import { lineChart } from '@cudnn-rnn/report'
+ * import { lineChart } from '@cudnn-rnn/rnn/report'
  *
  * const points = [3, 2, 1.5].map((y, x) => ({ x, y }))
  * const series = [{ label: 'training', color: 'var(--train)', points }]

@@ -41,7 +41,7 @@ function checkTable(table: ResultTable): void {
  *
  * @example
  * ```ts
- * import { tableText } from '@cudnn-rnn/report'
+ * import { tableText } from '@cudnn-rnn/rnn/report'
  *
  * const rows = [
  *   ['cpu', '1.5'],
@@ -77,7 +77,7 @@ function lengthOf(text: string): number {
  *
  * @example
  * ```ts
- * import { tableHtml } from '@cudnn-rnn/report'
+ * import { tableHtml } from '@cudnn-rnn/rnn/report'
  *
  * console.log(tableHtml({ header: ['executor', 'ms'], rows: [['cpu', '1.5']] }).includes('<table')) // true
  * ```
@@ -99,7 +99,7 @@ export function tableHtml(table: ResultTable): string {
  *
  * @example
  * ```ts
- * import { settingsHtml } from '@cudnn-rnn/report'
+ * import { settingsHtml } from '@cudnn-rnn/rnn/report'
  *
  * console.log(settingsHtml([['learning rate', '0.001']]).includes('learning rate')) // true
  * ```

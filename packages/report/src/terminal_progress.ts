@@ -45,7 +45,7 @@ const LONGEST_BAR = 24
  *
  * @example
  * ```ts
- * import { TerminalProgress } from '@cudnn-rnn/report'
+ * import { TerminalProgress } from '@cudnn-rnn/rnn/report'
  *
  * const lines: string[] = []
  * const progress = new TerminalProgress({ write: (text) => lines.push(text) }, { total: 100 }) // or process.stdout

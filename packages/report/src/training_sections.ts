@@ -57,7 +57,7 @@ const FIRST_STEPS = 0.08
  *
  * @example
  * ```ts
- * import { trainingSections } from '@cudnn-rnn/report'
+ * import { trainingSections } from '@cudnn-rnn/rnn/report'
  *
  * const report = { learningRate: 0.001, gradientNorm: 2, skipped: false, seconds: 0.01 }
  * const reports = [3, 2, 1.5].map((loss, index) => ({ step: index + 1, loss, ...report }))

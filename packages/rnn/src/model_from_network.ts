@@ -98,7 +98,7 @@ const MODELS = {
  * Weights become the executor's dtype. Dispose `params` and the model after use; `inputs` and `reverse` of the network are
  * honored by `run`, which works on whole sequences in host memory.
  *
- * @param network the first of `networks`, say: undefined is refused as any other value that is no network
+ * @param network the first of `networks`, say: undefined is refused like any other value
  * @param modelClass of the model, which is then of that type. Default: the class of the network's cell.
  * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_OTHER_CELL` where `modelClass` computes another cell; the errors of
  *   models and cells

@@ -37,17 +37,16 @@ export interface ConvertedNetwork {
  * @throws RangeError `ERR_NO_NETWORK`, `ERR_AMBIGUOUS_NETWORK`, `ERR_DUPLICATE_KEY`, `ERR_DTYPE`; CheckpointError
  * @example
  * ```ts
- * import { CudnnLSTM } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { convertCheckpoint, RNNParamsSaveable, Saver } from '@cudnn-rnn/saveable'
+ * import { CudnnLSTM, openBackend } from '@cudnn-rnn/rnn'
+ * import { convertCheckpoint, RNNParamsSaveable, Saver } from '@cudnn-rnn/rnn/saveable'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = lstm.createParams({ seed: 1 })
  * const encoder = new RNNParamsSaveable(lstm.paramsToCanonical, lstm.canonicalToParams, [params], 'encoder')
  * const prefix = await new Saver([encoder]).save('run/model')
  * const [network] = await convertCheckpoint(prefix, 'run/cells', { to: 'cells' })
- * console.log(network.name, network.from, network.biasesSummed) // encoder default true
+ * console.log(network?.name, network?.from, network?.biasesSummed) // encoder default true
  * ```
  */
 export async function convertCheckpoint(

@@ -42,15 +42,16 @@ interface Group extends ParsedKey {
  *
  * @example
  * ```ts
- * import { detectNetworks } from '@cudnn-rnn/saveable'
+ * import { detectNetworks } from '@cudnn-rnn/rnn/saveable'
  *
  * const scope = 'rnn/multi_rnn_cell/cell_0/cudnn_compatible_lstm_cell'
- * const [network] = detectNetworks([
+ * const networks = detectNetworks([
  *   { key: `${scope}/kernel`, shape: [6, 16] },
  *   { key: `${scope}/bias`, shape: [16] },
  * ])
- * const [{ cellMode, numUnits, inputSize }] = network.structures
- * console.log(network.form, cellMode, numUnits, inputSize) // cells lstm 4 2
+ * for (const { form, structures } of networks) {
+ *   console.log(form, ...structures.map(({ cellMode, numUnits }) => `${cellMode} ${numUnits}`)) // cells lstm 4
+ * }
  * ```
  */
 export function detectNetworks(tensors: Iterable<NamedShape>): DetectedNetwork[] {
@@ -80,19 +81,18 @@ export function detectNetworks(tensors: Iterable<NamedShape>): DetectedNetwork[]
  * @throws RangeError as `tensorflowToCanonical`
  * @example
  * ```ts
- * import { type Tensor } from '@cudnn-rnn/canonical'
- * import { CudnnGRU } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { detectedToCanonical, detectNetworks, RNNParamsSaveable } from '@cudnn-rnn/saveable'
+ * import { CudnnGRU, openBackend, type Tensor } from '@cudnn-rnn/rnn'
+ * import { detectedToCanonical, detectNetworks, RNNParamsSaveable } from '@cudnn-rnn/rnn/saveable'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = gru.createParams({ seed: 1 })
  * const encoder = new RNNParamsSaveable(gru.paramsToCanonical, gru.canonicalToParams, [params], 'encoder')
  * const tensors = (await encoder.tensors('default')) as ReadonlyMap<string, Tensor>
- * const [network] = detectNetworks([...tensors].map(([key, { shape }]) => ({ key, shape })))
- * const { weights } = detectedToCanonical(network, network.structures[0], tensors)
- * console.log(network.name, weights.length) // encoder 6
+ * for (const network of detectNetworks([...tensors].map(([key, { shape }]) => ({ key, shape })))) {
+ *   const [structure = gru.descriptor] = network.structures
+ *   console.log(network.name, detectedToCanonical(network, structure, tensors).weights.length) // encoder 6
+ * }
  * ```
  */
 export function detectedToCanonical(

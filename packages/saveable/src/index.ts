@@ -7,11 +7,9 @@
  * import { mkdtemp } from 'node:fs/promises'
  * import { tmpdir } from 'node:os'
  * import { join } from 'node:path'
- * import { CudnnGRU } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { RNNParamsSaveable, Saver } from '@cudnn-rnn/saveable'
+ * import { CudnnGRU, openBackend, RNNParamsSaveable, Saver } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = gru.createParams({ seed: 1 })
  * const saver = new Saver([new RNNParamsSaveable(gru.paramsToCanonical, gru.canonicalToParams, [params], 'encoder')])

@@ -68,18 +68,17 @@ type Arguments = [
  *
  * @example
  * ```ts
- * import { openCheckpoint } from '@cudnn-rnn/checkpoint'
- * import { CudnnLSTM } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { CudnnLSTMSaveable, Saver } from '@cudnn-rnn/saveable'
+ * import { CudnnLSTM, openBackend, openCheckpoint } from '@cudnn-rnn/rnn'
+ * import { CudnnLSTMSaveable, Saver } from '@cudnn-rnn/rnn/saveable'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = lstm.createParams({ seed: 1 })
  * const saveable = new CudnnLSTMSaveable(lstm.paramsToCanonical, lstm.canonicalToParams, [params])
  * const prefix = await new Saver([saveable]).save('run/model')
- * await using reader = await openCheckpoint(prefix)
+ * const reader = await openCheckpoint(prefix)
  * console.log(reader.names()[1]) // rnn/multi_rnn_cell/cell_0/cudnn_compatible_lstm_cell/kernel
+ * await reader.close()
  * ```
  */
 export class CudnnLSTMSaveable extends CudnnOpaqueParamsSaveable {
@@ -93,11 +92,10 @@ export class CudnnLSTMSaveable extends CudnnOpaqueParamsSaveable {
  *
  * @example
  * ```ts
- * import { CudnnGRU } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { CudnnGRUSaveable } from '@cudnn-rnn/saveable'
+ * import { CudnnGRU, openBackend } from '@cudnn-rnn/rnn'
+ * import { CudnnGRUSaveable } from '@cudnn-rnn/rnn/saveable'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = gru.createParams({ seed: 1 })
  * const saveable = new CudnnGRUSaveable(gru.paramsToCanonical, gru.canonicalToParams, [params])
@@ -116,11 +114,10 @@ export class CudnnGRUSaveable extends CudnnOpaqueParamsSaveable {
  *
  * @example
  * ```ts
- * import { CudnnRNNTanh } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { CudnnRNNTanhSaveable } from '@cudnn-rnn/saveable'
+ * import { CudnnRNNTanh, openBackend } from '@cudnn-rnn/rnn'
+ * import { CudnnRNNTanhSaveable } from '@cudnn-rnn/rnn/saveable'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const rnn = new CudnnRNNTanh(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = rnn.createParams({ seed: 1 })
  * const options = { scope: 'decoder' }
@@ -140,11 +137,10 @@ export class CudnnRNNTanhSaveable extends CudnnOpaqueParamsSaveable {
  *
  * @example
  * ```ts
- * import { CudnnRNNRelu } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { CudnnRNNReluSaveable } from '@cudnn-rnn/saveable'
+ * import { CudnnRNNRelu, openBackend } from '@cudnn-rnn/rnn'
+ * import { CudnnRNNReluSaveable } from '@cudnn-rnn/rnn/saveable'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const rnn = new CudnnRNNRelu(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = rnn.createParams({ seed: 1 })
  * const saveable = new CudnnRNNReluSaveable(rnn.paramsToCanonical, rnn.canonicalToParams, [params])

@@ -41,14 +41,14 @@ abstract class CudnnParamsFormatConverter {
 /**
  * @example
  * ```ts
- * import { flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
- * import { CudnnParamsFormatConverterLSTM } from '@cudnn-rnn/saveable'
+ * import { flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
+ * import { CudnnParamsFormatConverterLSTM } from '@cudnn-rnn/rnn/saveable'
  *
  * const converter = new CudnnParamsFormatConverterLSTM({ numLayers: 1, numUnits: 4, inputSize: 2 })
  * const layout = flatLayout(converter.descriptor)
  * const canonical = unpackCanonical(layout, new Float32Array(layout.size).fill(1))
  * const [cell] = converter.canonicalToTfCells(canonical)
- * console.log(cell.kernel.shape, cell.bias.data[0]) // [6, 16] 2
+ * console.log(cell?.kernel?.shape, cell?.bias?.data[0]) // [6, 16] 2
  * ```
  */
 export class CudnnParamsFormatConverterLSTM extends CudnnParamsFormatConverter {
@@ -60,13 +60,13 @@ export class CudnnParamsFormatConverterLSTM extends CudnnParamsFormatConverter {
 /**
  * @example
  * ```ts
- * import { flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
- * import { CudnnParamsFormatConverterGRU } from '@cudnn-rnn/saveable'
+ * import { flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
+ * import { CudnnParamsFormatConverterGRU } from '@cudnn-rnn/rnn/saveable'
  *
  * const converter = new CudnnParamsFormatConverterGRU({ numLayers: 2, numUnits: 4, inputSize: 2 })
  * const layout = flatLayout(converter.descriptor)
  * const cells = converter.canonicalToTfCells(unpackCanonical(layout, new Float32Array(layout.size)))
- * console.log(cells.map((cell) => cell['gates/kernel'].shape)) // [[6, 8], [8, 8]]
+ * console.log(cells.map((cell) => cell['gates/kernel']?.shape)) // [[6, 8], [8, 8]]
  * ```
  */
 export class CudnnParamsFormatConverterGRU extends CudnnParamsFormatConverter {
@@ -78,13 +78,13 @@ export class CudnnParamsFormatConverterGRU extends CudnnParamsFormatConverter {
 /**
  * @example
  * ```ts
- * import { CudnnParamsFormatConverterTanh } from '@cudnn-rnn/saveable'
+ * import { CudnnParamsFormatConverterTanh } from '@cudnn-rnn/rnn/saveable'
  *
  * const converter = new CudnnParamsFormatConverterTanh({ numLayers: 1, numUnits: 1, inputSize: 2 })
  * const kernel = { data: Float32Array.of(1, 2, 3), shape: [3, 1] }
  * const bias = { data: Float32Array.of(4), shape: [1] }
  * const { weights, biases } = converter.tfCellsToCanonical([{ kernel, bias }])
- * console.log(weights[0].data, weights[1].data, biases[0].data) // [1, 2] [3] [2]
+ * console.log(weights[0]?.data, weights[1]?.data, biases[0]?.data) // [1, 2] [3] [2]
  * ```
  */
 export class CudnnParamsFormatConverterTanh extends CudnnParamsFormatConverter {
@@ -96,13 +96,13 @@ export class CudnnParamsFormatConverterTanh extends CudnnParamsFormatConverter {
 /**
  * @example
  * ```ts
- * import { flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
- * import { CudnnParamsFormatConverterRelu } from '@cudnn-rnn/saveable'
+ * import { flatLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
+ * import { CudnnParamsFormatConverterRelu } from '@cudnn-rnn/rnn/saveable'
  *
  * const converter = new CudnnParamsFormatConverterRelu({ numLayers: 1, numUnits: 4, inputSize: 2 })
  * const layout = flatLayout(converter.descriptor)
  * const [cell] = converter.canonicalToTfCells(unpackCanonical(layout, new Float32Array(layout.size)))
- * console.log(cell.kernel.shape) // [6, 4]
+ * console.log(cell?.kernel?.shape) // [6, 4]
  * ```
  */
 export class CudnnParamsFormatConverterRelu extends CudnnParamsFormatConverter {

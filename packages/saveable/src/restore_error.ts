@@ -12,8 +12,8 @@ export interface TensorMismatch {
  *
  * @example
  * ```ts
- * import { writeCheckpoint } from '@cudnn-rnn/checkpoint'
- * import { RestoreError, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+ * import { writeCheckpoint } from '@cudnn-rnn/rnn'
+ * import { RestoreError, Saver, TensorSaveable } from '@cudnn-rnn/rnn/saveable'
  *
  * await writeCheckpoint('model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
  * const kernel = { data: new Float32Array(4), shape: [2, 2] }
@@ -58,8 +58,8 @@ export class RestoreError extends Error {
  *
  * @example
  * ```ts
- * import { writeCheckpoint } from '@cudnn-rnn/checkpoint'
- * import { isRestoreError, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+ * import { writeCheckpoint } from '@cudnn-rnn/rnn'
+ * import { isRestoreError, Saver, TensorSaveable } from '@cudnn-rnn/rnn/saveable'
  *
  * await writeCheckpoint('model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
  * const wide = { data: new Float32Array(3), shape: [3] }
@@ -67,7 +67,7 @@ export class RestoreError extends Error {
  * try {
  *   await saver.restore('model')
  * } catch (error) {
- *   if (isRestoreError(error)) console.log(error.misshapen.length, error.misshapen[0].key) // 1 bias
+ *   if (isRestoreError(error)) console.log(error.misshapen.length, error.misshapen[0]?.key) // 1 bias
  * }
  * ```
  */

@@ -17,11 +17,9 @@ const RESTORE = {
  *
  * @example
  * ```ts no-run
- * import { CudnnLSTM } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { RNNParamsSaveable, Saver } from '@cudnn-rnn/saveable'
+ * import { CudnnLSTM, openBackend, RNNParamsSaveable, Saver } from '@cudnn-rnn/rnn'
  *
- * const lstm = new CudnnLSTM(openReferenceBackend(), { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * const lstm = new CudnnLSTM(await openBackend('reference'), { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = lstm.createParams()
  * const saveable = new RNNParamsSaveable(lstm.paramsToCanonical, lstm.canonicalToParams, [params], 'encoder')
  * await new Saver([saveable]).save('run/model', { globalStep: 100 })

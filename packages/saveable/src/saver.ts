@@ -68,11 +68,9 @@ const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)'
  *
  * @example
  * ```ts
- * import { CudnnLSTM } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { RNNParamsSaveable, Saver } from '@cudnn-rnn/saveable'
+ * import { CudnnLSTM, openBackend, RNNParamsSaveable, Saver } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
  * const params = lstm.createParams({ seed: 1 })
  * const encoder = new RNNParamsSaveable(lstm.paramsToCanonical, lstm.canonicalToParams, [params], 'encoder')

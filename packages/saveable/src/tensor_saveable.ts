@@ -13,7 +13,7 @@ const VALUE = methods('a tensor with read()', 'read')
  *
  * @example
  * ```ts
- * import { Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+ * import { Saver, TensorSaveable } from '@cudnn-rnn/rnn/saveable'
  *
  * let step = { data: Int32Array.of(100), shape: [] as number[] }
  * const saveable = new TensorSaveable('global_step', () => step, (tensor) => {

@@ -68,7 +68,7 @@ const GAPS = 0.1
  *
  * @example
  * ```ts
- * import { seasonOf } from '@cudnn-rnn/tasks'
+ * import { seasonOf } from '@cudnn-rnn/rnn/tasks'
  *
  * const months = Array.from({ length: 24 }, (_, month) => new Date(Date.UTC(2024, month, 1)))
  * console.log(seasonOf(months)) // 12

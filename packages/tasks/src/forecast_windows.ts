@@ -67,7 +67,7 @@ const GIVEN = fields(SHAPE_OPTIONS)
  *
  * @example
  * ```ts
- * import { usualShape } from '@cudnn-rnn/tasks'
+ * import { usualShape } from '@cudnn-rnn/rnn/tasks'
  *
  * console.log(usualShape(120, 12, { horizon: 6 })) // { window: 24, horizon: 6, season: 12, heldOut: 20 }
  * ```

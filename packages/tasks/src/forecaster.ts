@@ -34,15 +34,15 @@ const BATCH = 256
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { type Forecaster, trainForecaster } from '@cudnn-rnn/tasks'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { type Forecaster, trainForecaster } from '@cudnn-rnn/rnn/tasks'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const sales = Array.from({ length: 120 }, (_, week) => 100 + week + 20 * Math.sin((2 * Math.PI * week) / 6))
  * const options = { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 }
- * using forecaster: Forecaster = await trainForecaster(backend, [{ values: sales }], options)
+ * const forecaster: Forecaster = await trainForecaster(backend, [{ values: sales }], options)
  * const [forecast] = await forecaster.backtest({ values: sales }, [100])
- * console.log(forecast.origin, forecast.values.length, forecast.seasonalNaive.length) // 100 4 4
+ * console.log(forecast?.origin, forecast?.values.length, forecast?.seasonalNaive.length) // 100 4 4
  * ```
  */
 export class Forecaster {
@@ -186,19 +186,19 @@ export async function correctionsOf(
  * import { mkdtemp, rm } from 'node:fs/promises'
  * import { tmpdir } from 'node:os'
  * import { join } from 'node:path'
- * import { loadForecaster, trainForecaster } from '@cudnn-rnn/tasks'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { loadForecaster, trainForecaster } from '@cudnn-rnn/rnn/tasks'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const sales = Array.from({ length: 120 }, (_, week) => 100 + week + 20 * Math.sin((2 * Math.PI * week) / 6))
  * sales[50] = Number.NaN // missing
- * using trained = await trainForecaster(backend, [{ values: sales }], { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 })
+ * const trained = await trainForecaster(backend, [{ values: sales }], { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 })
  * const folder = await mkdtemp(join(tmpdir(), 'forecaster-'))
  * await trained.save(join(folder, 'sales'))
  *
- * using forecaster = await loadForecaster(backend, join(folder, 'sales'))
+ * const forecaster = await loadForecaster(backend, join(folder, 'sales'))
  * const { values, low, high } = await forecaster.forecast({ values: sales })
- * console.log(values.length, low[0] <= values[0], values[0] <= high[0]) // 4 true true
+ * console.log(values.length, low.length, high.length) // 4 4 4
  * await rm(folder, { recursive: true })
  * ```
  */

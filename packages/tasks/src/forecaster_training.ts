@@ -98,14 +98,14 @@ const EVALUATED = 256
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { ForecasterTraining } from '@cudnn-rnn/tasks'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { ForecasterTraining } from '@cudnn-rnn/rnn/tasks'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const sales = Array.from({ length: 120 }, (_, week) => 100 + week + 20 * Math.sin((2 * Math.PI * week) / 6))
  * const training = new ForecasterTraining(backend, [{ values: sales }], { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 })
  * const { step } = await training.fit({ checkpoints: 'runs/sales' })
- * using forecaster = await training.finish()
+ * const forecaster = await training.finish()
  * console.log(step, (await forecaster.forecast({ values: sales })).values.length) // 20 4
  * ```
  */
@@ -297,13 +297,13 @@ interface Window {
  * @throws what `ForecasterTraining` and `fit` throw
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { trainForecaster } from '@cudnn-rnn/tasks'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { trainForecaster } from '@cudnn-rnn/rnn/tasks'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const sales = Array.from({ length: 120 }, (_, week) => 100 + week + 20 * Math.sin((2 * Math.PI * week) / 6))
  * const options = { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 }
- * using forecaster = await trainForecaster(backend, [{ name: 'sales', values: sales }], options)
+ * const forecaster = await trainForecaster(backend, [{ name: 'sales', values: sales }], options)
  * const { origin, values } = await forecaster.forecast({ values: sales })
  * console.log(origin, values.length) // 119 4
  * ```

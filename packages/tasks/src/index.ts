@@ -4,12 +4,12 @@
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { trainForecaster } from '@cudnn-rnn/tasks'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { trainForecaster } from '@cudnn-rnn/rnn/tasks'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const values = Array.from({ length: 120 }, (_, month) => 50 + month / 2 + 10 * Math.sin((2 * Math.PI * month) / 6))
- * using forecaster = await trainForecaster(backend, [{ values }], { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 })
+ * const forecaster = await trainForecaster(backend, [{ values }], { season: 6, horizon: 4, numUnits: 4, maxSteps: 20 })
  * const forecast = await forecaster.forecast({ values })
  * console.log(forecast.values.length) // 4
  * ```

@@ -8,7 +8,7 @@ import { NUMBERS } from './time_series.js'
  *
  * @example
  * ```ts
- * import { fillMissing } from '@cudnn-rnn/tasks'
+ * import { fillMissing } from '@cudnn-rnn/rnn/tasks'
  *
  * console.log(fillMissing([1, Number.NaN, 3], 1)) // [1, 2, 3]
  * ```

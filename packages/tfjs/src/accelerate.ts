@@ -69,15 +69,16 @@ interface RnnPrototype {
  *   `ERR_TFJS_ACCELERATED`
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openBackend } from '@cudnn-rnn/rnn'
  * import { accelerate } from '@cudnn-rnn/tfjs'
  * import * as tf from '@tensorflow/tfjs'
  *
  * await tf.setBackend('cpu')
- * using acceleration = accelerate(tf, openReferenceBackend())
+ * const acceleration = accelerate(tf, await openBackend('reference'))
  * const model = tf.sequential({ layers: [tf.layers.lstm({ units: 4, inputShape: [5, 3] })] })
  * const output = model.predict(tf.ones([2, 5, 3])) as tf.Tensor
  * console.log(output.shape, acceleration.report().map(({ computedBy }) => computedBy)) // [2, 4] ['reference']
+ * acceleration.dispose()
  * ```
  */
 export function accelerate(tf: TensorFlow, backend: Backend, options: AccelerateOptions = {}): Acceleration {

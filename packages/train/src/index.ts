@@ -6,10 +6,9 @@
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Adam, constantRate, Dataset, fit } from '@cudnn-rnn/train'
+ * import { Adam, constantRate, Dataset, fit, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const slope = { name: 'slope', value: backend.zeros([1]) }
  * const result = await fit({
  *   backend,

@@ -4,10 +4,10 @@
  *
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
- * import { openWasmBackend } from '@cudnn-rnn/wasm'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
+ * import { openWasmBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = await openWasmBackend()
+ * const backend = await openWasmBackend()
  * const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 2 }))
  * const { outputH } = await rnn.forward({
  *   input: { data: new Float32Array(6).fill(1), shape: [3, 1, 2] },
@@ -18,6 +18,7 @@
  *   training: false,
  * })
  * console.log(backend.reason, (await outputH.read()).data)
+ * backend.dispose()
  * ```
  * @packageDocumentation
  */

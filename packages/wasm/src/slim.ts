@@ -9,8 +9,9 @@
  * const url = hasInstructionSet('relaxed-simd')
  *   ? new URL('@cudnn-rnn/wasm/relaxed.wasm', import.meta.url)
  *   : new URL('@cudnn-rnn/wasm/simd128.wasm', import.meta.url)
- * using backend = await openWasmBackend({ module: fetch(url) })
+ * const backend = await openWasmBackend({ module: fetch(url) })
  * console.log(backend.reason)
+ * backend.dispose()
  * ```
  * @packageDocumentation
  */
@@ -33,7 +34,8 @@ export interface SlimBackendOptions extends WasmBackendOptions {
  * ```ts no-run
  * import { openWasmBackend } from '@cudnn-rnn/wasm/slim'
  *
- * using backend = await openWasmBackend({ module: fetch('/assets/simd128.wasm'), threads: 2 })
+ * const backend = await openWasmBackend({ module: fetch('/assets/simd128.wasm'), threads: 2 })
+ * backend.dispose()
  * ```
  */
 export async function openWasmBackend(options: SlimBackendOptions): Promise<WasmBackend> {

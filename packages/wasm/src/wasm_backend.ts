@@ -10,12 +10,13 @@ import { openWasm, type WasmBackend, type WasmBackendOptions } from './open_wasm
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { openWasmBackend } from '@cudnn-rnn/wasm'
+ * import { openWasmBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = await openWasmBackend({ threads: 1 })
+ * const backend = await openWasmBackend({ threads: 1 })
  * const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
  * backend.ops.accumulate(x, { data: Float32Array.of(10, 10), shape: [2] })
  * console.log(backend.name, (await x.read()).data) // wasm [11, 12]
+ * backend.dispose()
  * ```
  */
 export function openWasmBackend(options: WasmBackendOptions = {}): Promise<WasmBackend> {

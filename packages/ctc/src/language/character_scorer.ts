@@ -22,7 +22,7 @@ export interface CharacterScorerOptions extends OptionsOf<typeof OPTIONS> {}
  * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_HYPERPARAMETER`
  * @example
  * ```ts
- * import { characterScorer, NGramModel } from '@cudnn-rnn/ctc'
+ * import { characterScorer, NGramModel } from '@cudnn-rnn/rnn/ctc'
  *
  * const model = NGramModel.train([[...'banana'], [...'bandana']])
  * const scorer = characterScorer(model, ['a', 'b', 'n', 'd'], { weight: 0.5 })

@@ -43,7 +43,7 @@ interface Followers {
  *
  * @example
  * ```ts
- * import { NGramModel } from '@cudnn-rnn/ctc'
+ * import { NGramModel } from '@cudnn-rnn/rnn/ctc'
  *
  * const model = NGramModel.train([[...'banana'], [...'bandana']], { order: 3 })
  * console.log(model.logProbability(['a', 'n'], 'a') > model.logProbability(['a', 'n'], 'b')) // true

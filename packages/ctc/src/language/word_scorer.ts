@@ -31,7 +31,7 @@ export interface WordState {
  * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
  * @example
  * ```ts
- * import { NGramModel, wordScorer } from '@cudnn-rnn/ctc'
+ * import { NGramModel, wordScorer } from '@cudnn-rnn/rnn/ctc'
  *
  * const model = NGramModel.train([['a', 'cab'], ['a', 'cab']], { order: 2 })
  * const scorer = wordScorer(model, ['a', 'b', 'c', ' '], { restricted: true })

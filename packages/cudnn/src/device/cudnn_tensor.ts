@@ -32,7 +32,8 @@ export interface TensorHolding {
  *
  * @example
  * ```ts no-run
- * import { type CudnnTensor, openCudnnBackend } from '@cudnn-rnn/cudnn'
+ * import type { CudnnTensor } from '@cudnn-rnn/cudnn'
+ * import { openCudnnBackend } from '@cudnn-rnn/rnn/executors'
  *
  * const backend = await openCudnnBackend()
  * const x: CudnnTensor = backend.zeros([2, 3])

@@ -11,8 +11,8 @@ import { type DeviceArray, deviceArrays, markWritten, NCCL_REDUCTIONS, NCCL_TYPE
  *
  * @example
  * ```ts no-run
- * import { openCudnnBackend } from '@cudnn-rnn/cudnn'
- * import { CudnnLSTM } from '@cudnn-rnn/models'
+ * import { CudnnLSTM } from '@cudnn-rnn/rnn'
+ * import { openCudnnBackend } from '@cudnn-rnn/rnn/executors'
  *
  * const backend = await openCudnnBackend()
  * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 8, inputSize: 4 })

@@ -20,7 +20,7 @@ export type CudnnErrorCode = Exclude<CudnnPackageErrorCode, 'ERR_NO_FLOAT16_ARRA
  *
  * @example
  * ```ts
- * import { CudnnError } from '@cudnn-rnn/cudnn'
+ * import { CudnnError } from '@cudnn-rnn/rnn/executors'
  *
  * const isCommunication = (error: unknown) => error instanceof CudnnError && error.code === 'ERR_NCCL'
  * console.log(isCommunication(new Error('other'))) // false
@@ -57,7 +57,7 @@ export class CudnnError extends Error {
  *
  * @example
  * ```ts
- * import { isCudnnError } from '@cudnn-rnn/cudnn'
+ * import { isCudnnError } from '@cudnn-rnn/rnn/executors'
  *
  * console.log(isCudnnError(new Error('other')), isCudnnError(undefined, 'ERR_NCCL')) // false false
  * ```

@@ -9,8 +9,8 @@ import { codedRangeError } from '../coded_error.js'
  * @param requestedBytes for the message; absent where it is not known.
  * @example
  * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/canonical'
  * import { allocating } from '@cudnn-rnn/executor-kit'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
  *
  * console.log(allocating('make a buffer', () => new Float32Array(3)).length) // 3
  * try {

@@ -48,9 +48,9 @@ export interface HostExecutor<OwnRnn extends Rnn> {
  * @example
  * ```ts
  * import { HostBackend } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * console.log(backend instanceof HostBackend, backend.products !== undefined) // true true
  * ```
  */

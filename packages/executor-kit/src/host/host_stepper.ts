@@ -46,8 +46,8 @@ export interface StreamKernel {
  * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`; `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
  * @example
  * ```ts
- * import { createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/canonical'
  * import { checkStream } from '@cudnn-rnn/executor-kit'
+ * import { createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
  *
  * const size = { numLayers: 1, numUnits: 4, inputSize: 3 }
  * try {
@@ -81,13 +81,13 @@ export interface StreamOwner {
  *
  * @example
  * ```ts
- * import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
  * import { HostStepper } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/rnn/canonical'
+ * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openReferenceBackend()
+ * const backend = openReferenceBackend()
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * using rnn = backend.rnn(descriptor)
+ * const rnn = backend.rnn(descriptor)
  * const stepper: HostStepper = rnn.stepper(backend.zeros([rnn.paramsSize], { layout: layoutKey(descriptor) }), 2)
  * console.log(stepper.stepSync({ data: new Float32Array(2 * 3), shape: [2, 3] }).shape) // [2, 4]
  * ```

@@ -26,7 +26,7 @@ export function logAddExp(a: number, b: number): number {
  *
  * const out = new Float64Array(2)
  * logSoftmaxInto(out, Float32Array.of(9, 0, 0), 1)
- * console.log(out[0].toFixed(4)) // -0.6931
+ * console.log(out[0]?.toFixed(4)) // -0.6931
  * ```
  */
 export function logSoftmaxInto(out: Float64Array, logits: FloatArray, at: number): void {

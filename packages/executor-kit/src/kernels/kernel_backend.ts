@@ -18,12 +18,13 @@ export interface KernelBackendLabels {
  *
  * @example
  * ```ts
- * import { openCpuBackend } from '@cudnn-rnn/cpu'
  * import { openKernelBackend } from '@cudnn-rnn/executor-kit'
+ * import { openCpuBackend } from '@cudnn-rnn/rnn/executors'
  *
  * // The executors cpu and wasm call it with the operations of their kernels.
- * using backend: ReturnType<typeof openKernelBackend> = openCpuBackend({ threads: 1 })
+ * const backend: ReturnType<typeof openKernelBackend> = openCpuBackend({ threads: 1 })
  * console.log(backend.name) // cpu
+ * backend.dispose()
  * ```
  */
 export function openKernelBackend(executor: KernelExecutor, labels: KernelBackendLabels): HostBackend<KernelRnn> {

@@ -32,14 +32,15 @@ import { QuantizedParamsCache } from './quantized_params.js'
  *
  * @example
  * ```ts
- * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
- * import { openCpuBackend } from '@cudnn-rnn/cpu'
- * import { type KernelRnn } from '@cudnn-rnn/executor-kit'
+ * import type { KernelRnn } from '@cudnn-rnn/executor-kit'
+ * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
+ * import { openCpuBackend } from '@cudnn-rnn/rnn/executors'
  *
- * using backend = openCpuBackend({ threads: 1 })
+ * const backend = openCpuBackend({ threads: 1 })
  * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * using rnn: KernelRnn = backend.rnn(descriptor)
+ * const rnn: KernelRnn = backend.rnn(descriptor)
  * console.log(rnn.descriptor.cellMode, rnn.paramsSize > 0) // gru true
+ * backend.dispose()
  * ```
  */
 export class KernelRnn extends Inspectable implements Rnn {

@@ -30,12 +30,13 @@ const VARIABLES = kind(
  * @throws TypeError `ERR_INVALID_ARGUMENT`
  * @example
  * ```ts
- * import { encodeKerasArchive, openWeightFile } from '@cudnn-rnn/interop'
+ * import { encodeKerasArchive, openWeightFile } from '@cudnn-rnn/rnn/interop'
  *
  * const bias = { data: Float32Array.of(1, 2), shape: [2] }
  * const bytes = await encodeKerasArchive({ class_name: 'Sequential' }, new Map([['layers/dense/vars/1', bias]]))
- * await using file = await openWeightFile(bytes)
+ * const file = await openWeightFile(bytes)
  * console.log(file.format, file.tensors.map(({ name }) => name)) // keras-archive ['layers/dense/vars/1']
+ * await file.close()
  * ```
  */
 export async function encodeKerasArchive(

@@ -84,7 +84,7 @@ const RULES = {
  * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { encodeOnnxModel } from '@cudnn-rnn/interop'
+ * import { encodeOnnxModel } from '@cudnn-rnn/rnn/interop'
  *
  * const x = { name: 'x', elementType: 'float32', shape: ['time', 3] } as const
  * const y = { name: 'y', elementType: 'float32', shape: ['time', 3] } as const

@@ -65,7 +65,7 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
  * @example
  * ```ts no-run
  * import { readFile } from 'node:fs/promises'
- * import { decodeOnnxTensorFile } from '@cudnn-rnn/interop'
+ * import { decodeOnnxTensorFile } from '@cudnn-rnn/rnn/interop'
  *
  * const { shape, data } = decodeOnnxTensorFile(await readFile('test_data_set_0/input_0.pb'))
  * console.log(shape, data.length)

@@ -67,15 +67,16 @@ const LONGEST_PAUSE_MS = 10_000
  * @example
  * ```ts no-run
  * import { Worker } from 'node:worker_threads'
- * import { openWorkerPool } from '@cudnn-rnn/models'
+ * import { openWorkerPool } from '@cudnn-rnn/rnn'
  *
  * // worker.js calls serveStreams.
  * const start = () => new Worker(new URL('./worker.js', import.meta.url))
- * using pool = await openWorkerPool({ workers: 2, start, onWorkerLost: ({ streams }) => console.error(streams) })
+ * const pool = await openWorkerPool({ workers: 2, start, onWorkerLost: ({ streams }) => console.error(streams) })
  * const streams = [pool.open(), pool.open(), pool.open()] // two in one worker, one in the other
  * await Promise.all(streams.map((stream) => stream.step({ data: new Float32Array(4), shape: [4] })))
  * await pool.drain()
  * console.log(pool.stats().steps) // 3
+ * await pool.dispose()
  * ```
  */
 export class WorkerPool<State = RnnStreamState> extends Inspectable {
@@ -245,14 +246,15 @@ type CheckedOptions = { readonly [Name in keyof WorkerPoolOptions]-?: NonNullabl
  * @example
  * ```ts no-run
  * import { Worker } from 'node:worker_threads'
- * import { openWorkerPool } from '@cudnn-rnn/models'
+ * import { openWorkerPool } from '@cudnn-rnn/rnn'
  *
  * // worker.js calls serveStreams.
  * const start = () => new Worker(new URL('./worker.js', import.meta.url))
- * using pool = await openWorkerPool({ workers: 2, start })
- * using stream = pool.open()
+ * const pool = await openWorkerPool({ workers: 2, start })
+ * const stream = pool.open()
  * const { shape } = await stream.step({ data: new Float32Array(2 * 4), shape: [2, 4] }) // [T,I]
  * console.log(shape) // [2, 8]
+ * await pool.dispose()
  * ```
  */
 export async function openWorkerPool<State = RnnStreamState>(options: WorkerPoolOptions): Promise<WorkerPool<State>> {

@@ -25,11 +25,11 @@ export interface WorkerOperations {
  * @example
  * ```ts no-run
  * import { Worker } from 'node:worker_threads'
- * import { openWorkerPool } from '@cudnn-rnn/models'
+ * import { openWorkerPool } from '@cudnn-rnn/rnn'
  *
  * // worker.js calls serveStreams.
  * const start = () => new Worker(new URL('./worker.js', import.meta.url))
- * using pool = await openWorkerPool({ workers: 1, start })
+ * const pool = await openWorkerPool({ workers: 1, start })
  * const stream = pool.open()
  * const before = await stream.state()
  * const frame = { data: new Float32Array(4), shape: [4] } // [I]
@@ -38,6 +38,7 @@ export interface WorkerOperations {
  * const again = await stream.step(frame) // equal to the first
  * console.log(first.shape, again.shape)
  * stream.close()
+ * await pool.dispose()
  * ```
  */
 export class WorkerStream<State = RnnStreamState> extends Inspectable {

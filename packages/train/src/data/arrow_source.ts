@@ -11,7 +11,7 @@ import { readUnchanged } from './unchanged_file.js'
  *   where the optional peer dependency `apache-arrow` is not installed
  * @example
  * ```ts
- * import { arrowDataset } from '@cudnn-rnn/train'
+ * import { arrowDataset } from '@cudnn-rnn/rnn/train'
  *
  * const rows = arrowDataset('../fixtures/tables/table.arrow')
  * for await (const row of rows) {

@@ -24,7 +24,7 @@ export interface CsvOptions extends OptionsOf<typeof OPTIONS> {}
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
- * import { csvDataset } from '@cudnn-rnn/train'
+ * import { csvDataset } from '@cudnn-rnn/rnn/train'
  *
  * await writeFile('prices.csv', 'day;price\n1;20.5\n2;21\n')
  * const prices = csvDataset('prices.csv', { delimiter: ';' }).map(({ price }) => Number(price))

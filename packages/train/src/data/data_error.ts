@@ -6,7 +6,7 @@ import { visibleMessage } from '@cudnn-rnn/text'
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
- * import { csvDataset, DataError } from '@cudnn-rnn/train'
+ * import { csvDataset, DataError } from '@cudnn-rnn/rnn/train'
  *
  * await writeFile('prices.csv', 'day,price\n1,20\n2\n')
  * try {
@@ -56,7 +56,7 @@ export function isSystemError(error: unknown): boolean {
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
- * import { isDataError, jsonLinesDataset } from '@cudnn-rnn/train'
+ * import { isDataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
  *
  * await writeFile('empty.jsonl', '')
  * try {

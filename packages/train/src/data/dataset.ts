@@ -69,7 +69,7 @@ const ARRAY = kind(
  *
  * @example
  * ```ts
- * import { Dataset } from '@cudnn-rnn/train'
+ * import { Dataset } from '@cudnn-rnn/rnn'
  *
  * const data = Dataset.fromArray([1, 2, 3, 4, 5])
  *   .map((x) => 10 * x)
@@ -202,7 +202,7 @@ const CURSOR = methods('a cursor, which a source opens', 'next', 'close')
  *
  * @example
  * ```ts
- * import { Dataset, DatasetIterator } from '@cudnn-rnn/train'
+ * import { Dataset, DatasetIterator } from '@cudnn-rnn/rnn/train'
  *
  * const data = Dataset.fromArray(['a', 'b', 'c'])
  * const letters: DatasetIterator<string> = data.iterate()

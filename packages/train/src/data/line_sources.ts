@@ -9,7 +9,7 @@ import { readUnchanged } from './unchanged_file.js'
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
- * import { textDataset } from '@cudnn-rnn/train'
+ * import { textDataset } from '@cudnn-rnn/rnn/train'
  *
  * await writeFile('poem.txt', 'one\ntwo\n')
  * for await (const lines of textDataset('poem.txt').batch(2)) console.log(lines) // ['one', 'two']
@@ -26,7 +26,7 @@ export function textDataset(path: string): Dataset<string> {
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
- * import { jsonLinesDataset } from '@cudnn-rnn/train'
+ * import { jsonLinesDataset } from '@cudnn-rnn/rnn/train'
  *
  * await writeFile('mail.jsonl', '{"text":"win money","label":"spam"}\n')
  * for await (const { text, label } of jsonLinesDataset<{ text: string; label: string }>('mail.jsonl')) {

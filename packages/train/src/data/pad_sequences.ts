@@ -19,7 +19,7 @@ export interface PaddedSequences<Data extends FloatArray | Int32Array> {
  * @throws RangeError `ERR_EMPTY_BATCH`; `ERR_SHAPE` naming the row whose steps have another shape than the first's
  * @example
  * ```ts
- * import { padSequences } from '@cudnn-rnn/train'
+ * import { padSequences } from '@cudnn-rnn/rnn/train'
  *
  * const rows = [
  *   { data: Float32Array.of(1, 2, 3), shape: [3] },

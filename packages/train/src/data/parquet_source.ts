@@ -18,7 +18,7 @@ export interface ParquetOptions extends OptionsOf<typeof OPTIONS> {}
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_SYNTAX`, `ERR_DATA_CHANGED`, `ERR_DATA_COLUMN`
  * @example
  * ```ts
- * import { parquetDataset } from '@cudnn-rnn/train'
+ * import { parquetDataset } from '@cudnn-rnn/rnn/train'
  *
  * const rows = parquetDataset('../fixtures/tables/table_zstd.parquet')
  * for await (const row of rows) {

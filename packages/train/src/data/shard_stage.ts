@@ -18,7 +18,7 @@ export const EMPTY_SHARE: readonly never[] = Object.freeze([])
  *
  * @example
  * ```ts
- * import { Dataset, isEmptyShare } from '@cudnn-rnn/train'
+ * import { Dataset, isEmptyShare } from '@cudnn-rnn/rnn/train'
  *
  * const share = Dataset.fromArray([7]).batch(1).shard({ rank: 0, size: 2 })
  * for await (const batch of share) console.log(isEmptyShare(batch)) // true

@@ -34,7 +34,7 @@ const FIELD = { fields: OBJECT, column: TEXT, place: fields({ path: TEXT, row: N
  * @throws DataError `ERR_DATA_COLUMN` for a column that is missing, `ERR_DATA_VALUE` for anything but a finite number
  * @example
  * ```ts
- * import { finiteNumber, isDataError } from '@cudnn-rnn/train'
+ * import { finiteNumber, isDataError } from '@cudnn-rnn/rnn/train'
  *
  * const place = { path: 'prices.csv', row: 2 }
  * console.log(finiteNumber({ price: '20.5' }, 'price', place)) // 20.5
@@ -68,7 +68,7 @@ export function finiteNumber(
  *
  * @example
  * ```ts
- * import { classId } from '@cudnn-rnn/train'
+ * import { classId } from '@cudnn-rnn/rnn/train'
  *
  * const place = { path: 'digits.csv', row: 2 }
  * console.log(classId({ digit: '7' }, 'digit', 10, place)) // 7

@@ -33,7 +33,7 @@ export interface WindowOptions extends OptionsOf<typeof OPTIONS> {}
  * @throws RangeError `ERR_SEQUENCE_TOO_SHORT` when there is not one window
  * @example
  * ```ts
- * import { Dataset, truncatedWindows } from '@cudnn-rnn/train'
+ * import { Dataset, truncatedWindows } from '@cudnn-rnn/rnn/train'
  *
  * const ids = Int32Array.of(0, 1, 2, 3, 4, 5, 6)
  * for await (const { inputs, labels, restarts } of new Dataset(truncatedWindows(ids, { time: 3, batch: 2 }))) {

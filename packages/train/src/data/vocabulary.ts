@@ -15,7 +15,7 @@ export interface VocabularyOptions extends OptionsOf<typeof OPTIONS> {}
  *
  * @example
  * ```ts
- * import { Vocabulary } from '@cudnn-rnn/train'
+ * import { Vocabulary } from '@cudnn-rnn/rnn/train'
  *
  * const letters = Vocabulary.of('banana')
  * console.log(letters.symbols, letters.size) // ['a', 'b', 'n'] 3

@@ -61,14 +61,14 @@ export interface BeamHypothesis {
  * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`
  * @example
  * ```ts
- * import { beamSearch } from '@cudnn-rnn/train'
+ * import { beamSearch } from '@cudnn-rnn/rnn/train'
  *
  * // Ids: 0 is the beginning, 1 the end. The logits are the same at each step.
  * const logits = { data: Float32Array.of(-9, 2, 0, 1), shape: [1, 4] }
  * const beams = await beamSearch({
  *   initialState: null,
  *   update: async (_state, ids) => {
- *     const data = Float32Array.from({ length: ids.length * 4 }, (_, at) => logits.data[at % 4])
+ *     const data = Float32Array.from([...ids].flatMap(() => [...logits.data]))
  *     return { state: null, logits: { data, shape: [ids.length, 4] } }
  *   },
  *   gather: () => null,
@@ -78,7 +78,7 @@ export interface BeamHypothesis {
  *   beginId: 0,
  *   endId: 1,
  * })
- * console.log(beams[0].map(({ ids }) => ids)) // [[1], [3, 1]]
+ * console.log(beams[0]?.map(({ ids }) => ids)) // [[1], [3, 1]]
  * ```
  */
 export async function beamSearch<State>(options: BeamSearchOptions<State>): Promise<BeamHypothesis[][]> {

@@ -17,10 +17,10 @@ const ARGUMENTS = {
  * @throws RangeError `ERR_SHAPE` unless the state has three dimensions, `ERR_ID_OUT_OF_RANGE` for a parent that is not a row
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { gatherStateRows } from '@cudnn-rnn/train'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { gatherStateRows } from '@cudnn-rnn/rnn/train'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const state = backend.tensor({ data: Float32Array.of(1, 1, 2, 2), shape: [1, 2, 2] }) // [L·D,R,H]
  * const gathered = await gatherStateRows(backend, state, Int32Array.of(1, 1, 0))
  * console.log(gathered.shape, (await gathered.read()).data) // [1, 3, 2] [2, 2, 2, 2, 1, 1]

@@ -38,7 +38,7 @@ export interface GenerateOptions extends SamplingOptions, OptionsOf<typeof OPTIO
  * @throws as {@link sampleToken}; the signal's reason once it is aborted
  * @example
  * ```ts
- * import { generate } from '@cudnn-rnn/train'
+ * import { generate } from '@cudnn-rnn/rnn/train'
  *
  * // A model that always continues with the next id.
  * const next = (id: number) => Float32Array.from({ length: 10 }, (_, candidate) => (candidate === id + 1 ? 50 : 0))

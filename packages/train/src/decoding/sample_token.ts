@@ -29,8 +29,8 @@ const ARGUMENTS = {
  * @throws RangeError `ERR_HYPERPARAMETER`; `ERR_NOT_FINITE` for logits of which none is finite or one is NaN or +∞
  * @example
  * ```ts
- * import { Philox } from '@cudnn-rnn/executor-kit'
- * import { sampleToken } from '@cudnn-rnn/train'
+ * import { Philox } from '@cudnn-rnn/rnn/executors'
+ * import { sampleToken } from '@cudnn-rnn/rnn/train'
  *
  * const logits = Float32Array.of(0, 3, 1)
  * console.log(sampleToken(logits, new Philox(1), { temperature: 0 })) // 1

@@ -45,7 +45,7 @@ export interface EventFileOptions extends OptionsOf<typeof OPTIONS> {}
  *
  * @example
  * ```ts
- * import { EventFile } from '@cudnn-rnn/train'
+ * import { EventFile } from '@cudnn-rnn/rnn/train'
  *
  * const events = await EventFile.create('logs')
  * await events.scalar('loss', 0.5, 1)

@@ -27,14 +27,13 @@ const MODEL = methods('a model such as new CudnnLSTM(…)', 'paramsToCanonical')
  *
  * @example
  * ```ts
- * import { CudnnGRU } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { gateWeights } from '@cudnn-rnn/train'
+ * import { CudnnGRU, openBackend } from '@cudnn-rnn/rnn'
+ * import { gateWeights } from '@cudnn-rnn/rnn/train'
  *
- * using backend = openReferenceBackend()
- * using gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const backend = await openBackend('reference')
+ * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
  * const gates = await gateWeights(gru, gru.createParams({ seed: 1 }).value)
- * console.log(gates.length, gates[0].name, gates[0].values.length) // 6 layer_0/forward/input/reset 12
+ * console.log(gates.length, gates[0]?.name, gates[0]?.values.length) // 6 layer_0/forward/input/reset 12
  * ```
  */
 export async function gateWeights(model: CanonicalReader, params: BackendTensor): Promise<GateWeights[]> {

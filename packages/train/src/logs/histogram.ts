@@ -18,7 +18,7 @@ const BUCKETS = 30
  *
  * @example
  * ```ts
- * import { histogramOf } from '@cudnn-rnn/train'
+ * import { histogramOf } from '@cudnn-rnn/rnn/train'
  *
  * const { min, max, num, counts } = histogramOf([1, 2, 2, Number.NaN])
  * console.log(min, max, num, counts.length) // 1 2 3 30

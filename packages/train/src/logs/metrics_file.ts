@@ -13,7 +13,7 @@ import { coded, logError } from './log_error.js'
  *
  * @example
  * ```ts
- * import { metricsLine } from '@cudnn-rnn/train'
+ * import { metricsLine } from '@cudnn-rnn/rnn/train'
  *
  * const report = { step: 1, loss: 0.5, learningRate: 0.001, gradientNorm: Infinity, skipped: true, seconds: 0.01 }
  * console.log(metricsLine(report))
@@ -38,7 +38,7 @@ export function metricsLine(report: StepReport): string {
  *
  * @example
  * ```ts
- * import { MetricsFile, readMetrics } from '@cudnn-rnn/train'
+ * import { MetricsFile, readMetrics } from '@cudnn-rnn/rnn/train'
  *
  * const report = { step: 1, loss: 0.5, learningRate: 0.001, gradientNorm: 2, skipped: false, seconds: 0.01 }
  * const metrics = await MetricsFile.open('metrics.jsonl')
@@ -113,13 +113,13 @@ const APPEND_TO_OWN_FILE =
  * @throws RangeError `ERR_LOG_IO`, `ERR_LOG_DAMAGED`
  * @example
  * ```ts
- * import { MetricsFile, readMetrics } from '@cudnn-rnn/train'
+ * import { MetricsFile, readMetrics } from '@cudnn-rnn/rnn/train'
  *
  * console.log(await readMetrics('no-such-file.jsonl')) // []
  * const metrics = await MetricsFile.open('metrics.jsonl')
  * await metrics.write({ step: 1, loss: 0.5, learningRate: 0.001, gradientNorm: 2, skipped: false, seconds: 0.01 })
  * await metrics.close()
- * console.log((await readMetrics('metrics.jsonl'))[0].loss) // 0.5
+ * console.log((await readMetrics('metrics.jsonl'))[0]?.loss) // 0.5
  * ```
  */
 export async function readMetrics(path: string): Promise<StepReport[]> {

@@ -17,20 +17,19 @@ import type { TrainingRanks } from './training_ranks.js'
  *   saver and the data
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Dataset, fit, Sgd } from '@cudnn-rnn/train'
+ * import { Dataset, fit, openBackend, Sgd } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const slope = { name: 'slope', value: backend.zeros([1]) }
  * const data = Dataset.fromArray([1, 2, 3]).repeat().batch(3)
  * async function batchGradients(xs: readonly number[]) {
- *   const a = (await slope.value.read()).data[0] // of the loss ½·mean((a·x - 3·x)²)
+ *   const [a = 0] = (await slope.value.read()).data // of the loss ½·mean((a·x - 3·x)²)
  *   const gradient = xs.reduce((sum, x) => sum + (a * x - 3 * x) * x, 0) / xs.length
  *   return { loss: (a - 3) ** 2, gradients: [backend.tensor({ data: Float32Array.of(gradient), shape: [1] })] }
  * }
  * const optimizer = new Sgd(backend, [slope])
  * const { step, ending } = await fit({ backend, data, batchGradients, optimizer, learningRate: 0.1, maxSteps: 40 })
- * console.log(step, ending, (await slope.value.read()).data[0].toFixed(2)) // 40 finished 3.00
+ * console.log(step, ending, (await slope.value.read()).data[0]?.toFixed(2)) // 40 finished 3.00
  * ```
  */
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {

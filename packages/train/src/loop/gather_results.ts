@@ -15,8 +15,8 @@ const FAILURE_SECONDS = 5
  * @throws the error of this rank's `work`; RangeError `ERR_RANK_FAILED`; TypeError `ERR_INVALID_ARGUMENT`
  * @example
  * ```ts
- * import { openCommunicator } from '@cudnn-rnn/distributed'
- * import { gatherResults } from '@cudnn-rnn/train'
+ * import { openCommunicator } from '@cudnn-rnn/rnn'
+ * import { gatherResults } from '@cudnn-rnn/rnn/train'
  *
  * const world = await openCommunicator('none')
  * console.log(await gatherResults(world, () => 10 * world.rank)) // [0]

@@ -96,10 +96,10 @@ export interface Parallel<Own extends Replica<never>> extends Disposable, AsyncD
  *   it cannot be used; CudnnError `ERR_NCCL`; errors of `fn`
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Dataset, fit, makeParallel, Sgd } from '@cudnn-rnn/train'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { Dataset, fit, makeParallel, Sgd } from '@cudnn-rnn/rnn/train'
  *
- * const devices = [openReferenceBackend(), openReferenceBackend()]
+ * const devices = [await openBackend('reference'), await openBackend('reference')]
  * const { backend, variables, batchGradients } = await makeParallel((device) => {
  *   const slope = { name: 'slope', value: device.zeros([1]) }
  *   return {

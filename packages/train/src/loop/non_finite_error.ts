@@ -3,10 +3,10 @@
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Dataset, fit, NonFiniteError, Sgd } from '@cudnn-rnn/train'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { Dataset, fit, NonFiniteError, Sgd } from '@cudnn-rnn/rnn/train'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const weight = { name: 'weight', value: backend.zeros([1]) }
  * const gradient = { data: Float32Array.of(Number.NaN), shape: [1] }
  * const batchGradients = async () => ({ loss: Number.NaN, gradients: [backend.tensor(gradient)] })

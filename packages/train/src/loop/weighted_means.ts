@@ -9,8 +9,8 @@ import type { Communicator } from './communicator.js'
  * @param weight rows of the share; a rank without any has 0, and its means do not count
  * @example
  * ```ts
- * import { openCommunicator } from '@cudnn-rnn/distributed'
- * import { weightedMeans } from '@cudnn-rnn/train'
+ * import { openCommunicator } from '@cudnn-rnn/rnn'
+ * import { weightedMeans } from '@cudnn-rnn/rnn/train'
  *
  * const world = await openCommunicator('none')
  * console.log(await weightedMeans(world, { loss: 0.5, accuracy: 0.9 }, 32)) // { loss: 0.5, accuracy: 0.9 }

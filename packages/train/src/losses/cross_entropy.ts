@@ -37,7 +37,7 @@ export interface CrossEntropyResult {
  *   `ERR_INVALID_OPTION`
  * @example
  * ```ts
- * import { crossEntropy } from '@cudnn-rnn/train'
+ * import { crossEntropy } from '@cudnn-rnn/rnn/train'
  *
  * const logits = { data: Float64Array.of(0, 0, 0, 0), shape: [2, 2] } // [N,V]
  * const labels = { data: Float64Array.of(1, 0, 0.5, 0.5), shape: [2, 2] }
@@ -74,7 +74,7 @@ export function crossEntropy(
  * @throws as {@link crossEntropy}; RangeError `ERR_ID_OUT_OF_RANGE` for a label outside 0..V-1, naming its position
  * @example
  * ```ts
- * import { sparseCrossEntropy } from '@cudnn-rnn/train'
+ * import { sparseCrossEntropy } from '@cudnn-rnn/rnn/train'
  *
  * const logits = { data: Float64Array.of(0, 0, 0, 0), shape: [2, 2] } // [N,V]
  * const labels = { data: Int32Array.of(0, 1), shape: [2] }

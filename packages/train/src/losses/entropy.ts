@@ -6,7 +6,7 @@ import { logSoftmax } from './softmax.js'
  *
  * @example
  * ```ts
- * import { entropyFromLogits } from '@cudnn-rnn/train'
+ * import { entropyFromLogits } from '@cudnn-rnn/rnn/train'
  *
  * const logits = { data: Float64Array.of(0, 0, 0, 0), shape: [2, 2] } // two fair coins
  * console.log([...entropyFromLogits(logits).data].map((nats) => nats.toFixed(4))) // ['0.6931', '0.6931']
@@ -29,7 +29,7 @@ export function entropyFromLogits(given: FloatTensor, axis = -1): FloatTensor {
  *
  * @example
  * ```ts
- * import { entropyGradient } from '@cudnn-rnn/train'
+ * import { entropyGradient } from '@cudnn-rnn/rnn/train'
  *
  * const logits = { data: Float64Array.of(1, 0), shape: [2] }
  * console.log([...entropyGradient(logits).data].map((slope) => slope.toFixed(4))) // ['-0.1966', '0.1966']

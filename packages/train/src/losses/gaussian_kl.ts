@@ -23,7 +23,7 @@ export interface GaussianKlResult {
  * @throws TypeError `ERR_DTYPE`, `ERR_NOT_A_TENSOR`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_SHAPE`
  * @example
  * ```ts
- * import { gaussianKl } from '@cudnn-rnn/train'
+ * import { gaussianKl } from '@cudnn-rnn/rnn/train'
  *
  * const q = {
  *   mean: { data: Float64Array.of(1, 0), shape: [1, 2] },

@@ -8,10 +8,10 @@ import { type AxisLines, axisLines, checkFloats, emptyLike, type FloatTensor, wi
  * @throws RangeError `ERR_AXIS`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
  * @example
  * ```ts
- * import { logSumExp } from '@cudnn-rnn/train'
+ * import { logSumExp } from '@cudnn-rnn/rnn/train'
  *
  * const logits = { data: Float64Array.of(1000, 1000), shape: [2] }
- * console.log((logSumExp(logits).data[0] - 1000).toFixed(4)) // 0.6931
+ * console.log(logSumExp(logits).data[0]?.toFixed(4)) // 1000.6931
  * ```
  */
 export function logSumExp(logits: FloatTensor, axis = -1): FloatTensor {
@@ -27,10 +27,10 @@ export function logSumExp(logits: FloatTensor, axis = -1): FloatTensor {
  *
  * @example
  * ```ts
- * import { logSoftmax } from '@cudnn-rnn/train'
+ * import { logSoftmax } from '@cudnn-rnn/rnn/train'
  *
  * const logits = { data: Float64Array.of(0, 0, 0, 0), shape: [4] }
- * console.log(logSoftmax(logits).data[0].toFixed(4)) // -1.3863
+ * console.log(logSoftmax(logits).data[0]?.toFixed(4)) // -1.3863
  * ```
  */
 export function logSoftmax(logits: FloatTensor, axis = -1): FloatTensor {
@@ -57,7 +57,7 @@ export function logSoftmax(logits: FloatTensor, axis = -1): FloatTensor {
  *
  * @example
  * ```ts
- * import { softmax } from '@cudnn-rnn/train'
+ * import { softmax } from '@cudnn-rnn/rnn/train'
  *
  * const logits = { data: Float64Array.of(1000, 1000), shape: [2] }
  * console.log(softmax(logits).data) // [0.5, 0.5]
@@ -74,7 +74,7 @@ export function softmax(logits: FloatTensor, axis = -1): FloatTensor {
  * @param probabilities the result of {@link softmax}; `outputGradient` has its shape.
  * @example
  * ```ts
- * import { softmax, softmaxGradient } from '@cudnn-rnn/train'
+ * import { softmax, softmaxGradient } from '@cudnn-rnn/rnn/train'
  *
  * const probabilities = softmax({ data: Float64Array.of(0, 0), shape: [2] })
  * const outputGradient = { data: Float64Array.of(1, 0), shape: [2] }

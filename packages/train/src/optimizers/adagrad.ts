@@ -32,12 +32,12 @@ const ADAGRAD = {
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Adagrad } from '@cudnn-rnn/train'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { Adagrad } from '@cudnn-rnn/rnn/train'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const weight = { name: 'weight', value: backend.zeros([1]) }
- * using optimizer = new Adagrad(backend, [weight])
+ * const optimizer = new Adagrad(backend, [weight])
  * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
  * console.log((await weight.value.read()).data) // [-0.5]
  * ```

@@ -34,12 +34,11 @@ const ADAM = {
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Adam } from '@cudnn-rnn/train'
+ * import { Adam, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const weight = { name: 'weight', value: backend.zeros([1]) }
- * using optimizer = new Adam(backend, [weight], { weightDecay: 0.01 })
+ * const optimizer = new Adam(backend, [weight], { weightDecay: 0.01 })
  * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
  * console.log((await weight.value.read()).data, optimizer.slots.map(({ name }) => name))
  * // [-0.5] ['weight/Adam', 'weight/Adam_1']

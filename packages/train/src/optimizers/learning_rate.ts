@@ -10,7 +10,7 @@ export type Schedule = (step: number) => number
  *
  * @example
  * ```ts
- * import { constantRate } from '@cudnn-rnn/train'
+ * import { constantRate } from '@cudnn-rnn/rnn'
  *
  * const rate = constantRate(0.001)
  * console.log(rate(0), rate(1000)) // 0.001 0.001
@@ -40,7 +40,7 @@ export interface CosineOptions extends OptionsOf<typeof COSINE_OPTIONS> {}
  *
  * @example
  * ```ts
- * import { cosineRate } from '@cudnn-rnn/train'
+ * import { cosineRate } from '@cudnn-rnn/rnn'
  *
  * const rate = cosineRate({ peak: 0.01, steps: 100, warmup: 10 })
  * console.log([0, 9, 55, 100].map((step) => rate(step).toFixed(4))) // ['0.0010', '0.0100', '0.0050', '0.0000']
@@ -79,7 +79,7 @@ export interface ExponentialOptions extends OptionsOf<typeof EXPONENTIAL_OPTIONS
  *
  * @example
  * ```ts
- * import { exponentialRate } from '@cudnn-rnn/train'
+ * import { exponentialRate } from '@cudnn-rnn/rnn/train'
  *
  * const rate = exponentialRate({ initial: 0.1, decay: 0.5, every: 10 })
  * console.log([0, 10, 20].map((step) => rate(step))) // [0.1, 0.05, 0.025]
@@ -100,7 +100,7 @@ export function exponentialRate(options: ExponentialOptions): Schedule {
  *
  * @example
  * ```ts
- * import { piecewiseRate } from '@cudnn-rnn/train'
+ * import { piecewiseRate } from '@cudnn-rnn/rnn/train'
  *
  * const rate = piecewiseRate([100, 200], [0.1, 0.01, 0.001])
  * console.log([0, 100, 200].map((step) => rate(step))) // [0.1, 0.01, 0.001]

@@ -24,10 +24,10 @@ export type UpdateOptions = Readonly<Record<string, number | boolean | BackendTe
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Adam, Optimizer, Sgd } from '@cudnn-rnn/train'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { Adam, Optimizer, Sgd } from '@cudnn-rnn/rnn/train'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const weight = { name: 'weight', value: backend.tensor({ data: Float32Array.of(1, 2), shape: [2] }) }
  * const gradient = { data: Float32Array.of(1, 1), shape: [2] }
  * const optimizers: Optimizer[] = [new Sgd(backend, [weight], { momentum: 0.9 }), new Adam(backend, [weight])]

@@ -36,12 +36,12 @@ const RMS_PROP = {
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { RmsProp } from '@cudnn-rnn/train'
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { RmsProp } from '@cudnn-rnn/rnn/train'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const weight = { name: 'weight', value: backend.zeros([1]) }
- * using optimizer = new RmsProp(backend, [weight], { decay: 0.75 })
+ * const optimizer = new RmsProp(backend, [weight], { decay: 0.75 })
  * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
  * console.log((await weight.value.read()).data) // [-1]
  * ```

@@ -37,12 +37,11 @@ const MOMENTUM = {
  *
  * @example
  * ```ts
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Sgd } from '@cudnn-rnn/train'
+ * import { openBackend, Sgd } from '@cudnn-rnn/rnn'
  *
- * using backend = openReferenceBackend()
+ * const backend = await openBackend('reference')
  * const weight = { name: 'weight', value: backend.zeros([1]) }
- * using optimizer = new Sgd(backend, [weight], { momentum: 0.5 })
+ * const optimizer = new Sgd(backend, [weight], { momentum: 0.5 })
  * for (let step = 0; step < 2; step++) optimizer.apply([{ data: Float32Array.of(1), shape: [1] }], 1)
  * console.log((await weight.value.read()).data) // [-2.5]
  * ```

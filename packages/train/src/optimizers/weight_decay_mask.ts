@@ -16,15 +16,14 @@ export interface CanonicalMap {
  *
  * @example
  * ```ts
- * import { CudnnLSTM } from '@cudnn-rnn/models'
- * import { openReferenceBackend } from '@cudnn-rnn/reference'
- * import { Adam, weightDecayMask } from '@cudnn-rnn/train'
+ * import { CudnnLSTM, openBackend } from '@cudnn-rnn/rnn'
+ * import { Adam, weightDecayMask } from '@cudnn-rnn/rnn/train'
  *
- * using backend = openReferenceBackend()
- * using lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const backend = await openBackend('reference')
+ * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
  * const params = lstm.createParams({ seed: 1 })
  * const mask = await weightDecayMask(backend, lstm) // biases do not decay
- * using optimizer = new Adam(backend, [params], { weightDecay: 0.01, decayMask: () => mask })
+ * const optimizer = new Adam(backend, [params], { weightDecay: 0.01, decayMask: () => mask })
  * console.log([...(await mask.read()).data].filter((one) => one === 1).length, params.shape) // 112 [144]
  * ```
  */
