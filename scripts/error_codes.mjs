@@ -11,7 +11,14 @@ import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
 const PAGE = 'docs/errors.md'
 
 /** Codes of Node.js that are compared with, never thrown. */
-const OF_NODE = new Set(['ERR_INVALID_URL', 'ERR_MODULE_NOT_FOUND', 'ERR_REQUIRE_ESM', 'ERR_PARSE_ARGS_UNKNOWN_OPTION'])
+const OF_NODE = new Set([
+  'ERR_ACCESS_DENIED',
+  'ERR_ENCODING_INVALID_ENCODED_DATA',
+  'ERR_INVALID_URL',
+  'ERR_MODULE_NOT_FOUND',
+  'ERR_REQUIRE_ESM',
+  'ERR_PARSE_ARGS_UNKNOWN_OPTION',
+])
 
 const HEAD = `# Errors
 
