@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, entryOf, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { checkIsTensor, Philox } from '@cudnn-rnn/executor-kit'
@@ -146,15 +146,18 @@ export abstract class CellVariables extends Inspectable {
     )
     const inputSize = this.#inputSize ?? this.inputSizeOf(action, values)
     const written = new Map<string, FloatTensor>()
-    for (const { name, shape } of this.variableSpecs(inputSize)) {
+    const specs = this.variableSpecs(inputSize)
+    for (const { name, shape } of specs) {
       const value = values[name]
       if (value === undefined) continue
       written.set(name, copyTensor(checkFloatTensor(action, name, value, this.dtype, shape)))
     }
     return () => {
-      this.build(inputSize)
+      if (written.size === specs.length) this.#inputSize = inputSize
+      else this.build(inputSize)
+      const before = this.#variables
       // New arrays: an open tape keeps the values of its forward.
-      this.#variables = new Map([...this.#variables].map(([name, value]) => [name, written.get(name) ?? value]))
+      this.#variables = new Map(specs.map(({ name }) => [name, written.get(name) ?? entryOf(before, name)]))
     }
   }
 

@@ -1,12 +1,13 @@
 import { entryOf, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/arguments'
-import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { describeValue } from '@cudnn-rnn/canonical'
+import { type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
+import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
 import { checkTensor } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
 import { codedTypeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
+import { hostTensor } from './host_tensor.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import {
@@ -73,7 +74,16 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
         throw invalidOption('rnn', "the cell's dtype", `that of the executor, ${backend.dtype}`, cell.dtype)
       }
       const name = build.nameOf(options.name, 'rnn')
-      cell.build(featuresOf(input), { seed: build.recurrentSeed() })
+      const features = featuresOf(input)
+      const seed = build.recurrentSeed()
+      const specs = cell.variableSpecs(features)
+      const elements = specs.reduce((sum, { shape }) => sum + elementCount(shape), 0)
+      if (build.startsAtZero(name, elements) && cell.inputSize === undefined) {
+        const { array } = DTYPES[backend.dtype]
+        const zeros = specs.map((spec) => [spec.name, { data: new array(elementCount(spec.shape)), shape: spec.shape }])
+        cell.setVariables(Object.fromEntries(zeros))
+      }
+      cell.build(features, { seed })
       using made = new UnfinishedTensors()
       const variables = made.finish(
         [...cell.variables].map(([own, value]) => {
@@ -114,13 +124,13 @@ class CellLayer extends Layer {
   ): Promise<Forwarded> {
     if (this.#runsOnTensors) return this.#forwardOnTensors(input, { isTraining, lengths, keepsStates }, states)
     const { backend } = this
-    const initial = states && (await Promise.all(states.map(hostTensor)))
+    const initial = states && ((await Promise.all(states.map(hostTensor))) as FloatTensor[])
     const { outputs, state, tape } = await this.#run(input, initial, isTraining, lengths?.data ?? null)
     using made = new UnfinishedTensors()
     const output = made.add(backend.tensor(outputs))
     const backward = async (dy: BackendTensor) => {
       const gradients = required(tape, 'only a training pass has a backward, and it has a tape').gradients({
-        outputs: await hostTensor(dy),
+        outputs: (await hostTensor(dy)) as FloatTensor,
       })
       using made = new UnfinishedTensors()
       const variables = this.#names.map((name) => made.add(backend.tensor(entryOf(gradients.variables, name))))
@@ -251,17 +261,13 @@ class CellLayer extends Layer {
     sequenceLength: Int32Array | null,
   ) {
     const cell = this.#cell
-    const values = await Promise.all(this.variables.map(({ value }) => hostTensor(value)))
+    const values = (await Promise.all(this.variables.map(({ value }) => hostTensor(value)))) as FloatTensor[]
     cell.setVariables(Object.fromEntries(this.#names.map((name, index) => [name, values[index]])))
-    const x = await hostTensor(input)
+    const x = (await hostTensor(input)) as FloatTensor
     const initialState = initial === null ? undefined : stateOf(cell.stateSize, initial)
     const { backend } = this
     return dynamicRnn(cell, x, { timeMajor: true, training, sequenceLength, initialState, backend })
   }
-}
-
-async function hostTensor(tensor: TensorLike): Promise<FloatTensor> {
-  return (isBackendTensor(tensor) ? await tensor.read() : tensor) as FloatTensor
 }
 
 /** The numbers of columns of a state's tensors, in their order. */

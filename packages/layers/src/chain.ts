@@ -74,7 +74,8 @@ export async function forwardChain(
         if (x !== input && isBackendTensor(x)) x.dispose()
       }
       x = step.output
-      if (current.lengths !== null) current = { ...current, lengths: lengthsAfter(layer, current.lengths) }
+      const lengths = step.lengths ?? current.lengths
+      if (lengths !== null) current = { ...current, lengths: lengthsAfter(layer, lengths) }
     }
   } catch (error) {
     release()

@@ -1,4 +1,5 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { Tensor } from '@cudnn-rnn/canonical'
 
 export interface LayerGradients {
   /** Undefined for class ids, which have none. */
@@ -10,6 +11,8 @@ export interface LayerGradients {
 /** The result of a layer's own forward. */
 export interface Forwarded {
   readonly output: BackendTensor
+  /** Lengths of the output's rows if the layer finds padding itself; otherwise those of the pass go on. */
+  readonly lengths?: Tensor<Int32Array>
   /** The layer's own gradients. Called at most once, in training. */
   readonly backward: (outputGradient: BackendTensor) => LayerGradients | Promise<LayerGradients>
   /** Disposes the other tensors of the pass: not the output and the states. */

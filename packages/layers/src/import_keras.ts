@@ -1,7 +1,17 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { DTYPES } from '@cudnn-rnn/backend'
-import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
+  BasicRNNCell,
+  type CellState,
+  CudnnCompatibleGRUCell,
+  GRUBlockCell,
+  LSTMBlockCell,
+  LSTMCell,
+  type RNNCell,
+} from '@cudnn-rnn/cells'
+import {
+  type ImportedCell,
   type ImportedNetwork,
   type ImportedWeights,
   importWeights,
@@ -10,22 +20,20 @@ import {
   type WeightFile,
   type WeightInput,
 } from '@cudnn-rnn/interop'
-import { activation } from './activation.js'
+import { rnn } from './cell_layer.js'
 import { codedRangeError } from './coded_error.js'
-import { conv1d } from './convolution.js'
-import { dense } from './dense.js'
-import { dropout } from './dropout.js'
-import { embedding } from './embedding.js'
-import type { LayerDefinition } from './layer.js'
-import { layerNorm } from './layer_norm.js'
-import { maxPool1d } from './max_pooling.js'
+import { concat } from './concat.js'
+import { holdPadding } from './hold_padding.js'
+import { asRecord, type Json, KerasOptions, unknownLayer } from './keras_options.js'
+import { featuresOf, KERAS_ROWS, type KerasVariable, type PlannedLayer } from './keras_rows.js'
+import type { Layer, LayerDefinition } from './layer.js'
+import type { Padding } from './masked_steps.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh, RecurrentLayer } from './recurrent.js'
-import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
+import { reverse } from './reverse.js'
+import { lastStep } from './sequence_pooling.js'
 import { SequentialModel } from './sequential_model.js'
 import type { Signal } from './signal.js'
 import { timeDistributed } from './time_distributed.js'
-
-type Json = Readonly<Record<string, unknown>>
 
 const RECURRENT = {
   lstm: cudnnLSTM,
@@ -34,29 +42,50 @@ const RECURRENT = {
   rnn_tanh: cudnnRNNTanh,
 } as const
 
+const CELLS = { LSTMBlockCell, LSTMCell, GRUBlockCell, CudnnCompatibleGRUCell, BasicRNNCell } as const
+
 const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
+const LAYERS = [...Object.keys(KERAS_ROWS), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
 
-/** Older files have weights by name. */
-const OWN_NAMES = ['kernel', 'bias', 'embeddings', 'gamma', 'beta'] as const
-type OwnName = (typeof OWN_NAMES)[number]
+/** A layer of the file with its place there. */
+interface FileLayer {
+  readonly className: string
+  readonly config: Json
+  /** `layers/dense_1`, where a file of Keras 3 keeps its variables. */
+  readonly place: string
+}
 
-/** A layer, and how its variables get their values. */
-interface Imported {
-  readonly definition: LayerDefinition
-  readonly values?: readonly Tensor<FloatArray>[]
-  readonly network?: ImportedNetwork
-  /** Throws RangeError `ERR_UNKNOWN_LAYER` where Keras computes something else from such an input. */
-  readonly checkInput?: ((input: Signal) => void) | undefined
+/** A layer that is checked, before anything is read. */
+interface Planned extends Omit<PlannedLayer, 'layers'> {
+  /** For a recurrent layer, made of its network. */
+  readonly recurrent?: RecurrentPlan
+  readonly layers: readonly LayerDefinition[]
+  readonly stored: readonly StoredTensor[]
+}
+
+interface RecurrentPlan {
+  readonly options: KerasOptions
+  readonly label: string
+  readonly name: { readonly name?: string }
+  readonly networkName: string
+  readonly inputSize: number
+  readonly returnsSequences: boolean
+  /** Keras' masked steps repeat the output before them, which somebody may see. */
+  readonly holds: boolean
 }
 
 /**
- * A Keras `Sequential` model from a `.keras` file, or an `.h5` of a whole model, whose layers are here: embedding, LSTM, GRU,
- * SimpleRNN, Bidirectional, Dense, Activation, ReLU, Dropout, LayerNormalization, Conv1D, MaxPooling1D,
- * GlobalAveragePooling1D, GlobalMaxPooling1D, TimeDistributed. Inputs are time-major here. In place of Keras' masks, pass `sequenceLengths`.
+ * A Keras `Sequential` model, or a functional one that is a chain, from a `.keras` file, an `.h5` of a whole model or a
+ * `model.json` of TensorFlow.js. Its layers may be Embedding, Masking, LSTM, GRU, SimpleRNN, Bidirectional, Dense, Activation,
+ * ReLU, Softmax, LayerNormalization, Conv1D, MaxPooling1D, GlobalAveragePooling1D, GlobalMaxPooling1D, RepeatVector,
+ * TimeDistributed, and those that have no effect in inference: the dropouts, GaussianNoise, ActivityRegularization.
+ *
+ * Inputs are time-major here. Masks are Keras': masked steps may be anywhere in a row, at its end if the model gives sequences.
+ * Everything is compared with the file before a tensor is read; memory is bounded by the size of the file.
  *
  * @param input as `importWeights` takes it: a path, bytes or a File.
- * @throws RangeError `ERR_UNKNOWN_LAYER`, naming the layer that is unknown here, `ERR_NOT_A_MODEL` for a file that does
- *   not describe a Sequential model; WeightFileError
+ * @throws RangeError `ERR_UNKNOWN_LAYER` for a layer or an option that is unknown here, naming it; `ERR_NOT_A_MODEL` for a file
+ *   that does not describe such a model; WeightFileError
  * @example
  * ```ts
  * import { openBackend } from '@cudnn-rnn/rnn'
@@ -71,23 +100,26 @@ interface Imported {
 export async function importKeras(backend: Backend, input: WeightInput): Promise<SequentialModel> {
   const file = await openWeightFile(input)
   try {
-    const layers = sequentialLayers(file)
-    const weights = layers.some((layer) => RECURRENT_CLASSES.has(classOf(layer)))
-      ? await importWeights(file)
-      : undefined
-    const imported: Imported[] = []
-    const places = new Map<string, number>()
-    for (const layer of layers) imported.push(...(await importedLayer(layer, placeOf(layer, places), file, weights)))
-    const model = new SequentialModel(
-      backend,
-      imported.map(({ definition }) => definition),
-      inputOf(file.kerasModel as Json, layers, imported),
-    )
+    const layers = chainOf(file)
+    const variables = new VariablesByName(file)
+    const signal = inputOf(file.kerasModel as Json, layers, variables)
+    const planned = planOf(layers, signal, variables, STANDALONE.test(file.kerasVersion ?? '1.'))
+    const weights = planned.some(({ recurrent }) => recurrent !== undefined) ? await importWeights(file) : undefined
+    const networks = networksOf(weights)
+    const made: Made[] = []
+    for (const each of planned) made.push(...(await madeOf(backend, each, networks)))
+    if (made.length === 0) throw notAModel(file.path, 'none of its layers computes anything')
+    const elements = file.tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
+    const { isSequence, features } = signal
+    const given = made[0]?.definition.input === undefined ? { inputSize: features ?? 0, isSequence } : {}
+    const definitions = made.map(({ definition }) => definition)
+    const model = new SequentialModel(backend, definitions, given, {
+      // A Keras layer without biases has them here.
+      elements: 2 * elements + 2 ** 20,
+      refusal: (layer) => unknownLayer(layer, 'its variables must be in the file'),
+    })
     try {
-      for (const [index, each] of imported.entries()) {
-        each.checkInput?.(model.layers[index].input)
-        await setValues(backend, model.layers[index], each)
-      }
+      for (const [index, { assign }] of made.entries()) await assign?.(model.layers[index] as Layer)
       return model
     } catch (error) {
       model.dispose()
@@ -98,45 +130,81 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
   }
 }
 
-async function setValues(
-  backend: Backend,
-  layer: SequentialModel['layers'][number],
-  { values = [], network }: Imported,
-) {
-  const ofDtype = ({ data, shape }: Tensor<FloatArray>) => ({ data: DTYPES[backend.dtype].array.from(data), shape })
-  for (const [index, value] of values.entries()) layer.variables[index].assign(ofDtype(value))
-  if (network === undefined || !(layer instanceof RecurrentLayer)) return
-  const { weights, biases } = network.canonical
-  using params = await layer.model.canonicalToParams(weights.map(ofDtype), biases.map(ofDtype))
-  layer.variables[0].assign(params)
+/** A layer, and the function that writes its variables. */
+interface Made {
+  readonly definition: LayerDefinition
+  readonly assign?: (layer: Layer) => Promise<void> | void
 }
 
-/** The layers of the model, without its InputLayer. */
-function sequentialLayers({ path, kerasModel }: WeightFile): Json[] {
+/** The layers of the model in order, without its InputLayer. */
+function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
   const model = asRecord(kerasModel)
-  if (model === undefined) throw notAModel(path, 'it holds weights alone: save the whole model')
-  if (model['class_name'] !== 'Sequential') {
+  if (model === undefined) {
+    const rule = format.startsWith('keras')
+      ? 'it holds weights alone: save the whole model'
+      : `it is a file of the format ${format}, and whole models are read from Keras' alone. importWeights reads its recurrent networks`
+    throw notAModel(path, rule)
+  }
+  const kind = model['class_name']
+  if (kind !== 'Sequential' && kind !== 'Functional' && kind !== 'Model') {
     throw notAModel(
       path,
-      `the class of the model must be Sequential: current class is ${describeValue(model['class_name'])}`,
+      `the class of the model must be Sequential or Functional: current class is ${describeValue(kind)}`,
     )
   }
   const config = model['config']
-  const layers = Array.isArray(config) ? config : asRecord(config)?.['layers']
-  if (!Array.isArray(layers)) throw notAModel(path, 'its layers must be a list')
-  return layers.map((layer) => {
+  const listed = Array.isArray(config) ? config : asRecord(config)?.['layers']
+  if (!Array.isArray(listed)) throw notAModel(path, 'its layers must be a list')
+  const records = listed.map((layer) => {
     const record = asRecord(layer)
     if (record === undefined) throw notAModel(path, 'every layer must be an object')
     return record
   })
+  const places = new Map<string, number>()
+  const layers = records.map((record): FileLayer => {
+    const className = record['class_name']
+    if (typeof className !== 'string') {
+      throw notAModel(path, `the class of every layer must be a text: current value is ${describeValue(className)}`)
+    }
+    const base = snakeCase(className)
+    const count = places.get(base) ?? 0
+    places.set(base, count + 1)
+    const place = `layers/${base}${count === 0 ? '' : `_${count}`}`
+    return { className, config: asRecord(record['config']) ?? {}, place }
+  })
+  if (kind !== 'Sequential') checkIsChain(path, records)
+  return layers
 }
 
-/** Where a file of Keras 3 keeps a layer: `layers/dense_1`; undefined for layers of no place. */
-function placeOf(layer: Json, places: Map<string, number>): string {
-  const base = snakeCase(classOf(layer))
-  const count = places.get(base) ?? 0
-  places.set(base, count + 1)
-  return `layers/${base}${count === 0 ? '' : `_${count}`}`
+/** Throws unless each layer is called once, with the output of the one before it. */
+function checkIsChain(path: string, layers: readonly Json[]): void {
+  for (const [index, layer] of layers.entries()) {
+    const calls = layer['inbound_nodes']
+    const before = index === 0 ? [] : [layers[index - 1]?.['name']]
+    const inputs = Array.isArray(calls) ? calls.map(inputsOf) : []
+    if (JSON.stringify(inputs) === JSON.stringify(index === 0 ? inputs.map(() => []) : [before])) continue
+    throw notAModel(
+      path,
+      `a functional model must be one chain: ${describeValue(layer['name'])} (${describeValue(layer['class_name'])}) does not have the output of the layer before it as its one input. By hand: importWeights has its recurrent networks, and concat, add and multiply join branches`,
+    )
+  }
+}
+
+/** Names of the layers whose outputs a call takes; unlike any list of one name if it takes something else. */
+function inputsOf(call: unknown): unknown {
+  const { args, kwargs } = asRecord(call) ?? {}
+  if (Array.isArray(args)) {
+    const isPlain = Object.entries(asRecord(kwargs) ?? {}).every(
+      ([name, value]) => value === null || (name === 'mask' && isTensor(value)) || value === false,
+    )
+    return isPlain ? args.map((each) => [asRecord(asRecord(each)?.['config'])?.['keras_history']].flat()[0]) : null
+  }
+  if (!Array.isArray(call)) return null
+  return call.map((each) => (Array.isArray(each) && Object.keys(asRecord(each[3]) ?? {}).length === 0 ? each[0] : null))
+}
+
+function isTensor(value: unknown): boolean {
+  return asRecord(value)?.['class_name'] === '__keras_tensor__'
 }
 
 /** As `keras.src.utils.naming.to_snake_case`. */
@@ -148,242 +216,340 @@ function snakeCase(name: string): string {
     .toLowerCase()
 }
 
-async function importedLayer(
-  layer: Json,
-  place: string,
-  file: WeightFile,
-  weights: ImportedWeights | undefined,
-  wrapper?: string,
-): Promise<Imported[]> {
-  const config = configOf(layer)
-  const className = classOf(layer)
-  // Older files group weights by the layers of the model: those of a wrapped one are under its wrapper.
-  const given = wrapper ?? config['name']
-  const own = wrapper === undefined ? given : `${wrapper}_${snakeCase(className)}`
-  const name = typeof own === 'string' && /^[A-Za-z0-9._-]+$/.test(own) ? { name: own } : {}
-  const label = `${String(given ?? className)} (${className})`
-  if (className === 'InputLayer') return []
-  if (RECURRENT_CLASSES.has(className)) return recurrentLayer(layer, label, name, weights)
-  if (className === 'TimeDistributed') {
-    const inner = asRecord(config['layer'])
-    if (inner === undefined) throw unknownLayer(label, 'it has no layer')
-    const found = await importedLayer(inner, `${place}/layer`, file, undefined, String(given))
-    return found.map(({ definition, values, checkInput }) => ({
-      definition: timeDistributed(definition),
-      ...(values && { values }),
-      checkInput: (input) => checkInput?.({ ...input, isSequence: false }),
-    }))
-  }
-  const read = (shapes: readonly (readonly [OwnName, readonly number[] | undefined])[]) =>
-    readVariables(file, place, typeof given === 'string' ? given : '', label, shapes)
-  switch (className) {
-    case 'Embedding': {
-      const [size, units] = [countOf(config, 'input_dim', label), countOf(config, 'output_dim', label)]
-      const values = await read([['embeddings', [size, units]]])
-      return [{ definition: embedding({ size, units, ...name }), values }]
-    }
-    case 'Dense': {
-      const units = countOf(config, 'units', label)
-      const hasBias = config['use_bias'] !== false
-      const values = await read([['kernel', undefined], ...(hasBias ? ([['bias', [units]]] as const) : [])])
-      if (!hasBias) values.push({ data: new Float32Array(units), shape: [units] })
-      return [{ definition: dense({ units, activation: activationOf(config['activation'], label), ...name }), values }]
-    }
-    case 'Conv1D': {
-      const filters = countOf(config, 'filters', label)
-      const [kernelSize, strides] = [axisOf(config, 'kernel_size', label), axisOf(config, 'strides', label)]
-      const isPlain = axisOf(config, 'dilation_rate', label) === 1 && (config['groups'] ?? 1) === 1
-      if (!isPlain) throw unknownLayer(label, 'it must have neither dilation nor groups')
-      const values = await read([
-        ['kernel', undefined],
-        ...(config['use_bias'] !== false ? ([['bias', [filters]]] as const) : []),
-      ])
-      if (values.length === 1) values.push({ data: new Float32Array(filters), shape: [filters] })
-      const padding = paddingOf(config, ['valid', 'same', 'causal'], label)
-      const own = {
-        filters,
-        kernelSize,
-        strides,
-        padding,
-        activation: activationOf(config['activation'], label),
-        ...name,
+/** The variables of a file by place and number in files of Keras 3, by name in older ones; each belongs to one layer. */
+class VariablesByName {
+  readonly #numbered = new Map<string, StoredTensor>()
+  readonly #named = new Map<string, StoredTensor>()
+  readonly #taken = new Map<StoredTensor, string>()
+
+  constructor({ tensors }: WeightFile) {
+    for (const tensor of tensors) {
+      this.#numbered.set(tensor.name, tensor)
+      const segments = tensor.name.replace(/^model_weights\//, '').split('/')
+      const own = segments.pop()?.replace(/:0$/, '') ?? ''
+      for (let end = 1; end <= segments.length; end++) {
+        const key = `${segments.slice(0, end).join('/')}\0${own}`
+        if (!this.#named.has(key)) this.#named.set(key, tensor)
       }
-      return [{ definition: conv1d(own), values }]
     }
-    case 'MaxPooling1D': {
-      const poolSize = axisOf(config, 'pool_size', label)
-      // Keras' None is the size of the pool.
-      const strides = config['strides'] == null ? poolSize : axisOf(config, 'strides', label)
-      return [
-        { definition: maxPool1d({ poolSize, strides, padding: paddingOf(config, ['valid', 'same'], label), ...name }) },
-      ]
-    }
-    case 'Activation': {
-      const kind = activationOf(config['activation'], label)
-      return kind === 'linear' ? [] : [{ definition: activation(kind, name) }]
-    }
-    case 'ReLU': {
-      const isPlain = ['negative_slope', 'threshold'].every((option) => !config[option])
-      if (!isPlain) throw unknownLayer(label, 'it must have no negative_slope or threshold')
-      const maximum = config['max_value']
-      if (maximum === null || maximum === undefined) return [{ definition: activation('relu', name) }]
-      if (typeof maximum === 'number' && maximum > 0) return [{ definition: activation('relu', { maximum, ...name }) }]
-      throw unknownLayer(label, `max_value must be a number > 0: current value is ${describeValue(maximum)}`)
-    }
-    case 'Softmax': {
-      const checkInput = lastAxisCheck(config, label, 'its axis must be the last one')
-      return [{ definition: activation('softmax', name), checkInput }]
-    }
-    case 'Dropout': {
-      if (Array.isArray(config['noise_shape'])) throw unknownLayer(label, 'it must have no noise_shape')
-      return [{ definition: dropout({ rate: Number(config['rate']), ...name }) }]
-    }
-    case 'LayerNormalization': {
-      const rule = 'it must normalize the last axis'
-      const checkInput = lastAxisCheck(config, label, rule)
-      if (config['rms_scaling'] === true) throw unknownLayer(label, rule)
-      const [hasGamma, hasBeta] = [config['scale'] !== false, config['center'] !== false]
-      if (!hasGamma || !hasBeta) throw unknownLayer(label, 'it must have scale and center')
-      const values = await read([
-        ['gamma', undefined],
-        ['beta', undefined],
-      ])
-      return [{ definition: layerNorm({ epsilon: Number(config['epsilon'] ?? 1e-3), ...name }), values, checkInput }]
-    }
-    case 'GlobalAveragePooling1D':
-    case 'GlobalMaxPooling1D': {
-      if (config['keepdims'] === true || config['data_format'] === 'channels_first') {
-        throw unknownLayer(label, 'it must have channels last and not keep dimensions')
+  }
+
+  /** Throws RangeError `ERR_UNKNOWN_LAYER` unless the file has them, of these shapes, for this layer alone. */
+  take(label: string, place: string, name: string, wanted: readonly KerasVariable[]): StoredTensor[] {
+    return wanted.map(([own, shape], index) => {
+      const numbered = `${place}/vars/${index}`
+      const tensor = this.find(place, name, own, index)
+      if (tensor === undefined) {
+        throw unknownLayer(label, `its ${own} must be in the file, at ${numbered} or below ${name}`)
       }
-      return [{ definition: className === 'GlobalMaxPooling1D' ? maxOverTime(name) : meanOverTime(name) }]
-    }
+      if (tensor.shape.join() !== shape.join()) {
+        throw unknownLayer(label, `its ${own} must have shape [${shape}]: current shape is [${tensor.shape}]`)
+      }
+      const owner = this.#taken.get(tensor)
+      if (owner !== undefined) throw unknownLayer(label, `its ${own} must not be that of ${owner}, too`)
+      this.#taken.set(tensor, label)
+      return tensor
+    })
   }
-  throw unknownLayer(label, 'there must be a layer of its class here')
-}
 
-function recurrentLayer(
-  layer: Json,
-  label: string,
-  name: { readonly name?: string },
-  weights: ImportedWeights | undefined,
-): Imported[] {
-  const config = configOf(layer)
-  const network = weights?.networks.find((each) => each.name === config['name'])
-  if (network === undefined) {
-    throw unknownLayer(label, 'one of the four models must compute it: importWeights imports its cell')
+  find(place: string, name: string, own: string, index: number): StoredTensor | undefined {
+    return this.#numbered.get(`${place}/vars/${index}`) ?? this.#named.get(`${name}\0${own}`)
   }
-  if (network.reverse) throw unknownLayer(label, 'it must not go backwards')
-  const { cellMode, numLayers, numUnits, direction, inputSize } = network.descriptor
-  const definition = RECURRENT[cellMode]({ numLayers, numUnits, direction, inputSize, ...name })
-  const inner = asRecord(config['layer'])
-  const settings = classOf(layer) === 'Bidirectional' && inner !== undefined ? configOf(inner) : config
-  if (settings['stateful'] === true) throw unknownLayer(label, 'it must not be stateful')
-  const found: Imported[] = [{ definition, network }]
-  if (settings['return_sequences'] !== true) found.push({ definition: lastStep() })
-  return found
 }
 
-/** Variables by place and number in files of Keras 3, by name in older ones. */
-async function readVariables(
-  { tensors }: WeightFile,
-  place: string,
-  name: string,
-  label: string,
-  wanted: readonly (readonly [OwnName, readonly number[] | undefined])[],
-): Promise<Tensor<FloatArray>[]> {
-  const found: Tensor<FloatArray>[] = []
-  for (const [index, [own, shape]] of wanted.entries()) {
-    const older = new RegExp(`^(?:model_weights/)?${escaped(name)}/(?:.*/)?${own}(?::0)?$`)
-    const numbered = `${place}/vars/${index}`
-    const tensor: StoredTensor | undefined =
-      tensors.find((each) => each.name === numbered) ?? tensors.find((each) => older.test(each.name))
-    if (tensor === undefined)
-      throw unknownLayer(label, `its ${own} must be in the file, at ${numbered} or below ${name}`)
-    if (shape !== undefined && tensor.shape.join() !== shape.join()) {
-      throw unknownLayer(label, `its ${own} must have shape [${shape}]: current shape is [${tensor.shape}]`)
-    }
-    found.push({ data: await tensor.read(), shape: tensor.shape })
-  }
-  return found
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-}
-
-/** The input of the model: from the description of its layers or its own, or from the rows of the first kernel. */
-function inputOf(model: Json, layers: readonly Json[], imported: readonly Imported[]) {
-  const [first] = imported
-  if (first === undefined || first.definition.input !== undefined) return {}
+/** The input of the model: as its layers or the model describe it, or by the rows of the first kernel. */
+function inputOf(model: Json, layers: readonly FileLayer[], variables: VariablesByName): Signal {
+  const [first] = layers.filter(({ className }) => className !== 'InputLayer')
   const shapes = [
-    ...layers.map(configOf).flatMap((config) => [config['batch_shape'], config['batch_input_shape']]),
-    configOf(model)['build_input_shape'],
+    ...layers.flatMap(({ config }) => [config['batch_shape'], config['batch_input_shape']]),
+    asRecord(model['config'])?.['build_input_shape'],
     asRecord(model['build_config'])?.['input_shape'],
   ]
   const known = shapes.find(Array.isArray) as readonly unknown[] | undefined
+  if (first?.className === 'Embedding') return { isSequence: true, features: null }
+  const size = known?.at(-1)
+  const isSequence = known === undefined || known.length === 3
+  if (Number.isSafeInteger(size)) return { isSequence, features: size as number }
+  const name = first?.config['name']
+  const own = typeof name === 'string' ? name : ''
+  const kernels = ['kernel', 'gamma', 'recurrent_kernel'].map((each) => {
+    return first && (variables.find(first.place, own, each, 0) ?? variables.find(`${first.place}/cell`, own, each, 0))
+  })
+  const shape = kernels.find((each) => each !== undefined)?.shape ?? []
   // Rows are the last axis but one: a kernel of Conv1D has its time before them.
-  const shape = first.values?.[0]?.shape ?? []
-  const size = known?.at(-1) ?? (shape.length > 1 ? shape.at(-2) : shape[0])
-  return { inputSize: Number(size), isSequence: known === undefined || known.length === 3 }
+  return { isSequence, features: (shape.length > 1 ? shape.at(-2) : shape[0]) ?? 0 }
 }
 
-function activationOf(value: unknown, label: string) {
-  const known = ['linear', 'tanh', 'sigmoid', 'relu', 'elu', 'softplus', 'softmax'] as const
-  const found = known.find((name) => name === (value ?? 'linear'))
-  if (found !== undefined) return found
-  throw unknownLayer(
-    label,
-    `its activation must be one of ${known.join(', ')}: current value is ${describeValue(value)}`,
-  )
+/** Compares the whole description with the shapes in the file. */
+function planOf(
+  layers: readonly FileLayer[],
+  input: Signal,
+  variables: VariablesByName,
+  isStandalone: boolean,
+): Planned[] {
+  const masks = masksOf(layers, !isStandalone)
+  let signal = input
+  return layers.flatMap((layer, index) => {
+    if (layer.className === 'InputLayer') return []
+    const planned = planned1(layer, signal, variables, masks[index])
+    signal = planned.output
+    return [planned]
+  })
 }
 
-function countOf(config: Json, option: string, label: string): number {
-  const value = config[option]
-  if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number
-  throw unknownLayer(label, `${option} must be an integer >= 1: current value is ${describeValue(value)}`)
+interface MaskAt {
+  readonly mask: Padding | 'none'
+  readonly isMasked: boolean
+  /** The layer's masked steps are seen, which by default repeat the output before them. */
+  readonly holds: boolean
+  /** A Bidirectional gives zeros there: that of tf.keras and Keras 3, not that of Keras before 2.4. */
+  readonly zeroesSides: boolean
 }
 
-/** A size along time, which Keras writes as a list of one; an absent one is 1. */
-function axisOf(config: Json, option: string, label: string): number {
-  const value = [config[option] ?? 1].flat()
-  if (value.length === 1) return countOf({ [option]: value[0] }, option, label)
-  throw unknownLayer(label, `${option} must be of one axis: current value is ${describeValue(config[option])}`)
-}
+/** Versions of Keras without TensorFlow's own. */
+const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$)/
 
-/** A check that `axis` is the last one of an input. Keras 2 counts it from the batch: 2 of [B,T,E], 1 of [B,E]. */
-function lastAxisCheck(config: Json, label: string, rule: string): Imported['checkInput'] {
-  const [axis, ...others] = [config['axis'] ?? -1].flat()
-  if (others.length > 0 || !Number.isInteger(axis)) throw unknownLayer(label, rule)
-  return ({ isSequence }) => {
-    if (axis !== -1 && axis !== (isSequence ? 2 : 1)) throw unknownLayer(label, rule)
+function planned1(layer: FileLayer, input: Signal, variables: VariablesByName, at: MaskAt, wrapper?: string): Planned {
+  const { className, config, place } = layer
+  // Older files group weights by the layers of the model: those of a wrapped one are under its wrapper.
+  const group = wrapper ?? config['name']
+  const options = new KerasOptions(className, config, group)
+  const own = wrapper === undefined ? group : `${wrapper}_${snakeCase(className)}`
+  const name = typeof own === 'string' && /^[A-Za-z0-9._-]+$/.test(own) ? { name: own } : {}
+  const groupName = typeof group === 'string' ? group : ''
+  if (RECURRENT_CLASSES.has(className) && wrapper === undefined) {
+    return recurrentPlan(options, groupName, name, input, at)
   }
+  if (className === 'TimeDistributed' && wrapper === undefined) {
+    const inner = options.object('layer')
+    const innerClass = inner['class_name']
+    if (typeof innerClass !== 'string') throw options.wrong('layer', 'a layer')
+    options.finish()
+    const within = { className: innerClass, config: asRecord(inner['config']) ?? {}, place: `${place}/layer` }
+    const found = planned1(within, { ...input, isSequence: false }, variables, at, groupName)
+    if (!input.isSequence || found.output.isSequence)
+      throw options.refused('it must apply a layer to each step of a sequence')
+    return {
+      ...found,
+      output: { ...found.output, isSequence: true },
+      layers: found.layers.map((each) => timeDistributed(each)),
+    }
+  }
+  const row = Object.hasOwn(KERAS_ROWS, className) ? KERAS_ROWS[className] : undefined
+  if (row === undefined) {
+    throw options.refused(`there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`)
+  }
+  const planned = row.plan({ options, name, input, mask: at.mask })
+  options.finish()
+  return { ...planned, stored: variables.take(options.label, place, groupName, planned.variables ?? []) }
 }
 
-function paddingOf<const Known extends string>(config: Json, known: readonly Known[], label: string): Known {
-  if ((config['data_format'] ?? 'channels_last') !== 'channels_last')
-    throw unknownLayer(label, 'it must have channels last')
-  const found = known.find((name) => name === (config['padding'] ?? 'valid'))
-  if (found !== undefined) return found
-  throw unknownLayer(
-    label,
-    `padding must be one of ${known.join(', ')}: current value is ${describeValue(config['padding'])}`,
-  )
+/** How masks reach layers, by Keras' rules. Throws RangeError `ERR_UNKNOWN_LAYER` for a way that has no counterpart. */
+function masksOf(layers: readonly FileLayer[], zeroesSides: boolean): MaskAt[] {
+  const none: MaskAt = { mask: 'none', isMasked: false, holds: false, zeroesSides }
+  const found = layers.map(() => none)
+  const computing = layers.findIndex(({ className }) => className !== 'InputLayer')
+  for (const [start, layer] of layers.entries()) {
+    if (!makesMask(layer)) continue
+    let last = -1
+    for (let at = start + 1; at < layers.length; at++) {
+      const use = maskUseOf(layers[at] as FileLayer)
+      if (use === 'uses') last = at
+      const ends = use === 'ends' || (use === 'uses' && !givesSequences(layers[at] as FileLayer))
+      if (!ends && use !== 'makes') continue
+      if (use === 'ends' && last > start && givesSequences(layers[last] as FileLayer)) {
+        throw unknownLayer(
+          labelOf(layers[at] as FileLayer),
+          `it drops the mask of ${labelOf(layer)}, and takes its padding for steps`,
+        )
+      }
+      break
+    }
+    if (last === -1) continue
+    if (start !== computing) throw unknownLayer(labelOf(layer), 'a layer that masks must be the first of the model')
+    const holds = givesSequences(layers[last] as FileLayer)
+    found[start] = { ...none, mask: holds ? 'end' : 'anywhere' }
+    for (let at = start + 1; at <= last; at++) found[at] = { ...none, isMasked: true, holds: holds && at === last }
+  }
+  return found
 }
 
-function classOf(layer: Json): string {
-  return String(layer['class_name'])
+function makesMask({ className, config }: FileLayer): boolean {
+  return className === 'Masking' || (className === 'Embedding' && config['mask_zero'] === true)
 }
 
-function configOf(layer: Json): Json {
-  return asRecord(layer['config']) ?? {}
+function maskUseOf({ className }: FileLayer) {
+  if (RECURRENT_CLASSES.has(className)) return 'uses'
+  if (className === 'TimeDistributed') return 'passes'
+  return (Object.hasOwn(KERAS_ROWS, className) ? KERAS_ROWS[className]?.mask : undefined) ?? 'ends'
 }
 
-function asRecord(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+function givesSequences({ className, config }: FileLayer): boolean {
+  const inner = className === 'Bidirectional' ? asRecord(asRecord(config['layer'])?.['config']) : config
+  return RECURRENT_CLASSES.has(className) && inner?.['return_sequences'] === true
 }
 
-function unknownLayer(layer: string, rule: string) {
-  return codedRangeError('ERR_UNKNOWN_LAYER', `Cannot import layer ${layer} as ${rule}`, { layer })
+function labelOf({ className, config: { name } }: FileLayer): string {
+  return `${typeof name === 'string' ? name : className} (${className})`
+}
+
+/** Options of recurrent layers and cells that `importWeights` reads, or that have no effect in inference. */
+const OF_RECURRENT = [
+  ...['units', 'activation', 'recurrent_activation', 'use_bias', 'unit_forget_bias', 'dropout', 'recurrent_dropout'],
+  ...[
+    'implementation',
+    'reset_after',
+    'go_backwards',
+    'unroll',
+    'return_sequences',
+    'cell',
+    'consume_less',
+    'input_dim',
+  ],
+]
+
+function recurrentPlan(
+  outer: KerasOptions,
+  networkName: string,
+  name: { readonly name?: string },
+  input: Signal,
+  at: MaskAt,
+): Planned {
+  const isBidirectional = outer.className === 'Bidirectional'
+  if (!input.isSequence) throw outer.refused('its input must be a sequence')
+  const inner = isBidirectional ? outer.object('layer') : undefined
+  const options =
+    inner === undefined ? outer : new KerasOptions(outer.className, asRecord(inner['config']) ?? {}, networkName)
+  for (const each of new Set([outer, options])) {
+    each.only({
+      stateful: [false],
+      return_state: [false],
+      time_major: [false],
+      num_constants: [0],
+      merge_mode: ['concat'],
+    })
+    each.ignore(...OF_RECURRENT, 'backward_layer', 'zero_output_for_mask')
+    each.finish()
+  }
+  if (outer.value('merge_mode') === null && isBidirectional) throw outer.wrong('merge_mode', '"concat"')
+  const cell = asRecord(asRecord(options.value('cell'))?.['config'])
+  const given = cell?.['units'] ?? options.value('units')
+  if (!(Number.isSafeInteger(given) && (given as number) >= 1)) throw options.wrong('units', 'an integer >= 1')
+  const units = given as number
+  const returnsSequences = options.flag('return_sequences', false)
+  const goesBackwards = options.flag('go_backwards', false)
+  const holds = at.holds && !options.flag('zero_output_for_mask', isBidirectional && at.zeroesSides)
+  if (goesBackwards && at.isMasked && returnsSequences)
+    throw outer.refused('it must not go backwards over masked steps')
+  const plan = {
+    options: outer,
+    label: outer.label,
+    name,
+    networkName,
+    inputSize: featuresOf(outer, input),
+    returnsSequences,
+    holds,
+  }
+  const output = { isSequence: returnsSequences, features: units * (isBidirectional ? 2 : 1) }
+  return { output, layers: [], stored: [], recurrent: plan }
+}
+
+type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
+
+function networksOf(weights: ImportedWeights | undefined): Networks {
+  const all = weights === undefined ? [] : [...weights.networks, ...weights.cells]
+  return new Map(all.map((each) => [each.name, each]))
+}
+
+async function madeOf(backend: Backend, planned: Planned, networks: Networks): Promise<Made[]> {
+  if (planned.recurrent !== undefined) return recurrentLayers(backend, planned.recurrent, networks)
+  const stored: Tensor<FloatArray>[] = []
+  for (const { shape, read } of planned.stored) stored.push({ data: await read(), shape })
+  const values = planned.values?.(stored) ?? stored
+  const [first, ...rest] = planned.layers
+  if (first === undefined) return []
+  const assign = (layer: Layer) => {
+    for (const [index, value] of values.entries()) layer.variables[index]?.assign(ofDtype(backend, value))
+  }
+  return [{ definition: first, assign }, ...rest.map((definition) => ({ definition }))]
+}
+
+function recurrentLayers(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {
+  const { networkName, name, options, returnsSequences } = plan
+  const sides = [networks.get(`${networkName}/forward`), networks.get(`${networkName}/backward`)]
+  const network = networks.get(networkName)
+  const chain = (each: ImportedNetwork | ImportedCell | undefined, own: { readonly name?: string }) => {
+    return chainOfNetwork(backend, plan, each, own)
+  }
+  if (network !== undefined) return withHeld(chain(network, name), plan)
+  if (sides.every((side) => side === undefined)) {
+    throw options.refused('one network must compute it: importWeights imports its cells')
+  }
+  const branches = sides.map((side) => {
+    const made = chain(side, {}).map(({ definition }) => definition)
+    return side?.reverse === true && returnsSequences ? [...made, reverse()] : made
+  })
+  if (plan.holds) throw options.refused('its cells must not mask sequences in two directions')
+  return [{ definition: concat(branches, name) }]
+}
+
+function withHeld(made: Made[], { holds }: RecurrentPlan): Made[] {
+  return holds ? [...made, { definition: holdPadding() }] : made
+}
+
+/** The layers of a network, in Keras' order of its output: that of reading. */
+function chainOfNetwork(
+  backend: Backend,
+  { options, inputSize: expected, returnsSequences }: RecurrentPlan,
+  network: ImportedNetwork | ImportedCell | undefined,
+  name: { readonly name?: string },
+): Made[] {
+  if (network === undefined) throw options.refused('both of its directions must be in the file')
+  const inputSize = 'cell' in network ? network.inputSize : network.descriptor.inputSize
+  if (inputSize !== expected) {
+    throw options.refused(
+      `its kernel must have ${expected} rows, as its input has columns: current number is ${inputSize}`,
+    )
+  }
+  const before = network.reverse ? [{ definition: reverse() }] : []
+  const after = returnsSequences ? [] : [{ definition: lastStep() }]
+  return [
+    ...before,
+    'cell' in network ? cellLayer(backend, network, name) : modelLayer(backend, network, name),
+    ...after,
+  ]
+}
+
+function cellLayer(backend: Backend, network: ImportedCell, name: { readonly name?: string }): Made {
+  const { numUnits, options, variables, inputSize } = network
+  const cell = new CELLS[network.cell](numUnits, {
+    ...options,
+    dtype: backend.dtype,
+  } as never) as unknown as RNNCell<CellState>
+  const values = Object.entries(variables).map(([own, tensor]) => [own, ofDtype(backend, tensor)] as const)
+  cell.setVariables(Object.fromEntries(values))
+  return { definition: rnn(cell, { inputSize, ...name }) }
+}
+
+function modelLayer(
+  backend: Backend,
+  { descriptor, canonical }: ImportedNetwork,
+  name: { readonly name?: string },
+): Made {
+  const { cellMode, numLayers, numUnits, direction, inputSize } = descriptor
+  const definition = RECURRENT[cellMode]({ numLayers, numUnits, direction, inputSize, ...name })
+  const assign = async (layer: Layer) => {
+    if (!(layer instanceof RecurrentLayer)) return
+    const tensors = [canonical.weights, canonical.biases].map((list) => list.map((each) => ofDtype(backend, each)))
+    using params = await layer.model.canonicalToParams(tensors[0] ?? [], tensors[1] ?? [])
+    layer.variables[0]?.assign(params)
+  }
+  return { definition, assign }
+}
+
+function ofDtype(backend: Backend, { data, shape }: Tensor<FloatArray>): Tensor<FloatArray> {
+  const { array } = DTYPES[backend.dtype]
+  return { data: data instanceof array ? data : array.from(data), shape }
 }
 
 function notAModel(path: string, rule: string) {

@@ -26,6 +26,13 @@ export const INITIALIZER = checkedElsewhere<LayerInitializer | undefined>()
 /** A variable of a layer: its name there, its shape and its initial values. */
 export type VariableSpec = readonly [own: string, shape: readonly number[], initializer: LayerInitializer]
 
+/** Of a model whose variables are read from a file: they begin as zeros, and have no more elements together than the file. */
+export interface FileVariables {
+  readonly elements: number
+  /** The error for a layer beyond that. */
+  readonly refusal: (layer: string, elements: number) => Error
+}
+
 /** Initial values of plain layers draw from separate streams, after those of masks (0) and recurrent networks (1). */
 const FIRST_STREAM = 2
 
@@ -56,8 +63,14 @@ export class LayerBuild {
   #recurrent = 0
   #masks = 0
 
-  constructor(backend: Backend, seed = 0) {
+  readonly #file: FileVariables | undefined
+  /** Elements of the file that no variable has yet. */
+  #left: number
+
+  constructor(backend: Backend, seed = 0, file?: FileVariables) {
     this.backend = backend
+    this.#file = file
+    this.#left = file?.elements ?? 0
     this.seed = seed
     // Throws for a seed that is none.
     new Philox(seed)
@@ -90,6 +103,17 @@ export class LayerBuild {
       this.#names.add(name)
       return name
     }
+  }
+
+  /**
+   * Whether the variables of a layer begin as zeros, because they are read from a file; checks that the file has as many
+   * elements before any are allocated.
+   */
+  startsAtZero(layer: string, elements: number): boolean {
+    if (this.#file === undefined) return false
+    this.#left -= elements
+    if (this.#left >= 0) return true
+    throw this.#file.refusal(layer, elements)
   }
 
   /** A generator for one layer's initial values. */
@@ -131,6 +155,7 @@ export class LayerBuild {
 
   /** @throws RangeError `ERR_OUT_OF_MEMORY` */
   variable(name: string, shape: readonly number[], initializer: LayerInitializer, random: Philox): Variable {
+    if (this.startsAtZero(name, elementCount(shape))) return new Variable(this.backend, this.backend.zeros(shape), name)
     const { array } = DTYPES[this.backend.dtype]
     const values: FloatArray = allocating('build a layer', () => new array(elementCount(shape)))
     if (isTensor(initializer)) values.set(checkedValues(name, shape, initializer))

@@ -9,12 +9,15 @@ import { conv1d, conv2d } from './convolution.js'
 import { dense } from './dense.js'
 import { dropout } from './dropout.js'
 import { embedding } from './embedding.js'
+import { holdPadding } from './hold_padding.js'
 import type { LayerDefinition } from './layer.js'
 import { layerNorm } from './layer_norm.js'
 import type { LayerOptions } from './layer_options.js'
+import { masking } from './masking.js'
 import { maxPool1d, maxPool2d } from './max_pooling.js'
 import { multiply } from './multiply.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
+import { repeatVector } from './repeat_vector.js'
 import { reverse } from './reverse.js'
 import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
 import { timeDistributed } from './time_distributed.js'
@@ -25,6 +28,9 @@ type Config = never
 /** The layers that a saved model can have, by their kinds. */
 const MAKERS: Readonly<Record<string, (config: Config) => LayerDefinition>> = {
   embedding,
+  masking,
+  holdPadding,
+  repeatVector,
   cudnnLSTM,
   cudnnGRU,
   cudnnRNNRelu,
@@ -75,7 +81,7 @@ function layerFromConfig(
 ): LayerDefinition {
   if (depth > DEEPEST) throw unknownLayer(`its branches and wrappers are more than ${DEEPEST} deep`)
   const { kind, name, config = {} } = asRecord(layer, 'a layer')
-  const label = typeof name === 'string' ? name : String(kind)
+  const label = [name, kind].find((each) => typeof each === 'string') ?? describeValue(kind)
   if (Object.hasOwn(given, label)) return given[label]
   const named = typeof name === 'string' ? { name } : {}
   const options = asRecord(config, `the options of ${label}`)
@@ -94,7 +100,9 @@ function layerFromConfig(
     throw unknownLayer(`layer ${label} cannot be made: ${(cause as Error).message}`, { cause, layer: label })
   }
   const hint =
-    kind === 'rnn' ? `. Pass loadModel(…, { layers: { ${label}: rnn(new ${String(options['cell'])}(…)) } })` : ''
+    kind === 'rnn'
+      ? `. Pass loadModel(…, { layers: { ${label}: rnn(new ${typeof options['cell'] === 'string' ? options['cell'] : 'Cell'}(…)) } })`
+      : ''
   throw unknownLayer(`there must be a layer of its kind: current kind of ${label} is ${describeValue(kind)}${hint}`, {
     layer: label,
     kind,

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { checkOptions, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
+import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import {
   CheckpointError,
   type FileStore,
@@ -9,7 +10,7 @@ import {
   latestCheckpoint,
   openCheckpoint,
 } from '@cudnn-rnn/checkpoint'
-import { Saver } from '@cudnn-rnn/saveable'
+import { RestoreError, Saver } from '@cudnn-rnn/saveable'
 import { codedRangeError } from './coded_error.js'
 import type { LayerDefinition } from './layer.js'
 import { layersFromConfig } from './layer_registry.js'
@@ -55,10 +56,18 @@ export async function loadModel(
   const action = 'load a model'
   checkOptions(action, options, OPTIONS)
   const { prefix, store } = await checkpointOf(path, options.store)
-  const { layers, input, seed, loss } = await describedModel(prefix, store)
+  const { layers, input, seed, loss, elements } = await describedModel(prefix, store)
   const definitions = layersFromConfig(layers, options.layers ?? {})
   const size = input.features === null ? {} : { inputSize: input.features }
-  const model = new SequentialModel(backend, definitions, { seed, isSequence: input.isSequence, ...size })
+  const model = new SequentialModel(
+    backend,
+    definitions,
+    { seed, isSequence: input.isSequence, ...size },
+    {
+      elements,
+      refusal: (layer, count) => otherVariables(prefix, layer, count),
+    },
+  )
   try {
     await new Saver(saveablesOf(backend, model.variables, recurrentModels(model)), { store }).restore(prefix)
     model.loss = savedLoss(model, loss)
@@ -101,6 +110,8 @@ interface Description {
   readonly input: Signal
   readonly seed: number
   readonly loss?: unknown
+  /** Of all tensors of the checkpoint. */
+  readonly elements: number
 }
 
 async function describedModel(prefix: string, store: FileStore | undefined): Promise<Description> {
@@ -111,10 +122,11 @@ async function describedModel(prefix: string, store: FileStore | undefined): Pro
     const description = parsed(prefix, data)
     const { format, layers, input, seed } = description
     if (format !== MODEL_FORMAT)
-      throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${String(format)}`)
+      throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${describeValue(format)}`)
     const isWhole = Array.isArray(layers) && isSignal(input) && Number.isSafeInteger(seed)
     if (!isWhole) throw notAModel(prefix, 'its description is incomplete')
-    return description as unknown as Description
+    const elements = reader.names().reduce((sum, name) => sum + elementCount(reader.shape(name)), 0)
+    return { ...(description as unknown as Omit<Description, 'elements'>), elements }
   } finally {
     await reader.close()
   }
@@ -143,6 +155,12 @@ function isSignal(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { isSequence, features } = value as Record<string, unknown>
   return typeof isSequence === 'boolean' && (features === null || Number.isSafeInteger(features))
+}
+
+/** The description has more elements than the file: what the variables are compared with afterwards, before any is made. */
+function otherVariables(prefix: string, layer: string, elements: number) {
+  const mismatch = { key: layer, expected: `of ${elements} elements`, actual: 'of fewer in the checkpoint' }
+  return new RestoreError(prefix, { missing: [], extra: [], misshapen: [mismatch] })
 }
 
 function notAModel(prefix: string, rule: string) {

@@ -5,6 +5,7 @@ import {
   type CellMode,
   checkNames,
   describeValue,
+  elementCount,
   hiddenColumns,
   outputSize,
 } from '@cudnn-rnn/canonical'
@@ -175,9 +176,9 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
       }
       const initializers = { kernelInitializer, biasInitializer, ...(forgetBias !== undefined && { forgetBias }) }
       try {
-        const params = model.createParams(
-          canonical === undefined ? { seed, name, ...initializers } : { name, canonical },
-        )
+        const params = build.startsAtZero(name, parameterCount(model))
+          ? model.createSlot(name)
+          : model.createParams(canonical === undefined ? { seed, name, ...initializers } : { name, canonical })
         return new RecurrentLayer(build, modelOf, model, { definition, name, input, output, variables: [params] })
       } catch (error) {
         model.dispose()
@@ -309,6 +310,11 @@ export class RecurrentLayer extends Layer {
     super.dispose()
     this.model.dispose()
   }
+}
+
+/** Numbers that are trained; an executor's padding of an opaque buffer does not count. */
+export function parameterCount({ canonicalWeightShapes, canonicalBiasShapes }: RecurrentModel): number {
+  return [...canonicalWeightShapes, ...canonicalBiasShapes].reduce((sum, shape) => sum + elementCount(shape), 0)
 }
 
 function savedOptions(options: CudnnLSTMLayerOptions): LayerConfig {

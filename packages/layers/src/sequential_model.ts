@@ -22,7 +22,7 @@ import { encodeOnnx } from './export_onnx.js'
 import { fitModel, type ModelFitOptions } from './fit_model.js'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type Pass } from './layer.js'
-import { LayerBuild } from './layer_build.js'
+import { type FileVariables, LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
 import type { Loss } from './losses.js'
 import { ModelStream, type ModelStreamOptions } from './model_stream.js'
@@ -107,14 +107,19 @@ export class SequentialModel extends Layer implements WholeModel {
   /** The loss it was trained with. */
   loss: Loss | undefined
 
-  constructor(backend: Backend, definitions: readonly LayerDefinition[], options: SequentialOptions = {}) {
+  constructor(
+    backend: Backend,
+    definitions: readonly LayerDefinition[],
+    options: SequentialOptions = {},
+    file?: FileVariables,
+  ) {
     const action = 'build a model'
     checkIsBackend(action, backend)
     checkOptions(action, options, OPTIONS)
     checkAreLayers(action, definitions)
     const { seed = 0 } = options
     const input = inputOf(action, definitions, options)
-    const layers = buildChain(definitions, input, new LayerBuild(backend, seed))
+    const layers = buildChain(definitions, input, new LayerBuild(backend, seed, file))
     const definition: LayerDefinition = {
       kind: 'sequential',
       name: undefined,

@@ -1,12 +1,12 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import type { Layer } from './layer.js'
-import { RecurrentLayer } from './recurrent.js'
+import { parameterCount, RecurrentLayer } from './recurrent.js'
 import { signalText } from './signal.js'
 import type { WholeModel } from './whole_model.js'
 
 /** The table of `SequentialModel.summary`. */
 export function summaryOf({ layers, input }: WholeModel): string {
-  const counts = layers.map(parameterCount)
+  const counts = layers.map(countOf)
   const rows = [
     ['layer', 'kind', 'output', 'parameters'],
     ['', 'input', signalText(input), ''],
@@ -22,15 +22,11 @@ export function summaryOf({ layers, input }: WholeModel): string {
   return rows.map(line).join('\n')
 }
 
-/** Numbers that are trained; an executor's padding of an opaque buffer does not count. */
-function parameterCount(layer: Layer): number {
-  if (layer instanceof RecurrentLayer) {
-    const { canonicalWeightShapes, canonicalBiasShapes } = layer.model
-    return [...canonicalWeightShapes, ...canonicalBiasShapes].reduce((sum, shape) => sum + elementCount(shape), 0)
-  }
+function countOf(layer: Layer): number {
+  if (layer instanceof RecurrentLayer) return parameterCount(layer.model)
   if ('branches' in layer) {
     const branches = layer.branches as readonly (readonly Layer[])[]
-    return branches.flat().reduce((sum, each) => sum + parameterCount(each), 0)
+    return branches.flat().reduce((sum, each) => sum + countOf(each), 0)
   }
   return layer.variables.reduce((sum, { shape }) => sum + elementCount(shape), 0)
 }

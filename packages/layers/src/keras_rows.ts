@@ -1,0 +1,228 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { activation } from './activation.js'
+import { conv1d } from './convolution.js'
+import { dense } from './dense.js'
+import { dropout } from './dropout.js'
+import { embedding } from './embedding.js'
+import type { KerasOptions } from './keras_options.js'
+import type { LayerDefinition } from './layer.js'
+import { layerNorm } from './layer_norm.js'
+import type { Padding } from './masked_steps.js'
+import { masking } from './masking.js'
+import { maxPool1d } from './max_pooling.js'
+import { repeatVector } from './repeat_vector.js'
+import { maxOverTime, meanOverTime } from './sequence_pooling.js'
+import type { Signal } from './signal.js'
+
+/** A variable of a layer, by its own name and its shape. */
+export type KerasVariable = readonly [own: string, shape: readonly number[]]
+
+/** A layer of Keras as layers here. */
+export interface PlannedLayer {
+  readonly output: Signal
+  readonly layers: readonly LayerDefinition[]
+  /** Of the first layer, as the file has them; it lists those with a name here first. */
+  readonly variables?: readonly KerasVariable[]
+  /** The first layer's values from those of `variables`. Default: these. */
+  readonly values?: (stored: readonly Tensor<FloatArray>[]) => readonly Tensor<FloatArray>[]
+}
+
+/** What a row makes a layer of. */
+export interface LayerAt {
+  readonly options: KerasOptions
+  readonly name: { readonly name?: string }
+  readonly input: Signal
+  /** Of a layer that masks: where masked steps may be, or `none` if nothing behind it looks at the mask. */
+  readonly mask: Padding | 'none'
+}
+
+/** What a layer does with the mask of an earlier one; Keras' layers of the others drop it. */
+type MaskUse = 'makes' | 'uses' | 'passes' | 'ends'
+
+interface Row {
+  readonly mask?: MaskUse
+  readonly plan: (at: LayerAt) => PlannedLayer
+}
+
+const ACTIVATIONS = ['linear', 'tanh', 'sigmoid', 'relu', 'elu', 'softplus', 'softmax'] as const
+
+/** A layer without effect in inference. */
+const nothing =
+  (...options: readonly string[]) =>
+  ({ options: given, input }: LayerAt): PlannedLayer => {
+    given.ignore(...options)
+    return { output: input, layers: [] }
+  }
+
+const withBias = (hasBias: boolean, units: number): Pick<PlannedLayer, 'values'> =>
+  hasBias ? {} : { values: (stored) => [...stored, { data: new Float32Array(units), shape: [units] }] }
+
+/** The layers that are imported; recurrent ones and wrappers are read beside them. */
+export const KERAS_ROWS: Readonly<Record<string, Row>> = {
+  Embedding: {
+    mask: 'makes',
+    plan({ options, name, input, mask }) {
+      const [size, units] = [options.count('input_dim'), options.count('output_dim')]
+      options.flag('mask_zero', false)
+      options.only({ sparse: [false] })
+      return {
+        output: { isSequence: input.isSequence, features: units },
+        layers: [embedding({ size, units, ...(mask !== 'none' && { maskZero: mask }), ...name })],
+        variables: [['embeddings', [size, units]]],
+      }
+    },
+  },
+  Masking: {
+    mask: 'makes',
+    plan({ options, name, input, mask }) {
+      const maskValue = options.number('mask_value', 0)
+      return { output: input, layers: mask === 'none' ? [] : [masking({ maskValue, padding: mask, ...name })] }
+    },
+  },
+  Dense: {
+    mask: 'passes',
+    plan({ options, name, input }) {
+      const units = options.count('units')
+      const hasBias = options.flag('use_bias', true)
+      options.ignore('input_dim')
+      return {
+        output: { isSequence: input.isSequence, features: units },
+        layers: [dense({ units, activation: options.choice('activation', ACTIVATIONS, 'linear'), ...name })],
+        variables: [['kernel', [featuresOf(options, input), units]], ...bias(hasBias, units)],
+        ...withBias(hasBias, units),
+      }
+    },
+  },
+  Conv1D: {
+    plan({ options, name, input }) {
+      const [filters, kernelSize, strides] = [
+        options.count('filters'),
+        options.axis('kernel_size'),
+        options.axis('strides'),
+      ]
+      const isPlain = options.axis('dilation_rate') === 1 && (options.value('groups') ?? 1) === 1
+      if (!isPlain) throw options.refused('it must have neither dilation nor groups')
+      options.only({ data_format: ['channels_last'] })
+      const hasBias = options.flag('use_bias', true)
+      const padding = options.choice('padding', ['valid', 'same', 'causal'], 'valid')
+      const own = { filters, kernelSize, strides, padding }
+      return {
+        output: { isSequence: true, features: filters },
+        layers: [conv1d({ ...own, activation: options.choice('activation', ACTIVATIONS, 'linear'), ...name })],
+        variables: [['kernel', [kernelSize, featuresOf(options, input), filters]], ...bias(hasBias, filters)],
+        ...withBias(hasBias, filters),
+      }
+    },
+  },
+  MaxPooling1D: {
+    plan({ options, name, input }) {
+      const poolSize = options.axis('pool_size', 2)
+      options.only({ data_format: ['channels_last'] })
+      const padding = options.choice('padding', ['valid', 'same'], 'valid')
+      // Keras' None is the size of the pool.
+      const own = { poolSize, strides: options.axis('strides', poolSize), padding }
+      return { output: { isSequence: true, features: input.features }, layers: [maxPool1d({ ...own, ...name })] }
+    },
+  },
+  Activation: {
+    mask: 'passes',
+    plan({ options, name, input }) {
+      const kind = options.choice('activation', ACTIVATIONS, 'linear')
+      return { output: input, layers: kind === 'linear' ? [] : [activation(kind, name)] }
+    },
+  },
+  ReLU: {
+    mask: 'passes',
+    plan({ options, name, input }) {
+      options.only({ negative_slope: [0, [0]], threshold: [0, [0]] })
+      const maximum = options.value('max_value') ?? undefined
+      if (maximum !== undefined && !(typeof maximum === 'number' && maximum > 0)) {
+        throw options.wrong('max_value', 'a number > 0')
+      }
+      return { output: input, layers: [activation('relu', { ...(maximum !== undefined && { maximum }), ...name })] }
+    },
+  },
+  Softmax: {
+    mask: 'ends',
+    plan({ options, name, input }) {
+      checkLastAxis(options, input, 'its axis must be the last one')
+      return { output: input, layers: [activation('softmax', name)] }
+    },
+  },
+  Dropout: {
+    mask: 'passes',
+    plan({ options, name, input }) {
+      options.ignore('noise_shape')
+      const rate = options.number(options.value('rate') === undefined ? 'p' : 'rate')
+      if (rate < 0 || rate > 1) throw options.wrong('rate', 'a number in 0..1')
+      return { output: input, layers: [dropout({ rate, ...name })] }
+    },
+  },
+  SpatialDropout1D: { mask: 'passes', plan: nothing('rate', 'p', 'noise_shape', 'dim_ordering') },
+  GaussianDropout: { mask: 'passes', plan: nothing('rate', 'p') },
+  GaussianNoise: { mask: 'passes', plan: nothing('stddev', 'sigma') },
+  AlphaDropout: { mask: 'passes', plan: nothing('rate', 'p', 'noise_shape') },
+  ActivityRegularization: { mask: 'passes', plan: nothing('l1', 'l2') },
+  LayerNormalization: {
+    mask: 'passes',
+    plan({ options, name, input }) {
+      checkLastAxis(options, input, 'it must normalize the last axis')
+      options.only({ rms_scaling: [false] })
+      const [hasGamma, hasBeta] = [options.flag('scale', true), options.flag('center', true)]
+      const features = featuresOf(options, input)
+      const present: readonly (readonly [boolean, string, number])[] = [
+        [hasGamma, 'gamma', 1],
+        [hasBeta, 'beta', 0],
+      ]
+      return {
+        output: input,
+        layers: [layerNorm({ epsilon: options.number('epsilon', 1e-3), ...name })],
+        variables: present.flatMap(([has, own]) => (has ? [[own, [features]] as const] : [])),
+        values: (stored) => {
+          const rest = [...stored]
+          return present.map(([has, , absent]) => {
+            const value = has ? rest.shift() : undefined
+            return value ?? { data: new Float32Array(features).fill(absent), shape: [features] }
+          })
+        },
+      }
+    },
+  },
+  RepeatVector: {
+    plan({ options, name, input }) {
+      return {
+        output: { isSequence: true, features: input.features },
+        layers: [repeatVector({ steps: options.count('n'), ...name })],
+      }
+    },
+  },
+  GlobalAveragePooling1D: {
+    mask: 'uses',
+    plan({ options, name, input }) {
+      options.only({ keepdims: [false], data_format: ['channels_last'] })
+      return { output: { isSequence: false, features: input.features }, layers: [meanOverTime(name)] }
+    },
+  },
+  GlobalMaxPooling1D: {
+    mask: 'ends',
+    plan({ options, name, input }) {
+      options.only({ keepdims: [false], data_format: ['channels_last'] })
+      return { output: { isSequence: false, features: input.features }, layers: [maxOverTime(name)] }
+    },
+  },
+}
+
+function bias(hasBias: boolean, units: number): KerasVariable[] {
+  return hasBias ? [['bias', [units]]] : []
+}
+
+export function featuresOf(options: KerasOptions, { features }: Signal): number {
+  if (features !== null) return features
+  throw options.refused('its input must be numbers, not class ids: an Embedding must come before it')
+}
+
+/** Keras 2 counts an axis from the batch: 2 of [B,T,E], 1 of [B,E]. */
+function checkLastAxis(options: KerasOptions, { isSequence }: Signal, rule: string): void {
+  const [axis, ...others] = [options.value('axis') ?? -1].flat()
+  if (others.length > 0 || (axis !== -1 && axis !== (isSequence ? 2 : 1))) throw options.refused(rule)
+}
