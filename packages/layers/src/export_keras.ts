@@ -157,7 +157,7 @@ async function plainLayer(layer: Layer): Promise<KerasLayer> {
     case 'embedding':
       return {
         className: 'Embedding',
-        config: { input_dim: config['size'], output_dim: config['units'], mask_zero: false },
+        config: { input_dim: config['size'], output_dim: config['units'], mask_zero: config['maskZero'] !== undefined },
         variables,
       }
     case 'dense':

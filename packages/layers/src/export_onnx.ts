@@ -106,6 +106,7 @@ class OnnxGraph {
     }
     switch (kind) {
       case 'embedding':
+        if (config['maskZero'] !== undefined) throw noExport('ONNX', { name, kind: 'embedding with maskZero' })
         return one('Gather', [await this.#variable(layer, 0), x])
       case 'dense': {
         const product = one('MatMul', [x, await this.#variable(layer, 0)])

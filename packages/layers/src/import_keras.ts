@@ -354,6 +354,9 @@ function masksOf(layers: readonly FileLayer[], zeroesSides: boolean): MaskAt[] {
     let last = -1
     for (let at = start + 1; at < layers.length; at++) {
       const use = maskUseOf(layers[at] as FileLayer)
+      if (use === 'normalizes') {
+        throw unknownLayer(labelOf(layers[at] as FileLayer), `it leaves out what the mask of ${labelOf(layer)} hides`)
+      }
       if (use === 'uses') last = at
       const ends = use === 'ends' || (use === 'uses' && !givesSequences(layers[at] as FileLayer))
       if (!ends && use !== 'makes') continue

@@ -36,8 +36,8 @@ export interface LayerAt {
   readonly mask: Padding | 'none'
 }
 
-/** What a layer does with the mask of an earlier one; Keras' layers of the others drop it. */
-type MaskUse = 'makes' | 'uses' | 'passes' | 'ends'
+/** What a layer does with the mask of an earlier one. A row without a word drops it, as Keras then does. */
+type MaskUse = 'makes' | 'uses' | 'passes' | 'ends' | 'normalizes'
 
 interface Row {
   readonly mask?: MaskUse
@@ -143,7 +143,7 @@ export const KERAS_ROWS: Readonly<Record<string, Row>> = {
     },
   },
   Softmax: {
-    mask: 'ends',
+    mask: 'normalizes',
     plan({ options, name, input }) {
       checkLastAxis(options, input, 'its axis must be the last one')
       return { output: input, layers: [activation('softmax', name)] }

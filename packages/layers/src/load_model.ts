@@ -55,6 +55,12 @@ export async function loadModel(
 ): Promise<SequentialModel> {
   const action = 'load a model'
   checkOptions(action, options, OPTIONS)
+  if (typeof path === 'string' && OTHER_FILE.test(path)) {
+    throw notAModel(
+      path,
+      'it has the name of a file of another library: importKeras reads whole models of Keras, importWeights recurrent networks',
+    )
+  }
   const { prefix, store } = await checkpointOf(path, options.store)
   const { layers, input, seed, loss, elements } = await describedModel(prefix, store)
   const definitions = layersFromConfig(layers, options.layers ?? {})
@@ -77,6 +83,9 @@ export async function loadModel(
     throw error
   }
 }
+
+/** Checkpoints are named without an extension. */
+const OTHER_FILE = /\.(?:onnx|keras|h5|hdf5|pt|pth|safetensors|npz|msgpack|tflite|pb|json)$/i
 
 async function checkpointOf(path: string | FileStore, store: FileStore | undefined) {
   if (isFileStore(path)) return newestOf(path)

@@ -1,6 +1,7 @@
 import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import {
+  type BiasMode,
   type CanonicalParams,
   type CellMode,
   checkNames,
@@ -24,7 +25,7 @@ import { codedRangeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import { checkInputRule, doesNotFit, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { checkInputRule, doesNotFit, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
 import { seedOfStream } from './random_streams.js'
 import { featuresOf, type Signal } from './signal.js'
@@ -45,6 +46,9 @@ export type RecurrentLayerOptions = Omit<ModelOptions, 'numLayers' | 'inputSize'
     readonly inputSize?: number | undefined
     /** Initial parameters, as `importWeights` gives them in `canonical` of a network. Default: drawn. */
     readonly canonical?: CanonicalParams | undefined
+    /** The cell of this layer and no other: `{ ...network.descriptor, canonical }` are the options of an imported network. */
+    readonly cellMode?: CellMode | undefined
+    readonly biasMode?: BiasMode | undefined
   }
 
 export type CudnnLSTMLayerOptions = RecurrentLayerOptions &
@@ -70,7 +74,15 @@ const SAVED = [
   'numProj',
   'cellClip',
 ] as const
-const OPTION_NAMES = [...SAVED, 'kernelInitializer', 'biasInitializer', 'forgetBias', 'canonical'] as const
+const OPTION_NAMES = [
+  ...SAVED,
+  'kernelInitializer',
+  'biasInitializer',
+  'forgetBias',
+  'canonical',
+  'cellMode',
+  'biasMode',
+] as const
 
 /**
  * L layers of {@link CudnnLSTM}: [T,B,I] to [T,B,D·H] (D·P with numProj). Variable: the opaque parameters, saved canonically.
@@ -152,6 +164,9 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
   // The model checks the values when it is built.
   checkNames(`make ${kind}`, options, [...names, 'name'])
   const { name: given, kernelInitializer, biasInitializer, forgetBias, canonical, ...own } = options
+  if (own.cellMode !== undefined && own.cellMode !== mode) {
+    throw invalidOption(kind, 'cellMode', `${mode}, the cell of this layer`, own.cellMode)
+  }
   const inputOf = (features: number): Signal => ({ isSequence: true, features })
   const definition: LayerDefinition = {
     kind,

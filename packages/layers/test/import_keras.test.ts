@@ -523,3 +523,129 @@ describe('the names of imported layers', () => {
     expect([...data]).toEqual(close([2 * Math.tanh(0.5)]))
   })
 })
+
+/** Element k of variable n is 0.5·sin(n + k), as the numbers of Keras below have them. */
+const waves = (n: number, ...shape: number[]) => ({
+  data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => 0.5 * Math.sin(n + k)),
+  shape,
+})
+const lstmOf = (config: Json = {}) =>
+  layer('LSTM', { name: 'lstm', units: 2, activation: 'tanh', recurrent_activation: 'sigmoid', ...config })
+const lstmAt = (place: string, n: number): Variables => ({
+  [`${place}/cell/vars/0`]: waves(n, 2, 8),
+  [`${place}/cell/vars/1`]: waves(n + 1, 2, 8),
+  [`${place}/cell/vars/2`]: waves(n + 2, 8),
+})
+const ids = (...rows: readonly (readonly number[])[]) => {
+  const [time, batch] = [rows[0].length, rows.length]
+  return {
+    data: Int32Array.from({ length: time * batch }, (_, k) => rows[k % batch][Math.floor(k / batch)]),
+    shape: [time, batch],
+  }
+}
+
+describe('importKeras masks as Keras does', () => {
+  const embedded = layer('Embedding', { input_dim: 5, output_dim: 2, mask_zero: true })
+  const variables = { 'embedding/vars/0': waves(0, 5, 2), ...lstmAt('lstm', 1) }
+  const close5 = (...values: number[]) => values.map((value) => expect.closeTo(value, 5))
+
+  // By keras 3.15: Embedding(5, 2, mask_zero=True), LSTM(2).
+  test.each([[[3, 1, 0, 0]], [[0, 0, 3, 1]], [[0, 3, 0, 1]]])('the row %j, wherever its padding is', async (row) => {
+    const { data } = await outputOf([embedded, lstmOf()], variables, ids(row))
+    expect([...data]).toEqual(close5(0.10114, 0.14313))
+  })
+
+  test('outputs at masked steps at the end repeat the last one; elsewhere they are refused', async () => {
+    const layers = [embedded, lstmOf({ return_sequences: true })]
+    const { data } = await outputOf(layers, variables, ids([3, 1, 0, 0]))
+    expect([...data].slice(2)).toEqual(close5(0.10114, 0.14313, 0.10114, 0.14313, 0.10114, 0.14313))
+    for (const row of [
+      [0, 0, 3, 1],
+      [0, 0, 0, 0],
+    ]) {
+      await expect(outputOf(layers, variables, ids(row))).rejects.toThrow(coded('ERR_SEQUENCE_LENGTHS'))
+    }
+    const zeros = await outputOf(
+      [embedded, lstmOf({ return_sequences: true, zero_output_for_mask: true })],
+      variables,
+      ids([3, 1, 0, 0]),
+    )
+    expect([...zeros.data].slice(4)).toEqual([0, 0, 0, 0])
+  })
+
+  test('a mask that a later layer drops while its padding is still there is refused', async () => {
+    const layers = [embedded, lstmOf({ return_sequences: true }), layer('MaxPooling1D', { name: 'pool', pool_size: 2 })]
+    expect(await refusalOf(layers, variables)).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'pool (MaxPooling1D)' }))
+  })
+
+  test('Masking hides the steps of its value', async () => {
+    const masked = [inputLayer(null, 2), layer('Masking', { mask_value: -1 }), lstmOf()]
+    const plain = [inputLayer(null, 2), lstmOf()]
+    const own = lstmAt('lstm', 1)
+    const { data } = await outputOf(masked, own, doubles([4, 1, 2], -1, -1, 0.1, 0.2, -1, -1, 0.3, 0.4))
+    expect([...data]).toEqual(close((await outputOf(plain, own, doubles([2, 1, 2], 0.1, 0.2, 0.3, 0.4))).data))
+  })
+})
+
+test('importKeras computes an autoencoder, and a functional model that is a chain', async () => {
+  // By keras 3.15: the last step of LSTM(2), RepeatVector(3), LSTM(2, return_sequences=True).
+  const layers = [
+    inputLayer(3, 2),
+    lstmOf(),
+    layer('RepeatVector', { n: 3 }),
+    lstmOf({ name: 'lstm_1', return_sequences: true }),
+  ]
+  const variables = { ...lstmAt('lstm', 0), ...lstmAt('lstm_1', 3) }
+  const x = { data: Float64Array.from(waves(0, 3, 1, 2).data), shape: [3, 1, 2] }
+  const { data } = await outputOf(layers, variables, x)
+  expect([...data].slice(4)).toEqual([expect.closeTo(0.069594, 5), expect.closeTo(-0.089508, 5)])
+  const chain = layers.map((each, index) => {
+    const history = { class_name: '__keras_tensor__', config: { keras_history: [`l${index - 1}`, 0, 0] } }
+    const inbound = index === 0 ? [] : [{ args: [history], kwargs: { mask: null } }]
+    return {
+      ...each,
+      name: `l${index}`,
+      config: { ...(each['config'] as Json), name: `l${index}` },
+      inbound_nodes: inbound,
+    }
+  })
+  const functional = { class_name: 'Functional', config: { name: 'net', layers: chain } }
+  expect([...(await outputOf(chain, variables, x)).data]).toEqual([...data])
+  const same = await withModel(chain, variables, (model) => model.predict(x), functional)
+  expect([...same.data]).toEqual([...data])
+  const branched = chain.map((each, index) =>
+    index === 3 ? { ...each, inbound_nodes: chain[1]['inbound_nodes'] } : each,
+  )
+  expect(await refusalOf([], variables, { ...functional, config: { name: 'net', layers: branched } })).toEqual(
+    coded('ERR_NOT_A_MODEL'),
+  )
+})
+
+describe('importKeras compares the description with the file before it allocates', () => {
+  test('a kernel of 2^27 columns, and many layers over one tensor', async () => {
+    const wide = layer('Dense', { name: 'wide', units: 2 ** 27, use_bias: false })
+    const variables = { 'dense/vars/0': tensor([2, 2], 1, 2, 3, 4) }
+    expect(await refusalOf([inputLayer(2), wide], variables)).toEqual(
+      coded('ERR_UNKNOWN_LAYER', { layer: 'wide (Dense)' }),
+    )
+    const twice = Array.from({ length: 400 }, () => layer('Embedding', { name: 'e', input_dim: 3, output_dim: 2 }))
+    using backend = openReferenceBackend()
+    const file = await encodeKerasArchive(
+      { class_name: 'Sequential', config: { layers: twice } },
+      new Map([['e/embeddings', tensor([3, 2], 1, 2, 3, 4, 5, 6)]]),
+    )
+    await expect(importKeras(backend, file)).rejects.toThrow(coded('ERR_UNKNOWN_LAYER', { layer: 'e (Embedding)' }))
+  })
+
+  test('20,000 layers in time that grows with their number alone', { timeout: 20_000 }, async () => {
+    const layers = [
+      inputLayer(1),
+      ...Array.from({ length: 20_000 }, (_, k) => layer('Dense', { name: `d${k}`, units: 1, use_bias: false })),
+    ]
+    const begun = performance.now()
+    expect(await refusalOf(layers, { 'dense/vars/0': tensor([1, 1], 1) })).toEqual(
+      coded('ERR_UNKNOWN_LAYER', { layer: 'd1 (Dense)' }),
+    )
+    expect(performance.now() - begun).toBeLessThan(10_000)
+  })
+})

@@ -90,7 +90,8 @@ export class Saver {
     checkArguments('make a saver', { saveables }, { saveables: SAVEABLES })
     checkOptions('make a saver', options, OPTIONS)
     const names = saveables.map(({ name }) => name)
-    const duplicate = names.find((name, index) => names.indexOf(name) !== index)
+    const seen = new Set<string>()
+    const duplicate = names.find((name) => seen.size === seen.add(name).size)
     if (duplicate !== undefined) {
       throw codedRangeError(
         'ERR_DUPLICATE_SAVEABLE',

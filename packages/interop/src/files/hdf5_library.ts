@@ -1,4 +1,5 @@
 import { missingPackage } from '@cudnn-rnn/canonical'
+import { unsupported } from '../errors.js'
 
 /** The HDF5 library, compiled to WebAssembly. */
 export type Hdf5Library = typeof import('h5wasm')['default']
@@ -7,9 +8,16 @@ export type Hdf5Library = typeof import('h5wasm')['default']
  * Loads the HDF5 library, an optional peer dependency.
  *
  * @param action the operation that needs it: "read HDF5".
- * @throws Error `ERR_PACKAGE_MISSING` where it is not installed
+ * @throws Error `ERR_PACKAGE_MISSING` where it is not installed; WeightFileError `ERR_WEIGHTS_UNSUPPORTED` in an engine without
+ *   WebAssembly
  */
 export async function loadHdf5(action: string): Promise<Hdf5Library> {
+  if (typeof WebAssembly === 'undefined') {
+    throw unsupported(
+      '(HDF5)',
+      `the engine has no WebAssembly (node --jitless turns it off), which is needed to ${action}`,
+    )
+  }
   // Within `try`, bundlers take a package that is not installed for an optional one.
   try {
     const { default: library } = await import('h5wasm')

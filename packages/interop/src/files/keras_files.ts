@@ -56,7 +56,7 @@ export async function openKerasArchive(
     format: 'keras-archive',
     path,
     heldBytes: file.heldBytes,
-    tensors: await inOrder(file),
+    tensors: await inOrder({ ...file, tensors: file.tensors.map(ofPresentLayout) }),
     ...(await descriptionOf(path, config, file)),
     ...versionOf(path, await entries.get('metadata.json')?.read()),
     close: async () => {
@@ -79,6 +79,19 @@ async function closingOnError<Result>(file: Hdf5File, read: () => Promise<Result
 async function descriptionOf(path: string, json: Uint8Array | undefined, file: Hdf5File): Promise<Partial<WeightFile>> {
   if (json === undefined) return { kerasNames: await namesOf(file) }
   return { kerasModel: parseBoundedJson(path, 'the description of its layers', json, CONFIG_LIMITS) }
+}
+
+/** TensorFlow 2.12 to 2.14 name the container otherwise, and count layers of a class that have variables by twos. */
+const OLDER_PLACE = /(^|\/)_layer_checkpoint_dependencies\/([^/]+?)(?:_(\d*[02468]))?(?=\/)/g
+
+function ofPresentLayout(tensor: StoredTensor): StoredTensor {
+  if (!tensor.name.includes('_layer_checkpoint_dependencies')) return tensor
+  const name = tensor.name
+    .replaceAll('\\', '/')
+    .replaceAll(OLDER_PLACE, (_, before: string, base: string, number?: string) => {
+      return `${before}layers/${base}${number === undefined ? '' : `_${Number(number) / 2}`}`
+    })
+  return { ...tensor, name }
 }
 
 function versionOf(path: string, metadata: Uint8Array | undefined): Pick<WeightFile, 'kerasVersion'> {
