@@ -14,7 +14,7 @@ const UPDATE_FIRST = ['update', 'reset', 'new_memory'] as const
  *
  * Sources: cuDNN's linLayerID; TensorFlow `rnn_cell_impl.py` and `lstm_ops.py` (i,c,f,o); `torch.nn.LSTM` (i,f,g,o) and
  * `torch.nn.GRU` (r,z,n); Keras `lstm.py` (i,f,c,o) and `gru.py` (z,r,h); ONNX `defs/rnn/defs.cc` (i,o,f,c and z,r,h);
- * oneDNN "RNN" (i,f,c̃,o and u,r,o).
+ * oneDNN "RNN" (i,f,c̃,o and u,r,o); Haste's `lstm.py` (i,g,f,o) and `gru.py` (z,r,h).
  */
 export const GATE_ORDERS = Object.freeze({
   cudnn: CUDNN,
@@ -24,7 +24,10 @@ export const GATE_ORDERS = Object.freeze({
   flax: CUDNN,
   onnx: { ...PLAIN, lstm: ['input', 'output', 'forget', 'new_memory'], gru: UPDATE_FIRST },
   onednn: { ...CUDNN, gru: UPDATE_FIRST },
-} as const satisfies Readonly<Record<Framework | 'cudnn' | 'onednn', Readonly<Record<CellMode, readonly GateName[]>>>>)
+  haste: { ...CUDNN, lstm: ['input', 'new_memory', 'forget', 'output'], gru: UPDATE_FIRST },
+} as const satisfies Readonly<
+  Record<Framework | 'cudnn' | 'onednn' | 'haste', Readonly<Record<CellMode, readonly GateName[]>>>
+>)
 
 /**
  * Position of `gate` among the gates of `mode` as `framework` stores them; -1 when the cell has no such gate.

@@ -5,18 +5,25 @@ import type { WeightFormat } from './weight_file.js'
 
 const HDF5 = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a]
 const ZIP = [0x50, 0x4b, 0x03, 0x04]
+/** A pickle of the number that begins a file of PyTorch before 1.6: torch/serialization.py, MAGIC_NUMBER. */
+const LEGACY_TORCH = [0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19]
 const PICKLE = [0x80]
 const GZIP = [0x1f, 0x8b]
 
 /** Detection by the first bytes; for a zip archive {@link detectZip} decides. */
 export async function detectFormat(source: ByteSource): Promise<WeightFormat | 'zip'> {
   const first = await source.read(0, Math.min(16, source.size))
-  const begins = (magic: readonly number[]) => magic.every((byte, index) => first[index] === byte)
+  const begins = (magic: readonly number[], at = 0) => magic.every((byte, index) => first[at + index] === byte)
   if (begins(HDF5)) return 'keras-h5'
   if (begins(ZIP)) return 'zip'
   if (first.length >= 10 && first[8] === 0x7b) return 'safetensors'
-  // A ModelProto begins with ir_version, field 1, a small number.
-  if (first[0] === 0x08 && (first[1] ?? 0xff) < 0x40) return 'onnx'
+  // A ModelProto begins with ir_version, field 1, a small number, and has texts or the graph behind it. A Core ML model has
+  // its description there, which is a message of messages, and a SavedModel a message of its graph.
+  if (first[0] === 0x08 && (first[1] ?? 0xff) < 0x40) {
+    const other = await protobufAdvice(source)
+    if (other === undefined) return 'onnx'
+    throw unknown(source.name, other)
+  }
   if (beginsWithNames(first)) return 'flax'
   throw unknown(source.name, first.length === 0 ? 'It is empty' : adviceFor(begins))
 }
@@ -33,27 +40,71 @@ function beginsWithNames(first: Uint8Array): boolean {
   return (key & 0xe0) === 0xa0 || (key >= 0xd9 && key <= 0xdb)
 }
 
+/** The state dict in an archive of Stable-Baselines3. */
+export const AGENT = 'policy.pth'
+
 /** Detection by the files of a zip archive. */
-export function detectZip(path: string, entries: ReadonlyMap<string, ArchiveEntry>): WeightFormat {
+export function detectZip(path: string, entries: ReadonlyMap<string, ArchiveEntry>): WeightFormat | 'agent' {
   const names = [...entries.keys()]
   if (names.some((name) => name.endsWith('/data.pkl'))) return 'pytorch'
   if (names.includes('model.weights.h5')) return 'keras-archive'
   if (names.some((name) => name.endsWith('.npy'))) return 'npz'
+  if (names.includes(AGENT)) return 'agent'
   if (names.some((name) => name.endsWith('/models/model.json'))) {
     throw unknown(
       path,
       'It is a program of torch.export: torch.save(torch.export.load(file).state_dict, target) writes its weights',
     )
   }
-  throw unknown(path, `It is a zip archive of ${names.slice(0, 5).join(', ')}`)
+  throw unknown(
+    path,
+    `It is a zip archive of ${names.slice(0, 5).join(', ')}: unpack it, and import the file of weights in it`,
+  )
 }
 
-function adviceFor(begins: (magic: readonly number[]) => boolean): string {
+function adviceFor(begins: (magic: readonly number[], at?: number) => boolean): string {
+  if (begins(LEGACY_TORCH)) {
+    return 'It is in the legacy format of torch.save, before PyTorch 1.6: load it there and save the state_dict again, or as safetensors'
+  }
   if (begins(PICKLE)) {
-    return 'It is a pickle, as PyTorch before 1.6 wrote: load it there and save the state_dict again, or as safetensors'
+    return 'It is a pickle, which is not loaded: numpy.savez(file, **arrays) writes a dict of NumPy arrays as npz'
   }
   if (begins(GZIP)) return 'It is compressed: unpack it first'
+  if (begins(TFLITE, 4)) {
+    return 'It is a model of TensorFlow Lite, whose weights lie in a graph without layers: import the Keras model or the checkpoint that it was made from'
+  }
+  if (begins([BRACE]) || begins([BRACKET])) {
+    return 'It begins as JSON, which has no tensors of a known kind: name the file of weights that it belongs to, such as the .bin or .h5 beside it, or write its arrays with numpy.savez'
+  }
+  // NodeDef, field 1 of a GraphDef, begins with its name, field 1.
+  if (begins([0x0a]) && begins([0x0a], 2)) {
+    return 'It may be a frozen graph of TensorFlow: python -m tf2onnx.convert --graphdef file --inputs … --outputs … writes it as ONNX, which is read'
+  }
   return 'Name one by the option format if this is wrong'
+}
+
+const TFLITE = [0x54, 0x46, 0x4c, 0x33]
+const BRACE = 0x7b
+const BRACKET = 0x5b
+
+/** Bytes in which the first fields of a model are. */
+const FIRST_FIELDS = 64
+
+/** What a file that begins like a ModelProto is, if its second field is that of another message. */
+async function protobufAdvice(source: ByteSource): Promise<string | undefined> {
+  const bytes = await source.read(0, Math.min(FIRST_FIELDS, source.size))
+  // Behind field 1: a field 2 of bytes. It is producer_name of ONNX, a text, description of Core ML, and meta_graphs of a
+  // SavedModel.
+  if (bytes[2] !== 0x12) return undefined
+  let at = 3
+  while ((bytes[at] ?? 0) >= 0x80) at++
+  const inner = bytes[at + 1]
+  if (inner === 0x0a && bytes[1] === 0x01) {
+    return "It may be a SavedModel: give the directory that saved_model.pb is in, or write the model with Keras' model.save('model.keras')"
+  }
+  return inner === 0x0a
+    ? 'It may be a model of Core ML: import the model that it was converted from, or write its arrays with numpy.savez'
+    : undefined
 }
 
 function unknown(path: string, advice: string): WeightFileError {

@@ -13,8 +13,8 @@ import {
   responseSource,
 } from '@cudnn-rnn/checkpoint'
 import { codedRangeError, codedTypeError } from './coded_error.js'
-import { detectFormat, detectZip } from './detect_format.js'
-import { noneNamed, WeightFileError } from './errors.js'
+import { AGENT, detectFormat, detectZip } from './detect_format.js'
+import { noneNamed, unsupported, WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openOnnx } from './files/onnx_file.js'
@@ -79,11 +79,31 @@ async function openOf(given: WeightInput, format: WeightFormat | undefined): Pro
   }
   const source = await sourceOf(input)
   try {
+    checkIsNoShard(source.name)
     return await open(source, format ?? (await detectFormat(source)), typeof input === 'string')
   } catch (error) {
     await source.close()
     throw error
   }
+}
+
+/** Names of the shards of a model, and of their index: huggingface/transformers writes them from a size on. */
+const SHARD = /^(.*?)-\d{5}-of-(\d{5})(\.safetensors|\.bin)$/
+const SHARD_INDEX = /\.(?:safetensors|bin)\.index\.json$/
+
+/** Throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a part of a model: a network may continue in another part. */
+function checkIsNoShard(path: string): void {
+  const name = path.replace(/[?#].*$/, '').replace(/^.*[\\/]/, '')
+  const [, model, count, extension] = SHARD.exec(name) ?? []
+  const isPart = count !== undefined && Number(count) > 1
+  if (!isPart && !SHARD_INDEX.test(name)) return
+  const what = isPart
+    ? `one of ${Number(count)} shards, which ${model}${extension}.index.json lists`
+    : 'the index of shards'
+  throw unsupported(
+    path,
+    `a model must be in one file: it is ${what}. Join them: save_file({k: v for shard in shards for k, v in load_file(shard).items()}, 'model.safetensors') of safetensors.torch, or save_pretrained with a larger max_shard_size`,
+  )
 }
 
 const BYTE_SOURCE = methods('a ByteSource', 'read', 'close')
@@ -160,6 +180,11 @@ async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: bo
   const entries = await openZip(source)
   const inner = format === 'zip' ? detectZip(path, entries) : format
   const close = () => source.close()
+  const agent = inner === 'agent' ? entries.get(AGENT) : undefined
+  if (agent !== undefined) {
+    const policy = await openZip(memorySource(`${path}/${AGENT}`, await agent.read()))
+    return openTorchZip(path, policy, close)
+  }
   if (inner === 'npz') return (await import('./files/npz_file.js')).openNpz(path, entries, close)
   if (inner === 'keras-archive') return openKerasArchive(path, entries, close)
   return openTorchZip(path, entries, close)

@@ -16,6 +16,7 @@ describe('detectFormat', () => {
     ['zip', 'the signature of a local header', [0x50, 0x4b, 0x03, 0x04]],
     ['safetensors', 'a brace behind the length of a header', safetensorsBytes('{}        ')],
     ['onnx', 'field 1 of a ModelProto', [0x08, 0x0a]],
+    ['onnx', 'a ModelProto with a producer_name', [0x08, 0x0a, 0x12, 0x07, 0x70, 0x79]],
     // The length of such a header is that of field 1 too.
     ['safetensors', 'a header of 2,568 bytes', [0x08, 0x0a, 0, 0, 0, 0, 0, 0, 0x7b, 0x22]],
     ['flax', 'a map of one entry', [0x81, 0xa6]],
@@ -28,7 +29,18 @@ describe('detectFormat', () => {
 
   it.each([
     ['no bytes', [], /It is empty/],
-    ['a pickle', [0x80, 0x02, 0x8a], /PyTorch before 1\.6 wrote: load it there and save/],
+    [
+      'a file of PyTorch before 1.6',
+      [0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e],
+      /legacy format of torch\.save, before PyTorch 1\.6: load it there/,
+    ],
+    ['another pickle', [0x80, 0x03, 0x7d], /numpy\.savez/],
+    ['a SavedModel', [0x08, 0x01, 0x12, 0x20, 0x0a, 0x10], /SavedModel: give the directory/],
+    ['a model of Core ML', [0x08, 0x04, 0x12, 0xa0, 0x01, 0x0a, 0x10], /Core ML: import the model/],
+    ['a frozen graph', [0x0a, 0x20, 0x0a, 0x01, 0x78], /frozen graph.*tf2onnx/],
+    ['a model of TensorFlow Lite', [0x1c, 0, 0, 0, 0x54, 0x46, 0x4c, 0x33], /TensorFlow Lite/],
+    ['a JSON object', new TextEncoder().encode('{"weights": []}'), /name the file of weights/],
+    ['a JSON array', new TextEncoder().encode('[{"a": 1}]'), /name the file of weights/],
     ['a gzip file', [0x1f, 0x8b, 0x08], /unpack it first/],
     ['a field 1 that is not a version of ONNX', [0x08, 0x40], /Name one by the option format/],
     ['one byte of a ModelProto', [0x08], /Name one by the option format/],
@@ -52,6 +64,7 @@ describe('detectZip', () => {
     ['pytorch', ['lstm/data.pkl', 'lstm/data/0', 'lstm/version']],
     ['keras-archive', ['metadata.json', 'config.json', 'model.weights.h5']],
     ['npz', ['readme', 'kernel.npy']],
+    ['agent', ['data', 'policy.pth', 'policy.optimizer.pth']],
   ])('takes for %s an archive of its files', async (format, names) => {
     expect(detectZip('archive', await archive(...names))).toBe(format)
   })
@@ -64,7 +77,7 @@ describe('detectZip', () => {
   it('refuses other archives, and names five of their files', async () => {
     const entries = await archive('a', 'data.pkl', 'c', 'd', 'e', 'f')
     expect(() => detectZip('files.zip', entries)).toThrow(
-      unknown(/a zip archive of a, data\.pkl, c, d, e: files\.zip$/),
+      unknown(/a zip archive of a, data\.pkl, c, d, e: unpack it, and import the file of weights in it: files\.zip$/),
     )
   })
 })

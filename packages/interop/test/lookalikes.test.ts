@@ -21,7 +21,6 @@ describe('importWeights of a file without a known network', () => {
     ['names of g2p_en', { enc_w_ih: [768, 256], enc_w_hh: [768, 256], enc_b_ih: [768], enc_b_hh: [768] }],
     ['names of Gluon', { lstm0_l0_i2h_weight: [8, 3], lstm0_l0_h2h_weight: [8, 2] }],
     ['names of Haiku', { 'lstm/linear/w': [5, 8], 'lstm/linear/b': [8] }],
-    ['names of cs231n', { Wx: [3, 8], Wh: [2, 8], b: [8] }],
     ['a pair of matrices of no name', { a: [8, 3], b: [8, 2], c: [8] }],
     ['a pair of transposed matrices', { 'x.u.w': [3, 6], 'x.v.w': [2, 6] }],
     ['a ConvLSTM', { 'ConvLSTM.conv.weight': [8, 5, 3, 3] }],

@@ -89,6 +89,29 @@ it('importWeights reads the parameters of a whole module as those of its state d
   expect(whole).toEqual(state)
 })
 
+it('importWeights reads the policy of an agent of Stable-Baselines3', async () => {
+  const agent = zipBytes([
+    { name: 'data', bytes: new TextEncoder().encode('{}') },
+    { name: 'policy.pth', bytes: fixtureBytes('pytorch/tagger.pt'), deflate: true },
+    { name: 'policy.optimizer.pth', bytes: new Uint8Array() },
+  ])
+  expect((await importWeights(agent)).networks).toEqual(
+    (await importWeights(fixtureBytes('pytorch/tagger.pt'))).networks,
+  )
+})
+
+it.each([
+  ['model-00001-of-00002.safetensors', /one of 2 shards, which model\.safetensors\.index\.json lists/],
+  ['pytorch_model-00002-of-00003.bin', /one of 3 shards, which pytorch_model\.bin\.index\.json lists/],
+  ['model.safetensors.index.json', /the index of shards.*save_file/],
+])('importWeights refuses %s, a part of a model', async (name, message) => {
+  const file = Object.assign(new Blob([Uint8Array.from(fixtureBytes('pytorch/gru.safetensors'))]), { name })
+  await expect(importWeights(file)).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_UNSUPPORTED',
+    message: expect.stringMatching(message),
+  })
+})
+
 it('importWeights states how to save a file of PyTorch before 1.6 again', async () => {
   await expect(importWeights(fixtureBytes('pytorch/tagger_legacy.pt'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_FORMAT',

@@ -27,10 +27,11 @@ const flax: Shapes = Object.fromEntries(
 const tensorflow: Shapes = { 'rnn/lstm_cell/kernel': [5, 8], 'rnn/lstm_cell/bias': [8] }
 
 describe('importWeights of a network that leaves tensors of its scope unread', () => {
-  it.each<[string, WeightFile['format'], Shapes, Shapes, 'pytorch' | 'flax' | 'tensorflow']>([
+  it.each<[string, WeightFile['format'], Shapes, Shapes, 'pytorch' | 'flax' | 'tensorflow' | 'mlx']>([
     ['a bias of another name', 'pytorch', pytorch, { 'rnn.bias': [8] }, 'pytorch'],
     ['a module within', 'pytorch', pytorch, { 'rnn.norm.weight': [8] }, 'pytorch'],
     ['a normalization of a cell', 'safetensors', cell, { 'c.ln_ih.weight': [8], 'c.ln_ih.bias': [8] }, 'pytorch'],
+    ['a bias of names of cs231n', 'npz', { Wx: [3, 8], Wh: [2, 8] }, { b: [8] }, 'mlx'],
     ['peepholes', 'npz', cell, { 'c.weight_ch': [6, 2] }, 'pytorch'],
     ['a gate more', 'flax', flax, { 'c/it/kernel': [3, 2] }, 'flax'],
     ['a normalization of a variable', 'tensorflow', tensorflow, { 'rnn/lstm_cell/input/gamma': [2] }, 'tensorflow'],

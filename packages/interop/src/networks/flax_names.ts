@@ -4,10 +4,9 @@ import type { Interpretation } from './interpretation.js'
 import { readsBackward } from './reading_direction.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
-import { scopeOf } from './tensor_scopes.js'
 
-/** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are those of {@link MODES}. */
-const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)[/.](kernel|bias)$/
+/** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are those of {@link MODES}. `if` is a keyword to nnx. */
+const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)_?[/.](kernel|bias)(?:[/.]value)?$/
 
 /** The cells by a gate that only they have. */
 const MODES: readonly (readonly [telling: string, modes: readonly CellMode[]])[] = [
@@ -40,7 +39,7 @@ function interpretationsOf({ prefix, tensors }: StoredGroup, reverse: boolean): 
       cellMode,
       summary: sizesInWords('flax', descriptor),
       tensors: stored,
-      scopes: [scopeOf(scopeOf(stored[0]?.name ?? '').slice(0, -1))],
+      scopes: [(stored[0]?.name ?? '').slice(0, prefix === '' ? 0 : prefix.length + 1)],
       result: async () => [
         {
           name: prefix,

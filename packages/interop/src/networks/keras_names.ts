@@ -6,7 +6,7 @@ import { type CellVariables, type KerasLayerFunction, NO_BIAS, networkInterpreta
 import { groupTensors } from './tensor_groups.js'
 import { scopesOf } from './tensor_scopes.js'
 
-const NAME = /^(.*\/)?(kernel|recurrent_kernel|bias)(?::0)?$/
+const NAME = /^(.*[/.])?(kernel|recurrent_kernel|bias)(?::0)?$/
 /** Keras 3 numbers a cell's variables. */
 const NUMBERED = /^(.*\/)?(cell(?:\/cells\/[^/]+)?)\/vars\/([012])$/
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
@@ -74,7 +74,10 @@ function counted(placed: readonly Placed[], key: (found: Placed) => string): Map
  * is `sequential/lstm`, or in the words of a file that names its objects `inner/first`.
  */
 function placeOf(prefix: string, names: WeightFile['kerasNames']) {
-  const segments = prefix.split('/').filter((segment) => segment !== '')
+  const segments = prefix
+    .replace(/\.$/, '')
+    .split('/')
+    .filter((segment) => segment !== '')
   const sideSegment = segments.find((segment) => SIDE.test(segment))
   const side = SIDE.exec(sideSegment ?? '')?.[1] === 'backward' ? ('backward' as const) : ('forward' as const)
   const parts: string[] = []

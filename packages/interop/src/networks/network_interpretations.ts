@@ -1,5 +1,6 @@
 import type { WeightFile } from '../weight_file.js'
 import { flaxInterpretations } from './flax_names.js'
+import { gateBlockInterpretations } from './gate_blocks.js'
 import type { Interpretation, InterpretationOptions } from './interpretation.js'
 import { kerasInterpretations } from './keras_interpretations.js'
 import { onnxInterpretations } from './onnx_nodes.js'
@@ -22,6 +23,7 @@ export function networkInterpretations(file: WeightFile, options: Interpretation
       options,
     ),
     ...flaxInterpretations(file.tensors),
+    ...gateBlockInterpretations(file),
     ...saved,
     ...unnamedInterpretations(file, options),
   ]

@@ -19,12 +19,8 @@ const PART =
 
 /** Networks under the names of PyTorch's modules. A plain RNN may be tanh or relu: two interpretations. */
 export function pytorchInterpretations({ path, tensors }: Pick<WeightFile, 'path' | 'tensors'>): Interpretation[] {
-  const groups = groupTensors(tensors, (name) => {
-    const match = NAME.exec(name)
-    if (match === null) return undefined
-    const [, prefix = '', kind, layer = '0', reverse = ''] = match
-    return [prefix, `${kind}_l${layer}${reverse}`]
-  })
+  const groups = groupTensors(tensors, splitName)
+  const copies = takeRawWeights(groups, tensors)
   const parts = new Map<string, StoredTensor[]>()
   for (const tensor of tensors) {
     const match = PART.exec(tensor.name)
@@ -35,10 +31,46 @@ export function pytorchInterpretations({ path, tensors }: Pick<WeightFile, 'path
     else members.push(tensor)
   }
   return [
-    ...groups.filter(({ prefix }) => !parts.has(prefix)).flatMap(interpretationsOf),
+    ...groups
+      .filter(({ prefix }) => !parts.has(prefix))
+      .flatMap((group) => interpretationsOf(group, copies.get(group) ?? [])),
     ...[...parts].map(([prefix, members]) => computedInterpretation(path, prefix, members)),
   ]
 }
+
+function splitName(name: string): readonly [prefix: string, own: string] | undefined {
+  const match = NAME.exec(name)
+  if (match === null) return undefined
+  const [, prefix = '', kind, layer = '0', reverse = ''] = match
+  return [prefix, `${kind}_l${layer}${reverse}`]
+}
+
+/**
+ * Weight drop (AWD-LSTM) keeps a matrix as `weight_hh_l0_raw`, in its module or around it, and drops elements of a copy while
+ * it trains: in inference the matrix is the raw one, also where a copy of the last step is stored.
+ *
+ * @returns the copies of each module.
+ */
+function takeRawWeights(
+  groups: readonly StoredGroup[],
+  tensors: readonly StoredTensor[],
+): Map<StoredGroup, StoredTensor[]> {
+  const byPrefix = new Map(groups.map((group) => [group.prefix, group]))
+  const copies = new Map<StoredGroup, StoredTensor[]>()
+  for (const tensor of tensors) {
+    if (!tensor.name.endsWith(RAW)) continue
+    const [prefix, own] = splitName(tensor.name.slice(0, -RAW.length)) ?? []
+    if (prefix === undefined || own === undefined) continue
+    const module = byPrefix.get(prefix) ?? byPrefix.get(prefix === '' ? 'module' : `${prefix}.module`)
+    if (module === undefined) continue
+    const copy = module.tensors.get(own)
+    module.tensors.set(own, tensor)
+    if (copy !== undefined) copies.set(module, [...(copies.get(module) ?? []), copy])
+  }
+  return copies
+}
+
+const RAW = '_raw'
 
 /** A module that computes its weights from others: importing it throws. */
 function computedInterpretation(path: string, name: string, tensors: readonly StoredTensor[]): Interpretation {
@@ -59,7 +91,7 @@ function computedInterpretation(path: string, name: string, tensors: readonly St
   }
 }
 
-function interpretationsOf({ prefix, tensors }: StoredGroup): Interpretation[] {
+function interpretationsOf({ prefix, tensors }: StoredGroup, copies: readonly StoredTensor[]): Interpretation[] {
   const sizes = sizesOf(tensors)
   if (sizes === undefined) return []
   return sizes.modes.map((cellMode): Interpretation => {
@@ -72,6 +104,7 @@ function interpretationsOf({ prefix, tensors }: StoredGroup): Interpretation[] {
       summary: sizesInWords('pytorch', descriptor),
       tensors: stored,
       scopes: scopesOf(stored),
+      ...(copies.length > 0 && { alsoUses: copies }),
       result: async (shared) => {
         const canonical = await shared.canonical(descriptor, tensors, (named) => pytorchToCanonical(descriptor, named))
         return [
