@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { checkArguments, FINITE, fields, listOf, optional, PATH, TEXT } from '@cudnn-rnn/arguments'
+import { flushDirectory } from '@cudnn-rnn/files'
 import type { CheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'
 import { type FileStore, isFileStore } from './file_store.js'
 import { withDirectoryLock } from './save_recovery.js'
 import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
-import { flushDirectory, isSystemError, removeQuietly } from './temporary_file.js'
+import { isSystemError, removeQuietly } from './temporary_file.js'
 
 const STATE = fields({
   modelCheckpointPath: TEXT,

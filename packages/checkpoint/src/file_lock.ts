@@ -1,4 +1,4 @@
-import { constants, copyFile, link, lstat, open, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { link, lstat, open, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -201,9 +201,10 @@ async function linkLock(beside: string, path: string): Promise<boolean> {
     if (code === 'EEXIST') return false
     if (!WITHOUT_LINKS.has(code)) throw error
   }
-  // A process that is killed between creation and copy leaves a lock without an owner: others wait for its lease.
+  // A process that is killed between creation and write leaves a lock without an owner: others wait for its lease.
+  const content = await readFile(beside)
   try {
-    await copyFile(beside, path, constants.COPYFILE_EXCL)
+    await createFile(path, (file) => writeAll(file, content))
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

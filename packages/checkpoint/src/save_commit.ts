@@ -1,5 +1,6 @@
 import { lstat, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { flushDirectory } from '@cudnn-rnn/files'
 import { encodeBundleHeader } from './bundle_messages.js'
 import { shardPath } from './bundle_reader.js'
 import { checkpointFiles, removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
@@ -10,7 +11,7 @@ import { type SavePlan, withDirectoryLock } from './save_recovery.js'
 import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
 import type { TableEntry } from './table_reader.js'
 import { encodeTable } from './table_writer.js'
-import { createFile, flushDirectory, namesIn, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
+import { createFile, namesIn, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
 
 /**
  * Makes a data file that was written beside, and the table of its tensors, the checkpoint of a prefix.
@@ -62,8 +63,11 @@ export function commitSave(
       if (state !== undefined) temporaries.push(state)
       await lock.note(JSON.stringify(plan))
       await lock.check()
+      // Each step needs the names of the ones before, on disks that order none: the plan, the data, the index, the state.
+      await flushDirectory(directory)
       await rename(dataBeside, data)
       undo.unshift(() => rm(data, { force: true }))
+      if (existed) await flushDirectory(directory)
       await rename(newIndex, index)
       undo.unshift(() => (oldIndex === undefined ? rm(index, { force: true }) : rename(oldIndex, index)))
       await flushDirectory(directory)
@@ -81,6 +85,8 @@ export function commitSave(
       await removeUnusedData(prefix).catch(() => undefined)
     }
     if (rotation !== undefined) await evict(directory, rotation)
+    // Else the lock with its plan could be gone, and a file that it names could be back.
+    await flushDirectory(directory).catch(() => undefined)
   })
 }
 

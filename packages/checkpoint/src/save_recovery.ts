@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { checkArguments, PATH } from '@cudnn-rnn/arguments'
+import { flushDirectory } from '@cudnn-rnn/files'
 import { removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
 import { isCheckpointError } from './errors.js'
 import { type FileLock, removeAbandonedTakeovers, withFileLock } from './file_lock.js'
@@ -80,6 +81,7 @@ async function recoverSave(directory: string, notes: string): Promise<void> {
   for (const name of plan.evicting) {
     if (!listed.has(name) && name !== plan.saving) await removeCheckpoint(directory, join(directory, name))
   }
+  await flushDirectory(directory)
 }
 
 /** Undefined for an invalid plan: any user with write access to the directory can write a lock. */

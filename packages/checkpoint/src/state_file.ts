@@ -5,7 +5,7 @@ import { type CheckpointState, formatCheckpointState, parseCheckpointState } fro
 import { CheckpointError } from './errors.js'
 import { openFileSource } from './file_source.js'
 import { type FileStore, isFileStore } from './file_store.js'
-import { createFile, isSystemError, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
+import { createFile, isSystemError, temporaryPath, writeAll } from './temporary_file.js'
 
 export const STATE_FILE = 'checkpoint'
 
@@ -70,11 +70,6 @@ export async function writeStateBeside(
   fileName = STATE_FILE,
 ): Promise<string> {
   const beside = temporaryPath(join(directory, fileName))
-  try {
-    await createFile(beside, (file) => writeAll(file, new TextEncoder().encode(formatCheckpointState(state))))
-    return beside
-  } catch (error) {
-    await removeQuietly(beside)
-    throw error
-  }
+  await createFile(beside, (file) => writeAll(file, new TextEncoder().encode(formatCheckpointState(state))))
+  return beside
 }

@@ -17,21 +17,21 @@ export function temporaryPath(path: string): string {
 }
 
 /**
- * Creates a file, lets `write` fill it, and flushes it to the disk. An existing file of this name, also a symbolic link
- * included, is refused with EEXIST: nothing is written through it.
+ * Creates a file, lets `write` fill it, and flushes it to the disk; a failure leaves no file. An existing one of this name,
+ * a symbolic link included, is refused with EEXIST: nothing is written through it.
  */
 export async function createFile<Result>(path: string, write: (file: FileHandle) => Promise<Result>): Promise<Result> {
   const file = await open(path, 'wx')
-  let result: Result
   try {
-    result = await write(file)
+    const result = await write(file)
     await file.sync()
+    await file.close()
+    return result
   } catch (error) {
     await file.close().catch(() => undefined)
+    await removeQuietly(path)
     throw error
   }
-  await file.close()
-  return result
 }
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
@@ -84,27 +84,6 @@ export async function namesIn(directory: string): Promise<string[]> {
     throw error
   })
 }
-
-/** Makes renames last through a power failure; not every system can flush a directory, nor needs to. */
-export async function flushDirectory(path: string): Promise<void> {
-  let directory: FileHandle
-  try {
-    directory = await open(path, 'r')
-  } catch (error) {
-    if (isSystemError(error) && NOT_FLUSHABLE.has(error.code ?? '')) return
-    throw error
-  }
-  try {
-    await directory.sync()
-  } catch (error) {
-    if (!isSystemError(error) || !NOT_FLUSHABLE.has(error.code ?? '')) throw error
-  } finally {
-    await directory.close()
-  }
-}
-
-/** Error codes of Windows and some file systems for a flush of a directory. */
-const NOT_FLUSHABLE = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'EBADF', 'ENOTSUP', 'ENOSYS'])
 
 /** Also an error of Node's permission model, which forbids paths, and flushes altogether. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {

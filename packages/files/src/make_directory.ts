@@ -1,18 +1,17 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { flushDirectory } from './flush_directory.js'
 
 /**
- * Makes a directory and those above it, one by one. `mkdir` with `recursive` never returns for a path below /proc.
+ * Makes a directory and those above it, one by one, and flushes what holds them. `mkdir` with `recursive` never returns for a path below /proc.
  *
  * @throws the error of the system, also where `path` is something else than a directory
  */
 export async function makeDirectory(path: string): Promise<void> {
   try {
-    await mkdir(path)
+    await makeOne(path)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
-    if (code !== 'ENOENT' || dirname(path) === path) throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error
     await makeDirectory(dirname(path))
     await makeOne(path)
   }
@@ -23,7 +22,8 @@ async function makeOne(path: string): Promise<void> {
   try {
     await mkdir(path)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' && (await stat(path)).isDirectory()) return
+    throw error
   }
+  await flushDirectory(dirname(path))
 }

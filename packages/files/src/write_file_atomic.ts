@@ -51,5 +51,7 @@ async function linkOrCopy(from: string, path: string): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error
     await copyFile(from, path, constants.COPYFILE_EXCL)
+    const file = await open(path, 'r+')
+    await file.sync().finally(() => file.close())
   }
 }

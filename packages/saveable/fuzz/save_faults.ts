@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Call, type Fault, injectFault } from './file_faults.js'
+import type { Call } from './file_calls.js'
+import { type Fault, injectFault } from './file_faults.js'
 import { checkNothingElse, contentsOf, latestStep, SCENARIOS, type ScenarioName, saveStep } from './save_scenarios.js'
 
-export { CALLS } from './file_faults.js'
+export { CALLS } from './file_calls.js'
 export { SCENARIOS } from './save_scenarios.js'
 
 export interface Counts {
@@ -30,7 +31,7 @@ async function inDirectory<Result>(name: ScenarioName, use: (directory: string) 
 }
 
 /** After an interruption the old or the new checkpoint is complete; after the next save only listed files exist. */
-async function checkInterrupted(directory: string, name: ScenarioName): Promise<'old' | 'new'> {
+export async function checkInterrupted(directory: string, name: ScenarioName): Promise<'old' | 'new'> {
   const { before, step } = SCENARIOS[name]
   const found = await latestStep(directory)
   if (found !== step && found !== (before.at(-1) ?? 0))

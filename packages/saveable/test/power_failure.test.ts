@@ -1,0 +1,17 @@
+import { Random } from '@cudnn-rnn/fuzzing'
+import { expect, it } from 'vitest'
+import { failPower } from '../fuzz/power_failures.js'
+import { SCENARIOS, type ScenarioName } from '../fuzz/save_scenarios.js'
+
+const DRAWS = Number(process.env['CUDNN_RNN_POWER_FAILURES'] ?? 40)
+const SEED = Number(process.env['CUDNN_RNN_FUZZ_SEED'] ?? 1)
+
+it.each([
+  ...Object.keys(SCENARIOS).map((name) => [name as ScenarioName, { links: true }] as const),
+  ['a new prefix', { links: false }] as const,
+])('a power failure during a save loses no checkpoint and leaves nothing: %s, %j', async (name, options) => {
+  const counts = await failPower(name, DRAWS, new Random(SEED), options)
+  expect(counts.interrupted).toBeGreaterThan(20)
+  expect(counts.old).toBeGreaterThan(0)
+  expect(counts.new).toBeGreaterThan(0)
+})
