@@ -18,7 +18,7 @@ function killAll() {
       .split('\0')
       .some((variable) => variable === `TMPDIR=${folder}` || variable.startsWith(`TMPDIR=${folder}/`))
   const found = processes.filter(isOwn)
-  // A program may start others with an environment of its own, as turbo does.
+  // A program may start others with another environment, as turbo does.
   for (const pid of found) found.push(...read(pid, `task/${pid}/children`).split(' ').filter(Boolean))
   for (const pid of found) {
     try {

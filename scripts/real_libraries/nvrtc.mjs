@@ -1,5 +1,5 @@
 // Compiles native/cudnn/kernels by the real NVRTC: node nvrtc.mjs ADDON FOLDER ARCHITECTURES. Its last line is the number of images
-// and the problems, as JSON. A process of its own: a
+// and the problems, as JSON. A separate process: a
 // handler of signals that a library installs would keep the caller alive.
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'

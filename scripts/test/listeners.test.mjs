@@ -28,15 +28,15 @@ const KNOWN = new Map(
     'apps/playground': 'a page: an exception there ends nothing',
     'packages/checkpoint/src/file_lock.ts': 'utimes with a caught rejection',
     'packages/cudnn/src': 'frees objects by numbers in a queue; a failure of the queue is kept for the next call',
-    'packages/distributed/src/mpi': 'events of the process: its end is what they report',
-    'packages/distributed/src/nccl/nccl_communicator.ts': 'events of the process: its end is what they report',
+    'packages/distributed/src/mpi': 'events of the process: they report its end',
+    'packages/distributed/src/nccl/nccl_communicator.ts': 'events of the process: they report its end',
     'packages/distributed/src/nccl/heartbeats.ts':
-      'messages of the thread of this program; the thread guards what the network sends',
+      'messages of the thread of this program; the thread guards the messages of the network',
     'packages/executor-kit/src': 'sets a flag or frees memory by its number',
     'packages/interop/src/files/hdf5_thread.ts': 'answers of the thread of this program, one to each request',
     'packages/interop/src/files/hdf5_worker.ts': 'the end of its thread is reported to the file that it serves',
     'packages/interop/src/files/hdf5_workers.ts': 'settles a promise, or forgets the thread',
-    'packages/models/src/end_of_turn.ts': 'its tasks catch what the networks of callers throw',
+    'packages/models/src/end_of_turn.ts': 'its tasks catch errors of the networks of callers',
     'packages/models/src/threads/serve_streams.ts':
       'the end of a thread is reported to its pool, which starts another one',
     'packages/models/src/threads/stream_worker.ts': 'the end of a thread; onWorkerLost is a listener of the caller',
@@ -46,7 +46,7 @@ const KNOWN = new Map(
   }),
 )
 
-/** Listeners of a source: what is registered, and where. */
+/** Listeners of a source: each registration and its place. */
 function listenersOf(file) {
   const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true)
   const found = []

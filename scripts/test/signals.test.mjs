@@ -22,7 +22,7 @@ const WAYS = {
 
 function isRunning(pid) {
   try {
-    // A process that has ended and whose parent has not asked for its status is there still.
+    // An ended process exists until its parent reads its status.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false

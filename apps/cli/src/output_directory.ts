@@ -16,7 +16,7 @@ export async function makeOutputDirectory(path: string): Promise<void> {
   }
 }
 
-/** The path, or with `-2`, `-3`, … the first one that does not exist: results under a name that nobody gave replace none. */
+/** The path, or with `-2`, `-3`, … the first one that does not exist: results under a default name replace none. */
 export function unusedDirectory(path: string): string {
   for (let count = 1; ; count++) {
     const candidate = count === 1 ? path : `${path}-${count}`

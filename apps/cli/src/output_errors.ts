@@ -2,8 +2,8 @@ import { visibleText } from '@cudnn-rnn/text'
 import { EXIT_CODES } from './exit_codes.js'
 
 /**
- * Handles errors of standard output. A closed pipe, as after `| head`, is none. Where the disk of a redirection is full, the
- * program says so once; a command that can save first, a training, gets the signal that lets it.
+ * Handles errors of standard output. A closed pipe, as after `| head`, is none. If the disk of a redirection is full, the
+ * program prints one line; a command that can save first, a training, gets the signal that lets it.
  */
 export function handleOutputErrors({ stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'> = process): void {
   let isReported = false

@@ -28,7 +28,7 @@ const WHOLE: Readonly<
   },
 }
 
-/** What an export of a run leaves in the run; undefined for a path that is not one. */
+/** The parts that an export of a run leaves in the run; undefined for a path that is not one. */
 export async function missingOfRun(directory: string): Promise<string | undefined> {
   const task = await runTask(directory)
   return task && WHOLE[task].missing

@@ -50,7 +50,7 @@ const TASKS: Readonly<Record<string, ExportedTask>> = {
 }
 
 describe.each(Object.entries(TASKS))('export of the run of %s', (_, { train, open, missing }) => {
-  it('writes the whole model as model.export does, and names what no file has', async () => {
+  it('writes the whole model as model.export does, and names the parts that no file has', async () => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     expect((await run(...(await train(directory)), '--out', out)).exitCode).toBe(0)

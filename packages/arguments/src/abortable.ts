@@ -6,7 +6,7 @@ export interface AbortSignalLike {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** Milliseconds for work to end by itself after the abort. */
+/** Milliseconds for work to end after the abort, before it is abandoned. */
 const GRACE = 50
 
 /**
@@ -81,7 +81,7 @@ export async function abandonable(signal: AbortSignalLike | undefined, end: Prom
   }
 }
 
-/** Whether `error` says that the signal was aborted. */
+/** Whether `error` is the reason of the aborted signal. */
 export function isAbort(signal: AbortSignalLike | undefined, error: unknown): boolean {
   return signal?.aborted === true && error === signal.reason
 }

@@ -1,8 +1,8 @@
 /**
- * A listener whose exception, or rejection, goes to `fail`. Nobody can catch what a listener of a socket, a server, a thread, a
- * timer or a garbage collection throws: the process ends. `scripts/test/listeners.test.mjs` finds listeners without it.
+ * A listener whose exception, or rejection, goes to `fail`. No caller can catch an exception of a listener of a socket, a server, a
+ * thread, a timer or a garbage collection: the process ends. `scripts/test/listeners.test.mjs` finds listeners without it.
  *
- * @param fail gets the error and the values of the event. It ends what the event belongs to, a connection or a thread, and must
+ * @param fail gets the error and the values of the event. It ends the owner of the event, a connection or a thread, and must
  *   not throw.
  */
 export function guarded<Values extends readonly unknown[]>(

@@ -27,7 +27,7 @@ describe.each(Object.entries(MOMENTS))('work whose signal is aborted %s', (_, si
     expect(late).toHaveBeenCalledExactlyOnceWith('result')
   })
 
-  it('may end by itself, with its result or its error', async () => {
+  it('may end within the grace period, with its result or its error', async () => {
     const signal = signalOf()
     expect(await abortable(signal, new Promise((resolve) => setTimeout(resolve, 5, 1)))).toBe(1)
     await expect(abortable(signal, Promise.reject(new Error('broken')))).rejects.toThrow('broken')

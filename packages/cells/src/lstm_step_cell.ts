@@ -15,7 +15,7 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 /** The LSTM cells of this package: each is a rule, and one step of the layer that all share. */
 export abstract class LSTMStepCell extends GraphCell<LSTMStateTuple> {
   readonly rule: LSTMRule
-  /** Whether the gradients follow from what the layer keeps, the results of activations. */
+  /** Whether the gradients follow from the results of activations, which the layer keeps. */
   readonly #isLayer: boolean
 
   constructor(name: string, dtype: FloatDType | undefined, rule: LSTMRule) {

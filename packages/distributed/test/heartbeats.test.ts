@@ -19,7 +19,7 @@ function heartbeats(options: Partial<HeartbeatOptions>) {
   return { port: made.port, troubles }
 }
 
-/** What the other end sends until it closes the connection, or `bytes` of it. */
+/** The bytes that the other end sends until it closes the connection, or `bytes` of it. */
 async function answerTo(port: number, text: string, bytes = Number.POSITIVE_INFINITY): Promise<string> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   socket.write(text)
@@ -49,7 +49,7 @@ it.each([
   '!{"rank":1,"state":"x","seconds":1}',
   'x',
   '-1',
-])('a rank that sends %j is reported, and the thread goes on', async (line) => {
+])('a rank that sends %j is reported, and the thread serves the others', async (line) => {
   const { port, troubles } = heartbeats({})
   expect(await answerTo(await port, `2 /0\n${line}\n`)).toBe('0\n')
   while (troubles.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))

@@ -49,7 +49,7 @@ describe('elementwiseFunction', () => {
   })
 
   it.each([...NAMES, ...WITH_PARAMETERS])(
-    '%j: the slope is the derivative, from the result alone if it says so',
+    '%j: the slope is the derivative, from the result alone if declared so',
     (f) => {
       const { value, slope, readsArgument = false } = elementwiseFunction(f)
       for (const x of POINTS) {

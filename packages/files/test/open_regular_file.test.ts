@@ -19,7 +19,7 @@ it('readRegularFile reads a file, and names the error of the system', async () =
   await expect(readRegularFile(directory)).rejects.toThrow('it is a directory')
 })
 
-it.runIf(process.platform === 'linux')('readRegularFile rejects what may never end or begin', async () => {
+it.runIf(process.platform === 'linux')('readRegularFile rejects files that may never end or begin', async () => {
   const pipe = join(directory, 'pipe')
   execFileSync('mkfifo', [pipe])
   for (const path of ['/dev/zero', '/dev/random', pipe]) {

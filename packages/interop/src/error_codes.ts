@@ -40,7 +40,7 @@ export const ERROR_CODES = {
     remedy: 'save the `state_dict`, or safetensors',
   },
   ERR_WEIGHTS_UNRECOGNIZED: {
-    meaning: 'a weight file has what looks like a recurrent network, under names or in a layout that no reading knows',
+    meaning: 'a weight file seems to have a recurrent network, under names or in a layout that no reading has',
     remedy: 'rename the tensors that the message lists, or name the networks to import by `{ only }`',
   },
   ERR_WEIGHTS_UNSUPPORTED: {

@@ -39,7 +39,7 @@ export interface WeightFile {
   readonly heldBytes?: number
   /** Keras: the description of the model (JSON), which files of weights alone do not have. */
   readonly kerasModel?: unknown
-  /** Keras: the version that wrote the file, if it says so. */
+  /** Keras: the version that wrote the file, if the file has one. */
   readonly kerasVersion?: string
   /** Keras: object names by path, if the file has them. */
   readonly kerasNames?: ReadonlyMap<string, string>

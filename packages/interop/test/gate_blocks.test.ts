@@ -114,7 +114,7 @@ describe('importWeights of a GRU whose matrices hold its gates', () => {
       undefined,
       keras(fill(5, 6)),
     ],
-  ])('computes with those of %s what the same weights compute under other names', async (_, file, convention, same) => {
+  ])('computes with those of %s the same numbers as under other names', async (_, file, convention, same) => {
     expect(await lastStep(file, convention)).toEqual(await lastStep(same))
   })
 

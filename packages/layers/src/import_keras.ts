@@ -70,7 +70,7 @@ interface RecurrentPlan {
   readonly networkName: string
   readonly inputSize: number
   readonly returnsSequences: boolean
-  /** Keras' masked steps repeat the output before them, which somebody may see. */
+  /** Keras' masked steps repeat the output before them, which the caller may read. */
   readonly holds: boolean
 }
 
@@ -355,7 +355,10 @@ function masksOf(layers: readonly FileLayer[], zeroesSides: boolean): MaskAt[] {
     for (let at = start + 1; at < layers.length; at++) {
       const use = maskUseOf(layers[at] as FileLayer)
       if (use === 'normalizes') {
-        throw unknownLayer(labelOf(layers[at] as FileLayer), `it leaves out what the mask of ${labelOf(layer)} hides`)
+        throw unknownLayer(
+          labelOf(layers[at] as FileLayer),
+          `it leaves out the steps that the mask of ${labelOf(layer)} hides`,
+        )
       }
       if (use === 'uses') last = at
       const ends = use === 'ends' || (use === 'uses' && !givesSequences(layers[at] as FileLayer))

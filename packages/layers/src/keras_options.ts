@@ -3,7 +3,7 @@ import { codedRangeError } from './coded_error.js'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Options that never change what a layer computes in inference. */
+/** Options that never change the results of a layer in inference. */
 const WITHOUT_EFFECT =
   /^(?:name|trainable|batch_input_shape|batch_shape|input_shape|input_length|input_dtype|seed|_?\w*(?:initializer|regularizer|constraint))$/
 const FULL_PRECISION = new Set(['float32', 'float64'])
@@ -81,7 +81,7 @@ export class KerasOptions {
     for (const option of options) this.#read.add(option)
   }
 
-  /** Throws RangeError `ERR_UNKNOWN_LAYER` for an option that was not read: it may change what the layer computes. */
+  /** Throws RangeError `ERR_UNKNOWN_LAYER` for an option that was not read: it may change the layer's results. */
   finish(): void {
     const { dtype } = this.#config
     const policy = asRecord(asRecord(dtype)?.['config'])?.['name'] ?? dtype ?? 'float32'

@@ -27,8 +27,8 @@ export interface PlannedLayer {
   readonly values?: (stored: readonly Tensor<FloatArray>[]) => readonly Tensor<FloatArray>[]
 }
 
-/** What a row makes a layer of. */
-export interface LayerAt {
+/** The parts of a file from which a row makes a layer. */
+interface LayerAt {
   readonly options: KerasOptions
   readonly name: { readonly name?: string }
   readonly input: Signal
@@ -36,7 +36,7 @@ export interface LayerAt {
   readonly mask: Padding | 'none'
 }
 
-/** What a layer does with the mask of an earlier one. A row without a word drops it, as Keras then does. */
+/** The use of the mask of an earlier layer. A row that states none drops the mask, as Keras does. */
 type MaskUse = 'makes' | 'uses' | 'passes' | 'ends' | 'normalizes'
 
 interface Row {

@@ -166,7 +166,7 @@ function isSignal(value: unknown): boolean {
   return typeof isSequence === 'boolean' && (features === null || Number.isSafeInteger(features))
 }
 
-/** The description has more elements than the file: what the variables are compared with afterwards, before any is made. */
+/** The description has more elements than the file: the variables are compared with the file afterwards, before any is made. */
 function otherVariables(prefix: string, layer: string, elements: number) {
   const mismatch = { key: layer, expected: `of ${elements} elements`, actual: 'of fewer in the checkpoint' }
   return new RestoreError(prefix, { missing: [], extra: [], misshapen: [mismatch] })

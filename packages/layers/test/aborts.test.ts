@@ -37,7 +37,7 @@ const fit =
   (model, signal) =>
     model.fit(data, { ...FIT, signal, ...more })
 
-/** Where each waits, whether it reads a source, and what becomes of it. */
+/** The place of each wait, whether it reads a source, and its outcome. */
 const PLACES: readonly [string, Use, boolean, unknown][] = [
   ['fit, counting', fit(silentAfter(3), { maxSteps: undefined, epochs: 1 }), true, 0],
   ['fit, first batch', fit(silentAfter(0)), true, 0],

@@ -454,7 +454,7 @@ describe('importKeras refuses with ERR_NOT_A_MODEL', () => {
   test.each<[string, Json]>([
     ['a Functional model', { class_name: 'Functional' }],
     ['a layer without a class', { class_name: 'Sequential', config: { layers: [{ config: {} }] } }],
-    ['a class that is no text', { class_name: 'Sequential', config: { layers: [{ class_name: { toString: 1 } }] } }],
+    ['a class that is not a text', { class_name: 'Sequential', config: { layers: [{ class_name: { toString: 1 } }] } }],
     ['a model without a class', { class_name: null }],
     ['a model without layers', { config: {} }],
     ['layers that are not a list', { config: { layers: { 0: layer('Dense') } } }],

@@ -25,7 +25,7 @@ export interface LayerReport {
 }
 
 const OPTIONS = {
-  /** Called when a layer is passed on to TensorFlow.js, once per layer and reason. What it throws is thrown by the call of that layer. */
+  /** Called when a layer is passed on to TensorFlow.js, once per layer and reason. The call of that layer throws its errors. */
   onPassedOn: optional<(report: LayerReport) => void>(FUNCTION),
 }
 

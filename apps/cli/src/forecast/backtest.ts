@@ -5,7 +5,7 @@ export interface Backtest {
   readonly actuals: readonly (readonly number[])[]
 }
 
-/** The name of the forecaster without its network. It is no forecaster of its own that could be used instead. */
+/** The name of the forecaster without its network. It is not a separate forecaster that could be used instead. */
 export const LINEAR_PART = 'linear part alone'
 
 export interface ForecastErrors {

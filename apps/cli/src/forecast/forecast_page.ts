@@ -44,7 +44,7 @@ function verdict(mae: number, naive: number): string {
   return `${Math.abs(change).toFixed(1)} % ${side} the seasonal-naive forecast's ${naive.toPrecision(3)}`
 }
 
-/** What the network adds to the linear part of the forecaster, on the held-out values. */
+/** The improvement of the network over the linear part of the forecaster, on the held-out values. */
 export function networkText({ settings }: Pick<ForecastRun, 'settings'>, { backtests, share }: ForecastResult): string {
   const network = `The ${settings.sizes.cell.toUpperCase()}`
   if (share === 0) return `${network} adds nothing: it did not improve the linear forecast, which is used alone.`

@@ -20,7 +20,7 @@ export interface TimeAxis {
   readonly irregular: number
 }
 
-/** Why dates are no axis: two rows that are in one step, or a gap. Rows are counted from 0. */
+/** Why dates are not an axis: two rows that are in one step, or a gap. Rows are counted from 0. */
 export interface NotAnAxis {
   readonly rows: readonly [number, number]
   readonly reason: string

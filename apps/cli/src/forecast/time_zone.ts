@@ -68,7 +68,7 @@ export function momentOf(clock: number, zone: ZoneClock, before = Number.NEGATIV
   return valid.find((moment) => moment > before) ?? valid.at(-1) ?? candidates[0]
 }
 
-/** Changes of clocks that are compared, at most: forty of them tell places apart. */
+/** The most changes of clocks that are compared: forty distinguish all places. */
 const COMPARED = 40
 
 /** The clock of a place whose offsets are these, at these moments; that of the last offset where there is no such place. */

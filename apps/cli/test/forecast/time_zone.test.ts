@@ -22,7 +22,7 @@ it.each([
   expect(zoneOffsetText(text, offset)).toBe(text)
 })
 
-it.each(['+15:00', '+02:60'])('%s is no offset', (text) => {
+it.each(['+15:00', '+02:60'])('%s is not an offset', (text) => {
   expect(zoneOffset(text)).toBeUndefined()
 })
 

@@ -205,7 +205,7 @@ function send(response: ServerResponse, status: number, type: string, body: stri
 }
 
 function refuse(socket: Duplex, status: string): void {
-  // What the client still sends would hide that it has ended its half.
+  // Bytes that the client still sends would hide the end of its half.
   socket.resume()
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n`)

@@ -27,7 +27,7 @@ async function serve(options: Partial<VoiceServerOptions> = {}) {
   return { server, port, get, refusals }
 }
 
-/** What the server answers to an upgrade of this address, until it closes the connection. */
+/** The server's answer to an upgrade of this address, until it closes the connection. */
 async function upgrade(port: number, address: string): Promise<string> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
   socket.write(`GET ${address} HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n`, 'latin1')
@@ -95,7 +95,7 @@ describe('VoiceServer', () => {
       'javascript:1',
       '/'.repeat(8000),
     ],
-  ])('refuses an upgrade of the address %s, and goes on', async (address) => {
+  ])('refuses an upgrade of the address %s, and serves the next client', async (address) => {
     const { server, port, get, refusals } = await serve()
     const answer = await upgrade(port, address)
     expect(answer).toMatch(/^(HTTP\/1\.1 40[04]|$)/)

@@ -24,7 +24,7 @@ export interface Trouble {
   readonly rank: number
   /**
    * `silent`: its process was stopped or its host is dead. `busy`: its JavaScript does not return to the event loop. `garbled`:
-   * it has sent what is no heartbeat.
+   * it has sent a malformed heartbeat.
    */
   readonly state: 'silent' | 'busy' | 'garbled'
   readonly seconds: number
@@ -60,7 +60,7 @@ let busy = 0
 let longestBusy = 0
 const others = new Map()
 
-// What cannot be read ends the connection: an exception here would end the process.
+// A line that cannot be read ends the connection: an exception here would end the process.
 function follow(socket, onLine, onGarbage) {
   socket.setNoDelay(true)
   let rest = ''

@@ -224,7 +224,7 @@ async function openHeartbeats(
 ): Promise<Heartbeats> {
   const { rank, silenceSeconds, busySeconds } = options
   const onTrouble = ({ rank: other, state, seconds }: Trouble) => {
-    if (state === 'garbled') star.fail(`${star.name(other)} has sent what is no heartbeat`)
+    if (state === 'garbled') star.fail(`${star.name(other)} has sent a malformed heartbeat`)
     const { pending, seconds: waited } = progress.current
     // This process does not wait for it.
     if (other === rank || pending.length === 0) return

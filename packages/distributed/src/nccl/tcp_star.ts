@@ -84,7 +84,7 @@ export class TcpStar {
     const strangers = new Set<Socket>()
     const hosts = [ownHost()]
     const server = createServer()
-    /** Nobody comes any more: a stranger must not hold the process. */
+    /** The star is complete: a stranger must not hold the process. */
     const closeServer = () => {
       server.close()
       for (const socket of strangers) socket.destroy()

@@ -152,7 +152,7 @@ function costOf(value: PickleValue): number {
   if (Array.isArray(value)) return COSTS.list + COSTS.reference * value.length
   if (value instanceof PickleDict) return COSTS.dict
   if (value instanceof PickleObject) return COSTS.object
-  // The name of each of them is a text of its own.
+  // The name of each of them is a separate text.
   if (value instanceof PickleGlobal) return COSTS.record + value.path.length
   return value instanceof Uint8Array ? COSTS.bytes : COSTS.record
 }

@@ -25,7 +25,7 @@ export class PickleGlobal {
   constructor(readonly path: string) {}
 }
 
-/** An object that is not built: its class, and what its class would build it from. */
+/** An object that is not built: its class, and the arguments of its constructor. */
 export class PickleObject {
   /** Attributes that the pickle restores, and items that it sets. */
   readonly attributes: PickleValue[] = []

@@ -124,7 +124,7 @@ class TorchContents {
 /** Characters of the name of a class in a message. */
 const LONGEST_SHOWN = 200
 
-/** A weight that another package stores as an object of its own. */
+/** A weight that another package stores as an object of a class. */
 const OWN_WEIGHT = /(?:^|\.)(?:weight|bias|kernel)[^.]*$/
 
 /** Dicts in the attributes of every `torch.nn.Module`. */

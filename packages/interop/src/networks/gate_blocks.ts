@@ -127,7 +127,7 @@ function interpretationOf(
   const doubts = [
     ...(formats?.includes(format) === false
       ? [
-          `In a file of ${format} the names ${names.join(', ')} may be those of a module of its own, with another order of gates`,
+          `In a file of ${format} the names ${names.join(', ')} may be those of a custom module, with another order of gates`,
         ]
       : []),
     ...(convention === 'mlx' && mode === 'gru' && blocks === 'rows' && biases.length > 0

@@ -11,7 +11,7 @@ const KERAS_NAMES: Readonly<Record<string, CellActivation>> = {
 const FOREIGN: ReadonlySet<string> = new Set<CellActivationName>(['affine', 'scaled_tanh', 'thresholded_relu'])
 
 /**
- * The function that an option of a Keras layer names, or in words what it must be.
+ * The function that an option of a Keras layer names, or the rule for it in words.
  *
  * @param value of the option; null and undefined are `linear`.
  * @param major version of Keras that wrote the file: `hard_sigmoid` is another function since Keras 3.

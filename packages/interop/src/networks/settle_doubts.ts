@@ -5,8 +5,8 @@ import { inWords } from './lookalikes.js'
 import { unexplained } from './tensor_scopes.js'
 
 /**
- * The interpretations, with a note on each doubt that the option `convention` settles: names and shapes that fit are no proof
- * where a tensor of the same module is left over, or where another library has the same names.
+ * The interpretations, with a note on each doubt that the option `convention` settles: names and shapes that fit prove
+ * nothing if a tensor of the same module is left over, or if another library has the same names.
  *
  * @throws WeightFileError `ERR_WEIGHTS_AMBIGUOUS` for a doubt that the option does not settle
  */

@@ -22,7 +22,7 @@ export function scopesOf(tensors: readonly StoredTensor[]): string[] {
 
 /**
  * For each interpretation the tensors of its scopes that it does not explain, and no network of another scope does. Another
- * value of a variable, such as its moving average, has a name below the variable's and is no part of a network.
+ * value of a variable, such as its moving average, has a name below the variable's and belongs to no network.
  */
 export function unexplained(
   interpretations: readonly Interpretation[],

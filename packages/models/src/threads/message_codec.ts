@@ -26,7 +26,7 @@ export function isPackedMessage(message: unknown): message is PackedMessage {
   return numbers instanceof Int32Array && Array.isArray(elements) && Array.isArray(values)
 }
 
-/** What may follow the numbers of a call or an answer. */
+/** The values that may follow the numbers of a call or an answer. */
 export type MessagePart = { readonly tensor: Tensor } | { readonly value: unknown }
 
 /** Writes a {@link PackedMessage}; {@link MessageReader} reads it in the same order. */

@@ -68,7 +68,7 @@ class StreamServer<State> {
   }
 
   receive(message: unknown): void {
-    // The parent may send messages of its own.
+    // The parent may send other messages.
     if (!isPackedMessage(message)) return
     const reader = new MessageReader(message)
     while (!reader.isAtEnd) this.#perform(reader.read(), reader.read(), reader)

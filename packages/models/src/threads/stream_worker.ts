@@ -63,7 +63,7 @@ export class StreamWorker implements WorkerOperations {
     })
     // The end of a thread is reported to onLost: not every caller awaits this.
     this.ready.catch(() => undefined)
-    // What cannot be sent or read ends this worker, and no other.
+    // A message that cannot be sent or read ends this worker, and no other.
     const fail = (error: unknown) => {
       void this.#thread.terminate()
       this.#lose(error)
@@ -166,7 +166,7 @@ export class StreamWorker implements WorkerOperations {
     for (const each of calls) each.rejectAll(ended)
   }
 
-  /** The promise is registered when the call can no longer fail here: otherwise nobody would await its rejection. */
+  /** The promise is registered when the call can no longer fail here: otherwise its rejection would be unhandled. */
   #call<Result>(action: string, kind: number, stream: number, part?: MessagePart): Promise<Result> {
     const calls = entryOf(this.#calls, stream)
     // 32 bits, as the message has: a call of the same number was answered long ago.
@@ -198,7 +198,7 @@ export class StreamWorker implements WorkerOperations {
       this.#settleReady.resolve()
       return
     }
-    // The program of the worker may send messages of its own.
+    // The program of the worker may send other messages.
     if (!isPackedMessage(message)) return
     const reader = new MessageReader(message)
     let calls = 0

@@ -97,6 +97,6 @@ describe('MessageWriter and MessageReader', () => {
 })
 
 it.each([undefined, null, 1, 'text', {}, [], { numbers: [1], elements: [], values: [] }, { ready: true }])(
-  '%o is no packed message',
+  '%o is not a packed message',
   (message) => expect(isPackedMessage(message)).toBe(false),
 )

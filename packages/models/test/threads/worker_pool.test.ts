@@ -276,7 +276,7 @@ describe('a message of a worker', () => {
     const { pool, threads } = await openPool({ onWorkerLost: (loss) => losses.push(loss) })
     const [lost, kept] = [pool.open(), pool.open()]
     const call = lost.step(frame(1))
-    // An answer to a call that nobody made, and a tensor without elements.
+    // An answer to an unknown call, and a tensor without elements.
     for (const numbers of [Int32Array.of(1, 99, 0), Int32Array.of(1, 1, 1, 0, 1, 7)]) {
       threads[0].say({ numbers, elements: [], values: [] })
     }

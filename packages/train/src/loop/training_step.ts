@@ -22,7 +22,7 @@ export interface TrainingStepOptions<Batch> extends ClippingOptions {
   readonly overRanks?: ((own: StepMeans & { readonly weight: number }) => Promise<StepMeans>) | undefined
 }
 
-export interface StepOutcome {
+interface StepOutcome {
   /** Mean over the batches, by their weights. */
   readonly loss: number
   /** Global norm before clipping. */
