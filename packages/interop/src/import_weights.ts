@@ -96,7 +96,7 @@ export async function importWeights(
     const isWanted = ({ name }: Interpretation) => options.only?.includes(name) !== false
     const chosen = chooseInterpretations(
       file.path,
-      networkInterpretations({ ...file, tensors }, options),
+      await networkInterpretations({ ...file, tensors }, options, (tensor) => shared.of(tensor)),
       tensors,
       options,
     )

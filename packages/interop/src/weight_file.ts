@@ -1,5 +1,6 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import type { OnnxNodeMessage } from './files/onnx_messages.js'
+import type { OnnxModel } from './files/onnx_model.js'
+import type { Elements } from './files/strided_elements.js'
 
 /** Formats that {@link importWeights} reads, by the name that its `format` option and result use. */
 export const WEIGHT_FORMATS = [
@@ -27,7 +28,7 @@ export interface StoredTensor {
    */
   read(): Promise<FloatArray>
   /** Elements of integer tensors, where the format has a use for them. */
-  integers?(): Promise<readonly number[]>
+  integers?(): Promise<readonly number[] | Elements>
 }
 
 /** An opened weight file of any format. */
@@ -45,10 +46,8 @@ export interface WeightFile {
   readonly kerasNames?: ReadonlyMap<string, string>
   /** PyTorch: objects of the file that are neither tensors nor plain containers: where they are and their class. */
   readonly unread?: readonly { readonly name: string; readonly what: string }[]
-  /** ONNX: constants other than weights: shapes, axes, fill values. */
-  readonly smallTensors?: readonly StoredTensor[]
-  /** ONNX: the recurrent nodes of all graphs, and those that shape constants. */
-  readonly nodes?: readonly OnnxNodeMessage[]
+  /** ONNX: the graph and the functions of the model. */
+  readonly onnx?: OnnxModel
   close(): Promise<void>
 }
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { checkedCount, decodeElements, type ElementTypeName } from '../src/elements.js'
 import { FLOAT_TENSOR } from '../src/float_tensor.js'
-import { isZero, OnnxStates } from '../src/networks/onnx_states.js'
 import { groupTensors, readGroups } from '../src/networks/tensor_groups.js'
 import type { StoredTensor } from '../src/weight_file.js'
 
@@ -118,52 +117,5 @@ describe('groupTensors and readGroups', () => {
       { w: { data: Float32Array.of(0.1), shape: [1] } },
       { w: { data: Float32Array.of(0.5), shape: [1] } },
     ])
-  })
-})
-
-describe('OnnxStates', () => {
-  const node = (opType: string, inputs: string[], outputs: string[], domain = '') =>
-    ({ opType, domain, inputs, outputs, name: '', attributes: [] }) as never
-  const zeros = stored('zeros', Float32Array.of(0, 0))
-  const ones = stored('ones', Float32Array.of(0, 1))
-  const shape = stored('shape', Float32Array.of(3), 'int64')
-  const constants = new Map([zeros, ones, shape].map((tensor) => [tensor.name, tensor]))
-
-  it('follows nodes that shape constants', async () => {
-    const states = new OnnxStates(
-      [
-        node('Reshape', ['zeros', 'shape'], ['a']),
-        node('Concat', ['a', 'ones'], ['b']),
-        node('ConstantOfShape', ['shape'], ['c']),
-      ],
-      constants,
-    )
-    const a = states.source('a')
-    expect([a.isConstant, a.constants.map(({ name }) => name).sort()]).toEqual([true, ['shape', 'zeros']])
-    expect(await isZero(a)).toBe(true)
-    expect(await isZero(states.source('b'))).toBe(false)
-    expect(states.source('b').isConstant).toBe(true)
-    // The integers of a shape are not elements of the state.
-    expect(await isZero(states.source('c'))).toBe(true)
-    expect(states.source('a')).toBe(a)
-  })
-
-  it.each([
-    ['an input of the graph', []],
-    ['a computation', [node('Add', ['zeros', 'zeros'], ['state'])]],
-    ['an operator of another domain', [node('Identity', ['zeros'], ['state'], 'com.example')]],
-    ['a concatenation with an input', [node('Concat', ['zeros', 'given'], ['state'])]],
-  ])('does not take %s for a constant', async (_, nodes) => {
-    const source = new OnnxStates(nodes, constants).source('state')
-    expect(source.isConstant).toBe(false)
-    expect(await isZero(source)).toBe(false)
-  })
-
-  it('ends on a cycle, and on a chain that is too long', () => {
-    const cycle = new OnnxStates([node('Identity', ['b'], ['a']), node('Identity', ['a'], ['b'])], constants)
-    expect(cycle.source('a').constants).toEqual([])
-    const chain = Array.from({ length: 100 }, (_, k) => node('Identity', [k === 99 ? 'zeros' : `v${k + 1}`], [`v${k}`]))
-    expect(new OnnxStates(chain, constants).source('v0').isConstant).toBe(false)
-    expect(new OnnxStates(chain, constants).source('v90').isConstant).toBe(true)
   })
 })

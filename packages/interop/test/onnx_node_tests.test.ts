@@ -41,7 +41,7 @@ describeWithModels('importWeights of the node tests of ONNX', () => {
     }
     const { X, ...inputs } = given
     const model = await openWeightFile(modelPath(`${folder}/model.onnx`))
-    const isBatchMajor = model.nodes![0]!.attributes.get('layout')?.i === 1
+    const isBatchMajor = model.onnx!.graph.nodes[0]!.attributes.get('layout')?.i === 1
     const { networks, cells } = await importWeights(model, { inputs })
     await model.close()
     expect([networks.length, cells.length]).toEqual(kind === 'network' ? [1, 0] : [0, 1])

@@ -22,9 +22,13 @@ describeWithModels('importWeights of DTLN', () => {
 })
 
 describeWithModels('importWeights of Silero VAD', () => {
-  it('finds the LSTM cell, whose weights the graph permutes, under its names of PyTorch', async () => {
-    const { networks } = await importWeights(modelPath('1_silero_vad_v6.2/silero_vad_16k_op15.onnx'))
-    expect(networks.map(({ name, convention }) => [name, convention])).toEqual([['model.decoder.rnn', 'pytorch']])
+  it('finds both LSTM nodes, whose weights the graph permutes, and the tensors of PyTorch on request', async () => {
+    const path = modelPath('1_silero_vad_v6.2/silero_vad_16k_op15.onnx')
+    const { networks } = await importWeights(path)
+    const pytorch = await importWeights(path, { convention: 'pytorch' })
+    expect(networks.map(({ name }) => name)).toEqual(['/model/decoder/rnn/LSTM', '/model/decoder/rnn_1/LSTM'])
+    expect(pytorch.networks.map(({ name }) => name)).toEqual(['model.decoder.rnn'])
+    for (const { canonical } of networks) expect(canonical).toEqual(pytorch.networks[0]!.canonical)
   })
 
   it('gives an LSTM that follows 625 steps of ONNX Runtime', async () => {

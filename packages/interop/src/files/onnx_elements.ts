@@ -4,13 +4,17 @@ import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } fro
 import { corrupt, unsupported } from '../errors.js'
 import type { ExternalFiles } from './external_files.js'
 import type { ExternalData, OnnxTensor } from './onnx_messages.js'
-import { decodeOnnxTensor, type OnnxTensorValue } from './onnx_tensor.js'
+import { decodeOnnxLists, decodeOnnxTensor, type OnnxTensorValue } from './onnx_tensor.js'
+import type { ByteRange } from './protobuf_scanner.js'
+import type { Elements } from './strided_elements.js'
 
 /** TensorProto.DataType of supported tensors; others are listed and not read. */
 const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
   1: 'float32',
   2: 'uint8',
   3: 'int8',
+  4: 'uint16',
+  5: 'int16',
   6: 'int32',
   7: 'int64',
   9: 'bool',
@@ -22,6 +26,27 @@ const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
 /** The file's own word for an element type. */
 export function dataTypeInWords(dataType: number): string {
   return DATA_TYPES[dataType] ?? `data type ${dataType}`
+}
+
+/** Arrays of integers; float64 holds those of 64 bits, of which shapes need 53. */
+const INTEGER_ARRAYS: Readonly<Partial<Record<ElementTypeName, new (numbers: Iterable<number>) => Elements>>> = {
+  bool: Uint8Array,
+  uint8: Uint8Array,
+  int8: Int8Array,
+  uint16: Uint16Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: Float64Array,
+}
+
+function integersIn(
+  type: ElementTypeName,
+  array: new (numbers: Iterable<number>) => Elements,
+  raw: Uint8Array,
+): Elements {
+  const { buffer } = new Uint8Array(raw)
+  if (type === 'int64') return Float64Array.from(new BigInt64Array(buffer), Number)
+  return new (array as unknown as new (buffer: ArrayBuffer) => Elements)(buffer)
 }
 
 /** Reads the elements of one model's tensors, wherever they lie: as bytes or numbers in the model, or in a file beside it. */
@@ -40,16 +65,23 @@ export class OnnxElements {
     return elementsOf(this.#source.name, name, await this.#value(name, tensor, type))
   }
 
-  /** The elements of an integer tensor, such as lengths; throws as {@link read}. */
-  async readIntegers(name: string, tensor: OnnxTensor): Promise<number[]> {
+  /** The elements of an integer tensor, such as lengths; throws as {@link read}. Those of 64 bits are float64. */
+  async readIntegers(name: string, tensor: OnnxTensor): Promise<Elements> {
     const type = DATA_TYPES[tensor.dataType]
-    if (type === 'int64' || type === 'int32') {
-      const { raw, int32s, int64s } = await this.#value(name, tensor, type)
-      if (raw === undefined) return [...int64s, ...int32s]
-      const { buffer } = new Uint8Array(raw)
-      return type === 'int64' ? Array.from(new BigInt64Array(buffer), Number) : [...new Int32Array(buffer)]
+    const array = type && INTEGER_ARRAYS[type]
+    if (type === undefined || array === undefined) {
+      throw unsupported(this.#source.name, `${name} must be of integers: it holds ${dataTypeInWords(tensor.dataType)}`)
     }
-    throw unsupported(this.#source.name, `${name} must be of integers: it holds ${dataTypeInWords(tensor.dataType)}`)
+    const { raw, int32s, int64s } = await this.#value(name, tensor, type)
+    const numbers = raw === undefined ? new array([...int64s, ...int32s]) : integersIn(type, array, raw)
+    const count = checkedCount(this.#source.name, name, tensor.dims, numbers.length)
+    if (count === numbers.length) return numbers
+    throw corrupt(this.#source.name, `${name} of shape [${tensor.dims}] has ${numbers.length} elements`)
+  }
+
+  /** The lists of numbers of an attribute. */
+  async readLists({ start, end }: ByteRange): Promise<ReturnType<typeof decodeOnnxLists>> {
+    return decodeOnnxLists(this.#source.name, await this.#source.read(start, end - start))
   }
 
   /** The tensor with its elements; its claimed size is compared with the bytes present before it is read. */

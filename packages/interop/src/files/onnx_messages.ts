@@ -1,6 +1,6 @@
 import { WireType } from '@bufbuild/protobuf/wire'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { corrupt } from '../errors.js'
+import { corrupt, unsupported } from '../errors.js'
 import { type ByteRange, LONGEST_VALUE, type ProtobufField, ProtobufScanner } from './protobuf_scanner.js'
 
 /**
@@ -26,14 +26,29 @@ export interface OnnxTensor {
   readonly external: ExternalData | undefined
 }
 
+/** SparseTensorProto: `values` [N] are at `indices` [N], or [N,rank], of a tensor of zeros. */
+export interface OnnxSparseTensor {
+  readonly values: OnnxTensor
+  readonly indices: OnnxTensor
+  readonly dims: readonly number[]
+}
+
 /** AttributeProto. */
-interface OnnxAttribute {
+export interface OnnxAttribute {
   readonly f?: number
   readonly i?: number
   readonly s?: string
   readonly tensor?: OnnxTensor
+  readonly sparse?: OnnxSparseTensor
   readonly graph?: OnnxGraphMessage
   readonly strings: readonly string[]
+  /** How many numbers its lists `floats` and `ints` have. */
+  readonly floatCount: number
+  readonly intCount: number
+  /** The whole message, in which these lists stay. */
+  readonly message: ByteRange
+  /** The attribute of the call of a function that it stands for. */
+  readonly reference?: string
 }
 
 /** NodeProto. */
@@ -51,13 +66,32 @@ export interface OnnxNodeMessage {
 export interface OnnxGraphMessage {
   readonly nodes: readonly OnnxNodeMessage[]
   readonly initializers: readonly OnnxTensor[]
+  readonly sparseInitializers: readonly OnnxSparseTensor[]
+  readonly outputs: readonly string[]
+}
+
+/** FunctionProto, whose body is a graph with parameters. */
+export interface OnnxFunctionMessage extends OnnxGraphMessage {
+  readonly name: string
+  readonly domain: string
+  readonly inputs: readonly string[]
+  /** Attributes that a call may leave out. */
+  readonly defaults: ReadonlyMap<string, OnnxAttribute>
+}
+
+/** ModelProto. */
+export interface OnnxModelMessage {
+  readonly graph: OnnxGraphMessage
+  readonly functions: readonly OnnxFunctionMessage[]
 }
 
 /** Graphs within graphs (If, Loop, Scan) are few; more are a trap. */
 const DEEPEST = 32
+/** Nodes that are kept; each takes some hundred bytes. */
+const MOST_NODES = 2 ** 17
 
 /**
- * The graph of a ModelProto.
+ * A ModelProto: its graph and its functions.
  *
  * @param isWanted decides by its fields whether a node is kept.
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED` for more nodes than any model has
@@ -65,11 +99,8 @@ const DEEPEST = 32
 export async function scanOnnxModel(
   source: ByteSource,
   isWanted: (node: OnnxNodeMessage) => boolean,
-): Promise<OnnxGraphMessage> {
-  const scan = new OnnxScan(new ProtobufScanner(source), source.name, isWanted)
-  const graph = await scan.model({ start: 0, end: source.size })
-  if (graph === undefined) throw corrupt(source.name, 'the ONNX model has no graph')
-  return graph
+): Promise<OnnxModelMessage> {
+  return new OnnxScan(new ProtobufScanner(source), source.name, isWanted).model({ start: 0, end: source.size })
 }
 
 const NO_ATTRIBUTES: ReadonlyMap<string, OnnxAttribute> = new Map()
@@ -78,6 +109,7 @@ class OnnxScan {
   readonly #scanner: ProtobufScanner
   readonly #path: string
   readonly #isWanted: (node: OnnxNodeMessage) => boolean
+  #kept = 0
 
   constructor(scanner: ProtobufScanner, path: string, isWanted: (node: OnnxNodeMessage) => boolean) {
     this.#scanner = scanner
@@ -85,28 +117,64 @@ class OnnxScan {
     this.#isWanted = isWanted
   }
 
-  async model(range: ByteRange): Promise<OnnxGraphMessage | undefined> {
+  async model(range: ByteRange): Promise<OnnxModelMessage> {
     let graph: OnnxGraphMessage | undefined
+    const functions: OnnxFunctionMessage[] = []
     await this.#scanner.scan(range, {
       7: async (field) => {
         graph = await this.#graph(field, 0)
       },
+      25: async (field) => void functions.push(await this.#function(field)),
     })
-    return graph
+    if (graph === undefined) throw corrupt(this.#path, 'the ONNX model has no graph')
+    return { graph, functions }
   }
 
   async #graph(range: ByteRange, depth: number): Promise<OnnxGraphMessage> {
     if (depth > DEEPEST) throw corrupt(this.#path, `its graphs are more than ${DEEPEST} deep`)
     const nodes: OnnxNodeMessage[] = []
     const initializers: OnnxTensor[] = []
+    const sparseInitializers: OnnxSparseTensor[] = []
+    const outputs: string[] = []
+    await this.#scanner.scan(range, {
+      1: (field) => this.#keepNode(nodes, field, depth),
+      5: async (field) => void initializers.push(await this.#tensor(field)),
+      12: async (field) => {
+        // ValueInfoProto.
+        await this.#scanner.scan(field, { 1: async (name) => void outputs.push(await this.#scanner.text(name)) })
+      },
+      15: async (field) => void sparseInitializers.push(await this.#sparseTensor(field)),
+    })
+    return { nodes, initializers, sparseInitializers, outputs }
+  }
+
+  async #function(range: ByteRange): Promise<OnnxFunctionMessage> {
+    const found = { name: '', domain: '' }
+    const nodes: OnnxNodeMessage[] = []
+    const [inputs, outputs]: [string[], string[]] = [[], []]
+    const defaults = new Map<string, OnnxAttribute>()
     await this.#scanner.scan(range, {
       1: async (field) => {
-        const node = await this.#node(field, depth)
-        if (this.#isWanted(node)) nodes.push(node)
+        found.name = await this.#scanner.text(field)
       },
-      5: async (field) => void initializers.push(await this.#tensor(field)),
+      4: async (field) => void inputs.push(await this.#scanner.text(field)),
+      5: async (field) => void outputs.push(await this.#scanner.text(field)),
+      7: (field) => this.#keepNode(nodes, field, 0),
+      10: async (field) => {
+        found.domain = await this.#scanner.text(field)
+      },
+      11: async (field) => void defaults.set(...(await this.#attribute(field, 0))),
     })
-    return { nodes, initializers }
+    return { ...found, inputs, outputs, nodes, defaults, initializers: [], sparseInitializers: [] }
+  }
+
+  async #keepNode(nodes: OnnxNodeMessage[], field: ByteRange, depth: number): Promise<void> {
+    const node = await this.#node(field, depth)
+    if (!this.#isWanted(node)) return
+    if (++this.#kept > MOST_NODES) {
+      throw unsupported(this.#path, `it must have at most ${MOST_NODES} recurrent nodes and nodes that shape constants`)
+    }
+    nodes.push(node)
   }
 
   async #node(range: ByteRange, depth: number): Promise<OnnxNodeMessage> {
@@ -140,7 +208,8 @@ class OnnxScan {
   async #attribute(range: ByteRange, depth: number): Promise<[name: string, attribute: OnnxAttribute]> {
     let name = ''
     const strings: string[] = []
-    const single: { f?: number; i?: number; s?: string; tensor?: OnnxTensor; graph?: OnnxGraphMessage } = {}
+    const single: Partial<{ -readonly [Key in keyof OnnxAttribute]: OnnxAttribute[Key] }> = {}
+    let [floatCount, intCount] = [0, 0]
     await this.#scanner.scan(range, {
       1: async (field) => {
         name = await this.#scanner.text(field)
@@ -161,11 +230,45 @@ class OnnxScan {
       6: async (field) => {
         single.graph = await this.#graph(field, depth + 1)
       },
+      // Lists of numbers are packed or not.
+      7: ({ wireType, start, end }) => {
+        floatCount += wireType === WireType.LengthDelimited ? Math.floor((end - start) / 4) : 1
+      },
+      8: async (field) => {
+        const reader = await this.#scanner.reader(field)
+        for (; reader.pos < reader.len; intCount++) reader.int64()
+      },
       9: async (field) => {
         if (field.end - field.start <= LONGEST_VALUE) strings.push(await this.#scanner.text(field))
       },
+      21: async (field) => {
+        single.reference = await this.#scanner.text(field)
+      },
+      22: async (field) => {
+        single.sparse = await this.#sparseTensor(field)
+      },
     })
-    return [name, { ...single, strings }]
+    return [name, { ...single, strings, floatCount, intCount, message: { start: range.start, end: range.end } }]
+  }
+
+  async #sparseTensor(range: ByteRange): Promise<OnnxSparseTensor> {
+    const dims: number[] = []
+    const parts: { values?: OnnxTensor; indices?: OnnxTensor } = {}
+    await this.#scanner.scan(range, {
+      1: async (field) => {
+        parts.values = await this.#tensor(field)
+      },
+      2: async (field) => {
+        parts.indices = await this.#tensor(field)
+      },
+      3: async (field) => {
+        const reader = await this.#scanner.reader(field)
+        while (reader.pos < reader.len) dims.push(Number(reader.int64()))
+      },
+    })
+    const { values, indices } = parts
+    if (values === undefined || indices === undefined) throw corrupt(this.#path, 'a sparse tensor has no values')
+    return { values, indices, dims }
   }
 
   async #tensor(message: ByteRange): Promise<OnnxTensor> {

@@ -24,7 +24,7 @@ export function decodeOnnxTensor(path: string, bytes: Uint8Array): OnnxTensorVal
   let name = ''
   let dataType = 0
   let raw: Uint8Array | undefined
-  const fields: Readonly<Record<number, (reader: BinaryReader, wireType: WireType) => void>> = {
+  const fields: FieldReaders = {
     1: (reader, wire) => list(reader, wire, WireType.Varint, () => dims.push(Number(reader.int64()))),
     2: (reader) => {
       dataType = reader.int32()
@@ -40,6 +40,27 @@ export function decodeOnnxTensor(path: string, bytes: Uint8Array): OnnxTensorVal
     },
     10: (reader, wire) => list(reader, wire, WireType.Bit64, () => doubles.push(reader.double())),
   }
+  decodeFields(path, bytes, fields)
+  return { name, dims, dataType, raw, floats: floats.values, doubles: doubles.values, int64s, int32s }
+}
+
+/** The lists of numbers of an AttributeProto, which onnx_messages.ts leaves in the file. Throws as {@link decodeOnnxTensor}. */
+export function decodeOnnxLists(
+  path: string,
+  bytes: Uint8Array,
+): { readonly floats: Float32Array; readonly ints: readonly number[] } {
+  const floats = new Numbers(Float32Array, bytes.length)
+  const ints: number[] = []
+  decodeFields(path, bytes, {
+    7: (reader, wire) => list(reader, wire, WireType.Bit32, () => floats.push(reader.float())),
+    8: (reader, wire) => list(reader, wire, WireType.Varint, () => ints.push(Number(reader.int64()))),
+  })
+  return { floats: floats.values ?? new Float32Array(), ints }
+}
+
+type FieldReaders = Readonly<Record<number, (reader: BinaryReader, wireType: WireType) => void>>
+
+function decodeFields(path: string, bytes: Uint8Array, fields: FieldReaders): void {
   try {
     const reader = new BinaryReader(bytes)
     while (reader.pos < reader.len) {
@@ -52,7 +73,6 @@ export function decodeOnnxTensor(path: string, bytes: Uint8Array): OnnxTensorVal
   } catch (cause) {
     throw corrupt(path, 'its ONNX messages are damaged', cause)
   }
-  return { name, dims, dataType, raw, floats: floats.values, doubles: doubles.values, int64s, int32s }
 }
 
 /** One number, or as many as a packed field holds. */

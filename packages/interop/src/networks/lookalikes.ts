@@ -2,7 +2,6 @@ import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { Interpretation, InterpretationOptions } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
-import { isRecurrent } from './onnx_states.js'
 import { scopeOf } from './tensor_scopes.js'
 
 /** Words of names that recurrent cells have and few other layers. */
@@ -26,7 +25,7 @@ export function inWords(tensors: readonly StoredTensor[]): string {
  * @throws WeightFileError `ERR_WEIGHTS_UNRECOGNIZED`
  */
 export function refuseLookalikes(
-  { path, nodes = [], unread = [] }: WeightFile,
+  { path, unread = [] }: WeightFile,
   unused: readonly StoredTensor[],
   found: readonly Interpretation[],
   { convention }: InterpretationOptions,
@@ -37,12 +36,8 @@ export function refuseLookalikes(
   const tensors = isEmpty
     ? unused.filter((tensor) => pairs.has(tensor) || named(tensor.name))
     : unused.filter((tensor) => convention === undefined && pairs.has(tensor) && named(tensor.name))
-  const operators = isEmpty ? nodes.filter(isRecurrent).map(({ opType, name }) => `${opType} ${name}`.trim()) : []
   const objects = isEmpty ? unread.filter(({ name, what }) => named(name) || named(what)) : []
   const looks = [
-    ...(operators.length > 0
-      ? [`the operators ${listed(operators)}, whose weights are not constants of the file`]
-      : []),
     ...(tensors.length > 0 ? [`the tensors ${inWords(tensors)}`] : []),
     ...(objects.length > 0
       ? [`the unread values ${listed(objects.map(({ name, what }) => `${name} (${what})`))}`]

@@ -1,4 +1,7 @@
 import {
+  CELL_ACTIVATIONS,
+  type CellActivation,
+  type CellActivationName,
   type CellMode,
   createRnnDescriptor,
   type FloatArray,
@@ -10,8 +13,9 @@ import {
 } from '@cudnn-rnn/canonical'
 import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
+import type { OnnxModel } from '../files/onnx_model.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
-import { cellsOf } from './imported_cells.js'
+import { cellsOf, type OtherActivations } from './imported_cells.js'
 import type {
   FixedInputs,
   ImportedCell,
@@ -19,7 +23,9 @@ import type {
   Interpretation,
   InterpretationOptions,
 } from './interpretation.js'
-import { isRecurrent, isZero, OnnxStates } from './onnx_states.js'
+import { OnnxFolder } from './onnx_folder.js'
+import { isRecurrent, looksRecurrent } from './onnx_operators.js'
+import { type OnnxScope, visitNodes } from './onnx_scopes.js'
 import type { SharedParameters } from './shared_parameters.js'
 import { sizesInWords } from './sizes_in_words.js'
 
@@ -28,123 +34,132 @@ const INPUTS = ['X', 'W', 'R', 'B', 'sequence_lens', 'initial_h', 'initial_c', '
 
 type InputName = (typeof INPUTS)[number]
 
-/** Names of the states in a call. */
-const STATES = { initial_h: 'inputH', initial_c: 'inputC' } as const
+/** Names of inputs in a call of a model. */
+const CALL_INPUTS: Readonly<Partial<Record<InputName, string>>> = {
+  initial_h: 'inputH',
+  initial_c: 'inputC',
+  sequence_lens: 'sequenceLengths',
+}
 
 const STATE_INPUTS = ['initial_h', 'initial_c'] as const
 
-type Activation = 'tanh' | 'relu'
-
-/** An activation that cells have as an option, and the values of the attribute for one direction that stand for it. */
-interface NamedActivations {
-  readonly activation: Activation
-  readonly names: readonly string[]
+/** The default activations of a direction by operator: of the gates, of the candidate, and of the new cell state. */
+const ACTIVATIONS: Readonly<Record<string, readonly string[]>> = {
+  LSTM: ['Sigmoid', 'Tanh', 'Tanh'],
+  GRU: ['Sigmoid', 'Tanh'],
+  RNN: ['Tanh'],
 }
 
-/** The activations that models and cells have, the operator's default first. */
-const ACTIVATIONS: Readonly<Record<'LSTM' | 'GRU' | 'RNN', readonly [NamedActivations, ...NamedActivations[]]>> = {
-  LSTM: [
-    { activation: 'tanh', names: ['Sigmoid', 'Tanh', 'Tanh'] },
-    { activation: 'relu', names: ['Sigmoid', 'Relu', 'Relu'] },
-  ],
-  GRU: [{ activation: 'tanh', names: ['Sigmoid', 'Tanh'] }],
-  RNN: [
-    { activation: 'tanh', names: ['Tanh'] },
-    { activation: 'relu', names: ['Relu'] },
-  ],
-}
-
-/** The activation that a model has in all directions. */
-const OF_MODEL: Readonly<Record<CellMode, Activation>> = {
-  lstm: 'tanh',
-  gru: 'tanh',
-  rnn_tanh: 'tanh',
-  rnn_relu: 'relu',
-}
+/** Inputs that are weights: without one of them a node is another function. */
+const WEIGHTS = ['W', 'R', 'B', 'P'] as const
 
 /**
- * The recurrent nodes of an ONNX graph whose `W` and `R` are constants of the file or given by the option `inputs`. A node
- * with peepholes, with `clip`, an LSTM of relu, an RNN with other activations in each direction, or a GRU with
- * `linear_before_reset = 0`, becomes a cell; nodes that compute their weights are left alone.
+ * The recurrent nodes of an ONNX model, those of a function once for each call, with everything that they take as constants,
+ * whatever nodes make it; the option `inputs` replaces values of the graph. A node with other activations than a model's, with
+ * peepholes, with `clip`, or a GRU with `linear_before_reset = 0`, becomes a cell. One that cannot be read is refused.
+ *
+ * @param sharedOf the tensor that is read in place of one of the file.
  */
-export function onnxInterpretations(file: WeightFile, options: InterpretationOptions): Interpretation[] {
-  const constants = new Map<string, StoredTensor>(file.tensors.map((tensor) => [tensor.name, tensor]))
+export async function onnxInterpretations(
+  { path, onnx }: WeightFile,
+  options: InterpretationOptions,
+  sharedOf: (tensor: StoredTensor) => StoredTensor,
+): Promise<Interpretation[]> {
+  if (onnx === undefined) return []
+  const given = new Map<string, StoredTensor>()
   for (const [name, { data, shape }] of Object.entries(options.inputs ?? {})) {
-    constants.set(name, { name, shape, dtype: data.constructor.name, read: async () => data })
+    const dtype = data instanceof Float64Array ? 'float64' : 'float32'
+    given.set(name, { name, shape, dtype, read: async () => data })
   }
-  const nodes = file.nodes ?? []
-  const small = (file.smallTensors ?? []).map((tensor) => [tensor.name, tensor] as const)
-  const states = new OnnxStates(nodes, new Map([...small, ...constants]))
-  const graph = { path: file.path, constants, states, networks: new Map() }
-  const sizes = new SizesOfNodes(file.path)
+  const folder = new OnnxFolder(path, onnx, given, sharedOf)
+  const model: Model = { path, onnx, folder, networks: new Map(), descriptors: new Map() }
+  const found: { readonly scope: OnnxScope; readonly node: OnnxNodeMessage }[] = []
+  visitNodes(path, onnx, (scope, node, isCall) => {
+    if (isRecurrent(node) || (looksRecurrent(node) && !isCall)) found.push({ scope, node })
+  })
   const interpretations: Interpretation[] = []
-  for (const node of nodes) {
-    const interpretation = isRecurrent(node) ? interpretationOf(graph, node, sizes) : undefined
-    if (interpretation !== undefined) interpretations.push(interpretation)
-  }
+  for (const { scope, node } of found) interpretations.push(await interpretationOf(model, scope, node))
   return interpretations
 }
 
-interface Graph {
+interface Model {
   readonly path: string
-  readonly constants: ReadonlyMap<string, StoredTensor>
-  readonly states: OnnxStates
-  /** Networks of nodes without attributes by operator and inputs: all but the name is shared. */
-  readonly networks: Map<string, ImportedNetwork>
+  readonly onnx: OnnxModel
+  readonly folder: OnnxFolder
+  /** Networks of nodes without attributes by scope, operator and inputs: all but the name is shared. */
+  readonly networks: Map<OnnxScope, Map<string, ImportedNetwork>>
+  /** By sizes: nodes, of which a graph may have thousands, share them. */
+  readonly descriptors: Map<string, { readonly descriptor: RnnDescriptor; readonly summary: string }>
 }
 
-interface Sizes {
-  readonly descriptor: RnnDescriptor
-  readonly summary: string
-  readonly tensors: readonly StoredTensor[]
-}
-
-/** Sizes by weights: nodes of the same weights, of which a graph may have thousands, share them. */
-class SizesOfNodes {
-  readonly #path: string
-  readonly #known = new Map<string, Sizes>()
-
-  constructor(path: string) {
-    this.#path = path
+/** The interpretation of a node. It reads no weights: they are read when its result is requested. */
+async function interpretationOf(model: Model, scope: OnnxScope, node: OnnxNodeMessage): Promise<Interpretation> {
+  const { path, folder } = model
+  const name = `${scope.prefix}${shownName(node)}`
+  const refused = (error: WeightFileError): Interpretation => ({
+    name,
+    convention: 'onnx',
+    cellMode: 'lstm',
+    summary: `onnx ${node.opType} ${name}`,
+    tensors: [],
+    result: () => Promise.reject(error),
+  })
+  if (!isRecurrent(node)) {
+    const operator = node.domain === '' ? node.opType : `${node.opType} of ${node.domain}`
+    return refused(
+      otherFunction(
+        path,
+        name,
+        'its operator must be LSTM, GRU or RNN of ONNX, computed in floating point',
+        `${operator}. Import the model from which it was converted or quantized`,
+      ),
+    )
   }
-
-  of(node: OnnxNodeMessage, cellMode: CellMode, W: StoredTensor, R: StoredTensor): Sizes {
-    const key = [cellMode, direction(node), W.name, R.name].join('\0')
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
-    const descriptor = descriptorOf(this.#path, node, cellMode, W.shape, R.shape)
-    const sizes = { descriptor, summary: sizesInWords('onnx', descriptor), tensors: [W, R] }
-    this.#known.set(key, sizes)
-    return sizes
+  const named = new Map<InputName, StoredTensor>()
+  const sources = new Set<StoredTensor>()
+  const notes: string[] = []
+  for (const [index, input] of INPUTS.entries()) {
+    const value = node.inputs[index] ?? ''
+    if (input === 'X' || value === '') continue
+    const folded = await folder.fold(scope, value)
+    const isWeight = WEIGHTS.some((one) => one === input)
+    if ('why' in folded || folded.shape === undefined) {
+      const why = 'why' in folded ? folded.why : 'its shape follows from an input of the graph'
+      if (isWeight)
+        return refused(
+          otherFunction(
+            path,
+            name,
+            `its ${input} must be a constant, or be passed by the option inputs`,
+            `the value ${value}: ${why}`,
+          ),
+        )
+      const isZero = 'fill' in folded && folded.fill === 0 && input !== 'sequence_lens'
+      if (!isZero) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${CALL_INPUTS[input]}.`)
+      continue
+    }
+    for (const source of folder.sources(folded)) sources.add(source)
+    const integers = async () => (await folder.integers(folded)) ?? folder.reader(folded)()
+    named.set(input, { name: value, shape: folded.shape, dtype: folded.type, read: folder.reader(folded), integers })
   }
-}
-
-/** The interpretation of a node. It reads no tensors: they are read when its result is requested. */
-function interpretationOf(graph: Graph, node: OnnxNodeMessage, sizes: SizesOfNodes): Interpretation | undefined {
-  const { constants, states } = graph
-  const constantOf = (input: InputName) => constants.get(inputOf(node, input))
-  const [W, R] = [constantOf('W'), constantOf('R')]
-  if (W === undefined || R === undefined) return undefined
-  const cellMode = cellModeOf(node)
-  const { descriptor, summary, tensors } = sizes.of(node, cellMode, W, R)
-  const alsoUses: StoredTensor[] = []
-  for (const input of INPUTS.slice(3)) {
-    const constant = constantOf(input)
-    if (constant !== undefined) alsoUses.push(constant)
-  }
-  for (const input of STATE_INPUTS) {
-    const value = inputOf(node, input)
-    if (value !== '') alsoUses.push(...states.source(value).constants)
-  }
+  const cellMode = cellModeOf(scope, node)
+  const [W, R] = [named.get('W'), named.get('R')]
+  if (W === undefined || R === undefined) return refused(corrupt(path, `the node ${name} must have the inputs W and R`))
+  const { descriptor, summary } = sizesOf(model, scope, node, cellMode, W.shape, R.shape)
   return {
-    name: shownName(node),
+    name,
     convention: 'onnx',
     cellMode,
     summary,
-    tensors,
-    ...(alsoUses.length > 0 && { alsoUses }),
-    result: (shared) => networkOf(graph, node, descriptor, shared),
+    tensors: [],
+    alsoUses: [...sources],
+    result: (shared) => networkOf(model, scope, node, { name, descriptor, named, sources, notes }, shared),
   }
+}
+
+function otherFunction(path: string, name: string, rule: string, value: unknown): WeightFileError {
+  const message = `Cannot import the node ${name} as ${rule}: current value is ${String(value)}`
+  return new WeightFileError('ERR_WEIGHTS_OTHER_FUNCTION', message, { path })
 }
 
 /** The name of a node, or of its first output, or of its operation. */
@@ -152,51 +167,45 @@ function shownName({ name, outputs, opType }: OnnxNodeMessage): string {
   return [name, ...outputs].find((text) => text !== '') ?? opType
 }
 
-/** The name of the value that an input of a node is, '' where it is left out. */
-function inputOf(node: OnnxNodeMessage, input: InputName): string {
-  return node.inputs[INPUTS.indexOf(input)] ?? ''
+interface Read {
+  readonly name: string
+  readonly descriptor: RnnDescriptor
+  readonly named: ReadonlyMap<InputName, StoredTensor>
+  readonly sources: ReadonlySet<StoredTensor>
+  readonly notes: readonly string[]
 }
 
 async function networkOf(
-  graph: Graph,
+  { path, onnx, networks }: Model,
+  scope: OnnxScope,
   node: OnnxNodeMessage,
-  descriptor: RnnDescriptor,
+  { name, descriptor, named: given, sources, notes: own }: Read,
   shared: SharedParameters,
 ): Promise<readonly (ImportedNetwork | ImportedCell)[]> {
-  const { path, constants, states } = graph
   const { cellMode } = descriptor
-  const name = shownName(node)
   const key = node.attributes.size === 0 ? [node.opType, ...node.inputs].join('\0') : undefined
-  const known = graph.networks.get(key ?? '')
+  const inScope = networks.get(scope) ?? new Map<string, ImportedNetwork>()
+  networks.set(scope, inScope)
+  const known = inScope.get(key ?? '')
   if (known !== undefined) return [{ ...known, name }]
-  const activations = checkFunction(path, name, node)
-  const named = new Map<InputName, StoredTensor>()
-  for (const input of INPUTS) {
-    const value = inputOf(node, input)
-    const constant = value === '' ? undefined : constants.get(value)
-    if (constant !== undefined) named.set(input, constant)
-  }
-  const stored = [...named.values()]
+  const activations = await activationsOf(path, name, onnx, scope, node)
+  const named = new Map(given)
   const weights = new Map([...named].filter(([input]) => input === 'W' || input === 'R' || input === 'B'))
-  const linearBeforeReset = node.attributes.get('linear_before_reset')?.i === 1
-  const batchMajor = node.attributes.get('layout')?.i === 1
-  const notes = batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : []
-  for (const input of STATE_INPUTS) {
-    const value = inputOf(node, input)
-    if (value === '') continue
-    const isFixed = named.has(input)
-    if (await isZero(states.source(value))) named.delete(input)
-    else if (!isFixed) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${STATES[input]}.`)
-  }
+  const linearBeforeReset = scope.attribute(node, 'linear_before_reset')?.i === 1
+  const batchMajor = scope.attribute(node, 'layout')?.i === 1
+  const notes = [...(batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : []), ...own]
   checkShapes(path, name, descriptor, named, batchMajor)
+  for (const input of STATE_INPUTS) {
+    if ((await named.get(input)?.read())?.every((element) => element === 0) === true) named.delete(input)
+  }
   const inputs = await fixedInputs(path, name, named, batchMajor)
   checkEmptyRows(path, name, inputs)
   const common = {
     name,
     convention: 'onnx',
-    reverse: direction(node) === 'reverse',
+    reverse: direction(scope, node) === 'reverse',
     inputs,
-    tensorNames: stored.map((tensor) => tensor.name),
+    tensorNames: [...sources].map((tensor) => tensor.name),
     notes,
   } as const
   // The layout is the same for both forms of the GRU; the form decides between model and cell.
@@ -207,92 +216,153 @@ async function networkOf(
   const differences = {
     resetBefore: cellMode === 'gru' && !linearBeforeReset,
     peepholes: peepholes?.some((value) => value !== 0) === true ? peepholes : undefined,
-    clip: clipOf(node),
-    activations: activations.every((activation) => activation === OF_MODEL[cellMode])
-      ? undefined
-      : activations.map((activation) => (activation === OF_MODEL[cellMode] ? {} : { activation })),
+    clip: clipOf(path, name, scope, node),
+    activations: activations.every((each) => Object.keys(each).length === 0) ? undefined : activations,
   }
-  const isNetwork = Object.values(differences).every((difference) => !difference)
+  const isNetwork = Object.values(differences).every((difference) => difference === undefined || difference === false)
   if (isNetwork) {
     const network = { ...common, descriptor, canonical }
-    if (key !== undefined) graph.networks.set(key, network)
+    if (key !== undefined) inScope.set(key, network)
     return [network]
   }
   return cellsOf(descriptor, canonical, differences, common)
 }
 
 /** The bound of the inputs of activations, if any; models have none (their cellClip bounds the cell state). */
-function clipOf({ attributes }: OnnxNodeMessage): number | undefined {
-  const clip = attributes.get('clip')?.f ?? 0
-  return clip > 0 ? clip : undefined
+function clipOf(path: string, name: string, scope: OnnxScope, node: OnnxNodeMessage): number | undefined {
+  const clip = scope.attribute(node, 'clip')?.f ?? 0
+  if (Number.isNaN(clip) || clip < 0) throw otherFunction(path, name, 'clip must be a number > 0, or 0 for none', clip)
+  return clip > 0 && clip !== Number.POSITIVE_INFINITY ? clip : undefined
 }
 
 const DIRECTIONS = ['forward', 'reverse', 'bidirectional']
 
-function direction(node: OnnxNodeMessage): string {
-  return node.attributes.get('direction')?.s ?? 'forward'
+function direction(scope: OnnxScope, node: OnnxNodeMessage): string {
+  return scope.attribute(node, 'direction')?.s ?? 'forward'
 }
 
-function cellModeOf({ opType, attributes }: OnnxNodeMessage): CellMode {
-  if (opType === 'LSTM') return 'lstm'
-  if (opType === 'GRU') return 'gru'
-  return attributes.get('activations')?.strings[0]?.toLowerCase() === 'relu' ? 'rnn_relu' : 'rnn_tanh'
+function cellModeOf(scope: OnnxScope, node: OnnxNodeMessage): CellMode {
+  if (node.opType === 'LSTM') return 'lstm'
+  if (node.opType === 'GRU') return 'gru'
+  return scope.attribute(node, 'activations')?.strings[0]?.toLowerCase() === 'relu' ? 'rnn_relu' : 'rnn_tanh'
 }
 
-function descriptorOf(
-  path: string,
+function sizesOf(
+  { path, descriptors }: Model,
+  scope: OnnxScope,
   node: OnnxNodeMessage,
   cellMode: CellMode,
   W: readonly number[],
   R: readonly number[],
-): RnnDescriptor {
+): { readonly descriptor: RnnDescriptor; readonly summary: string } {
+  const way = direction(scope, node)
+  const key = [cellMode, way, W, R].join('\0')
+  const known = descriptors.get(key)
+  if (known !== undefined) return known
   const [, , inputSize] = W
   const [, , numUnits] = R
   if (W.length !== 3 || R.length !== 3 || !inputSize || !numUnits)
     throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D, with elements`)
-  if (!DIRECTIONS.includes(direction(node))) {
-    throw corrupt(
-      path,
-      `the direction of ${shownName(node)} must be one of ${DIRECTIONS.join(', ')}: ${direction(node)}`,
-    )
+  if (!DIRECTIONS.includes(way)) {
+    throw corrupt(path, `the direction of ${shownName(node)} must be one of ${DIRECTIONS.join(', ')}: ${way}`)
   }
-  return createRnnDescriptor({
+  const descriptor = createRnnDescriptor({
     cellMode,
     numLayers: 1,
     numUnits,
     inputSize,
     inputMode: 'linear_input',
-    direction: direction(node) === 'bidirectional' ? 'bidirectional' : 'unidirectional',
+    direction: way === 'bidirectional' ? 'bidirectional' : 'unidirectional',
+  })
+  const sizes = { descriptor, summary: sizesInWords('onnx', descriptor) }
+  descriptors.set(key, sizes)
+  return sizes
+}
+
+/**
+ * The activations of each direction that are not the model's. Refuses attributes that make a node another function than the
+ * models and cells compute. Parameters are in the order of the activations that have them, as ONNX Runtime takes them.
+ */
+async function activationsOf(
+  path: string,
+  name: string,
+  onnx: OnnxModel,
+  scope: OnnxScope,
+  node: OnnxNodeMessage,
+): Promise<OtherActivations[]> {
+  const { opType } = node
+  const inputForget = scope.attribute(node, 'input_forget')?.i ?? 0
+  if (inputForget !== 0) throw otherFunction(path, name, 'input_forget must be 0', inputForget)
+  const defaults = ACTIVATIONS[opType] ?? []
+  const asked = scope.attribute(node, 'activations')?.strings ?? []
+  const directions = direction(scope, node) === 'bidirectional' ? 2 : 1
+  // A list for one direction stands for both.
+  const names = Array.from({ length: directions * defaults.length }, (_, place) => {
+    return asked[place] ?? asked[place % defaults.length] ?? defaults[place % defaults.length] ?? ''
+  })
+  const parameters = async (attribute: string) => {
+    const list = scope.attribute(node, attribute)
+    return list === undefined ? [] : Array.from((await onnx.listsOf(list)).floats)
+  }
+  const [alphas, betas] = [await parameters('activation_alpha'), await parameters('activation_beta')]
+  const functions = names.map((given): CellActivation => {
+    const activation = ONNX_ACTIVATIONS.get(given.toLowerCase())
+    if (activation === undefined) {
+      const rule = `its activations must be some of ${[...ONNX_ACTIVATIONS.keys()].join(', ')}, as no cell computes others`
+      throw otherFunction(path, name, rule, names.join(', '))
+    }
+    const [alpha, beta]: readonly number[] = CELL_ACTIVATIONS[activation]
+    if (alpha === undefined) return activation
+    const parameters = { alpha: alphas.shift(), ...(beta !== undefined && { beta: betas.shift() }) }
+    if (WITHOUT_DEFAULTS.has(activation) && Object.values(parameters).includes(undefined)) {
+      throw otherFunction(
+        path,
+        name,
+        `activation_alpha and activation_beta of ${given} must be stated, as runtimes differ in what they are otherwise`,
+        names.join(', '),
+      )
+    }
+    return {
+      name: activation,
+      alpha: parameters.alpha ?? alpha,
+      ...(beta !== undefined && { beta: parameters.beta ?? beta }),
+    }
+  })
+  return Array.from({ length: directions }, (_, side) => {
+    const [first, ...rest] = functions.slice(side * defaults.length, (side + 1) * defaults.length)
+    if (first === undefined) return {}
+    if (opType === 'RNN') return first === usualOf(scope, node) ? {} : { activation: first }
+    const [candidate = 'tanh', state = candidate] = rest
+    return {
+      ...(first !== 'sigmoid' && { recurrentActivation: first }),
+      ...(candidate !== 'tanh' && { activation: candidate }),
+      // The cell's default is the activation of the candidate.
+      ...(JSON.stringify(state) !== JSON.stringify(candidate) && { stateActivation: state }),
+    }
   })
 }
 
-/** The activation in each direction. Refuses attributes that make a node another function than the models and cells compute. */
-function checkFunction(path: string, name: string, node: OnnxNodeMessage): readonly Activation[] {
-  const { attributes, opType } = node
-  const refuse = (rule: string, value: unknown) =>
-    new WeightFileError(
-      'ERR_WEIGHTS_OTHER_FUNCTION',
-      `Cannot import the node ${name} as ${rule}: current value is ${String(value)}`,
-      { path },
-    )
-  const known = ACTIVATIONS[opType as keyof typeof ACTIVATIONS]
-  const given = attributes.get('activations')?.strings ?? []
-  const count = known[0].names.length
-  const directions = direction(node) === 'bidirectional' ? 2 : 1
-  const activations = Array.from({ length: directions }, (_, index) => {
-    // A list for one direction stands for both.
-    const names = known[0].names.map((name, place) => given[index * count + place] ?? given[place] ?? name)
-    const found = known.find((one) =>
-      one.names.every((each, place) => each.toLowerCase() === names[place]?.toLowerCase()),
-    )
-    if (found !== undefined) return found.activation
-    const rule = known.map((one) => one.names.join(', ')).join(' or ')
-    throw refuse(`its activations must be ${rule} in each direction, as no cell computes others`, names.join(', '))
-  })
-  const inputForget = attributes.get('input_forget')?.i ?? 0
-  if (inputForget !== 0) throw refuse('input_forget must be 0', inputForget)
-  return activations
+function usualOf(scope: OnnxScope, node: OnnxNodeMessage): CellActivationName {
+  return cellModeOf(scope, node) === 'rnn_relu' ? 'relu' : 'tanh'
 }
+
+/** Activations whose parameters have no default in the standard. */
+const WITHOUT_DEFAULTS: ReadonlySet<CellActivationName> = new Set([
+  'affine',
+  'scaled_tanh',
+  'thresholded_relu',
+] as const)
+
+/** Activations by their names in ONNX in lower case. */
+const ONNX_ACTIVATIONS: ReadonlyMap<string, CellActivationName> = new Map<string, CellActivationName>([
+  ...(['tanh', 'sigmoid', 'relu', 'elu', 'softsign', 'softplus', 'affine'] as const).map(
+    (name) => [name, name] as const,
+  ),
+  ['hardsigmoid', 'hard_sigmoid'],
+  ['leakyrelu', 'leaky_relu'],
+  ['scaledtanh', 'scaled_tanh'],
+  ['thresholdedrelu', 'thresholded_relu'],
+])
 
 /** ONNX Runtime ends rows of length 0 in zeros, models and cells here in the states that they began with. */
 function checkEmptyRows(path: string, name: string, { initialH, initialC, sequenceLengths }: FixedInputs): void {

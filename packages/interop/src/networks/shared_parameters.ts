@@ -14,6 +14,7 @@ export class SharedParameters {
   readonly tensors: readonly StoredTensor[]
   /** Number of each distinct `read`; it distinguishes tensors of different elements. */
   readonly #signal: AbortSignalLike | undefined
+  readonly #originals: ReadonlyMap<StoredTensor, StoredTensor>
   readonly #ids = new Map<Elements, number>()
   readonly #readers = new Map<Elements, Elements>()
   readonly #uses = new Map<Elements, number>()
@@ -25,6 +26,12 @@ export class SharedParameters {
   constructor(tensors: readonly StoredTensor[], signal?: AbortSignalLike) {
     this.#signal = signal
     this.tensors = tensors.map((tensor) => ({ ...tensor, read: this.#reader(tensor.read) }))
+    this.#originals = new Map(tensors.map((tensor, index) => [tensor, this.tensors[index] ?? tensor]))
+  }
+
+  /** The one of `tensors` for a tensor of the file; another tensor itself. */
+  of(tensor: StoredTensor): StoredTensor {
+    return this.#originals.get(tensor) ?? tensor
   }
 
   /** Counts how often the elements of each tensor will be requested. */
