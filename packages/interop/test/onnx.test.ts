@@ -100,13 +100,10 @@ it.each([
   if (y_c !== undefined) expectClose(result.c!, { ...y_c, shape: y_c.shape.slice(1) })
 })
 
-it.each([
-  ['lstm_input_forget', 'input_forget'],
-  ['lstm_softsign', 'softsign'],
-])('importWeights refuses %s, which no model computes', async (name, named) => {
-  await expect(importWeights(fixtureBytes(`onnx/${name}.onnx`))).rejects.toMatchObject({
+it('importWeights refuses input_forget, which no model computes', async () => {
+  await expect(importWeights(fixtureBytes('onnx/lstm_input_forget.onnx'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_OTHER_FUNCTION',
-    message: expect.stringMatching(new RegExp(named, 'i')),
+    message: expect.stringMatching('input_forget'),
   })
 })
 

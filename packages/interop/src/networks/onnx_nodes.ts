@@ -72,7 +72,7 @@ export async function onnxInterpretations(
     given.set(name, { name, shape, dtype, read: async () => data })
   }
   const folder = new OnnxFolder(path, onnx, given, sharedOf)
-  const model: Model = { path, onnx, folder, networks: new Map(), descriptors: new Map() }
+  const model: Model = { path, onnx, folder, networks: new Map(), reads: new Map(), descriptors: new Map() }
   const found: { readonly scope: OnnxScope; readonly node: OnnxNodeMessage }[] = []
   visitNodes(path, onnx, (scope, node, isCall) => {
     if (isRecurrent(node) || (looksRecurrent(node) && !isCall)) found.push({ scope, node })
@@ -88,13 +88,15 @@ interface Model {
   readonly folder: OnnxFolder
   /** Networks of nodes without attributes by scope, operator and inputs: all but the name is shared. */
   readonly networks: Map<OnnxScope, Map<string, ImportedNetwork>>
+  /** By scope and inputs. */
+  readonly reads: Map<OnnxScope, Map<string, Read>>
   /** By sizes: nodes, of which a graph may have thousands, share them. */
   readonly descriptors: Map<string, { readonly descriptor: RnnDescriptor; readonly summary: string }>
 }
 
 /** The interpretation of a node. It reads no weights: they are read when its result is requested. */
 async function interpretationOf(model: Model, scope: OnnxScope, node: OnnxNodeMessage): Promise<Interpretation> {
-  const { path, folder } = model
+  const { path } = model
   const name = `${scope.prefix}${shownName(node)}`
   const refused = (error: WeightFileError): Interpretation => ({
     name,
@@ -115,33 +117,9 @@ async function interpretationOf(model: Model, scope: OnnxScope, node: OnnxNodeMe
       ),
     )
   }
-  const named = new Map<InputName, StoredTensor>()
-  const sources = new Set<StoredTensor>()
-  const notes: string[] = []
-  for (const [index, input] of INPUTS.entries()) {
-    const value = node.inputs[index] ?? ''
-    if (input === 'X' || value === '') continue
-    const folded = await folder.fold(scope, value)
-    const isWeight = WEIGHTS.some((one) => one === input)
-    if ('why' in folded || folded.shape === undefined) {
-      const why = 'why' in folded ? folded.why : 'its shape follows from an input of the graph'
-      if (isWeight)
-        return refused(
-          otherFunction(
-            path,
-            name,
-            `its ${input} must be a constant, or be passed by the option inputs`,
-            `the value ${value}: ${why}`,
-          ),
-        )
-      const isZero = 'fill' in folded && folded.fill === 0 && input !== 'sequence_lens'
-      if (!isZero) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${CALL_INPUTS[input]}.`)
-      continue
-    }
-    for (const source of folder.sources(folded)) sources.add(source)
-    const integers = async () => (await folder.integers(folded)) ?? folder.reader(folded)()
-    named.set(input, { name: value, shape: folded.shape, dtype: folded.type, read: folder.reader(folded), integers })
-  }
+  const read = await inputsOf(model, scope, node, name)
+  if (read instanceof WeightFileError) return refused(read)
+  const { named, sources } = read
   const cellMode = cellModeOf(scope, node)
   const [W, R] = [named.get('W'), named.get('R')]
   if (W === undefined || R === undefined) return refused(corrupt(path, `the node ${name} must have the inputs W and R`))
@@ -152,9 +130,56 @@ async function interpretationOf(model: Model, scope: OnnxScope, node: OnnxNodeMe
     cellMode,
     summary,
     tensors: [],
-    alsoUses: [...sources],
-    result: (shared) => networkOf(model, scope, node, { name, descriptor, named, sources, notes }, shared),
+    alsoUses: sources,
+    result: (shared) => networkOf(model, scope, node, { name, descriptor, read }, shared),
   }
+}
+
+/** The constants of a node; nodes of the same inputs, of which a graph may have thousands, share them. */
+interface Read {
+  readonly named: ReadonlyMap<InputName, StoredTensor>
+  /** Tensors of the file. */
+  readonly sources: readonly StoredTensor[]
+  readonly notes: readonly string[]
+}
+
+/** The constants of a node, or why it is refused. */
+async function inputsOf(
+  { path, folder, reads }: Model,
+  scope: OnnxScope,
+  node: OnnxNodeMessage,
+  name: string,
+): Promise<Read | WeightFileError> {
+  const inScope = reads.get(scope) ?? new Map<string, Read>()
+  reads.set(scope, inScope)
+  const key = node.inputs.slice(1).join('\0')
+  const known = inScope.get(key)
+  if (known !== undefined) return known
+  const named = new Map<InputName, StoredTensor>()
+  const sources = new Set<StoredTensor>()
+  const notes: string[] = []
+  for (const [index, input] of INPUTS.entries()) {
+    const value = node.inputs[index] ?? ''
+    if (input === 'X' || value === '') continue
+    const folded = await folder.fold(scope, value)
+    const isWeight = WEIGHTS.some((one) => one === input)
+    if ('why' in folded || folded.shape === undefined) {
+      const why = 'why' in folded ? folded.why : 'its shape follows from an input of the graph'
+      if (isWeight) {
+        const rule = `its ${input} must be a constant, or be passed by the option inputs`
+        return otherFunction(path, name, rule, `the value ${value}: ${why}`)
+      }
+      const isZero = 'fill' in folded && folded.fill === 0 && input !== 'sequence_lens'
+      if (!isZero) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${CALL_INPUTS[input]}.`)
+      continue
+    }
+    for (const source of folder.sources(folded)) sources.add(source)
+    const integers = async () => (await folder.integers(folded)) ?? folder.reader(folded)()
+    named.set(input, { name: value, shape: folded.shape, dtype: folded.type, read: folder.reader(folded), integers })
+  }
+  const read = { named, sources: [...sources], notes }
+  inScope.set(key, read)
+  return read
 }
 
 function otherFunction(path: string, name: string, rule: string, value: unknown): WeightFileError {
@@ -167,22 +192,15 @@ function shownName({ name, outputs, opType }: OnnxNodeMessage): string {
   return [name, ...outputs].find((text) => text !== '') ?? opType
 }
 
-interface Read {
-  readonly name: string
-  readonly descriptor: RnnDescriptor
-  readonly named: ReadonlyMap<InputName, StoredTensor>
-  readonly sources: ReadonlySet<StoredTensor>
-  readonly notes: readonly string[]
-}
-
 async function networkOf(
   { path, onnx, networks }: Model,
   scope: OnnxScope,
   node: OnnxNodeMessage,
-  { name, descriptor, named: given, sources, notes: own }: Read,
+  { name, descriptor, read }: { readonly name: string; readonly descriptor: RnnDescriptor; readonly read: Read },
   shared: SharedParameters,
 ): Promise<readonly (ImportedNetwork | ImportedCell)[]> {
   const { cellMode } = descriptor
+  const { named: given, sources, notes: own } = read
   const key = node.attributes.size === 0 ? [node.opType, ...node.inputs].join('\0') : undefined
   const inScope = networks.get(scope) ?? new Map<string, ImportedNetwork>()
   networks.set(scope, inScope)
@@ -205,7 +223,7 @@ async function networkOf(
     convention: 'onnx',
     reverse: direction(scope, node) === 'reverse',
     inputs,
-    tensorNames: [...sources].map((tensor) => tensor.name),
+    tensorNames: sources.map((tensor) => tensor.name),
     notes,
   } as const
   // The layout is the same for both forms of the GRU; the form decides between model and cell.
