@@ -1,5 +1,6 @@
 // The C++ of native/: clang-format over every file, clang-tidy over every file that the build compiles.
-//   node scripts/check_cpp.mjs [format | tidy]… [--fix]
+//   node scripts/check_cpp.mjs [format | tidy | callbacks]… [--fix]
+// callbacks: those of Node-API are registered in native/common/callbacks.h, or by functions of node-addon-api that guard them.
 // What clang-tidy found nothing in is remembered by its contents in node_modules/.cache, so that a second run checks only what
 // changed. Each tool is skipped with a message where its pinned version is missing.
 import { spawnSync } from 'node:child_process'
@@ -111,7 +112,22 @@ function tidyAddon(clangTidy, addon) {
   return status === 0 || changed.length === 0
 }
 
-const checks = { format, tidy }
+const CALLBACKS =
+  /\bnapi_(?:create_(?:function|threadsafe_function|async_work|external\w*)|add_\w*cleanup_hook|add_finalizer|wrap|set_instance_data)\s*\(|\b(?:Typed)?ThreadSafeFunction\b|\bAddCleanupHook\b/g
+
+function callbacks() {
+  const found = files
+    .filter((file) => /\/src\//.test(file))
+    .flatMap((file) =>
+      Array.from(readFileSync(join(root, file), 'utf8').matchAll(CALLBACKS), ([name]) => `${file}: ${name}`),
+    )
+  for (const each of found)
+    console.error(`${each} belongs in native/common/callbacks.h, which lets no exception leave a callback`)
+  console.log(`callbacks: ${files.length} files`)
+  return found.length === 0
+}
+
+const checks = { format, tidy, callbacks }
 const named = process.argv.slice(2).filter((argument) => argument in checks)
 const chosen = named.length > 0 ? named : Object.keys(checks)
 if (!chosen.map((name) => checks[name]()).every(Boolean)) process.exitCode = 1

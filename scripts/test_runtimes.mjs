@@ -27,6 +27,7 @@ const TESTS = [
   'packages/cudnn/test/open_cudnn_backend',
   'packages/cudnn/test/threads',
   'packages/interop/test/weight_input',
+  'packages/layers/test/ended_threads',
   ...testFilesExcept(root, 'packages/rnn/test', ['import_oracle.test.ts']),
   'packages/saveable/test/crash',
   ...testFilesExcept(root, 'packages/wasm/test', ['conformance_on_threads.test.ts']),

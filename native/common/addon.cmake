@@ -28,6 +28,8 @@ function(cudnn_rnn_use_node_api target)
   target_include_directories(${target} SYSTEM PRIVATE ${headers})
   target_compile_definitions(${target} PRIVATE
     NAPI_VERSION=9 NODE_ADDON_API_DISABLE_DEPRECATED NODE_ADDON_API_CPP_EXCEPTIONS BUILDING_NODE_EXTENSION
+    # A function that JavaScript calls throws any C++ exception as an Error.
+    NODE_ADDON_API_CPP_EXCEPTIONS_ALL
     # A worker thread that is being terminated takes no more exceptions: without this they end the process.
     NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS)
 endfunction()

@@ -84,6 +84,7 @@ struct napi_threadsafe_function__ {
   napi_env env;
   void* context;
   napi_threadsafe_function_call_js call;
+  napi_finalize finalize;
   bool is_referenced = true;
   bool is_closing = false;
 };
@@ -100,6 +101,7 @@ struct napi_env__ {
   std::deque<napi_deferred__> deferred;
   bool refuses_external_buffers = false;
   bool refuses_threadsafe_functions = false;
+  bool runs_javascript = true;
 
   // Guards the members that other threads use: the calls of thread-safe functions, and whether these are closing.
   std::mutex mutex;
@@ -251,6 +253,7 @@ void Define(napi_env env, napi_value object, const napi_property_descriptor& pro
 }
 
 napi_status Settle(napi_env env, napi_deferred deferred, PromiseState state, napi_value result) {
+  if (!env->runs_javascript) return Done(env, napi_pending_exception, "JavaScript has ended");
   if (deferred->promise == nullptr) return Done(env, napi_invalid_arg, "Invalid argument");
   deferred->promise->state = state;
   deferred->promise->result = result;
@@ -269,8 +272,15 @@ napi_status napi_get_last_error_info(node_api_basic_env env, const napi_extended
 }
 
 napi_status napi_throw(napi_env env, napi_value error) {
+  if (!env->runs_javascript) return Done(env, napi_pending_exception, "JavaScript has ended");
   env->exception = error;
   return Done(env, napi_ok);
+}
+
+napi_status napi_throw_error(napi_env env, const char*, const char* message) {
+  napi_value error = MakeString(env, message);
+  error->is_error = true;
+  return napi_throw(env, error);
 }
 
 napi_status napi_create_error(napi_env env, napi_value code, napi_value message, napi_value* result) {
@@ -719,11 +729,11 @@ napi_status napi_reject_deferred(napi_env env, napi_deferred deferred, napi_valu
 }
 
 napi_status napi_create_threadsafe_function(napi_env env, napi_value, napi_value, napi_value, size_t, size_t, void*,
-                                            napi_finalize, void* context, napi_threadsafe_function_call_js call,
-                                            napi_threadsafe_function* result) {
+                                            napi_finalize finalize, void* context,
+                                            napi_threadsafe_function_call_js call, napi_threadsafe_function* result) {
   if (env->refuses_threadsafe_functions) return Done(env, napi_generic_failure, "Unknown failure");
   const std::lock_guard<std::mutex> lock(env->mutex);
-  *result = &env->threadsafe.emplace_back(napi_threadsafe_function__{env, context, call});
+  *result = &env->threadsafe.emplace_back(napi_threadsafe_function__{env, context, call, finalize});
   return Done(env, napi_ok);
 }
 
@@ -751,6 +761,7 @@ napi_status napi_release_threadsafe_function(napi_threadsafe_function function, 
     std::erase_if(function->env->calls, [&](const auto& each) { return each.first == function; });
   }
   for (void* data : dropped) function->call(nullptr, nullptr, function->context, data);
+  // Later, as Node.js does: the function may be running.
   return napi_ok;
 }
 
@@ -775,6 +786,9 @@ Environment::Environment() : env_(new napi_env__) {}
 
 Environment::~Environment() {
   RunCleanupHooks();
+  for (napi_threadsafe_function__& each : env_->threadsafe) {
+    if (each.finalize != nullptr) each.finalize(env(), nullptr, each.context);
+  }
   // By index: a finalizer may make values.
   for (size_t k = 0; k < env_->values.size(); k++) Finalize(env(), &env_->values[k]);
 }
@@ -832,6 +846,8 @@ void Environment::RunCleanupHooks() {
 }
 
 void Environment::RefuseExternalBuffers() { env_->refuses_external_buffers = true; }
+
+void Environment::EndJavaScript() { env_->runs_javascript = false; }
 
 void Environment::RefuseThreadsafeFunctions() { env_->refuses_threadsafe_functions = true; }
 

@@ -186,6 +186,17 @@ TEST_CASE("NativeExecutor ends its thread before its environment, also with oper
   calls.environment.Collect(calls.executor);
 }
 
+TEST_CASE("NativeExecutor drops the promises of an environment in which JavaScript has ended") {
+  ExecutorCalls<double> calls;
+  constexpr size_t kCount = 100000;
+  const Napi::Object x = calls.Array(std::vector<double>(kCount));
+  calls.Call(calls.executor, "update", AddOne(calls, x, kCount));
+  const Napi::Value promise = calls.Call(calls.executor, "done", 1.0);
+  calls.environment.EndJavaScript();
+  calls.environment.Await([&] { return !calls.environment.KeepsProcessAlive(); });
+  CHECK(calls.environment.StateOf(promise) == in_process_node_api::PromiseState::kPending);
+}
+
 TEST_CASE("NativeExecutor that is collected removes its hook and ends its thread") {
   AddonCalls calls;
   const Napi::Object executor = calls.New("NativeExecutor", "portable", 2.0, false);

@@ -75,8 +75,8 @@ struct Batch {
   /// Index of the segment that `error` comes from; packages/cudnn names its action in the message.
   std::size_t failed_segment = 0;
 
-  /// The promise of the batch, owned and read by JavaScript's thread; null if nothing waits for the batch.
-  void* settlement = nullptr;
+  /// The promise of the batch, which JavaScript's thread reads; null if nothing waits for the batch.
+  std::shared_ptr<void> settlement;
 };
 
 }  // namespace cudnn_rnn

@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "callbacks.h"
 #include "napi_setup.h"
 #include "native_error.h"
 #include "session.h"
+#include "settlement.h"
 
 namespace cudnn_rnn {
 
@@ -19,16 +21,13 @@ void InitSession(Napi::Object exports);
 void InitNccl(Napi::Object exports);
 
 /// A session as JavaScript holds it. The fields below `session` are used on JavaScript's thread only. Shared by the
-/// External, by the thread-safe function and by its callbacks; the last of them frees it.
+/// External and by the settlements; the last of them frees it.
 struct SessionHandle {
   std::shared_ptr<Session> session;
-  napi_env env = nullptr;
-  /// Runs settlements on JavaScript's thread. Null once the session has ended.
-  napi_threadsafe_function settled = nullptr;
-  /// Promises not settled: while there are some, they keep the event loop alive.
-  int outstanding = 0;
+  /// Closed once the session has ended.
+  Completions<Batch> settled;
   /// The promise of closeSession, while the session closes.
-  napi_deferred closing = nullptr;
+  std::unique_ptr<Settlement> closing;
 };
 
 /// Type tags distinguish the handles of this addon from each other and from other addons' externals. Each number is

@@ -12,13 +12,8 @@ namespace cudnn_rnn {
 /// A communicator as JavaScript holds it.
 struct NcclHandle {
   std::unique_ptr<NcclCommunicator> communicator;
-  napi_env env = nullptr;
-  Napi::ThreadSafeFunction settled;
-  /// Promises that keep the event loop alive.
-  std::size_t outstanding = 0;
+  Completions<NcclOperation> settled;
   bool is_open = true;
-  /// The argument of the hook at the environment's end; owned by the hook.
-  std::shared_ptr<NcclHandle>* hook = nullptr;
 };
 HANDLE_TAG(NcclHandle, 3)
 
@@ -27,13 +22,6 @@ template <>
 inline constexpr napi_typedarray_type kArrayType<std::uint16_t> = napi_uint16_array;
 
 namespace {
-
-/// A promise, and the array that the operation works in: it must live until then.
-struct PendingCollective {
-  explicit PendingCollective(Napi::Env env) : deferred(Napi::Promise::Deferred::New(env)) {}
-  Napi::Promise::Deferred deferred;
-  Napi::Reference<Napi::Value> array;
-};
 
 /// Elements of the arrays, as ncclDataType_t numbers them.
 enum { kNcclInt32 = 2, kNcclFloat32 = 7, kNcclFloat64 = 8, kNcclBfloat16 = 9 };
@@ -51,46 +39,30 @@ NcclTable TableOf(const std::string& path) {
   throw error;
 }
 
-/// Joins the thread at the end of the environment (a worker thread or the process), before its promises become invalid.
-/// Stop() aborts the operation under way, so this does not wait for other ranks.
-void StopAtEnvironmentEnd(void* data) {
-  const std::unique_ptr<std::shared_ptr<NcclHandle>> handle(static_cast<std::shared_ptr<NcclHandle>*>(data));
-  (*handle)->communicator->Stop();
-}
-
-/// Runs on JavaScript's thread. Node-API calls it with a null env if the environment ends first.
-void SettleOnJavaScript(Napi::Env env, std::shared_ptr<NcclHandle>* held, NcclOperation* raw) {
-  NcclHandle& handle = **held;
-  const std::unique_ptr<NcclOperation> operation(raw);
-  const std::unique_ptr<PendingCollective> settlement(static_cast<PendingCollective*>(operation->settlement));
-  // The environment ends: the promise can no longer be settled.
-  if (env == nullptr) return;
-  // A referenced function keeps the event loop running; without operations the process may end.
-  if (--handle.outstanding == 0) handle.settled.Unref(env);
-  const bool has_failed = operation->error != nullptr;
-  if (operation->kind == NcclOperationKind::kClose || (operation->kind == NcclOperationKind::kOpen && has_failed)) {
+/// Runs on JavaScript's thread.
+void SettleOnJavaScript(Napi::Env env, NcclHandle& handle, const NcclOperation& operation) {
+  auto& settlement = *static_cast<Settlement*>(operation.settlement.get());
+  settlement.Settled(env, handle.settled);
+  const bool has_failed = operation.error != nullptr;
+  if (operation.kind == NcclOperationKind::kClose || (operation.kind == NcclOperationKind::kOpen && has_failed)) {
     handle.is_open = false;
     // The thread ends after the call that queued this settlement, so joining it does not block.
     handle.communicator->Stop();
-    handle.settled.Release();
-    napi_remove_env_cleanup_hook(env, StopAtEnvironmentEnd, held);
-    // The holder was the hook's.
-    delete held;
+    handle.settled.Close();
   }
   if (has_failed) {
-    settlement->deferred.Reject(ErrorOf(env, *operation->error).Value());
+    settlement.Reject(env, ErrorOf(env, *operation.error).Value());
   } else {
-    settlement->deferred.Resolve(env.Undefined());
+    settlement.Resolve(env, env.Undefined());
   }
 }
 
 /// The promise of `operation`, which is about to be queued.
 Napi::Value PromiseOf(Napi::Env env, NcclHandle& handle, NcclOperation& operation, const Napi::Value& array) {
-  auto* settlement = new PendingCollective(env);
+  const auto settlement = std::make_shared<Settlement>();
   operation.settlement = settlement;
-  if (!array.IsEmpty()) settlement->array = Napi::Persistent(array);
-  if (handle.outstanding++ == 0) handle.settled.Ref(env);
-  return settlement->deferred.Promise();
+  if (!array.IsEmpty()) settlement->Hold(array);
+  return settlement->Promise(env, handle.settled);
 }
 
 Napi::Value Post(const Napi::CallbackInfo& info, std::unique_ptr<NcclOperation> operation, const Napi::Value& array) {
@@ -138,31 +110,19 @@ Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
   std::memcpy(options.id.internal, id.data, sizeof options.id.internal);
 
   auto handle = std::make_shared<NcclHandle>();
-  handle->env = env;
   handle->communicator = std::make_unique<NcclCommunicator>(libraries, table, options);
-  // 0: the queue has no limit, so the communicator's thread never blocks on JavaScript. 1: the thread is the only user.
-  handle->settled = Napi::ThreadSafeFunction::New(env, Napi::Function(), "cudnn_rnn nccl", 0, 1);
-  handle->settled.Unref(env);
-  // The cleanup hook and the settlements share this holder: it must outlive the thread. SettleOnJavaScript deletes it,
-  // or the hook does.
-  auto* held = new std::shared_ptr<NcclHandle>(handle);
-  handle->hook = held;
-  napi_add_env_cleanup_hook(env, StopAtEnvironmentEnd, held);
+  // The settlements own a share of the handle: it must outlive the thread. Stop() aborts the operation under way, so
+  // that the end of the environment does not wait for other ranks.
+  handle->settled.Open(
+      env, "cudnn_rnn nccl",
+      [handle](Napi::Env on, const std::unique_ptr<NcclOperation>& done) { SettleOnJavaScript(on, *handle, *done); },
+      [raw = handle.get()] { raw->communicator->Stop(); });
   auto first = std::make_unique<NcclOperation>();
   first->kind = NcclOperationKind::kOpen;
   Napi::Object result = Napi::Object::New(env);
   result.Set("opened", PromiseOf(env, *handle, *first, Napi::Value()));
   result.Set("communicator", Wrap(env, handle));
-  handle->communicator->Start(std::move(first),
-                              [held, settled = handle->settled](std::unique_ptr<NcclOperation> operation) {
-                                NcclOperation* raw = operation.release();
-                                const auto settle = [held](Napi::Env on, Napi::Function, NcclOperation* done) {
-                                  SettleOnJavaScript(on, held, done);
-                                };
-                                if (settled.NonBlockingCall(raw, settle) == napi_ok) return;
-                                // The environment has ended; its promises with it.
-                                const std::unique_ptr<NcclOperation> dropped(raw);
-                              });
+  handle->communicator->Start(std::move(first), handle->settled.Reporter());
   return result;
 }
 
@@ -197,7 +157,7 @@ Napi::Value AllReduce(const Napi::CallbackInfo& info) {
 /// Queues a call on the streams of sessions, one of each device of the communicator. `access` is that of each device.
 Napi::Value PostOnStreams(const Napi::CallbackInfo& info, std::unique_ptr<NcclOperation> operation,
                           const std::function<StreamAccess(std::uint32_t)>& access) {
-  const NcclHandle& handle = *Unwrap<NcclHandle>(info[0]);
+  NcclHandle& handle = *Unwrap<NcclHandle>(info[0]);
   if (!handle.is_open) throw SessionClosed("post");
   const auto sessions = info[1].As<Napi::Array>();
   const auto buffers = info[2].As<Napi::Array>();
@@ -225,8 +185,7 @@ Napi::Value PostOnStreams(const Napi::CallbackInfo& info, std::unique_ptr<NcclOp
     batches.push_back(std::move(batch));
   }
   // Hooks run last to first: a session's waits for its device, on which this call may wait for other ranks.
-  napi_remove_env_cleanup_hook(info.Env(), StopAtEnvironmentEnd, handle.hook);
-  napi_add_env_cleanup_hook(info.Env(), StopAtEnvironmentEnd, handle.hook);
+  handle.settled.EndFirst();
   const Napi::Value promise = Post(info, std::move(operation), Napi::Value());
   for (std::size_t k = 0; k < targets.size(); k++) targets[k]->session->Post(batches[k], false);
   return promise;

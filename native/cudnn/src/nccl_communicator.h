@@ -64,7 +64,7 @@ struct NcclOperation {
   bool is_taken = false;
   ErrorRef error;
   /// The caller's.
-  void* settlement = nullptr;
+  std::shared_ptr<void> settlement;
 };
 
 struct NcclOptions {

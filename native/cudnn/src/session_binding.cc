@@ -12,35 +12,22 @@ namespace {
 /// A batch that JavaScript's thread waits for.
 using AwaitedBatch = std::promise<std::unique_ptr<Batch>>;
 
-/// A promise, and the host arrays that the device's results go to: they must live until then.
-struct Settlement {
-  napi_deferred deferred = nullptr;
-  std::vector<napi_ref> arrays;
+/// Its arrays are the targets of the device's results.
+struct BatchSettlement : Settlement {
   /// Set where JavaScript's thread waits for the batch. Shared: the waiting thread may return before `set_value` does.
   std::shared_ptr<AwaitedBatch> awaited;
 };
 
-void CloseAtEnvironmentEnd(void* data);
-
-/// A promise less that keeps the event loop alive.
-void Settled(SessionHandle& handle) {
-  if (--handle.outstanding == 0 && handle.settled != nullptr)
-    napi_unref_threadsafe_function(handle.env, handle.settled);
-}
-
-/// The session's threads have ended: joins them and releases the function that reported it.
-void EndOnJavaScript(SessionHandle& handle) {
-  if (handle.settled == nullptr) return;
+/// The session's threads have ended: joins them.
+void EndOnJavaScript(Napi::Env env, SessionHandle& handle) {
+  if (!handle.settled.is_open()) return;
   // The threads have ended or are about to: this only joins them.
   handle.session->Close();
-  napi_remove_env_cleanup_hook(handle.env, CloseAtEnvironmentEnd, &handle);
   if (handle.closing != nullptr) {
-    napi_value undefined = nullptr;
-    napi_get_undefined(handle.env, &undefined);
-    napi_resolve_deferred(handle.env, handle.closing, undefined);
+    handle.closing->Settled(env, handle.settled);
+    handle.closing->Resolve(env, env.Undefined());
   }
-  napi_release_threadsafe_function(handle.settled, napi_tsfn_release);
-  handle.settled = nullptr;
+  handle.settled.Close();
 }
 
 Napi::Value ResultsOf(Napi::Env env, const Batch& batch) {
@@ -56,65 +43,28 @@ Napi::Object FailureOf(Napi::Env env, const Batch& batch) {
   return error;
 }
 
-/// Called on JavaScript's thread for each settled batch, and with null data when the session has ended. Takes ownership
-/// of the batch.
-void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
-  auto& handle = *static_cast<std::shared_ptr<SessionHandle>*>(context);
-  if (data == nullptr) {
-    if (env == nullptr) return;
-    const Napi::HandleScope scope(env);
-    return EndOnJavaScript(*handle);
-  }
-  const std::unique_ptr<Batch> batch(static_cast<Batch*>(data));
-  const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(batch->settlement));
-  // Node-API passes a null environment during its teardown: the promise can no longer be settled.
-  if (env == nullptr) return;
-  Napi::HandleScope scope(env);
-  for (napi_ref array : settlement->arrays) napi_delete_reference(env, array);
-  Settled(*handle);
-  try {
-    if (batch->error) {
-      napi_reject_deferred(env, settlement->deferred, FailureOf(env, *batch));
-      return;
-    }
-    const Napi::Value results = batch->results.empty() ? Napi::Env(env).Undefined() : ResultsOf(env, *batch);
-    napi_resolve_deferred(env, settlement->deferred, results);
-  } catch (const Napi::Error&) {
-    return;  // A worker thread that is being terminated makes no values, and nothing waits for the promise.
-  }
+/// Called on JavaScript's thread for each settled batch, and with null when the session has ended.
+void SettleOnJavaScript(Napi::Env env, SessionHandle& handle, const Batch* batch) {
+  if (batch == nullptr) return EndOnJavaScript(env, handle);
+  auto& settlement = *static_cast<BatchSettlement*>(batch->settlement.get());
+  settlement.Settled(env, handle.settled);
+  if (batch->error) return settlement.Reject(env, FailureOf(env, *batch));
+  settlement.Resolve(env, batch->results.empty() ? env.Undefined() : ResultsOf(env, *batch));
 }
 
 /// Hands a settled batch to JavaScript's thread if it waits for it; false where it does not.
 bool GiveToAwaiter(std::unique_ptr<Batch>& batch) {
   if (batch == nullptr) return false;
-  const std::shared_ptr<AwaitedBatch> awaited = static_cast<Settlement*>(batch->settlement)->awaited;
+  const std::shared_ptr<AwaitedBatch> awaited = static_cast<BatchSettlement*>(batch->settlement.get())->awaited;
   if (awaited == nullptr) return false;
   awaited->set_value(std::move(batch));
   return true;
 }
 
-/// The settlement of a batch, made at first use. Freed by SettleOnJavaScript, or with the batch if the environment has
-/// ended.
-Settlement& SettlementOf(Batch& batch) {
-  if (batch.settlement == nullptr) batch.settlement = new Settlement;
-  return *static_cast<Settlement*>(batch.settlement);
-}
-
-/// Makes the promise for a batch that is about to be posted.
-napi_value PromiseFor(SessionHandle& handle, Batch& batch) {
-  napi_value promise = nullptr;
-  napi_create_promise(handle.env, &SettlementOf(batch).deferred, &promise);
-  if (handle.outstanding++ == 0) napi_ref_threadsafe_function(handle.env, handle.settled);
-  return promise;
-}
-
-/// Waits for the session's threads: none may outlive the environment.
-void CloseAtEnvironmentEnd(void* data) {
-  SessionHandle& handle = *static_cast<SessionHandle*>(data);
-  if (handle.settled == nullptr) return;
-  handle.session->Close();
-  napi_release_threadsafe_function(handle.settled, napi_tsfn_release);
-  handle.settled = nullptr;
+/// The settlement of a batch, made at first use.
+BatchSettlement& SettlementOf(Batch& batch) {
+  if (batch.settlement == nullptr) batch.settlement = std::make_shared<BatchSettlement>();
+  return *static_cast<BatchSettlement*>(batch.settlement.get());
 }
 
 // openSession(libraries, device: number): { session, opened: Promise<Float64Array> }
@@ -122,46 +72,31 @@ Napi::Value OpenSession(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   std::shared_ptr<const Libraries> libraries = Unwrap<Libraries>(info[0]);
   auto handle = std::make_shared<SessionHandle>();
-  handle->env = env;
-  // The thread-safe function owns a share of the handle, as it may still be called after the last JavaScript reference.
-  auto* context = new std::shared_ptr<SessionHandle>(handle);
-  const napi_status status = napi_create_threadsafe_function(
-      env, nullptr, nullptr, Napi::String::New(env, "cudnn_rnn session"), 0, 1, nullptr,
-      [](napi_env, void*, void* hint) { delete static_cast<std::shared_ptr<SessionHandle>*>(hint); }, context,
-      SettleOnJavaScript, &handle->settled);
-  if (status != napi_ok) {
-    delete context;
-    throw Napi::Error::New(env, "napi_create_threadsafe_function failed");
-  }
-  // An idle session does not keep the process alive; pending promises do (PromiseFor).
-  napi_unref_threadsafe_function(env, handle->settled);
-  handle->session = std::make_shared<Session>(
-      std::move(libraries), info[1].ToNumber().Int32Value(), [settled = handle->settled](std::unique_ptr<Batch> batch) {
-        if (GiveToAwaiter(batch)) return;
-        Batch* raw = batch.release();
-        // Nonblocking, and the queue has no limit: a device thread never waits for JavaScript. napi_closing means that
-        // the environment is ending, so the batch is freed here.
-        if (napi_call_threadsafe_function(settled, raw, napi_tsfn_nonblocking) == napi_ok || raw == nullptr) return;
-        delete static_cast<Settlement*>(raw->settlement);
-        delete raw;
-      });
-  // Registered after the thread-safe function, so run before its end: hooks run last to first.
-  napi_add_env_cleanup_hook(env, CloseAtEnvironmentEnd, handle.get());
+  // The settlements own a share of the handle, as there may be one after the last JavaScript reference.
+  handle->settled.Open(
+      env, "cudnn_rnn session",
+      [handle](Napi::Env on, const std::unique_ptr<Batch>& batch) { SettleOnJavaScript(on, *handle, batch.get()); },
+      // No thread of the session may outlive the environment.
+      [raw = handle.get()] { raw->session->Close(); });
+  handle->session = std::make_shared<Session>(std::move(libraries), info[1].ToNumber().Int32Value(),
+                                              [report = handle->settled.Reporter()](std::unique_ptr<Batch> batch) {
+                                                if (!GiveToAwaiter(batch)) report(std::move(batch));
+                                              });
 
   auto first = std::make_unique<Batch>();
-  napi_value opened = PromiseFor(*handle, *first);
+  const Napi::Value opened = SettlementOf(*first).Promise(env, handle->settled);
   handle->session->Start(std::move(first));
   // The opener must close the session; the finalizer is the fallback for a handle that was dropped.
   auto* holder = new std::shared_ptr<SessionHandle>(handle);
   auto session = Napi::External<std::shared_ptr<SessionHandle>>::New(
       env, holder, [](Napi::Env, std::shared_ptr<SessionHandle>* held) {
-        if ((*held)->settled != nullptr) (*held)->session->BeginClose();
+        if ((*held)->settled.is_open()) (*held)->session->BeginClose();
         delete held;
       });
   napi_type_tag_object(env, session, &TagOf<SessionHandle>::kTag);
   Napi::Object result = Napi::Object::New(env);
   result.Set("session", session);
-  result.Set("opened", Napi::Value(env, opened));
+  result.Set("opened", opened);
   return result;
 }
 
@@ -177,12 +112,11 @@ Napi::Value SessionInfo(const Napi::CallbackInfo& info) {
 // closeSession(session): Promise<void> — resolves when the device has everything back; undefined where it has already
 Napi::Value CloseSession(const Napi::CallbackInfo& info) {
   SessionHandle& handle = *Unwrap<SessionHandle>(info[0]);
-  if (handle.settled == nullptr || handle.closing != nullptr) return info.Env().Undefined();
-  napi_value promise = nullptr;
-  napi_create_promise(info.Env(), &handle.closing, &promise);
-  if (handle.outstanding++ == 0) napi_ref_threadsafe_function(handle.env, handle.settled);
+  if (!handle.settled.is_open() || handle.closing != nullptr) return info.Env().Undefined();
+  handle.closing = std::make_unique<Settlement>();
+  const Napi::Value promise = handle.closing->Promise(info.Env(), handle.settled);
   handle.session->BeginClose();
-  return Napi::Value(info.Env(), promise);
+  return promise;
 }
 
 // A message of submit(): numbers as device/command_list.ts writes them.
@@ -295,14 +229,10 @@ Napi::Value Submit(const Napi::CallbackInfo& info) {
   std::unique_ptr<Batch> batch = SubmittedBatch(info, handle, &mode);
   if (!batch->targets.empty()) {
     const auto targets = info[4].As<Napi::Array>();
-    for (std::uint32_t k = 0; k < targets.Length(); k++) {
-      napi_ref reference = nullptr;
-      napi_create_reference(info.Env(), targets.Get(k), 1, &reference);
-      SettlementOf(*batch).arrays.push_back(reference);
-    }
+    for (std::uint32_t k = 0; k < targets.Length(); k++) SettlementOf(*batch).Hold(targets.Get(k));
   }
   Napi::Value promise = info.Env().Undefined();
-  if ((mode & mode::kPromise) != 0) promise = Napi::Value(info.Env(), PromiseFor(handle, *batch));
+  if ((mode & mode::kPromise) != 0) promise = SettlementOf(*batch).Promise(info.Env(), handle.settled);
   // Cannot fail: this thread alone closes the session, and `closed` was checked above.
   handle.session->Post(batch, (mode & mode::kExclusive) != 0);
   return promise;
@@ -319,9 +249,7 @@ Napi::Value SubmitAndWait(const Napi::CallbackInfo& info) {
   unsigned mode = 0;
   std::unique_ptr<Batch> batch = SubmittedBatch(info, handle, &mode);
   const auto awaited = std::make_shared<AwaitedBatch>();
-  const auto settlement = std::make_unique<Settlement>();
-  settlement->awaited = awaited;
-  batch->settlement = settlement.get();
+  SettlementOf(*batch).awaited = awaited;
   if (!handle.session->Post(batch, (mode & mode::kExclusive) != 0)) throw SessionClosed("submitAndWait");
   batch = awaited->get_future().get();
   if (batch->error) throw Napi::Error(info.Env(), FailureOf(info.Env(), *batch));

@@ -46,11 +46,9 @@ class Gate {
 
 Gate gate;
 
-int settlement = 0;
-
 std::unique_ptr<Batch> Settling() {
   auto batch = std::make_unique<Batch>();
-  batch->settlement = &settlement;
+  batch->settlement = std::make_shared<int>();
   return batch;
 }
 
@@ -101,7 +99,7 @@ class OpenSession {
     if (target != nullptr) words.Add(Opcode::kDownload, {words.Slot(id), 0, words.Target(*target)});
     words.Release(id);
     auto batch = std::make_unique<Batch>(std::move(words.batch()));
-    batch->settlement = &settlement;
+    batch->settlement = std::make_shared<int>();
     return batch;
   }
 
@@ -353,7 +351,7 @@ TEST_CASE("An exclusive section holds other batches back until it ends; one that
     // A buffer that does not exist.
     if (fails) words.Segment().Add(Opcode::kClear, {words.Slot(77), 0, 4});
     auto begin = std::make_unique<Batch>(std::move(words.batch()));
-    begin->settlement = &settlement;
+    begin->settlement = std::make_shared<int>();
     begin->begins_exclusive = true;
     CHECK((session.Run(std::move(begin))->error != nullptr) == fails);
     std::vector<float> target{-1};

@@ -81,9 +81,8 @@ class Settlements {
 };
 
 std::unique_ptr<Batch> Settling() {
-  static int marker = 0;
   auto batch = std::make_unique<Batch>();
-  batch->settlement = &marker;
+  batch->settlement = std::make_shared<int>();
   return batch;
 }
 

@@ -2,25 +2,18 @@
 #include <cstdlib>
 
 #include "arguments.h"
+#include "callbacks.h"
 #include "napi_setup.h"
+#include "settlement.h"
 #include "world.h"
 
 namespace cudnn_rnn {
 namespace {
 
-/// A promise, and the array (or the array of arrays) that the operation works in: it must live until then.
-struct Settlement {
-  explicit Settlement(Napi::Env env) : deferred(Napi::Promise::Deferred::New(env)) {}
-  Napi::Promise::Deferred deferred;
-  Napi::Reference<Napi::Value> array;
-};
-
 /// The environment that has opened the world. One at a time, and one in the life of the process.
 struct Owner {
   napi_env env = nullptr;
-  Napi::ThreadSafeFunction settled;
-  /// Promises that keep the event loop alive.
-  std::size_t outstanding = 0;
+  Completions<Operation> settled;
 };
 
 /// Never destroyed, as the world's threads may use it when the process ends.
@@ -29,12 +22,15 @@ Owner& TheOwner() {
   return *owner;
 }
 
-/// Cleanup hook of the owning environment. A rank that ends without dispose() leaves the others waiting in a collective
+/// At the end of the owning environment. A rank that ends without dispose() leaves the others waiting in a collective
 /// until their deadline; ending the job immediately shows the cause.
-void AbortAtEnvironmentEnd(void*) {
+void AbortAtEnvironmentEnd() {
   if (World::Instance().state() == World::State::kOpen) {
     World::Instance().Abort("its thread ended without dispose(). All ranks are ended", kLeftExitCode);
   }
+  // The world has closed, which was not settled: its thread may still be about to report that.
+  World::Instance().Join();
+  TheOwner().env = nullptr;
 }
 
 /// Throws an Error with a `code`; packages/distributed turns it into its own error with a full sentence.
@@ -93,37 +89,31 @@ Napi::Value ResultOf(Napi::Env env, const Operation& operation) {
   return env.Undefined();
 }
 
-/// Settles one operation on JavaScript's thread and takes ownership of it. `env` is null while the environment is torn
-/// down: then the memory is freed and nothing else is possible.
-void SettleOnJavaScript(Napi::Env env, Operation* raw) {
-  const std::unique_ptr<Operation> operation(raw);
-  const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(operation->settlement));
+/// Settles one operation, on JavaScript's thread.
+void SettleOnJavaScript(Napi::Env env, const Operation& operation) {
+  auto& settlement = *static_cast<Settlement*>(operation.settlement.get());
   Owner& owner = TheOwner();
-  if (env == nullptr) return;
-  // The event loop stays alive while promises are pending, and only then.
-  if (--owner.outstanding == 0) owner.settled.Unref(env);
-  if (World::Instance().state() != World::State::kOpen) {
-    napi_remove_env_cleanup_hook(env, AbortAtEnvironmentEnd, nullptr);
-    // A release frees the function, in which the other thread may still be.
+  settlement.Settled(env, owner.settled);
+  // After the last operation: those before the one that closed may be settled after it has.
+  if (owner.settled.outstanding() == 0 && World::Instance().state() != World::State::kOpen) {
+    // Closing frees the function, in which the other thread may still be.
     World::Instance().Join();
-    owner.settled.Release();
+    owner.settled.Close();
     owner.env = nullptr;
   }
-  if (operation->failure.code.empty()) {
-    settlement->deferred.Resolve(ResultOf(env, *operation));
+  if (operation.failure.code.empty()) {
+    settlement.Resolve(env, ResultOf(env, operation));
   } else {
-    settlement->deferred.Reject(ErrorOf(env, operation->failure));
+    settlement.Reject(env, ErrorOf(env, operation.failure));
   }
 }
 
 /// The promise of `operation`, which is about to be queued.
 Napi::Value PromiseOf(const Napi::CallbackInfo& info, Operation& operation, const Napi::Value& array) {
-  auto* settlement = new Settlement(info.Env());
+  const auto settlement = std::make_shared<Settlement>();
   operation.settlement = settlement;
-  if (!array.IsEmpty()) settlement->array = Napi::Persistent(array);
-  Owner& owner = TheOwner();
-  if (owner.outstanding++ == 0) owner.settled.Ref(info.Env());
-  return settlement->deferred.Promise();
+  if (!array.IsEmpty()) settlement->Hold(array);
+  return settlement->Promise(info.Env(), TheOwner().settled);
 }
 
 /// Queues an operation of the environment that has opened the world.
@@ -163,19 +153,13 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   // threads. Without the hooks, registrations of memory with an InfiniBand adapter are not cached. A value of the user
   // stays.
   setenv("UCX_MEM_EVENTS", "n", 0);
+  const auto settle = [](Napi::Env on, const std::unique_ptr<Operation>& done) { SettleOnJavaScript(on, *done); };
+  owner.settled.Open(env, "cudnn_rnn communicator", settle, AbortAtEnvironmentEnd);
   owner.env = env;
-  owner.settled = Napi::ThreadSafeFunction::New(env, Napi::Function(), "cudnn_rnn communicator", 0, 1);
-  owner.settled.Unref(env);
-  napi_add_env_cleanup_hook(env, AbortAtEnvironmentEnd, nullptr);
   auto first = std::make_unique<Operation>();
   first->kind = OperationKind::kOpen;
   const Napi::Value promise = PromiseOf(info, *first, Napi::Value());
-  world.Start(std::move(options), std::move(first), [settled = owner.settled](std::unique_ptr<Operation> operation) {
-    Operation* raw = operation.release();
-    const auto settle = [](Napi::Env on, Napi::Function, Operation* done) { SettleOnJavaScript(on, done); };
-    // An environment that ends takes no more calls, and its memory is freed with it.
-    if (settled.NonBlockingCall(raw, settle) != napi_ok) delete raw;
-  });
+  world.Start(std::move(options), std::move(first), owner.settled.Reporter());
   return promise;
 }
 
@@ -260,7 +244,7 @@ Napi::Value Close(const Napi::CallbackInfo& info) { return PostOf(info, Operatio
 // closeAtExit(): boolean — the same at the end of the process; false where operations are pending
 Napi::Value CloseAtExit(const Napi::CallbackInfo& info) {
   const bool is_closed = World::Instance().CloseAtExit();
-  if (is_closed) napi_remove_env_cleanup_hook(info.Env(), AbortAtEnvironmentEnd, nullptr);
+  if (is_closed) TheOwner().settled.Close();
   return Napi::Boolean::New(info.Env(), is_closed);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,7 @@ struct Operation {
   std::vector<std::int64_t> lengths;
   Failure failure;
   /// The caller's.
-  void* settlement = nullptr;
+  std::shared_ptr<void> settlement;
 };
 
 /// The function of JavaScript, for messages.

@@ -42,10 +42,9 @@ class Rank {
     });
   }
   static std::unique_ptr<Operation> Settling(OperationKind kind) {
-    static int marker = 0;
     auto operation = std::make_unique<Operation>();
     operation->kind = kind;
-    operation->settlement = &marker;
+    operation->settlement = std::make_shared<int>();
     return operation;
   }
   /// The next operation that settles.

@@ -87,33 +87,19 @@ ExecutorObject::ExecutorObject(const Napi::CallbackInfo& info)
   if (kernels == nullptr)
     throw Napi::Error::New(env_, "Cannot open the executor as this processor lacks the instruction set");
   core_ = std::make_shared<ExecutorCore>(kernels, info[1].ToNumber().Int32Value(), info[2].ToBoolean().Value());
-  const auto settle = [](napi_env env, napi_value, void* context, void*) {
-    // env is null while Node.js tears the environment down.
-    if (env != nullptr) static_cast<ExecutorObject*>(context)->Settle();
-  };
-  const napi_status status = napi_create_threadsafe_function(
-      env_, nullptr, nullptr, Napi::String::New(env_, "cudnn_rnn_cpu"), 0, 1, nullptr, nullptr, this, settle, &notify_);
-  if (status != napi_ok)
-    throw Napi::Error::New(env_, "Cannot open the executor as Node.js refused a thread-safe function");
-  // Referenced only while a promise waits: an idle executor must not keep the process alive.
-  napi_unref_threadsafe_function(env_, notify_);
-  queue_ = std::make_unique<JobQueue>(
-      [notify = notify_] { napi_call_threadsafe_function(notify, nullptr, napi_tsfn_nonblocking); });
   // An operation in flight reads JavaScript's memory: it must end before the environment does.
-  napi_add_env_cleanup_hook(env_, StopAtExit, this);
+  finished_.Open(env_, "cudnn_rnn_cpu", [this](Napi::Env, std::unique_ptr<int>) { Settle(); }, [this] { Stop(); });
+  queue_ = std::make_unique<JobQueue>([report = finished_.Reporter()] { report(nullptr); });
 }
 
-ExecutorObject::~ExecutorObject() {
-  napi_remove_env_cleanup_hook(env_, StopAtExit, this);
-  Stop();
-}
+ExecutorObject::~ExecutorObject() { Stop(); }
 
-// Ends the queue's thread after the job at work, then the notifications. In this order: the thread calls notify_ until
-// it has ended. Idempotent.
+// Ends the queue's thread after the job at work, then the notifications. In this order: the thread notifies until it
+// has ended. Idempotent.
 void ExecutorObject::Stop() {
-  if (notify_ == nullptr) return;
-  queue_->Stop();
-  napi_release_threadsafe_function(std::exchange(notify_, nullptr), napi_tsfn_abort);
+  if (!finished_.is_open()) return;
+  if (queue_ != nullptr) queue_->Stop();
+  finished_.Close();
 }
 
 // close(): drops queued operations, rejects the promises that await them, and joins the threads.
@@ -148,6 +134,7 @@ void ExecutorObject::Settle() {
     while (!waiting_.empty() && waiting_.begin()->first <= completed) {
       const auto [number, deferred] = *waiting_.begin();
       waiting_.erase(waiting_.begin());
+      finished_.Done();
       const JobQueue::Failure failure = queue_->FailureOf(number);
       if (failure.message.empty()) {
         deferred.Resolve(Napi::Env(env_).Undefined());
@@ -157,41 +144,25 @@ void ExecutorObject::Settle() {
         deferred.Reject(error.Value());
       }
     }
-    if (waiting_.empty()) {
-      if (notify_ != nullptr) napi_unref_threadsafe_function(env_, notify_);
-      return;
-    }
-    if (notify_ == nullptr || queue_->Await(waiting_.begin()->first)) return;
+    if (waiting_.empty() || !finished_.is_open() || queue_->Await(waiting_.begin()->first)) return;
   }
 }
 
 // resultBuffer(bytes): ArrayBuffer with undefined contents, aligned to a cache line. The garbage collector returns its
 // memory to the cache of results (memory/block_cache.h states why).
 Napi::Value ExecutorObject::ResultBuffer(const Napi::CallbackInfo& info) {
-  // The block and a share of its cache: JavaScript may hold the buffer for longer than the executor lives.
-  struct Lent {
-    MemoryBlock block;
-    std::shared_ptr<BlockCache> cache;
-  };
   const auto bytes = static_cast<size_t>(info[0].ToNumber().Int64Value());
-  std::unique_ptr<Lent> lent;
+  std::shared_ptr<MemoryBlock> block;
   try {
-    lent = std::make_unique<Lent>(Lent{core_->results->Take(bytes), core_->results});
+    block = std::make_shared<MemoryBlock>(core_->results->Take(bytes));
   } catch (const std::bad_alloc&) {
     ThrowOutOfMemory(info.Env(), "allocate a result");
   }
-  // A finalizer of Node-API: on JavaScript's thread, at some time after the buffer was collected.
-  const auto give_back = [](napi_env, void*, void* hint) {
-    const std::unique_ptr<Lent> returned(static_cast<Lent*>(hint));
-    returned->cache->GiveBack(std::move(returned->block));
-  };
+  // A share of the cache: JavaScript may hold the buffer for longer than the executor lives.
+  const auto give_back = [block, cache = core_->results] { cache->GiveBack(std::move(*block)); };
   napi_value buffer;
-  const napi_status status =
-      napi_create_external_arraybuffer(info.Env(), lent->block.data(), bytes, give_back, lent.get(), &buffer);
-  if (status == napi_ok) {
-    [[maybe_unused]] const Lent* owned_by_give_back = lent.release();
-    return Napi::Value(info.Env(), buffer);
-  }
+  const napi_status status = LendArrayBuffer(info.Env(), block->data(), bytes, give_back, &buffer);
+  if (status == napi_ok) return Napi::Value(info.Env(), buffer);
   // V8 with pointer compression refuses memory outside its cage: Electron. Such a buffer is not recycled.
   // https://www.electronjs.org/blog/v8-memory-cage
   if (status == napi_no_external_buffers_allowed) return Napi::ArrayBuffer::New(info.Env(), bytes);
@@ -209,7 +180,7 @@ Napi::Value ExecutorObject::Done(const Napi::CallbackInfo& info) {
   const auto number = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
   const auto deferred = Napi::Promise::Deferred::New(info.Env());
   waiting_.insert({number, deferred});
-  napi_ref_threadsafe_function(env_, notify_);
+  finished_.Begin();
   Settle();
   return deferred.Promise();
 }

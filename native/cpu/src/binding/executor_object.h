@@ -7,6 +7,7 @@
 
 #include "binding/executor_core.h"
 #include "binding/job.h"
+#include "callbacks.h"
 #include "napi_setup.h"
 #include "threads/job_queue.h"
 
@@ -42,7 +43,6 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   // Releases the arguments of finished operations and settles the promises that await them.
   void Settle();
   void Stop();
-  static void StopAtExit(void* self) { static_cast<ExecutorObject*>(self)->Stop(); }
 
   // A queued operation and the object that keeps its arrays alive.
   struct Pending {
@@ -55,9 +55,9 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   std::deque<Pending> pending_;
   // Promises by the number of the operation that they wait for; several may wait for one.
   std::multimap<uint64_t, Napi::Promise::Deferred> waiting_;
-  // Null once the executor is closed.
-  napi_threadsafe_function notify_ = nullptr;
   napi_env env_;
+  // Of the queue's thread, without a content: the queue knows what is done. Closed with the executor.
+  Completions<int> finished_;
 };
 
 }  // namespace cudnn_rnn

@@ -6,6 +6,7 @@
 #include "arguments.h"
 #include "binding/executor_object.h"
 #include "binding/network_object.h"
+#include "callbacks.h"
 
 namespace cudnn_rnn {
 
@@ -81,11 +82,7 @@ Napi::Value StepperObject::Bind(const Napi::CallbackInfo& info) {
     BindOf<float>(info);
   }
   for (size_t k = 0; k < 3; k++) bound_arrays_[k] = Napi::Reference<Napi::Value>::New(info[k], 1);
-  napi_value step;
-  NAPI_THROW_IF_FAILED(info.Env(),
-                       napi_create_function(info.Env(), "stepBound", NAPI_AUTO_LENGTH, StepBound, this, &step),
-                       info.Env().Undefined());
-  const Napi::Function function(info.Env(), step);
+  const Napi::Function function = BoundFunction<&StepperObject::StepBound>(info.Env(), "stepBound", this);
   // Keeps this object as long as the function, which has its address.
   function.Set("stepper", info.This());
   return function;
@@ -99,18 +96,12 @@ void StepperObject::BindOf(const Napi::CallbackInfo& info) {
   bound_output_ = Required<T>(info[2], "out", batch_ * network.columns());
 }
 
-// Without node-addon-api, which reads the arguments, `this` and the object behind it in separate calls: half the time
-// of the call.
-napi_value StepperObject::StepBound(napi_env env, napi_callback_info info) {
-  void* data = nullptr;
-  if (napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data) != napi_ok) return nullptr;
-  auto* stepper = static_cast<StepperObject*>(data);
-  if (stepper->core_->is_double) {
-    stepper->RunBound<double>();
+void StepperObject::StepBound() {
+  if (core_->is_double) {
+    RunBound<double>();
   } else {
-    stepper->RunBound<float>();
+    RunBound<float>();
   }
-  return nullptr;
 }
 
 template <typename T>

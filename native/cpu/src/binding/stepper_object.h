@@ -20,7 +20,7 @@ class StepperObject : public Napi::ObjectWrap<StepperObject> {
   void Step(const Napi::CallbackInfo& info);
   void StepRows(const Napi::CallbackInfo& info);
   Napi::Value Bind(const Napi::CallbackInfo& info);
-  static napi_value StepBound(napi_env env, napi_callback_info info);
+  void StepBound();
   void ResetRow(const Napi::CallbackInfo& info);
   void MoveState(const Napi::CallbackInfo& info);
   template <typename T>

@@ -1,0 +1,113 @@
+// Starts threads that compute without a pause, each several operations at a time, and ends them at random moments: by
+// terminate(), by their own process.exit(), or when they have nothing more to do. Ends by process.exit(7) in the middle
+// of operations of its own. Bundled by ended_threads.test.ts.
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import type { Backend } from '@cudnn-rnn/backend'
+import { dynamicRnn, LSTMCell } from '@cudnn-rnn/cells'
+import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { ctcLoss } from '@cudnn-rnn/ctc'
+import { openCudnnBackend } from '@cudnn-rnn/cudnn'
+import { CudnnLSTM } from '@cudnn-rnn/models'
+import { openWasmBackend } from '@cudnn-rnn/wasm'
+import { cudnnLSTM, dense, lastStep, sequential } from '../../src/index.js'
+
+type Operation = () => unknown
+
+const EXECUTORS: Readonly<Record<string, () => Backend | Promise<Backend>>> = {
+  cpu: () => openCpuBackend({ threads: 2 }),
+  wasm: () => openWasmBackend({ threads: 2 }),
+  cudnn: () => openCudnnBackend({ algorithm: 'standard' }),
+}
+
+const values = (...shape: number[]) => ({
+  data: Float32Array.from({ length: shape.reduce((product, size) => product * size) }, (_, k) => Math.sin(k)),
+  shape,
+})
+
+async function operationsOf(open: () => Backend | Promise<Backend>): Promise<Operation[]> {
+  const backend = await open()
+  const lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 24, inputSize: 8 })
+  const params = lstm.createParams({ seed: 1 })
+  const input = values(12, 3, 8)
+  const { weights, biases } = await lstm.paramsToCanonical(params)
+  const stream = lstm.stream(params, { batch: 1 })
+  const pool = lstm.streamPool(params, { maxStreams: 8 })
+  const rows = Array.from({ length: 8 }, () => pool.open())
+  const cell = new LSTMCell(8)
+  cell.build(8, { seed: 1 })
+  const examples = Array.from({ length: 16 }, (_, label) => ({ input: values(6, 8), label: label % 2 }))
+  const gradients = async () => {
+    const { output, tape } = await lstm.call(input, null, null, params)
+    await lstm.gradients(tape, { output })
+  }
+  return [
+    () => lstm.call(input, null, null, params, { isTraining: false }),
+    gradients,
+    async () => (await lstm.call(input, null, null, params, { isTraining: false })).output.read(),
+    () => lstm.paramsToCanonical(params),
+    async () => (await lstm.canonicalToParams(weights, biases)).dispose(),
+    () => lstm.createParams({ seed: 2 }).dispose(),
+    () => stream.step(values(1, 8)),
+    () => Promise.all(rows.map((row) => row.step(values(8)))),
+    () => ctcLoss(backend, { logits: values(8, 2, 5), labels: [[0, 1], [2]] }),
+    () =>
+      dynamicRnn(cell, values(6, 2, 8), {
+        timeMajor: true,
+        backend: backend.products === undefined ? undefined : backend,
+      }),
+    () =>
+      sequential(backend, [cudnnLSTM({ numUnits: 8, inputSize: 8 }), lastStep(), dense({ units: 2 })]).fit(examples, {
+        loss: 'softmax_cross_entropy',
+        batchSize: 4,
+        maxSteps: 3,
+      }),
+    async () => (await open()).dispose(),
+  ]
+}
+
+/** Runs operations until `isDone`, four at a time: an operation that only one thread makes can also be in flight alone. */
+async function compute(operations: readonly Operation[], isDone: () => boolean): Promise<void> {
+  const loop = async () => {
+    while (!isDone()) await operations[Math.floor(Math.random() * operations.length)]?.()
+  }
+  await Promise.all(Array.from({ length: 1 + Math.floor(Math.random() * 4) }, loop))
+}
+
+const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Starts and ends one thread. */
+async function endedThread(executor: string): Promise<void> {
+  const ending = Math.random()
+  const worker = new Worker(fileURLToPath(import.meta.url), {
+    workerData: { executor, exits: ending < 0.1, stops: ending > 0.95 },
+  })
+  const ended = once(worker, 'exit')
+  // One of ten is ended while it starts.
+  if (ending < 0.2) await wait(Math.random() * 200)
+  else await Promise.race([once(worker, 'message'), ended])
+  await wait(Math.random() * 40)
+  if (ending >= 0.1 && ending <= 0.95) await worker.terminate()
+  await ended
+}
+
+if (isMainThread) {
+  const [executor = 'cpu', count = '10'] = process.argv.slice(2)
+  let left = Number(count)
+  const line = async () => {
+    while (left-- > 0) await endedThread(executor)
+  }
+  await Promise.all(Array.from({ length: 4 }, line))
+  const operations = await operationsOf(EXECUTORS[executor] as () => Backend)
+  void compute(operations, () => false)
+  await wait(50)
+  process.exit(7)
+} else {
+  const { executor, exits, stops } = workerData as { executor: string; exits: boolean; stops: boolean }
+  const operations = await operationsOf(EXECUTORS[executor] as () => Backend)
+  parentPort?.postMessage('ready')
+  if (exits) setTimeout(() => process.exit(), Math.random() * 40)
+  const end = Date.now() + (stops ? 20 : Number.POSITIVE_INFINITY)
+  await compute(operations, () => Date.now() > end)
+}
