@@ -45,11 +45,11 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
       // Bundles a package's main file, not its browser variant.
       build.mainFields = ['module', 'main']
       // Node.js prints the whole line of an uncaught error.
-      build.lineLimit = 120
+      if (options.minifyWhitespace !== false) build.lineLimit = 120
     },
     treeshake: true,
     // Node.js parses every module of an import: a quarter fewer bytes make an import of rnn 3 ms shorter. Names are kept,
-    // so that stack traces and errors read as the sources do.
+    // so that stack traces and errors read as the sources do. Readable lines in all packages would add 1.2 MB to 4.8 MB.
     minifyWhitespace: true,
     clean: true,
     // Names the place of a thread's program in CommonJS too.
