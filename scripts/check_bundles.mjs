@@ -1,9 +1,22 @@
 // Proves that a page can use the packed packages: installs them, bundles two pages with every usual bundler, and runs each
 // bundle in Chromium where there is one, those of esbuild in Firefox too. One page imports the facade, the other the slim entry
 // of wasm. A page may request its own files and those that its author fetches, nothing else. All bundles compute the same numbers.
+// Then that a program of Node.js opens an executor from a bundle of every format, wherever the bundle is moved.
 import { EventEmitter, once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +28,8 @@ import { rollup } from 'rollup'
 import { build as vite } from 'vite'
 import webpack from 'webpack'
 import { openInFirefox } from './firefox_process.mjs'
-import { packPackages, run } from './packed_packages.mjs'
+import { addonOf, packPackages, run } from './packed_packages.mjs'
+import { platformPackages, thisPlatform } from './platforms.mjs'
 
 const model = fileURLToPath(new URL('../fixtures/interop/pytorch/tagger_half.pt', import.meta.url))
 
@@ -216,6 +230,118 @@ async function buildNext(folder) {
   return join(folder, 'out')
 }
 
+const PROGRAM = `
+import { openBackend } from '@cudnn-rnn/rnn'
+openBackend('auto').then((backend) => {
+  console.log(JSON.stringify([backend.name, backend.reason]))
+  backend.dispose()
+})
+`
+const OPTIONAL = ['h5wasm', 'apache-arrow']
+
+/** Bundles `program.js` for Node.js into `main.cjs` or `main.mjs` of `outdir`; with `external`, without the packages of this repository. */
+const NODE_BUNDLERS = {
+  esbuild: (folder, outdir, format, external) =>
+    esbuild.build({
+      ...{ absWorkingDir: folder, entryPoints: ['program.js'], bundle: true, platform: 'node', logLevel: 'error' },
+      ...{
+        format,
+        outfile: join(outdir, mainOf(format)),
+        external: [...OPTIONAL, ...(external ? ['@cudnn-rnn/*'] : [])],
+      },
+    }),
+  rollup: async (folder, dir, format, external) => {
+    const plugins = [nodeResolve({ exportConditions: ['node'] })]
+    const isExternal = (id) => OPTIONAL.includes(id) || (external && id.startsWith('@cudnn-rnn/'))
+    const bundle = await rollup({ input: join(folder, 'program.js'), plugins, external: isExternal, onwarn() {} })
+    const names = { entryFileNames: mainOf(format), chunkFileNames: `[name].${mainOf(format).slice(-3)}` }
+    await bundle.write({ dir, format, ...names })
+  },
+  vite: (folder, outDir, format, external) =>
+    vite({
+      ...{
+        root: folder,
+        configFile: false,
+        logLevel: 'error',
+        ssr: external ? {} : { noExternal: true, external: OPTIONAL },
+      },
+      build: { ssr: 'program.js', outDir, rollupOptions: { output: { format, entryFileNames: mainOf(format) } } },
+    }),
+  webpack: (folder, path, format, external) =>
+    new Promise((resolve, reject) => {
+      const isModule = format === 'esm'
+      const output = { path, filename: mainOf(format), module: isModule, chunkFormat: isModule ? 'module' : 'commonjs' }
+      const externals = [...OPTIONAL, ...(external ? [/^@cudnn-rnn\//] : [])]
+      const options = {
+        context: folder,
+        entry: './program.js',
+        target: 'node20',
+        mode: 'production',
+        output,
+        externals,
+      }
+      const types = { externalsType: isModule ? 'module' : 'commonjs', experiments: { outputModule: isModule } }
+      webpack({ ...options, ...types }, (error, stats) => {
+        if (error) reject(error)
+        else if (stats.hasErrors()) reject(new Error(stats.toString({ all: false, errors: true })))
+        else resolve()
+      })
+    }),
+}
+const mainOf = (format) => (format === 'cjs' ? 'main.cjs' : 'main.mjs')
+
+/** Where a bundle runs, by the folder below that of the installation; `expected` is the executor of a machine without a GPU. */
+const PLACES = {
+  'the project': { external: true, expected: 'cpu' },
+  'a folder of its own': { path: '../alone', expected: 'wasm', reason: /mark @cudnn-rnn\/\* as external/ },
+  'a folder with the addon, as of Lambda': { path: '../task', addon: true, expected: 'cpu' },
+  'a main process of Electron': { path: '../Resources/app.asar', addon: true, electron: true, expected: 'cpu' },
+}
+const ELECTRON = "data:text/javascript,Object.defineProperty(process.versions,'electron',{value:'40.0.0'})"
+
+/** Each bundle is made where the packages are installed and runs where they are not, unless they are external. */
+async function checkPrograms(folder, addon) {
+  writeFileSync(join(folder, 'program.js'), PROGRAM)
+  const outputs = []
+  for (const [name, bundle] of Object.entries(NODE_BUNDLERS)) {
+    for (const format of ['cjs', 'esm']) {
+      for (const external of [true, false]) {
+        const outdir = join(folder, `out-node-${name}-${format}-${external}`)
+        await check(`${name}, ${format}`, async () => {
+          await bundle(folder, outdir, format, external)
+          outputs.push({ name, format, external, outdir })
+        })
+      }
+    }
+  }
+  const run = async ({ outdir, format }, { path, addon: isBeside, electron, expected, reason = /^/ }) => {
+    const place = path === undefined ? outdir : join(folder, path)
+    if (path !== undefined) {
+      rmSync(place, { recursive: true, force: true })
+      cpSync(outdir, place, { recursive: true })
+      if (isBeside) copyFileSync(addon, join(place, 'cudnn_rnn_cpu.node'))
+    }
+    const flags = electron ? ['--import', ELECTRON] : []
+    const [opened, why] = JSON.parse(await runProgram([...flags, join(place, mainOf(format))]))
+    if (opened !== expected || why.length > 160 || !reason.test(why))
+      throw new Error(`expected ${expected}, got ${opened}: ${why}`)
+  }
+  // The last places have no packages above them: not those from which the bundles were made either.
+  for (const isExternal of [true, false]) {
+    for (const output of outputs.filter(({ external }) => external === isExternal)) {
+      for (const [name, place] of Object.entries(PLACES).filter(
+        ([, { external = false }]) => external === isExternal,
+      )) {
+        await check(`${output.name}, ${output.format}, ${name}`, () => run(output, place))
+      }
+    }
+    if (isExternal) renameSync(join(folder, 'node_modules'), join(folder, 'moved_away'))
+  }
+}
+
+/** The output of a program that sees no GPU. */
+const runProgram = (args) => run(process.execPath, args, tmpdir())
+
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' }
 const SCRIPT_PAGE = '<!doctype html><script type="module" src="/main.js"></script>'
 /** Sends the report to the server, for a browser without a driver. */
@@ -393,6 +519,9 @@ try {
     await checkPage(exported, MAIN)
   })
   if (exported !== undefined) await check('next, slim', () => checkPage(exported, { ...SLIM, path: '/slim' }))
+  const addon = addonOf(platformPackages().find((each) => each.addon === 'cpu' && each.platform === thisPlatform()))
+  if (addon === undefined) console.log('Bundles are not run in Node.js: the addon is not built')
+  else await checkPrograms(folder, addon)
 } finally {
   await browser?.close()
   packed.close()

@@ -1,4 +1,4 @@
-// Runs the wasm executor on Deno and Bun: the first 50 steps of the demo, and a program that leaves two threads running.
+// Runs the wasm and cpu executors on Deno and Bun: the first 50 steps of the demo, and a program that leaves two threads running.
 //   node scripts/test_engines.mjs
 // npm's packages of both engines have the binaries. An engine that cannot be installed is skipped with a message. Build
 // first: npm run build.
@@ -47,16 +47,16 @@ function output(binary, args) {
 }
 
 /** Throws unless the bits per character of the demo fall. */
-function checkDemo(binary, { run }, folder) {
-  const demo = [join(root, 'apps/cli/dist/bin.js'), 'demo', '--backend', 'wasm', '--json', '--steps', String(STEPS)]
-  const lines = output(binary, [...run, ...demo, '--out', join(folder, 'run')])
+function checkDemo(binary, { run }, folder, backend) {
+  const demo = [join(root, 'apps/cli/dist/bin.js'), 'demo', '--backend', backend, '--json', '--steps', String(STEPS)]
+  const lines = output(binary, [...run, ...demo, '--out', join(folder, backend)])
     .trim()
     .split('\n')
   const bits = lines.map((line) => JSON.parse(line).bits).filter((value) => value !== undefined)
   if (bits.length < STEPS || !(bits.at(-1) < bits[0])) {
     throw new Error(`the demo: ${bits.length} steps, bits per character from ${bits[0]} to ${bits.at(-1)}`)
   }
-  return `${bits[0].toFixed(2)} to ${bits.at(-1).toFixed(2)} bits per character`
+  return `${backend} ${bits[0].toFixed(2)} to ${bits.at(-1).toFixed(2)} bits per character`
 }
 
 /** Throws unless an executor on two threads computes and the process ends without disposing it. */
@@ -95,7 +95,8 @@ for (const engine of ENGINES) {
   const folder = mkdtempSync(join(root, 'packages/wasm/.engines-'))
   try {
     const threads = checkThreads(binary, engine, folder)
-    console.log(`${engine.name} ${engine.release}: ${threads}; demo: ${checkDemo(binary, engine, folder)}`)
+    const demos = ['wasm', 'cpu'].map((backend) => checkDemo(binary, engine, folder, backend))
+    console.log(`${engine.name} ${engine.release}: ${threads}; demo: ${demos.join(', ')}`)
   } catch (error) {
     failures++
     console.error(`${engine.name} ${engine.release}: ${error.message}`)

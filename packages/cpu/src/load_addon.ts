@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module'
 import { type LoadedAddon, loadNativeAddon } from '@cudnn-rnn/executor-kit'
 import type { NativeAddon } from './native_addon.js'
 
 /** Loads the addon of this executor; `CUDNN_RNN_CPU_ADDON` names another file. */
 export function loadAddon(): LoadedAddon<NativeAddon> {
-  return loadNativeAddon('cpu', () => createRequire(import.meta.url))
+  return loadNativeAddon('cpu', import.meta.url)
 }

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { type LoadedAddon, loadNativeAddon } from '@cudnn-rnn/executor-kit'
 import type { NativeAddon } from './sys/native_addon.js'
 
@@ -8,5 +7,5 @@ export const ADDON_ADVICE =
 
 /** Loads the addon of this executor; `CUDNN_RNN_CUDNN_ADDON` names another file. */
 export function loadAddon(): LoadedAddon<NativeAddon> {
-  return loadNativeAddon('cudnn', () => createRequire(import.meta.url))
+  return loadNativeAddon('cudnn', import.meta.url)
 }

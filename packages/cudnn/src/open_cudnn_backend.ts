@@ -67,7 +67,7 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   const { dtype = 'float32', device = 0, algorithm = 'measured', graphs = 'measured', libraryDir, cacheDir } = options
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
-    throw unavailable([{ name: 'cudnn', reason: `no addon (${loaded.attempts.join('; ')})` }], ADDON_ADVICE)
+    throw unavailable([{ name: 'cudnn', reason: loaded.attempts.join('; ') }], ADDON_ADVICE)
   }
   const { addon } = loaded
   const found = openCudaLibraries(addon, libraryDir)

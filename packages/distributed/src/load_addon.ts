@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module'
 import { type LoadedAddon, loadNativeAddon } from '@cudnn-rnn/executor-kit'
 import type { NativeAddon } from './mpi/native_addon.js'
 
 /** Loads the addon of MPI; `CUDNN_RNN_MPI_ADDON` names another file. */
 export function loadAddon(): LoadedAddon<NativeAddon> {
-  return loadNativeAddon('mpi', () => createRequire(import.meta.url))
+  return loadNativeAddon('mpi', import.meta.url)
 }

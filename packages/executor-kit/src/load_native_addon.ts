@@ -9,12 +9,17 @@ interface NodeProcess {
   readonly versions?: { readonly node?: string }
   readonly platform: string
   readonly arch: string
+  readonly argv: readonly string[]
   readonly env: Environment
   readonly report: { getReport(): unknown }
+  getBuiltinModule(name: 'module'): { createRequire(base: string): AddonRequire }
 }
 type Environment = Readonly<Record<string, string | undefined>>
 
 const { process } = globalThis as { process?: NodeProcess }
+
+/** The file of a CommonJS bundle of this package. */
+declare const __filename: unknown
 
 /** The addon and its file, or the attempts to load it with the error of each. */
 export type LoadedAddon<Addon> =
@@ -23,39 +28,61 @@ export type LoadedAddon<Addon> =
 
 /**
  * Loads a native addon from the file that the environment variable `CUDNN_RNN_<NAME>_ADDON` names. Without the variable, loads it
- * from the platform package `@cudnn-rnn/native-<name>-<platform>` or else from the output folder of `npm run build:native`.
+ * from the platform package `@cudnn-rnn/native-<name>-<platform>`, from the file `cudnn_rnn_<name>.node` beside a bundle, or from
+ * the output folder of `npm run build:native`. Never throws.
  *
- * @param packageRequire makes the `require` of the package that depends on the addon. It is not called outside Node.js.
+ * @param packageUrl `import.meta.url` of the package that depends on the addon; undefined in CommonJS bundles
  * @example
  * ```ts
- * import { createRequire } from 'node:module'
  * import { loadNativeAddon } from '@cudnn-rnn/executor-kit'
  *
- * const loaded = loadNativeAddon('cpu', () => createRequire(import.meta.url), { CUDNN_RNN_CPU_ADDON: 'no-such.node' })
+ * const loaded = loadNativeAddon('cpu', import.meta.url, { CUDNN_RNN_CPU_ADDON: 'no-such.node' })
  * console.log(loaded.addon) // undefined
  * ```
  */
 export function loadNativeAddon<Addon>(
   name: 'cpu' | 'cudnn' | 'mpi',
-  packageRequire: () => AddonRequire,
+  packageUrl: string | undefined,
   environment?: Environment,
+  requireFrom?: (base: string) => AddonRequire,
 ): LoadedAddon<Addon> {
-  if (process?.versions?.node === undefined) return { addon: undefined, attempts: ['addons need Node.js'] }
-  const require = packageRequire()
+  if (process?.versions?.node === undefined) return { addon: undefined, attempts: ['needs Node.js'] }
   const platform = platformTriple(process)
+  const file = `cudnn_rnn_${name}.node`
   const named = (environment ?? process.env)[`CUDNN_RNN_${name.toUpperCase()}_ADDON`]
   const places = named
     ? [named]
-    : [`@cudnn-rnn/native-${name}-${platform}`, `../../../native/${name}/prebuilds/${platform}/cudnn_rnn_${name}.node`]
-  const attempts: string[] = []
-  for (const place of places) {
-    try {
-      return { addon: require(place) as Addon, file: require.resolve(place) }
-    } catch (error) {
-      attempts.push(`${place}: ${firstLine(error)}`)
+    : [`@cudnn-rnn/native-${name}-${platform}`, `./${file}`, `../../../native/${name}/prebuilds/${platform}/${file}`]
+  const failures: string[] = []
+  for (const base of basesOf(packageUrl, process)) {
+    for (const place of places) {
+      try {
+        const require = (requireFrom ?? process.getBuiltinModule('module').createRequire)(base)
+        return { addon: require(place) as Addon, file: require.resolve(place) }
+      } catch (error) {
+        if (named || !isMissing(error)) failures.push(`${place}: ${firstLine(error)}`)
+      }
     }
   }
-  return { addon: undefined, attempts }
+  return { addon: undefined, attempts: failures.length > 0 ? [...new Set(failures)] : [absence(name, packageUrl)] }
+}
+
+/**
+ * Where modules are looked up from: the package, or the ECMAScript module that it was bundled into; the CommonJS bundle; the
+ * program, if a bundler has replaced both by what they were when it ran.
+ */
+function basesOf(packageUrl: string | undefined, { argv }: NodeProcess): readonly string[] {
+  const bundle = typeof __filename === 'string' ? __filename : undefined
+  return [packageUrl, bundle, argv[1]].filter((base) => base !== undefined)
+}
+
+function absence(name: string, packageUrl: string | undefined): string {
+  const isBundled = !new RegExp(`/(${name}|distributed)/(dist|src)/`).test(packageUrl ?? '')
+  return isBundled ? 'not in this bundle: mark @cudnn-rnn/* as external' : 'its addon is not installed'
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND'
 }
 
 /** Cached: the report of libc() describes the whole process and takes milliseconds. */

@@ -2,21 +2,29 @@
 import { expect, it } from 'vitest'
 import { loadNativeAddon } from '../src/index.js'
 
-/** A `require` that finds an addon at the places that `pattern` matches. */
-function requireOf(pattern: RegExp) {
-  const require = (place: string) => {
-    if (pattern.test(place)) return { place }
-    throw new Error(`Cannot find module '${place}'\nRequire stack:\n- here`)
+const PACKAGE = 'file:///app/node_modules/@cudnn-rnn/cudnn/dist/index.js'
+
+/** A `createRequire` that finds an addon at the places that `pattern` matches; from `base`, if one is named. */
+function requireOf(pattern: RegExp, base?: string) {
+  return (from: string) => {
+    const require = (place: string) => {
+      if (pattern.test(place) && (base === undefined || from === base)) return { place }
+      throw Object.assign(new Error(`Cannot find module '${place}'\nRequire stack:\n- here`), {
+        code: 'MODULE_NOT_FOUND',
+      })
+    }
+    return Object.assign(require, { resolve: (place: string) => place })
   }
-  return () => Object.assign(require, { resolve: (place: string) => place })
 }
 
 const PLATFORM_PACKAGE = /^@cudnn-rnn\/native-cudnn-[a-z0-9-]+$/
+const BESIDE_BUNDLE = /^\.\/cudnn_rnn_cudnn\.node$/
 const LOCAL_BUILD = /^\.\.\/\.\.\/\.\.\/native\/cudnn\/prebuilds\/[a-z0-9-]+\/cudnn_rnn_cudnn\.node$/
 
 it.each([
   ['the file that the environment names', { CUDNN_RNN_CUDNN_ADDON: '/a/b.node' }, /./, /^\/a\/b\.node$/],
   ['the platform package before a local build', {}, /./, PLATFORM_PACKAGE],
+  ['the file beside a bundle before a local build', {}, /^\.+\//, BESIDE_BUNDLE],
   ['a local build without a platform package', {}, LOCAL_BUILD, LOCAL_BUILD],
   ['the platform package if the variable is empty', { CUDNN_RNN_CUDNN_ADDON: '' }, /./, PLATFORM_PACKAGE],
   [
@@ -27,21 +35,46 @@ it.each([
   ],
 ] as const)('loads %s', (_, environment, present, expected) => {
   const file = expect.stringMatching(expected)
-  expect(loadNativeAddon('cudnn', requireOf(present), environment)).toEqual({ addon: { place: file }, file })
+  expect(loadNativeAddon('cudnn', PACKAGE, environment, requireOf(present))).toEqual({ addon: { place: file }, file })
 })
 
-it('lists its attempts in order if it finds no addon', () => {
-  expect(loadNativeAddon('cudnn', requireOf(/nothing/), {})).toEqual({
-    addon: undefined,
-    attempts: [
-      expect.stringMatching(/^@cudnn-rnn\/native-cudnn-[a-z0-9-]+: Cannot find module '[^\n]+'$/),
-      expect.stringMatching(/^\.\..*cudnn_rnn_cudnn\.node: Cannot find module '[^\n]+'$/),
-    ],
-  })
+it.each([undefined, 'file:///where/it/was/bundled.js'])(
+  'finds it beside the program of a bundle with the URL %s',
+  (url) => {
+    const require = requireOf(BESIDE_BUNDLE, process.argv[1])
+    expect(loadNativeAddon('cudnn', url, {}, require)).toMatchObject({ file: './cudnn_rnn_cudnn.node' })
+  },
+)
+
+it.each([
+  [PACKAGE, 'its addon is not installed'],
+  ['file:///repository/packages/cudnn/src/load_addon.ts', 'its addon is not installed'],
+  ['file:///var/task/index.mjs', 'not in this bundle: mark @cudnn-rnn/* as external'],
+  [undefined, 'not in this bundle: mark @cudnn-rnn/* as external'],
+])('says what to do if there is none: %s', (url, reason) => {
+  expect(loadNativeAddon('cudnn', url, {}, requireOf(/nothing/))).toEqual({ addon: undefined, attempts: [reason] })
+})
+
+it('says why one that is there cannot be loaded, once', () => {
+  const require = () =>
+    Object.assign(
+      () => {
+        throw new Error('wrong ELF class\nmore')
+      },
+      { resolve: String },
+    )
+  const { attempts } = loadNativeAddon('cpu', PACKAGE, {}, require) as { attempts: readonly string[] }
+  expect(attempts).toContain('./cudnn_rnn_cpu.node: wrong ELF class')
+  expect(new Set(attempts).size).toBe(attempts.length)
+})
+
+it('never throws, also without an address that modules can be looked up from', () => {
+  expect(loadNativeAddon('cpu', 'blob:x', { CUDNN_RNN_CPU_ADDON: '' })).toHaveProperty('addon')
 })
 
 it('searches no other place if the environment names a file that is not an addon', () => {
-  expect(loadNativeAddon('cpu', requireOf(/nothing/), { CUDNN_RNN_CPU_ADDON: '/nowhere/addon.node' })).toEqual({
+  const environment = { CUDNN_RNN_CPU_ADDON: '/nowhere/addon.node' }
+  expect(loadNativeAddon('cpu', PACKAGE, environment, requireOf(/nothing/))).toEqual({
     addon: undefined,
     attempts: [expect.stringMatching(/^\/nowhere\/addon\.node: /)],
   })

@@ -36,19 +36,19 @@ export async function openBackend(name: BackendName = 'auto', options: OpenBacke
   if (candidates.length === 0) {
     throw codedRangeError(
       'ERR_UNKNOWN_BACKEND',
-      `Cannot open a backend as its name must be one of auto, ${EXECUTORS.map((row) => row.name).join(', ')}: current value is ${describeValue(name)}`,
+      `Cannot open a backend as its name must be one of auto, ${EXECUTORS.map((row) => row.name).join(', ')}: current value is ${describeValue(name)}. "cudnn" computes on NVIDIA GPUs, "cpu" and "wasm" on the processor.`,
       { backend: name },
     )
   }
-  const attempts: BackendAttempt[] = []
+  const passedOver = new Map<string, readonly BackendAttempt[]>()
   let advice = ''
   for (const row of candidates) {
     const tried = await attempt(row, options)
-    if ('backend' in tried) return attempts.length === 0 ? tried.backend : withReason(tried.backend, attempts)
-    attempts.push(...tried.attempts)
+    if ('backend' in tried) return passedOver.size === 0 ? tried.backend : withReason(tried.backend, passedOver)
+    passedOver.set(row.name, tried.attempts)
     advice = tried.advice
   }
-  throw new BackendUnavailableError(name, attempts, `${advice} ${await otherExecutor()}`)
+  throw new BackendUnavailableError(name, [...passedOver.values()].flat(), `${advice} ${await otherExecutor()}`)
 }
 
 /** A remedy for every missing executor: the best one that works. */
@@ -112,11 +112,21 @@ async function attempt(row: ExecutorRow, options: OpenBackendOptions): Promise<A
   }
 }
 
-/** The backend with the executors that were passed over added to its reason. */
-function withReason(backend: Backend, attempts: readonly BackendAttempt[]): Backend {
-  const passedOver = attempts.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
-  return Object.defineProperty(backend, 'reason', {
-    value: `${backend.reason} (${passedOver})`,
-    enumerable: true,
-  })
+/** `reason` is one line of a log; longer causes are the report's of {@link inspectBackends}. */
+const LONGEST_REASON = 160
+const LONGEST_CAUSE = 60
+
+/** The backend with the executors that were passed over added to its reason; those of one cause together. */
+function withReason(backend: Backend, passedOver: ReadonlyMap<string, readonly BackendAttempt[]>): Backend {
+  const causes = new Map<string, string[]>()
+  for (const [name, attempts] of passedOver) {
+    const all = attempts.map(({ reason }) => reason).join('; ')
+    const cause = all.length > LONGEST_CAUSE ? 'see doctor' : all
+    causes.set(cause, [...(causes.get(cause) ?? []), name])
+  }
+  const notes = Array.from(causes, ([cause, names]) => `no ${names.join(', ')}: ${cause}`).join('; ')
+  const whole = `${backend.reason} (${notes})`
+  const value =
+    whole.length > LONGEST_REASON ? `${backend.reason} (no ${[...passedOver.keys()].join(', ')}: see doctor)` : whole
+  return Object.defineProperty(backend, 'reason', { value, enumerable: true })
 }

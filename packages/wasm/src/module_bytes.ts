@@ -17,7 +17,7 @@ export async function compileModule(bytes: Uint8Array<ArrayBuffer>, hasThreads: 
   try {
     return await WebAssembly.compile(bytes)
   } catch (cause) {
-    throw unavailable(`this page may not compile WebAssembly: ${(cause as Error).message}`, CSP, cause)
+    throw unavailable('this page may not compile WebAssembly', `${CSP} (${(cause as Error).message})`, cause)
   }
 }
 

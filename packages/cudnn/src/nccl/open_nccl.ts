@@ -61,7 +61,7 @@ export function openNccl(libraryDir?: string): Nccl {
   checkArguments('open NCCL', { libraryDir }, { libraryDir: optional(PATH) })
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
-    throw ncclUnavailable([{ name: 'nccl', reason: `no addon (${loaded.attempts.join('; ')})` }], ADDON_ADVICE)
+    throw ncclUnavailable([{ name: 'nccl', reason: loaded.attempts.join('; ') }], ADDON_ADVICE)
   }
   const { addon } = loaded
   const { libraries, attempts, advice } = openCudaLibraries(addon, libraryDir)
