@@ -93,9 +93,10 @@ inline const std::vector<KernelShape>& Kernels() {
     {"phased_gate_gradients", {kOut, kOut, kOut, kIn, kIn, kIn, kIn, kIn, kCount, kCount, kScalar}},
     {"phased_gate_time_gradient", {kOut, kIn, kIn, kIn, kIn, kIn, kCount, kCount, kScalar}},
     {"element_loss", {kOut, kOut, kIn, kIn, kOptionalIn, kIn, kCount, kCount, kCount}},
-    {"ctc_activations", {kOut, kIn, kIn, kCount, kCount, kCount, kCount}},
-    {"ctc_gradient", {kOut, kIn, kIn, kIn, kCount, kCount, kCount, kCount}},
-    {"ctc_row_losses", {kOut, kOut, kIn, kIn, kCount}},
+    {"ctc_marks", {kOut, kIn, kIn, kCount, kCount}},
+    {"ctc_activations", {kOut, kIn, kIn, kIn, kCount, kCount, kCount, kCount}},
+    {"ctc_gradient", {kOut, kIn, kIn, kIn, kIn, kIn, kIn, kCount, kCount, kCount, kCount, kCount}},
+    {"ctc_row_losses", {kOut, kOut, kIn, kIn, kIn, kCount, kCount}},
     {"gather_states", {kOut, kIn, kIn, kCount, kCount, kCount, kCount}},
     {"scatter_states", {kInOut, kOptionalIn, kIn, kCount, kCount, kCount, kCount}},
   };

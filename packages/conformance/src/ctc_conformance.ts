@@ -1,6 +1,7 @@
 import { DTYPES } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
+import extreme from '../../../fixtures/ctc/extreme.json'
 import fixture from '../../../fixtures/ctc/losses.json'
 import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
@@ -49,6 +50,28 @@ export function registerCtcConformance({ open, dtype, tolerance }: ExecutorUnder
         for (const tensor of [result.loss, result.rowLosses, result.logitsGradient]) tensor.dispose()
       }
       expect(backend.stats().bytes).toBe(0)
+    })
+
+    // In float32 and float64: the logits are of float32.
+    test.each(extreme)('equals PyTorch for $name, zeroInfinity: $zeroInfinity', async (one) => {
+      using backend = await open()
+      const { ctcLoss } = backend.ops
+      if (ctcLoss === undefined) return
+      const data = new DTYPES[dtype].array(decodeFloat64(one.logits)) as FloatArray
+      const labels = { data: Int32Array.from([...one.labels, 0]), shape: [1, one.labels.length + 1] }
+      const lengths = { logitLengths: one.logitLengths, labelLengths: [one.labels.length], blank: 0 }
+      const infeasible = one.zeroInfinity ? 'zero' : 'nan'
+      const result = await ctcLoss({ data, shape: one.shape }, labels, { ...lengths, infeasible })
+      for (const [name, tensor, text] of [
+        ['loss', result.loss, one.loss],
+        ['gradient', result.logitsGradient, one.gradient],
+      ] as const) {
+        const [actual, expected] = [Array.from((await tensor.read()).data), Array.from(decodeFloat64(text))]
+        const others = (values: readonly number[]) => values.map((value) => (Number.isFinite(value) ? 0 : value))
+        const finite = (values: readonly number[]) => values.map((value) => (Number.isFinite(value) ? value : 0))
+        expect(others(actual), name).toEqual(others(expected))
+        expectAllclose(name, finite(actual), finite(expected), tolerance)
+      }
     })
 
     // One row per call, as executors compute a row without frames on the host where their library refuses it. One frame, as

@@ -3,6 +3,7 @@ import {
   checkOptions,
   FLAG,
   integerFrom,
+  integerIn,
   methods,
   type OptionsOf,
   optional,
@@ -13,13 +14,13 @@ import type { Blank } from './blank.js'
 import { codedRangeError } from './coded_error.js'
 import { checkDecoderArguments } from './decoder_arguments.js'
 import { KeptPrefixes } from './kept_prefixes.js'
-import type { PrefixScorer } from './prefix_scorer.js'
+import { endScore, type PrefixScorer } from './prefix_scorer.js'
 import { NO_MASS, type PrefixMass, PrefixNode } from './prefix_tree.js'
 
 const ACTION = 'decode by beam search'
 const OPTIONS = {
-  /** Prefixes kept per step; default 100. */
-  beamWidth: optional(integerFrom(1)),
+  /** Prefixes kept per step, 1..65536; default 100. */
+  beamWidth: optional(integerIn(1, 65_536)),
   /** Paths returned per row, best first; default 1, at most the beam width. */
   topPaths: optional(integerFrom(1)),
   /**
@@ -55,7 +56,7 @@ export interface BeamSearchDecoderResult {
  *
  * @param logits [T,B,K] on the host; softmax is applied (as from TensorFlow 1.11 on).
  * @param sequenceLength [B]; null for T in every row.
- * @throws as `ctcGreedyDecoder`; RangeError `ERR_INVALID_OPTION`, and `ERR_TOP_PATHS` where a row has fewer prefixes than
+ * @throws as `ctcGreedyDecoder`; TypeError `ERR_CTC_SCORER` for what a scorer must not return; RangeError `ERR_INVALID_OPTION`, and `ERR_TOP_PATHS` where a row has fewer prefixes than
  *   `topPaths` (a row of length 0 has one)
  * @example
  * ```ts
@@ -130,7 +131,7 @@ class Beam<State> {
   /** The best prefixes, the end scored. */
   best(count: number): { readonly node: PrefixNode<State>; readonly total: number }[] {
     return this.#nodes
-      .map((node) => ({ node, total: node.now.total + (this.#scorer.end?.(node.state) ?? 0) }))
+      .map((node) => ({ node, total: node.now.total + endScore(this.#scorer, node.state) }))
       .sort((a, b) => b.total - a.total)
       .slice(0, count)
   }

@@ -99,16 +99,15 @@ function levenshtein(a: Sequence, b: Sequence): number {
   return above[b.length]
 }
 
-/** Of an array of JavaScript. */
-const MAX_ARRAY_LENGTH = 2 ** 32 - 1
+/** Of a sequence: a row of the table takes 128 MiB. */
+const MOST_ELEMENTS = 2 ** 24
 
 function checkSequence(name: string, sequence: Sequence): void {
   const length = typeof sequence === 'object' && sequence !== null ? sequence.length : undefined
-  // A row of the table has one element more.
-  if (Number.isSafeInteger(length) && Number(length) < MAX_ARRAY_LENGTH) return
+  if (Number.isSafeInteger(length) && Number(length) >= 0 && Number(length) <= MOST_ELEMENTS) return
   throw codedTypeError(
     'ERR_CTC_LABELS',
-    `Cannot compute the edit distance as ${name} must be an array: current value is ${describeValue(sequence)}. Spread a text: [...text].`,
+    `Cannot compute the edit distance as ${name} must be an array of at most ${MOST_ELEMENTS} elements: current value is ${describeValue(sequence)}. Spread a text: [...text].`,
     { argument: name },
   )
 }

@@ -16,6 +16,10 @@ export const ERROR_CODES = {
     meaning: 'logits to be decoded hold NaN',
     remedy: 'the message names the place; training with NaN losses leaves such weights',
   },
+  ERR_CTC_SCORER: {
+    meaning: 'the scorer of a beam search returned something else than a finite score or -∞',
+    remedy: 'return `{ state, score }` from `extend` and a number from `end`, without a promise',
+  },
   ERR_LANGUAGE_MODEL: {
     meaning: 'a value is not a saved n-gram model, or training sequences are not arrays of strings',
     remedy: 'pass the parsed JSON of a saved model; `train()` takes arrays of tokens',

@@ -1,3 +1,6 @@
+import { describeValue } from '@cudnn-rnn/canonical'
+import { codedTypeError } from './coded_error.js'
+
 /**
  * Scores the prefixes of a beam search, for example by a language model. `State` is the scorer's own record of a prefix; the
  * decoder passes it along and does not read it.
@@ -24,4 +27,35 @@ export interface PrefixScorer<State> {
   extend(state: State, label: number): { readonly state: State; readonly score: number }
   /** Added at the end of the row, for what only the end makes known. Default 0. */
   end?(state: State): number
+}
+
+/** Of a score: the sum over any row stays finite. */
+const MOST = 1e30
+
+/** What `extend` returns, checked: the decoder would spread a wrong score over all prefixes. */
+export function extended<State>(scorer: PrefixScorer<State>, state: State, label: number) {
+  const result: unknown = scorer.extend(state, label)
+  const { score } = (result ?? {}) as { score?: unknown }
+  if (!isScore(score)) throw wrongScore('extend must return { state, score } with a score', result, score)
+  return result as ReturnType<PrefixScorer<State>['extend']>
+}
+
+/** What `end` returns, checked; 0 for a scorer without it. */
+export function endScore<State>(scorer: PrefixScorer<State>, state: State): number {
+  const score: unknown = scorer.end === undefined ? 0 : scorer.end(state)
+  if (!isScore(score)) throw wrongScore('end must return a score', score, score)
+  return score
+}
+
+function isScore(value: unknown): value is number {
+  return typeof value === 'number' && value <= MOST && (value >= -MOST || value === Number.NEGATIVE_INFINITY)
+}
+
+function wrongScore(rule: string, result: unknown, score: unknown) {
+  const current = typeof score === 'number' ? score : result
+  return codedTypeError(
+    'ERR_CTC_SCORER',
+    `Cannot decode by beam search as the scorer's ${rule} of -Infinity or from ${-MOST} to ${MOST}: current value is ${describeValue(current)}`,
+    { argument: 'scorer', value: current },
+  )
 }

@@ -1,4 +1,4 @@
-import type { PrefixScorer } from './prefix_scorer.js'
+import { extended, type PrefixScorer } from './prefix_scorer.js'
 
 /** Natural logarithms of a prefix's probability at one time step, by the last symbol of its paths (blank or label). */
 export interface PrefixMass {
@@ -44,7 +44,7 @@ export class PrefixNode<State> {
   child(label: number, scorer: PrefixScorer<State>): PrefixNode<State> {
     let child = this.#children.get(label)
     if (child === undefined) {
-      const { state, score } = scorer.extend(this.state, label)
+      const { state, score } = extended(scorer, this.state, label)
       child = new PrefixNode(this, label, state, score)
       this.#children.set(label, child)
     }

@@ -130,3 +130,31 @@ describe('ctcBeamSearchDecoder', () => {
     expect(() => ctcBeamSearchDecoder(logits, null, { width: 3 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
   })
 })
+
+describe('a scorer', () => {
+  const logits = logitsOf([[1, 2, 3]])
+  const decode = (scorer: object) => ctcBeamSearchDecoder(logits, null, { scorer: scorer as PrefixScorer<unknown> })
+  const extending = (result: unknown) => ({ initialState: undefined, extend: () => result })
+  const ending = (score: unknown) => ({ ...extending({ state: undefined, score: 0 }), end: () => score })
+
+  it.each([
+    ...[Number.POSITIVE_INFINITY, 1e308, -1e308, Number.NaN, 'text', null, undefined].flatMap((score) => [
+      extending({ state: undefined, score }),
+      ending(score),
+    ]),
+    ...[null, undefined, 3, 'text', Promise.resolve({ state: undefined, score: 0 })].map(extending),
+    ending(Promise.resolve(0)),
+  ])('that returns no finite score is refused: %o', (scorer) => {
+    const message = expect.stringMatching(/the scorer's (extend|end) must return/)
+    expect(() => decode(scorer)).toThrow(coded('ERR_CTC_SCORER', { message }))
+  })
+
+  it('may forbid a label', () => {
+    expect(decode(extending({ state: undefined, score: Number.NEGATIVE_INFINITY })).decoded).toEqual([[[]]])
+  })
+})
+
+it('refuses a beam that no memory holds', () => {
+  const decode = () => ctcBeamSearchDecoder(logitsOf([[1, 2, 3]]), null, { beamWidth: 2 ** 31 })
+  expect(decode).toThrow(coded('ERR_INVALID_OPTION'))
+})

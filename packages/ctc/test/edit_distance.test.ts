@@ -10,9 +10,13 @@ describe('editDistance', () => {
     }
   })
 
-  it('refuses a string in the place of an array', () => {
-    expect(() => editDistance('kitten' as never, [])).toThrow(coded('ERR_CTC_LABELS'))
-  })
+  it.each(['kitten', { length: 2 ** 31 }, { length: -1 }, { length: 0.5 }, null])(
+    'refuses %o in the place of an array',
+    (value) => {
+      expect(() => editDistance(value as never, [])).toThrow(coded('ERR_CTC_LABELS'))
+      expect(() => editDistance([], value as never)).toThrow(coded('ERR_CTC_LABELS'))
+    },
+  )
 })
 
 describe('labelErrorRate', () => {

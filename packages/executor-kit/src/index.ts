@@ -142,6 +142,7 @@ export { sigmoid } from './host/sigmoid.js'
 export { openKernelBackend } from './kernels/kernel_backend.js'
 export {
   type EmbeddingJob,
+  INFEASIBLE_ROWS,
   type KernelNetwork,
   type KernelOperations,
   type KernelQuantizedWeights,

@@ -2,6 +2,8 @@
 import { expect, it } from 'vitest'
 import { loadNativeAddon } from '../src/index.js'
 
+const { process } = globalThis as unknown as { process: { argv: string[] } }
+const PROGRAM = process.argv[1]
 const PACKAGE = 'file:///app/node_modules/@cudnn-rnn/cudnn/dist/index.js'
 
 /** A `createRequire` that finds an addon at the places that `pattern` matches; from `base`, if one is named. */
@@ -41,7 +43,7 @@ it.each([
 it.each([undefined, 'file:///where/it/was/bundled.js'])(
   'finds it beside the program of a bundle with the URL %s',
   (url) => {
-    const require = requireOf(BESIDE_BUNDLE, process.argv[1])
+    const require = requireOf(BESIDE_BUNDLE, PROGRAM)
     expect(loadNativeAddon('cudnn', url, {}, require)).toMatchObject({ file: './cudnn_rnn_cudnn.node' })
   },
 )

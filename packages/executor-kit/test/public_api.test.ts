@@ -13,6 +13,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "HostMemory",
       "HostStepper",
       "HostTensor",
+      "INFEASIBLE_ROWS",
       "Ledger",
       "Lifetime",
       "MAX_TIME_STEPS",

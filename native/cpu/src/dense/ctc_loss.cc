@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,10 @@ namespace {
 // path may skip one blank. An edge of a whole vector keeps the first state aligned.
 constexpr ptrdiff_t kStates = 8;
 constexpr ptrdiff_t kEdge = 8;
-// Sums that no path reached are near kCtcLogZero.
+// Sums that no path reached are near kCtcLogZero. CTC_LOG_UNREACHED in packages/executor-kit/src/host/ctc_loss.ts.
 constexpr double kUnreached = kCtcLogZero / 2;
+// The sum of a step's posteriors differs from 1 by less where its logarithms are of a size at which they have digits.
+constexpr double kRounded = 1e-3;
 
 // 2S+1 states for S labels, with a blank before, between and after them, rounded up to whole vectors.
 ptrdiff_t PaddedStates(ptrdiff_t labels) { return DivideUp(2 * labels + 1, kStates) * kStates; }
@@ -194,21 +197,37 @@ class CtcRow {
     for (ptrdiff_t t = time_ - 1; t >= 0; t--) {
       const double* emissions = scratch_.emissions_at(t);
       // alpha·beta counts y_t twice, so one emission is subtracted: γ_t(s) = alpha_t(s)·beta_t(s) / (y_t·p).
-      kernels_.posteriors({scratch_.alpha_at(t), beta, emissions, log_p, scratch_.posteriors, padded_});
-      SubtractPosteriors(GradientAt(t));
+      const auto posteriors = [&](double log_sum) {
+        kernels_.posteriors({scratch_.alpha_at(t), beta, emissions, log_sum, scratch_.posteriors, padded_});
+        return std::accumulate(scratch_.posteriors, scratch_.posteriors + states_, 0.0);
+      };
+      // They add up to 1. Logarithms of great magnitude are rounded by more than that, each step by another amount:
+      // then the step's own likeliest state is the measure.
+      double total = posteriors(log_p);
+      if (std::abs(total - 1) > kRounded) total = posteriors(MostLikely(t, beta));
+      SubtractPosteriors(GradientAt(t), weight_ / total);
       if (t == 0) return;
       kernels_.step({beta, 1, scratch_.stays, scratch_.skips_backward, scratch_.emissions_at(t - 1), next, padded_});
       std::swap(beta, next);
     }
   }
 
-  void SubtractPosteriors(T* gradient) const {
+  // The logarithm of the product of the likeliest state at step t.
+  double MostLikely(ptrdiff_t t, const double* beta) const {
+    double most = -std::numeric_limits<double>::infinity();
+    for (ptrdiff_t s = 0; s < states_; s++) {
+      most = std::max(most, scratch_.alpha_at(t)[s] + beta[s] - scratch_.emissions_at(t)[s]);
+    }
+    return most;
+  }
+
+  void SubtractPosteriors(T* gradient, double scale) const {
     double* of_classes = scratch_.class_posteriors;
     std::fill_n(of_classes, problem_.classes, 0.0);
     // Several states share a class (all blanks, repeated labels): their posteriors are added. d loss / d z_k = y_k - Σ
     // γ.
     for (ptrdiff_t s = 0; s < states_; s++) of_classes[scratch_.state_classes[s]] += scratch_.posteriors[s];
-    for (ptrdiff_t k = 0; k < problem_.classes; k++) gradient[k] -= static_cast<T>(weight_ * of_classes[k]);
+    for (ptrdiff_t k = 0; k < problem_.classes; k++) gradient[k] -= static_cast<T>(scale * of_classes[k]);
   }
 
   // No path has a probability, as the labels need more steps than there are.

@@ -266,8 +266,8 @@ struct KernelTable {
 };
 
 // The logarithm of 0 in the sums of CTC: finite, as the difference of two infinities is NaN, and so low that no sum of
-// logarithms reaches it.
-inline constexpr double kCtcLogZero = -1e30;
+// logarithms reaches it: those of float32 logits are above -1e44.
+inline constexpr double kCtcLogZero = -1e300;
 
 // One step along time for all states of a row:
 // after[s] = ln(e^(before[s] + stays[s]) + e^before[s + direction] + e^(before[s + 2 direction] + skips[s])) +

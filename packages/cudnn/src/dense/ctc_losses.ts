@@ -1,6 +1,6 @@
 import { DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { allocating, type CtcLossResult, type CtcProblem, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+import { allocating, type CtcLossResult, type CtcProblem, hostCtcLoss, INFEASIBLE_ROWS } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
@@ -141,23 +141,26 @@ export class CtcLosses {
     const probs = made.own(memory.allocate(list, count))
     const gradients = made.own(memory.allocate(list, count))
     const costs = made.own(memory.allocate(list, batch))
+    const marks = made.own(memory.allocate(list, batch))
     const workspace = made.own(list.allocate(plan.workspaceBytes))
     // The operands above are released with the list; these three buffers become tensors, which own them.
     const gradient = memory.allocate(list, count)
     const rowLosses = memory.allocate(list, batch)
     const loss = memory.allocate(list, 1)
     const sizes = { count, batch, classes, blank }
-    // cuDNN takes the blank as class 0 and any logits. The kernel moves the caller's blank there, and writes zeros past
-    // a row's
-    // length.
-    launchEach(session, list, 'ctc_activations', count, { y: probs, x: logits, lengths, ...sizes })
+    const infeasible = INFEASIBLE_ROWS.indexOf(problem.infeasible)
+    // cuDNN takes the blank as class 0, where the second kernel moves the caller's. What it does with NaN is not
+    // documented: it gets zeros in such rows, as past a row's length.
+    list.launch('ctc_marks', 1, BLOCK, { marks, x: logits, lengths, batch, classes })
+    launchEach(session, list, 'ctc_activations', count, { y: probs, x: logits, lengths, marks, ...sizes })
     list.add('ctcLoss', {
       ...{ algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor: plan.descriptor, probsDesc: plan.probs, probs },
       ...{ labels, labelLengths, inputLengths: lengths, costs, gradientsDesc: plan.probs, gradients, workspace },
     })
     // The reverse permutation, times the weight of each row: cuDNN's gradient is that of the unweighted sum.
-    launchEach(session, list, 'ctc_gradient', count, { gradient, rows: gradients, weights, lengths, ...sizes })
-    list.launch('ctc_row_losses', 1, BLOCK, { loss, rowLosses, costs, weights, count: batch })
+    const operands = { rows: gradients, x: logits, costs, marks, weights, lengths, infeasible }
+    launchEach(session, list, 'ctc_gradient', count, { gradient, ...operands, ...sizes })
+    list.launch('ctc_row_losses', 1, BLOCK, { loss, rowLosses, costs, marks, weights, count: batch, infeasible })
     made.release()
     return {
       loss: memory.tensor(loss, []),

@@ -1,4 +1,4 @@
-import type { CtcProblem } from '@cudnn-rnn/executor-kit'
+import type { CtcProblem, InfeasibleRows } from '@cudnn-rnn/executor-kit'
 
 /** Limits of cudnnCTCLoss_v8: time steps, and labels of a row with the deterministic algorithm. */
 const MOST_STEPS = 65535
@@ -18,6 +18,7 @@ export interface CudnnCtcProblem {
   readonly labelLengths: Int32Array
   /** [B] */
   readonly logitLengths: Int32Array
+  readonly infeasible: InfeasibleRows
   /** [B] */
   readonly rowWeights: Float64Array
 }
@@ -48,7 +49,8 @@ export function cudnnCtcProblem(problem: CtcProblem): CudnnCtcProblem | undefine
     if (own.length === 0 || framesOf(own) > logitLengths[row]) return undefined
     for (const label of own) labels[end++] = label < blank ? label + 1 : label
   }
-  return { time, batch, classes, blank, maxLabels, labels, labelLengths, logitLengths, rowWeights }
+  const lengths = { labelLengths, logitLengths }
+  return { time, batch, classes, blank, maxLabels, labels, ...lengths, infeasible: problem.infeasible, rowWeights }
 }
 
 /** Frames that labels need at least: a blank separates equal ones. */

@@ -425,15 +425,19 @@ export const KERNELS = {
     ...{ rows: 'size', columns: 'size', rule: 'size' },
   },
   // Before and after cuDNN's CTC loss.
+  ctc_marks: { marks: 'out', x: 'in', lengths: 'in', batch: 'size', classes: 'size' },
   ctc_activations: {
-    ...{ y: 'out', x: 'in', lengths: 'in', count: 'size' },
+    ...{ y: 'out', x: 'in', lengths: 'in', marks: 'in', count: 'size' },
     ...{ batch: 'size', classes: 'size', blank: 'size' },
   },
   ctc_gradient: {
-    ...{ gradient: 'out', rows: 'in', weights: 'in', lengths: 'in', count: 'size' },
-    ...{ batch: 'size', classes: 'size', blank: 'size' },
+    ...{ gradient: 'out', rows: 'in', x: 'in', costs: 'in', marks: 'in', weights: 'in', lengths: 'in' },
+    ...{ count: 'size', batch: 'size', classes: 'size', blank: 'size', infeasible: 'size' },
   },
-  ctc_row_losses: { loss: 'out', rowLosses: 'out', costs: 'in', weights: 'in', count: 'size' },
+  ctc_row_losses: {
+    ...{ loss: 'out', rowLosses: 'out', costs: 'in', marks: 'in', weights: 'in' },
+    ...{ count: 'size', infeasible: 'size' },
+  },
   // Streams: states of the listed rows side by side, and back.
   gather_states: {
     ...{ y: 'out', x: 'in', rows: 'in', count: 'size' },

@@ -51,6 +51,9 @@ export function hostCtcLoss(
   return loss
 }
 
+/** Below it a path counts as one of probability 0: kUnreached of native/cpu/src/dense/ctc_loss.cc. */
+const CTC_LOG_UNREACHED = -5e299
+
 /** The states l' of one row. */
 interface StateChain {
   /** Class of each state: blank, label, blank, …, blank. */
@@ -86,11 +89,15 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
   const logY = new Float64Array(time * classes)
   for (let t = 0; t < time; t++) {
     logSoftmaxInto(logY.subarray(t * classes, (t + 1) * classes), logits, frame(t))
+    // NaN in one class is NaN in all of the frame, and in all of the row: also where no path spells the labels.
+    if (!Number.isNaN(logY[t * classes])) continue
+    for (let of = 0; of < time; of++) gradient.fill(Number.NaN, frame(of), frame(of) + classes)
+    return Number.NaN
   }
 
   const logAlpha = forwardVariables(logY, chain, time, classes)
   const logP = time === 0 ? (states === 1 ? 0 : Number.NEGATIVE_INFINITY) : lastTwo(logAlpha, states)
-  if (logP === Number.NEGATIVE_INFINITY) {
+  if (logP < CTC_LOG_UNREACHED) {
     if (infeasible === 'zero') return 0
     for (let t = 0; t < time; t++) {
       for (let k = 0; k < classes; k++) {
@@ -105,12 +112,17 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
   logBeta.fill(0, Math.max(0, states - 2))
   for (let t = time - 1; t >= 0; t--) {
     const posterior = new Float64Array(classes)
+    const both = logBeta.map((value, s) => value + floatAt(logAlpha, t * states + s))
+    // Their sum is p, which logP is too far from where logarithms of great magnitude were rounded.
+    const most = both.reduce((high, value) => Math.max(high, value))
+    let total = 0
     for (let s = 0; s < states; s++) {
-      posterior[chain.classes[s]] =
-        floatAt(posterior, chain.classes[s]) + Math.exp(floatAt(logAlpha, t * states + s) + floatAt(logBeta, s) - logP)
+      const share = Math.exp(floatAt(both, s) - most)
+      total += share
+      posterior[chain.classes[s]] = floatAt(posterior, chain.classes[s]) + share
     }
     for (let k = 0; k < classes; k++) {
-      gradient[frame(t) + k] = weight * (Math.exp(floatAt(logY, t * classes + k)) - floatAt(posterior, k))
+      gradient[frame(t) + k] = weight * (Math.exp(floatAt(logY, t * classes + k)) - floatAt(posterior, k) / total)
     }
     logBeta = previousBeta(logBeta, logY.subarray(t * classes, (t + 1) * classes), chain)
   }
