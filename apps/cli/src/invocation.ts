@@ -1,4 +1,5 @@
 import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path'
+import { visibleText } from '@cudnn-rnn/text'
 
 /** Process data that determine the command that started this program. */
 export interface Invocation {
@@ -20,9 +21,11 @@ export function installCommand(packageName: string, args: readonly string[], com
   return command === 'cudnn-rnn' ? `npm install --global ${packageName}` : `npm install ${packageName}`
 }
 
-/** An argument as a shell takes it. */
-function shellWord(text: string): string {
-  return /^[\w./:=@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+/** An argument as a shell takes it, in printable characters. */
+export function shellWord(text: string): string {
+  if (/^[\w./:=@,+-]+$/.test(text.replaceAll(sep, '/'))) return text
+  if (visibleText(text) === text) return `'${text.replaceAll("'", "'\\''")}'`
+  return `$'${visibleText(text.replaceAll(/[\\']/g, '\\$&'))}'`
 }
 
 /**
@@ -54,6 +57,5 @@ export function programCommand({
     const project = script.split(`node_modules${sep}@cudnn-rnn`)[0]
     return resolve(cwd).startsWith(resolve(project)) ? 'npx cudnn-rnn' : 'cudnn-rnn'
   }
-  const fromHere = relative(cwd, script)
-  return `node ${fromHere.includes(' ') ? JSON.stringify(fromHere) : fromHere || basename(script)}`
+  return `node ${shellWord(relative(cwd, script) || basename(script))}`
 }

@@ -57,7 +57,7 @@ function printError(error: unknown, args: readonly string[]): void {
   const message = error instanceof Error ? error.message : String(error)
   process.stderr.write(`${pc.red('error')}${code}: ${visibleLines(message)}\n`)
   if (hasErrorCode(error, 'ERR_PACKAGE_MISSING')) {
-    process.stderr.write(`Here: ${visibleText(installCommand(String(error['packageName']), args))}\n`)
+    process.stderr.write(`Here: ${installCommand(String(error['packageName']), args)}\n`)
   }
   if (process.env['DEBUG'] !== undefined && error instanceof Error)
     process.stderr.write(`${visibleLines(error.stack ?? '')}\n`)

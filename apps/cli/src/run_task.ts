@@ -4,7 +4,7 @@ import type { Communicator, TrainingCheckpoints } from '@cudnn-rnn/rnn'
 import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { EXIT_CODES } from './exit_codes.js'
-import { programCommand } from './invocation.js'
+import { programCommand, shellWord } from './invocation.js'
 import type { LoggedFitResult } from './logged_fit.js'
 import { beginOnFirst, onEach, onFirst, overRanks } from './ranks.js'
 import type { RunOptions } from './run_options.js'
@@ -108,6 +108,6 @@ export function unfinishedLines(
   const why = ending === 'interrupted' ? 'Interrupted' : 'Out of time'
   return [
     `${pc.yellow(why)} after step ${step} of ${steps}; everything up to it is saved in ${visibleText(directory)}.`,
-    `${pc.bold('Go on')}     ${programCommand()} ${command} --resume --out ${visibleText(directory)}`,
+    `${pc.bold('Go on')}     ${programCommand()} ${command} --resume --out ${shellWord(directory)}`,
   ]
 }

@@ -1,6 +1,6 @@
 import { delimiter, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { installCommand, programCommand } from '../src/invocation.js'
+import { installCommand, programCommand, shellWord } from '../src/invocation.js'
 
 const cwd = '/home/me/work'
 const npm = { npm_command: 'exec', npm_config_user_agent: 'npm/11.19.1 node/v20.20.2 linux x64' }
@@ -41,4 +41,13 @@ it.each([
   ['npx cudnn-rnn', 'npm install h5wasm'],
 ])('installCommand puts a package where the program started by %s finds it', (command, expected) => {
   expect(installCommand('h5wasm', ['import', 'my net.keras'], command)).toBe(expected)
+})
+
+it.each([
+  ['runs/one', 'runs/one'],
+  ['my runs/one', "'my runs/one'"],
+  ["it's", "'it'\\''s'"],
+  ["\x1b]0;'\\\n", "$'\\x1b]0;\\'\\\\\\n'"],
+])('shellWord of %j is %s', (text, expected) => {
+  expect(shellWord(text)).toBe(expected)
 })

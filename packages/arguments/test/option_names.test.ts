@@ -60,6 +60,11 @@ describe('checkNames', () => {
     expect(refusal(option).message).toMatch(/Known options: numUnits, numLayers, dropout, seed\.$/)
   })
 
+  it('lists each known name once', () => {
+    const thrown = () => checkNames('build a network', { learningRate: 1 }, [...KNOWN, 'seed', 'numUnits'])
+    expect(thrown).toThrow(/Known options: numUnits, numLayers, dropout, seed\.$/)
+  })
+
   it.each([null, undefined, 3, 'seed', () => {}])('refuses %o for options', (options) => {
     expect(() => checkNames('build a network', options as never, KNOWN)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
   })

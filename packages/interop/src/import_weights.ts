@@ -100,8 +100,8 @@ export async function importWeights(
       tensors,
       options,
     )
+    checkFound(file.path, chosen, options.only)
     const interpretations = settleDoubts(file.path, chosen.filter(isWanted), tensors, options)
-    checkFound(file.path, interpretations, options.only)
     shared.expect(interpretations)
     const budget = new MemoryBudget(file.path, () => file.heldBytes ?? Number.POSITIVE_INFINITY)
     const networks: ImportedNetwork[] = []

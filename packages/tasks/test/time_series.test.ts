@@ -61,7 +61,11 @@ describe('lastKnown', () => {
 })
 
 describe('placeOf', () => {
-  it('is the name where there is one', () => {
-    expect([placeOf({ values: [] }), placeOf({ values: [], name: '' })]).toEqual(['the series', 'series '])
+  it.each([
+    [undefined, 'the series'],
+    ['', 'the series'],
+    ['north', 'series north'],
+  ])('of the name %o is %s', (name, expected) => {
+    expect(placeOf({ values: [], name })).toBe(expected)
   })
 })

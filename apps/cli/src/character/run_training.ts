@@ -7,7 +7,7 @@ import pc from 'picocolors'
 import { codedRangeError } from '../coded_error.js'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
-import { programCommand } from '../invocation.js'
+import { programCommand, shellWord } from '../invocation.js'
 import type { LoggedFitResult } from '../logged_fit.js'
 import { onEach, onFirst, overRanks, rankLines, rankSpeeds } from '../ranks.js'
 import type { RunOptions } from '../run_options.js'
@@ -128,7 +128,7 @@ function conclusion(
         ]),
     ...rankLines(ranks, settings.plan.batch * settings.plan.time, 'chars'),
     `${pc.bold('Report')}    ${visibleText(page)}`,
-    `${pc.bold('Sample')}    ${programCommand()} sample ${visibleText(directory)}`,
+    `${pc.bold('Sample')}    ${programCommand()} sample ${shellWord(directory)}`,
     ...unfinishedLines({ ending, step }, { command: 'train', directory, steps: settings.plan.steps }),
   ]
   return `${lines.join('\n')}\n`

@@ -11,7 +11,7 @@ import {
 import { gateWeights, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
-import { programCommand } from '../invocation.js'
+import { programCommand, shellWord } from '../invocation.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { beginOnFirst, onEach, onFirst, openBackendOfRank } from '../ranks.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
@@ -267,7 +267,7 @@ export async function restoreModel(
   model.dispose()
   throw codedRangeError(
     'ERR_NO_RUN',
-    `Cannot load a model as ${directory} must hold a checkpoint: nothing was saved yet. Go on with "${programCommand()} train --resume --out ${directory}"`,
+    `Cannot load a model as ${directory} must hold a checkpoint: nothing was saved yet. Go on with "${programCommand()} train --resume --out ${shellWord(directory)}"`,
     { directory },
   )
 }

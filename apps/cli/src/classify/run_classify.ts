@@ -5,7 +5,7 @@ import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
-import { programCommand } from '../invocation.js'
+import { programCommand, shellWord } from '../invocation.js'
 import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
@@ -101,7 +101,7 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
     ...rankLines(training.ranks, settings.batch, 'texts'),
     `${pc.bold('Verdict')}   ${verdict(result)}`,
     `${pc.bold('Report')}    ${page}`,
-    `${pc.bold('Use it')}    ${programCommand()} classify --run ${visibleText(directory)} <files>`,
+    `${pc.bold('Use it')}    ${programCommand()} classify --run ${shellWord(directory)} <files>`,
     ...unfinishedLines(training, { command: 'classify', directory, steps: settings.steps }),
   ]
 }

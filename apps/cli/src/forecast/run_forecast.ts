@@ -5,7 +5,7 @@ import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
-import { programCommand } from '../invocation.js'
+import { programCommand, shellWord } from '../invocation.js'
 import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
@@ -133,7 +133,7 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
     isForecast
       ? `${pc.bold('Forecast')}  ${visibleText(join(directory, 'forecast.csv'))}`
       : `${pc.bold('Forecast')}  none: rows of the next ${settings.shape.horizon} steps need ${visibleText(settings.columns.knownAhead.join(', '))}, and an empty ${visibleText(settings.columns.value)}`,
-    `${pc.bold('Use it')}    ${programCommand()} forecast --run ${visibleText(directory)} --csv <file>`,
+    `${pc.bold('Use it')}    ${programCommand()} forecast --run ${shellWord(directory)} --csv <file>`,
     ...unfinishedLines(training, { command: 'forecast', directory, steps: settings.steps }),
   ]
 }
