@@ -9,8 +9,8 @@ export const ERROR_CODES = {
     remedy: 'check the network, or give your own file',
   },
   ERR_NO_CHECKPOINT: {
-    meaning: 'no checkpoint is at that path',
-    remedy: "name a prefix such as `run/model-100`, or the run's directory",
+    meaning: 'no checkpoint is at that path, or a file of another format',
+    remedy: "name a prefix such as `run/model-100`, or the run's directory; `import` lists other files",
   },
   ERR_NO_RUN: {
     meaning: 'a directory holds no run, or a run of another command',

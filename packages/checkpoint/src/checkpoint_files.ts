@@ -1,5 +1,6 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { readRegularFile } from '@cudnn-rnn/files'
 import { decodeBundleHeader } from './bundle_messages.js'
 import { memorySource } from './byte_source.js'
 import { isCheckpointError } from './errors.js'
@@ -49,7 +50,7 @@ export async function removeUnusedData(prefix: string): Promise<void> {
 async function numShardsOf(prefix: string): Promise<number | undefined> {
   try {
     const path = `${prefix}.index`
-    const [header] = await readTable(memorySource(path, await readFile(path)))
+    const [header] = await readTable(memorySource(path, await readRegularFile(path)))
     return header === undefined ? undefined : decodeBundleHeader(header.value).numShards
   } catch (error) {
     if (isSystemError(error) && error.code === 'ENOENT') return 0

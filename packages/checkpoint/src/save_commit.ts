@@ -1,6 +1,6 @@
-import { lstat, readFile, rename, rm } from 'node:fs/promises'
+import { lstat, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { flushDirectory } from '@cudnn-rnn/files'
+import { flushDirectory, readRegularFile } from '@cudnn-rnn/files'
 import { encodeBundleHeader } from './bundle_messages.js'
 import { shardPath } from './bundle_reader.js'
 import { checkpointFiles, removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
@@ -58,7 +58,7 @@ export function commitSave(
     try {
       const header = { key: new Uint8Array(0), value: encodeBundleHeader(numShards) }
       const newIndex = await writeBeside(index, encodeTable([header, ...entries]))
-      const oldIndex = existed ? await writeBeside(index, await readFile(index)) : undefined
+      const oldIndex = existed ? await writeBeside(index, await readRegularFile(index)) : undefined
       const state = rotation && (await writeStateBeside(directory, rotation.state))
       if (state !== undefined) temporaries.push(state)
       await lock.note(JSON.stringify(plan))

@@ -100,6 +100,8 @@ it.skipIf(process.platform === 'win32')(
     await reader.close()
     await plant(`${prefix}.index`)
     await expect(openCheckpoint(prefix)).rejects.toMatchObject(refused)
+    const saved = writeCheckpoint(prefix, [['a', { data: Float32Array.of(1), shape: [1] }]])
+    await expect(saved).rejects.toMatchObject({ code: 'ERR_CHECKPOINT_IO' })
   },
 )
 

@@ -60,12 +60,17 @@ export function addReadingOptions(command: Command): Command {
     .option('--forget-bias <x>', 'bias that TensorFlow’s cells add to the forget gate at run time (default 1)')
 }
 
+/** `importWeights` refuses a file that has one of these and no network. */
+const NOTHING_ALIKE = 'no operator, name or pair of matrices that looks like one'
+
 function describe(
   { format, networks, cells, optimizer, unusedTensors }: ImportedWeights,
   prefix: string | undefined,
 ): string {
   const count = networks.length + cells.length
-  const lines = [`${pc.bold(format)}: ${count === 1 ? '1 recurrent network' : `${count} recurrent networks`}`]
+  const found =
+    count === 0 ? `no recurrent network, and ${NOTHING_ALIKE}` : `${count} recurrent network${count === 1 ? '' : 's'}`
+  const lines = [`${pc.bold(format)}: ${found}`]
   if (count > 0) lines.push('')
   const common = commonNotes([...networks, ...cells])
   const ownNotes = (notes: readonly string[]) => {

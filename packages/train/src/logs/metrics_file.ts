@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { checkArguments, integerFrom, OBJECT, PATH } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { makeDirectory } from '@cudnn-rnn/files'
+import { checkIsRegular, makeDirectory, readRegularFile } from '@cudnn-rnn/files'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { StepReport } from '../loop/fit_options.js'
 import { coded, logError } from './log_error.js'
@@ -71,6 +71,7 @@ export class MetricsFile {
       await makeDirectory(dirname(path))
       const file = await open(path, APPEND_TO_OWN_FILE, 0o666)
       try {
+        await checkIsRegular(file)
         // Steps ascend, so the end of the file is dropped: one call truncates it, and nothing is rewritten.
         const length = lengthUpTo(path, await file.readFile(), step)
         await file.truncate(length)
@@ -124,10 +125,11 @@ const APPEND_TO_OWN_FILE =
  */
 export async function readMetrics(path: string): Promise<StepReport[]> {
   checkArguments('read metrics', { path }, { path: PATH })
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readRegularFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
     throw logError('read', path, error)
   })
+  const text = String(bytes)
   const complete = text.slice(0, text.lastIndexOf('\n') + 1)
   return complete.split('\n').flatMap((line) => (line === '' ? [] : [reportOf(path, line)]))
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,12 +15,17 @@ import {
 const folder = mkdtempSync(join(tmpdir(), 'unreadable-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
+const pipe = join(folder, 'pipe')
+const DEVICES = process.platform === 'linux' ? ['/dev/zero', pipe] : []
+if (DEVICES.length > 0) execFileSync('mkfifo', [pipe])
+
 const DATASETS = { arrowDataset, csvDataset, jsonLinesDataset, parquetDataset, textDataset }
 
 describe.each(Object.entries(DATASETS))('%s', (_, dataset) => {
   it.each([
     ['a file that is not there', join(folder, 'nope'), 'ENOENT'],
     ['a folder', folder, 'directory'],
+    ...DEVICES.map((path) => ['what may never end or begin', path, 'not a regular file']),
     ['a path that is longer than the system allows', join(folder, 'x'.repeat(300)), 'ENAMETOOLONG'],
   ])('refuses %s with a code, its path and the system error', async (__, path, reason) => {
     const rows: AsyncIterable<unknown> = dataset(path)

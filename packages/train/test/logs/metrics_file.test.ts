@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { appendFile, mkdtemp, open, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -97,3 +98,16 @@ it('MetricsFile names the path and the error of the system', async () => {
     })
   }
 })
+
+it.runIf(process.platform === 'linux')(
+  'readMetrics and MetricsFile.open refuse what may never end or begin',
+  async () => {
+    const pipe = join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    for (const path of ['/dev/zero', pipe]) {
+      const refused = coded('ERR_LOG_IO', { path, message: expect.stringContaining('not a regular file') })
+      await expect(readMetrics(path)).rejects.toThrow(refused)
+      await expect(MetricsFile.open(path)).rejects.toThrow(refused)
+    }
+  },
+)
