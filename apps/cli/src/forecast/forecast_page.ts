@@ -31,17 +31,21 @@ export function forecastTable({ backtests }: ForecastResult): ResultTable {
 /** By how much `mae` is above or below `naive`: in percent, or in the series' unit where `naive` is 0, as of a constant series. */
 function difference(mae: number, naive: number): string {
   if (mae === naive) return '±0.0 %'
-  const change = naive === 0 ? mae.toPrecision(2) : `${Math.abs((100 * (mae - naive)) / naive).toFixed(1)} %`
+  const change = naive === 0 ? mae.toPrecision(2) : percent(mae, naive)
   return `${mae > naive ? '+' : '−'}${change}`
+}
+
+/** How far `mae` is from `naive`. An error that is left is never rounded away: it is 99.9 % less, not 100.0 %. */
+function percent(mae: number, naive: number): string {
+  const change = Math.abs((100 * (mae - naive)) / naive)
+  return `${(mae > 0 && mae < naive ? Math.min(change, 99.9) : change).toFixed(1)} %`
 }
 
 /** `15.2 % below the seasonal-naive forecast's 3.88`, as the end of a sentence. */
 function verdict(mae: number, naive: number): string {
   if (naive === 0)
     return mae === 0 ? 'as exact as the seasonal-naive forecast' : 'where the seasonal-naive forecast is exact'
-  const change = (100 * (naive - mae)) / naive
-  const side = change >= 0 ? 'below' : 'above'
-  return `${Math.abs(change).toFixed(1)} % ${side} the seasonal-naive forecast's ${naive.toPrecision(3)}`
+  return `${percent(mae, naive)} ${mae <= naive ? 'below' : 'above'} the seasonal-naive forecast's ${naive.toPrecision(3)}`
 }
 
 /** The improvement of the network over the linear part of the forecaster, on the held-out values. */
