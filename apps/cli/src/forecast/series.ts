@@ -126,6 +126,8 @@ function columnsOf(path: string, rows: readonly NumberedRow[], source: SeriesSou
   return { value, date, series, covariates, knownAhead }
 }
 
+const MARKS = ['.', ','] as const
+
 function onlyNumericColumn(
   path: string,
   rows: readonly NumberedRow[],
@@ -134,7 +136,7 @@ function onlyNumericColumn(
 ): string {
   const numeric = columns.filter((column) => {
     const text = firstText(rows, column)
-    const isNumber = text !== '' && Number.isFinite(Number(text.replace(',', '.')))
+    const isNumber = text !== '' && MARKS.some((mark) => Number.isFinite(Number(withPoint(text, mark))))
     // Row numbers under the name of a column, such as id, are no values to forecast.
     return isNumber && ![0, 1].some((first) => rows.every(({ fields }, n) => Number(fields[column]) === first + n))
   })

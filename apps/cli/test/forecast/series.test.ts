@@ -22,6 +22,27 @@ it.each([
 })
 
 it.each([
+  [
+    ['0,5', '1,25'],
+    [0.5, 1.25],
+  ],
+  [
+    ['1.234,5', '2.000,25'],
+    [1234.5, 2000.25],
+  ],
+  [
+    ['1,234.5', '900.25'],
+    [1234.5, 900.25],
+  ],
+])('readSeries chooses a column of numbers such as %o', async (texts, numbers) => {
+  const csv = await writeTable(
+    'shop;sold',
+    texts.map((text) => `north;${text}`),
+  )
+  expect((await readSeries({ csv })).series.map(({ values }) => [...values])).toEqual([numbers])
+})
+
+it.each([
   ['two columns of numbers', 'sold,price', ['8,1', '5,3', '9,2']],
   ['numbers with a gap', 'id,sold', ['1,8', '2,5', '4,9']],
   ['row numbers alone', 'id', ['1', '2', '3']],
