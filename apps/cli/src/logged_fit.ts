@@ -52,6 +52,7 @@ export async function loggedFit(options: LoggedFitOptions): Promise<LoggedFitRes
   const { directory, json, jsonLine = metricsLine, quiet = false, figures, progress: display, maxSteps } = options
   const { fit, signal, maxSeconds, gates, sample, onResume, onStep, isResumed, isFirst = true } = options
   const metricsPath = join(directory, 'metrics.jsonl')
+  let begun: Promise<void> | undefined
   let metrics: MetricsFile | undefined
   let events: EventFile | undefined
   let progress: TerminalProgress | undefined
@@ -60,22 +61,25 @@ export async function loggedFit(options: LoggedFitOptions): Promise<LoggedFitRes
       const signals = [interrupt, timeLimit(maxSeconds), signal].filter((signal) => signal !== undefined)
       const result = await fit({
         signal: AbortSignal.any(signals),
-        async onStart(step, resumed) {
-          if (isResumed) {
-            if (resumed === undefined) await checkNothingSaved(directory, metricsPath)
-            checkSteps(directory, step, maxSteps)
-            if (!quiet) announceResume(step, resumed?.skipped ?? [], { json, maxSteps })
-            await onResume?.()
-          }
-          metrics = await MetricsFile.open(metricsPath, step)
-          events = await EventFile.create(join(directory, 'events'), { afterStep: step })
-          for (const each of resumed?.skipped ?? []) await events.text('resume', skippedText(each), step)
-          if (!json && !quiet)
-            progress = new TerminalProgress(process.stdout, {
-              ...display,
-              total: maxSteps,
-              done: step,
-            })
+        onStart(step, resumed) {
+          begun = (async () => {
+            if (isResumed) {
+              if (resumed === undefined) await checkNothingSaved(directory, metricsPath)
+              checkSteps(directory, step, maxSteps)
+              if (!quiet) announceResume(step, resumed?.skipped ?? [], { json, maxSteps })
+              await onResume?.()
+            }
+            metrics = await MetricsFile.open(metricsPath, step)
+            events = await EventFile.create(join(directory, 'events'), { afterStep: step })
+            for (const each of resumed?.skipped ?? []) await events.text('resume', skippedText(each), step)
+            if (!json && !quiet)
+              progress = new TerminalProgress(process.stdout, {
+                ...display,
+                total: maxSteps,
+                done: step,
+              })
+          })()
+          return begun
         },
         async onStep(report) {
           await metrics?.write(report)
@@ -95,6 +99,8 @@ export async function loggedFit(options: LoggedFitOptions): Promise<LoggedFitRes
       return { ...result, ending, reports: isFirst ? await readMetrics(metricsPath) : [] }
     })
   } finally {
+    // An interrupted fit does not wait for it, but the files that it opens are to be closed.
+    await begun?.catch(() => undefined)
     progress?.stop()
     await metrics?.close()
     await events?.close()
