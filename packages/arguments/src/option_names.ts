@@ -127,7 +127,11 @@ const OTHER_NAMES = new Map([
 ])
 
 const TIME_MAJOR = 'Batches are time-major, [T,B,I]; the methods of a model join a list of rows [T,I].'
+const LABELS = 'Options are an object with names; labels come in the examples, { input, label }, or in the batches.'
 const ADVICE = new Map([
+  // The first name of an array, and that of a tensor.
+  ['0', LABELS],
+  ['data', LABELS],
   ['batchfirst', TIME_MAJOR],
   ['timemajor', TIME_MAJOR],
 ])

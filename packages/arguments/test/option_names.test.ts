@@ -22,8 +22,13 @@ const refusal = (option: string): { code: string; message: string; option: strin
 }
 
 describe('checkNames', () => {
-  it.each(['batchFirst', 'batch_first'])('says of %s how batches are laid out', (option) => {
-    expect(refusal(option).message).toContain('time-major')
+  it.each([
+    ['batchFirst', 'time-major'],
+    ['batch_first', 'time-major'],
+    ['0', 'labels come in the examples'],
+    ['data', 'labels come in the examples'],
+  ])('advises on %s: %s', (option, advice) => {
+    expect(refusal(option).message).toContain(advice)
   })
 
   it('accepts known names, any of them absent or undefined', () => {

@@ -150,7 +150,7 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
     if (given.disposed) {
       throw codedRangeError('ERR_TENSOR_DISPOSED', `Cannot ${action} as ${name} was disposed`, { argument: name })
     }
-    if (!Array.isArray(given.shape)) throw notATensor(action, name, given)
+    if (!Array.isArray(given.shape)) throw notATensor(action, name, `value is ${describeValue(given)}`)
     return given
   }
   const { data, shape } = readOnce(action, name, given)
@@ -263,22 +263,27 @@ export function checkDimensions(action: string, shape: readonly number[]): reado
 
 /** The fields of a possible host tensor; each is read once. */
 function readOnce(action: string, name: string, given: unknown): Tensor {
-  let fields: Tensor | undefined
+  let fields: Tensor | string
   try {
     fields = hostFields(given)
   } catch (cause) {
-    throw notATensor(action, name, given, { cause })
+    throw notATensor(action, name, `value is ${describeValue(given)}`, { cause })
   }
-  if (fields === undefined) throw notATensor(action, name, given)
+  if (typeof fields === 'string') throw notATensor(action, name, fields)
   return fields
 }
 
-function hostFields(given: unknown): Tensor | undefined {
-  if (typeof given !== 'object' || given === null || ArrayBuffer.isView(given)) return undefined
+/** The fields of a host tensor, or the one that is at fault. */
+function hostFields(given: unknown): Tensor | string {
+  const isObject = typeof given === 'object' && given !== null && !ArrayBuffer.isView(given)
+  if (!isObject || !('data' in given) || !('shape' in given)) return `value is ${describeValue(given)}`
   const { data, shape } = given as Tensor
-  if (arrayTypeOf(data) === undefined || !Array.isArray(shape)) return undefined
+  if (arrayTypeOf(data) === undefined) {
+    return `data is ${describeValue(data)}${Array.isArray(data) ? '. Float32Array.from() makes it a typed one.' : ''}`
+  }
+  if (!Array.isArray(shape)) return `shape is ${describeValue(shape)}`
   const rank = shape.length
-  if (rank > MAX_RANK) return undefined
+  if (rank > MAX_RANK) return `shape is ${describeValue(shape)}`
   const dimensions: number[] = []
   for (let axis = 0; axis < rank; axis++) dimensions.push(shape[axis] as number)
   return { data, shape: dimensions }
@@ -289,10 +294,10 @@ export function isDimension(size: unknown): boolean {
   return Number.isSafeInteger(size) && (size as number) >= 0
 }
 
-function notATensor(action: string, name: string, given: unknown, options: { readonly cause?: unknown } = {}) {
+function notATensor(action: string, name: string, current: string, options: { readonly cause?: unknown } = {}) {
   return codedTypeError(
     'ERR_NOT_A_TENSOR',
-    `Cannot ${action} as ${name} must be a tensor { data: typed array, shape: number[] } or a backend tensor: current value is ${describeValue(given)}`,
+    `Cannot ${action} as ${name} must be a tensor { data: typed array, shape: number[] } or a backend tensor: current ${current}`,
     { argument: name, ...options },
   )
 }

@@ -26,12 +26,19 @@ describe('checkTensor', () => {
     expect(check(zeros())).not.toThrow()
   })
 
-  it.each([null, undefined, 3, [1, 2], { data: [1], shape: [1] }, { data: new Float32Array(1) }])(
-    'refuses %j as no tensor',
-    (value) => {
-      expect(check(value)).toThrow(refusal('ERR_NOT_A_TENSOR', 'TypeError'))
-    },
-  )
+  it.each([
+    [null, 'value is null'],
+    [undefined, 'value is undefined'],
+    [3, 'value is 3'],
+    [[1, 2], 'value is an array of 2'],
+    [{ data: new Float32Array(1) }, 'value is an object with the fields data'],
+    [{ data: [1], shape: [1] }, 'data is an array of 1. Float32Array.from() makes it a typed one.'],
+    [{ data: 'x', shape: [1] }, 'data is "x"'],
+    [{ data: new Float32Array(1), shape: Int32Array.of(1) }, 'shape is a Int32Array of 1 elements'],
+  ])('refuses %j as no tensor: %s', (value, current) => {
+    expect(check(value)).toThrow(refusal('ERR_NOT_A_TENSOR', 'TypeError'))
+    expect(check(value)).toThrow(`current ${current}`)
+  })
 
   it('refuses another dtype, naming both', () => {
     expect(check(ids(2))).toThrow(refusal('ERR_DTYPE', 'TypeError'))

@@ -3,7 +3,8 @@ import { dirname } from 'node:path'
 import { flushDirectory } from './flush_directory.js'
 
 /**
- * Makes a directory and those above it, one by one, and flushes what holds them. `mkdir` with `recursive` never returns for a path below /proc.
+ * Makes a directory and those above it, one by one, and flushes their parents. `mkdir` with `recursive` never returns for
+ * a path below /proc.
  *
  * @throws the error of the system, also where `path` is something else than a directory
  */

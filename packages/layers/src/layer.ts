@@ -10,6 +10,9 @@ import type { LayerStream } from './layer_stream.js'
 import { LayerTape } from './layer_tape.js'
 import { type Signal, signalText } from './signal.js'
 
+/** As in `Inspectable`: Node.js calls the method of this name to print an object. */
+const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom')
+
 /** The description of a layer in a saved model: plain JSON. */
 export type LayerConfig = { readonly [option: string]: ConfigValue }
 export type ConfigValue = string | number | boolean | null | readonly ConfigValue[] | LayerConfig
@@ -106,6 +109,15 @@ export abstract class Layer {
 
   get kind(): string {
     return this.definition.kind
+  }
+
+  /** One line, or the table of a whole model; `console.log` prints it. */
+  toString(): string {
+    return `${this.name} (${this.kind}): ${signalText(this.input)} to ${signalText(this.output)}`
+  }
+
+  [INSPECT](): string {
+    return this.toString()
   }
 
   /** How many tensors of state a pass takes and returns. */

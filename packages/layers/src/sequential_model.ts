@@ -228,6 +228,10 @@ export class SequentialModel extends Layer implements WholeModel {
     return summaryOf(this)
   }
 
+  override toString(): string {
+    return this.summary()
+  }
+
   /**
    * Saves layers and variables as a TensorFlow V2 checkpoint, `<path>.index` and `<path>.data-00000-of-00001`.
    *

@@ -82,6 +82,18 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     `)
   })
 
+  test('console.log prints the table of a model, and a line of a layer, disposed or not', () => {
+    const printed = (value: object) =>
+      Reflect.apply(Reflect.get(value, Symbol.for('nodejs.util.inspect.custom')), value, [])
+    using backend = open()
+    const model = classifier(backend)
+    const table = model.summary()
+    expect(printed(model)).toBe(table)
+    expect(String(model.layers[0])).toBe('embedding (embedding): [T,B] of class ids to [T,B,4]')
+    model.dispose()
+    expect(printed(model)).toBe(table)
+  })
+
   test('fit learns, evaluate measures it, predict answers sentence by sentence', async () => {
     using backend = open()
     using model = classifier(backend)

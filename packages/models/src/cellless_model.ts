@@ -1,7 +1,7 @@
 import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
 import type { CellMode } from '@cudnn-rnn/canonical'
 import type { CallResult, GivenTape, InputGradients, OutputGradients } from './call_result.js'
-import { type CallOptions, type DescriptorOptions, MODEL_OPTION_NAMES, type ModelOptions } from './model_options.js'
+import { type CallOptions, MODEL_OPTION_NAMES, type ModelOptions } from './model_options.js'
 import { RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
 
@@ -9,7 +9,7 @@ import type { Params } from './variable.js'
 export abstract class CelllessModel<
   Cell extends Exclude<CellMode, 'lstm'> = Exclude<CellMode, 'lstm'>,
 > extends RecurrentModel<Cell> {
-  constructor(backend: Backend, rnnMode: Cell, options: ModelOptions & DescriptorOptions) {
+  constructor(backend: Backend, rnnMode: Cell, options: ModelOptions) {
     super(backend, rnnMode, options, MODEL_OPTION_NAMES)
     this.call = this.call.bind(this)
     this.gradients = this.gradients.bind(this)

@@ -1,6 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { CelllessModel } from './cellless_model.js'
-import type { DescriptorOptions, ModelOptions } from './model_options.js'
+import type { ModelOptions } from './model_options.js'
 
 /**
  * `tf.contrib.cudnn_rnn.CudnnGRU`: L layers of GRU, linear before reset, over one opaque parameter buffer.
@@ -23,7 +23,7 @@ import type { DescriptorOptions, ModelOptions } from './model_options.js'
  * ```
  */
 export class CudnnGRU extends CelllessModel<'gru'> {
-  constructor(backend: Backend, options: ModelOptions & DescriptorOptions) {
+  constructor(backend: Backend, options: ModelOptions) {
     super(backend, 'gru', options)
   }
 }

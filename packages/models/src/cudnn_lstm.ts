@@ -1,6 +1,6 @@
 import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
 import type { GivenTape, LSTMCallResult, LSTMInputGradients, LSTMOutputGradients } from './call_result.js'
-import { type CallOptions, type DescriptorOptions, LSTM_OPTION_NAMES, type LSTMOptions } from './model_options.js'
+import { type CallOptions, LSTM_OPTION_NAMES, type LSTMOptions } from './model_options.js'
 import { RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
 
@@ -29,7 +29,7 @@ export class CudnnLSTM extends RecurrentModel<'lstm'> {
    * @param options a descriptor of an LSTM will do.
    * @throws as the checks of {@link LSTMOptions}: see `createRnnDescriptor`; RangeError `ERR_OTHER_CELL`
    */
-  constructor(backend: Backend, options: LSTMOptions & DescriptorOptions) {
+  constructor(backend: Backend, options: LSTMOptions) {
     super(backend, 'lstm', options, LSTM_OPTION_NAMES)
     this.call = this.call.bind(this)
     this.gradients = this.gradients.bind(this)

@@ -1,6 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { CelllessModel } from './cellless_model.js'
-import type { DescriptorOptions, ModelOptions } from './model_options.js'
+import type { ModelOptions } from './model_options.js'
 
 /**
  * `tf.contrib.cudnn_rnn.CudnnRNNTanh`: h' = tanh(W·x + b_W + R·h + b_R), L layers over one opaque buffer.
@@ -18,7 +18,7 @@ import type { DescriptorOptions, ModelOptions } from './model_options.js'
  * ```
  */
 export class CudnnRNNTanh extends CelllessModel<'rnn_tanh'> {
-  constructor(backend: Backend, options: ModelOptions & DescriptorOptions) {
+  constructor(backend: Backend, options: ModelOptions) {
     super(backend, 'rnn_tanh', options)
   }
 }

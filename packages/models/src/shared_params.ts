@@ -48,7 +48,16 @@ export async function shareParams(owner: ParamsOwner, params: TensorLike, name: 
   const elements = (backend.shared?.allocate ?? sharedAllocator(dtype))(paramsSize)
   elements.set(source.data)
   const layout = layoutKey(descriptor)
-  return { kind: 'SharedParams', executor: executorOf(backend), dtype, layout, id: crypto.randomUUID(), name, elements }
+  return { kind: 'SharedParams', executor: executorOf(backend), dtype, layout, id: uniqueId(), name, elements }
+}
+
+/** 128 bits. Neither pages without TLS have `crypto.randomUUID` nor Node.js 20 with `--no-experimental-global-webcrypto`. */
+function uniqueId(): string {
+  return Array.from({ length: 4 }, () =>
+    Math.floor(Math.random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0'),
+  ).join('')
 }
 
 function executorOf({ name, opaqueOrder }: Backend): string {

@@ -45,6 +45,20 @@ describe('types of parameters', () => {
   })
 })
 
+describe('types of options', () => {
+  it('take a descriptor, and offer none of the fields that only it has', () => {
+    using backend = openReferenceBackend()
+    const lstm = new CudnnLSTM(backend, SIZES)
+    const gru = new CudnnGRU(backend, SIZES)
+    expect(new CudnnLSTM(backend, lstm.descriptor).descriptor).toEqual(lstm.descriptor)
+    expect(new CudnnGRU(backend, { ...gru.descriptor, numUnits: 5 }).numUnits).toBe(5)
+    // @ts-expect-error: a field of a descriptor
+    new CudnnLSTM(backend, { numLayers: 1, numUnits: 2, inputSize: 3, biasMode: 'double' })
+    // @ts-expect-error: a field of a descriptor
+    new CudnnGRU(backend, { numLayers: 1, numUnits: 2, inputSize: 3, cellMode: 'gru' })
+  })
+})
+
 describe('the signal of a call', () => {
   it('rejects with its reason, before the call and during it, and leaves no tensor', async () => {
     using backend = openReferenceBackend()

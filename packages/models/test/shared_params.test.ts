@@ -1,5 +1,5 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { CudnnGRU, CudnnLSTM, type SharedParams } from '../src/index.js'
 import { floats, valuesOf } from './small_models.js'
@@ -24,6 +24,18 @@ describe('shared parameters', () => {
     handle.elements.fill(0)
     expect([...theirs.stream(opened).stepSync(x).data]).toEqual([0, 0, 0])
     expect([...mine.stream(params).stepSync(x).data]).toEqual([...expected])
+  })
+
+  it('have an identity where the platform has no WebCrypto', async () => {
+    vi.stubGlobal('crypto', undefined)
+    try {
+      const lstm = open()
+      const params = lstm.createParams({ seed: 1 })
+      const ids = await Promise.all([1, 2].map(async () => (await lstm.shareParams(params)).id))
+      expect(new Set(ids).size).toBe(2)
+    } finally {
+      vi.unstubAllGlobals()
+    }
   })
 
   it('are read-only', async () => {

@@ -41,7 +41,6 @@ export {
   CudnnLSTM,
   CudnnRNNRelu,
   CudnnRNNTanh,
-  type DescriptorOptions,
   type Initializer,
   type InitializerFunction,
   type InputGradients,

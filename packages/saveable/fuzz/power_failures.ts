@@ -90,7 +90,7 @@ export async function failPower(
   }
 }
 
-/** What a disk may show when the power fails after some changes. */
+/** A state of the disk when the power fails after some changes. */
 function filesOf(tree: Tree, changes: readonly Change[], disk: Disk, random: Random): Files {
   const flushed = changes.map((_, index) => isFlushed(changes, index))
   const lastFlushed = changes.findLastIndex(({ kind }, index) => kind === 'names' && flushed[index])

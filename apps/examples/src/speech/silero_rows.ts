@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   BINS,
   CONTEXT,
@@ -55,7 +56,7 @@ export async function shareSilero(backend: Backend, weights: SileroWeights): Pro
       Array.from({ length: WINDOW }, (_, tap) => tap),
     ),
     encoder: weights.encoder.map((layer, index) => sharedConvolution(layer, ENCODER_TAPS[index])),
-    output: { id: crypto.randomUUID(), kernel: shared(kernel), bias: shared(bias) },
+    output: { id: randomUUID(), kernel: shared(kernel), bias: shared(bias) },
   }
 }
 
@@ -65,7 +66,7 @@ function sharedConvolution({ weight, bias, inputs, width }: Conv1d, taps: readon
   const rows = inputs * bias.length
   // The taps are consecutive.
   const kernel = data.subarray(taps[0] * rows, (taps[0] + taps.length) * rows)
-  return { id: crypto.randomUUID(), kernel: shared(kernel), bias: shared(bias) }
+  return { id: randomUUID(), kernel: shared(kernel), bias: shared(bias) }
 }
 
 function shared(values: Float32Array): Float32Array {
