@@ -121,9 +121,11 @@ export async function importWeights(
     }
     const unused = tensors.filter((tensor) => !used.has(tensor))
     if (options.only === undefined) refuseLookalikes(file, unused, interpretations, options)
-    const unusedTensors = unused.map(listed)
-    const network = (name?: string) => networkOf(file.path, networks, name)
-    return { format: file.format, networks, network, cells, optimizer: [...slots].map(listed), unusedTensors }
+    const optimizer = [...slots].map(listed)
+    return new NamedWeights(
+      { format: file.format, networks, cells, optimizer, unusedTensors: unused.map(listed) },
+      file.path,
+    )
   } finally {
     if (!isOpen) await abandonable(signal, file.close())
   }
@@ -133,11 +135,30 @@ function listed({ name, shape, dtype }: StoredTensor): UnusedTensor {
   return { name, shape, dtype }
 }
 
-function networkOf(path: string, networks: readonly ImportedNetwork[], name: string | undefined): ImportedNetwork {
-  const found = name === undefined ? networks : networks.filter((network) => network.name === name)
-  const [only, ...others] = found
-  if (only !== undefined && others.length === 0) return only
-  throw noneNamed(path, 'choose a network', name, networks)
+/** A class, because a thread can send its values to another, without the method, and no function in an object. */
+class NamedWeights implements ImportedWeights {
+  readonly format
+  readonly networks
+  readonly cells
+  readonly optimizer
+  readonly unusedTensors
+  readonly #path: string
+
+  constructor({ format, networks, cells, optimizer, unusedTensors }: Omit<ImportedWeights, 'network'>, path: string) {
+    this.format = format
+    this.networks = networks
+    this.cells = cells
+    this.optimizer = optimizer
+    this.unusedTensors = unusedTensors
+    this.#path = path
+  }
+
+  network(name?: string): ImportedNetwork {
+    const found = name === undefined ? this.networks : this.networks.filter((network) => network.name === name)
+    const [only, ...others] = found
+    if (only !== undefined && others.length === 0) return only
+    throw noneNamed(this.#path, 'choose a network', name, this.networks)
+  }
 }
 
 function checkFound(path: string, interpretations: readonly Interpretation[], only: ImportOptions['only']): void {

@@ -17,9 +17,8 @@ it('importWeights reads a Blob as it reads the path of the same file, and calls 
 it('importWeights reads the Files of a TensorFlow checkpoint as it reads the path, and one File in a list as the File', async () => {
   const index = await findIndex(fixturePath('tensorflow'))
   const folder = dirname(index)
-  const files = await Promise.all(
-    (await readdir(folder)).map(async (name) => new File([await readFile(join(folder, name))], name)),
-  )
+  const entries = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile())
+  const files = await Promise.all(entries.map(async ({ name }) => new File([await readFile(join(folder, name))], name)))
   const prefix = index.slice(0, -'.index'.length)
   const name = prefix.slice(folder.length + 1)
   const ofCheckpoint = files.filter((file) => file.name.startsWith(`${name}.`))
