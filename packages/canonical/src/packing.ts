@@ -104,9 +104,10 @@ function checkTensors<Data extends FloatArray>(
 ): Tensor<Data>[] {
   const count = Array.isArray(tensors) ? tensors.length : undefined
   if (tensors === undefined || count !== regions.length) {
+    const { layer = 0, direction = 0 } = regions.at(-1) ?? {}
     throw codedRangeError(
       'ERR_CANONICAL_COUNT',
-      `Cannot ${ACTION} as this network has ${regions.length} ${kind}: current number is ${count}`,
+      `Cannot ${ACTION} as this network has ${regions.length} ${kind} in layers 0..${layer}, directions 0..${direction}: current number is ${count}`,
       { kind, expected: regions.length, actual: count },
     )
   }

@@ -25,6 +25,7 @@ export async function detectFormat(source: ByteSource): Promise<WeightFormat | '
     throw unknown(source.name, other)
   }
   if (beginsWithNames(first)) return 'flax'
+  if (begins([BRACE]) && (await isTfjsModel(source))) return 'keras-json'
   throw unknown(source.name, first.length === 0 ? 'It is empty' : adviceFor(begins))
 }
 
@@ -87,6 +88,15 @@ const TFLITE = [0x54, 0x46, 0x4c, 0x33]
 const BRACE = 0x7b
 const BRACKET = 0x5b
 
+/** A model.json of TensorFlow.js begins with its format, texts about its origin, or the model. */
+async function isTfjsModel(source: ByteSource): Promise<boolean> {
+  const head = new TextDecoder().decode(await source.read(0, Math.min(FIRST_KEYS, source.size)))
+  return /"(?:modelTopology|weightsManifest)"/.test(head)
+}
+
+/** Bytes in which the first keys of a model.json are. */
+const FIRST_KEYS = 4096
+
 /** Bytes in which the first fields of a model are. */
 const FIRST_FIELDS = 64
 
@@ -110,7 +120,7 @@ async function protobufAdvice(source: ByteSource): Promise<string | undefined> {
 function unknown(path: string, advice: string): WeightFileError {
   return new WeightFileError(
     'ERR_WEIGHTS_FORMAT',
-    `Cannot import weights as the file is of no known format (safetensors, PyTorch zip, NumPy npz, ONNX, Keras h5 or .keras, Flax msgpack, TensorFlow checkpoint). ${advice}`,
+    `Cannot import weights as the file is of no known format (safetensors, PyTorch zip, NumPy npz, ONNX, Keras h5 or .keras, TensorFlow.js model.json, Flax msgpack, TensorFlow checkpoint). ${advice}`,
     { path },
   )
 }

@@ -20,6 +20,7 @@ import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openOnnx } from './files/onnx_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
 import { openTensorflow, openTensorflowFiles } from './files/tensorflow_file.js'
+import { openTfjsModel } from './files/tfjs_file.js'
 import { openTorchZip } from './files/torch_zip_file.js'
 import { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
 
@@ -175,6 +176,7 @@ async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: bo
   if (format === 'onnx') return openOnnx(source, isPath)
   if (format === 'flax') return openFlax(source)
   if (format === 'keras-h5') return openKerasH5(source, isPath)
+  if (format === 'keras-json') return openTfjsModel(source, isPath)
   // The readers of archives are loaded with the first of them.
   const { openZip } = await import('./files/zip_archive.js')
   const entries = await openZip(source)

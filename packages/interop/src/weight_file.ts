@@ -10,6 +10,7 @@ export const WEIGHT_FORMATS = [
   'onnx',
   'keras-h5',
   'keras-archive',
+  'keras-json',
   'flax',
   'tensorflow',
 ] as const

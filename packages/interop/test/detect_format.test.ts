@@ -19,6 +19,7 @@ describe('detectFormat', () => {
     ['onnx', 'a ModelProto with a producer_name', [0x08, 0x0a, 0x12, 0x07, 0x70, 0x79]],
     // The length of such a header is that of field 1 too.
     ['safetensors', 'a header of 2,568 bytes', [0x08, 0x0a, 0, 0, 0, 0, 0, 0, 0x7b, 0x22]],
+    ['keras-json', 'a model.json', new TextEncoder().encode('{"format": "layers-model", "modelTopology": {}}')],
     ['flax', 'a map of one entry', [0x81, 0xa6]],
     ['flax', 'a map of fifteen entries', [0x8f, 0xa6]],
     ['flax', 'a map with 16 bits of length', [0xde, 0, 0x10, 0xd9, 0x20]],

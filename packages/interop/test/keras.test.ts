@@ -1,5 +1,6 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { importWeights, openWeightFile, stackNetworks } from '../src/index.js'
+import { encodeKerasArchive, importWeights, openWeightFile, stackNetworks } from '../src/index.js'
 import { compute, expectClose, fixtureBytes, fixtureJson, fixturePath, type Numbers } from './fixture.js'
 import { runCell } from './run_cell.js'
 
@@ -88,4 +89,20 @@ it('importWeights requires the cell of a SimpleRNN without description', async (
   const { networks } = await importWeights(bytes, { cellMode: 'rnn_tanh' })
   const { input, output } = cases['simple_rnn']!
   expectClose((await compute(networks[0]!, input)).output, output)
+})
+
+it.each(['/', '\\'])('importWeights reads the layout of TensorFlow 2.12, with %s between names', async (separator) => {
+  await using file = await openWeightFile(fixtureBytes('keras/lstm_stacked.keras'))
+  const variables = new Map<string, Tensor<FloatArray>>()
+  for (const { name, shape, read } of file.tensors.filter(({ name }) => name.startsWith('layers/'))) {
+    // Layers of one class are counted by twos.
+    const [, layer = '', rest = ''] = /^layers\/([^/]+)\/(.*)$/.exec(name) ?? []
+    const older = `_layer_checkpoint_dependencies${separator}${layer.replace(/_1$/, '_2')}/${rest}`
+    variables.set(older, { data: await read(), shape })
+  }
+  const { networks } = await importWeights(await encodeKerasArchive(file.kerasModel as object, variables))
+  const expected = await importWeights(fixtureBytes('keras/lstm_stacked.keras'))
+  expect(networks.map(({ name, canonical }) => [name, canonical])).toEqual(
+    expected.networks.map(({ name, canonical }) => [name, canonical]),
+  )
 })

@@ -15,6 +15,7 @@ import {
   type ImportedNetwork,
   type ImportedWeights,
   importWeights,
+  type OpenWeightFile,
   openWeightFile,
   type StoredTensor,
   type WeightFile,
@@ -23,11 +24,13 @@ import {
 import { rnn } from './cell_layer.js'
 import { codedRangeError } from './coded_error.js'
 import { concat } from './concat.js'
+import { dense } from './dense.js'
 import { holdPadding } from './hold_padding.js'
 import { asRecord, type Json, KerasOptions, unknownLayer } from './keras_options.js'
-import { featuresOf, KERAS_ROWS, type KerasVariable, type PlannedLayer } from './keras_rows.js'
+import { diagonal, featuresOf, KERAS_ROWS, type KerasVariable, type PlannedLayer } from './keras_rows.js'
 import type { Layer, LayerDefinition } from './layer.js'
 import type { Padding } from './masked_steps.js'
+import { multiply } from './multiply.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh, RecurrentLayer } from './recurrent.js'
 import { reverse } from './reverse.js'
 import { lastStep } from './sequence_pooling.js'
@@ -72,12 +75,13 @@ interface RecurrentPlan {
   readonly returnsSequences: boolean
   /** Keras' masked steps repeat the output before them, which the caller may read. */
   readonly holds: boolean
+  readonly merge: Merge | undefined
 }
 
 /**
  * A Keras `Sequential` model, or a functional one that is a chain, from a `.keras` file, an `.h5` of a whole model or a
  * `model.json` of TensorFlow.js. Its layers may be Embedding, Masking, LSTM, GRU, SimpleRNN, Bidirectional, Dense, Activation,
- * ReLU, Softmax, LayerNormalization, Conv1D, MaxPooling1D, GlobalAveragePooling1D, GlobalMaxPooling1D, RepeatVector,
+ * ReLU, Softmax, LayerNormalization, BatchNormalization (its inference, as a dense layer), Conv1D, MaxPooling1D, GlobalAveragePooling1D, GlobalMaxPooling1D, RepeatVector,
  * TimeDistributed, and those that have no effect in inference: the dropouts, GaussianNoise, ActivityRegularization.
  *
  * Inputs are time-major here. Masks are Keras': masked steps may be anywhere in a row, at its end if the model gives sequences.
@@ -104,7 +108,9 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
     const variables = new VariablesByName(file)
     const signal = inputOf(file.kerasModel as Json, layers, variables)
     const planned = planOf(layers, signal, variables, STANDALONE.test(file.kerasVersion ?? '1.'))
-    const weights = planned.some(({ recurrent }) => recurrent !== undefined) ? await importWeights(file) : undefined
+    const weights = planned.some(({ recurrent }) => recurrent !== undefined)
+      ? await importWeights(withoutMerges(file))
+      : undefined
     const networks = networksOf(weights)
     const made: Made[] = []
     for (const each of planned) made.push(...(await madeOf(backend, each, networks)))
@@ -114,8 +120,8 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
     const given = made[0]?.definition.input === undefined ? { inputSize: features ?? 0, isSequence } : {}
     const definitions = made.map(({ definition }) => definition)
     const model = new SequentialModel(backend, definitions, given, {
-      // A Keras layer without biases has them here.
-      elements: 2 * elements + 2 ** 20,
+      // A Keras layer without biases has them here, and scales and merges are matrices.
+      elements: 4 * elements + 2 ** 20,
       refusal: (layer) => unknownLayer(layer, 'its variables must be in the file'),
     })
     try {
@@ -128,6 +134,12 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
   } finally {
     await file.close()
   }
+}
+
+/** A file whose `Bidirectional` layers concatenate, as its networks do: what else they do is a layer here. */
+function withoutMerges(file: OpenWeightFile): OpenWeightFile {
+  const text = JSON.stringify(file.kerasModel, (key, value) => (key === 'merge_mode' ? 'concat' : value))
+  return { ...file, kerasModel: JSON.parse(text) }
 }
 
 /** A layer, and the function that writes its variables. */
@@ -161,7 +173,9 @@ function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
     return record
   })
   const places = new Map<string, number>()
-  const layers = records.map((record): FileLayer => {
+  const masks = masksIn(records)
+  const computing = records.filter((record) => !masks.has(record['name']))
+  const layers = computing.map((record): FileLayer => {
     const className = record['class_name']
     if (typeof className !== 'string') {
       throw notAModel(path, `the class of every layer must be a text: current value is ${describeValue(className)}`)
@@ -172,16 +186,16 @@ function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
     const place = `layers/${base}${count === 0 ? '' : `_${count}`}`
     return { className, config: asRecord(record['config']) ?? {}, place }
   })
-  if (kind !== 'Sequential') checkIsChain(path, records)
+  if (kind !== 'Sequential') checkIsChain(path, computing, masks)
   return layers
 }
 
 /** Throws unless each layer is called once, with the output of the one before it. */
-function checkIsChain(path: string, layers: readonly Json[]): void {
+function checkIsChain(path: string, layers: readonly Json[], masks: ReadonlySet<unknown>): void {
   for (const [index, layer] of layers.entries()) {
     const calls = layer['inbound_nodes']
     const before = index === 0 ? [] : [layers[index - 1]?.['name']]
-    const inputs = Array.isArray(calls) ? calls.map(inputsOf) : []
+    const inputs = Array.isArray(calls) ? calls.map((call) => inputsOf(call, masks)) : []
     if (JSON.stringify(inputs) === JSON.stringify(index === 0 ? inputs.map(() => []) : [before])) continue
     throw notAModel(
       path,
@@ -190,21 +204,45 @@ function checkIsChain(path: string, layers: readonly Json[]): void {
   }
 }
 
+/**
+ * Names of the operations with which a functional model of Keras 3 computes the mask of a layer: its input is compared with
+ * the value that is masked, and of vectors any element.
+ */
+function masksIn(records: readonly Json[]): ReadonlySet<unknown> {
+  const masks = new Set<unknown>()
+  const callOf = (record: Json) => asRecord([record['inbound_nodes']].flat()[0])
+  const argumentsOf = (record: Json) => [callOf(record)?.['args']].flat()
+  const masking = records.flatMap((record) => {
+    const config = asRecord(record['config']) ?? {}
+    if (!makesMask({ className: record['class_name'], config })) return []
+    return [[sourceOf(argumentsOf(record)[0]), config['mask_value'] ?? 0]]
+  })
+  for (const record of records) {
+    const [input, value] = argumentsOf(record)
+    const source = sourceOf(input)
+    const isComparison =
+      record['class_name'] === 'NotEqual' && masking.some(([from, masked]) => from === source && masked === value)
+    if (isComparison || (record['class_name'] === 'Any' && masks.has(source))) masks.add(record['name'])
+  }
+  return masks
+}
+
+/** The name of the layer that a tensor comes from. */
+function sourceOf(tensor: unknown): unknown {
+  return [asRecord(asRecord(tensor)?.['config'])?.['keras_history']].flat()[0]
+}
+
 /** Names of the layers whose outputs a call takes; unlike any list of one name if it takes something else. */
-function inputsOf(call: unknown): unknown {
+function inputsOf(call: unknown, masks: ReadonlySet<unknown>): unknown {
   const { args, kwargs } = asRecord(call) ?? {}
   if (Array.isArray(args)) {
     const isPlain = Object.entries(asRecord(kwargs) ?? {}).every(
-      ([name, value]) => value === null || (name === 'mask' && isTensor(value)) || value === false,
+      ([name, value]) => value === null || (name === 'mask' && masks.has(sourceOf(value))) || value === false,
     )
-    return isPlain ? args.map((each) => [asRecord(asRecord(each)?.['config'])?.['keras_history']].flat()[0]) : null
+    return isPlain ? args.map(sourceOf) : null
   }
   if (!Array.isArray(call)) return null
   return call.map((each) => (Array.isArray(each) && Object.keys(asRecord(each[3]) ?? {}).length === 0 ? each[0] : null))
-}
-
-function isTensor(value: unknown): boolean {
-  return asRecord(value)?.['class_name'] === '__keras_tensor__'
 }
 
 /** As `keras.src.utils.naming.to_snake_case`. */
@@ -380,7 +418,7 @@ function masksOf(layers: readonly FileLayer[], zeroesSides: boolean): MaskAt[] {
   return found
 }
 
-function makesMask({ className, config }: FileLayer): boolean {
+function makesMask({ className, config }: { readonly className: unknown; readonly config: Json }): boolean {
   return className === 'Masking' || (className === 'Embedding' && config['mask_zero'] === true)
 }
 
@@ -432,12 +470,12 @@ function recurrentPlan(
       return_state: [false],
       time_major: [false],
       num_constants: [0],
-      merge_mode: ['concat'],
+      merge_mode: ['concat', ...Object.keys(MERGES)],
     })
     each.ignore(...OF_RECURRENT, 'backward_layer', 'zero_output_for_mask')
     each.finish()
   }
-  if (outer.value('merge_mode') === null && isBidirectional) throw outer.wrong('merge_mode', '"concat"')
+  if (outer.value('merge_mode') === null && isBidirectional) throw outer.wrong('merge_mode', 'that of one output')
   const cell = asRecord(asRecord(options.value('cell'))?.['config'])
   const given = cell?.['units'] ?? options.value('units')
   if (!(Number.isSafeInteger(given) && (given as number) >= 1)) throw options.wrong('units', 'an integer >= 1')
@@ -455,9 +493,36 @@ function recurrentPlan(
     inputSize: featuresOf(outer, input),
     returnsSequences,
     holds,
+    merge: isBidirectional ? MERGES[String(outer.value('merge_mode'))]?.(units) : undefined,
   }
-  const output = { isSequence: returnsSequences, features: units * (isBidirectional ? 2 : 1) }
+  const sides = isBidirectional && plan.merge === undefined ? 2 : 1
+  const output = { isSequence: returnsSequences, features: units * sides }
   return { output, layers: [], stored: [], recurrent: plan }
+}
+
+interface Merge {
+  readonly definition: LayerDefinition
+  /** Of the layer. */
+  readonly variables: readonly Tensor<FloatArray>[]
+}
+
+/** How a `Bidirectional` makes [...,units] of both its outputs, which are beside each other. */
+const MERGES: Readonly<Record<string, (units: number) => Merge>> = {
+  sum: (units) => weighted(units, 1, 1),
+  ave: (units) => weighted(units, 0.5, 0.5),
+  mul: (units) => {
+    const sides = [weighted(units, 1, 0), weighted(units, 0, 1)] as const
+    return {
+      definition: multiply([sides[0].definition, sides[1].definition]),
+      variables: sides.flatMap(({ variables }) => variables),
+    }
+  },
+}
+
+/** The sum of two groups of columns, each by its factor. */
+function weighted(units: number, ...factors: readonly [number, number]) {
+  const kernel = diagonal(factors.map((factor) => new Float64Array(units).fill(factor)))
+  return { definition: dense({ units }), variables: [kernel, { data: new Float64Array(units), shape: [units] }] }
 }
 
 type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
@@ -468,16 +533,24 @@ function networksOf(weights: ImportedWeights | undefined): Networks {
 }
 
 async function madeOf(backend: Backend, planned: Planned, networks: Networks): Promise<Made[]> {
-  if (planned.recurrent !== undefined) return recurrentLayers(backend, planned.recurrent, networks)
+  if (planned.recurrent !== undefined) {
+    const { merge } = planned.recurrent
+    const layers = recurrentLayers(backend, planned.recurrent, networks)
+    return merge === undefined ? layers : [...layers, assigning(backend, merge.definition, merge.variables)]
+  }
   const stored: Tensor<FloatArray>[] = []
   for (const { shape, read } of planned.stored) stored.push({ data: await read(), shape })
   const values = planned.values?.(stored) ?? stored
   const [first, ...rest] = planned.layers
   if (first === undefined) return []
+  return [assigning(backend, first, values), ...rest.map((definition) => ({ definition }))]
+}
+
+function assigning(backend: Backend, definition: LayerDefinition, values: readonly Tensor<FloatArray>[]): Made {
   const assign = (layer: Layer) => {
     for (const [index, value] of values.entries()) layer.variables[index]?.assign(ofDtype(backend, value))
   }
-  return [{ definition: first, assign }, ...rest.map((definition) => ({ definition }))]
+  return { definition, assign }
 }
 
 function recurrentLayers(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {

@@ -168,22 +168,33 @@ export const KERAS_ROWS: Readonly<Record<string, Row>> = {
     plan({ options, name, input }) {
       checkLastAxis(options, input, 'it must normalize the last axis')
       options.only({ rms_scaling: [false] })
-      const [hasGamma, hasBeta] = [options.flag('scale', true), options.flag('center', true)]
-      const features = featuresOf(options, input)
-      const present: readonly (readonly [boolean, string, number])[] = [
-        [hasGamma, 'gamma', 1],
-        [hasBeta, 'beta', 0],
-      ]
       return {
         output: input,
         layers: [layerNorm({ epsilon: options.number('epsilon', 1e-3), ...name })],
-        variables: present.flatMap(([has, own]) => (has ? [[own, [features]] as const] : [])),
+        ...scaleAndCenter(options, featuresOf(options, input)),
+      }
+    },
+  },
+  BatchNormalization: {
+    mask: 'passes',
+    plan({ options, name, input }) {
+      checkLastAxis(options, input, 'it must normalize the last axis')
+      options.only({ renorm: [false] })
+      options.ignore('momentum', 'synchronized', 'fused', 'renorm_clipping', 'renorm_momentum')
+      const features = featuresOf(options, input)
+      const epsilon = options.number('epsilon', 1e-3)
+      const { variables, values } = scaleAndCenter(options, features)
+      return {
+        output: input,
+        // In inference a factor and an offset of each column.
+        layers: [dense({ units: features, ...name })],
+        variables: [...variables, ['moving_mean', [features]], ['moving_variance', [features]]],
         values: (stored) => {
-          const rest = [...stored]
-          return present.map(([has, , absent]) => {
-            const value = has ? rest.shift() : undefined
-            return value ?? { data: new Float32Array(features).fill(absent), shape: [features] }
-          })
+          const [mean, variance] = stored.slice(variables.length).map(({ data }) => data) as [FloatArray, FloatArray]
+          const [gamma, beta] = values(stored).map(({ data }) => data) as [FloatArray, FloatArray]
+          const factors = Float64Array.from(gamma, (scale, k) => scale / Math.sqrt((variance[k] as number) + epsilon))
+          const offsets = Float64Array.from(beta, (offset, k) => offset - (factors[k] as number) * (mean[k] as number))
+          return [diagonal([factors]), { data: offsets, shape: [features] }]
         },
       }
     },
@@ -210,6 +221,34 @@ export const KERAS_ROWS: Readonly<Record<string, Row>> = {
       return { output: { isSequence: false, features: input.features }, layers: [maxOverTime(name)] }
     },
   },
+}
+
+/** The variables of a layer that scales its result and moves it, each where the options say that it has one. */
+function scaleAndCenter(options: KerasOptions, features: number) {
+  const present: readonly (readonly [boolean, string, number])[] = [
+    [options.flag('scale', true), 'gamma', 1],
+    [options.flag('center', true), 'beta', 0],
+  ]
+  return {
+    variables: present.flatMap(([has, own]): KerasVariable[] => (has ? [[own, [features]]] : [])),
+    values: (stored: readonly Tensor<FloatArray>[]) => {
+      const rest = [...stored]
+      return present.map(([has, , absent]) => {
+        const value = has ? rest.shift() : undefined
+        return value ?? { data: new Float32Array(features).fill(absent), shape: [features] }
+      })
+    },
+  }
+}
+
+/** Diagonal matrices above each other, a kernel that adds up as many groups of columns, each by its factors. */
+export function diagonal(groups: readonly FloatArray[]): Tensor<FloatArray> {
+  const size = groups[0]?.length ?? 0
+  const data = new Float64Array(groups.length * size * size)
+  for (const [group, factors] of groups.entries()) {
+    for (const [k, factor] of factors.entries()) data[(group * size + k) * size + k] = factor
+  }
+  return { data, shape: [groups.length * size, size] }
 }
 
 function bias(hasBias: boolean, units: number): KerasVariable[] {

@@ -157,9 +157,18 @@ export function cudnnRNNTanh(options: RecurrentLayerOptions): LayerDefinition {
   return recurrent('rnn_tanh', options, CELLLESS_NAMES)
 }
 
-const CELLLESS_NAMES = OPTION_NAMES.filter((name) => !['numProj', 'cellClip', 'forgetBias'].includes(name))
+const OF_LSTM: readonly string[] = ['numProj', 'cellClip', 'forgetBias']
+const CELLLESS_NAMES = OPTION_NAMES.filter((name) => !OF_LSTM.includes(name))
 
-function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readonly string[]): LayerDefinition {
+/** Options without those of the LSTM that are undefined, as a descriptor of another cell has them. */
+function withoutAbsent(options: CudnnLSTMLayerOptions): CudnnLSTMLayerOptions {
+  if (typeof options !== 'object' || options === null) return options
+  const present = Object.entries(options).filter(([name, value]) => value !== undefined || !OF_LSTM.includes(name))
+  return Object.fromEntries(present) as unknown as CudnnLSTMLayerOptions
+}
+
+function recurrent(mode: CellMode, all: CudnnLSTMLayerOptions, names: readonly string[]): LayerDefinition {
+  const options = withoutAbsent(all)
   const { kind, name: base, model: Model } = MODELS[mode]
   // The model checks the values when it is built.
   checkNames(`make ${kind}`, options, [...names, 'name'])

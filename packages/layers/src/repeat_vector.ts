@@ -31,6 +31,12 @@ export function repeatVector(options: RepeatVectorOptions): LayerDefinition {
 }
 
 class RepeatVectorLayer extends Layer {
+  /** The lengths of the sequence before the vector are not those of the new one. */
+  override outputLengths(lengths: Int32Array): Int32Array {
+    const { steps } = this.definition.config as { readonly steps: number }
+    return lengths.map(() => steps)
+  }
+
   async forward(input: TensorLike): Promise<Forwarded> {
     const { ops } = this.backend
     const { steps } = this.definition.config as { readonly steps: number }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { encodeKerasArchive } from '@cudnn-rnn/interop'
+import { encodeKerasArchive, importWeights } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { importKeras, type SequentialModel } from '../src/index.js'
+import { cudnnGRU, cudnnLSTM, importKeras, type SequentialModel, sequential } from '../src/index.js'
 
 const FOLDER = join(import.meta.dirname, '../../../fixtures/interop/keras')
 // Made by fixtures/interop/make_keras.py.
@@ -289,6 +289,32 @@ describe('importKeras computes the outputs of Keras', () => {
       await expect(importKeras(backend, join(FOLDER, file))).rejects.toThrow(coded('ERR_NOT_A_MODEL'))
   })
 })
+
+test('importKeras says of an ONNX model what reads it', async () => {
+  using backend = openReferenceBackend()
+  await expect(importKeras(backend, join(FOLDER, '../onnx/gru.onnx'))).rejects.toThrow(
+    coded('ERR_NOT_A_MODEL', {
+      message: expect.stringMatching(/the format onnx.*importWeights reads its recurrent networks/),
+    }),
+  )
+})
+
+test.each([
+  ['bidirectional_lstm', cudnnLSTM],
+  ['gru', cudnnGRU],
+] as const)(
+  'the options of a layer are the descriptor and parameters of an imported network: %s',
+  async (name, layerOf) => {
+    const [{ descriptor, canonical }] = (await importWeights(join(FOLDER, `${name}.keras`))).networks
+    using backend = openReferenceBackend()
+    using model = sequential(backend, [layerOf({ ...descriptor, canonical } as never)], {
+      inputSize: descriptor.inputSize,
+    })
+    const { input, output } = cases[name]
+    const { data } = await model.predict(tensor(input.shape, ...input.data))
+    expect([...data]).toEqual(output.data.map((value) => expect.closeTo(value, 5)))
+  },
+)
 
 describe('the input of an imported model', () => {
   const dense = { 'dense/vars/0': tensor([2, 1], 1, 1), 'dense/vars/1': tensor([1], 0) }
@@ -578,6 +604,40 @@ describe('importKeras masks as Keras does', () => {
     expect(await refusalOf(layers, variables)).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'pool (MaxPooling1D)' }))
   })
 
+  test('a mask ends where the sequence does: RepeatVector begins another one', async () => {
+    const layers = [embedded, lstmOf(), layer('RepeatVector', { n: 3 }), lstmOf({ name: 'b', return_sequences: true })]
+    const both = { ...variables, ...lstmAt('lstm_1', 3) }
+    const { data } = await outputOf(layers, both, ids([3, 1, 0, 0], [2, 0, 0, 0]))
+    const whole = [await outputOf(layers, both, ids([3, 1])), await outputOf(layers, both, ids([2]))]
+    const columns = [0, 1, 2].flatMap((t) => whole.flatMap((row) => [...row.data.slice(2 * t, 2 * t + 2)]))
+    expect([...data]).toEqual(close(columns))
+  })
+
+  test('of a functional model, which Keras 3 computes by operations of its own', async () => {
+    const tensorOf = (name: string) => ({ class_name: '__keras_tensor__', config: { keras_history: [name, 0, 0] } })
+    const call = (input: string, kwargs: Json = {}, ...args: unknown[]) => [
+      { args: [tensorOf(input), ...args], kwargs },
+    ]
+    const named = (each: Json, name: string, inbound: unknown[]): Json => ({ ...each, name, inbound_nodes: inbound })
+    const functional = (value: number, mask: string) => ({
+      class_name: 'Functional',
+      config: {
+        layers: [
+          named(layer('InputLayer', { batch_shape: [null, 4] }), 'ids', []),
+          named(embedded, 'embedded', call('ids')),
+          named(layer('NotEqual'), 'ne', call('ids', {}, value)),
+          named(lstmOf(), 'lstm', call('embedded', { mask: tensorOf(mask) })),
+        ],
+      },
+    })
+    const read = (model: object) => withModel([], variables, (m) => m.predict(ids([0, 3, 0, 1])), model as Json)
+    expect([...(await read(functional(0, 'ne'))).data]).toEqual(close5(0.10114, 0.14313))
+    // Masks of another value, or of something else.
+    for (const model of [functional(1, 'ne'), functional(0, 'embedded')]) {
+      expect(await refusalOf([], variables, model)).toEqual(coded('ERR_NOT_A_MODEL'))
+    }
+  })
+
   test('Masking hides the steps of its value', async () => {
     const masked = [inputLayer(null, 2), layer('Masking', { mask_value: -1 }), lstmOf()]
     const plain = [inputLayer(null, 2), lstmOf()]
@@ -619,6 +679,43 @@ test('importKeras computes an autoencoder, and a functional model that is a chai
   expect(await refusalOf([], variables, { ...functional, config: { name: 'net', layers: branched } })).toEqual(
     coded('ERR_NOT_A_MODEL'),
   )
+})
+
+describe.each([true, false])('merge_mode of a Bidirectional with return_sequences=%s', (sequences) => {
+  const merged = (mode: string, own: Json = {}) =>
+    layer('Bidirectional', { name: 'both', merge_mode: mode, layer: lstmOf({ return_sequences: sequences, ...own }) })
+  const side = (name: string, n: number) => lstmAt(`bidirectional/${name}_layer`, n)
+  const variables = { ...side('forward', 0), ...side('backward', 3) }
+  const x = { data: Float64Array.from(waves(5, 3, 2, 2).data), shape: [3, 2, 2] }
+
+  // A model of cuDNN, and cells.
+  test.each([
+    ['sum', 'tanh', (a: number, b: number) => a + b],
+    ['ave', 'tanh', (a: number, b: number) => (a + b) / 2],
+    ['mul', 'tanh', (a: number, b: number) => a * b],
+    ['mul', 'relu', (a: number, b: number) => a * b],
+  ] as const)('%s of %s', async (mode, activation, merge) => {
+    const { data: sides } = await outputOf([inputLayer(null, 2), merged('concat', { activation })], variables, x)
+    const { data, shape } = await outputOf([inputLayer(null, 2), merged(mode, { activation })], variables, x)
+    expect(shape).toEqual(sequences ? [3, 2, 2] : [2, 2])
+    const row = (k: number) => 4 * Math.floor(k / 2) + (k % 2)
+    expect([...data]).toEqual([...data].map((_, k) => expect.closeTo(merge(sides[row(k)], sides[row(k) + 2]), 6)))
+  })
+})
+
+test.each([true, false])('BatchNormalization with scale and center %s computes each column', async (both) => {
+  const statistics = [
+    [0.5, -1],
+    [3, 8],
+  ]
+  const numbers = both ? [[2, 3], [10, 20], ...statistics] : statistics
+  const variables = Object.fromEntries(
+    numbers.map((values, k) => [`batch_normalization/vars/${k}`, tensor([2], ...values)]),
+  )
+  const layers = [inputLayer(2), layer('BatchNormalization', { axis: -1, epsilon: 1, scale: both, center: both })]
+  const { data } = await outputOf(layers, variables, doubles([1, 2], 4.5, 5))
+  // (x - mean) / √(variance + ε): 4 / 2 and 6 / 3.
+  expect([...data]).toEqual(close(both ? [2 * 2 + 10, 3 * 2 + 20] : [2, 2]))
 })
 
 describe('importKeras compares the description with the file before it allocates', () => {

@@ -13,6 +13,13 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
+it.each(['x.onnx', 'x.keras'])('loadModel says of %s what reads it', async (path) => {
+  using backend = openReferenceBackend()
+  await expect(loadModel(backend, path)).rejects.toThrow(
+    coded('ERR_NOT_A_MODEL', { message: expect.stringMatching(/importKeras .*importWeights/) }),
+  )
+})
+
 const KERNEL = { data: Float32Array.of(1, 2, 3, 4), shape: [2, 2] }
 const BIAS = { data: Float32Array.of(5, 6), shape: [2] }
 const DENSE = { kind: 'dense', name: 'd', config: { units: 2 } }

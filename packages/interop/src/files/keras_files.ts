@@ -6,7 +6,7 @@ import { type Hdf5File, openHdf5 } from './hdf5_file.js'
 import type { ArchiveEntry } from './zip_archive.js'
 
 /** Models in models are a few levels deep; a layer has some dozen settings. */
-const CONFIG_LIMITS = { depth: 200, values: 2 ** 20 }
+export const CONFIG_LIMITS = { depth: 200, values: 2 ** 20 }
 
 /** A variable of Keras 3. */
 const NUMBERED = /^(.+)\/vars\/\d+$/

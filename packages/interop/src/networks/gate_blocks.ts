@@ -76,7 +76,7 @@ const NAME =
   /^(?:(.*?)[/.])??(weight_ih|weight_hh|bias|bias_n|Wx|Wh|b|bhn|kernel|recurrent_kernel|recurrent_bias|dense_[ih][/.](?:kernel|bias))(?:[/.]value)?$/
 
 /** Formats that describe their networks: names alone decide nothing there. */
-const DESCRIBED: readonly WeightFormat[] = ['keras-h5', 'keras-archive', 'onnx', 'tensorflow']
+const DESCRIBED: readonly WeightFormat[] = ['keras-h5', 'keras-archive', 'keras-json', 'onnx', 'tensorflow']
 
 /** Cells of libraries whose files are tensors and names: Equinox, MLX, Flax's nnx, Haste. */
 export function gateBlockInterpretations({ format, tensors }: WeightFile): Interpretation[] {

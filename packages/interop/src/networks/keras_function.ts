@@ -80,7 +80,7 @@ export function unlikeDirections(
 
 function wrongOption(option: string, rule: string, value: unknown): string {
   const words = typeof value === 'object' && value !== null ? 'a custom function' : String(value)
-  return `${option} must be ${rule}: current value is ${words}. No weights make the two equal`
+  return `${option} must be ${rule}: current value is ${words}. No weights make the two equal; importKeras merges sums, means and products`
 }
 
 /** Notes about the layer for the user of the network. */

@@ -27,7 +27,7 @@ const FLAX = /(?:^|[/.])(?:opt_state|param_states)[/.]/
 
 /** The tensors of a file that belong to an optimizer. */
 export function optimizerSlots({ format, tensors }: Pick<WeightFile, 'format' | 'tensors'>): ReadonlySet<StoredTensor> {
-  const isKeras = format === 'keras-h5' || format === 'keras-archive'
+  const isKeras = format.startsWith('keras')
   const shapes = new Map(tensors.map(({ name, shape }) => [name, String(shape)]))
   return new Set(
     tensors.filter(({ name, shape }) => {
