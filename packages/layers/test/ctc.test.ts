@@ -240,7 +240,7 @@ describe('refused, with the model as it was:', () => {
     )
   })
 
-  test('NaN logits: training skips the update, decoding refuses (ERR_CTC_LOGITS)', async () => {
+  test('NaN logits: training skips every update and fails (ERR_NON_FINITE_GRADIENTS), decoding refuses (ERR_CTC_LOGITS)', async () => {
     using backend = openReferenceBackend()
     using model = reader(backend)
     const [bad] = [example(1).input as Tensor<Float32Array>]
@@ -248,7 +248,8 @@ describe('refused, with the model as it was:', () => {
     const before = await values(model)
     const skipped: boolean[] = []
     const onStep: ModelFitOptions['onStep'] = (report) => void skipped.push(report.skipped)
-    await model.fit([{ input: spoilt, label: [1] }], { ...FIT, maxSteps: 2, onStep })
+    const fitted = model.fit([{ input: spoilt, label: [1] }], { ...FIT, maxSteps: 2, onStep })
+    await expect(fitted).rejects.toThrow(coded('ERR_NON_FINITE_GRADIENTS'))
     expect(skipped).toEqual([true, true])
     expect(await values(model)).toEqual(before)
     await expect(model.decode([spoilt])).rejects.toThrow(coded('ERR_CTC_LOGITS'))
