@@ -293,7 +293,7 @@ const mainOf = (format) => (format === 'cjs' ? 'main.cjs' : 'main.mjs')
 /** Where a bundle runs, by the folder below that of the installation; `expected` is the executor of a machine without a GPU. */
 const PLACES = {
   'the project': { external: true, expected: 'cpu' },
-  'a folder of its own': { path: '../alone', expected: 'wasm', reason: /mark @cudnn-rnn\/\* as external/ },
+  'a separate folder': { path: '../alone', expected: 'wasm', reason: /mark @cudnn-rnn\/\* as external/ },
   'a folder with the addon, as of Lambda': { path: '../task', addon: true, expected: 'cpu' },
   'a main process of Electron': { path: '../Resources/app.asar', addon: true, electron: true, expected: 'cpu' },
 }

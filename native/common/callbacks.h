@@ -12,7 +12,7 @@
 
 namespace cudnn_rnn {
 
-// Runs the body of a callback on JavaScript's thread. An exception becomes one of JavaScript, which nobody catches.
+// Runs the body of a callback on JavaScript's thread. An exception becomes an uncaught one of JavaScript.
 // Where the thread ends, Node.js still makes the calls that wait, in an environment that runs no JavaScript: the body
 // throws at its first use of it, napi_throw() has no effect, and the promises end with the thread.
 template <typename Body>
@@ -58,7 +58,7 @@ inline napi_status LendArrayBuffer(napi_env env, void* data, size_t bytes, std::
   return status;
 }
 
-// What other threads report to JavaScript's: each item is settled there. The members are for JavaScript's thread.
+// Reports of other threads to JavaScript's: each item is settled there. The members are for JavaScript's thread.
 template <typename Item>
 class Completions {
  public:

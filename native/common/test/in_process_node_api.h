@@ -53,8 +53,8 @@ class Environment {
   // Runs the cleanup hooks, the last one first: Node.js does at the end of a worker thread, with objects still alive.
   void RunCleanupHooks();
 
-  // From here on promises cannot be settled and nothing can be thrown: Node.js ends a thread so, and still runs the calls
-  // of thread-safe functions.
+  // From here on promises cannot be settled and nothing can be thrown: Node.js ends a thread so, and still runs the
+  // calls of thread-safe functions.
   void EndJavaScript();
 
   // As a V8 with pointer compression, refuses ArrayBuffers over the memory of an addon.

@@ -1,9 +1,9 @@
-// The kernels before and after cudnnCTCLoss_v8. The conventions are those of dense.cu, which precedes this file in the same
-// source. cuDNN's blank is class 0, so classes move: the blank comes first, the others keep their order. Logits are [T,B,K];
-// a row has `lengths[row]` steps.
+// The kernels before and after cudnnCTCLoss_v8. The conventions are those of dense.cu, which precedes this file in the
+// same source. cuDNN's blank is class 0, so classes move: the blank comes first, the others keep their order. Logits
+// are [T,B,K]; a row has `lengths[row]` steps.
 
-// marks = NaN for a row that has a frame without a softmax: with NaN or +infinity, or of nothing but -infinity; 0 for the
-// others. Added to the results of a row. One block.
+// marks = NaN for a row that has a frame without a softmax: with NaN or +infinity, or of nothing but -infinity; 0 for
+// the others. Added to the results of a row. One block.
 extern "C" __global__ void ctc_marks(REAL* marks, const REAL* x, const int* lengths, Index batch, Index classes) {
   for (Index row = 0; row < batch; row++) {
     double sum = 0;
@@ -29,7 +29,7 @@ extern "C" __global__ void ctc_activations(REAL* y, const REAL* x, const int* le
   }
 }
 
-// What the gradient of a row of cost infinity is: INFEASIBLE_ROWS of packages/executor-kit.
+// The gradient of a row of cost infinity: INFEASIBLE_ROWS of packages/executor-kit.
 #define CTC_INFINITE 0
 #define CTC_NAN 1
 #define CTC_ZERO 2
@@ -64,8 +64,8 @@ extern "C" __global__ void ctc_gradient(REAL* gradient, const REAL* rows, const 
   }
 }
 
-// rowLosses = costs, 0 in rows of weight 0 and where infinity counts as 0; loss = sum of weights·rowLosses. One block. A cost of -0, of labels that are
-// certain, becomes 0 by the addition of the mark.
+// rowLosses = costs, 0 in rows of weight 0 and where infinity counts as 0; loss = sum of weights·rowLosses. One block.
+// A cost of -0, of labels that are certain, becomes 0 by the addition of the mark.
 extern "C" __global__ void ctc_row_losses(REAL* loss, REAL* rowLosses, const REAL* costs, const REAL* marks,
                                           const REAL* weights, Index count, Index infeasible) {
   double sum = 0;

@@ -56,7 +56,8 @@ export interface BeamSearchDecoderResult {
  *
  * @param logits [T,B,K] on the host; softmax is applied (as from TensorFlow 1.11 on).
  * @param sequenceLength [B]; null for T in every row.
- * @throws as `ctcGreedyDecoder`; TypeError `ERR_CTC_SCORER` for what a scorer must not return; RangeError `ERR_INVALID_OPTION`, and `ERR_TOP_PATHS` where a row has fewer prefixes than
+ * @throws as `ctcGreedyDecoder`; TypeError `ERR_CTC_SCORER` for a wrong result of a scorer; RangeError
+ *   `ERR_INVALID_OPTION`, and `ERR_TOP_PATHS` if a row has fewer prefixes than
  *   `topPaths` (a row of length 0 has one)
  * @example
  * ```ts

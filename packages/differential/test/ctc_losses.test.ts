@@ -62,7 +62,7 @@ async function resultsOf(backend: Backend, { sizes, logits, labels, logitLengths
   return values.flat()
 }
 
-/** What is not finite is so everywhere, in the same way; the rest is within a tolerance of its size. */
+/** Elements that are not finite are equal on all executors; the others are within a tolerance of their size. */
 function difference(actual: readonly number[], expected: readonly number[]): string | undefined {
   for (const [index, value] of expected.entries()) {
     const isClose =

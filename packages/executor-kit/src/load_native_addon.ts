@@ -69,7 +69,7 @@ export function loadNativeAddon<Addon>(
 
 /**
  * Where modules are looked up from: the package, or the ECMAScript module that it was bundled into; the CommonJS bundle; the
- * program, if a bundler has replaced both by what they were when it ran.
+ * program, if a bundler has replaced both by their values when it ran.
  */
 function basesOf(packageUrl: string | undefined, { argv }: NodeProcess): readonly string[] {
   const bundle = typeof __filename === 'string' ? __filename : undefined

@@ -53,11 +53,11 @@ it.each([
   ['file:///repository/packages/cudnn/src/load_addon.ts', 'its addon is not installed'],
   ['file:///var/task/index.mjs', 'not in this bundle: mark @cudnn-rnn/* as external'],
   [undefined, 'not in this bundle: mark @cudnn-rnn/* as external'],
-])('says what to do if there is none: %s', (url, reason) => {
+])('names the remedy if there is none: %s', (url, reason) => {
   expect(loadNativeAddon('cudnn', url, {}, requireOf(/nothing/))).toEqual({ addon: undefined, attempts: [reason] })
 })
 
-it('says why one that is there cannot be loaded, once', () => {
+it('states why one that exists cannot be loaded, once', () => {
   const require = () =>
     Object.assign(
       () => {

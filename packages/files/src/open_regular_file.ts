@@ -21,7 +21,7 @@ export async function readRegularFile(path: string): Promise<Buffer> {
   }
 }
 
-/** Throws what the system would if it did not read directories, FIFOs, sockets and devices. */
+/** Throws an error as the system's, for directories, FIFOs, sockets and devices. */
 export async function checkIsRegular(file: FileHandle): Promise<void> {
   const stats = await file.stat()
   if (stats.isFile()) return

@@ -7,7 +7,7 @@ import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 
-/** Threads of each executor. A process ends about 100 of them, so that it also loses what an earlier one left behind. */
+/** Threads of each executor. A process ends about 100 of them, so that it also meets the remains of earlier ones. */
 const COUNT = Number(process.env['CUDNN_RNN_TERMINATIONS'] ?? 40)
 const IN_A_PROCESS = 100
 

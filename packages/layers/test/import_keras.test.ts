@@ -290,7 +290,7 @@ describe('importKeras computes the outputs of Keras', () => {
   })
 })
 
-test('importKeras says of an ONNX model what reads it', async () => {
+test('importKeras names the reader of an ONNX model', async () => {
   using backend = openReferenceBackend()
   await expect(importKeras(backend, join(FOLDER, '../onnx/gru.onnx'))).rejects.toThrow(
     coded('ERR_NOT_A_MODEL', {
@@ -613,7 +613,7 @@ describe('importKeras masks as Keras does', () => {
     expect([...data]).toEqual(close(columns))
   })
 
-  test('of a functional model, which Keras 3 computes by operations of its own', async () => {
+  test('of a functional model, which Keras 3 computes by separate operations', async () => {
     const tensorOf = (name: string) => ({ class_name: '__keras_tensor__', config: { keras_history: [name, 0, 0] } })
     const call = (input: string, kwargs: Json = {}, ...args: unknown[]) => [
       { args: [tensorOf(input), ...args], kwargs },

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-it.each(['x.onnx', 'x.keras'])('loadModel says of %s what reads it', async (path) => {
+it.each(['x.onnx', 'x.keras'])('loadModel names the reader of %s', async (path) => {
   using backend = openReferenceBackend()
   await expect(loadModel(backend, path)).rejects.toThrow(
     coded('ERR_NOT_A_MODEL', { message: expect.stringMatching(/importKeras .*importWeights/) }),

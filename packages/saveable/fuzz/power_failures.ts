@@ -9,7 +9,7 @@ import { type Counts, checkInterrupted } from './save_faults.js'
 import { SCENARIOS, type ScenarioName, saveStep } from './save_scenarios.js'
 
 /**
- * What a disk may show of changes that it received and did not have to flush before the power failed.
+ * The changes that a disk may show, of those that it received and did not have to flush before the power failed.
  * - strict: all of them; any moment is possible.
  * - journal: the first names that changed; bytes of a file are there, lost, torn or zeros.
  * - unordered: any names that changed; bytes likewise.

@@ -3,13 +3,13 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { type FileCall, interceptCalls } from './file_calls.js'
 
-/** A file, or a directory where it has no bytes, whatever its names are. */
+/** A file, or a directory if it has no bytes, under any names. */
 export interface Node {
   /** Its bytes before the first change. */
   readonly before: Uint8Array | undefined
 }
 
-/** What a disk receives. */
+/** A change that a disk receives. */
 export type Change =
   | { readonly kind: 'bytes'; readonly node: Node; readonly at: number; readonly bytes: Uint8Array }
   /** Names of one directory: a rename has both. */

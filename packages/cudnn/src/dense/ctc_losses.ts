@@ -149,7 +149,7 @@ export class CtcLosses {
     const loss = memory.allocate(list, 1)
     const sizes = { count, batch, classes, blank }
     const infeasible = INFEASIBLE_ROWS.indexOf(problem.infeasible)
-    // cuDNN takes the blank as class 0, where the second kernel moves the caller's. What it does with NaN is not
+    // cuDNN takes the blank as class 0, where the second kernel moves the caller's. Its treatment of NaN is not
     // documented: it gets zeros in such rows, as past a row's length.
     list.launch('ctc_marks', 1, BLOCK, { marks, x: logits, lengths, batch, classes })
     launchEach(session, list, 'ctc_activations', count, { y: probs, x: logits, lengths, marks, ...sizes })

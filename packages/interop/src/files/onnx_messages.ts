@@ -71,7 +71,7 @@ export interface OnnxGraphMessage {
 }
 
 /** FunctionProto, whose body is a graph with parameters. */
-export interface OnnxFunctionMessage extends OnnxGraphMessage {
+interface OnnxFunctionMessage extends OnnxGraphMessage {
   readonly name: string
   readonly domain: string
   readonly inputs: readonly string[]

@@ -31,7 +31,7 @@ export interface OnnxModel {
   heldBytes(): number
 }
 
-/** What a call and a function have in common. */
+/** The fields that a call and a function share. */
 export function functionKey(domain: string, name: string): string {
   return `${domain}\0${name}`
 }

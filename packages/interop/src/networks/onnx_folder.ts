@@ -32,7 +32,7 @@ interface Made {
   read?: () => Promise<FloatArray>
 }
 
-/** A value that depends on what a caller passes, or on a node that is not folded; with the reason in words. */
+/** A value that depends on the caller's inputs, or on a node that is not folded; with the reason in words. */
 export interface UnfoldedValue {
   readonly why: string
 }
@@ -64,7 +64,7 @@ export class OnnxFolder {
   readonly #known = new Map<OnnxScope, Map<string, FoldedValue | UnfoldedValue>>()
   readonly #sources = new Map<StoredTensor, FoldedValue | UnfoldedValue>()
   #work = 0
-  /** What the shapes of the tensors that were folded claim; a claim beyond the file is refused when it is read. */
+  /** The elements that the shapes of folded tensors claim; a claim beyond the file is refused when it is read. */
   #claimedBytes = 0
 
   /**

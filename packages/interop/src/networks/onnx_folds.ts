@@ -3,14 +3,14 @@ import { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } 
 import type { ElementTypeName } from '../elements.js'
 import { type Elements, rowMajorStrides, type StridedView, stridedElements } from '../files/strided_elements.js'
 
-/** A tensor by what is known without its elements. */
+/** The properties of a tensor without its elements. */
 export interface FoldedType {
   readonly type: ElementTypeName
   readonly shape: readonly number[]
 }
 
-/** What a row sees of a node. */
-export interface FoldedNode {
+/** The parts of a node that a row reads. */
+interface FoldedNode {
   /** Operands other than shapes, axes and such; undefined for those left out. */
   readonly operands: readonly (FoldedType | undefined)[]
   /** Integers under this name, an attribute or a constant input. */
@@ -201,8 +201,8 @@ function scalePlaces(x: FoldedType, scale: FoldedType, node: FoldedNode): ((plac
 }
 
 /**
- * Operators of constants, as far as exporters write them between a constant and a recurrent node. Rows are told shapes and
- * give shapes; elements follow when they are requested for. Source of each: onnx/defs.
+ * Operators of constants, as far as exporters write them between a constant and a recurrent node. A row maps shapes to
+ * shapes; elements follow when they are requested. Source of each: onnx/defs.
  */
 export const FOLDS: Readonly<Record<string, Fold>> = {
   Add: pairwise((a, b) => a + b),

@@ -55,7 +55,7 @@ const WEIGHTS = ['W', 'R', 'B', 'P'] as const
 
 /**
  * The recurrent nodes of an ONNX model, those of a function once for each call, with everything that they take as constants,
- * whatever nodes make it; the option `inputs` replaces values of the graph. A node with other activations than a model's, with
+ * from any nodes; the option `inputs` replaces values of the graph. A node with other activations than a model's, with
  * peepholes, with `clip`, or a GRU with `linear_before_reset = 0`, becomes a cell. One that cannot be read is refused.
  *
  * @param sharedOf the tensor that is read in place of one of the file.
@@ -336,7 +336,7 @@ async function activationsOf(
       throw otherFunction(
         path,
         name,
-        `activation_alpha and activation_beta of ${given} must be stated, as runtimes differ in what they are otherwise`,
+        `activation_alpha and activation_beta of ${given} must be stated, as runtimes differ in the defaults`,
         names.join(', '),
       )
     }

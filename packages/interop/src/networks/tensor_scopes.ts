@@ -5,7 +5,7 @@ import type { Interpretation } from './interpretation.js'
 const AROUND = /^(?:embedding[./](?:weight|embedding)|dense[./](?:weight|kernel|bias))$/
 
 /** The beginnings of a name up to each of its separators, the empty one first. */
-export function* scopesAround(name: string): Generator<string> {
+function* scopesAround(name: string): Generator<string> {
   yield ''
   for (let at = 0; at < name.length; at++) if (name[at] === '/' || name[at] === '.') yield name.slice(0, at + 1)
 }

@@ -1,6 +1,6 @@
 // Starts threads that compute without a pause, each several operations at a time, and ends them at random moments: by
 // terminate(), by their own process.exit(), or when they have nothing more to do. Ends by process.exit(7) in the middle
-// of operations of its own. Bundled by ended_threads.test.ts.
+// of its operations. Bundled by ended_threads.test.ts.
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'

@@ -25,7 +25,7 @@ describe.each(Object.entries(DATASETS))('%s', (_, dataset) => {
   it.each([
     ['a file that is not there', join(folder, 'nope'), 'ENOENT'],
     ['a folder', folder, 'directory'],
-    ...DEVICES.map((path) => ['what may never end or begin', path, 'not a regular file']),
+    ...DEVICES.map((path) => ['files that may never end or begin', path, 'not a regular file']),
     ['a path that is longer than the system allows', join(folder, 'x'.repeat(300)), 'ENAMETOOLONG'],
   ])('refuses %s with a code, its path and the system error', async (__, path, reason) => {
     const rows: AsyncIterable<unknown> = dataset(path)

@@ -100,7 +100,7 @@ it('MetricsFile names the path and the error of the system', async () => {
 })
 
 it.runIf(process.platform === 'linux')(
-  'readMetrics and MetricsFile.open refuse what may never end or begin',
+  'readMetrics and MetricsFile.open refuse files that may never end or begin',
   async () => {
     const pipe = join(folder, 'pipe')
     execFileSync('mkfifo', [pipe])
