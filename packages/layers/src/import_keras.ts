@@ -48,7 +48,7 @@ const RECURRENT = {
 const CELLS = { LSTMBlockCell, LSTMCell, GRUBlockCell, CudnnCompatibleGRUCell, BasicRNNCell } as const
 
 const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
-const LAYERS = [...Object.keys(KERAS_ROWS), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
+const LAYERS = [...KERAS_ROWS.keys(), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
 
 /** A layer of the file with its place there. */
 interface FileLayer {
@@ -373,7 +373,7 @@ function planned1(layer: FileLayer, input: Signal, variables: VariablesByName, a
       layers: found.layers.map((each) => timeDistributed(each)),
     }
   }
-  const row = Object.hasOwn(KERAS_ROWS, className) ? KERAS_ROWS[className] : undefined
+  const row = KERAS_ROWS.get(className)
   if (row === undefined) {
     throw options.refused(`there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`)
   }
@@ -425,7 +425,7 @@ function makesMask({ className, config }: { readonly className: unknown; readonl
 function maskUseOf({ className }: FileLayer) {
   if (RECURRENT_CLASSES.has(className)) return 'uses'
   if (className === 'TimeDistributed') return 'passes'
-  return (Object.hasOwn(KERAS_ROWS, className) ? KERAS_ROWS[className]?.mask : undefined) ?? 'ends'
+  return KERAS_ROWS.get(className)?.mask ?? 'ends'
 }
 
 function givesSequences({ className, config }: FileLayer): boolean {

@@ -72,7 +72,7 @@ export async function readSileroWeights(weights: WeightInput): Promise<SileroWei
       kernel: (await read('model.decoder.decoder.2.weight', [1, UNITS, 1])).data,
       bias: (await read('model.decoder.decoder.2.bias', [1])).data,
     }
-    const [lstm] = lstmsOf(file.path, (await importWeights(file)).networks, [[UNITS, UNITS]])
+    const [lstm] = lstmsOf(file.path, (await importWeights(file, { convention: 'pytorch' })).networks, [[UNITS, UNITS]])
     return { transform, encoder, lstm: lstm, output }
   } finally {
     await file.close()

@@ -1,12 +1,14 @@
 import { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from '@cudnn-rnn/canonical'
 
 /** Other names, and parameters that are not the defaults here. */
-const KERAS_NAMES: Readonly<Record<string, CellActivation>> = {
-  celu: 'elu',
-  hard_swish: 'hard_silu',
-  leaky_relu: { name: 'leaky_relu', alpha: 0.2 },
-  swish: 'silu',
-}
+const KERAS_NAMES: ReadonlyMap<string, CellActivation> = new Map(
+  Object.entries<CellActivation>({
+    celu: 'elu',
+    hard_swish: 'hard_silu',
+    leaky_relu: { name: 'leaky_relu', alpha: 0.2 },
+    swish: 'silu',
+  }),
+)
 /** Functions of ONNX that Keras does not have under these names. */
 const FOREIGN: ReadonlySet<string> = new Set<CellActivationName>(['affine', 'scaled_tanh', 'thresholded_relu'])
 
@@ -28,11 +30,12 @@ export function kerasActivation(
       refusal: `${option} must not be hard_sigmoid in a file without a version: it is x/6 + 0.5 in Keras 3 and 0.2·x + 0.5 in older ones`,
     }
   }
-  if (typeof name === 'string' && Object.hasOwn(KERAS_NAMES, name)) return KERAS_NAMES[name] as CellActivation
+  const renamed = typeof name === 'string' ? KERAS_NAMES.get(name) : undefined
+  if (renamed !== undefined) return renamed
   if (typeof name === 'string' && Object.hasOwn(CELL_ACTIVATIONS, name) && !FOREIGN.has(name)) {
     return name as CellActivationName
   }
-  const known = [...Object.keys(CELL_ACTIVATIONS), ...Object.keys(KERAS_NAMES)].filter((each) => !FOREIGN.has(each))
+  const known = [...Object.keys(CELL_ACTIVATIONS), ...KERAS_NAMES.keys()].filter((each) => !FOREIGN.has(each))
   const words = typeof name === 'string' ? JSON.stringify(name) : 'a custom function'
   return { refusal: `${option} must be one of ${[...new Set(known)].sort().join(', ')}: current value is ${words}` }
 }

@@ -195,7 +195,7 @@ export class OnnxFolder {
     output: number,
     depth: number,
   ): Promise<FoldedValue | undefined> {
-    const row = FOLDS[node.opType]
+    const row = FOLDS.get(node.opType)
     if (row === undefined) return undefined
     const isList = new Map(Object.entries(row.lists ?? {}).map(([name, index]) => [index, name]))
     const lists = new Map<string, readonly number[] | undefined>()
@@ -352,7 +352,7 @@ function bytesOf({ type, shape }: FoldedType): number {
 }
 
 function isFolded(node: OnnxNodeMessage): boolean {
-  return isStandard(node) && Object.hasOwn(FOLDS, node.opType)
+  return isStandard(node) && FOLDS.has(node.opType)
 }
 
 /** The first reason why an operand is not known, else that the node itself is not folded so. */

@@ -204,194 +204,201 @@ function scalePlaces(x: FoldedType, scale: FoldedType, node: FoldedNode): ((plac
  * Operators of constants, as far as exporters write them between a constant and a recurrent node. A row maps shapes to
  * shapes; elements follow when they are requested. Source of each: onnx/defs.
  */
-export const FOLDS: Readonly<Record<string, Fold>> = {
-  Add: pairwise((a, b) => a + b),
-  Sub: pairwise((a, b) => a - b),
-  Mul: pairwise((a, b) => a * b),
-  Div: pairwise((a, b, isInteger) => (isInteger ? Math.trunc(a / b) : a / b)),
-  Equal: pairwise((a, b) => Number(a === b), 'bool'),
-  Greater: pairwise((a, b) => Number(a > b), 'bool'),
-  Less: pairwise((a, b) => Number(a < b), 'bool'),
-  Not: {
-    outputs: ({ operands: [x] }) => {
-      const out = x && { type: 'bool' as const, shape: x.shape }
-      return out && [{ ...out, elements: ([bits]) => filled(out, (place) => Number(bits?.[place] === 0)) }]
+export const FOLDS: ReadonlyMap<string, Fold> = new Map(
+  Object.entries<Fold>({
+    Add: pairwise((a, b) => a + b),
+    Sub: pairwise((a, b) => a - b),
+    Mul: pairwise((a, b) => a * b),
+    Div: pairwise((a, b, isInteger) => (isInteger ? Math.trunc(a / b) : a / b)),
+    Equal: pairwise((a, b) => Number(a === b), 'bool'),
+    Greater: pairwise((a, b) => Number(a > b), 'bool'),
+    Less: pairwise((a, b) => Number(a < b), 'bool'),
+    Not: {
+      outputs: ({ operands: [x] }) => {
+        const out = x && { type: 'bool' as const, shape: x.shape }
+        return out && [{ ...out, elements: ([bits]) => filled(out, (place) => Number(bits?.[place] === 0)) }]
+      },
     },
-  },
-  Cast: {
-    isMove: true,
-    outputs(node) {
-      const [x] = node.operands
-      const type = CAST_TYPES[node.integer('to', 0)]
-      if (x === undefined || type === undefined) return undefined
-      const out = { type, shape: x.shape }
-      return [
-        { ...out, elements: x.type === type ? undefined : ([from]) => filled(out, (place) => from?.[place] ?? 0) },
-      ]
+    Cast: {
+      isMove: true,
+      outputs(node) {
+        const [x] = node.operands
+        const type = CAST_TYPES[node.integer('to', 0)]
+        if (x === undefined || type === undefined) return undefined
+        const out = { type, shape: x.shape }
+        return [
+          { ...out, elements: x.type === type ? undefined : ([from]) => filled(out, (place) => from?.[place] ?? 0) },
+        ]
+      },
     },
-  },
-  Concat: {
-    isMove: true,
-    outputs(node) {
-      const inputs = node.operands.flatMap((operand) => operand ?? [])
-      const [first] = inputs
-      if (first === undefined || inputs.length !== node.operands.length) return undefined
-      const axis = normal(node.integer('axis', 1), first.shape.length)
-      const others = (shape: readonly number[]) => String(shape.filter((_, place) => place !== axis))
-      if (inputs.some(({ shape, type }) => others(shape) !== others(first.shape) || type !== first.type))
-        return undefined
-      const size = inputs.reduce((sum, { shape }) => sum + (shape[axis] ?? Number.NaN), 0)
-      const shape = first.shape.map((each, place) => (place === axis ? size : each))
-      const inner = elementCount(first.shape.slice(axis + 1))
-      const elements = (parts: readonly Elements[]) => {
-        const joined = newElements(first.type, elementCount(shape)) ?? new Float32Array()
-        const widths = inputs.map((input) => (input.shape[axis] ?? 0) * inner)
-        for (let to = 0, row = 0; to < joined.length; row++) {
-          for (const [index, width] of widths.entries()) {
-            const part = parts[index]?.subarray(row * width, (row + 1) * width)
-            if (part !== undefined) joined.set(part, to)
-            to += width
+    Concat: {
+      isMove: true,
+      outputs(node) {
+        const inputs = node.operands.flatMap((operand) => operand ?? [])
+        const [first] = inputs
+        if (first === undefined || inputs.length !== node.operands.length) return undefined
+        const axis = normal(node.integer('axis', 1), first.shape.length)
+        const others = (shape: readonly number[]) => String(shape.filter((_, place) => place !== axis))
+        if (inputs.some(({ shape, type }) => others(shape) !== others(first.shape) || type !== first.type))
+          return undefined
+        const size = inputs.reduce((sum, { shape }) => sum + (shape[axis] ?? Number.NaN), 0)
+        const shape = first.shape.map((each, place) => (place === axis ? size : each))
+        const inner = elementCount(first.shape.slice(axis + 1))
+        const elements = (parts: readonly Elements[]) => {
+          const joined = newElements(first.type, elementCount(shape)) ?? new Float32Array()
+          const widths = inputs.map((input) => (input.shape[axis] ?? 0) * inner)
+          for (let to = 0, row = 0; to < joined.length; row++) {
+            for (const [index, width] of widths.entries()) {
+              const part = parts[index]?.subarray(row * width, (row + 1) * width)
+              if (part !== undefined) joined.set(part, to)
+              to += width
+            }
           }
+          return joined
         }
-        return joined
-      }
-      return Number.isNaN(size) ? undefined : [{ type: first.type, shape, elements }]
+        return Number.isNaN(size) ? undefined : [{ type: first.type, shape, elements }]
+      },
     },
-  },
-  DequantizeLinear: {
-    outputs(node) {
-      const [x, scale, zero] = node.operands
-      const scaleOf = x && scale && scalePlaces(x, scale, node)
-      if (x === undefined || scale === undefined || scaleOf === undefined) return undefined
-      const out = { type: scale.type, shape: x.shape }
-      const elements = ([quantized, scales, zeros]: readonly Elements[]) =>
-        filled(out, (place) => {
-          const at = scaleOf(place)
-          const shift = zero === undefined ? 0 : (zeros?.[at] ?? 0)
-          return Math.fround(((quantized?.[place] ?? 0) - shift) * (scales?.[at] ?? Number.NaN))
-        })
-      return [{ ...out, elements }]
+    DequantizeLinear: {
+      outputs(node) {
+        const [x, scale, zero] = node.operands
+        const scaleOf = x && scale && scalePlaces(x, scale, node)
+        if (x === undefined || scale === undefined || scaleOf === undefined) return undefined
+        const out = { type: scale.type, shape: x.shape }
+        const elements = ([quantized, scales, zeros]: readonly Elements[]) =>
+          filled(out, (place) => {
+            const at = scaleOf(place)
+            const shift = zero === undefined ? 0 : (zeros?.[at] ?? 0)
+            return Math.fround(((quantized?.[place] ?? 0) - shift) * (scales?.[at] ?? Number.NaN))
+          })
+        return [{ ...out, elements }]
+      },
     },
-  },
-  Expand: {
-    lists: { shape: 1 },
-    isMove: true,
-    outputs: viewing((from, node) => {
-      const to = broadcast(from, node.list('shape') ?? from)
-      return to && expanded(from, to)
-    }),
-  },
-  Flatten: {
-    isMove: true,
-    outputs: reshaping((shape, node) => {
-      const axis = normal(node.integer('axis', 1), shape.length)
-      return [elementCount(shape.slice(0, axis)), elementCount(shape.slice(axis))]
-    }),
-  },
-  Gather: {
-    lists: { indices: 1 },
-    outputs(node) {
-      const [x] = node.operands
-      const [indices, scalar] = [node.list('indices'), node.list('indices.shape')]
-      const axis = normal(node.integer('axis', 0), x?.shape.length ?? 0)
-      const size = x?.shape[axis]
-      if (x === undefined || indices === undefined || scalar === undefined || size === undefined) return undefined
-      const places = indices.map((index) => normal(index, size))
-      if (places.some((place) => !(place >= 0 && place < size))) return undefined
-      const shape = [...x.shape.slice(0, axis), ...scalar, ...x.shape.slice(axis + 1)]
-      const inner = elementCount(x.shape.slice(axis + 1))
-      const block = places.length * inner
-      const out = { type: x.type, shape }
-      const elements = ([from]: readonly Elements[]) =>
-        filled(out, (to) => {
-          const place = places[Math.floor((to % block) / inner)] ?? 0
-          return from?.[(Math.floor(to / block) * size + place) * inner + (to % inner)] ?? Number.NaN
-        })
-      return [{ ...out, elements }]
+    Expand: {
+      lists: { shape: 1 },
+      isMove: true,
+      outputs: viewing((from, node) => {
+        const to = broadcast(from, node.list('shape') ?? from)
+        return to && expanded(from, to)
+      }),
     },
-  },
-  Identity: { isMove: true, outputs: reshaping((shape) => shape) },
-  Neg: {
-    outputs: ({ operands: [x] }) => x && [{ ...x, elements: ([from]) => filled(x, (place) => -(from?.[place] ?? 0)) }],
-  },
-  Reshape: {
-    lists: { shape: 1 },
-    isMove: true,
-    outputs: reshaping((from, node) => {
-      const asked = node.list('shape')
-      if (asked === undefined) return undefined
-      const keepsZero = node.integer('allowzero', 0) === 0
-      const sizes = asked.map((size, axis) => (size === 0 && keepsZero ? (from[axis] ?? Number.NaN) : size))
-      const rest = elementCount(from) / elementCount(sizes.filter((size) => size !== -1))
-      return sizes.map((size) => (size === -1 ? rest : size))
-    }),
-  },
-  Shape: {
-    outputs: ({ operands: [x] }) => {
-      const out = x && { type: 'int64' as const, shape: [x.shape.length] }
-      return out && [{ ...out, elements: () => filled(out, (place) => x.shape[place] ?? 0) }]
+    Flatten: {
+      isMove: true,
+      outputs: reshaping((shape, node) => {
+        const axis = normal(node.integer('axis', 1), shape.length)
+        return [elementCount(shape.slice(0, axis)), elementCount(shape.slice(axis))]
+      }),
     },
-  },
-  Slice: { lists: { starts: 1, ends: 2, axes: 3, steps: 4 }, isMove: true, outputs: viewing(sliced) },
-  Split: {
-    lists: { split: 1 },
-    isMove: true,
-    outputs(node) {
-      const [x] = node.operands
-      if (x === undefined) return undefined
-      const axis = normal(node.integer('axis', 0), x.shape.length)
-      const each = Math.ceil((x.shape[axis] ?? 0) / node.outputs)
-      const last = (x.shape[axis] ?? 0) - each * (node.outputs - 1)
-      const equal = () => Array.from({ length: node.outputs }, (_, k) => (k === node.outputs - 1 ? last : each))
-      return pieces(x, axis, node.list('split') ?? equal())
+    Gather: {
+      lists: { indices: 1 },
+      outputs(node) {
+        const [x] = node.operands
+        const [indices, scalar] = [node.list('indices'), node.list('indices.shape')]
+        const axis = normal(node.integer('axis', 0), x?.shape.length ?? 0)
+        const size = x?.shape[axis]
+        if (x === undefined || indices === undefined || scalar === undefined || size === undefined) return undefined
+        const places = indices.map((index) => normal(index, size))
+        if (places.some((place) => !(place >= 0 && place < size))) return undefined
+        const shape = [...x.shape.slice(0, axis), ...scalar, ...x.shape.slice(axis + 1)]
+        const inner = elementCount(x.shape.slice(axis + 1))
+        const block = places.length * inner
+        const out = { type: x.type, shape }
+        const elements = ([from]: readonly Elements[]) =>
+          filled(out, (to) => {
+            const place = places[Math.floor((to % block) / inner)] ?? 0
+            return from?.[(Math.floor(to / block) * size + place) * inner + (to % inner)] ?? Number.NaN
+          })
+        return [{ ...out, elements }]
+      },
     },
-  },
-  Squeeze: {
-    lists: { axes: 1 },
-    isMove: true,
-    outputs: reshaping((shape, node) => {
-      const axes = node.list('axes')?.map((axis) => normal(axis, shape.length))
-      return shape.filter((size, axis) => (axes === undefined ? size !== 1 : !axes.includes(axis)))
-    }),
-  },
-  Tile: {
-    lists: { repeats: 1 },
-    isMove: true,
-    outputs(node) {
-      const [x] = node.operands
-      const repeats = node.list('repeats')
-      if (x === undefined || repeats?.length !== x.shape.length) return undefined
-      const strides = rowMajorStrides(x.shape)
-      const strided = {
-        offset: 0,
-        shape: x.shape.flatMap((size, axis) => [repeats[axis] ?? 1, size]),
-        strides: strides.flatMap((stride) => [0, stride]),
-      }
-      return [{ ...view(x.type, strided), shape: x.shape.map((size, axis) => size * (repeats[axis] ?? 1)) }]
+    Identity: { isMove: true, outputs: reshaping((shape) => shape) },
+    Neg: {
+      outputs: ({ operands: [x] }) =>
+        x && [{ ...x, elements: ([from]) => filled(x, (place) => -(from?.[place] ?? 0)) }],
     },
-  },
-  Transpose: {
-    isMove: true,
-    lists: {},
-    outputs: viewing((shape, node) => {
-      const axes = node.list('perm') ?? shape.map((_, axis) => shape.length - 1 - axis)
-      const strides = rowMajorStrides(shape)
-      if (new Set(axes).size !== shape.length || axes.some((axis) => shape[axis] === undefined)) return undefined
-      return { offset: 0, shape: axes.map((axis) => shape[axis] ?? 0), strides: axes.map((axis) => strides[axis] ?? 0) }
-    }),
-  },
-  Unsqueeze: {
-    lists: { axes: 1 },
-    isMove: true,
-    outputs: reshaping((shape, node) => {
-      const axes = node.list('axes')
-      if (axes === undefined) return undefined
-      const rank = shape.length + axes.length
-      const added = new Set(axes.map((axis) => normal(axis, rank)))
-      const rest = [...shape]
-      return Array.from({ length: rank }, (_, axis) => (added.has(axis) ? 1 : (rest.shift() ?? Number.NaN)))
-    }),
-  },
-  ConstantOfShape: { lists: { shape: 0 }, outputs: () => undefined },
-  If: { outputs: () => undefined },
-}
+    Reshape: {
+      lists: { shape: 1 },
+      isMove: true,
+      outputs: reshaping((from, node) => {
+        const asked = node.list('shape')
+        if (asked === undefined) return undefined
+        const keepsZero = node.integer('allowzero', 0) === 0
+        const sizes = asked.map((size, axis) => (size === 0 && keepsZero ? (from[axis] ?? Number.NaN) : size))
+        const rest = elementCount(from) / elementCount(sizes.filter((size) => size !== -1))
+        return sizes.map((size) => (size === -1 ? rest : size))
+      }),
+    },
+    Shape: {
+      outputs: ({ operands: [x] }) => {
+        const out = x && { type: 'int64' as const, shape: [x.shape.length] }
+        return out && [{ ...out, elements: () => filled(out, (place) => x.shape[place] ?? 0) }]
+      },
+    },
+    Slice: { lists: { starts: 1, ends: 2, axes: 3, steps: 4 }, isMove: true, outputs: viewing(sliced) },
+    Split: {
+      lists: { split: 1 },
+      isMove: true,
+      outputs(node) {
+        const [x] = node.operands
+        if (x === undefined) return undefined
+        const axis = normal(node.integer('axis', 0), x.shape.length)
+        const each = Math.ceil((x.shape[axis] ?? 0) / node.outputs)
+        const last = (x.shape[axis] ?? 0) - each * (node.outputs - 1)
+        const equal = () => Array.from({ length: node.outputs }, (_, k) => (k === node.outputs - 1 ? last : each))
+        return pieces(x, axis, node.list('split') ?? equal())
+      },
+    },
+    Squeeze: {
+      lists: { axes: 1 },
+      isMove: true,
+      outputs: reshaping((shape, node) => {
+        const axes = node.list('axes')?.map((axis) => normal(axis, shape.length))
+        return shape.filter((size, axis) => (axes === undefined ? size !== 1 : !axes.includes(axis)))
+      }),
+    },
+    Tile: {
+      lists: { repeats: 1 },
+      isMove: true,
+      outputs(node) {
+        const [x] = node.operands
+        const repeats = node.list('repeats')
+        if (x === undefined || repeats?.length !== x.shape.length) return undefined
+        const strides = rowMajorStrides(x.shape)
+        const strided = {
+          offset: 0,
+          shape: x.shape.flatMap((size, axis) => [repeats[axis] ?? 1, size]),
+          strides: strides.flatMap((stride) => [0, stride]),
+        }
+        return [{ ...view(x.type, strided), shape: x.shape.map((size, axis) => size * (repeats[axis] ?? 1)) }]
+      },
+    },
+    Transpose: {
+      isMove: true,
+      lists: {},
+      outputs: viewing((shape, node) => {
+        const axes = node.list('perm') ?? shape.map((_, axis) => shape.length - 1 - axis)
+        const strides = rowMajorStrides(shape)
+        if (new Set(axes).size !== shape.length || axes.some((axis) => shape[axis] === undefined)) return undefined
+        return {
+          offset: 0,
+          shape: axes.map((axis) => shape[axis] ?? 0),
+          strides: axes.map((axis) => strides[axis] ?? 0),
+        }
+      }),
+    },
+    Unsqueeze: {
+      lists: { axes: 1 },
+      isMove: true,
+      outputs: reshaping((shape, node) => {
+        const axes = node.list('axes')
+        if (axes === undefined) return undefined
+        const rank = shape.length + axes.length
+        const added = new Set(axes.map((axis) => normal(axis, rank)))
+        const rest = [...shape]
+        return Array.from({ length: rank }, (_, axis) => (added.has(axis) ? 1 : (rest.shift() ?? Number.NaN)))
+      }),
+    },
+    ConstantOfShape: { lists: { shape: 0 }, outputs: () => undefined },
+    If: { outputs: () => undefined },
+  }),
+)

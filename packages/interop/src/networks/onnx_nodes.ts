@@ -44,11 +44,13 @@ const CALL_INPUTS: Readonly<Partial<Record<InputName, string>>> = {
 const STATE_INPUTS = ['initial_h', 'initial_c'] as const
 
 /** The default activations of a direction by operator: of the gates, of the candidate, and of the new cell state. */
-const ACTIVATIONS: Readonly<Record<string, readonly string[]>> = {
-  LSTM: ['Sigmoid', 'Tanh', 'Tanh'],
-  GRU: ['Sigmoid', 'Tanh'],
-  RNN: ['Tanh'],
-}
+const ACTIVATIONS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    LSTM: ['Sigmoid', 'Tanh', 'Tanh'],
+    GRU: ['Sigmoid', 'Tanh'],
+    RNN: ['Tanh'],
+  }),
+)
 
 /** Inputs that are weights: without one of them a node is another function. */
 const WEIGHTS = ['W', 'R', 'B', 'P'] as const
@@ -311,7 +313,7 @@ async function activationsOf(
   const { opType } = node
   const inputForget = scope.attribute(node, 'input_forget')?.i ?? 0
   if (inputForget !== 0) throw otherFunction(path, name, 'input_forget must be 0', inputForget)
-  const defaults = ACTIVATIONS[opType] ?? []
+  const defaults = ACTIVATIONS.get(opType) ?? []
   const asked = scope.attribute(node, 'activations')?.strings ?? []
   const directions = direction(scope, node) === 'bidirectional' ? 2 : 1
   // A list for one direction stands for both.

@@ -25,6 +25,6 @@ export function looksRecurrent(node: OnnxNodeMessage): boolean {
 /** Whether a reader of weights needs a node. */
 export function isNeeded(node: OnnxNodeMessage): boolean {
   if (!isStandard(node) || isRecurrent(node) || looksRecurrent(node)) return true
-  if (Object.hasOwn(FOLDS, node.opType) || node.opType === 'Constant') return true
+  if (FOLDS.has(node.opType) || node.opType === 'Constant') return true
   return [...node.attributes.values()].some(({ graph }) => graph !== undefined)
 }
