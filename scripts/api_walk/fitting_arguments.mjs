@@ -297,6 +297,8 @@ export function fittingArguments(api, subjects, fixtures) {
     ],
     'interop: exportWeights': () => [[networkNamed], { format: 'safetensors' }],
     'interop: importWeights': async () => [await exported(), {}],
+    'interop: ImportedWeights.network': () => ['walk'],
+    'interop: OpenWeightFile.tensor': () => ['walk.weight_ih_l0'],
     'interop: openWeightFile': async () => [await exported(), 'safetensors'],
     'interop: stackNetworks': async () => [[await subjects.ImportedNetwork()]],
     // Training

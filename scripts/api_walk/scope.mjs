@@ -96,7 +96,7 @@ export const LEFT_OUT = [
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [
-    /^(checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|report: ProgressStream|saveable: ReadableTensor|train: Schedule|ctc: PrefixScorer|models: (RowNetwork|ServingPort|WorkerThread))\b/,
+    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|report: ProgressStream|saveable: ReadableTensor|train: Schedule|ctc: PrefixScorer|models: (RowNetwork|ServingPort|WorkerThread))\b/,
     'an interface that callers implement',
   ],
 ]

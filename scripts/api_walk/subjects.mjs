@@ -103,7 +103,8 @@ export function createSubjects(api, executors) {
       format: 'safetensors',
     })
   const weightFile = async () => interop.openWeightFile(await exported())
-  const importedNetwork = async () => (await interop.importWeights(await exported())).networks[0]
+  const importedWeights = async () => interop.importWeights(await exported())
+  const importedNetwork = async () => (await importedWeights()).networks[0]
   const importedCell = () => ({
     ...{ name: '', convention: 'onnx', cell: 'GRUBlockCell', numUnits: 2, options: {}, reverse: false, inputs: {} },
     ...{ tensorNames: [], notes: [], variables: Object.fromEntries(cell('GRUBlockCell')().variables) },
@@ -205,6 +206,7 @@ export function createSubjects(api, executors) {
     FileLock: () => checkpoint.FileLock.acquire(join(scratch(), 'lock')),
     ImportedCell: importedCell,
     ImportedNetwork: importedNetwork,
+    ImportedWeights: importedWeights,
     ModelFromNetwork: async () => rnn.modelFromNetwork(open(), await importedNetwork()),
     RNNParamsSaveable: () => saveables(),
     Saveable: () => saveables(),

@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import { visibleMessage } from '@cudnn-rnn/text'
 import type { InteropErrorCode } from './error_codes.js'
 /** Codes of weight file errors; part of the public API, never changed. */
@@ -89,8 +90,11 @@ export function noneNamed(
 ): WeightFileError {
   const names = known.slice(0, 20).map((each) => each.name)
   if (known.length > names.length) names.push(`${known.length - names.length} others`)
+  const current = typeof name === 'string' ? name : describeValue(name)
   const rule = known.length === 0 ? 'the file must have one' : `its name must be one of ${names.join(', ')}`
-  return new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot ${action} as ${rule}: current name is ${name}`, { path })
+  return new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot ${action} as ${rule}: current name is ${current}`, {
+    path,
+  })
 }
 
 /** The error of a legal file that this package does not read. */

@@ -48,6 +48,7 @@ export type RecurrentLayerOptions = Omit<ModelOptions, 'numLayers' | 'inputSize'
     readonly canonical?: CanonicalParams | undefined
     /** The cell of this layer and no other: `{ ...network.descriptor, canonical }` are the options of an imported network. */
     readonly cellMode?: CellMode | undefined
+    /** The biases that the network has; a layer has all: `double`. */
     readonly biasMode?: BiasMode | undefined
   }
 

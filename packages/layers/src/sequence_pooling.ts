@@ -7,7 +7,6 @@ import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
 
 const LAST_STEP_OPTIONS = {
-  ...LAYER_OPTIONS,
   /**
    * The last step of what. `direction`: the step that each direction of a bidirectional network computes last, which is
    * step 0 for the backward one, as `return_sequences=False` of Keras and `h_n` of PyTorch have it. `sequence`: the last step
@@ -18,7 +17,7 @@ const LAST_STEP_OPTIONS = {
 }
 
 /** Options of {@link lastStep}. */
-export interface LastStepOptions extends OptionsOf<typeof LAST_STEP_OPTIONS> {}
+export interface LastStepOptions extends LayerOptions, OptionsOf<typeof LAST_STEP_OPTIONS> {}
 
 /**
  * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. Of a bidirectional network the
@@ -35,7 +34,7 @@ export interface LastStepOptions extends OptionsOf<typeof LAST_STEP_OPTIONS> {}
  * ```
  */
 export function lastStep(options: LastStepOptions = {}): LayerDefinition {
-  checkLayerOptions('lastStep', options, LAST_STEP_OPTIONS)
+  checkLayerOptions('lastStep', options, { ...LAYER_OPTIONS, ...LAST_STEP_OPTIONS })
   const { of = 'direction', name } = options
   return pooling('lastStep', 'last_step', 'last', { name }, of === 'sequence' ? { of } : {})
 }

@@ -11,7 +11,8 @@ import {
   TEXT,
 } from '@cudnn-rnn/arguments'
 import { visibleText } from '@cudnn-rnn/text'
-import { Format, type Options, type Params, Presets, SingleBar } from 'cli-progress'
+// Node.js finds no named export Format in this CommonJS module.
+import cliProgress, { type Options, type Params, type SingleBar } from 'cli-progress'
 
 /** The used members of `process.stdout`. Its type is not named, as not every project has the types of Node.js. */
 export interface ProgressStream {
@@ -38,6 +39,8 @@ const UPDATE = { step: NUMBER, figures: listOf(TEXT), important: FLAG }
 const SECONDS_BETWEEN_LINES = 5
 
 const SHORTEST_BAR = 4
+const { Format, Presets } = cliProgress
+
 const LONGEST_BAR = 24
 
 /**
@@ -71,7 +74,7 @@ export class TerminalProgress {
     const format = (barOptions: Options, params: Params, { figures }: { readonly figures: readonly string[] }) =>
       barLine(barOptions, params, figures, stream.columns ?? 80)
     const barOptions = { format, stream: stream as NodeJS.WriteStream, hideCursor: true, barsize: LONGEST_BAR }
-    this.#bar = new SingleBar({ ...barOptions, etaBuffer: 150 }, Presets.shades_classic)
+    this.#bar = new cliProgress.SingleBar({ ...barOptions, etaBuffer: 150 }, Presets.shades_classic)
     this.#bar.start(total, done, { figures: [] })
   }
 
