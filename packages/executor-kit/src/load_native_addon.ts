@@ -13,6 +13,7 @@ interface NodeProcess {
   readonly env: Environment
   readonly report: { getReport(): unknown }
   getBuiltinModule(name: 'module'): { createRequire(base: string): AddonRequire }
+  getBuiltinModule(name: 'fs'): { existsSync(file: URL): boolean }
 }
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -64,7 +65,10 @@ export function loadNativeAddon<Addon>(
       }
     }
   }
-  return { addon: undefined, attempts: failures.length > 0 ? [...new Set(failures)] : [absence(name, packageUrl)] }
+  return {
+    addon: undefined,
+    attempts: failures.length > 0 ? [...new Set(failures)] : [absence(name, packageUrl, process)],
+  }
 }
 
 /**
@@ -72,13 +76,23 @@ export function loadNativeAddon<Addon>(
  * program, if a bundler has replaced both by their values when it ran.
  */
 function basesOf(packageUrl: string | undefined, { argv }: NodeProcess): readonly string[] {
-  const bundle = typeof __filename === 'string' ? __filename : undefined
-  return [packageUrl, bundle, argv[1]].filter((base) => base !== undefined)
+  return [packageUrl, bundlePath(), argv[1]].filter((base) => base !== undefined)
 }
 
-function absence(name: string, packageUrl: string | undefined): string {
-  const isBundled = !new RegExp(`/(${name}|distributed)/(dist|src)/`).test(packageUrl ?? '')
-  return isBundled ? 'not in this bundle: mark @cudnn-rnn/* as external' : 'its addon is not installed'
+/** The path of a CommonJS bundle. In an ECMAScript module webpack answers `typeof` itself, so the name is tried. */
+function bundlePath(): string | undefined {
+  try {
+    return __filename as string | undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Webpack leaves the address that the package had when the bundle was made: its file decides. */
+function absence(name: string, packageUrl: string | undefined, process: NodeProcess): string {
+  const isOfPackage = new RegExp(`/(${name}|distributed)/(dist|src)/`).test(packageUrl ?? '')
+  const isInstalled = isOfPackage && process.getBuiltinModule('fs').existsSync(new URL(packageUrl ?? '', 'file:///'))
+  return isInstalled ? 'its addon is not installed' : 'not in this bundle: mark @cudnn-rnn/* as external'
 }
 
 function isMissing(error: unknown): boolean {
