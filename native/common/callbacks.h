@@ -13,7 +13,7 @@
 namespace cudnn_rnn {
 
 // Runs the body of a callback on JavaScript's thread. An exception becomes an uncaught one of JavaScript.
-// Where the thread ends, Node.js still makes the calls that wait, in an environment that runs no JavaScript: the body
+// If the thread ends, Node.js still makes the calls that wait, in an environment that runs no JavaScript: the body
 // throws at its first use of it, napi_throw() has no effect, and the promises end with the thread.
 template <typename Body>
 void RunCallback(napi_env env, const Body& body) noexcept {

@@ -41,9 +41,9 @@ export interface PreactivationClip extends OptionsOf<typeof PREACTIVATION_CLIP> 
 
 /** Rules of {@link GateActivations}. */
 export const GATE_ACTIVATIONS = {
-  /** Of the candidate. Default tanh. */
+  /** Activation of the candidate. Default `tanh`. */
   activation: ACTIVATION,
-  /** Of the gates. Default sigmoid. */
+  /** Activation of the gates. Default `sigmoid`. */
   recurrentActivation: ACTIVATION,
 }
 

@@ -97,7 +97,7 @@ async function textsOfFiles(request: UseClassifierRequest, saved: ClassifySettin
   return texts
 }
 
-/** Names standard input where there is no file, as of a text in place of its name. */
+/** Points to standard input if the file does not exist, such as for a text in place of a name. */
 function withHint(file: string, cause: unknown): unknown {
   if (!(cause instanceof DataError) || (cause.cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT')
     return cause

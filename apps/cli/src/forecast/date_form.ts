@@ -110,7 +110,7 @@ function datesOf(pattern: RegExp, texts: readonly string[], fields: readonly Fie
   const counts = fields.map(({ groups }) => Object.values(groups).filter((group) => group !== undefined).length)
   // The fullest text is the model of those that are written: some files leave out the time at midnight.
   const model = texts[counts.lastIndexOf(counts.reduce((most, count) => Math.max(most, count), 0))].trim()
-  // Where days show nothing, months do: those of 10/1/2020 have no leading zero.
+  // If days do not show the form, months do: the month of 10/1/2020 has no leading zero.
   const isShort = (names: readonly string[]) => {
     const own = fields.flatMap(({ groups }) => names.map((name) => groups[name] ?? ''))
     return own.some((text) => text.length === 1) && !own.some((text) => text.startsWith('0'))

@@ -202,7 +202,7 @@ function stepsOfCalendar(times: readonly number[]): Steps[] {
       ? openDays.flatMap((day) => hours.map((time) => day * DAY + time))
       : frequent(times.map((time) => mod(time - MONDAY, WEEK)))
   if ((span / WEEK) * slots.length > MAX_SPARSITY * times.length) return []
-  /** Of the first slot that is not before `time`. */
+  /** Index of the first slot that is not before `time`. */
   const numberOf = (time: number) => weekOf(time) * slots.length + firstFrom(slots, mod(time - MONDAY, WEEK))
   const slotAt = (n: number) => MONDAY + Math.floor(n / slots.length) * WEEK + slots[mod(n, slots.length)]
   const all = new Set(times)
@@ -214,7 +214,7 @@ function stepsOfCalendar(times: readonly number[]): Steps[] {
   return [{ ...found, irregular: CALENDAR_COST * found.irregular }]
 }
 
-/** Those that occur often, in order. */
+/** The values that occur often, in order. */
 function frequent(places: readonly number[]): number[] {
   const counts = new Map<number, number>()
   for (const place of places) counts.set(place, (counts.get(place) ?? 0) + 1)

@@ -4,7 +4,7 @@ const DAY = 24 * HOUR
 
 export const ZONE_OFFSET_PATTERN = String.raw`Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?`
 
-/** Milliseconds ahead of UTC; undefined where there is no such offset. */
+/** Milliseconds ahead of UTC; undefined if the text is not an offset. */
 export function zoneOffset(text: string): number | undefined {
   const [, sign, hours, minutes = '0'] = /^([+-])(\d{2}):?(\d{2})?$/.exec(text) ?? []
   if (sign === undefined) return 0
@@ -71,7 +71,7 @@ export function momentOf(clock: number, zone: ZoneClock, before = Number.NEGATIV
 /** The most changes of clocks that are compared: forty distinguish all places. */
 const COMPARED = 40
 
-/** The clock of a place whose offsets are these, at these moments; that of the last offset where there is no such place. */
+/** The clock of a place whose offsets are these, at these moments; the clock of the last offset if no place has them. */
 export function clockOfOffsets(clocks: readonly number[], offsets: readonly number[]): ZoneClock {
   const changes = offsets.flatMap((offset, index) =>
     index > 0 && offset !== offsets[index - 1] ? [index - 1, index] : [],

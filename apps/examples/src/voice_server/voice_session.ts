@@ -24,7 +24,7 @@ type Sent =
 /** Close codes of RFC 6455 and of the registry of WebSocket close codes. */
 const CLOSE = Object.freeze({ normal: 1000, goingAway: 1001, unsupported: 1003, policy: 1008, failure: 1011 })
 
-/** Of a close frame, in bytes. */
+/** Largest payload of a close frame, in bytes. */
 const LONGEST_REASON = 123
 
 /** Prints the error of a listener. */
@@ -77,7 +77,7 @@ export class VoiceSession {
     socket.on('error', guarded(count, this.#fail))
   }
 
-  /** Of a listener: ends this connection, and no other. */
+  /** Handles an exception of a listener: ends this connection, and no other. */
   readonly #fail = (error: unknown): void => {
     reportFailure(error)
     this.terminate('failure')

@@ -122,7 +122,7 @@ describe('VoiceServer', () => {
       return client
     })
     await until(() => server.connections === 40)
-    // Those that were refused.
+    // The refused clients.
     await until(() => server.connections === 20)
     const since = performance.now()
     await server.close(100)

@@ -56,7 +56,7 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   // Promises by the number of the operation that they wait for; several may wait for one.
   std::multimap<uint64_t, Napi::Promise::Deferred> waiting_;
   napi_env env_;
-  // Of the queue's thread, without a content: the queue has the state. Closed with the executor.
+  // Thread-safe function of the queue's thread, without data: the queue has the state. Closed with the executor.
   Completions<int> finished_;
 };
 
