@@ -154,7 +154,9 @@ const shapeOf = (symbol) => /Li(\d+)ELi(\d+)EL\w*OperandsE/.exec(symbol).slice(1
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)
 
 // Versions before 17 do not have all of the cores.
-const mca = [...Array.from({ length: 6 }, (_, k) => `llvm-mca-${22 - k}`), 'llvm-mca'].find(finds)
+const mca = [...Array.from({ length: 6 }, (_, k) => `llvm-mca-${22 - k}`), 'llvm-mca'].find(
+  (name) => finds(name) && Number(/LLVM version (\d+)/.exec(run(name, ['--version']))[1]) >= 17,
+)
 if (mca === undefined) {
   console.log('hot loops: skipped, as llvm-mca was not found (Debian: llvm-19)')
   process.exit()

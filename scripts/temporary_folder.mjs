@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * Gives a program its own temporary folder, which its processes inherit. When the program has ended, by a signal too, another
- * process removes the folder and ends the processes that are left. A handler of signals in the program could not: it never runs
+ * process ends the processes that are left and removes the folder, if the program could not. A handler of signals in the program could not: it never runs
  * while the program waits for a child or computes, and keeps it alive meanwhile. Returns the function that removes the folder.
  * CUDNN_RNN_TEST_RUN names the folder, for work that is done once per run. NODE_COMPILE_CACHE lets processes take the compiled
  * code of programs that another one has loaded, from Node.js 22 on: tests start some hundred, mostly the same. vitest calls this
@@ -24,5 +24,8 @@ export default function ownTemporaryFolder() {
   watcher.stdin.unref()
   for (const name of ['TMPDIR', 'TMP', 'TEMP', 'CUDNN_RNN_TEST_RUN']) process.env[name] = folder
   process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache')
-  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  // The watcher removes it later, too late for a check of left files right after the program.
+  process.on('exit', remove)
+  return remove
 }

@@ -86,7 +86,7 @@ describe('createRnnDescriptor', () => {
     ['num_units', 'numUnits'],
     ['numUnit', 'numUnits'],
     ['bidirectional', 'direction'],
-    ['colour', undefined],
+    ['tint', undefined],
     ['droput', 'dropout'],
     ['NumLayers', 'numLayers'],
   ])('refuses the option name %s and suggests %s', (option, suggestion) => {

@@ -25,7 +25,8 @@ import { optimizerSlots } from './networks/optimizer_slots.js'
 import { settleDoubts } from './networks/settle_doubts.js'
 import { SharedParameters } from './networks/shared_parameters.js'
 import { openWeightFile, type WeightInput } from './open_weight_file.js'
-import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
+import type { StoredTensor } from './stored_tensor.js'
+import type { WeightFile, WeightFormat } from './weight_file.js'
 
 const OPTIONS = {
   ...INTERPRETATION_OPTIONS,

@@ -34,13 +34,8 @@ export {
 } from './networks/interpretation.js'
 export { type NamedBlob, type NamedInput, openWeightFile, type WeightInput } from './open_weight_file.js'
 export { stackNetworks } from './stack_networks.js'
-export {
-  type OpenWeightFile,
-  type StoredTensor,
-  WEIGHT_FORMATS,
-  type WeightFile,
-  type WeightFormat,
-} from './weight_file.js'
+export type { StoredTensor } from './stored_tensor.js'
+export { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
 
 // Writing
 

@@ -1,6 +1,6 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { OnnxModel } from './files/onnx_model.js'
-import type { Elements } from './files/strided_elements.js'
+import type { StoredTensor } from './stored_tensor.js'
 
 /** Formats that {@link importWeights} reads, by the name that its `format` option and result use. */
 export const WEIGHT_FORMATS = [
@@ -16,21 +16,6 @@ export const WEIGHT_FORMATS = [
 ] as const
 
 export type WeightFormat = (typeof WEIGHT_FORMATS)[number]
-
-/** A tensor of a file, known by name and shape; its elements are read when they are requested. */
-export interface StoredTensor {
-  readonly name: string
-  readonly shape: readonly number[]
-  /** The file's own word for the element type. */
-  readonly dtype: string
-  /**
-   * Row-major elements: float64 as stored, every other float as float32. Throws `ERR_WEIGHTS_UNSUPPORTED` for integers.
-   * Tensors of one file that hold the same elements have the same function.
-   */
-  read(): Promise<FloatArray>
-  /** Elements of integer tensors, where the format has a use for them. */
-  integers?(): Promise<readonly number[] | Elements>
-}
 
 /** An opened weight file of any format. */
 export interface WeightFile {

@@ -4,7 +4,7 @@ import { coded } from '../../../scripts/coded.mjs'
 import { checkedCount, decodeElements, type ElementTypeName } from '../src/elements.js'
 import { FLOAT_TENSOR } from '../src/float_tensor.js'
 import { groupTensors, readGroups } from '../src/networks/tensor_groups.js'
-import type { StoredTensor } from '../src/weight_file.js'
+import type { StoredTensor } from '../src/stored_tensor.js'
 
 const little = (...words: number[]) => new Uint8Array(Uint16Array.from(words).buffer)
 

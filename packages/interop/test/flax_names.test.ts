@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { flaxInterpretations } from '../src/networks/flax_names.js'
 import { SharedParameters } from '../src/networks/shared_parameters.js'
-import type { StoredTensor } from '../src/weight_file.js'
+import type { StoredTensor } from '../src/stored_tensor.js'
 
 /** Tensors by name and shape, of ones. */
 const tensorsOf = (shapes: Readonly<Record<string, readonly number[]>>): StoredTensor[] =>

@@ -1,7 +1,7 @@
 import { createRnnDescriptor, type NamedTensors } from '@cudnn-rnn/canonical'
 import { describe, expect, it, vi } from 'vitest'
 import { SharedParameters } from '../src/networks/shared_parameters.js'
-import type { StoredTensor } from '../src/weight_file.js'
+import type { StoredTensor } from '../src/stored_tensor.js'
 
 const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 2, inputSize: 3 })
 

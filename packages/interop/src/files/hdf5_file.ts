@@ -1,4 +1,4 @@
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { Hdf5Call, Hdf5Calls } from './hdf5_messages.js'
 import type { Hdf5Input } from './hdf5_mount.js'
 import { Hdf5Session } from './hdf5_session.js'

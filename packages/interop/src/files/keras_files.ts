@@ -1,6 +1,7 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt } from '../errors.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
 import { type Hdf5File, openHdf5 } from './hdf5_file.js'
 import type { ArchiveEntry } from './zip_archive.js'

@@ -1,4 +1,4 @@
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { OnnxAttribute, OnnxNodeMessage } from './onnx_messages.js'
 
 /** A graph: of its nodes those that are recurrent, that call functions or hold graphs, and that shape constants. */

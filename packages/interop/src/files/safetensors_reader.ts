@@ -1,7 +1,8 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt } from '../errors.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
 import { TensorList } from './tensor_list.js'
 

@@ -1,5 +1,5 @@
 import { corrupt, unsupported } from '../errors.js'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import { LONGEST_NAME } from './joined_name.js'
 
 /** No model has more in one file; each takes some hundred bytes of memory before anything is read. */

@@ -13,7 +13,8 @@ import {
 } from '@cudnn-rnn/checkpoint'
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import { OBJECT_GRAPH, objectNames } from './object_graph.js'
 import { TensorList } from './tensor_list.js'
 

@@ -1,5 +1,5 @@
 import { type CellMode, createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { Interpretation } from './interpretation.js'
 import { readsBackward } from './reading_direction.js'
 import { sizesInWords } from './sizes_in_words.js'

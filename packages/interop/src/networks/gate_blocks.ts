@@ -9,7 +9,8 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import type { StoredTensor, WeightFile, WeightFormat } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile, WeightFormat } from '../weight_file.js'
 import type { Convention, Interpretation } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
 import { sizesInWords } from './sizes_in_words.js'

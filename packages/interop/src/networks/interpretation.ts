@@ -9,7 +9,7 @@ import type {
   RnnDescriptor,
   Tensor,
 } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { SharedParameters } from './shared_parameters.js'
 
 /** The framework whose names, gate order and layout a network's tensors follow. */

@@ -1,5 +1,5 @@
 import type { CellActivation, CellMode, KerasVariant } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { OtherActivations } from './imported_cells.js'
 import { kerasActivation } from './keras_activation.js'
 import type { KerasCell, KerasDirection } from './keras_description.js'

@@ -1,6 +1,7 @@
 import { entryOf } from '@cudnn-rnn/arguments'
 import { WeightFileError } from '../errors.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { type CellVariables, type KerasLayerFunction, NO_BIAS, networkInterpretation } from './keras_network.js'
 import { groupTensors } from './tensor_groups.js'

@@ -8,7 +8,7 @@ import {
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import { cellsOf, type OtherActivations } from './imported_cells.js'
 import type { Interpretation } from './interpretation.js'
 import type { KerasFunction } from './keras_function.js'

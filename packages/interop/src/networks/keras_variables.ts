@@ -1,5 +1,6 @@
 import { entryOf, required, zip } from '@cudnn-rnn/arguments'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import type { KerasCell, KerasLayer } from './keras_description.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
 

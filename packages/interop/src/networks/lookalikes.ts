@@ -1,5 +1,6 @@
 import { WeightFileError } from '../errors.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import type { Interpretation, InterpretationOptions } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
 import { scopeOf } from './tensor_scopes.js'

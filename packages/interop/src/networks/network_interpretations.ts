@@ -1,4 +1,5 @@
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import { flaxInterpretations } from './flax_names.js'
 import { gateBlockInterpretations } from './gate_blocks.js'
 import type { Interpretation, InterpretationOptions } from './interpretation.js'

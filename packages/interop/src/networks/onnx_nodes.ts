@@ -14,7 +14,8 @@ import {
 import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { OnnxModel } from '../files/onnx_model.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import { cellsOf, type OtherActivations } from './imported_cells.js'
 import type {
   FixedInputs,

@@ -1,7 +1,7 @@
 import { corrupt, unsupported } from '../errors.js'
 import type { OnnxAttribute, OnnxNodeMessage } from '../files/onnx_messages.js'
 import { functionKey, type OnnxFunction, type OnnxGraph, type OnnxModel } from '../files/onnx_model.js'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 
 /** Functions that call functions are few deep; more are a trap. */
 const DEEPEST = 32

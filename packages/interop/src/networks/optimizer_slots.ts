@@ -1,4 +1,5 @@
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 
 /**
  * Optimizer slots, stored beside the variables. These tensors have the shapes of weights, and often their

@@ -1,6 +1,7 @@
 import { type CellMode, createRnnDescriptor, gatesOf, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
 import { sizesInWords } from './sizes_in_words.js'

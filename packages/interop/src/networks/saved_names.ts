@@ -1,7 +1,7 @@
 import { entryOf } from '@cudnn-rnn/arguments'
 import type { RnnDescriptor } from '@cudnn-rnn/canonical'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from '@cudnn-rnn/saveable'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { Convention, Interpretation } from './interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { readGroups } from './tensor_groups.js'

@@ -1,5 +1,5 @@
 import { WeightFileError } from '../errors.js'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { Interpretation, InterpretationOptions } from './interpretation.js'
 import { inWords } from './lookalikes.js'
 import { unexplained } from './tensor_scopes.js'

@@ -1,5 +1,5 @@
 import type { AbortSignalLike, CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import { readGroups } from './tensor_groups.js'
 
 type Elements = StoredTensor['read']

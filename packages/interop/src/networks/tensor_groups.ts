@@ -1,5 +1,5 @@
 import type { FloatArray, NamedTensors, Tensor } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 
 /** Tensors of one module: those that share a prefix, by their own names. */
 export interface StoredGroup {

@@ -1,4 +1,4 @@
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { Interpretation } from './interpretation.js'
 
 /** Layers around the network that `exportWeights` writes below its name. */

@@ -9,7 +9,7 @@ import {
   type Tensor,
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { ImportedCell, Interpretation, InterpretationOptions } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
 import { readsBackward } from './reading_direction.js'

@@ -1,5 +1,6 @@
 import { WeightFileError } from '../errors.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import type { Interpretation, InterpretationOptions } from './interpretation.js'
 import { kerasInterpretations } from './keras_interpretations.js'
 import { pytorchInterpretations } from './pytorch_names.js'
