@@ -84,7 +84,8 @@ class Completions {
     // 0: the queue has no limit, so that no thread ever waits for JavaScript.
     const napi_status status = napi_create_threadsafe_function(env, nullptr, nullptr, Napi::String::New(env, name), 0,
                                                                1, nullptr, release, context.get(), call, &function_);
-    if (status != napi_ok) throw Napi::Error::New(env, "Node.js refused a thread-safe function");
+    if (status != napi_ok)
+      throw Napi::Error::New(env, "Cannot notify the JavaScript thread as Node.js refused a thread-safe function");
     [[maybe_unused]] const auto* owned = context.release();
     env_ = env;
     end_ = std::move(end);

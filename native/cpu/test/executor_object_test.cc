@@ -58,7 +58,7 @@ TEST_CASE("NativeExecutor that is refused a thread-safe function is not opened")
   AddonCalls calls;
   calls.environment.RefuseThreadsafeFunctions();
   CHECK(MessageOf([&] { calls.New("NativeExecutor", "portable", 1.0, false); }) ==
-        "Cannot open the executor as Node.js refused a thread-safe function");
+        "Cannot notify the JavaScript thread as Node.js refused a thread-safe function");
 }
 
 TEST_CASE("NativeExecutor that is idle does not keep the process alive") {
