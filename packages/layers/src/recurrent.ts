@@ -1,15 +1,7 @@
-import { required } from '@cudnn-rnn/arguments'
+import { checkIsObject, required } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import {
-  type BiasMode,
-  type CanonicalParams,
-  type CellMode,
-  checkNames,
-  describeValue,
-  elementCount,
-  hiddenColumns,
-  outputSize,
-} from '@cudnn-rnn/canonical'
+import { type CellMode, checkNames, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
+import type { ImportedNetwork } from '@cudnn-rnn/interop'
 import {
   CudnnGRU,
   CudnnLSTM,
@@ -37,24 +29,28 @@ export type RecurrentModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
  * otherwise: `auto_select` leaves out the input matrices where input and units have one size, and then no other framework can
  * take the weights.
  */
-export type RecurrentLayerOptions = Omit<ModelOptions, 'numLayers' | 'inputSize'> &
-  Pick<InitializerOptions, 'kernelInitializer' | 'biasInitializer'> &
-  LayerOptions & {
+export type RecurrentLayerOptions = LayerOptions & (DrawnNetwork | NetworkOfFile)
+
+export type CudnnLSTMLayerOptions = LayerOptions & (DrawnLSTM | NetworkOfFile)
+
+/** A new network. */
+type DrawnNetwork = Omit<ModelOptions, 'numLayers' | 'inputSize'> &
+  Pick<InitializerOptions, 'kernelInitializer' | 'biasInitializer'> & {
     /** L. Default 1. */
     readonly numLayers?: number | undefined
     /** I; needed where the layer is the first of a model. */
     readonly inputSize?: number | undefined
-    /** Initial parameters, as `importWeights` gives them in `canonical` of a network. Default: drawn. */
-    readonly canonical?: CanonicalParams | undefined
-    /** The cell of this layer and no other: `{ ...network.descriptor, canonical }` are the options of an imported network. */
-    readonly cellMode?: CellMode | undefined
-    /** The biases that the network has; a layer has all: `double`. */
-    readonly biasMode?: BiasMode | undefined
+    readonly network?: undefined
   }
 
-export type CudnnLSTMLayerOptions = RecurrentLayerOptions &
-  Pick<LSTMOptions, 'numProj' | 'cellClip'> &
-  Pick<InitializerOptions, 'forgetBias'>
+type DrawnLSTM = DrawnNetwork & Pick<LSTMOptions, 'numProj' | 'cellClip'> & Pick<InitializerOptions, 'forgetBias'>
+
+/** A network that exists: its structure and its parameters. */
+type NetworkOfFile = Pick<ModelOptions, 'dropout' | 'seed'> & {
+  /** An entry of `networks` of `importWeights`, or the descriptor of a model with the result of its `paramsToCanonical`. */
+  readonly network: Pick<ImportedNetwork, 'descriptor' | 'canonical'> &
+    Partial<Pick<ImportedNetwork, 'reverse' | 'inputs'>>
+}
 
 const MODELS = {
   lstm: { model: CudnnLSTM, kind: 'cudnnLSTM', name: 'cudnn_lstm' },
@@ -63,26 +59,16 @@ const MODELS = {
   rnn_tanh: { model: CudnnRNNTanh, kind: 'cudnnRNNTanh', name: 'cudnn_rnn_tanh' },
 } as const satisfies Readonly<Record<CellMode, unknown>>
 
-/** Options that are saved. */
-const SAVED = [
-  'numLayers',
-  'numUnits',
-  'inputMode',
-  'direction',
-  'dropout',
-  'seed',
-  'inputSize',
-  'numProj',
-  'cellClip',
-] as const
+/** Options that are saved: the structure of the network, and its dropout. */
+const STRUCTURE = ['numLayers', 'numUnits', 'inputMode', 'direction', 'inputSize', 'numProj', 'cellClip'] as const
+const DROPOUT = ['dropout', 'seed'] as const
 const OPTION_NAMES = [
-  ...SAVED,
+  ...STRUCTURE,
+  ...DROPOUT,
   'kernelInitializer',
   'biasInitializer',
   'forgetBias',
-  'canonical',
-  'cellMode',
-  'biasMode',
+  'network',
 ] as const
 
 /**
@@ -161,22 +147,32 @@ export function cudnnRNNTanh(options: RecurrentLayerOptions): LayerDefinition {
 const OF_LSTM: readonly string[] = ['numProj', 'cellClip', 'forgetBias']
 const CELLLESS_NAMES = OPTION_NAMES.filter((name) => !OF_LSTM.includes(name))
 
-/** Options without those of the LSTM that are undefined, as a descriptor of another cell has them. */
-function withoutAbsent(options: CudnnLSTMLayerOptions): CudnnLSTMLayerOptions {
-  if (typeof options !== 'object' || options === null) return options
-  const present = Object.entries(options).filter(([name, value]) => value !== undefined || !OF_LSTM.includes(name))
-  return Object.fromEntries(present) as unknown as CudnnLSTMLayerOptions
+/** The options of a network that exists, in the place of the network. */
+function ofNetwork(
+  kind: string,
+  mode: CellMode,
+  { network, ...rest }: LayerOptions & NetworkOfFile,
+): LayerOptions & DrawnLSTM {
+  checkNames(`make ${kind} of a network`, rest, [...DROPOUT, 'name'])
+  checkIsObject(`make ${kind}`, 'network', network)
+  const { descriptor, reverse = false, inputs = {} } = network
+  if (descriptor?.cellMode !== mode) throw invalidOption(kind, 'network', `of the cell ${mode}`, descriptor?.cellMode)
+  if (reverse || Object.keys(inputs).length > 0) {
+    const rule =
+      'one that reads from the first step, from zero states, without lengths of its own (modelFromNetwork runs it)'
+    throw invalidOption(kind, 'network', rule, { reverse, inputs: Object.keys(inputs) })
+  }
+  const structure = STRUCTURE.flatMap((name) => (descriptor[name] === undefined ? [] : [[name, descriptor[name]]]))
+  return { ...Object.fromEntries(structure), ...rest }
 }
 
 function recurrent(mode: CellMode, all: CudnnLSTMLayerOptions, names: readonly string[]): LayerDefinition {
-  const options = withoutAbsent(all)
   const { kind, name: base, model: Model } = MODELS[mode]
   // The model checks the values when it is built.
-  checkNames(`make ${kind}`, options, [...names, 'name'])
-  const { name: given, kernelInitializer, biasInitializer, forgetBias, canonical, ...own } = options
-  if (own.cellMode !== undefined && own.cellMode !== mode) {
-    throw invalidOption(kind, 'cellMode', `${mode}, the cell of this layer`, own.cellMode)
-  }
+  checkNames(`make ${kind}`, all, [...names, 'name'])
+  const options: LayerOptions & DrawnLSTM = all.network === undefined ? all : ofNetwork(kind, mode, all)
+  const canonical = all.network?.canonical
+  const { name: given, kernelInitializer, biasInitializer, forgetBias, ...own } = options
   const inputOf = (features: number): Signal => ({ isSequence: true, features })
   const definition: LayerDefinition = {
     kind,
@@ -342,7 +338,7 @@ export function parameterCount({ canonicalWeightShapes, canonicalBiasShapes }: R
   return [...canonicalWeightShapes, ...canonicalBiasShapes].reduce((sum, shape) => sum + elementCount(shape), 0)
 }
 
-function savedOptions(options: CudnnLSTMLayerOptions): LayerConfig {
-  const entries = SAVED.map((name) => [name, options[name]] as const)
+function savedOptions(options: DrawnLSTM): LayerConfig {
+  const entries = [...STRUCTURE, ...DROPOUT].map((name) => [name, options[name]] as const)
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as LayerConfig
 }

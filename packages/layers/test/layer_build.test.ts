@@ -1,4 +1,5 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -20,6 +21,8 @@ import {
 } from '../src/index.js'
 import { LayerBuild, type LayerInitializer } from '../src/layer_build.js'
 import type { Signal } from '../src/signal.js'
+
+const NETWORK = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 2, inputSize: 2 })
 
 const build = (seed?: number) => new LayerBuild(openReferenceBackend({ dtype: 'float64' }), seed)
 
@@ -224,7 +227,7 @@ describe('a layer that cannot be built', () => {
     [
       'cudnnLSTM of other canonical tensors',
       'ERR_CANONICAL_COUNT',
-      cudnnLSTM({ numUnits: 2, canonical: { weights: [], biases: [] } as never }),
+      cudnnLSTM({ network: { descriptor: NETWORK, canonical: { weights: [], biases: [] } as never } }),
     ],
   ])('leaves neither a variable nor a network: %s', (_, code, definition) => {
     const own = build()

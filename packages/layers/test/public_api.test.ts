@@ -20,6 +20,7 @@ it('@cudnn-rnn/layers exports these names', () => {
       "cudnnRNNRelu",
       "cudnnRNNTanh",
       "dense",
+      "denseWeights",
       "dropout",
       "embedding",
       "importKeras",

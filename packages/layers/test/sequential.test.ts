@@ -281,7 +281,7 @@ describe('tensors as initial values', () => {
     using model = sequential(backend, [
       embedding({ size: 4, units: 3, initializer: table }),
       layerNorm({ gammaInitializer: gamma, betaInitializer: beta }),
-      cudnnLSTM({ numUnits: 2, canonical }),
+      cudnnLSTM({ network: { descriptor: lstm.descriptor, canonical } }),
       attentionPooling({ isLinear: true, contextInitializer: context }),
       dense({ units: 2, kernelInitializer: kernel, biasInitializer: bias }),
     ])

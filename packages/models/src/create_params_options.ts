@@ -5,7 +5,10 @@ import { INITIALIZER_OPTIONS, type InitializerOptions } from './initializers.js'
 
 const OPTIONS = {
   ...INITIALIZER_OPTIONS,
-  /** Values of the canonical tensors, such as those of an imported network; then there is nothing to initialize. */
+  /**
+   * Values of the canonical tensors, such as those of an imported network, float32 or float64; then there is nothing to
+   * initialize.
+   */
   canonical: optional<CanonicalParams>(OBJECT),
   /** Name of the variable. Default `opaque_kernel`, as in TensorFlow. */
   name: optional(TEXT),

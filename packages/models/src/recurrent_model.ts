@@ -23,6 +23,7 @@ import {
   paramRegions,
   type RnnDescriptor,
   type Summary,
+  type Tensor,
 } from '@cudnn-rnn/canonical'
 import type { LSTMOutputGradients } from './call_result.js'
 import { codedTypeError } from './coded_error.js'
@@ -162,7 +163,10 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
     checkCreateParamsOptions(options, this.rnnMode)
     const { array } = DTYPES[this.#backend.dtype]
     const allocate = (length: number): FloatArray => new array(length)
-    const canonical = options.canonical ?? initialCanonical(paramRegions(this.descriptor), options, allocate)
+    const canonical =
+      options.canonical === undefined
+        ? initialCanonical(paramRegions(this.descriptor), options, allocate)
+        : { weights: ofArray(array, options.canonical.weights), biases: ofArray(array, options.canonical.biases) }
     return new Variable(this.#backend, this.#rnn.canonicalToParams(canonical), options.name ?? DEFAULT_NAME)
   }
 
@@ -304,4 +308,17 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
     // The executor refuses undefined with `ERR_NO_TAPE`.
     return this.#rnn.backward(tape as Tape, gradients)
   }
+}
+
+/** Tensors of the other floating-point type converted; anything else is left to the check of canonical tensors. */
+function ofArray(
+  array: typeof Float32Array | typeof Float64Array,
+  tensors: readonly Tensor<FloatArray>[],
+): readonly Tensor<FloatArray>[] {
+  if (!Array.isArray(tensors)) return tensors
+  return tensors.map((tensor) =>
+    (tensor?.data instanceof Float32Array || tensor?.data instanceof Float64Array) && !(tensor.data instanceof array)
+      ? { ...tensor, data: array.from(tensor.data) }
+      : tensor,
+  )
 }

@@ -163,10 +163,7 @@ function modelFrom(
   const model = new (modelClass ?? MODELS[descriptor.cellMode])(backend, descriptor)
   const params: Variable = model.createParams({
     name: network.name === '' ? undefined : network.name,
-    canonical: {
-      weights: canonical.weights.map((tensor) => ofDtype(backend, tensor)),
-      biases: canonical.biases.map((tensor) => ofDtype(backend, tensor)),
-    },
+    canonical,
   })
   const forward: Forward = async (input, h, c, sequenceLengths) => {
     const options = { isTraining: false, sequenceLengths } as const
