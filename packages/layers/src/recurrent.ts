@@ -159,7 +159,7 @@ function ofNetwork(
   if (descriptor?.cellMode !== mode) throw invalidOption(kind, 'network', `of the cell ${mode}`, descriptor?.cellMode)
   if (reverse || Object.keys(inputs).length > 0) {
     const rule =
-      'one that reads from the first step, from zero states, without lengths of its own (modelFromNetwork runs it)'
+      'one that reads from the first step, from zero states, without fixed lengths (modelFromNetwork runs it)'
     throw invalidOption(kind, 'network', rule, { reverse, inputs: Object.keys(inputs) })
   }
   const structure = STRUCTURE.flatMap((name) => (descriptor[name] === undefined ? [] : [[name, descriptor[name]]]))
