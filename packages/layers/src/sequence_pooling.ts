@@ -1,10 +1,12 @@
 import { type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import type { Pooling, PoolOptions } from '@cudnn-rnn/executor-kit'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { type LayerStream, statelessStream } from './layer_stream.js'
+import { runningPool } from './running_pool.js'
 
 const LAST_STEP_OPTIONS = {
   /**
@@ -117,5 +119,12 @@ class PoolingLayer extends Layer {
       variables: [],
     })
     return { output, backward }
+  }
+
+  /** The result of a sequence that ends with the step: the stream of a last step passes its input on. */
+  override openStream(batch: number): LayerStream {
+    const { pooling } = this.#options
+    if (pooling !== 'last') return runningPool(this, DTYPES[this.backend.dtype].array, batch, pooling)
+    return statelessStream(async (input) => this.backend.ops.reshape(input, input.shape))
   }
 }

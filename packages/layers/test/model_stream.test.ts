@@ -13,6 +13,9 @@ import {
   type LayerDefinition,
   lastStep,
   layerNorm,
+  maxOverTime,
+  meanOverTime,
+  reverse,
   rnn,
   sequential,
 } from '../src/index.js'
@@ -26,6 +29,12 @@ const LAYERS: Readonly<Record<string, () => readonly LayerDefinition[]>> = {
   'a recurrent model': () => [cudnnLSTM({ numUnits: 2 })],
   'a cell': () => [rnn(new LSTMCell(2, { dtype }))],
   'a causal convolution': () => [conv1d({ filters: 2, kernelSize: 3, padding: 'causal' })],
+  ...Object.fromEntries(
+    [lastStep, meanOverTime, maxOverTime].map((pooling) => [
+      pooling.name,
+      () => [cudnnGRU({ numUnits: 2 }), pooling(), dense({ units: 1 })],
+    ]),
+  ),
   branches: () => [concat([cudnnGRU({ numUnits: 2 }), [rnn(new UGRNNCell(2, { dtype })), layerNorm()], []])],
 }
 
@@ -47,6 +56,21 @@ const rowOf = ({ data }: { readonly data: ArrayLike<number> }, row: number) => {
   const columns = data.length / B
   return Array.from(data).slice(row * columns, (row + 1) * columns)
 }
+
+test.each(['lastStep', 'meanOverTime', 'maxOverTime'])(
+  'a stream of %s gives at each step the result of the sequence so far',
+  async (name) => {
+    using backend = openReferenceBackend({ dtype })
+    using model = sequential(backend, LAYERS[name]?.() ?? [], { inputSize: I, seed: 3 })
+    const input = waves([5, B, I], [0.8, 0.37, 1])
+    const running = await model.stream({ batch: B }).step(input)
+    expect(running.shape).toEqual([5, B, 1])
+    for (let T = 1; T <= 5; T++) {
+      const { data } = await model.predict(input, { sequenceLengths: Array(B).fill(T) })
+      expect([...running.data].slice((T - 1) * B, T * B)).toEqual([...data].map((value) => expect.closeTo(value, 12)))
+    }
+  },
+)
 
 describe.each(Object.entries(LAYERS))('a stream of %s', (_, layers) => {
   test('gives the same for T steps in one call as in T calls', () =>
@@ -244,7 +268,7 @@ describe('ModelStream', () => {
 
   test('is not opened through a layer that needs the whole sequence, whose name the error has', () => {
     using backend = openReferenceBackend({ dtype })
-    const layers = [cudnnGRU({ numUnits: 2 }), lastStep({ name: 'end' })]
+    const layers = [cudnnGRU({ numUnits: 2 }), reverse({ name: 'end' })]
     using model = sequential(backend, layers, { inputSize: I })
     const before = backend.stats()
     expect(() => model.stream()).toThrow(coded('ERR_NO_STREAM', { layer: 'end' }))
