@@ -3,7 +3,8 @@
 // refused call that changed the object it was made on. The packages must be built.
 //   node scripts/api_walk.mjs [--seed N] [--rounds N] [--only TEXT] [--executors NAMES] [--jobs N]
 // By default on reference and cpu; `--executors cudnn` walks the cudnn executor over the CUDA emulator.
-// Functions, constructors and methods come from the declaration files that are published (public_api.mjs). Each parameter
+// Functions, constructors and methods come from the declaration files that are published (public_api.mjs), and from the voice
+// server of the examples. Each parameter
 // gets every wrong value (wrong_values.mjs) beside arguments that fit (fitting_arguments.mjs, else typed_values.mjs and
 // subjects.mjs); and, `rounds` times, a wrong value takes the place of a field somewhere inside an argument that fits.
 // Child processes make the calls (walk_calls.mjs); this one watches them.
@@ -17,6 +18,7 @@ import { parseArgs } from 'node:util'
 import { checkFacade, entryPoints, publicApi } from './api_walk/public_api.mjs'
 import { LEFT_OUT, ON_EVERY_EXECUTOR, ON_ONE_EXECUTOR, REFUSED_WHOLE } from './api_walk/scope.mjs'
 import { createSubjects } from './api_walk/subjects.mjs'
+import { bundleProgram } from './bundle_program.mjs'
 import { errorCodes } from './error_codes.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 
@@ -38,7 +40,12 @@ const START_MS = 600_000
 const CHUNK = 60
 
 const started = Date.now()
-const entries = entryPoints(root)
+ownTemporaryFolder()
+const scratch = tmpdir()
+const voiceServer = join(root, 'apps/examples/src/voice_server/voice_server.ts')
+const bundled = join(scratch, 'voice_server.mjs')
+await bundleProgram(voiceServer, bundled)
+const entries = [{ name: 'voice-server', types: voiceServer, module: bundled }, ...entryPoints(root)]
 const { callables, shapes } = await publicApi(entries, new Set(Object.keys(createSubjects({}, {}))))
 const facadeFailures = await checkFacade(entries, new Set(callables.map(({ owner, name }) => owner ?? name)))
 const codes = [...(await errorCodes(root)).keys()]
@@ -46,8 +53,6 @@ const idle = LEFT_OUT.filter(([pattern]) => callables.every(({ label }) => !patt
 const isLeftOut = ({ label }) => LEFT_OUT.some(([pattern]) => pattern.test(label))
 
 const selected = callables.filter((callable) => !isLeftOut(callable) && callable.label.includes(options.only))
-ownTemporaryFolder()
-const scratch = tmpdir()
 const jobs = options.executors.split(',').flatMap((executor) => {
   const own = selected.filter(({ owner, name }) => isWalkedOn(owner ?? name, executor))
   const chunks = []

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /** Executors of one kind; `problem` where this machine has none. */
 export async function openExecutors(api, name) {
-  const { make, options, problem } = await MAKERS[name](api)
+  const { make, options, engine, problem } = await MAKERS[name](api)
   if (problem !== undefined) throw new Error(problem)
   let shared
   const isDisposed = () => shared === undefined || shared.toJSON().state === 'disposed'
@@ -13,7 +13,7 @@ export async function openExecutors(api, name) {
     let next = await make()
     return {
       name,
-      options,
+      ...{ options, engine },
       open: () => {
         if (isDisposed()) shared = next
         return shared
@@ -43,6 +43,9 @@ const MAKERS = {
     const { problem, folder } = openCudaEmulator(9)
     if (problem !== undefined) return { problem }
     const options = { libraryDir: folder, cacheDir: mkdtempSync(join(process.cwd(), 'kernels-')) }
-    return { make: () => cudnn.openCudnnBackend(options), options }
+    // As torchrun starts the only rank of a job.
+    const world = { RANK: 0, LOCAL_RANK: 0, WORLD_SIZE: 1, LOCAL_WORLD_SIZE: 1, TORCHELASTIC_RUN_ID: 'walk' }
+    Object.assign(process.env, { ...world, CUDNN_RNN_LIBRARY_DIR: folder, CUDNN_RNN_CUDA_EMULATOR: '1' })
+    return { make: () => cudnn.openCudnnBackend(options), options, engine: 'nccl' }
   },
 }

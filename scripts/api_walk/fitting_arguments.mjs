@@ -21,6 +21,7 @@ export function fittingArguments(api, subjects, fixtures) {
     exported,
     saveables,
     cudnnOptions,
+    startWorker,
     reports,
     labeledTexts,
     timeSeries,
@@ -207,6 +208,10 @@ export function fittingArguments(api, subjects, fixtures) {
     'models: PooledStream.step': () => [tensor(3)],
     'models: PooledStream.restore': async () => [await subjects.Stream().state()],
     'models: StreamPool.open': async () => [await subjects.Stream().state()],
+    'models: openWorkerPool': () => [{ workers: 1, start: startWorker, onWorkerLost: () => {} }],
+    'models: serveStreams': () => [{ on: () => {}, postMessage: () => {} }, subjects.StreamPool()],
+    'models: WorkerStream.step': () => [tensor(3)],
+    'models: WorkerStream.restore': async () => [await (await subjects.WorkerStream()).state()],
     'models: Stream.reset': () => [[0]],
     'models: Stream.restore': async () => [await subjects.Stream().state()],
     // Checkpoints
@@ -303,6 +308,7 @@ export function fittingArguments(api, subjects, fixtures) {
     'interop: stackNetworks': async () => [[await subjects.ImportedNetwork()]],
     // Training
     'distributed: openCommunicator': () => ['none', {}],
+    'distributed: Communicator.abort': () => ['walk', 1],
     'distributed: Communicator.allReduce': () => [Float32Array.of(1), { op: 'sum' }],
     'distributed: Communicator.broadcast': () => [Uint8Array.of(1), 0],
     'distributed: Communicator.allGather': () => [Uint8Array.of(1)],
@@ -452,6 +458,10 @@ export function fittingArguments(api, subjects, fixtures) {
     'tasks: fillMissing': () => [[1, Number.NaN], 1],
     'tasks: seasonOf': () => [[new Date(0), new Date(3600_000)]],
     'tasks: usualShape': () => [40, 1, { horizon: 2 }],
+    // The voice server
+    'voice-server: new VoiceServer': () => [{ pool: subjects.SpeechPool(), maxRate: 2, pingMs: 1000 }],
+    'voice-server: VoiceServer.listen': () => [0, '127.0.0.1'],
+    'voice-server: VoiceServer.close': () => [0],
     // The facade
     'rnn: modelFromNetwork': async () => [subjects.Backend(), await subjects.ImportedNetwork()],
     'rnn: ModelFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],

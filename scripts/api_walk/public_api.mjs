@@ -110,14 +110,15 @@ export async function publicApi(entries, subjects) {
     if (!abstract && !hidden) add(construct, { kind: 'constructor', entry, name })
     for (const member of type.getProperties()) {
       const [method] = checker.getTypeOfSymbol(member).getCallSignatures()
-      if (method === undefined || member.name === 'prototype') continue
+      const isOfNode = member.valueDeclaration?.getSourceFile().fileName.includes('/node_modules/')
+      if (method === undefined || member.name === 'prototype' || isOfNode) continue
       add(method, { kind: 'static', entry, owner: name, name: member.name })
     }
   }
 
   function addMethods(symbol, { entry, name: owner }) {
     for (const member of checker.getDeclaredTypeOfSymbol(symbol).getProperties()) {
-      if (member.name.startsWith('__')) continue
+      if (/^(__|#)/.test(member.name)) continue
       const declaration = member.valueDeclaration ?? member.declarations?.[0]
       if (declaration && ts.getCombinedModifierFlags(declaration) & NOT_PUBLIC) continue
       // A callback that a caller supplies is not a method of ours.

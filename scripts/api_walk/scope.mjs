@@ -7,6 +7,7 @@ export const OUR_CALLBACKS = new Set(['ModelFromNetwork.run', 'CellFromNetwork.r
 export const ON_EVERY_EXECUTOR = new Set([
   'Backend',
   'BackendTensor',
+  'Communicator',
   'CudnnGRU',
   'CudnnLSTM',
   'CudnnTensor',
@@ -37,6 +38,8 @@ export const REFUSED_WHOLE = new Map([
   // Executors that compute on a device have no synchronous steps.
   ['models: Stream.stepSync', 'ERR_NO_SYNC_STEP'],
   ['models: Stream.stepRowsSync', 'ERR_NO_SYNC_STEP'],
+  // It ends the process, which the walk forbids (walk_calls.mjs).
+  ['distributed: Communicator.abort', 'ERR_WALK_GOES_ON'],
   // Without NCCL and a GPU.
   ['cudnn: openNccl', 'ERR_BACKEND_UNAVAILABLE'],
   // TensorFlow.js can be accelerated once, and the walk calls it again.
@@ -72,10 +75,6 @@ export const LEFT_OUT = [
     'called by a model on its layers, on arguments that call() and stream() have checked once, or on the sizes it infers',
   ],
   [
-    /^models: (openWorkerPool|serveStreams|(WorkerPool|WorkerStream)\.\w+)$/,
-    'starts threads, serves one, or is an object of those: packages/differential/test/worker_pool.test.ts calls them with wrong arguments',
-  ],
-  [
     /^ctc: (checkCtcLossSettings|ctcBlank)$/,
     'used by the losses of layers: their action and names are literals in the source of the caller, and the settings that they check are walked in ctcLoss',
   ],
@@ -83,7 +82,6 @@ export const LEFT_OUT = [
     /^backend: DeviceGroups?\./,
     'needs NCCL and GPUs: packages/cudnn/test/device_group.test.ts calls them with wrong arguments over the emulator',
   ],
-  [/: Communicator\.abort$/, 'ends the process'],
   [
     /^checkpoint: (FileStore|MemoryStore|StoreLock|DirectoryHandleLike|FileHandleLike|WritableLike)\./,
     'called by savers and readers on the names that they make; a caller or the browser implements the interfaces',
@@ -96,7 +94,7 @@ export const LEFT_OUT = [
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [
-    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|report: ProgressStream|saveable: ReadableTensor|train: Schedule|ctc: PrefixScorer|models: (RowNetwork|ServingPort|WorkerThread))\b/,
+    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|report: ProgressStream|saveable: ReadableTensor|train: Schedule|ctc: PrefixScorer|models: (RowNetwork|ServedPool|ServingPort|WorkerThread))\b/,
     'an interface that callers implement',
   ],
 ]

@@ -2,6 +2,7 @@
 // values of types that the declarations alone do not describe.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 
 /** Sizes of every network here: I = 3, so that nothing skips the input matrices. */
 const SIZES = { numLayers: 1, numUnits: 2, inputSize: 3 }
@@ -46,6 +47,32 @@ export function createSubjects(api, executors) {
     )
   const lstm = model('CudnnLSTM')
   const pool = () => lstm().streamPool(lstm().createParams(), { maxStreams: 4 })
+  const startWorker = () => new Worker(new URL('stream_worker.mjs', import.meta.url))
+  let workerPool
+  let workerStream
+  /** Workers in threads; a call that ends one of them affects others, which is a failure. */
+  const workers = async () => {
+    if (workerPool === undefined || workerPool.toJSON().state === 'disposed') {
+      const onWorkerLost = ({ reason }) => void Promise.reject(new Error(`A worker was lost: ${reason}`))
+      workerPool = await models.openWorkerPool({ workers: 1, start: startWorker, onWorkerLost })
+    }
+    return workerPool
+  }
+  const streamOfWorker = async () => {
+    const pool = await workers()
+    if (workerStream === undefined || workerStream.closed) workerStream = pool.open()
+    return workerStream
+  }
+  let world
+  const communicator = async () => {
+    // After `dispose` or `abort`.
+    const isUsable = await world?.barrier().then(
+      () => true,
+      () => false,
+    )
+    if (!isUsable) world = await distributed.openCommunicator(executors.engine ?? 'none')
+    return world
+  }
   const network = kept(
     () => open().rnn(descriptor()),
     works((value) => value.canonicalToParams(canonicalOf()).dispose()),
@@ -156,6 +183,9 @@ export function createSubjects(api, executors) {
     RnnStepper: () => network().stepper?.(opaque(), 1),
     Tape: tape,
     TrainingSteps: () => open().steps ?? { run: undefined },
+    // The voice server
+    SpeechPool: pool,
+    VoiceServer: () => new api['voice-server'].VoiceServer({ pool: pool() }),
     // Models
     CudnnGRU: model('CudnnGRU'),
     CudnnLSTM: lstm,
@@ -168,6 +198,8 @@ export function createSubjects(api, executors) {
     Stream: () => lstm().stream(lstm().createParams()),
     StreamPool: pool,
     PooledStream: () => pool().open(),
+    WorkerPool: workers,
+    WorkerStream: streamOfWorker,
     Variable: () => lstm().createParams(),
     // Host values
     AbortSignal: () => new AbortController().signal,
@@ -221,7 +253,7 @@ export function createSubjects(api, executors) {
     CanonicalMap: lstm,
     CanonicalReader: lstm,
     Cursor: () => windows().open(undefined, 0),
-    Communicator: () => distributed.openCommunicator('none'),
+    Communicator: communicator,
     Dataset: numbers,
     DatasetIterator: () => numbers().iterate(),
     EventFile: () => train.EventFile.create(scratch()),
@@ -306,6 +338,7 @@ export function createSubjects(api, executors) {
       prefix,
       exported,
       saveables,
+      startWorker,
       cudnnOptions: () => ({ ...executors.options }),
       reports,
       labeledTexts,

@@ -36,17 +36,22 @@ const wrongValues = [...WRONG_VALUES, ...wrongObjects(api, subjects).map((entry)
 
 let current = ''
 let record
+// A caller can catch neither of these, with a code or without.
 for (const event of ['unhandledRejection', 'uncaughtException']) {
-  process.on(event, (error) => judge(error, `${current} (${event})`))
+  process.on(event, (error) => fail(`${event}: ${shortened(error)}`, `${current}: ${error?.stack}`))
+}
+const { exit } = process
+process.exit = () => {
+  throw Object.assign(new CallersOwnError('the process must not end'), { code: 'ERR_WALK_GOES_ON' })
 }
 
 try {
   await walkAll()
 } catch (error) {
   process.stderr.write(String(error.stack))
-  process.exit(1)
+  exit(1)
 }
-process.exit(0)
+exit(0)
 
 async function walkAll() {
   for (const callable of plan.callables) {

@@ -20,7 +20,7 @@ const HARMLESS =
 /** Files whose listeners may throw, and why: a listener that is added to one of them is read against its reason. */
 const KNOWN = new Map(
   Object.entries({
-    'packages/arguments/src/abortable.ts': 'sets a flag, and rejects with the reason',
+    'packages/arguments/src/abortable.ts': 'sets a timer, whose function is guarded',
     'apps/bench': 'a benchmark, which an exception may end',
     'apps/cli/src': 'a program of one user, which an exception ends; only its own children and streams are listened to',
     'apps/examples/src/voice_load': 'the load generator, which an exception may end',
@@ -39,9 +39,8 @@ const KNOWN = new Map(
     'packages/models/src/end_of_turn.ts': 'its tasks catch errors of the networks of callers',
     'packages/models/src/threads/serve_streams.ts':
       'the end of a thread is reported to its pool, which starts another one',
-    'packages/models/src/threads/stream_worker.ts': 'the end of a thread; onWorkerLost is a listener of the caller',
-    'packages/models/src/threads/worker_pool.ts':
-      'catches what start() throws; onWorkerLost is a listener of the caller',
+    'packages/models/src/threads/stream_worker.ts': 'the end of a thread, which is reported to its pool',
+    'packages/models/src/threads/worker_pool.ts': 'catches what start() throws; onWorkerLost is guarded',
     'packages/wasm/src': 'a failure of a thread rejects the start, or stops the pool; memory is freed by its number',
   }),
 )

@@ -18,9 +18,11 @@ export function numberAtLeast(minimum: number): (text: string) => number {
   }
 }
 
-/** Parses a number in 0..1. */
-export function probability(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value >= 0 && value <= 1) return value
-  throw new InvalidArgumentError('It must be a number in 0..1.')
+/** Parses a number in 0..`maximum`. */
+export function numberUpTo(maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() !== '' && value >= 0 && value <= maximum) return value
+    throw new InvalidArgumentError(`It must be a number in 0..${maximum}.`)
+  }
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { integerAtLeast, numberAtLeast } from './number_options.js'
+import { integerAtLeast, numberUpTo } from './number_options.js'
 
 /** Options of every command that trains. */
 export interface RunOptions {
@@ -21,20 +21,23 @@ export interface RunOptions {
  * @param json what `--json` prints
  */
 export function addRunOptions(command: Command, changeable: string, json: string): Command {
-  return command
-    .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
-    .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
-    .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
-    .addOption(
-      new Option(
-        '--resume [auto]',
-        `go on where the run in --out was saved last; ${changeable} may change; with auto, begin it where there is none`,
-      ).choices(['auto']),
-    )
-    .option('--overwrite', 'replace a run that --out holds')
-    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
-    .addOption(
-      new Option('--wire <type>', 'sum the gradients of several ranks in half the bytes').choices(['bfloat16']),
-    )
-    .option('--json', `print ${json}`)
+  return (
+    command
+      .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
+      // Timers of JavaScript measure no more than 24 days.
+      .option('--max-seconds <s>', 'stop after this time, at any step', numberUpTo(2_000_000))
+      .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
+      .addOption(
+        new Option(
+          '--resume [auto]',
+          `go on where the run in --out was saved last; ${changeable} may change; with auto, begin it where there is none`,
+        ).choices(['auto']),
+      )
+      .option('--overwrite', 'replace a run that --out holds')
+      .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
+      .addOption(
+        new Option('--wire <type>', 'sum the gradients of several ranks in half the bytes').choices(['bfloat16']),
+      )
+      .option('--json', `print ${json}`)
+  )
 }

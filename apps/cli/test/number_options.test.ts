@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { integerAtLeast, numberAtLeast, probability } from '../src/number_options.js'
+import { integerAtLeast, numberAtLeast, numberUpTo } from '../src/number_options.js'
 
 describe('integerAtLeast', () => {
   it('parses integers and refuses fractions, words, empty text and too small values', () => {
@@ -19,11 +19,11 @@ describe('numberAtLeast', () => {
   })
 })
 
-describe('probability', () => {
-  it('parses numbers from 0 to 1', () => {
-    expect([probability('0'), probability('0.25'), probability('1')]).toEqual([0, 0.25, 1])
+describe('numberUpTo', () => {
+  it('parses numbers from 0 to its maximum', () => {
+    expect(['0', '0.25', '1'].map((text) => numberUpTo(1)(text))).toEqual([0, 0.25, 1])
     for (const text of ['-0.1', '1.01', 'NaN', ' ', 'half']) {
-      expect(() => probability(text), text).toThrow('It must be a number in 0..1.')
+      expect(() => numberUpTo(1)(text), text).toThrow('It must be a number in 0..1.')
     }
   })
 })

@@ -12,6 +12,10 @@ export const ERROR_CODES = {
     meaning: 'the voice server failed without a code',
     remedy: 'connect again; the log of the server has the error',
   },
+  ERR_LISTEN: {
+    meaning: 'the voice server cannot take its address: another program has it, or it is none of this computer',
+    remedy: 'give another `--port` or `--host`',
+  },
   ERR_NOT_AUDIO: {
     meaning: 'a file is not a readable WAV file',
     remedy: 'convert it to 16-bit PCM',

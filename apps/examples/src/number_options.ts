@@ -9,11 +9,12 @@ export function numberAtLeast(minimum: number): (text: string) => number {
   }
 }
 
-/** Parses an integer of at least `minimum`, likewise. */
-export function integerAtLeast(minimum: number): (text: string) => number {
+/** Parses an integer in `minimum`..`maximum`, likewise. */
+export function integerAtLeast(minimum: number, maximum = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  const words = maximum === Number.MAX_SAFE_INTEGER ? `>= ${minimum}` : `in ${minimum}..${maximum}`
   return (text) => {
     const value = Number(text)
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= minimum) return value
-    throw new InvalidArgumentError(`It must be an integer >= ${minimum}.`)
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value
+    throw new InvalidArgumentError(`It must be an integer ${words}.`)
   }
 }

@@ -20,4 +20,8 @@ describe('fractions', () => {
     expect(numberAtLeast(0)('0.25')).toBe(0.25)
     for (const text of ['1.5', '9007199254740993']) expect(() => integerAtLeast(0)(text)).toThrow(InvalidArgumentError)
   })
+  it('are in a range', () => {
+    expect([integerAtLeast(0, 5)('0'), integerAtLeast(0, 5)('5')]).toEqual([0, 5])
+    expect(() => integerAtLeast(0, 5)('6')).toThrow(new InvalidArgumentError('It must be an integer in 0..5.'))
+  })
 })

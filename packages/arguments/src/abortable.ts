@@ -1,3 +1,5 @@
+import { guarded, reportFailure } from './guarded.js'
+
 /** The used members of an `AbortSignal`. Its type is not named, as not every project has the types of Node.js or the DOM. */
 export interface AbortSignalLike {
   readonly aborted: boolean
@@ -12,7 +14,7 @@ const GRACE = 50
 /**
  * Waits for `work`; once the signal is aborted, not for long. Work that does not end then is abandoned: its error is ignored.
  *
- * @param late disposes a result of work that was abandoned
+ * @param late disposes a result of work that was abandoned; its own failure is printed
  * @returns rejects with the reason of the signal where the work is abandoned
  */
 export function abortable<Result>(
@@ -24,27 +26,32 @@ export function abortable<Result>(
   return new Promise((resolve, reject) => {
     let grace: ReturnType<typeof setTimeout> | undefined
     let isAbandoned = false
-    const onAbort = () => {
-      grace = setTimeout(() => {
-        isAbandoned = true
-        reject(signal.reason)
-      }, GRACE)
+    const abandon = () => {
+      isAbandoned = true
+      reject(signal.reason)
     }
+    const onAbort = () => {
+      grace = setTimeout(guarded(abandon, reject), GRACE)
+    }
+    const dispose = guarded((result: Result) => late?.(result), reportFailure)
     const end = () => {
       signal.removeEventListener('abort', onAbort)
       clearTimeout(grace)
     }
-    work.then(
-      (result) => {
-        end()
-        if (isAbandoned) late?.(result)
-        else resolve(result)
-      },
-      (error: unknown) => {
-        end()
-        reject(error)
-      },
-    )
+    Promise.resolve(work)
+      .then(
+        (result) => {
+          end()
+          if (isAbandoned) dispose(result)
+          else resolve(result)
+        },
+        (error: unknown) => {
+          end()
+          reject(error)
+        },
+      )
+      // Of a signal that is the caller's.
+      .catch(reject)
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort)
   })

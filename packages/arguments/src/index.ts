@@ -8,7 +8,7 @@ export { checkArguments, checkOptions, checkOptionValues, type OptionRules } fro
 export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './coded_error.js'
 export { describeValue } from './described_value.js'
 export { elementCount } from './element_count.js'
-export { guarded } from './guarded.js'
+export { guarded, reportFailure } from './guarded.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
 export { checkIsObject, checkNames, checkOptionNames } from './option_names.js'
 export { entryOf, required, zip } from './required.js'
@@ -19,6 +19,7 @@ export {
   ASYNC_ITERABLE,
   BYTES,
   checkedElsewhere,
+  DELAY_MS,
   either,
   FINITE,
   FLAG,
@@ -43,6 +44,7 @@ export {
   POSITIVE,
   type Rule,
   recordOf,
+  SECONDS,
   SHARE,
   SIGNAL,
   TEXT,

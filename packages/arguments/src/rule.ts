@@ -98,6 +98,15 @@ export function checkedElsewhere<Value>(): Rule<Value> {
 export const FINITE = where(NUMBER, 'a finite number', Number.isFinite)
 export const POSITIVE = where(NUMBER, 'a finite number > 0', (value) => Number.isFinite(value) && value > 0)
 
+/** The longest delay of `setTimeout`, which would not wait at all for a longer one. */
+const MOST_MS = 2 ** 31 - 1
+
+/** A delay in milliseconds. */
+export const DELAY_MS = where(NUMBER, `a number in 0..${MOST_MS}`, (value) => value >= 0 && value <= MOST_MS)
+
+/** A limit of time in seconds, of at most 23 days. */
+export const SECONDS = where(NUMBER, 'a number of seconds > 0, at most 2,000,000', (value) => value > 0 && value <= 2e6)
+
 /** A share or a probability. */
 export const SHARE = where(NUMBER, 'a number in 0..1', (value) => value >= 0 && value <= 1)
 

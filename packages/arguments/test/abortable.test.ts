@@ -48,6 +48,38 @@ describe.each(Object.entries(MOMENTS))('work whose signal is aborted %s', (_, si
   })
 })
 
+it.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('cannot dispose')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('cannot dispose'))],
+])('a disposal of a late result that %s is printed', async (_, late) => {
+  const print = vi.spyOn(console, 'error').mockReturnValue()
+  const work = new Promise((resolve) => setTimeout(resolve, 80))
+  await expect(abortable(AbortSignal.abort(reason), work, late)).rejects.toBe(reason)
+  await vi.waitFor(() => expect(print).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('cannot dispose')))
+  print.mockRestore()
+})
+
+it.each(['reason', 'addEventListener', 'removeEventListener'])(
+  'a signal whose %s throws rejects the call',
+  async (name) => {
+    const broken = new Error('broken signal')
+    const signal = new Proxy(name === 'reason' ? AbortSignal.abort() : new AbortController().signal, {
+      get(target, key) {
+        if (key === name) throw broken
+        const value = Reflect.get(target, key, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const work = name === 'removeEventListener' ? Promise.resolve() : never
+    await expect(abortable(signal, work)).rejects.toBe(broken)
+  },
+)
+
 it('Listeners are removed when the work ends', async () => {
   const { signal } = new AbortController()
   const added = vi.spyOn(signal, 'addEventListener')

@@ -5,6 +5,7 @@ import {
   checkOptionValues,
   integerFrom,
   kind,
+  OBJECT,
   oneOf,
   optional,
   TEXT,
@@ -80,7 +81,7 @@ export class CheckedCommunicator implements Communicator {
   }
 
   tensorSum(backend: Backend): TensorSum | undefined {
-    this.#check('sum tensors', {}, {})
+    this.#check('sum tensors', { backend }, { backend: OBJECT })
     const sum = this.#transport.tensorSum?.(backend)
     if (sum === undefined) return undefined
     return async (tensors, options = {}) => {

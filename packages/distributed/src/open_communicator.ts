@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, type OptionsOf, oneOf, optional, PATH, POSITIVE } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, type OptionsOf, oneOf, optional, PATH, SECONDS } from '@cudnn-rnn/arguments'
 import type { Communicator } from '@cudnn-rnn/train'
 import { CommunicatorError } from './communicator_error.js'
 import { detectLauncher } from './launcher.js'
@@ -7,19 +7,19 @@ import { soleCommunicator } from './sole_communicator.js'
 
 const ENGINE = oneOf(['auto', 'mpi', 'nccl', 'none'])
 const OPTIONS = {
-  /** Every collective call must end within this time, or the job is ended; default 600. */
-  timeoutSeconds: optional(POSITIVE),
+  /** Every collective call must end within this time, or the job is ended; default 600, at most 2,000,000. */
+  timeoutSeconds: optional(SECONDS),
   /**
    * The job is ended where a rank sends no heartbeat for this long while another waits for it; default 8. A thread of
    * the addon gives it, so that JavaScript may compute for longer: the process was stopped, or its host is dead.
    */
-  silenceSeconds: optional(POSITIVE),
+  silenceSeconds: optional(SECONDS),
   /**
    * The job is ended where JavaScript of a rank does not return to its event loop for this long while another waits for it. An
    * endless loop does so, and so does a longer computation without `await`. The default is 8, but 60 for a rank that has made
    * fewer than 32 calls, and never less than twice the longest such time of that rank.
    */
-  busySeconds: optional(POSITIVE),
+  busySeconds: optional(SECONDS),
   /** The MPI library to open, by name or path, and no other; default `CUDNN_RNN_MPI_LIBRARY`, or the launcher's. */
   library: optional(PATH),
 }

@@ -31,6 +31,10 @@ describe('CheckedCommunicator', () => {
     expect(noted().communicator).toMatchObject(DESCRIPTION)
   })
 
+  it('refuses to sum tensors of no executor', () => {
+    expect(() => noted().communicator.tensorSum(undefined as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+  })
+
   it('passes calls on with their defaults', async () => {
     const { calls, communicator } = noted()
     const [array, bytes] = [Float32Array.of(1), Uint8Array.of(2)]

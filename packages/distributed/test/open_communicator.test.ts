@@ -29,6 +29,7 @@ it.each([
   ['an unknown engine', ['gloo'], 'ERR_INVALID_OPTION'],
   ['no engine name', [7], 'ERR_INVALID_ARGUMENT'],
   ['no time at all', ['none', { timeoutSeconds: 0 }], 'ERR_INVALID_OPTION'],
+  ['more time than a timer takes', ['none', { timeoutSeconds: 1e7 }], 'ERR_INVALID_OPTION'],
   ['an unknown option', ['none', { timeout: 5 }], 'ERR_UNKNOWN_OPTION'],
 ])('openCommunicator refuses %s', async (_, given, code) => {
   await expect(openCommunicator(...(given as ['none']))).rejects.toThrow(coded(code))

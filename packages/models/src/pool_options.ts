@@ -1,7 +1,5 @@
-import { checkOptions, integerIn, NUMBER, type OptionsOf, optional, where } from '@cudnn-rnn/arguments'
+import { checkOptions, DELAY_MS, integerIn, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 
-/** The longest delay of `setTimeout`. */
-const MAX_DELAY_MS = 2 ** 31 - 1
 const COUNT = integerIn(1, Number.MAX_SAFE_INTEGER)
 
 const OPTIONS = {
@@ -11,9 +9,7 @@ const OPTIONS = {
    * How long a time step may wait for those of other streams, in milliseconds. Default 0: until the end of this turn of the
    * event loop. No step waits once every open stream has input.
    */
-  maxDelayMs: optional(
-    where(NUMBER, `a number in 0..${MAX_DELAY_MS}`, (value: number) => value >= 0 && value <= MAX_DELAY_MS),
-  ),
+  maxDelayMs: optional(DELAY_MS),
   /** Time steps that may wait in one stream, those being computed included. Default 1024. */
   maxQueued: optional(COUNT),
   /**

@@ -5,7 +5,7 @@ import { type ClassifyRequest, runClassify } from '../classify/run_classify.js'
 import { TEXT_FORMATS, type TextFormat } from '../classify/text_source.js'
 import { useClassifier } from '../classify/use_classifier.js'
 import { codedRangeError } from '../coded_error.js'
-import { integerAtLeast, numberAtLeast, probability } from '../number_options.js'
+import { integerAtLeast, numberAtLeast, numberUpTo } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
 import { addRunOptions } from '../run_options.js'
 import { checkUseOptions } from '../use_options.js'
@@ -61,7 +61,7 @@ export function addClassifyCommand(program: Command): void {
     .option('--embedding <n>', 'size of a word vector', integerAtLeast(1), 24)
     .option('--units <n>', 'units per layer and direction', integerAtLeast(1), 16)
     .option('--layers <n>', 'recurrent layers', integerAtLeast(1), 1)
-    .option('--dropout <p>', 'drop probability between layers', probability, 0)
+    .option('--dropout <p>', 'drop probability between layers', numberUpTo(1), 0)
     .option('--steps <n>', 'updates at most', integerAtLeast(2), 600)
     .option('--batch <n>', 'texts per update', integerAtLeast(1), 32)
     .option('--learning-rate <x>', 'highest learning rate of AdamW', numberAtLeast(0), 0.005)

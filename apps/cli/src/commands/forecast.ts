@@ -4,7 +4,7 @@ import { codedRangeError } from '../coded_error.js'
 import { FORECAST_FORMAT } from '../forecast/forecast_run.js'
 import { type ForecastRequest, runForecast } from '../forecast/run_forecast.js'
 import { useForecaster } from '../forecast/use_forecaster.js'
-import { integerAtLeast, numberAtLeast, probability } from '../number_options.js'
+import { integerAtLeast, numberAtLeast, numberUpTo } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
 import { addRunOptions } from '../run_options.js'
 import { checkUseOptions } from '../use_options.js'
@@ -56,7 +56,7 @@ export function addForecastCommand(program: Command): void {
     .addOption(new Option('--cell <name>', 'recurrent cell').choices(['lstm', 'gru']).default('lstm'))
     .option('--units <n>', 'units per layer', integerAtLeast(1), 32)
     .option('--layers <n>', 'recurrent layers', integerAtLeast(1), 1)
-    .option('--dropout <p>', 'drop probability between layers', probability, 0)
+    .option('--dropout <p>', 'drop probability between layers', numberUpTo(1), 0)
     .option('--steps <n>', 'updates at most', integerAtLeast(2), 600)
     .option('--batch <n>', 'windows per update', integerAtLeast(1), 32)
     .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.003)

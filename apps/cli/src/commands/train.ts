@@ -1,7 +1,7 @@
 import { basename, extname, join } from 'node:path'
 import type { Command } from 'commander'
 import { runTraining, type TrainingRequest } from '../character/run_training.js'
-import { integerAtLeast, numberAtLeast, probability } from '../number_options.js'
+import { integerAtLeast, numberAtLeast, numberUpTo } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
 import { addRunOptions } from '../run_options.js'
 
@@ -19,7 +19,7 @@ export function addTrainingOptions(command: Command): Command {
     .option('--units <n>', 'LSTM units per layer', integerAtLeast(1), 128)
     .option('--layers <n>', 'LSTM layers', integerAtLeast(1), 1)
     .option('--embedding <n>', 'size of a character vector', integerAtLeast(1), 32)
-    .option('--dropout <p>', 'drop probability between layers', probability, 0)
+    .option('--dropout <p>', 'drop probability between layers', numberUpTo(1), 0)
     .option('--batch <n>', 'rows of text trained side by side', integerAtLeast(1), 8)
     .option('--time <n>', 'characters per window', integerAtLeast(1), 24)
     .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.01)

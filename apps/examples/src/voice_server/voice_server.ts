@@ -1,24 +1,46 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { guarded } from '@cudnn-rnn/arguments'
+import {
+  type AnyRule,
+  checkArguments,
+  checkIsObject,
+  checkOptions,
+  DELAY_MS,
+  describeValue,
+  guarded,
+  integerFrom,
+  integerIn,
+  methods,
+  type OptionsOf,
+  optional,
+  reportFailure,
+  TEXT,
+  typed,
+} from '@cudnn-rnn/arguments'
 import { SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 import { hasErrorCode } from '@cudnn-rnn/rnn'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { codedError } from '../coded_error.js'
 import { ServerMetrics } from './server_metrics.js'
 import type { SpeechPool, SpeechStream } from './speech_pool.js'
 import { voicePage } from './voice_page.js'
-import { reportFailure, type SessionLimits, VoiceSession } from './voice_session.js'
+import { SESSION_LIMITS, VoiceSession } from './voice_session.js'
 
-export interface VoiceServerOptions extends Partial<SessionLimits> {
-  readonly pool: SpeechPool
+const OPTIONS = {
+  pool: typed<SpeechPool>(methods('a pool of streams', 'open', 'stats', 'dispose') as AnyRule),
   /** Default 1,000. */
-  readonly maxConnections?: number | undefined
+  maxConnections: optional(integerFrom(1)),
   /** Bytes of one message. Default 32,000: a second of samples. */
-  readonly maxMessageBytes?: number | undefined
+  maxMessageBytes: optional(integerIn(2, 2 ** 31 - 1)),
   /** Milliseconds between two pings; a client that has not answered the last one is cut off. Default 15,000. */
-  readonly pingMs?: number | undefined
+  pingMs: optional(DELAY_MS),
+  ...SESSION_LIMITS,
 }
+const ADDRESS = { port: integerIn(0, 65_535), host: TEXT }
+
+export interface VoiceServerOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** Paths are relative to it. */
 const HERE = 'http://localhost'
@@ -48,8 +70,12 @@ export class VoiceServer {
   readonly #pings: NodeJS.Timeout
   #isDraining = false
 
-  /** Takes over the pool. */
-  constructor({ pool, ...limits }: VoiceServerOptions) {
+  /** Takes over the pool. Throws as `openWorkerPool` for options that it does not take. */
+  constructor(options: VoiceServerOptions) {
+    const action = 'serve voices'
+    checkIsObject(action, 'options', options)
+    checkOptions(action, options, OPTIONS)
+    const { pool, ...limits } = options
     this.#pool = pool
     const given = Object.entries(limits).filter(([, value]) => value !== undefined)
     this.#limits = { ...DEFAULTS, ...Object.fromEntries(given) }
@@ -97,12 +123,21 @@ export class VoiceServer {
     return this.#connections.size
   }
 
-  /** Resolves to the port: the given one, or with 0 a free one. */
+  /** Resolves to the port: the given one, or with 0 a free one. Rejects with Error `ERR_LISTEN`. */
   async listen(port: number, host = '127.0.0.1'): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#http.once('error', reject)
-      this.#http.listen(port, host, () => resolve())
-    })
+    checkArguments('listen', { port, host }, ADDRESS)
+    try {
+      const listening = once(this.#http, 'listening')
+      this.#http.listen(port, host)
+      await listening
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException
+      throw codedError(
+        'ERR_LISTEN',
+        `Cannot listen as host and port must be a free address of this computer: current values are ${describeValue(host)} and ${port} (${code})`,
+        { cause },
+      )
+    }
     return (this.#http.address() as AddressInfo).port
   }
 
@@ -111,6 +146,7 @@ export class VoiceServer {
    * take longer than `graceMs` are cut off.
    */
   async close(graceMs = 10_000): Promise<void> {
+    checkArguments('close the server', { graceMs }, { graceMs: DELAY_MS })
     if (this.#isDraining) return
     this.#isDraining = true
     clearInterval(this.#pings)

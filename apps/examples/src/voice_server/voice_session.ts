@@ -1,4 +1,4 @@
-import { guarded } from '@cudnn-rnn/arguments'
+import { guarded, integerFrom, optional, POSITIVE, reportFailure } from '@cudnn-rnn/arguments'
 import { FRAME, SAMPLE_RATE, SpeechDetector, type SpeechEvent } from '@cudnn-rnn/pretrained'
 import type { WebSocket } from 'ws'
 import { readPcm16 } from './pcm_samples.js'
@@ -6,15 +6,17 @@ import { RateLimit } from './rate_limit.js'
 import type { RefusalReason, ServerMetrics } from './server_metrics.js'
 import type { SpeechStream } from './speech_pool.js'
 
-/** Limits of one connection. */
-export interface SessionLimits {
+export const SESSION_LIMITS = {
   /** Audio that may arrive in a second, in seconds. Default 2: a client may catch up. */
-  readonly maxRate: number
+  maxRate: optional(POSITIVE),
   /** Audio that may arrive at once, in seconds. Default 2. */
-  readonly maxBurst: number
+  maxBurst: optional(POSITIVE),
   /** Bytes of events that a client may leave unread. Default 64 KiB. */
-  readonly maxUnreadBytes: number
+  maxUnreadBytes: optional(integerFrom(0)),
 }
+
+/** Limits of one connection. */
+export type SessionLimits = { readonly [Name in keyof typeof SESSION_LIMITS]: number }
 
 type Sent =
   | SpeechEvent
@@ -26,11 +28,6 @@ const CLOSE = Object.freeze({ normal: 1000, goingAway: 1001, unsupported: 1003, 
 
 /** Largest payload of a close frame, in bytes. */
 const LONGEST_REASON = 123
-
-/** Prints the error of a listener. */
-export function reportFailure(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error))
-}
 
 /**
  * One connection: 16-bit little-endian samples at 16 kHz in, in messages of any even length; events as JSON out. A text

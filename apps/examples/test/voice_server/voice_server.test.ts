@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { connect } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { Philox } from '@cudnn-rnn/rnn/executors'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import type { SpeechPool } from '../../src/voice_server/speech_pool.js'
 import { VoiceServer, type VoiceServerOptions } from '../../src/voice_server/voice_server.js'
 import { VoiceSession } from '../../src/voice_server/voice_session.js'
@@ -67,6 +69,51 @@ describe('VoiceServer', () => {
     await client.end()
     expect(client.events.map(({ type }) => type)).toEqual(['probability', 'speech_start', 'probability', 'speech_end'])
     expect(client.events[0]['probability']).toBeCloseTo(0.5, 2)
+  })
+
+  it.each<[string, Record<string, unknown>]>([
+    ['ERR_INVALID_OPTION_TYPE', { pool: {} }],
+    ['ERR_INVALID_OPTION', { pingMs: 2 ** 31 }],
+    ['ERR_INVALID_OPTION', { maxRate: Number.NaN }],
+    ['ERR_UNKNOWN_OPTION', { maxRates: 2 }],
+  ])('refuses with %s the options %o', (code, options) => {
+    expect(() => new VoiceServer({ pool: energyPool(), ...options })).toThrow(coded(code))
+  })
+
+  it('names an address that it cannot take, and times that no timer can wait', async () => {
+    const { port } = await serve()
+    const server = new VoiceServer({ pool: energyPool() })
+    servers.push(server)
+    await expect(server.listen(port)).rejects.toThrow(
+      coded('ERR_LISTEN', { message: expect.stringContaining('EADDRINUSE') }),
+    )
+    await expect(server.close(2 ** 31)).rejects.toThrow(coded('ERR_INVALID_OPTION'))
+  })
+
+  it('outlives any bytes: requests and frames with wrong ones, cut off anywhere', async () => {
+    const { server, port, get, refusals } = await serve({ pingMs: 20 })
+    const random = new Philox(1)
+    const below = (count: number) => Math.floor(random.uniform() * count)
+    const handshake = 'sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n'
+    const head = `GET /stream HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n${handshake}\r\n`
+    // Masked by zeros: a text, samples, a ping, and the end of the connection.
+    const frames = [0x81, 0x82, 0x89, 0x88].map((kind) => Buffer.of(kind, 0x82, 0, 0, 0, 0, 0x7b, 0x7d))
+    await Promise.all(
+      Array.from({ length: 300 }, async () => {
+        const bytes = Buffer.concat([Buffer.from(head), ...frames.slice(below(4)), ...frames.slice(below(4))])
+        const isHandshakeKept = random.uniform() < 0.5
+        for (let count = below(4); count > 0; count--) {
+          const from = isHandshakeKept ? head.length : 0
+          if (bytes.length > from) bytes[from + below(bytes.length - from)] = below(256)
+        }
+        const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+        socket.resume().end(random.uniform() < 0.5 ? bytes : bytes.subarray(0, below(bytes.length)))
+        await new Promise((resolve) => socket.on('close', resolve))
+      }),
+    )
+    expect(await get('/livez')).toEqual({ status: 200, text: 'ok\n' })
+    await until(() => server.connections <= 1)
+    expect(await refusals('failure')).toBe(0)
   })
 
   it('answers health checks, the page and nothing else', async () => {
@@ -139,9 +186,7 @@ describe('VoiceServer', () => {
     pool.open = () => {
       throw new Error('a defect')
     }
-    const warnings: Error[] = []
-    const note = (warning: Error) => warnings.push(warning)
-    process.on('warning', note)
+    const print = vi.spyOn(console, 'error').mockReturnValue()
     await new VoiceClient(port).closed
     const step = () => {
       throw new Error('a defect')
@@ -151,8 +196,9 @@ describe('VoiceServer', () => {
     expect((await failing.send(tone(512, 0)).closed).code).toBe(1006)
     pool.open = open
     expect(await refusals('failure')).toBe(2)
-    process.off('warning', note)
-    expect(warnings.map(({ message }) => message)).toEqual(['a defect', 'a defect'])
+    const defect = [expect.stringMatching(/^Error: a defect\n/)]
+    expect(print.mock.calls).toEqual([defect, defect])
+    print.mockRestore()
     expect((await other.end()).code).toBe(1000)
   })
 

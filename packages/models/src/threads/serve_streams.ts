@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { checkArguments, entryOf, integerFrom } from '@cudnn-rnn/arguments'
 import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
@@ -21,7 +21,8 @@ export type ServedPool<State = RnnStreamState> = Pick<StreamPool<State>, 'open' 
  * assigns no stream before.
  *
  * @param port `parentPort` of node:worker_threads
- * @throws TypeError `ERR_NOT_A_WORKER` in a thread without a parent, `ERR_INVALID_ARGUMENT` for anything but a pool
+ * @throws TypeError `ERR_NOT_A_WORKER` in a thread without a parent, `ERR_INVALID_ARGUMENT` for anything but a pool; RangeError
+ *   `ERR_INVALID_OPTION` for a pool whose number of streams is none
  * @example
  * ```ts no-run
  * import { parentPort } from 'node:worker_threads'
@@ -47,9 +48,11 @@ export function serveStreams<State>(port: ServingPort | null, pool: ServedPool<S
       { argument: 'pool' },
     )
   }
+  const { maxStreams } = pool.stats()
+  checkArguments('serve streams', { maxStreams }, { maxStreams: integerFrom(1) })
   const server = new StreamServer(port, pool)
   port.on('message', (message) => server.receive(message))
-  const ready: WorkerReady = { ready: true, maxStreams: pool.stats().maxStreams }
+  const ready: WorkerReady = { ready: true, maxStreams }
   port.postMessage(ready, [])
 }
 

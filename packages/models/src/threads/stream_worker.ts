@@ -1,4 +1,4 @@
-import { entryOf, guarded } from '@cudnn-rnn/arguments'
+import { entryOf, guarded, reportFailure } from '@cudnn-rnn/arguments'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { EndOfTurn } from '../end_of_turn.js'
 import { streamClosed, workerEnded, workerLost } from '../pool_errors.js'
@@ -40,6 +40,7 @@ export class StreamWorker implements WorkerOperations {
   /** Of the whole pool. */
   readonly counts: WorkerEvents['counts']
   readonly #thread: WorkerThread
+  readonly #terminate: () => void
   readonly #events: WorkerEvents
   readonly #messages = new MessageWriter()
   readonly #turn: EndOfTurn
@@ -56,6 +57,7 @@ export class StreamWorker implements WorkerOperations {
 
   constructor(thread: WorkerThread, events: WorkerEvents) {
     this.#thread = thread
+    this.#terminate = guarded(() => thread.terminate(), reportFailure)
     this.#events = events
     this.counts = events.counts
     this.ready = new Promise((resolve, reject) => {
@@ -65,7 +67,7 @@ export class StreamWorker implements WorkerOperations {
     this.ready.catch(() => undefined)
     // A message that cannot be sent or read ends this worker, and no other.
     const fail = (error: unknown) => {
-      void this.#thread.terminate()
+      this.#terminate()
       this.#lose(error)
     }
     this.#turn = new EndOfTurn(guarded(() => this.#send(), fail))
@@ -145,7 +147,7 @@ export class StreamWorker implements WorkerOperations {
   end(reason: () => Error): void {
     if (this.#state === 'ended') return
     this.#leave(reason, reason())
-    void this.#thread.terminate()
+    this.#terminate()
   }
 
   #lose(reason: unknown): void {

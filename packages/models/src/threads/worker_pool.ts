@@ -1,4 +1,16 @@
-import { checkIsObject, checkOptions, FUNCTION, integerIn, type OptionsOf, optional, typed } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkIsObject,
+  checkOptions,
+  FUNCTION,
+  guarded,
+  integerIn,
+  methods,
+  type OptionsOf,
+  optional,
+  reportFailure,
+  typed,
+} from '@cudnn-rnn/arguments'
 import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
@@ -17,9 +29,14 @@ const OPTIONS = {
   start: typed<() => WorkerThread>(FUNCTION),
   /** Calls of `step` that may wait in one stream, those being computed included. Default 1024. */
   maxQueued: optional(integerIn(1, Number.MAX_SAFE_INTEGER)),
-  /** Called when a worker ended unexpectedly, after its streams were rejected. */
+  /**
+   * Called when a worker ended unexpectedly, after its streams were rejected. Its own failure is printed on `console.error`,
+   * and changes nothing.
+   */
   onWorkerLost: optional<(loss: WorkerLoss) => void>(FUNCTION),
 }
+
+const THREAD = methods('a Worker of node:worker_threads', 'on', 'postMessage', 'terminate', 'ref', 'unref')
 
 /** Options of {@link openWorkerPool}. */
 export interface WorkerPoolOptions extends OptionsOf<typeof OPTIONS> {}
@@ -186,7 +203,9 @@ export class WorkerPool<State = RnnStreamState> extends Inspectable {
 
   /** @param failures threads that ended in its place before they were ready. */
   #startWorker(failures: number): StreamWorker {
-    const worker: StreamWorker = new StreamWorker(this.#start(), {
+    const thread = this.#start()
+    checkArguments('start a worker', { thread }, { thread: THREAD })
+    const worker: StreamWorker = new StreamWorker(thread, {
       counts: this.#counts,
       onIdle: () => this.#checkDrained(),
       onLost: (streams, reason) => this.#lost(worker, { streams, reason }, failures),
@@ -242,7 +261,8 @@ type CheckedOptions = { readonly [Name in keyof WorkerPoolOptions]-?: NonNullabl
  *
  * Rejects with the error of a worker that ends before it is ready (`ERR_WORKER_ENDED` where it had none).
  *
- * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_INVALID_ARGUMENT` where `start` returns no thread;
+ *   RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts no-run
  * import { Worker } from 'node:worker_threads'
@@ -262,5 +282,5 @@ export async function openWorkerPool<State = RnnStreamState>(options: WorkerPool
   checkIsObject(action, 'options', options)
   checkOptions(action, options, OPTIONS)
   const { workers, start, maxQueued = 1024, onWorkerLost = () => undefined } = options
-  return WorkerPool.open<State>({ workers, start, maxQueued, onWorkerLost })
+  return WorkerPool.open<State>({ workers, start, maxQueued, onWorkerLost: guarded(onWorkerLost, reportFailure) })
 }

@@ -45,6 +45,12 @@ describe('serveStreams', () => {
       { on: () => undefined, postMessage: () => undefined },
       { open: () => undefined },
     ],
+    [
+      'ERR_INVALID_OPTION',
+      'a pool of no streams',
+      { on: () => undefined, postMessage: () => undefined },
+      { open: () => undefined, stats: () => ({ maxStreams: 0.5 }) },
+    ],
   ])('refuses with %s %s', (code, _, port, pool) => {
     expect(() => serveStreams(port as ServingPort, pool as ServedPool)).toThrow(coded(code))
   })

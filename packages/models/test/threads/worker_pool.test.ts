@@ -320,6 +320,25 @@ describe('a worker that ends', () => {
     expect(() => pool.open()).toThrow(coded('ERR_NO_WORKER'))
   })
 
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('cannot log')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('cannot log'))],
+  ])('is replaced where onWorkerLost %s, which is printed', async (_, onWorkerLost) => {
+    const print = vi.spyOn(console, 'error').mockReturnValue()
+    const { pool, threads } = await openPool({ onWorkerLost: onWorkerLost as () => void })
+    threads[0].end(7)
+    await task()
+    expect(print).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('cannot log'))
+    print.mockRestore()
+    expect(threads).toHaveLength(3)
+    expect([...(await pool.open().step(frame(1))).data]).toEqual([1, 1])
+  })
+
   it('ends the wait of drain() with its steps', async () => {
     const { pool, threads } = await openPool({ workers: 1 }, { isElsewhere: true })
     const step = pool.open().step(frame(1))
@@ -422,6 +441,7 @@ describe('openWorkerPool', () => {
     ['ERR_INVALID_OPTION', { workers: 1.5, start: () => new LinkedThread() }],
     ['ERR_INVALID_OPTION', { workers: 1, start: () => new LinkedThread(), maxQueued: 0 }],
     ['ERR_INVALID_OPTION_TYPE', { workers: 1, start: () => new LinkedThread(), onWorkerLost: 'log' }],
+    ['ERR_INVALID_ARGUMENT', { workers: 1, start: async () => new LinkedThread() }],
     ['ERR_UNKNOWN_OPTION', { workers: 1, start: () => new LinkedThread(), threads: 1 }],
   ])('rejects with %s %o', async (code, options) => {
     await expect(openWorkerPool(options as WorkerPoolOptions)).rejects.toThrow(coded(code))
