@@ -51,10 +51,6 @@ export const REFUSED_WHOLE = new Map([
 /** Callables that are left out of every walk: a pattern of their labels, and why. */
 export const LEFT_OUT = [
   [
-    /^executor-kit: (?!(new )?Philox|scope$)/,
-    'a part from which executors are put together: its arguments are those that the methods of Backend, Rnn, DenseOps and RnnStepper have checked, and those are walked on every executor',
-  ],
-  [
     /^backend: (SharedMemory|HostProducts|HostLstm|RnnQueuedStepper)\./,
     'a part of an executor that models and cells use, on lengths and arrays that they have checked',
   ],

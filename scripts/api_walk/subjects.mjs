@@ -175,7 +175,7 @@ export function createSubjects(api, executors) {
     HostBackend: open,
     HostTensor: () => open().zeros([2]),
     OpaqueParams: opaque,
-    Philox: () => new api['executor-kit'].Philox(1),
+    Philox: () => new api['rnn/executors'].Philox(1),
     ReadableTensor: () => open().zeros([2]),
     ReferenceBackend: open,
     ReferenceRnn: network,

@@ -6,19 +6,6 @@ const claimed = new WeakSet<object>()
  * Excludes a second training of a model or of its variables until the claim is disposed.
  *
  * @throws Error `ERR_BEING_TRAINED` if one of them is claimed
- * @example
- * ```ts
- * import { claimForTraining } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * const model = {}
- * claimForTraining([model])
- * try {
- *   claimForTraining([model])
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_BEING_TRAINED')) // true
- * }
- * ```
  */
 export function claimForTraining(objects: readonly object[]): Disposable {
   if (objects.some((object) => claimed.has(object))) {

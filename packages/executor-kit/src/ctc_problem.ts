@@ -46,15 +46,6 @@ const OPTIONS = {
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`,
  *   `ERR_SEQUENCE_LENGTHS`; RangeError `ERR_SHAPE`, `ERR_EMPTY_BATCH`, `ERR_SEQUENCE_LENGTHS`, `ERR_CTC_BLANK`,
  *   `ERR_CTC_LABEL`, `ERR_INVALID_OPTION`, `ERR_HYPERPARAMETER`
- * @example
- * ```ts
- * import { checkCtcLoss } from '@cudnn-rnn/executor-kit'
- *
- * const logits = { data: new Float32Array(4 * 1 * 3), shape: [4, 1, 3] } // [T,B,K]
- * const labels = { data: Int32Array.of(0, 1), shape: [1, 2] }
- * const problem = checkCtcLoss('float32', logits, labels, { logitLengths: [4], labelLengths: [2], blank: 2 })
- * console.log(problem.time, problem.batch, problem.classes, problem.infeasible) // 4 1 3 infinite
- * ```
  */
 export function checkCtcLoss(
   dtype: FloatDType,

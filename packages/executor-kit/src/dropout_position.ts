@@ -5,29 +5,12 @@ import { floatAt } from './host/float_at.js'
 /**
  * The dropout state of an executor that draws its masks with {@link Philox}: the words drawn so far, as a float64 in the
  * machine's byte order.
- *
- * @example
- * ```ts
- * import { dropoutPositionOf, dropoutStateOf } from '@cudnn-rnn/executor-kit'
- *
- * const state = dropoutStateOf(1000)
- * console.log(state.length, dropoutPositionOf(state)) // 8 1000
- * ```
  */
 export function dropoutStateOf(position: number): Uint8Array {
   return new Uint8Array(Float64Array.of(position).buffer)
 }
 
-/**
- * The words drawn so far, of a state made by {@link dropoutStateOf}. Throws RangeError `ERR_DROPOUT_STATE`.
- *
- * @example
- * ```ts
- * import { dropoutPositionOf, dropoutStateOf } from '@cudnn-rnn/executor-kit'
- *
- * console.log(dropoutPositionOf(dropoutStateOf(1000))) // 1000
- * ```
- */
+/** The words drawn so far, of a state made by {@link dropoutStateOf}. Throws RangeError `ERR_DROPOUT_STATE`. */
 export function dropoutPositionOf(state: Uint8Array): number {
   const length = arrayTypeOf(state) === 'Uint8Array' ? liveLength(state) : undefined
   const position = length === 8 ? floatAt(new Float64Array(Uint8Array.from(state).buffer), 0) : Number.NaN

@@ -9,17 +9,7 @@ export interface ElementwiseFunction {
   readonly readsArgument?: boolean
 }
 
-/**
- * The function of an activation that was checked.
- *
- * @example
- * ```ts
- * import { elementwiseFunction } from '@cudnn-rnn/executor-kit'
- *
- * const { value, slope } = elementwiseFunction({ name: 'hard_sigmoid', alpha: 1 / 6 })
- * console.log(value(0), slope(0.5)) // 0.5 0.16666666666666666
- * ```
- */
+/** The function of an activation that was checked. */
 export function elementwiseFunction(activation: CellActivation): ElementwiseFunction {
   const { name, alpha, beta } = typeof activation === 'string' ? { name: activation } : activation
   const [defaultAlpha = 0, defaultBeta = 0]: readonly number[] = CELL_ACTIVATIONS[name]

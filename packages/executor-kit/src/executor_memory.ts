@@ -37,18 +37,6 @@ export interface ExecutorMemory<Own extends BackendTensor> extends ArgumentOwner
  * `tensor` as one of the executor's.
  *
  * @throws TypeError `ERR_FOREIGN_TENSOR` for a tensor of another executor, `ERR_NOT_A_TENSOR` for a host tensor
- * @example
- * ```ts
- * import { HostMemory, ownTensor } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * const memory = new HostMemory('float32')
- * try {
- *   ownTensor(memory, 'assign', 'variable', { data: Float32Array.of(1), shape: [1] })
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_NOT_A_TENSOR')) // true
- * }
- * ```
  */
 export function ownTensor<Own extends BackendTensor>(
   memory: ExecutorMemory<Own>,
@@ -89,18 +77,6 @@ export function writableTensor<Own extends VersionedTensor>(
  * Checks operands by their names in the public API: host tensors and absent ones pass; throws as {@link ownTensor}.
  *
  * @param executor its memory, or the executor itself
- * @example
- * ```ts
- * import { checkOwnTensors, HostMemory } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * const [mine, other] = [new HostMemory('float32'), new HostMemory('float32')]
- * try {
- *   checkOwnTensors(mine, 'run forward', { input: other.zeros([2]) })
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_FOREIGN_TENSOR')) // true
- * }
- * ```
  */
 export function checkOwnTensors(
   executor: Pick<ArgumentOwner, 'owns'>,

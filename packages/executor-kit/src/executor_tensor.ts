@@ -9,30 +9,7 @@ import { tensorSummary } from './summaries.js'
  */
 const NOT_CLONEABLE: unique symbol = Symbol('tensor of an executor: read() it and send the host tensor')
 
-/**
- * A tensor of an executor: shape, element type and layout are fixed, and the subclass owns the elements.
- *
- * @example
- * ```ts
- * import { ExecutorTensor } from '@cudnn-rnn/executor-kit'
- * import { isBackendTensor } from '@cudnn-rnn/rnn/executors'
- *
- * class ConstantTensor extends ExecutorTensor {
- *   #disposed = false
- *   get disposed() {
- *     return this.#disposed
- *   }
- *   async read() {
- *     return { data: Float32Array.of(1, 1), shape: this.shape }
- *   }
- *   dispose() {
- *     this.#disposed = true
- *   }
- * }
- * const tensor = new ConstantTensor([2], 'float32', undefined)
- * console.log(tensor.shape, tensor.dtype, isBackendTensor(tensor)) // [2] float32 true
- * ```
- */
+/** A tensor of an executor: shape, element type and layout are fixed, and the subclass owns the elements. */
 export abstract class ExecutorTensor<Data extends FloatArray | Int32Array = FloatArray>
   extends Inspectable
   implements VersionedTensor<Data>

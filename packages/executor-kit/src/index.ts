@@ -2,17 +2,6 @@
  * Shared parts of executors: argument checks, lifetimes, tapes, tensors in host memory, checked dense
  * operations, Philox random numbers and a row-major matrix product. An executor is put together from these parts.
  *
- * @example
- * ```ts
- * import { addProduct, matrix } from '@cudnn-rnn/executor-kit'
- * import { Philox } from '@cudnn-rnn/rnn/executors'
- *
- * const random = new Philox(7)
- * const weights = Float32Array.from({ length: 6 }, () => random.uniform() - 0.5) // [2,3]
- * const sums = new Float32Array(2) // [2,1]
- * addProduct(matrix(sums, 1), matrix(weights, 3), matrix(new Float32Array(3).fill(1), 1), 2, 1, 3)
- * console.log(sums)
- * ```
  * @packageDocumentation
  */
 

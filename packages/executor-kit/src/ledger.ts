@@ -8,20 +8,7 @@ type Counts = { -readonly [Name in keyof BackendStats]: number }
 /** Owners that wait to be registered. Few, as the largest tensors of a pass may be among them. */
 const MOST_YOUNG = 64
 
-/**
- * One thing that a ledger counts. It has no reference to its owner, which may be collected at any time.
- *
- * @example
- * ```ts
- * import { Ledger, type LedgerEntry } from '@cudnn-rnn/executor-kit'
- *
- * const ledger = new Ledger()
- * const owner = {}
- * const entry: LedgerEntry = ledger.enter('tapes', owner, 100)
- * entry.hold(28)
- * console.log(ledger.snapshot().bytes) // 128
- * ```
- */
+/** One thing that a ledger counts. It has no reference to its owner, which may be collected at any time. */
 export class LedgerEntry {
   readonly #counts: Counts
   readonly #collected: FinalizationRegistry<LedgerEntry>
@@ -69,18 +56,6 @@ export class LedgerEntry {
 /**
  * Counts live objects: created, less disposed, less garbage-collected. The collector reports in a
  * separate task some time after a collection.
- *
- * @example
- * ```ts
- * import { Ledger } from '@cudnn-rnn/executor-kit'
- *
- * const ledger = new Ledger()
- * const owner = {}
- * const entry = ledger.enter('tensors', owner, 1024)
- * console.log(ledger.snapshot().tensors, ledger.snapshot().bytes) // 1 1024
- * entry.leave()
- * console.log(ledger.snapshot().tensors) // 0
- * ```
  */
 export class Ledger {
   readonly #counts: Counts = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }

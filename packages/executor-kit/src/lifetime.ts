@@ -6,24 +6,7 @@ const REFUSALS = Object.freeze({
   stepper: { code: 'ERR_STREAM_DISPOSED', rule: 'it was disposed' },
 } as const)
 
-/**
- * How long an executor, or something it made, can be used: until it is disposed, or the executor is.
- *
- * @example
- * ```ts
- * import { Lifetime } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * const executor = new Lifetime('backend')
- * const network = new Lifetime('rnn', executor)
- * executor.end()
- * try {
- *   network.check('run forward')
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_BACKEND_DISPOSED')) // true
- * }
- * ```
- */
+/** How long an executor, or something it made, can be used: until it is disposed, or the executor is. */
 export class Lifetime {
   readonly #kind: keyof typeof REFUSALS
   readonly #executor: Lifetime | undefined

@@ -33,13 +33,6 @@ export type LoadedAddon<Addon> =
  * the output folder of `npm run build:native`. Never throws.
  *
  * @param packageUrl `import.meta.url` of the package that depends on the addon; undefined in CommonJS bundles
- * @example
- * ```ts
- * import { loadNativeAddon } from '@cudnn-rnn/executor-kit'
- *
- * const loaded = loadNativeAddon('cpu', import.meta.url, { CUDNN_RNN_CPU_ADDON: 'no-such.node' })
- * console.log(loaded.addon) // undefined
- * ```
  */
 export function loadNativeAddon<Addon>(
   name: 'cpu' | 'cudnn' | 'mpi',

@@ -5,22 +5,6 @@ import { codedRangeError, codedTypeError } from './coded_error.js'
 /**
  * The life of a tape: open until its one backward consumes it or `dispose()` ends it. Executors extend it with the data that
  * they keep; `release` frees that.
- *
- * @example
- * ```ts
- * import { OpenTape } from '@cudnn-rnn/executor-kit'
- *
- * class CountingTape extends OpenTape {
- *   released = 0
- *   protected release() {
- *     this.released++
- *   }
- * }
- * const tape = new CountingTape()
- * tape.consume()
- * tape.dispose()
- * console.log(tape.state, tape.released) // consumed 1
- * ```
  */
 export abstract class OpenTape extends Inspectable implements Tape {
   #state: Tape['state'] = 'open'
@@ -71,17 +55,6 @@ export abstract class OpenTape extends Inspectable implements Tape {
  * Checks that `tape` is an `OwnTape`, that is, of this executor and not undefined (the result of an inference).
  *
  * @throws TypeError `ERR_NO_TAPE` for undefined, `ERR_TAPE_FOREIGN` for anything else
- * @example
- * ```ts
- * import { checkOwnTape, RnnTape } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * try {
- *   checkOwnTape(undefined, RnnTape)
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_NO_TAPE')) // true
- * }
- * ```
  */
 export function checkOwnTape<OwnTape extends Tape>(
   tape: Tape | undefined,

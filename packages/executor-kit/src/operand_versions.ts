@@ -2,26 +2,7 @@ import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError } from './coded_error.js'
 import type { VersionedTensor } from './executor_memory.js'
 
-/** The tensors of its executor that a forward took and gave, which must not change before its backward: cuDNN reads them
- * again.
- *
- * @example
- * ```ts
- * import { OperandVersions } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
- *
- * const backend = openReferenceBackend()
- * const params = backend.zeros([3])
- * const versions = new OperandVersions({ params })
- * backend.ops.accumulate(params, { data: Float32Array.of(1, 1, 1), shape: [3] })
- * try {
- *   versions.check()
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_TAPE_STALE')) // true
- * }
- * ```
- */
+/** again. */
 export class OperandVersions {
   readonly #noted: (readonly [string, VersionedTensor, number])[] = []
 

@@ -118,17 +118,6 @@ export function completeUpdate(
  * Throws unless the row of an option allows `value`.
  *
  * @throws RangeError `ERR_HYPERPARAMETER`; TypeError `ERR_INVALID_OPTION_TYPE`
- * @example
- * ```ts
- * import { checkRuleValue } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * try {
- *   checkRuleValue('build SGD', { name: 'momentum', minimum: 0 }, -1)
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_HYPERPARAMETER')) // true
- * }
- * ```
  */
 export function checkRuleValue(action: string, { name, minimum, below }: NamedOption, value: unknown): void {
   if (minimum !== undefined) {

@@ -12,19 +12,7 @@ export interface PassShapes {
   readonly c: readonly number[] | undefined
 }
 
-/**
- * The shapes of a pass over T time steps of B rows.
- *
- * @example
- * ```ts
- * import { passShapes } from '@cudnn-rnn/executor-kit'
- * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
- *
- * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 3 })
- * console.log(passShapes(descriptor, { time: 5, batch: 2 }))
- * // { input: [5, 2, 3], output: [5, 2, 4], h: [2, 2, 4], c: [2, 2, 4] }
- * ```
- */
+/** The shapes of a pass over T time steps of B rows. */
 export function passShapes(
   descriptor: RnnDescriptor,
   { time, batch }: { readonly time: number; readonly batch: number },

@@ -104,13 +104,6 @@ const bitsToUniform = (word: number): number => (word >>> 8) * 2 ** -24
  * @param counter [4] 32-bit words, lowest first.
  * @param key [2] 32-bit words, lowest first.
  * @param words [4], overwritten with the block.
- * @example
- * ```ts
- * import { philoxBlock } from '@cudnn-rnn/executor-kit'
- *
- * const words = philoxBlock(Uint32Array.of(0, 0, 0, 0), Uint32Array.of(0, 0), new Uint32Array(4))
- * console.log(words[0]?.toString(16)) // 6627e8d5
- * ```
  */
 export function philoxBlock(counter: Uint32Array, key: Uint32Array, words: Uint32Array): Uint32Array {
   // By index: destructuring would run an iterator for every block.

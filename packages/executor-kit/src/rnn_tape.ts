@@ -18,16 +18,6 @@ export interface RnnTapeRecord<Contents> {
 /**
  * The tape of one training forward of a network, in the ledger while it is open. Each executor has its own class, by
  * which it passes to its tapes, and overrides `free` if the contents need an explicit release.
- *
- * @example
- * ```ts
- * import { Ledger, OperandVersions, RnnTape } from '@cudnn-rnn/executor-kit'
- *
- * const rnn = {}
- * const tape = new RnnTape(new Ledger(), { rnn, contents: 'gates', bytes: 0, versions: new OperandVersions({}) })
- * console.log(tape.contentsFor(rnn), tape.state) // gates open
- * tape.dispose()
- * ```
  */
 export class RnnTape<Contents> extends OpenTape {
   readonly #entry: LedgerEntry

@@ -7,13 +7,6 @@ import { codedRangeError, codedTypeError } from './coded_error.js'
  *
  * @throws TypeError `ERR_SEQUENCE_LENGTHS` for anything but an array of integers
  * @throws RangeError `ERR_SEQUENCE_LENGTHS` for a wrong count or a length outside 0..T, naming the row
- * @example
- * ```ts
- * import { checkSequenceLengths } from '@cudnn-rnn/executor-kit'
- *
- * console.log(checkSequenceLengths('run forward', [5, 0], 5, 2), checkSequenceLengths('run forward', [5, 5], 5, 2))
- * // [5, 0] null
- * ```
  */
 export function checkSequenceLengths(
   action: string,

@@ -5,17 +5,6 @@ import { codedRangeError } from './coded_error.js'
  * Checks B, the number of sequences that a new stream steps together.
  *
  * @throws RangeError `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
- * @example
- * ```ts
- * import { checkStreamBatch } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * try {
- *   checkStreamBatch(0)
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_INVALID_OPTION')) // true
- * }
- * ```
  */
 export function checkStreamBatch(batch: number): void {
   if (Number.isSafeInteger(batch) && batch >= 1) return

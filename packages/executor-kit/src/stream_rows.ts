@@ -9,18 +9,6 @@ export type RowNumbers = Parameters<RnnStepper['stepRowsSync']>[0]
  * Copies the rows that are to be reset; naming a row twice is harmless.
  *
  * @throws TypeError, RangeError `ERR_STREAM_ROW` unless they are an array of rows in 0..batch-1
- * @example
- * ```ts
- * import { checkStreamRows } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * console.log(checkStreamRows(4, [3, 1])) // [3, 1]
- * try {
- *   checkStreamRows(4, [4])
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_STREAM_ROW')) // true
- * }
- * ```
  */
 export function checkStreamRows(batch: number, rows: RowNumbers): readonly number[] {
   const action = 'reset a stream'
@@ -37,15 +25,6 @@ export function checkStreamRows(batch: number, rows: RowNumbers): readonly numbe
 /**
  * The row numbers of one call at a time, checked and copied into memory that is allocated once: the kernel gets the
  * checked numbers, and a step allocates nothing.
- *
- * @example
- * ```ts
- * import { StreamRows } from '@cudnn-rnn/executor-kit'
- *
- * const rows = new StreamRows(4)
- * const count = rows.take('step', [3, 1])
- * console.log(count, rows.numbers.slice(0, count)) // 2 [3, 1]
- * ```
  */
 export class StreamRows {
   readonly #batch: number

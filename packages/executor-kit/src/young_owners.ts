@@ -9,17 +9,6 @@ function atNextTurn(run: () => void): void {
  * Objects made in this turn of the event loop, which wait to be registered with a FinalizationRegistry. Registering an
  * object and taking it out again costs several times as much as making it, and most tensors of a pass are disposed in the
  * turn that makes them. An object that waits is not collected.
- *
- * @example
- * ```ts
- * import { YoungOwners } from '@cudnn-rnn/executor-kit'
- *
- * const registry = new FinalizationRegistry<{ isDisposed: boolean }>((entry) => (entry.isDisposed = true))
- * const young = new YoungOwners<object, { isDisposed: boolean }>(64, (owner, entry) => {
- *   if (!entry.isDisposed) registry.register(owner, entry)
- * })
- * young.add({}, { isDisposed: false })
- * ```
  */
 export class YoungOwners<Owner extends object, Entry> {
   readonly #most: number

@@ -23,16 +23,6 @@ import { logAddExp, logSoftmaxInto } from './log_space.js'
  * @param gradient [T,B,K], zeros on entry: gradient of the result with respect to the logits.
  * @param rowLosses [B], zeros on entry: -ln p of each row.
  * @returns Σ rowWeights·rowLosses
- * @example
- * ```ts
- * import { checkCtcLoss, hostCtcLoss } from '@cudnn-rnn/executor-kit'
- *
- * const logits = new Float32Array(2 * 1 * 3) // [T,B,K], uniform over two labels and the blank
- * const labels = { data: Int32Array.of(0), shape: [1, 1] }
- * const options = { logitLengths: [2], labelLengths: [1], blank: 2 }
- * const problem = checkCtcLoss('float32', { data: logits, shape: [2, 1, 3] }, labels, options)
- * console.log(hostCtcLoss(new Float32Array(6), new Float32Array(1), logits, problem).toFixed(4)) // 1.0986
- * ```
  */
 export function hostCtcLoss(
   gradient: FloatArray,

@@ -5,12 +5,6 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
  * seen few kinds of arrays here, and to a call that takes several times as long otherwise.
  *
  * @throws RangeError for an index outside the array, which is a mistake in this project's code
- * @example
- * ```ts
- * import { floatAt } from '@cudnn-rnn/executor-kit'
- *
- * console.log(floatAt(Float32Array.of(1, 2, 3), 2)) // 3
- * ```
  */
 export function floatAt(values: FloatArray, index: number): number {
   const value = values[index]

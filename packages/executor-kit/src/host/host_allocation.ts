@@ -7,18 +7,6 @@ import { codedRangeError } from '../coded_error.js'
  * `ERR_OUT_OF_MEMORY`.
  *
  * @param requestedBytes for the message; absent where it is not known.
- * @example
- * ```ts
- * import { allocating } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * console.log(allocating('make a buffer', () => new Float32Array(3)).length) // 3
- * try {
- *   allocating('make a buffer', () => new Float32Array(2 ** 53), 2 ** 55)
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_OUT_OF_MEMORY')) // true
- * }
- * ```
  */
 export function allocating<Result>(action: string, allocate: () => Result, requestedBytes?: number): Result {
   try {
@@ -52,49 +40,19 @@ export interface HostAllocation {
   shared(length: number): FloatArray
 }
 
-/**
- * Makes zeroed arrays of `dtype` over a SharedArrayBuffer.
- *
- * @example
- * ```ts
- * import { sharedAllocator } from '@cudnn-rnn/executor-kit'
- *
- * const allocate = sharedAllocator('float32')
- * console.log(allocate(4).buffer instanceof SharedArrayBuffer) // true
- * ```
- */
+/** Makes zeroed arrays of `dtype` over a SharedArrayBuffer. */
 export function sharedAllocator(dtype: FloatDType): (length: number) => FloatArray {
   return (length) => floatView(dtype, new SharedArrayBuffer(length * DTYPES[dtype].bytes), 0, length)
 }
 
-/**
- * A view of `length` elements of a buffer, which threads may share.
- *
- * @example
- * ```ts
- * import { floatView } from '@cudnn-rnn/executor-kit'
- *
- * const buffer = new SharedArrayBuffer(16)
- * console.log(floatView('float64', buffer, 8, 1).length) // 1
- * ```
- */
+/** A view of `length` elements of a buffer, which threads may share. */
 export function floatView(dtype: FloatDType, buffer: ArrayBufferLike, byteOffset: number, length: number): FloatArray {
   const FloatArrayOf: { new (buffer: ArrayBufferLike, byteOffset: number, length: number): FloatArray } =
     DTYPES[dtype].array
   return new FloatArrayOf(buffer, byteOffset, length)
 }
 
-/**
- * The error for memory that the host does not have.
- *
- * @example
- * ```ts
- * import { outOfMemory } from '@cudnn-rnn/executor-kit'
- *
- * const error = outOfMemory('make a tensor', 2 ** 40)
- * console.log(error.code, error.requestedBytes) // ERR_OUT_OF_MEMORY 1099511627776
- * ```
- */
+/** The error for memory that the host does not have. */
 export function outOfMemory(
   action: string,
   requestedBytes: number | undefined,

@@ -42,18 +42,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   prepare(descriptor: RnnDescriptor): OwnRnn
 }
 
-/**
- * An executor whose tensors are in host memory.
- *
- * @example
- * ```ts
- * import { HostBackend } from '@cudnn-rnn/executor-kit'
- * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
- *
- * const backend = openReferenceBackend()
- * console.log(backend instanceof HostBackend, backend.products !== undefined) // true true
- * ```
- */
+/** An executor whose tensors are in host memory. */
 export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implements Backend {
   readonly name: string
   readonly reason: string

@@ -18,18 +18,7 @@ export interface OperationQueue {
   close(): void
 }
 
-/**
- * The memory of one executor that computes on the host: makes tensors, counts them, and detects foreign ones.
- *
- * @example
- * ```ts
- * import { HostMemory } from '@cudnn-rnn/executor-kit'
- *
- * const memory = new HostMemory('float32')
- * const tensor = memory.copyOf({ data: Float32Array.of(1, 2), shape: [2] })
- * console.log(memory.owns(tensor), memory.ledger.snapshot().bytes) // true 8
- * ```
- */
+/** The memory of one executor that computes on the host: makes tensors, counts them, and detects foreign ones. */
 export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   readonly dtype: FloatDType
   readonly ledger = new Ledger()

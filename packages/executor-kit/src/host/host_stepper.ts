@@ -44,18 +44,6 @@ export interface StreamKernel {
  * Checks the arguments of a new stream, before its kernel is made.
  *
  * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`; `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
- * @example
- * ```ts
- * import { checkStream } from '@cudnn-rnn/executor-kit'
- * import { createRnnDescriptor, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
- *
- * const size = { numLayers: 1, numUnits: 4, inputSize: 3 }
- * try {
- *   checkStream(createRnnDescriptor({ cellMode: 'gru', direction: 'bidirectional', ...size }), 1)
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_BIDIRECTIONAL_STREAM')) // true
- * }
- * ```
  */
 export function checkStream(descriptor: RnnDescriptor, batch: number): void {
   if (descriptor.direction === 'bidirectional') {
@@ -76,22 +64,7 @@ export interface StreamOwner {
   readonly params: TensorLike
 }
 
-/**
- * Inference of a unidirectional network one time step at a time.
- *
- * @example
- * ```ts
- * import { HostStepper } from '@cudnn-rnn/executor-kit'
- * import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/rnn/canonical'
- * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
- *
- * const backend = openReferenceBackend()
- * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * const rnn = backend.rnn(descriptor)
- * const stepper: HostStepper = rnn.stepper(backend.zeros([rnn.paramsSize], { layout: layoutKey(descriptor) }), 2)
- * console.log(stepper.stepSync({ data: new Float32Array(2 * 3), shape: [2, 3] }).shape) // [2, 4]
- * ```
- */
+/** Inference of a unidirectional network one time step at a time. */
 export class HostStepper extends Inspectable implements RnnStepper {
   readonly batch: number
   readonly #memory: HostMemory

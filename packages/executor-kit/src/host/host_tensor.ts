@@ -15,20 +15,7 @@ export interface HostTensorHome {
   pin(buffer: ArrayBufferLike): void
 }
 
-/**
- * A tensor in host memory: a typed array that its executor reads and writes in place.
- *
- * @example
- * ```ts
- * import { HostMemory, HostTensor } from '@cudnn-rnn/executor-kit'
- *
- * const memory = new HostMemory('float32')
- * const tensor: HostTensor = memory.create([2], Float32Array.of(1, 2))
- * console.log(tensor.shape, (await tensor.read()).data) // [2] [1, 2]
- * tensor.dispose()
- * console.log(tensor.disposed) // true
- * ```
- */
+/** A tensor in host memory: a typed array that its executor reads and writes in place. */
 export class HostTensor<Data extends FloatArray | Int32Array = FloatArray> extends ExecutorTensor<Data> {
   /** The number of the last queued operation that writes this tensor; 0 for none. */
   job = 0

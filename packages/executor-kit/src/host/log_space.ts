@@ -1,34 +1,14 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { floatAt } from './float_at.js'
 
-/**
- * ln(e^a + e^b)
- *
- * @example
- * ```ts
- * import { logAddExp } from '@cudnn-rnn/executor-kit'
- *
- * console.log(logAddExp(Math.log(1), Math.log(3)).toFixed(4), Math.log(4).toFixed(4)) // 1.3863 1.3863
- * ```
- */
+/** ln(e^a + e^b) */
 export function logAddExp(a: number, b: number): number {
   if (a === Number.NEGATIVE_INFINITY) return b
   if (b === Number.NEGATIVE_INFINITY) return a
   return Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b)))
 }
 
-/**
- * out = ln softmax of the logits from `at` on, as many as `out` has elements.
- *
- * @example
- * ```ts
- * import { logSoftmaxInto } from '@cudnn-rnn/executor-kit'
- *
- * const out = new Float64Array(2)
- * logSoftmaxInto(out, Float32Array.of(9, 0, 0), 1)
- * console.log(out[0]?.toFixed(4)) // -0.6931
- * ```
- */
+/** out = ln softmax of the logits from `at` on, as many as `out` has elements. */
 export function logSoftmaxInto(out: Float64Array, logits: FloatArray, at: number): void {
   let maximum = Number.NEGATIVE_INFINITY
   for (let k = 0; k < out.length; k++) maximum = Math.max(maximum, floatAt(logits, at + k))

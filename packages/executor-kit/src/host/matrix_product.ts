@@ -7,32 +7,12 @@ export type MatrixView = Parameters<HostProducts['addProduct']>[0]
 // Elements are asserted (`!`), not checked by floatAt: the checks would take 1.3 times the time of a product of matrices,
 // and 2.3 times that of a matrix and a vector. Every index is a sum of strides within the sizes that callers have checked.
 
-/**
- * The row-major [rows, columns] matrix that begins at `offset`.
- *
- * @example
- * ```ts
- * import { matrix } from '@cudnn-rnn/executor-kit'
- *
- * const { offset, rowStride, columnStride } = matrix(new Float32Array(12), 4, 4)
- * console.log(offset, rowStride, columnStride) // 4 4 1
- * ```
- */
+/** The row-major [rows, columns] matrix that begins at `offset`. */
 export function matrix(data: FloatArray, columns: number, offset = 0): MatrixView {
   return { data, offset, rowStride: columns, columnStride: 1 }
 }
 
-/**
- * The same elements with rows and columns exchanged; nothing is copied.
- *
- * @example
- * ```ts
- * import { matrix, transposed } from '@cudnn-rnn/executor-kit'
- *
- * const view = transposed(matrix(Float32Array.of(1, 2, 3, 4, 5, 6), 3))
- * console.log(view.data[view.offset + 2 * view.rowStride + 1 * view.columnStride]) // 6
- * ```
- */
+/** The same elements with rows and columns exchanged; nothing is copied. */
 export function transposed({ data, offset, rowStride, columnStride }: MatrixView): MatrixView {
   return { data, offset, rowStride: columnStride, columnStride: rowStride }
 }
@@ -44,16 +24,6 @@ export function transposed({ data, offset, rowStride, columnStride }: MatrixView
  * transposed operands cost as much as others and nothing is converted twice. The inner loop keeps a 4 × 4 tile of C in
  * registers: eight loads feed sixteen multiply-adds, so plain JavaScript reaches a few GFLOP/s. Sums run
  * in double precision and are rounded once per {@link INNER_BLOCK} terms. (Goto & van de Geijn 2008.)
- *
- * @example
- * ```ts
- * import { addProduct, matrix, transposed } from '@cudnn-rnn/executor-kit'
- *
- * const c = new Float32Array(4)
- * const a = Float32Array.of(1, 2, 3, 4)
- * addProduct(matrix(c, 2), matrix(a, 2), transposed(matrix(a, 2)), 2, 2, 2)
- * console.log(c) // [5, 11, 11, 25]
- * ```
  */
 export function addProduct(c: MatrixView, a: MatrixView, b: MatrixView, m: number, n: number, k: number): void {
   const tiledRows = m - (m % TILE)

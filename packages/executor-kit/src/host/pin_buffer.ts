@@ -14,15 +14,6 @@ const workerThreads = process?.getBuiltinModule?.('node:worker_threads') as Work
  * Keeps `buffer` in this process's thread for good. Queued operations hold its address: the receiver of a transfer
  * could free memory that they use. structuredClone() and postMessage() refuse to transfer it (Node.js 20 copies instead),
  * and so do its own methods.
- *
- * @example
- * ```ts
- * import { pinBuffer } from '@cudnn-rnn/executor-kit'
- *
- * const elements = new Float32Array(4)
- * pinBuffer(elements.buffer)
- * console.log(elements.length) // 4
- * ```
  */
 export function pinBuffer(buffer: ArrayBufferLike): void {
   // Pinned before. A set of all of them would take longer than the rest: every result that is read is pinned.

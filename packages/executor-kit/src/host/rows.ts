@@ -2,18 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 
 // Elements are asserted (`!`), not checked by floatAt, as in matrix_product.ts: these loops run in every step.
 
-/**
- * Writes `row` [columns] (zeros when undefined) into every one of `rows` rows of `target`.
- *
- * @example
- * ```ts
- * import { fillRows } from '@cudnn-rnn/executor-kit'
- *
- * const target = new Float32Array(4)
- * fillRows(target, 2, 2, Float32Array.of(1, 2), 0)
- * console.log(target) // [1, 2, 1, 2]
- * ```
- */
+/** Writes `row` [columns] (zeros when undefined) into every one of `rows` rows of `target`. */
 export function fillRows(
   target: FloatArray,
   rows: number,
@@ -30,18 +19,7 @@ export function fillRows(
   }
 }
 
-/**
- * target[columns] += Σ over the rows of `source`, summed in double precision.
- *
- * @example
- * ```ts
- * import { addColumnSums } from '@cudnn-rnn/executor-kit'
- *
- * const sums = new Float32Array(2)
- * addColumnSums(sums, 0, Float32Array.of(1, 2, 3, 4), 2, 2)
- * console.log(sums) // [4, 6]
- * ```
- */
+/** target[columns] += Σ over the rows of `source`, summed in double precision. */
 export function addColumnSums(
   target: FloatArray,
   targetBegin: number,
@@ -58,15 +36,6 @@ export function addColumnSums(
 
 /**
  * target[targetBegin…] = source[sourceBegin…], `count` elements; a bare loop, as `subarray` in a time loop allocates.
- *
- * @example
- * ```ts
- * import { copyRow } from '@cudnn-rnn/executor-kit'
- *
- * const target = new Float32Array(3)
- * copyRow(target, 1, Float32Array.of(7, 8, 9), 0, 2)
- * console.log(target) // [0, 7, 8]
- * ```
  */
 export function copyRow(
   target: FloatArray,
@@ -78,18 +47,7 @@ export function copyRow(
   for (let j = 0; j < count; j++) target[targetBegin + j] = source[sourceBegin + j]
 }
 
-/**
- * target[targetBegin…] += source[sourceBegin…], `count` elements.
- *
- * @example
- * ```ts
- * import { addRow } from '@cudnn-rnn/executor-kit'
- *
- * const row = Float32Array.of(1, 2)
- * addRow(row, 0, Float32Array.of(10, 20), 0, 2)
- * console.log(row) // [11, 22]
- * ```
- */
+/** target[targetBegin…] += source[sourceBegin…], `count` elements. */
 export function addRow(
   target: FloatArray,
   targetBegin: number,

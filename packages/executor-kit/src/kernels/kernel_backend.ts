@@ -13,20 +13,7 @@ export interface KernelBackendLabels {
   readonly opaqueOrder?: string
 }
 
-/**
- * The backend whose networks and operations the kernels of `executor` compute.
- *
- * @example
- * ```ts
- * import { openKernelBackend } from '@cudnn-rnn/executor-kit'
- * import { openCpuBackend } from '@cudnn-rnn/rnn/executors'
- *
- * // The executors cpu and wasm call it with the operations of their kernels.
- * const backend: ReturnType<typeof openKernelBackend> = openCpuBackend({ threads: 1 })
- * console.log(backend.name) // cpu
- * backend.dispose()
- * ```
- */
+/** The backend whose networks and operations the kernels of `executor` compute. */
 export function openKernelBackend(executor: KernelExecutor, labels: KernelBackendLabels): HostBackend<KernelRnn> {
   const { memory, operations } = executor
   return new HostBackend({

@@ -29,19 +29,6 @@ import { QuantizedParamsCache } from './quantized_params.js'
 
 /**
  * A network of an executor over the kernels. Its opaque layout is the panels that they stream through (native/cpu/src/weights/network.h).
- *
- * @example
- * ```ts
- * import type { KernelRnn } from '@cudnn-rnn/executor-kit'
- * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
- * import { openCpuBackend } from '@cudnn-rnn/rnn/executors'
- *
- * const backend = openCpuBackend({ threads: 1 })
- * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * const rnn: KernelRnn = backend.rnn(descriptor)
- * console.log(rnn.descriptor.cellMode, rnn.paramsSize > 0) // gru true
- * backend.dispose()
- * ```
  */
 export class KernelRnn extends Inspectable implements Rnn {
   readonly descriptor: RnnDescriptor
