@@ -1,9 +1,7 @@
-import type { CellActivation } from '@cudnn-rnn/canonical'
-import { checkCellOptions, clipBound, GRU_CELL_OPTIONS, type GRUCellOptions } from './cell_options.js'
+import type { GRUCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
-import type { FloatTensor } from './float_tensor.js'
-import { GraphCell } from './graph_cell.js'
+import { GRUCell } from './gru_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 const GATES = 'gates'
@@ -28,22 +26,9 @@ const HIDDEN = 'candidate/hidden_projection'
  * console.log(output.shape, state.shape) // [2, 4] [2, 4]
  * ```
  */
-export class CudnnCompatibleGRUCell extends GraphCell<FloatTensor> {
-  readonly stateSize: number
-  readonly outputSize: number
-  readonly #candidate: CellActivation
-  readonly #gate: CellActivation
-  readonly #clip: number
-
+export class CudnnCompatibleGRUCell extends GRUCell {
   constructor(numUnits: number, options: GRUCellOptions = {}) {
-    checkCellOptions('CudnnCompatibleGRUCell', numUnits, options, GRU_CELL_OPTIONS)
-    const { activation = 'tanh', recurrentActivation = 'sigmoid' } = options
-    super(options.name ?? 'cudnn_compatible_gru_cell', options.dtype, [activation, recurrentActivation])
-    this.stateSize = numUnits
-    this.outputSize = numUnits
-    this.#candidate = activation
-    this.#gate = recurrentActivation
-    this.#clip = clipBound(options.preactivationClip)
+    super('CudnnCompatibleGRUCell', 'cudnn_compatible_gru_cell', numUnits, options)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
@@ -64,11 +49,10 @@ export class CudnnCompatibleGRUCell extends GraphCell<FloatTensor> {
     state: StateTree<Value>,
   ): GraphStep<Value> {
     const h = state as Value
-    const gates = graph.activate(graph.linear([x, h], `${GATES}/kernel`, `${GATES}/bias`), this.#gate, 0, this.#clip)
-    const [r, u] = graph.split(gates, 2)
+    const [r, u] = this.gates(graph, graph.linear([x, h], `${GATES}/kernel`, `${GATES}/bias`))
     const input = graph.linear([x], `${INPUT}/kernel`, `${INPUT}/bias`)
     const hidden = graph.linear([h], `${HIDDEN}/kernel`, `${HIDDEN}/bias`)
-    const candidate = graph.activate(graph.add(input, graph.multiply(r, hidden)), this.#candidate, 0, this.#clip)
+    const candidate = this.candidate(graph, graph.add(input, graph.multiply(r, hidden)))
     const next = graph.mix(u, h, candidate)
     return { output: next, state: next }
   }

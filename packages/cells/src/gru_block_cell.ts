@@ -1,9 +1,7 @@
-import type { CellActivation } from '@cudnn-rnn/canonical'
-import { checkCellOptions, clipBound, GRU_CELL_OPTIONS, type GRUCellOptions } from './cell_options.js'
+import type { GRUCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
-import type { FloatTensor } from './float_tensor.js'
-import { GraphCell } from './graph_cell.js'
+import { GRUCell } from './gru_cell.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /**
@@ -23,22 +21,9 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
  * console.log(output.shape, state.shape) // [2, 4] [2, 4]
  * ```
  */
-export class GRUBlockCell extends GraphCell<FloatTensor> {
-  readonly stateSize: number
-  readonly outputSize: number
-  readonly #candidate: CellActivation
-  readonly #gate: CellActivation
-  readonly #clip: number
-
+export class GRUBlockCell extends GRUCell {
   constructor(numUnits: number, options: GRUCellOptions = {}) {
-    checkCellOptions('GRUBlockCell', numUnits, options, GRU_CELL_OPTIONS)
-    const { activation = 'tanh', recurrentActivation = 'sigmoid' } = options
-    super(options.name ?? 'gru_cell', options.dtype, [activation, recurrentActivation])
-    this.stateSize = numUnits
-    this.outputSize = numUnits
-    this.#candidate = activation
-    this.#gate = recurrentActivation
-    this.#clip = clipBound(options.preactivationClip)
+    super('GRUBlockCell', 'gru_cell', numUnits, options)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
@@ -57,10 +42,9 @@ export class GRUBlockCell extends GraphCell<FloatTensor> {
     state: StateTree<Value>,
   ): GraphStep<Value> {
     const h = state as Value
-    const gates = graph.activate(graph.linear([x, h], 'w_ru', 'b_ru'), this.#gate, 0, this.#clip)
-    const [r, u] = graph.split(gates, 2)
+    const [r, u] = this.gates(graph, graph.linear([x, h], 'w_ru', 'b_ru'))
     const candidate = graph.linear([x, graph.multiply(r, h)], 'w_c', 'b_c')
-    const next = graph.mix(u, h, graph.activate(candidate, this.#candidate, 0, this.#clip))
+    const next = graph.mix(u, h, this.candidate(graph, candidate))
     return { output: next, state: next }
   }
 }

@@ -1,19 +1,12 @@
-import { checkArguments, checkOptions, methods } from '@cudnn-rnn/arguments'
-import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { checkArguments, methods } from '@cudnn-rnn/arguments'
 import type { CellRun } from './cell_run.js'
-import type { CellState, StateSize } from './cell_state.js'
-import type { VariableMap } from './cell_variables.js'
+import type { CellState } from './cell_state.js'
 import type { FloatTensor } from './float_tensor.js'
 import type { FusedRNNCell } from './fused_rnn_cell.js'
-import { reverseSteps, type SequenceInput } from './sequence_layout.js'
+import { FusedWrapper } from './fused_wrapper.js'
+import { reverseSteps } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
-import {
-  runSequence,
-  SEQUENCE_OPTIONS,
-  type SequenceOptions,
-  type SequenceResult,
-  type SequenceRunner,
-} from './sequence_run.js'
+import type { SequenceRunner } from './sequence_run.js'
 
 const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pass', 'build', 'zeroGradients')
 
@@ -31,59 +24,15 @@ const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pa
  * console.log(outputs.shape) // [5, 2, 4]
  * ```
  */
-export class TimeReversedFusedRNN<State extends CellState> extends Inspectable implements FusedRNNCell<State> {
-  readonly cell: FusedRNNCell<State>
-
+export class TimeReversedFusedRNN<State extends CellState> extends FusedWrapper<State, FusedRNNCell<State>> {
   /** Throws TypeError `ERR_INVALID_ARGUMENT`. */
   constructor(cell: FusedRNNCell<State>) {
-    super()
     checkArguments('build TimeReversedFusedRNN', { cell }, { cell: FUSED_CELL })
-    this.cell = cell
+    super('TimeReversedFusedRNN', cell)
   }
 
-  protected override summary(): Summary {
-    return { kind: 'TimeReversedFusedRNN', cell: String(this.cell) }
-  }
-
-  get name(): string {
-    return this.cell.name
-  }
-
-  get dtype(): FusedRNNCell<State>['dtype'] {
-    return this.cell.dtype
-  }
-
-  get inputSize(): number | undefined {
-    return this.cell.inputSize
-  }
-
-  get stateSize(): StateSize {
-    return this.cell.stateSize
-  }
-
-  get outputSize(): number {
-    return this.cell.outputSize
-  }
-
-  build(inputSize: number): void {
-    this.cell.build(inputSize)
-  }
-
-  zeroGradients(): VariableMap {
-    return this.cell.zeroGradients()
-  }
-
-  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State> {
+  override pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State> {
     return reversedPass(this.cell, inputs, state, lengths, run)
-  }
-
-  /** As {@link FusedRNNCell.call}; throws the errors of the wrapped cell. */
-  call<Sequence extends SequenceInput, Training extends boolean = true>(
-    inputs: Sequence,
-    options: SequenceOptions<State, Training> = {},
-  ): SequenceResult<State, Sequence, Training> {
-    checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
-    return runSequence(this, inputs, options)
   }
 }
 

@@ -1,0 +1,33 @@
+import type { CellActivation } from '@cudnn-rnn/canonical'
+import { checkCellOptions, clipBound, GRU_CELL_OPTIONS, type GRUCellOptions } from './cell_options.js'
+import type { FloatTensor } from './float_tensor.js'
+import { GraphCell } from './graph_cell.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** The sizes and activations of a GRU. */
+export abstract class GRUCell extends GraphCell<FloatTensor> {
+  readonly stateSize: number
+  readonly outputSize: number
+  readonly #candidate: CellActivation
+  readonly #gate: CellActivation
+  readonly #clip: number
+
+  constructor(className: string, name: string, numUnits: number, options: GRUCellOptions) {
+    checkCellOptions(className, numUnits, options, GRU_CELL_OPTIONS)
+    const { activation = 'tanh', recurrentActivation = 'sigmoid' } = options
+    super(options.name ?? name, options.dtype, [activation, recurrentActivation])
+    this.stateSize = numUnits
+    this.outputSize = numUnits
+    this.#candidate = activation
+    this.#gate = recurrentActivation
+    this.#clip = clipBound(options.preactivationClip)
+  }
+
+  protected gates<Value extends GraphValue>(graph: StepGraph<Value>, z: Value): readonly Value[] {
+    return graph.split(graph.activate(z, this.#gate, 0, this.#clip), 2)
+  }
+
+  protected candidate<Value extends GraphValue>(graph: StepGraph<Value>, z: Value): Value {
+    return graph.activate(z, this.#candidate, 0, this.#clip)
+  }
+}
