@@ -1,11 +1,10 @@
-#include "binding/dense_jobs.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "arguments.h"
+#include "binding/job.h"
 #include "dense/ctc_loss.h"
 #include "dense/dense_ops.h"
 #include "dense/layer_ops.h"
@@ -18,10 +17,11 @@ namespace {
 // runs a brief job itself (JobQueue::RunOrPush) or queues it.
 constexpr double kOperationsPerMove = 16;
 
+// linear({ input, kernel, bias, rows, inputs, outputs, output })
 // output [N,out] = bias + input [N,in] · kernel [in,out]. As every job here: arguments are read and checked on
 // JavaScript's thread, and `run` captures addresses only, which the object of arguments keeps valid.
 template <typename T>
-Job LinearJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
   const ptrdiff_t rows = Size(arguments, "rows");
   const ptrdiff_t inputs = Size(arguments, "inputs");
   const ptrdiff_t outputs = Size(arguments, "outputs");
@@ -35,10 +35,11 @@ Job LinearJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run, 2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs)};
 }
 
+// linearGradients({ input, kernel, dOutput, rows, inputs, outputs, dInput, dKernel, dBias })
 // With dY = dOutput:  dInput = dY·kernelᵀ   dKernel = inputᵀ·dY   dBias = Σ rows of dY. The transposes are strides, not
 // copies.
 template <typename T>
-Job LinearGradientsJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job LinearGradientsJob(const JobContext& context, const Napi::Object& arguments) {
   const ptrdiff_t rows = Size(arguments, "rows");
   const ptrdiff_t inputs = Size(arguments, "inputs");
   const ptrdiff_t outputs = Size(arguments, "outputs");
@@ -69,9 +70,12 @@ T* MatrixOf(const Napi::Object& arguments, const char* name, const double* layou
   return span.data + static_cast<ptrdiff_t>(layout[0]);
 }
 
+// addProduct({ c, a, b, layout: Float64Array }); layout: offset, row stride and column stride of c, a and b, then the
+// rows
+//   and columns of c and the depth. Throws where a matrix leaves its array.
 // c += a·b for views of arrays: any offset and strides, so JavaScript passes transposes and blocks without copies.
 template <typename T>
-Job AddProductJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job AddProductJob(const JobContext& context, const Napi::Object& arguments) {
   // Offset, row stride and column stride of c, a and b, then rows, columns, depth: one typed array instead of twelve
   // properties, as a call of a small product is dominated by reading properties.
   constexpr ptrdiff_t kLayoutNumbers = 12;
@@ -94,9 +98,10 @@ Job AddProductJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run, 2 * rows * columns * depth};
 }
 
+// embedding({ table, ids, columns, output }), and embeddingGradient of the same
 // output [...,E] = table rows at ids; as a gradient, table rows += output.
-template <typename T>
-Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, bool is_gradient) {
+template <typename T, bool is_gradient>
+Job EmbeddingJob(const JobContext&, const Napi::Object& arguments) {
   const ptrdiff_t columns = Size(arguments, "columns");
   // Every id is checked against the table before anything is written: an id is an address.
   const auto [ids, count] = Span<int32_t>(arguments.Get("ids"));
@@ -124,10 +129,11 @@ Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, boo
   return {run, kOperationsPerMove * static_cast<double>(count * columns)};
 }
 
+// softmaxCrossEntropy({ logits, labels, weights, rows, classes, loss, gradient })
 // The loss and its gradient in one pass over the logits, as both need the same exponentials.
 // loss is a scalar tensor of one element. Labels were checked against `classes` in TypeScript (CheckedDenseOps).
 template <typename T>
-Job SoftmaxCrossEntropyJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job SoftmaxCrossEntropyJob(const JobContext& context, const Napi::Object& arguments) {
   const ptrdiff_t rows = Size(arguments, "rows");
   const ptrdiff_t classes = Size(arguments, "classes");
   const T* logits = Required<T>(arguments, "logits", rows * classes);
@@ -141,9 +147,12 @@ Job SoftmaxCrossEntropyJobOf(const JobContext& context, const Napi::Object& argu
   return {run};
 }
 
+// ctcLoss({ logits, labels, labelLengths, logitLengths, rowWeights: Float64Array, time, batch, classes, maxLabels,
+// blank,
+//   mergeRepeated, infeasible: number, loss, rowLosses, gradient }); infeasible: dense/ctc_loss.h
 // Shapes: logits and gradient [T,B,K], labels [B,S], both lengths and both row arrays [B].
 template <typename T>
-Job CtcLossJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job CtcLossJob(const JobContext& context, const Napi::Object& arguments) {
   CtcProblem<T> problem{};
   problem.time = Size(arguments, "time");
   problem.batch = Size(arguments, "batch");
@@ -167,11 +176,12 @@ Job CtcLossJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// norm({ tensors: array[], maxNorm: number, norm }): scales the tensors down to maxNorm where that is finite
 // Clipping by the global norm (Pascanu, Mikolov and Bengio 2013, https://proceedings.mlr.press/v28/pascanu13.html), as
 // tf.clip_by_global_norm.
 // The global norm of all tensors, and their scaling if it exceeds maxNorm.
 template <typename T>
-Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job NormJob(const JobContext& context, const Napi::Object& arguments) {
   const Napi::Array list = arguments.Get("tensors").As<Napi::Array>();
   // The list is read now, as JavaScript may change it before the job runs; its arrays stay alive by the object of
   // arguments.
@@ -198,11 +208,12 @@ Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// update({ rule: number, operands: array[], numbers: Float64Array }); rules: dense/optimizer_updates.h
 // Elementwise, so the time is that of the memory traffic: Adam reads four arrays and writes three.
 // operands: the variable, its slots, then gradient, source or mask, all of one size. One job serves all rules: a new
 // rule is a case of ApplyUpdate.
 template <typename T>
-Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job UpdateJob(const JobContext& context, const Napi::Object& arguments) {
   UpdateOperands<T> update{};
   const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
   // Those written and those read have one shape; only a mask may be left out.
@@ -223,11 +234,13 @@ Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// layer({ op: number, operands: array[], counts: Float64Array, lengths: Int32Array | null, numbers: Float64Array });
+// counts: elements of each operand; operations: dense/layer_ops.h
 // One job serves all operations on layers: a new one is a case of RunLayerOp.
 // The operands and numbers of each operation are in packages/cpu/src/native_addon.ts; `counts` are their numbers of
 // elements, which Elements() compares with the arrays.
 template <typename T>
-Job LayerJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job LayerJob(const JobContext& context, const Napi::Object& arguments) {
   LayerOperands<T> layer{};
   const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
   const ElementSpan<double> counts = Span<double>(arguments.Get("counts"));
@@ -250,46 +263,20 @@ Job LayerJobOf(const JobContext& context, const Napi::Object& arguments) {
 
 }  // namespace
 
-// The exported functions choose the element type of the executor; a job never mixes the two.
-// Each returns the job of one call; ExecutorObject queues it, or runs it immediately where it is brief.
-Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return LinearJobOf<T>(context, arguments); });
-}
-
-Job LinearGradientsJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return LinearGradientsJobOf<T>(context, arguments); });
-}
-
-Job AddProductJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return AddProductJobOf<T>(context, arguments); });
-}
-
-Job EmbeddingJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return EmbeddingJobOf<T>(context, arguments, false); });
-}
-
-Job EmbeddingGradientJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return EmbeddingJobOf<T>(context, arguments, true); });
-}
-
-Job SoftmaxCrossEntropyJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return SoftmaxCrossEntropyJobOf<T>(context, arguments); });
-}
-
-Job CtcLossJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return CtcLossJobOf<T>(context, arguments); });
-}
-
-Job NormJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return NormJobOf<T>(context, arguments); });
-}
-
-Job UpdateJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return UpdateJobOf<T>(context, arguments); });
-}
-
-Job LayerJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return LayerJobOf<T>(context, arguments); });
+const std::vector<JobReader>& DenseJobs() {
+  static const std::vector<JobReader> readers = {
+      {"linear", LinearJob<float>, LinearJob<double>},
+      {"linearGradients", LinearGradientsJob<float>, LinearGradientsJob<double>},
+      {"embedding", EmbeddingJob<float, false>, EmbeddingJob<double, false>},
+      {"embeddingGradient", EmbeddingJob<float, true>, EmbeddingJob<double, true>},
+      {"softmaxCrossEntropy", SoftmaxCrossEntropyJob<float>, SoftmaxCrossEntropyJob<double>},
+      {"ctcLoss", CtcLossJob<float>, CtcLossJob<double>},
+      {"norm", NormJob<float>, NormJob<double>},
+      {"update", UpdateJob<float>, UpdateJob<double>},
+      {"layer", LayerJob<float>, LayerJob<double>},
+      {"addProduct", AddProductJob<float>, AddProductJob<double>, true},
+  };
+  return readers;
 }
 
 }  // namespace cudnn_rnn

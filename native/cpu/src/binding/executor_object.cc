@@ -2,11 +2,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arguments.h"
-#include "binding/dense_jobs.h"
-#include "binding/lstm_sequence_jobs.h"
-#include "binding/rnn_jobs.h"
 #include "kernels/instruction_sets.h"
 #include "memory/block_cache.h"
 #include "memory/memory_block.h"
@@ -24,12 +22,17 @@ const Kernels* KernelsNamed(const std::string& name) {
 
 }  // namespace
 
+// The job of the operation whose reader the method has as its data.
+Job ExecutorObject::JobOf(const Napi::CallbackInfo& info) {
+  const auto& reader = *static_cast<const JobReader*>(info.Data());
+  return (core_->is_double ? reader.f64 : reader.f32)({core_, &queue_->canceled()}, info[0].As<Napi::Object>());
+}
+
 // <operation>(arguments: object): number. Settling first lets go of arguments that finished operations still hold.
-template <Job (*read)(const JobContext&, const Napi::Object&)>
 Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
   const Napi::Object arguments = info[0].As<Napi::Object>();
   // May throw: nothing has been queued then.
-  Job job = read({core_, &queue_->canceled()}, arguments);
+  Job job = JobOf(info);
   Settle();
   const bool is_brief = job.operations <= core_->brief_operations();
   const uint64_t number = is_brief ? queue_->RunOrPush(std::move(job.run)) : queue_->Push(std::move(job.run));
@@ -40,9 +43,8 @@ Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
 }
 
 // <operation>(arguments: object): void. Throws the error of the operation.
-template <Job (*read)(const JobContext&, const Napi::Object&)>
 void ExecutorObject::RunNow(const Napi::CallbackInfo& info) {
-  Job job = read({core_, &queue_->canceled()}, info[0].As<Napi::Object>());
+  Job job = JobOf(info);
   const uint64_t number = queue_->RunOrPush(std::move(job.run));
   // Blocks JavaScript's thread. Only for operations whose callers are synchronous (packages/cpu, the products of layers
   // written in TypeScript).
@@ -52,32 +54,23 @@ void ExecutorObject::RunNow(const Napi::CallbackInfo& info) {
   if (!failure.message.empty()) throw Napi::Error::New(env_, failure.message);
 }
 
-// Queue<…> returns the number of the operation, which JavaScript awaits by done(); RunNow<…> blocks until its end.
 Napi::Function ExecutorObject::Define(Napi::Env env) {
-  return DefineClass(env, "NativeExecutor",
-                     {
-                         InstanceMethod<&ExecutorObject::Describe>("describe"),
-                         InstanceMethod<&ExecutorObject::Queue<ForwardJob>>("forward"),
-                         InstanceMethod<&ExecutorObject::Queue<BackwardJob>>("backward"),
-                         InstanceMethod<&ExecutorObject::Queue<QuantizeJob>>("quantize"),
-                         InstanceMethod<&ExecutorObject::Queue<LinearJob>>("linear"),
-                         InstanceMethod<&ExecutorObject::Queue<LinearGradientsJob>>("linearGradients"),
-                         InstanceMethod<&ExecutorObject::RunNow<AddProductJob>>("addProduct"),
-                         InstanceMethod<&ExecutorObject::RunNow<LstmForwardJob>>("lstmForward"),
-                         InstanceMethod<&ExecutorObject::RunNow<LstmBackwardJob>>("lstmBackward"),
-                         InstanceMethod<&ExecutorObject::Queue<EmbeddingJob>>("embedding"),
-                         InstanceMethod<&ExecutorObject::Queue<EmbeddingGradientJob>>("embeddingGradient"),
-                         InstanceMethod<&ExecutorObject::Queue<SoftmaxCrossEntropyJob>>("softmaxCrossEntropy"),
-                         InstanceMethod<&ExecutorObject::Queue<CtcLossJob>>("ctcLoss"),
-                         InstanceMethod<&ExecutorObject::Queue<NormJob>>("norm"),
-                         InstanceMethod<&ExecutorObject::Queue<UpdateJob>>("update"),
-                         InstanceMethod<&ExecutorObject::Queue<LayerJob>>("layer"),
-                         InstanceMethod<&ExecutorObject::ResultBuffer>("resultBuffer"),
-                         InstanceMethod<&ExecutorObject::Completed>("completed"),
-                         InstanceMethod<&ExecutorObject::Done>("done"),
-                         InstanceMethod<&ExecutorObject::Wait>("wait"),
-                         InstanceMethod<&ExecutorObject::Close>("close"),
-                     });
+  std::vector<Napi::ClassPropertyDescriptor<ExecutorObject>> methods = {
+      InstanceMethod<&ExecutorObject::Describe>("describe"),
+      InstanceMethod<&ExecutorObject::ResultBuffer>("resultBuffer"),
+      InstanceMethod<&ExecutorObject::Completed>("completed"),
+      InstanceMethod<&ExecutorObject::Done>("done"),
+      InstanceMethod<&ExecutorObject::Wait>("wait"),
+      InstanceMethod<&ExecutorObject::Close>("close"),
+  };
+  for (const auto* readers : {&RnnJobs(), &DenseJobs(), &LstmSequenceJobs()}) {
+    for (const JobReader& reader : *readers) {
+      void* data = const_cast<JobReader*>(&reader);
+      methods.push_back(reader.blocks ? InstanceMethod<&ExecutorObject::RunNow>(reader.name, napi_default, data)
+                                      : InstanceMethod<&ExecutorObject::Queue>(reader.name, napi_default, data));
+    }
+  }
+  return DefineClass(env, "NativeExecutor", methods);
 }
 
 // new NativeExecutor(instructionSet: string, threads: number, float64: boolean)

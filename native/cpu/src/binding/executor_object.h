@@ -32,12 +32,10 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   void Wait(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
 
-  // Queues the operation whose arguments `read` reads, or runs it immediately where it is brief and nothing is queued.
-  template <Job (*read)(const JobContext&, const Napi::Object&)>
+  Job JobOf(const Napi::CallbackInfo& info);
+  // Queues an operation, or runs it immediately where it is brief and nothing is queued.
   Napi::Value Queue(const Napi::CallbackInfo& info);
-
-  // Runs the operation whose arguments `read` reads after those queued, and returns when it is done.
-  template <Job (*read)(const JobContext&, const Napi::Object&)>
+  // Runs an operation after those queued, and returns when it is done.
   void RunNow(const Napi::CallbackInfo& info);
 
   // Releases the arguments of finished operations and settles the promises that await them.

@@ -4,8 +4,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "binding/executor_core.h"
+#include "napi_setup.h"
 
 namespace cudnn_rnn {
 
@@ -25,10 +27,21 @@ struct Job {
   double operations = std::numeric_limits<double>::infinity();
 };
 
-// body.operator()<T>() for the executor's element type.
-template <typename Body>
-Job OfElementType(const JobContext& context, const Body& body) {
-  return context.core->is_double ? body.template operator()<double>() : body.template operator()<float>();
-}
+// Reads and checks the arguments of one operation of NativeExecutor (packages/cpu/src/native_addon.ts), for an executor
+// of float or double. Throws RangeError ERR_TENSOR_TRANSFERRED for an array of another length than the sizes require,
+// TypeError ERR_DTYPE for one of another element type.
+struct JobReader {
+  using Read = Job (*)(const JobContext&, const Napi::Object&);
+  // Of the method of NativeExecutor.
+  const char* name;
+  Read f32;
+  Read f64;
+  // The method blocks until the operation has run. The others return its number.
+  bool blocks = false;
+};
+
+const std::vector<JobReader>& DenseJobs();
+const std::vector<JobReader>& LstmSequenceJobs();
+const std::vector<JobReader>& RnnJobs();
 
 }  // namespace cudnn_rnn

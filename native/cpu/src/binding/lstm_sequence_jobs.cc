@@ -1,6 +1,5 @@
-#include "binding/lstm_sequence_jobs.h"
-
 #include "arguments.h"
+#include "binding/job.h"
 #include "passes/lstm_sequence.h"
 
 namespace cudnn_rnn {
@@ -42,17 +41,22 @@ LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
   return sequence;
 }
 
+// lstmForward({ time, batch, units, lengths, hardSigmoid, forgetBias, dropout, gamma, beta, epsilon, gates, hidden,
+// cells,
+//   normalizedCells, inverses, kernel, kernelBegin: number }); the recurrent rows of the kernel begin at
+//   kernelBegin
 // The arrays belong to JavaScript and must not move: RunNow blocks its thread until the job is done.
 template <typename T>
-Job LstmForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job LstmForwardJob(const JobContext& context, const Napi::Object& arguments) {
   const LstmSequence<T> sequence = SequenceOf<T>(arguments);
   return {[=, engine = context.core->engine<T>(context.canceled)] { RunLstmForward(engine, sequence); }};
 }
 
+// lstmBackward({ …those of lstmForward, dOutputs, dh, dc, dGamma, dBeta })
 // gates, hidden and cells are those that the forward wrote. gates receives δz, from which the caller computes the
 // gradients of kernel, bias and input as products over all steps.
 template <typename T>
-Job LstmBackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job LstmBackwardJob(const JobContext& context, const Napi::Object& arguments) {
   const LstmSequence<T> sequence = SequenceOf<T>(arguments);
   const ptrdiff_t state_size = sequence.batch * sequence.units;
   LstmSequenceGradients<T> gradients{};
@@ -68,12 +72,12 @@ Job LstmBackwardJobOf(const JobContext& context, const Napi::Object& arguments) 
 
 }  // namespace
 
-Job LstmForwardJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return LstmForwardJobOf<T>(context, arguments); });
-}
-
-Job LstmBackwardJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return LstmBackwardJobOf<T>(context, arguments); });
+const std::vector<JobReader>& LstmSequenceJobs() {
+  static const std::vector<JobReader> readers = {
+      {"lstmForward", LstmForwardJob<float>, LstmForwardJob<double>, true},
+      {"lstmBackward", LstmBackwardJob<float>, LstmBackwardJob<double>, true},
+  };
+  return readers;
 }
 
 }  // namespace cudnn_rnn

@@ -1,9 +1,8 @@
-#include "binding/rnn_jobs.h"
-
 #include <memory>
 #include <utility>
 
 #include "arguments.h"
+#include "binding/job.h"
 #include "binding/network_object.h"
 #include "memory/arena.h"
 #include "passes/rnn_backward.h"
@@ -47,10 +46,15 @@ std::shared_ptr<Tape<T>> AttachTape(const JobContext& context, const ForwardPass
   return tape;
 }
 
+// forward({ network, time, batch, input, h, c, params, quantized, lengths, dropoutPosition, output, hFinal, cFinal,
+//           tape })
+//
+// tape: a fresh NativeTape in training, else null. quantized: NativeQuantizedWeights that the matrices are read from,
+// or null.
 // Shapes: input [T,B,I], h [L·D,B,C], c [L·D,B,H], output [T,B,D·C], with C = P or H. A missing h or c stands for
 // zeros, missing lengths for T in every row.
 template <typename T>
-Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job ForwardJob(const JobContext& context, const Napi::Object& arguments) {
   const auto network = NetworkOf<T>(arguments);
   ForwardPass<T> pass{};
   pass.network = network.get();
@@ -93,10 +97,11 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run, operations};
 }
 
+// backward({ network, input, params, tape, dOutput, dhFinal, dcFinal, dInput, dh, dc, dParams })
 // Gradients have the shapes of their operands. The tape is consumed: the backward overwrites its activations, and
 // TypeScript refuses a second use.
 template <typename T>
-Job BackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
+Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
   const auto network = NetworkOf<T>(arguments);
   // Null after release(); TypeScript refuses such a tape before.
   const auto tape = TapeObject::Unwrap(arguments.Get("tape").As<Napi::Object>())->tape.get<T>();
@@ -119,16 +124,7 @@ Job BackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {[engine, pass, network, tape] { RunBackward(engine, pass); }};
 }
 
-}  // namespace
-
-Job ForwardJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return ForwardJobOf<T>(context, arguments); });
-}
-
-Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
-  return OfElementType(context, [&]<typename T>() { return BackwardJobOf<T>(context, arguments); });
-}
-
+// quantize({ network, params, quantized: NativeQuantizedWeights, int8: boolean }); float32 only
 // Converts the parameters to bfloat16 or int8, once for all networks that share the slot.
 // Queued like a pass, so it reads the parameters as earlier updates leave them.
 Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
@@ -137,6 +133,17 @@ Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
   const float* params = Required<float>(arguments, "params", network->params_size());
   const WeightFormat format = Flag(arguments, "int8") ? WeightFormat::kInt8 : WeightFormat::kBfloat16;
   return {[=] { slot->FillOnce([&] { return std::make_unique<QuantizedWeights>(*network, params, format); }); }};
+}
+
+}  // namespace
+
+const std::vector<JobReader>& RnnJobs() {
+  static const std::vector<JobReader> readers = {
+      {"forward", ForwardJob<float>, ForwardJob<double>},
+      {"backward", BackwardJob<float>, BackwardJob<double>},
+      {"quantize", QuantizeJob, QuantizeJob},
+  };
+  return readers;
 }
 
 }  // namespace cudnn_rnn
