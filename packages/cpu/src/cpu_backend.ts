@@ -3,6 +3,8 @@ import { BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
 import {
   type HostBackend,
   type KernelRnn,
+  type LoadedAddon,
+  loadNativeAddon,
   openKernelBackend,
   WEIGHT_FORMATS,
   type WeightFormat,
@@ -10,7 +12,12 @@ import {
 import { codedRangeError } from './coded_error.js'
 import { createCpuExecutor } from './cpu_executor.js'
 import { chooseInstructionSet, INSTRUCTION_SETS } from './instruction_set.js'
-import { loadAddon } from './load_addon.js'
+import type { NativeAddon } from './native_addon.js'
+
+/** Loads the addon of this executor; `CUDNN_RNN_CPU_ADDON` names another file. */
+export function loadAddon(): LoadedAddon<NativeAddon> {
+  return loadNativeAddon('cpu', import.meta.url)
+}
 
 const ADVICE =
   'Install optional dependencies too: the addon is one. In the repository, npm run build:native builds it where a C++ compiler and CMake are.'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { loadAddon } from '../src/load_addon.js'
+import { loadAddon } from '../src/cpu_backend.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 /** Largest errors in units in the last place, as docs/numerics.md states them. */

@@ -1,6 +1,6 @@
 import { test } from 'vitest'
+import { loadAddon } from '../src/cpu_backend.js'
 import type { InstructionSet } from '../src/index.js'
-import { loadAddon } from '../src/load_addon.js'
 
 /** The instruction sets to force one after another. Without an addon it returns none and registers a skipped test with the reason. */
 export function instructionSetsUnderTest(what: string): readonly InstructionSet[] {

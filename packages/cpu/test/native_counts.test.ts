@@ -2,8 +2,8 @@ import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { type HostTensor, UPDATE_RULES } from '@cudnn-rnn/executor-kit'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
+import { loadAddon } from '../src/cpu_backend.js'
 import { openCpuBackend } from '../src/index.js'
-import { loadAddon } from '../src/load_addon.js'
 
 const refused = coded('ERR_TENSOR_TRANSFERRED', { name: 'RangeError' })
 const [T, B, I, H] = [3, 2, 4, 5]

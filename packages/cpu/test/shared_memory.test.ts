@@ -1,7 +1,7 @@
 import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
+import { loadAddon } from '../src/cpu_backend.js'
 import { openCpuBackend } from '../src/index.js'
-import { loadAddon } from '../src/load_addon.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 const descriptor = createRnnDescriptor({

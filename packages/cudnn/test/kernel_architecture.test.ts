@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
 import { describe, expect, it, vi } from 'vitest'
-import { kernelArchitecture } from '../src/device/kernel_architecture.js'
+import { kernelArchitecture } from '../src/device/device_kernels.js'
 import { loadAddon } from '../src/load_addon.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { multiply } from '../src/dense/matrix_products.js'
 import { CommandList } from '../src/device/command_list.js'
 import { type BufferHome, DeviceBuffer } from '../src/device/device_buffer.js'
-import { GraphTrial } from '../src/device/graph_trial.js'
+import { GraphTrial } from '../src/device/graph_cache.js'
 import { arithmeticOf } from '../src/device/precision.js'
 import {
   hasDropout,

@@ -1,9 +1,9 @@
 import { checkArguments, checkOptions, type OptionsOf, oneOf, optional, PATH, SECONDS } from '@cudnn-rnn/arguments'
 import type { Communicator } from '@cudnn-rnn/train'
+import { CheckedCommunicator } from './checked_communicator.js'
 import { CommunicatorError } from './communicator_error.js'
 import { detectLauncher } from './launcher.js'
 import { openMpiCommunicator } from './mpi/mpi_communicator.js'
-import { soleCommunicator } from './sole_communicator.js'
 
 const ENGINE = oneOf(['auto', 'mpi', 'nccl', 'none'])
 const OPTIONS = {
@@ -84,4 +84,22 @@ export async function openCommunicator(
   const { openNcclCommunicator } = await import('./nccl/nccl_communicator.js')
   const mpi = launcher.engine === 'mpi' ? await openMpiCommunicator(launcher, { ...limits, library }) : undefined
   return await openNcclCommunicator(launcher, { ...limits, mpi })
+}
+
+/** The communicator of one process: every call completes immediately. */
+export function soleCommunicator(reason: string): CheckedCommunicator {
+  return new CheckedCommunicator(
+    { engine: 'none', reason, rank: 0, size: 1, localRank: 0, localSize: 1 },
+    {
+      async allReduce() {},
+      async broadcast() {},
+      allGather: async (bytes) => [bytes.slice()],
+      async barrier() {},
+      abort(text, code) {
+        process.stderr.write(`cudnn-rnn: ${text}\n`)
+        process.exit(code)
+      },
+      async close() {},
+    },
+  )
 }

@@ -22,6 +22,7 @@ export {
   type LinearSizes,
 } from './dense_arguments.js'
 export { dtypeOf } from './dtype_of.js'
+export { checkStreamBatch } from './host/host_stepper.js'
 export { type PassShapes, passShapes } from './pass_shapes.js'
 export {
   checkBackwardArguments,
@@ -34,7 +35,6 @@ export {
   type RnnPassSizes,
 } from './rnn_arguments.js'
 export { checkSequenceLengths } from './sequence_lengths.js'
-export { checkStreamBatch } from './stream_batch.js'
 export { checkStreamRows, type RowNumbers, StreamRows } from './stream_rows.js'
 export {
   checkDimensions,
@@ -113,14 +113,13 @@ export { YoungOwners } from './young_owners.js'
 // Executors in host memory
 
 export { type ElementwiseFunction, elementwiseFunction } from './elementwise_function.js'
-export { hostCtcLoss } from './host/ctc_loss.js'
+export { hostCtcLoss, logAddExp, logSoftmaxInto } from './host/ctc_loss.js'
 export { floatAt } from './host/float_at.js'
 export { allocating, floatView, type HostAllocation, outOfMemory, sharedAllocator } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'
-export { logAddExp, logSoftmaxInto } from './host/log_space.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
 export { pinBuffer } from './host/pin_buffer.js'
 export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
@@ -142,8 +141,8 @@ export {
   UPDATE_RULES,
 } from './kernels/kernel_boundary.js'
 export type { KernelExecutor } from './kernels/kernel_executor.js'
+export type { HostLstmNorms, HostLstmOperands, LstmGateActivation } from './kernels/kernel_lstm.js'
 export type { KernelRnn } from './kernels/kernel_rnn.js'
-export type { HostLstmNorms, HostLstmOperands, LstmGateActivation } from './kernels/lstm_operands.js'
 export { WEIGHT_FORMATS, type WeightFormat } from './kernels/weight_format.js'
 
 // Native addons

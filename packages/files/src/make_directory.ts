@@ -1,6 +1,5 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { flushDirectory } from './flush_directory.js'
 
 /**
  * Makes a directory and those above it, one by one, and flushes their parents. `mkdir` with `recursive` never returns for
@@ -28,3 +27,19 @@ async function makeOne(path: string): Promise<void> {
   }
   await flushDirectory(dirname(path))
 }
+
+/** Makes new and removed names last through a power failure; not every system can flush a directory, nor needs to. */
+export async function flushDirectory(path: string): Promise<void> {
+  let directory: FileHandle | undefined
+  try {
+    directory = await open(path, 'r')
+    await directory.sync()
+  } catch (error) {
+    if (!NOT_FLUSHABLE.has((error as NodeJS.ErrnoException).code ?? '')) throw error
+  } finally {
+    await directory?.close()
+  }
+}
+
+/** Error codes of Windows and some file systems for a flush of a directory. */
+const NOT_FLUSHABLE = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'EBADF', 'ENOTSUP', 'ENOSYS'])

@@ -38,6 +38,7 @@ import {
   type RnnForwardInputs,
   type RnnOutputGradients,
   type RnnPassSizes,
+  RnnTape,
   rnnSummary,
   selectedCanonical,
 } from '@cudnn-rnn/executor-kit'
@@ -50,8 +51,31 @@ import type { LayerPass } from './layer_pass.js'
 import { withoutPadding } from './padding.js'
 import type { PreparedNetwork } from './prepared_network.js'
 import { ReferenceStream } from './reference_stream.js'
-import { ReferenceTape, type TapeContents, tapeBytes } from './reference_tape.js'
 import { timeOrder } from './time_order.js'
+
+/** State from a training forward of the reference executor to its backward. */
+interface TapeContents {
+  readonly sizes: RnnPassSizes
+  readonly params: FloatArray
+  /** The input of every layer, after dropout. */
+  readonly layerInputs: readonly FloatArray[]
+  /** Scale of every element of the layer outputs that dropout was applied to: 0 or 1/(1-p). */
+  readonly dropoutScales: readonly FloatArray[]
+  /** The cell states that entered, clipped; undefined without a clip. */
+  readonly initialCells: FloatArray | undefined
+  /** By pseudo-layer. */
+  readonly records: readonly LayerRecord[]
+}
+
+/** The tape of one training forward. */
+class ReferenceTape extends RnnTape<TapeContents> {}
+
+/** The memory that a tape keeps alive: the first layer's input and the parameters are the caller's. */
+function tapeBytes({ layerInputs, dropoutScales, initialCells, records }: TapeContents): number {
+  const kept = records.flatMap(({ saved, previousHidden, unprojected }) => [saved, previousHidden, unprojected])
+  const all = [...layerInputs.slice(1), ...dropoutScales, initialCells, ...kept]
+  return all.reduce((sum, array) => sum + (array?.byteLength ?? 0), 0)
+}
 
 /** A network on the reference executor. Its opaque layout is the flat canonical one, which is cuDNN's. */
 export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {

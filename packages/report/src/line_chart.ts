@@ -18,7 +18,6 @@ import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
 import { type ChartSize, everySize } from './chart_sizes.js'
 import { escapeHtml } from './escape_html.js'
-import { extent } from './extent.js'
 import { spread } from './spread_labels.js'
 
 export interface Point {
@@ -224,4 +223,14 @@ function ruleLabels(
       fill: 'var(--baseline)',
     }),
   )
+}
+
+/** The least and the greatest of values, of any number: `Math.min(...values)` takes some 100,000. ∞ and -∞ of none. */
+export function extent(values: readonly number[]): readonly [least: number, greatest: number] {
+  let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const value of values) {
+    least = Math.min(least, value)
+    greatest = Math.max(greatest, value)
+  }
+  return [least, greatest]
 }

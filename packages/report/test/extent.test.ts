@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { extent } from '../src/extent.js'
+import { extent } from '../src/line_chart.js'
 
 it('extent has the least and the greatest of more values than a call has arguments', () => {
   expect(extent(Array.from({ length: 300_000 }, (_, k) => (k * 7919) % 300_007))).toEqual([0, 300_006])

@@ -39,7 +39,6 @@ import {
 } from './forecast_windows.js'
 import { correctionsOf, encodingOf, Forecaster, forecastPlaces } from './forecaster.js'
 import { FORECASTER_FORMAT, type ForecasterRecord } from './forecaster_record.js'
-import { intervalWidths } from './interval_widths.js'
 import { LinearBlend } from './linear_blend.js'
 import { type Covariate, covariateValues, prepareSeries } from './prepared_series.js'
 import { type CovariateOption, checkTimeSeries, lastKnown, type TimeSeries } from './time_series.js'
@@ -323,4 +322,19 @@ export async function trainForecaster(
     training.model.dispose()
     throw error
   }
+}
+
+/**
+ * Split conformal prediction (Papadopoulos et al. 2002): for each step ahead the ⌈(n+1)·coverage⌉-th smallest of n absolute
+ * errors; later ones are within it as often if the distribution of errors does not change.
+ *
+ * @param errors [n][horizon]; NaN where the value is missing.
+ */
+export function intervalWidths(errors: readonly (readonly number[])[], coverage: number): number[] {
+  const horizon = errors[0]?.length ?? 0
+  return Array.from({ length: horizon }, (_, k) => {
+    const known = errors.map((row) => Math.abs(row[k])).filter((error) => !Number.isNaN(error))
+    const place = Math.min(known.length, Math.ceil((known.length + 1) * coverage)) - 1
+    return known.sort((a, b) => a - b)[place] ?? 0
+  })
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
+import { intervalWidths } from '../src/forecaster_training.js'
 import { ForecasterTraining, loadForecaster, trainForecaster } from '../src/index.js'
-import { intervalWidths } from '../src/interval_widths.js'
 
 const DAY = 24 * 3600 * 1000
 const SMALL = {

@@ -1,6 +1,6 @@
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { describe, expect, it } from 'vitest'
-import { intervalWidths } from '../src/interval_widths.js'
+import { intervalWidths } from '../src/forecaster_training.js'
 
 const column = (...errors: number[]) => errors.map((error) => [error])
 

@@ -2,14 +2,17 @@ import { checkOptions, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/arg
 import type { Backend } from '@cudnn-rnn/backend'
 import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
 import type { Tensor } from '@tensorflow/tfjs'
+import { ACTIVATIONS, type ActivationName } from './activation.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { computeCall } from './compute_call.js'
 import { deviceRecurrences } from './device_recurrences.js'
 import type { SynchronousDevice } from './device_tensors.js'
-import { hostRecurrences } from './host_recurrences.js'
+import { gruRecurrence } from './gru_recurrence.js'
+import { lstmRecurrence } from './lstm_recurrence.js'
 import { planCall } from './plan_call.js'
-import type { Recurrences } from './recurrences.js'
 import type { RecurrentCall, RecurrentLayer } from './recurrent_layer.js'
+import type { Kernels, Recurrences } from './sequence.js'
+import { simpleRecurrence } from './simple_recurrence.js'
 import { recurrentClasses, type TensorFlow } from './tensor_flow.js'
 
 /** How a layer was computed when it was called last. */
@@ -144,4 +147,18 @@ function recurrencesOf(backend: Backend): Recurrences {
 
 function isSynchronous(backend: Backend): backend is Backend & SynchronousDevice {
   return backend.readSync !== undefined
+}
+
+/** The recurrences in host memory: the products by an executor, the rest here or in its LSTM. */
+function hostRecurrences(kernels: Kernels): Recurrences {
+  return {
+    activations: Object.keys(ACTIVATIONS) as ActivationName[],
+    run({ kind, activation, recurrentActivation }, o) {
+      const candidate = ACTIVATIONS[activation]
+      const gate = ACTIVATIONS[recurrentActivation]
+      if (kind === 'simple') return simpleRecurrence(kernels, o, candidate)
+      if (kind === 'gru') return gruRecurrence(kernels, o, gate, candidate)
+      return lstmRecurrence(kernels, o, { gate, candidate, gateName: recurrentActivation, candidateName: activation })
+    },
+  }
 }

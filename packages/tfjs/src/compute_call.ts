@@ -1,8 +1,8 @@
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { stepMask } from './mask.js'
-import type { Recurrences } from './recurrences.js'
 import type { ComputableCall, PlannedCell, RecurrentLayer } from './recurrent_layer.js'
 import { recurrentOperation } from './recurrent_operation.js'
+import type { Recurrences } from './sequence.js'
 import type { TensorFlow } from './tensor_flow.js'
 
 /** `call` of a recurrent layer: its cells one after the other, each over the whole sequence. */

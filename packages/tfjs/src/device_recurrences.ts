@@ -6,10 +6,9 @@ import { batchMajor, timeMajor } from './batch_order.js'
 import { DEVICE_ACTIVATIONS, type DeviceActivation } from './device_activation.js'
 import { type DeviceStep, type DeviceStepRule, gruStep, lstmStep, simpleStep } from './device_step.js'
 import { DeviceTensors, type SynchronousDevice } from './device_tensors.js'
-import type { Recurrences } from './recurrences.js'
 import type { PlannedCell } from './recurrent_layer.js'
 import { RecurrentProduct } from './recurrent_product.js'
-import type { SequenceOperands, SequencePass } from './sequence.js'
+import type { Recurrences, SequenceOperands, SequencePass } from './sequence.js'
 
 const RULES: Readonly<Record<PlannedCell['kind'], DeviceStepRule>> = {
   gru: gruStep,

@@ -3,9 +3,8 @@ import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { batchMajor, timeMajor } from './batch_order.js'
 import { codedRangeError } from './coded_error.js'
 import { numStates } from './plan_call.js'
-import type { Recurrences } from './recurrences.js'
 import type { PlannedCell } from './recurrent_layer.js'
-import type { SequenceOperands, SequencePass } from './sequence.js'
+import type { Recurrences, SequenceOperands, SequencePass } from './sequence.js'
 import type { TensorFlow } from './tensor_flow.js'
 
 /** One cell over a batch of sequences, as tensors. */

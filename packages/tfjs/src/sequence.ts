@@ -1,5 +1,7 @@
 import type { HostLstm, HostProducts } from '@cudnn-rnn/backend'
 import { addRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import type { ActivationName } from './activation.js'
+import type { PlannedCell } from './recurrent_layer.js'
 
 /** The kernels of a recurrence: an executor's products and its LSTM, done when a call returns. */
 export interface Kernels {
@@ -124,4 +126,12 @@ export function keepMasked(o: SequenceOperands, t: number, states: Float32Array)
     const from = (t * batch + b) * units
     states.copyWithin(from + batch * units, from, from + units)
   }
+}
+
+/** An executor as the recurrences of TensorFlow.js's cells. */
+export interface Recurrences {
+  /** Cells of other activations are TensorFlow.js's. */
+  readonly activations: readonly ActivationName[]
+  /** One cell over a batch of sequences, done when the call returns. */
+  run(cell: PlannedCell, o: SequenceOperands): SequencePass
 }

@@ -1,7 +1,7 @@
 import { elementCount } from '@cudnn-rnn/arguments'
-import type { ImportedWeights, ImportOptions } from '@cudnn-rnn/rnn'
-import { CELL_MODES } from '@cudnn-rnn/rnn/canonical'
-import { CONVENTIONS, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
+import { type ImportedWeights, type ImportOptions, writeCheckpoint } from '@cudnn-rnn/rnn'
+import { CELL_MODES, paramRegions } from '@cudnn-rnn/rnn/canonical'
+import { CONVENTIONS, type NetworkToExport, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
 import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
@@ -12,7 +12,6 @@ import {
   type SelectOptions,
   selectImported,
 } from '../imported_networks.js'
-import { saveNetworks } from '../network_checkpoint.js'
 import { textTable } from '../text_table.js'
 
 interface ImportCommandOptions extends ReadAsOptions, SelectOptions {
@@ -128,4 +127,24 @@ function summaryOf({ format, networks, cells, optimizer, unusedTensors }: Import
     optimizer,
     unusedTensors,
   }
+}
+
+/**
+ * Writes networks under the keys of `RNNParamsSaveable`, `<name>/layer_<l>/<forward|backward>/weight_<k>` and so on, so
+ * that a saveable of that name restores them. A network without a name is called `rnn`.
+ */
+async function saveNetworks(prefix: string, networks: readonly NetworkToExport[]): Promise<void> {
+  await writeCheckpoint(prefix, networks.flatMap(entriesOf))
+}
+
+function entriesOf({ name, descriptor, canonical }: NetworkToExport) {
+  const regions = paramRegions(descriptor)
+  return (['weights', 'biases'] as const).flatMap((kind) =>
+    canonical[kind].map((tensor, index) => {
+      const { layer, direction, linLayerId, shape } = regions[kind][index]
+      const side = direction === 0 ? 'forward' : 'backward'
+      const own = kind === 'weights' ? 'weight' : 'bias'
+      return [`${name || 'rnn'}/layer_${layer}/${side}/${own}_${linLayerId}`, { data: tensor.data, shape }] as const
+    }),
+  )
 }

@@ -6,13 +6,13 @@ import { givenOptions } from '../resume_options.js'
 import { addRunOptions } from '../run_options.js'
 
 /** Options as commander hands them over. */
-export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textFile' | 'given'> {
+interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textFile' | 'given'> {
   readonly text?: string
   readonly out?: string
 }
 
 /** The options that `train` and `demo` share; the defaults are the demo's: about a minute on one core. */
-export function addTrainingOptions(command: Command): Command {
+function addTrainingOptions(command: Command): Command {
   command
     .option('--out <dir>', 'directory of the run (default: runs/<name of the text>)')
     .option('--steps <n>', 'updates of the whole run', integerAtLeast(1), 1300)
@@ -44,7 +44,21 @@ export function addTrainCommand(program: Command): void {
 }
 
 /** The request that the options mean, with the run's directory named for the text. */
-export function trainingRequest({ text, out, ...options }: TrainOptions, given: ReadonlySet<string>): TrainingRequest {
+function trainingRequest({ text, out, ...options }: TrainOptions, given: ReadonlySet<string>): TrainingRequest {
   const name = text === undefined ? 'moby-dick' : basename(text, extname(text))
   return { ...options, given, textFile: text, directory: out ?? join('runs', name) }
+}
+
+/** The demo's training ends after this on any machine. */
+const DEMO_SECONDS = 75
+
+export function addDemoCommand(program: Command): void {
+  const command = program
+    .command('demo')
+    .description('train on Moby-Dick for about a minute, sample, write a report page')
+    .option('--text <file>', 'UTF-8 text to learn from instead')
+  addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
+    const request = { ...trainingRequest(options, givenOptions(command)), isDemo: true }
+    await runTraining({ ...request, maxSeconds: options.maxSeconds ?? DEMO_SECONDS })
+  })
 }

@@ -1,11 +1,10 @@
 import { writeFileAtomic } from '@cudnn-rnn/files'
-import { Dtln, denoise, SAMPLE_RATE, SHIFT } from '@cudnn-rnn/pretrained'
+import { BLOCK, Dtln, denoise, hannWindow, RealFourier, SAMPLE_RATE, SHIFT } from '@cudnn-rnn/pretrained'
 import { htmlPage } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
 import { readAudio, writeAudio } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
-import { spectrogram } from './spectrogram.js'
 import { spectrogramChart } from './spectrogram_picture.js'
 
 export function addDenoiseCommand(program: Command): void {
@@ -60,5 +59,23 @@ function denoisePage(noisy: Float32Array, clean: Float32Array, timing: string): 
         html: '<p>Brighter is louder; both pictures have one scale, in which 0 dB is the loudest point of the recording. Noise is a haze over all frequencies, voice the bands in it.</p>',
       },
     ],
+  })
+}
+
+/** Wide enough for a page; longer recordings leave frames out. */
+const WIDEST = 1200
+/** Keeps the level of silence finite. */
+const SILENCE = 1e-6
+
+/** Levels in dB, frame by frame [frames × bins]. */
+function spectrogram(samples: Float32Array): readonly Float32Array[] {
+  const fourier = new RealFourier(BLOCK)
+  const window = hannWindow(BLOCK)
+  const frames = Math.max(1, Math.min(WIDEST, Math.floor(samples.length / BLOCK)))
+  const step = Math.max(1, (samples.length - BLOCK) / frames)
+  return Array.from({ length: frames }, (_, frame) => {
+    const start = Math.floor(frame * step)
+    const windowed = window.map((weight, n) => weight * (samples[start + n] ?? 0))
+    return fourier.magnitudes(fourier.transform(windowed)).map((magnitude) => 20 * Math.log10(magnitude + SILENCE))
   })
 }

@@ -9,18 +9,18 @@ import {
   UNITS,
   WINDOW,
 } from '@cudnn-rnn/pretrained'
-import type {
-  Backend,
-  BackendTensor,
+import {
+  type Backend,
+  type BackendTensor,
   CudnnLSTM,
-  RnnStreamState,
-  RowNetwork,
-  SharedParams,
-  Stream,
-  Variable,
+  type ImportedNetwork,
+  type RnnStreamState,
+  type RowNetwork,
+  type SharedParams,
+  type Stream,
+  type Variable,
 } from '@cudnn-rnn/rnn'
 import { transpose } from '@cudnn-rnn/rnn/layers'
-import { lstmOf } from './lstm_model.js'
 
 /** A matrix in memory that threads share: y = x·kernel + bias. */
 interface SharedMatrix {
@@ -268,4 +268,10 @@ class Matrix {
     this.#kernel.dispose()
     this.#bias.dispose()
   }
+}
+
+/** The model of a descriptor. */
+function lstmOf(backend: Backend, descriptor: ImportedNetwork['descriptor']): CudnnLSTM {
+  const { numLayers, numUnits, inputSize, inputMode } = descriptor
+  return new CudnnLSTM(backend, { numLayers, numUnits, inputSize, inputMode })
 }

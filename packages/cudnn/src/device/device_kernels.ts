@@ -3,7 +3,6 @@ import type { KernelName } from '../sys/commands.js'
 import { cudnnError } from '../sys/cudnn_error.js'
 import type { CommandList, KernelFields } from './command_list.js'
 import type { DeviceSession } from './device_session.js'
-import { kernelArchitecture } from './kernel_architecture.js'
 import type { KernelCache } from './kernel_cache.js'
 
 /** Enough blocks for every multiprocessor to hold its 2048 threads. */
@@ -54,4 +53,18 @@ export function launchEach<Name extends KernelName>(
   // Kernels stride over the rest: more blocks than the device holds at once only add launch work.
   const most = info.multiProcessors * BLOCKS_PER_MULTIPROCESSOR
   list.launch(name, Math.min(Math.ceil(count / BLOCK), most), BLOCK, fields)
+}
+
+/**
+ * The architecture that the kernels are compiled for. An NVRTC that supports the device's architecture emits its
+ * machine code (sm_90). An older one emits PTX of the newest architecture that it supports and the device can run
+ * (compute_90); the driver translates that.
+ *
+ * @param computeCapability 90 is 9.0
+ * @param supported the architectures that NVRTC lists; empty before CUDA 11.2, which has no such list
+ */
+export function kernelArchitecture(computeCapability: number, supported: readonly number[]): string {
+  const older = supported.filter((architecture) => architecture < computeCapability)
+  if (supported.includes(computeCapability) || older.length === 0) return `sm_${computeCapability}`
+  return `compute_${Math.max(...older)}`
 }

@@ -1,7 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { CtcProblem } from '../ctc_problem.js'
 import { floatAt } from './float_at.js'
-import { logAddExp, logSoftmaxInto } from './log_space.js'
 
 /**
  * Connectionist temporal classification (Graves, Fernández, Gomez, Schmidhuber: "Connectionist Temporal Classification:
@@ -153,4 +152,22 @@ function previousBeta(logBeta: Float64Array, logY: Float64Array, { classes, stay
 function lastTwo(logAlpha: Float64Array, states: number): number {
   const last = logAlpha[logAlpha.length - 1]
   return states === 1 ? last : logAddExp(last, logAlpha[logAlpha.length - 2])
+}
+
+/** ln(e^a + e^b) */
+export function logAddExp(a: number, b: number): number {
+  if (a === Number.NEGATIVE_INFINITY) return b
+  if (b === Number.NEGATIVE_INFINITY) return a
+  return Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b)))
+}
+
+/** out = ln softmax of the logits from `at` on, as many as `out` has elements. */
+export function logSoftmaxInto(out: Float64Array, logits: FloatArray, at: number): void {
+  let maximum = Number.NEGATIVE_INFINITY
+  for (let k = 0; k < out.length; k++) maximum = Math.max(maximum, floatAt(logits, at + k))
+  let sum = 0
+  for (let k = 0; k < out.length; k++) sum += Math.exp(floatAt(logits, at + k) - maximum)
+  const logSum = Math.log(sum)
+  // Not minus the sum of both: beside a large maximum the logarithm would lose its digits.
+  for (let k = 0; k < out.length; k++) out[k] = floatAt(logits, at + k) - maximum - logSum
 }

@@ -16,9 +16,7 @@ import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { LedgerEntry } from '../ledger.js'
 import { Lifetime } from '../lifetime.js'
 import { type PassShapes, passShapes } from '../pass_shapes.js'
-import { checkStreamBatch } from '../stream_batch.js'
-import type { RowNumbers } from '../stream_rows.js'
-import { checkStreamRows, StreamRows } from '../stream_rows.js'
+import { checkStreamRows, type RowNumbers, StreamRows } from '../stream_rows.js'
 import { checkIsTensor, checkShape, checkTensor } from '../tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'
 
@@ -237,4 +235,18 @@ export class HostStepper extends Inspectable implements RnnStepper {
       { argument: name },
     )
   }
+}
+
+/**
+ * Checks B, the number of sequences that a new stream steps together.
+ *
+ * @throws RangeError `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
+ */
+export function checkStreamBatch(batch: number): void {
+  if (Number.isSafeInteger(batch) && batch >= 1) return
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot open a stream as batch must be an integer >= 1: current value is ${describeValue(batch)}`,
+    { option: 'batch', value: batch },
+  )
 }

@@ -2,6 +2,7 @@ import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from 
 import {
   type CanonicalParams,
   elementCount,
+  type FloatArray,
   flatLayout,
   Inspectable,
   layoutKey,
@@ -17,15 +18,38 @@ import { Lifetime } from '../lifetime.js'
 import { checkOwnTape } from '../open_tape.js'
 import { OperandVersions } from '../operand_versions.js'
 import { passShapes } from '../pass_shapes.js'
-import type { RnnForwardInputs, RnnOutputGradients } from '../rnn_arguments.js'
-import { checkBackwardArguments, checkForwardArguments, checkParams } from '../rnn_arguments.js'
+import {
+  checkBackwardArguments,
+  checkForwardArguments,
+  checkParams,
+  type RnnForwardInputs,
+  type RnnOutputGradients,
+  type RnnPassSizes,
+} from '../rnn_arguments.js'
+import { RnnTape } from '../rnn_tape.js'
 import { rnnSummary } from '../summaries.js'
-import type { KernelNetwork } from './kernel_boundary.js'
+import type { KernelNetwork, KernelTapeMemory } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 import { KernelStream } from './kernel_stream.js'
-import { KernelTape } from './kernel_tape.js'
 import { packPanels, unpackPanels } from './panel_packing.js'
 import { QuantizedParamsCache } from './quantized_params.js'
+
+/** Intermediate values of a training forward of an executor over the kernels. */
+interface TapeContents {
+  readonly sizes: RnnPassSizes
+  readonly params: FloatArray
+  readonly paramsVersion: number | undefined
+  readonly input: FloatArray
+  readonly kept: KernelTapeMemory
+}
+
+/** The tape of one training forward. */
+class KernelTape extends RnnTape<TapeContents> {
+  /** A backward that is still queued keeps the memory until it is done. */
+  protected override free({ kept }: TapeContents): void {
+    kept.release()
+  }
+}
 
 /**
  * A network of an executor over the kernels. Its opaque layout is the panels that they stream through (native/cpu/src/weights/network.h).

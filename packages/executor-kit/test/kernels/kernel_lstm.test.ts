@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
-import type { HostLstmOperands } from '../../src/kernels/lstm_operands.js'
+import type { HostLstmOperands } from '../../src/kernels/kernel_lstm.js'
 import { openNotingExecutor } from './noting_executor.js'
 
 const [T, B, H] = [3, 2, 4] as const

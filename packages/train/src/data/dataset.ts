@@ -14,7 +14,6 @@ import {
   where,
 } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { arraySource } from './array_source.js'
 import { batched } from './batch_stage.js'
 import { BUCKET_OPTIONS, type BucketOptions, bucketedByLength } from './bucket_stage.js'
 import { mapped } from './map_stage.js'
@@ -23,7 +22,7 @@ import { prefetched } from './prefetch_stage.js'
 import { repeated } from './repeat_stage.js'
 import { sharded, shareOf, type World } from './shard_stage.js'
 import { shuffled } from './shuffle_stage.js'
-import { type Cursor, countedSource, describe, type Position, type Source } from './source.js'
+import { arraySource, type Cursor, countedSource, describe, type Position, type Source } from './source.js'
 
 const ACTION = 'build dataset'
 const COUNT = integerFrom(1)

@@ -1,4 +1,6 @@
 import { ASYNC_ITERABLE, checkArguments, either, ITERABLE } from '@cudnn-rnn/arguments'
+import { fingerprintOf } from './fingerprint.js'
+
 /** The position of a cursor, as plain JSON: saved with a checkpoint, given back to {@link Source.open}. */
 export type Position = string | number | boolean | null | readonly Position[] | { readonly [key: string]: Position }
 
@@ -63,5 +65,23 @@ export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): So
         },
       }
     },
+  }
+}
+
+/** The elements of an array, in order; a position is an index, reached without reading earlier elements. */
+export function arraySource<T>(array: readonly T[]): Source<T> {
+  return {
+    open(position) {
+      let index = typeof position === 'number' ? position : 0
+      return {
+        async next() {
+          if (index >= array.length) return undefined
+          const value = array[index++] as T
+          return { value, position: index }
+        },
+        async close() {},
+      }
+    },
+    describe: () => `array of ${array.length} elements ${fingerprintOf(array)}`,
   }
 }

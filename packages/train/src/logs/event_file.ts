@@ -14,11 +14,10 @@ import {
   TEXT,
   where,
 } from '@cudnn-rnn/arguments'
-import { makeDirectory } from '@cudnn-rnn/files'
+import { crc32c, makeDirectory, maskCrc } from '@cudnn-rnn/files'
 import { histogramEvent, scalarEvent, sessionStartEvent, textEvent, versionEvent } from './event_messages.js'
 import { histogramOf } from './histogram.js'
 import { coded, logError } from './log_error.js'
-import { frameRecord } from './tf_record.js'
 
 const ACTION = 'write events'
 const STEP = integerFrom(0)
@@ -120,4 +119,18 @@ async function newFile(path: string): Promise<[path: string, file: FileHandle]> 
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw logError('create', free, error)
     }
   }
+}
+
+/**
+ * Frames one record of a TFRecord file: length (uint64), masked CRC-32C of the length, the bytes, masked CRC-32C of the
+ * bytes; all little-endian. Source: tensorflow/core/lib/io/record_writer.h.
+ */
+function frameRecord(bytes: Uint8Array): Uint8Array {
+  const framed = new Uint8Array(bytes.length + 16)
+  const view = new DataView(framed.buffer)
+  view.setBigUint64(0, BigInt(bytes.length), true)
+  view.setUint32(8, maskCrc(crc32c(framed.subarray(0, 8))), true)
+  framed.set(bytes, 12)
+  view.setUint32(12 + bytes.length, maskCrc(crc32c(bytes)), true)
+  return framed
 }

@@ -4,7 +4,6 @@ import type { DatasetIterator } from '../data/dataset.js'
 import type { Position } from '../data/source.js'
 import { constantRate, type Schedule } from '../optimizers/learning_rate.js'
 import { watchBest } from './early_stopping.js'
-import { nextTurn } from './event_loop.js'
 import type { FitOptions, ResumedTraining, StepReport } from './fit_options.js'
 import { NonFiniteError } from './non_finite_error.js'
 import { trainingDescription } from './training_description.js'
@@ -355,4 +354,12 @@ function metricOf(metrics: Readonly<Record<string, number>>, name: string): numb
     `Cannot watch ${name} as evaluate must return it: current metrics are ${Object.keys(metrics).join(', ') || 'none'}`,
     { metric: name },
   )
+}
+
+/** Resolves after the timers and events that wait; browsers have no `setImmediate`. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (globalThis.setImmediate === undefined) setTimeout(resolve, 0)
+    else setImmediate(resolve)
+  })
 }
