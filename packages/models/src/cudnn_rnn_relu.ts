@@ -13,7 +13,7 @@ import type { ModelOptions } from './model_options.js'
  * const rnn = new CudnnRNNRelu(backend, { numLayers: 2, numUnits: 8, inputSize: 4 })
  * const params = rnn.createParams({ seed: 1 })
  * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
- * const { output } = await rnn.call(input, null, params, { isTraining: false })
+ * const { output } = await rnn.run(params, input)
  * console.log(output.shape, (await output.read()).data.every((h) => h >= 0)) // [5, 3, 8] true
  * ```
  */

@@ -13,8 +13,8 @@ import type { ModelOptions } from './model_options.js'
  * const rnn = new CudnnRNNTanh(backend, { numLayers: 1, numUnits: 8, inputSize: 4 })
  * const params = rnn.createParams({ kernelInitializer: 'orthogonal' })
  * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
- * const { output, outputH } = await rnn.call(input, null, params, { isTraining: false })
- * console.log(output.shape, outputH.shape) // [5, 3, 8] [1, 3, 8]
+ * const { output, state } = await rnn.run(params, input)
+ * console.log(output.shape, state.h.shape) // [5, 3, 8] [1, 3, 8]
  * ```
  */
 export class CudnnRNNTanh extends CelllessModel<'rnn_tanh'> {

@@ -34,6 +34,7 @@ import { CALL_OPTIONS, type CallOptions, type DescriptorOptions, type LSTMOption
 import { openStream, type StreamOptions } from './open_stream.js'
 import { openStreamPool } from './open_stream_pool.js'
 import type { StreamPoolOptions } from './pool_options.js'
+import { RUN_OPTIONS, type RunOptions, type RunResult, STATE_OPTIONS } from './run_options.js'
 import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
 import type { Stream } from './stream.js'
 import type { StreamPool } from './stream_pool.js'
@@ -97,6 +98,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
     this.dropoutState = this.dropoutState.bind(this)
     this.restoreDropoutState = this.restoreDropoutState.bind(this)
     this.stream = this.stream.bind(this)
+    this.run = this.run.bind(this)
   }
 
   get backend(): Backend {
@@ -174,6 +176,24 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
   createSlot(name: string): Variable<Cell> {
     const slot = this.#backend.zeros([this.#rnn.paramsSize], { layout: layoutKey(this.descriptor) })
     return new Variable(this.#backend, slot, name)
+  }
+
+  /**
+   * Inference over whole sequences, in one form for the four models; `call` trains.
+   *
+   * @param input [T,B,I]
+   * @returns `output` [T,B,D·H], zero past each row's length, and `state` at each row's last valid step: h and, of an LSTM, c
+   * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_NO_CELL_STATE` for a c of another cell, `ERR_TENSOR_DISPOSED`;
+   *   TypeError `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`
+   */
+  async run(params: Params<Cell>, input: TensorLike, options: RunOptions = {}): Promise<RunResult<Cell>> {
+    checkOptions('run a network', options, RUN_OPTIONS)
+    const { state = null, lengths = null, signal } = options
+    if (state !== null) checkOptions('run a network', state, STATE_OPTIONS)
+    const { output, outputH, outputC } = await this.forward(input, state?.h ?? null, state?.c ?? null, params, {
+      ...{ isTraining: false, sequenceLengths: lengths, signal },
+    })
+    return { output, state: { h: outputH, ...(outputC !== undefined && { c: outputC }) } } as RunResult<Cell>
   }
 
   /**

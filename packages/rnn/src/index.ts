@@ -9,7 +9,7 @@
  * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 16, inputSize: 8 })
  * const params = lstm.createParams({ seed: 1 })
  * const input = { data: new Float32Array(10 * 2 * 8).fill(0.5), shape: [10, 2, 8] }
- * const { output } = await lstm.call(input, null, null, params, { isTraining: false })
+ * const { output } = await lstm.run(params, input)
  * console.log((await output.read()).shape) // [10, 2, 16]
  * backend.dispose()
  * ```
@@ -54,6 +54,8 @@ export {
   openWorkerPool,
   type Params,
   type RowNetwork,
+  type RunOptions,
+  type RunResult,
   type SharedParams,
   type Stream,
   type StreamOptions,
@@ -69,6 +71,7 @@ export {
   type WorkerPoolStats,
   type WorkerStream,
 } from '@cudnn-rnn/models'
+export { loadNetwork } from './load_network.js'
 export {
   type CellFromNetwork,
   type ModelFromNetwork,

@@ -166,13 +166,9 @@ function modelFrom(
     canonical,
   })
   const forward: Forward = async (input, h, c, sequenceLengths) => {
-    const options = { isTraining: false, sequenceLengths } as const
-    if (model instanceof CudnnLSTM) {
-      const { output, outputH, outputC } = await model.call(input, h, c, params, options)
-      return { output: await taken(output), outputH: await taken(outputH), outputC: await taken(outputC) }
-    }
-    const { output, outputH } = await model.call(input, h, params, options)
-    return { output: await taken(output), outputH: await taken(outputH) }
+    const { output, state } = await model.run(params, input, { state: { h, c }, lengths: sequenceLengths })
+    const outputC = state.c && { outputC: await taken(state.c) }
+    return { output: await taken(output), outputH: await taken(state.h), ...outputC }
   }
   return { model, params, reverse, run: runOf(backend, network, forward) }
 }

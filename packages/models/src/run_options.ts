@@ -1,0 +1,35 @@
+import { checkedElsewhere, type OptionsOf, optional, SIGNAL } from '@cudnn-rnn/arguments'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { CellMode } from '@cudnn-rnn/canonical'
+
+// The executor checks tensors and lengths, against the input's shape.
+export const STATE_OPTIONS = {
+  /** [L·D,B,P or H]. Default: zeros. */
+  h: checkedElsewhere<TensorLike | null | undefined>(),
+  /** [L·D,B,H], of an LSTM. Default: zeros. */
+  c: checkedElsewhere<TensorLike | null | undefined>(),
+}
+
+export const RUN_OPTIONS = {
+  /** The state before the first step, as the result of a run has it. Default: zeros. */
+  state: checkedElsewhere<OptionsOf<typeof STATE_OPTIONS> | null | undefined>(),
+  /** One length in 0..T per batch row, in any order. Default: T. */
+  lengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
+  /** Once it is aborted, the run rejects with its reason. */
+  signal: optional(SIGNAL),
+}
+
+/** Options of a run without gradients. */
+export interface RunOptions extends OptionsOf<typeof RUN_OPTIONS> {}
+
+/** Result of a run without gradients. */
+export interface RunResult<Cell extends CellMode = CellMode> {
+  /** [T,B,D·H]; with numProj P columns in place of H. */
+  readonly output: BackendTensor
+  readonly state: {
+    /** [L·D,B,P or H] */
+    readonly h: BackendTensor
+    /** [L·D,B,H] */
+    readonly c: Cell extends 'lstm' ? BackendTensor : undefined
+  }
+}
