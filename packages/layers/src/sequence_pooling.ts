@@ -51,7 +51,8 @@ export function takesLastOfBackward({ kind, definition, input }: Layer): boolean
  *
  * @example
  * ```ts
- * import { meanOverTime, openBackend, sequential } from '@cudnn-rnn/rnn'
+ * import { openBackend, sequential } from '@cudnn-rnn/rnn'
+ * import { meanOverTime } from '@cudnn-rnn/rnn/layers'
  *
  * const backend = await openBackend('reference')
  * const model = sequential(backend, [meanOverTime()], { inputSize: 1 })
@@ -68,7 +69,8 @@ export function meanOverTime(options: LayerOptions = {}): LayerDefinition {
  *
  * @example
  * ```ts
- * import { maxOverTime, openBackend, sequential } from '@cudnn-rnn/rnn'
+ * import { openBackend, sequential } from '@cudnn-rnn/rnn'
+ * import { maxOverTime } from '@cudnn-rnn/rnn/layers'
  *
  * const backend = await openBackend('reference')
  * const model = sequential(backend, [maxOverTime()], { inputSize: 1 })

@@ -5,7 +5,10 @@ import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '../src/index.js
 
 const [T, B, I] = [6, 2, 3] as const
 const input = { data: Float64Array.from({ length: T * B * I }, (_, k) => Math.sin(k)), shape: [T, B, I] }
-const part = (from: number, to: number) => ({ data: input.data.slice(from * B * I, to * B * I), shape: [to - from, B, I] })
+const part = (from: number, to: number) => ({
+  data: input.data.slice(from * B * I, to * B * I),
+  shape: [to - from, B, I],
+})
 
 describe.each([CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh])('run of %o', (Model) => {
   test('continues from the state of the run before, and ends each row at its length', async () => {
@@ -17,7 +20,8 @@ describe.each([CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh])('run of %o', (M
     const first = await model.run(params, part(0, 4))
     const second = await model.run(params, part(4, T), { state: first.state })
     const short = await model.run(params, input, { lengths: [4, 0] })
-    const rows = async (tensor: { read(): Promise<{ data: ArrayLike<number> }> }) => Array.from((await tensor.read()).data)
+    const rows = async (tensor: { read(): Promise<{ data: ArrayLike<number> }> }) =>
+      Array.from((await tensor.read()).data)
     expect([...(await rows(first.output)), ...(await rows(second.output))]).toEqual(await rows(whole.output))
     expect(await rows(second.state.h)).toEqual(await rows(whole.state.h))
     const [ofFirst, ofShort] = [await rows(first.state.h), await rows(short.state.h)]
@@ -30,7 +34,7 @@ describe.each([CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh])('run of %o', (M
     expect(backend.stats().tensors).toBe(before)
   })
 
-  test('refuses what is no option, and a state that does not fit', async () => {
+  test('refuses unknown options, and a state that does not fit', async () => {
     using backend = openReferenceBackend({ dtype: 'float64' })
     const model: CudnnLSTM = new Model(backend, { numLayers: 1, numUnits: 4, inputSize: I }) as never
     const params = model.createParams({ seed: 1 })

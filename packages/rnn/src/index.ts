@@ -95,8 +95,6 @@ export {
   layerNorm,
   loadModel,
   type ModelFitOptions,
-  maxOverTime,
-  meanOverTime,
   type SequentialModel,
   scope,
   sequential,
