@@ -17,8 +17,7 @@ export function weightReader({ tensors, path }: WeightFile): WeightReader {
 
 /** An LSTM of a file as a layer. */
 export function lstmLayer({ descriptor, canonical }: ImportedNetwork): LayerDefinition {
-  const { numLayers, numUnits, inputSize, direction } = descriptor
-  return cudnnLSTM({ numLayers, numUnits, inputSize, direction, canonical })
+  return cudnnLSTM({ network: { descriptor, canonical } })
 }
 
 /**
