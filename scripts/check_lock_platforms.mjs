@@ -19,7 +19,8 @@ for (const entry of readdirSync(store)) {
   // "@scope+name@1.0.0_peers" holds node_modules/@scope/name.
   const name = /^(@?[^@]+)@/.exec(entry)?.[1]?.replace('+', '/')
   const manifest = join(store, entry, 'node_modules', name ?? '', 'package.json')
-  if (name === undefined || !existsSync(manifest)) continue
+  // pnpm keeps packages of earlier installations for a week.
+  if (name === undefined || !locked.has(name) || !existsSync(manifest)) continue
   const missing = Object.keys(readJson(manifest).optionalDependencies ?? {}).filter(
     (dependency) => !locked.has(dependency),
   )

@@ -1,4 +1,4 @@
-// Prints the measures of docs/code_measures.md for this repository: node scripts/measure_code.mjs
+// Prints files, lines, comments and exported names of each package: node scripts/measure_code.mjs
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -58,8 +58,6 @@ const SECTIONS = [
       'SECURITY.md',
       'docs/native_boundary.md',
       'docs/cudnn_command_list.md',
-      'docs/names_and_prose.md',
-      'docs/code_measures.md',
       'docs/releasing.md',
       'docs/decisions',
     ],
