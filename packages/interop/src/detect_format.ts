@@ -5,14 +5,17 @@ import type { WeightFormat } from './weight_file.js'
 
 const HDF5 = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a]
 const ZIP = [0x50, 0x4b, 0x03, 0x04]
-/** A pickle of the number that begins a file of PyTorch before 1.6: torch/serialization.py, MAGIC_NUMBER. */
-const LEGACY_TORCH = [0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19]
+/** The number that begins a file of PyTorch before 1.6, behind the protocol or a frame: torch/serialization.py, MAGIC_NUMBER. */
+const LEGACY_TORCH = [0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19]
 const PICKLE = [0x80]
 const GZIP = [0x1f, 0x8b]
 
-/** Detection by the first bytes; for a zip archive {@link detectZip} decides. */
-export async function detectFormat(source: ByteSource): Promise<WeightFormat | 'zip'> {
-  const first = await source.read(0, Math.min(16, source.size))
+/** A format, or a form of file that has tensors of several: an archive, whose files decide by {@link detectZip}, or an index. */
+export type FileKind = WeightFormat | 'zip' | 'torch-legacy' | 'shards'
+
+/** Detection by the first bytes. */
+export async function detectFormat(source: ByteSource): Promise<FileKind> {
+  const first = await source.read(0, Math.min(32, source.size))
   const begins = (magic: readonly number[], at = 0) => magic.every((byte, index) => first[at + index] === byte)
   if (begins(HDF5)) return 'keras-h5'
   if (begins(ZIP)) return 'zip'
@@ -25,7 +28,9 @@ export async function detectFormat(source: ByteSource): Promise<WeightFormat | '
     throw unknown(source.name, other)
   }
   if (beginsWithNames(first)) return 'flax'
-  if (begins([BRACE]) && (await isTfjsModel(source))) return 'keras-json'
+  if (begins(PICKLE) && (begins(LEGACY_TORCH, 2) || begins(LEGACY_TORCH, 11))) return 'torch-legacy'
+  const kind = begins([BRACE]) ? await jsonKind(source) : undefined
+  if (kind !== undefined) return kind
   throw unknown(source.name, first.length === 0 ? 'It is empty' : adviceFor(begins))
 }
 
@@ -64,9 +69,6 @@ export function detectZip(path: string, entries: ReadonlyMap<string, ArchiveEntr
 }
 
 function adviceFor(begins: (magic: readonly number[], at?: number) => boolean): string {
-  if (begins(LEGACY_TORCH)) {
-    return 'It is in the legacy format of torch.save, before PyTorch 1.6: load it there and save the state_dict again, or as safetensors'
-  }
   if (begins(PICKLE)) {
     return 'It is a pickle, which is not loaded: numpy.savez(file, **arrays) writes a dict of NumPy arrays as npz'
   }
@@ -88,10 +90,11 @@ const TFLITE = [0x54, 0x46, 0x4c, 0x33]
 const BRACE = 0x7b
 const BRACKET = 0x5b
 
-/** A model.json of TensorFlow.js begins with its format, texts about its origin, or the model. */
-async function isTfjsModel(source: ByteSource): Promise<boolean> {
+/** A model.json of TensorFlow.js begins with its format, texts about its origin, or the model; an index with sizes or names. */
+async function jsonKind(source: ByteSource): Promise<FileKind | undefined> {
   const head = new TextDecoder().decode(await source.read(0, Math.min(FIRST_KEYS, source.size)))
-  return /"(?:modelTopology|weightsManifest)"/.test(head)
+  if (/"(?:modelTopology|weightsManifest)"/.test(head)) return 'keras-json'
+  return /"weight_map"\s*:\s*\{/.test(head) ? 'shards' : undefined
 }
 
 /** Bytes in which the first keys of a model.json are. */

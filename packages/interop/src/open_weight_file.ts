@@ -13,14 +13,16 @@ import {
   responseSource,
 } from '@cudnn-rnn/checkpoint'
 import { codedRangeError, codedTypeError } from './coded_error.js'
-import { AGENT, detectFormat, detectZip } from './detect_format.js'
+import { AGENT, detectFormat, detectZip, type FileKind } from './detect_format.js'
 import { noneNamed, unsupported, WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openOnnx } from './files/onnx_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
+import { openShards } from './files/sharded_file.js'
 import { openTensorflow, openTensorflowFiles } from './files/tensorflow_file.js'
 import { openTfjsModel } from './files/tfjs_file.js'
+import { openTorchLegacy } from './files/torch_legacy_file.js'
 import { openTorchZip } from './files/torch_zip_file.js'
 import { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
 
@@ -81,29 +83,32 @@ async function openOf(given: WeightInput, format: WeightFormat | undefined): Pro
   const source = await sourceOf(input)
   try {
     checkIsNoShard(source.name)
-    return await open(source, format ?? (await detectFormat(source)), typeof input === 'string')
+    return await open(source, await kindOf(source, format), typeof input === 'string')
   } catch (error) {
     await source.close()
     throw error
   }
 }
 
-/** Names of the shards of a model, and of their index: huggingface/transformers writes them from a size on. */
-const SHARD = /^(.*?)-\d{5}-of-(\d{5})(\.safetensors|\.bin)$/
-const SHARD_INDEX = /\.(?:safetensors|bin)\.index\.json$/
+/** The kind of a file, also of one whose format the caller names: it may be in an older container or in shards. */
+async function kindOf(source: ByteSource, format: WeightFormat | undefined): Promise<FileKind> {
+  if (format === undefined) return detectFormat(source)
+  const found = await detectFormat(source).catch(() => format)
+  return found === 'shards' || found === 'torch-legacy' ? found : format
+}
+
+/** The name of a shard of a model: huggingface/transformers writes them from a size on. */
+const SHARD = /^(.*?)-\d{5}-of-(\d{5})(\.\w+)$/
 
 /** Throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a part of a model: a network may continue in another part. */
 function checkIsNoShard(path: string): void {
   const name = path.replace(/[?#].*$/, '').replace(/^.*[\\/]/, '')
   const [, model, count, extension] = SHARD.exec(name) ?? []
-  const isPart = count !== undefined && Number(count) > 1
-  if (!isPart && !SHARD_INDEX.test(name)) return
-  const what = isPart
-    ? `one of ${Number(count)} shards, which ${model}${extension}.index.json lists`
-    : 'the index of shards'
+  if (count === undefined || Number(count) < 2) return
+  const index = `${model}${extension}.index.json`
   throw unsupported(
     path,
-    `a model must be in one file: it is ${what}. Join them: save_file({k: v for shard in shards for k, v in load_file(shard).items()}, 'model.safetensors') of safetensors.torch, or save_pretrained with a larger max_shard_size`,
+    `a model must be whole: it is one of ${Number(count)} shards, which ${index} lists. Give the path of ${index}, with all shards beside it`,
   )
 }
 
@@ -170,8 +175,16 @@ async function isDirectoryAt(path: string): Promise<boolean> {
   }
 }
 
-async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: boolean): Promise<WeightFile> {
+async function open(source: ByteSource, format: FileKind, isPath: boolean): Promise<WeightFile> {
   const { name: path } = source
+  if (format === 'shards') {
+    return openShards(source, isPath, async (shard) => {
+      const kind = await detectFormat(shard)
+      if (kind === 'shards') throw unsupported(path, `its shards must have tensors: ${shard.name} is an index, too`)
+      return open(shard, kind, true)
+    })
+  }
+  if (format === 'torch-legacy') return openTorchLegacy(source)
   if (format === 'safetensors') return openSafetensors(source)
   if (format === 'onnx') return openOnnx(source, isPath)
   if (format === 'flax') return openFlax(source)

@@ -10,6 +10,8 @@ const detect = (bytes: Iterable<number>) => detectFormat(memorySource('weights',
 const unknown = (advice: RegExp) =>
   coded('ERR_WEIGHTS_FORMAT', { name: 'WeightFileError', message: expect.stringMatching(advice) })
 
+const MAGIC_NUMBER = [0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e]
+
 describe('detectFormat', () => {
   it.each([
     ['keras-h5', 'the signature of HDF5', [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a]],
@@ -20,6 +22,9 @@ describe('detectFormat', () => {
     // The length of such a header is that of field 1 too.
     ['safetensors', 'a header of 2,568 bytes', [0x08, 0x0a, 0, 0, 0, 0, 0, 0, 0x7b, 0x22]],
     ['keras-json', 'a model.json', new TextEncoder().encode('{"format": "layers-model", "modelTopology": {}}')],
+    ['shards', 'an index of shards', new TextEncoder().encode('{"metadata": {"total_size": 9}, "weight_map": {}}')],
+    ['torch-legacy', 'a file of PyTorch before 1.6', [0x80, 0x02, ...MAGIC_NUMBER]],
+    ['torch-legacy', 'the same in protocol 4', [0x80, 0x04, 0x95, 13, 0, 0, 0, 0, 0, 0, 0, ...MAGIC_NUMBER]],
     ['flax', 'a map of one entry', [0x81, 0xa6]],
     ['flax', 'a map of fifteen entries', [0x8f, 0xa6]],
     ['flax', 'a map with 16 bits of length', [0xde, 0, 0x10, 0xd9, 0x20]],
@@ -30,11 +35,6 @@ describe('detectFormat', () => {
 
   it.each([
     ['no bytes', [], /It is empty/],
-    [
-      'a file of PyTorch before 1.6',
-      [0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e],
-      /legacy format of torch\.save, before PyTorch 1\.6: load it there/,
-    ],
     ['another pickle', [0x80, 0x03, 0x7d], /numpy\.savez/],
     ['a SavedModel', [0x08, 0x01, 0x12, 0x20, 0x0a, 0x10], /SavedModel: give the directory/],
     ['a model of Core ML', [0x08, 0x04, 0x12, 0xa0, 0x01, 0x0a, 0x10], /Core ML: import the model/],

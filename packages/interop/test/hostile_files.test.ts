@@ -9,6 +9,7 @@ const FILES = [
   'pytorch/tagger.safetensors',
   'pytorch/training.pth',
   'pytorch/tagger_compressed.npz',
+  'pytorch/tagger_legacy.pt',
   'onnx/lstm_bidirectional_states_lengths.onnx',
   'onnx/lstm_external.onnx',
   'keras/gru.keras',

@@ -1,3 +1,4 @@
+import { type Json, jsonRecord } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { DTYPES } from '@cudnn-rnn/backend'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
@@ -26,7 +27,7 @@ import { codedRangeError } from './coded_error.js'
 import { concat } from './concat.js'
 import { dense } from './dense.js'
 import { holdPadding } from './hold_padding.js'
-import { asRecord, type Json, KerasOptions, unknownLayer } from './keras_options.js'
+import { KerasOptions, unknownLayer } from './keras_options.js'
 import { diagonal, featuresOf, KERAS_ROWS, type KerasVariable, type PlannedLayer } from './keras_rows.js'
 import type { Layer, LayerDefinition } from './layer.js'
 import type { Padding } from './masked_steps.js'
@@ -150,7 +151,7 @@ interface Made {
 
 /** The layers of the model in order, without its InputLayer. */
 function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
-  const model = asRecord(kerasModel)
+  const model = jsonRecord(kerasModel)
   if (model === undefined) {
     const rule = format.startsWith('keras')
       ? 'it holds weights alone: save the whole model'
@@ -165,10 +166,10 @@ function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
     )
   }
   const config = model['config']
-  const listed = Array.isArray(config) ? config : asRecord(config)?.['layers']
+  const listed = Array.isArray(config) ? config : jsonRecord(config)?.['layers']
   if (!Array.isArray(listed)) throw notAModel(path, 'its layers must be a list')
   const records = listed.map((layer) => {
-    const record = asRecord(layer)
+    const record = jsonRecord(layer)
     if (record === undefined) throw notAModel(path, 'every layer must be an object')
     return record
   })
@@ -184,7 +185,7 @@ function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
     const count = places.get(base) ?? 0
     places.set(base, count + 1)
     const place = `layers/${base}${count === 0 ? '' : `_${count}`}`
-    return { className, config: asRecord(record['config']) ?? {}, place }
+    return { className, config: jsonRecord(record['config']) ?? {}, place }
   })
   if (kind !== 'Sequential') checkIsChain(path, computing, masks)
   return layers
@@ -210,10 +211,10 @@ function checkIsChain(path: string, layers: readonly Json[], masks: ReadonlySet<
  */
 function masksIn(records: readonly Json[]): ReadonlySet<unknown> {
   const masks = new Set<unknown>()
-  const callOf = (record: Json) => asRecord([record['inbound_nodes']].flat()[0])
+  const callOf = (record: Json) => jsonRecord([record['inbound_nodes']].flat()[0])
   const argumentsOf = (record: Json) => [callOf(record)?.['args']].flat()
   const masking = records.flatMap((record) => {
-    const config = asRecord(record['config']) ?? {}
+    const config = jsonRecord(record['config']) ?? {}
     if (!makesMask({ className: record['class_name'], config })) return []
     return [[sourceOf(argumentsOf(record)[0]), config['mask_value'] ?? 0]]
   })
@@ -229,20 +230,22 @@ function masksIn(records: readonly Json[]): ReadonlySet<unknown> {
 
 /** The name of the layer that a tensor comes from. */
 function sourceOf(tensor: unknown): unknown {
-  return [asRecord(asRecord(tensor)?.['config'])?.['keras_history']].flat()[0]
+  return [jsonRecord(jsonRecord(tensor)?.['config'])?.['keras_history']].flat()[0]
 }
 
 /** Names of the layers whose outputs a call takes; unlike any list of one name if it takes something else. */
 function inputsOf(call: unknown, masks: ReadonlySet<unknown>): unknown {
-  const { args, kwargs } = asRecord(call) ?? {}
+  const { args, kwargs } = jsonRecord(call) ?? {}
   if (Array.isArray(args)) {
-    const isPlain = Object.entries(asRecord(kwargs) ?? {}).every(
+    const isPlain = Object.entries(jsonRecord(kwargs) ?? {}).every(
       ([name, value]) => value === null || (name === 'mask' && masks.has(sourceOf(value))) || value === false,
     )
     return isPlain ? args.map(sourceOf) : null
   }
   if (!Array.isArray(call)) return null
-  return call.map((each) => (Array.isArray(each) && Object.keys(asRecord(each[3]) ?? {}).length === 0 ? each[0] : null))
+  return call.map((each) =>
+    Array.isArray(each) && Object.keys(jsonRecord(each[3]) ?? {}).length === 0 ? each[0] : null,
+  )
 }
 
 /** As `keras.src.utils.naming.to_snake_case`. */
@@ -300,8 +303,8 @@ function inputOf(model: Json, layers: readonly FileLayer[], variables: Variables
   const [first] = layers.filter(({ className }) => className !== 'InputLayer')
   const shapes = [
     ...layers.flatMap(({ config }) => [config['batch_shape'], config['batch_input_shape']]),
-    asRecord(model['config'])?.['build_input_shape'],
-    asRecord(model['build_config'])?.['input_shape'],
+    jsonRecord(model['config'])?.['build_input_shape'],
+    jsonRecord(model['build_config'])?.['input_shape'],
   ]
   const known = shapes.find(Array.isArray) as readonly unknown[] | undefined
   if (first?.className === 'Embedding') return { isSequence: true, features: null }
@@ -363,7 +366,7 @@ function planned1(layer: FileLayer, input: Signal, variables: VariablesByName, a
     const innerClass = inner['class_name']
     if (typeof innerClass !== 'string') throw options.wrong('layer', 'a layer')
     options.finish()
-    const within = { className: innerClass, config: asRecord(inner['config']) ?? {}, place: `${place}/layer` }
+    const within = { className: innerClass, config: jsonRecord(inner['config']) ?? {}, place: `${place}/layer` }
     const found = planned1(within, { ...input, isSequence: false }, variables, at, groupName)
     if (!input.isSequence || found.output.isSequence)
       throw options.refused('it must apply a layer to each step of a sequence')
@@ -429,7 +432,7 @@ function maskUseOf({ className }: FileLayer) {
 }
 
 function givesSequences({ className, config }: FileLayer): boolean {
-  const inner = className === 'Bidirectional' ? asRecord(asRecord(config['layer'])?.['config']) : config
+  const inner = className === 'Bidirectional' ? jsonRecord(jsonRecord(config['layer'])?.['config']) : config
   return RECURRENT_CLASSES.has(className) && inner?.['return_sequences'] === true
 }
 
@@ -463,7 +466,7 @@ function recurrentPlan(
   if (!input.isSequence) throw outer.refused('its input must be a sequence')
   const inner = isBidirectional ? outer.object('layer') : undefined
   const options =
-    inner === undefined ? outer : new KerasOptions(outer.className, asRecord(inner['config']) ?? {}, networkName)
+    inner === undefined ? outer : new KerasOptions(outer.className, jsonRecord(inner['config']) ?? {}, networkName)
   for (const each of new Set([outer, options])) {
     each.only({
       stateful: [false],
@@ -476,7 +479,7 @@ function recurrentPlan(
     each.finish()
   }
   if (outer.value('merge_mode') === null && isBidirectional) throw outer.wrong('merge_mode', 'that of one output')
-  const cell = asRecord(asRecord(options.value('cell'))?.['config'])
+  const cell = jsonRecord(jsonRecord(options.value('cell'))?.['config'])
   const given = cell?.['units'] ?? options.value('units')
   if (!(Number.isSafeInteger(given) && (given as number) >= 1)) throw options.wrong('units', 'an integer >= 1')
   const units = given as number

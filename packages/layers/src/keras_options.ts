@@ -1,7 +1,6 @@
+import { type Json, jsonRecord } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
-
-export type Json = Readonly<Record<string, unknown>>
 
 /** Options that never change the results of a layer in inference. */
 const WITHOUT_EFFECT =
@@ -29,7 +28,7 @@ export class KerasOptions {
 
   /** An object, such as the description of an inner layer. */
   object(option: string): Json {
-    const value = asRecord(this.value(option))
+    const value = jsonRecord(this.value(option))
     if (value === undefined) throw this.wrong(option, 'an object')
     return value
   }
@@ -84,7 +83,7 @@ export class KerasOptions {
   /** Throws RangeError `ERR_UNKNOWN_LAYER` for an option that was not read: it may change the layer's results. */
   finish(): void {
     const { dtype } = this.#config
-    const policy = asRecord(asRecord(dtype)?.['config'])?.['name'] ?? dtype ?? 'float32'
+    const policy = jsonRecord(jsonRecord(dtype)?.['config'])?.['name'] ?? dtype ?? 'float32'
     if (typeof policy !== 'string' || !FULL_PRECISION.has(policy)) throw this.wrong('dtype', 'float32 or float64')
     for (const [option, value] of Object.entries(this.#config)) {
       if (option === 'dtype' || value === null || WITHOUT_EFFECT.test(option) || this.#read.has(option)) continue
@@ -99,10 +98,6 @@ export class KerasOptions {
   refused(rule: string, more: Readonly<Record<string, unknown>> = {}) {
     return unknownLayer(this.label, rule, more)
   }
-}
-
-export function asRecord(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
 }
 
 /** The error for a layer that cannot be imported, with the way by hand. */

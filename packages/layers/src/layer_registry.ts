@@ -1,3 +1,4 @@
+import { isJsonRecord, type Json } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { activation } from './activation.js'
 import { add } from './add.js'
@@ -109,8 +110,8 @@ function layerFromConfig(
   })
 }
 
-function asRecord(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+function asRecord(value: unknown, what: string): Json {
+  if (isJsonRecord(value)) return value
   throw unknownLayer(`${what} must be an object: current value is ${describeValue(value)}`)
 }
 

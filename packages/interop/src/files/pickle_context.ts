@@ -1,4 +1,4 @@
-import type { PickleGlobal, PickleValue } from './pickle_values.js'
+import type { PickleGlobal, PickleStorage, PickleValue } from './pickle_values.js'
 
 /**
  * Memory that values take, in bytes: a single byte of a pickle makes an empty dict, or pushes a value once more. The length
@@ -32,6 +32,8 @@ export interface PickleContext {
   charge(cost: number): void
   /** The name of a function or class; throws for TorchScript's. */
   global(name: string): PickleGlobal
+  /** Notes a storage that the pickle names. */
+  store(storage: PickleStorage): void
   /** The error of a pickle that breaks `rule`. */
   wrong(rule: string): Error
 }

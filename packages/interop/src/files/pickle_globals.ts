@@ -29,7 +29,7 @@ const TENSORS: Readonly<Record<string, Replacement>> = {
   'torch._utils._rebuild_tensor_v3': ([storage, offset, shape, strides, , , dtype]) => {
     if (!(storage instanceof PickleStorage && dtype instanceof PickleGlobal)) return undefined
     return viewOf([
-      new PickleStorage(dtype.path, storage.key, storage.count),
+      new PickleStorage(dtype.path, storage.key, storage.begin),
       offset ?? null,
       shape ?? null,
       strides ?? null,
@@ -68,15 +68,22 @@ const CONTAINERS: Readonly<Record<string, Replacement>> = {
 
 const ORDERED_DICT = 'collections.OrderedDict'
 
-/** The storage of a persistent id `('storage', <class>, key, location, count)`. */
-export function storageOf(context: PickleContext, id: PickleValue): PickleStorage {
-  const [tag, type, key, , count] = Array.isArray(id) ? id : []
+/**
+ * The storage of a persistent id `('storage', <class>, key, location, count)`, behind which older files have `(key, offset,
+ * count)` of a view; or of `('module', <class>, file, source)`, as older files name the classes of modules, the class.
+ */
+export function persistent(context: PickleContext, id: PickleValue): PickleStorage | PickleGlobal {
+  const [tag, type, key, , count, view] = Array.isArray(id) ? id : []
+  if (tag === 'module' && type instanceof PickleGlobal) return type
   const className = type instanceof PickleGlobal ? STORAGE.exec(type.path)?.[1] : undefined
   const isNamed = typeof key === 'string' && key.length <= LONGEST_KEY
-  if (tag === 'storage' && className !== undefined && isNamed && isCount(count)) {
-    return new PickleStorage(className, key, count)
+  const begin = Array.isArray(view) ? view[1] : 0
+  if (tag !== 'storage' || className === undefined || !isNamed || !isCount(count) || !isCount(begin)) {
+    throw context.wrong('its pickle refers to a value that is not a storage')
   }
-  throw context.wrong('its pickle refers to a value that is not a storage')
+  const storage = new PickleStorage(className, key, begin)
+  context.store(storage)
+  return storage
 }
 
 /** Replaces a call on the stack by the value that it would return, or by an object that is not built. */
@@ -135,7 +142,7 @@ function viewOf([storage, offset, shape, strides, , , bits]: readonly PickleValu
   const isLazy = bits instanceof PickleDict && [...bits.values()].some((bit) => bit === true)
   return isLazy
     ? new UnreadTensor('a lazily negated or conjugated tensor', shape)
-    : new PickleTensor(storage, offset, shape, strides)
+    : new PickleTensor(storage, storage.begin + offset, shape, strides)
 }
 
 function unread(what: string, shape: PickleValue | undefined): UnreadTensor {

@@ -1,5 +1,5 @@
 import { COSTS, type PickleContext } from './pickle_context.js'
-import { reduce, storageOf } from './pickle_globals.js'
+import { persistent, reduce } from './pickle_globals.js'
 import {
   PickleDict,
   PickleGlobal,
@@ -57,7 +57,7 @@ export const PICKLE_OPCODES: Readonly<Record<number, (context: PickleContext) =>
   106: (c) => c.recall(c.unsigned(4)), // LONG_BINGET
   99: (c) => c.push(c.global(`${c.line()}.${c.line()}`)), // GLOBAL
   147: (c) => c.push(stackGlobal(c)), // STACK_GLOBAL
-  81: (c) => c.push(storageOf(c, c.pop())), // BINPERSID
+  81: (c) => c.push(persistent(c, c.pop())), // BINPERSID
   82: (c) => reduce(c), // REDUCE
   129: (c) => create(c, c.pop()), // NEWOBJ
   146: (c) => create(c, [c.pop(), c.pop()]), // NEWOBJ_EX

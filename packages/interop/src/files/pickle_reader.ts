@@ -1,7 +1,7 @@
 import { corrupt, unsupported, WeightFileError } from '../errors.js'
 import { COSTS, type PickleContext } from './pickle_context.js'
 import { PICKLE_OPCODES } from './pickle_opcodes.js'
-import { PickleDict, PickleGlobal, PickleObject, type PickleValue } from './pickle_values.js'
+import { PickleDict, PickleGlobal, PickleObject, type PickleStorage, type PickleValue } from './pickle_values.js'
 
 const decoder = new TextDecoder()
 
@@ -14,17 +14,27 @@ const LONGEST_SHOWN = 200
 /** Any pickle may take this much memory, at any size. */
 const FREE_MEMORY = 2 ** 25
 
+/** A pickle that was read. */
+export interface PickleRead {
+  readonly value: PickleValue
+  /** Storages that it names by persistent ids, as the first id of each key describes them. */
+  readonly storages: ReadonlyMap<string, PickleStorage>
+  /** The place of the byte behind it. */
+  readonly end: number
+}
+
 /**
  * The value of one pickle: Python's format as far as `torch.save` writes it. It is a stack machine. Nothing is called or built:
  * the calls that make tensors and plain containers are replaced by their values, and every other object by its class's name
  * and the values that it would be built from.
  *
  * @param fileBytes size of the file that the pickle is in, unpacked: its values may take three times that much memory.
+ * @param begin place of its first byte.
  * @throws WeightFileError `ERR_WEIGHTS_PICKLE` for TorchScript and for an opcode that torch.save does not write;
  *   `ERR_WEIGHTS_CORRUPT` for bytes that are not a pickle; `ERR_WEIGHTS_UNSUPPORTED` for one of too many values
  */
-export function readPickle(path: string, bytes: Uint8Array, fileBytes: number): PickleValue {
-  return new PickleMachine(path, bytes, FREE_MEMORY + 3 * fileBytes).run()
+export function readPickle(path: string, bytes: Uint8Array, fileBytes: number, begin = 0): PickleRead {
+  return new PickleMachine(path, bytes, FREE_MEMORY + 3 * fileBytes, begin).run()
 }
 
 class PickleMachine {
@@ -33,20 +43,23 @@ class PickleMachine {
   readonly #view: DataView
   readonly #memo = new Map<number, PickleValue>()
   readonly #stack: (PickleValue | typeof MARK)[] = []
-  #position = 0
+  readonly #storages = new Map<string, PickleStorage>()
+  #position: number
   #memory: number
 
-  constructor(path: string, bytes: Uint8Array, memory: number) {
+  constructor(path: string, bytes: Uint8Array, memory: number, begin: number) {
+    this.#position = begin
     this.#path = path
     this.#memory = memory
     this.#bytes = bytes
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
-  run(): PickleValue {
+  run(): PickleRead {
     for (;;) {
       const opcode = this.#context.unsigned(1)
-      if (opcode === 0x2e) return this.#pop() // STOP
+      // STOP
+      if (opcode === 0x2e) return { value: this.#pop(), storages: this.#storages, end: this.#position }
       const act = PICKLE_OPCODES[opcode]
       if (act === undefined)
         throw this.#refused(
@@ -109,6 +122,9 @@ class PickleMachine {
     global: (name) => {
       if (TORCHSCRIPT.test(name)) throw this.#refused(`it names ${name.slice(0, LONGEST_SHOWN)}`, TORCHSCRIPT_ADVICE)
       return new PickleGlobal(name)
+    },
+    store: (storage) => {
+      if (!this.#storages.has(storage.key)) this.#storages.set(storage.key, storage)
     },
     wrong: (rule) => corrupt(this.#path, rule),
   }

@@ -37,13 +37,14 @@ export class PickleObject {
   ) {}
 }
 
-/** A storage named by a persistent id: `('storage', <class>, key, location, count)`. */
+/** A storage, or a part of one, that a persistent id names. */
 export class PickleStorage {
   constructor(
     /** As `FloatStorage`, or the dtype that a tensor of an untyped storage names. */
     readonly type: string,
     readonly key: string,
-    readonly count: number,
+    /** The first element of a view, in those of the storage. */
+    readonly begin: number,
   ) {}
 }
 

@@ -1,3 +1,4 @@
+import { type Json, jsonRecord } from '@cudnn-rnn/arguments'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
@@ -7,8 +8,6 @@ import { parseBoundedJson } from './bounded_json.js'
 import { ExternalFiles } from './external_files.js'
 import { CONFIG_LIMITS } from './keras_files.js'
 import { TensorList } from './tensor_list.js'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Element types of TensorFlow.js by its names; the others have no elements of one size. */
 const DTYPES: ReadonlyMap<unknown, ElementTypeName> = new Map([
@@ -109,6 +108,7 @@ async function rangeOf(shards: readonly ByteSource[], begin: number, length: num
   return bytes
 }
 
+/** A missing object has no fields, which the reader of each field refuses. */
 function recordOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
+  return jsonRecord(value) ?? {}
 }

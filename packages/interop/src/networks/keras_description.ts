@@ -3,9 +3,8 @@
  * keras/src/saving/serialization_lib.py, keras/src/saving/saving_lib.py, keras/src/layers/rnn/*.py.
  */
 
+import { isJsonRecord, type Json } from '@cudnn-rnn/arguments'
 import { corrupt } from '../errors.js'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** A cell: the variables `kernel`, `recurrent_kernel` and `bias`, and their configuration. */
 export interface KerasCell {
@@ -60,7 +59,7 @@ const KERAS_MODULE = /^(?:keras|tf_keras|tensorflow|tensorflow_core)(?:\.|$)/
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`
  */
 export function describedLayers(path: string, model: unknown): KerasLayer[] {
-  if (!isRecord(model)) return []
+  if (!isJsonRecord(model)) return []
   if (layerList(model) === undefined || isForeign(model)) {
     const className = classInWords(model)
     const name = nameOf(model) ?? className
@@ -139,7 +138,7 @@ function layersOfLayer(layer: Json, name: string, at: LayerPlace): KerasLayer[] 
     return found([direction(layer, at.place, trainable)])
   }
   const inner = config['layer']
-  if (!isRecord(inner)) return []
+  if (!isJsonRecord(inner)) return []
   if (kind === 'Bidirectional') return found(...bidirectional(config, inner, at.place, trainable))
   const place = { ...at, trainable, inTraining, place: `${at.place}/layer`, depth: at.depth + 1 }
   if (kind === 'TimeDistributed') return layersOfLayer(inner, name, { ...place, notes: [...at.notes, SLICES] })
@@ -158,7 +157,7 @@ function bidirectional(
   trainable: boolean,
 ): [directions: KerasDirection[], more: Partial<KerasLayer>] {
   const backward = config['backward_layer']
-  const sides = [inner, isRecord(backward) ? backward : reversed(inner)] as const
+  const sides = [inner, isJsonRecord(backward) ? backward : reversed(inner)] as const
   const foreignSide = sides.find(isForeign)
   const directions = sides.map((side, index) => {
     return direction(side, `${place}/${index === 0 ? 'forward' : 'backward'}_layer`, trainable)
@@ -173,7 +172,7 @@ function direction(layer: Json, place: string, trainable: boolean): KerasDirecti
   const isTrainable = trainable && config['trainable'] !== false
   const kind = className(layer)
   const given = config['cell']
-  if (kind !== 'RNN' || !isRecord(given)) {
+  if (kind !== 'RNN' || !isJsonRecord(given)) {
     return { className: kind, config, cells: [cellAt(`${place}/cell`, layer, undefined, isTrainable)] }
   }
   const cells = configOf(given)['cells']
@@ -185,7 +184,7 @@ function direction(layer: Json, place: string, trainable: boolean): KerasDirecti
   return {
     className: 'StackedRNNCells',
     config,
-    cells: cells.filter(isRecord).map((cell) => {
+    cells: cells.filter(isJsonRecord).map((cell) => {
       const own = uniqueName(counts, className(cell))
       const name = nameOf(cell) ?? own
       // Names of cells need not differ.
@@ -222,7 +221,7 @@ function maskingLayers(path: string, model: Json, depth: number): string[] {
     return [
       ...(masks ? [nameOf(layer) ?? className(layer)] : []),
       ...maskingLayers(path, layer, depth + 1),
-      ...(isRecord(inner) ? maskingLayers(path, { config: { layers: [inner] } }, depth + 1) : []),
+      ...(isJsonRecord(inner) ? maskingLayers(path, { config: { layers: [inner] } }, depth + 1) : []),
     ]
   })
 }
@@ -238,8 +237,8 @@ function callNotes(layer: Json): string[] {
 
 function isCalledInTraining(layer: Json): boolean {
   return callsOf(layer).some((call) => {
-    return isRecord(call)
-      ? isRecord(call['kwargs']) && call['kwargs']['training'] === true
+    return isJsonRecord(call)
+      ? isJsonRecord(call['kwargs']) && call['kwargs']['training'] === true
       : keywordsOf(call)['training'] === true
   })
 }
@@ -252,16 +251,16 @@ function callsOf(layer: Json): readonly unknown[] {
 
 /** Keras 3 has the arguments by name or by place; Keras 2 lists tensors, each with the keywords of the call. */
 function givesStates(call: unknown): boolean {
-  if (!isRecord(call)) return Array.isArray(call) && (call.length > 1 || keywordsOf(call)['initial_state'] != null)
+  if (!isJsonRecord(call)) return Array.isArray(call) && (call.length > 1 || keywordsOf(call)['initial_state'] != null)
   const { args, kwargs } = call
-  if (isRecord(kwargs) && kwargs['initial_state'] != null) return true
+  if (isJsonRecord(kwargs) && kwargs['initial_state'] != null) return true
   return Array.isArray(args) && args[1] != null
 }
 
 function keywordsOf(call: unknown): Json {
   const first: unknown = Array.isArray(call) ? call[0] : undefined
   const keywords: unknown = Array.isArray(first) ? first[3] : undefined
-  return isRecord(keywords) ? keywords : {}
+  return isJsonRecord(keywords) ? keywords : {}
 }
 
 function foreign(name: string): string {
@@ -295,8 +294,8 @@ function uniqueName(counts: Map<string, number>, name: string): string {
 /** Keras before 2.2.3 writes a Sequential's layers without a name around them. */
 function layerList(model: Json): Json[] | undefined {
   const { config } = model
-  const layers = Array.isArray(config) ? config : isRecord(config) ? config['layers'] : undefined
-  return Array.isArray(layers) ? layers.filter(isRecord) : undefined
+  const layers = Array.isArray(config) ? config : isJsonRecord(config) ? config['layers'] : undefined
+  return Array.isArray(layers) ? layers.filter(isJsonRecord) : undefined
 }
 
 function className({ class_name: name }: Json): string {
@@ -304,14 +303,10 @@ function className({ class_name: name }: Json): string {
 }
 
 function configOf({ config }: Json): Json {
-  return isRecord(config) ? config : {}
+  return isJsonRecord(config) ? config : {}
 }
 
 function nameOf(layer: Json): string | undefined {
   const { name = layer['name'] } = configOf(layer)
   return typeof name === 'string' ? name : undefined
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
