@@ -300,6 +300,18 @@ describe('importWeights of a file that describes its model', () => {
     ['a custom activation', lstm('own', { activation: { class_name: 'mine' } }), 4, 'a custom function'],
     ["a function of ONNX's", layer('GRU', { ...UNITS, activation: 'affine' }), 3, 'current value is "affine"'],
     ['an unknown cell', layer('RNN', { name: 'own', cell: layer('MinimalRNNCell', UNITS) }), 4, 'MinimalRNNCell'],
+    [
+      'an option that is not read',
+      lstm('own', { rank: 4 }),
+      4,
+      'an option that is not known here, rank: current value is 4',
+    ],
+    [
+      'such an option of a cell',
+      layer('RNN', { name: 'own', cell: layer('LSTMCell', { ...UNITS, rank: 4 }) }),
+      4,
+      'not known here, rank',
+    ],
     ['other units', lstm('own', { units: 2 }), 4, 'those of 2 units'],
     ['a wrapper', layer('Residual', { layer: lstm('own') }), 4, 'within a Residual'],
     ['a convolution', layer('ConvLSTM1D', { ...UNITS, name: 'own' }), 4, 'convolves its input'],

@@ -1,10 +1,7 @@
-import { type Json, jsonRecord } from '@cudnn-rnn/arguments'
+import { type Json, jsonRecord, unreadKerasOption } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 
-/** Options that never change the results of a layer in inference. */
-const WITHOUT_EFFECT =
-  /^(?:name|trainable|batch_input_shape|batch_shape|input_shape|input_length|input_dtype|seed|_?\w*(?:initializer|regularizer|constraint))$/
 const FULL_PRECISION = new Set(['float32', 'float64'])
 
 /** The options of a layer in a Keras file. Those that are never read must be without effect: see {@link KerasOptions.finish}. */
@@ -82,13 +79,15 @@ export class KerasOptions {
 
   /** Throws RangeError `ERR_UNKNOWN_LAYER` for an option that was not read: it may change the layer's results. */
   finish(): void {
+    this.checkPrecision()
+    const rule = unreadKerasOption(this.#config, (option) => this.#read.has(option))
+    if (rule !== undefined) throw this.refused(rule)
+  }
+
+  checkPrecision(): void {
     const { dtype } = this.#config
     const policy = jsonRecord(jsonRecord(dtype)?.['config'])?.['name'] ?? dtype ?? 'float32'
     if (typeof policy !== 'string' || !FULL_PRECISION.has(policy)) throw this.wrong('dtype', 'float32 or float64')
-    for (const [option, value] of Object.entries(this.#config)) {
-      if (option === 'dtype' || value === null || WITHOUT_EFFECT.test(option) || this.#read.has(option)) continue
-      throw this.refused(`it has an option that is not known here, ${option}: current value is ${describeValue(value)}`)
-    }
   }
 
   wrong(option: string, rule: string) {

@@ -4,6 +4,7 @@ import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
 import { type Hdf5File, openHdf5 } from './hdf5_file.js'
+import { ofKeras2 } from './keras1_layout.js'
 import type { ArchiveEntry } from './zip_archive.js'
 
 /** Models in models are a few levels deep; a layer has some dozen settings. */
@@ -13,7 +14,7 @@ export const CONFIG_LIMITS = { depth: 200, values: 2 ** 20 }
 const NUMBERED = /^(.+)\/vars\/\d+$/
 
 /**
- * The three files of Keras. `.h5` of Keras 2 (and 3's legacy one): a group for each layer, by the layer's name, with the
+ * The three files of Keras. `.h5` of Keras 1 and 2 (and 3's legacy one): a group for each layer, by the layer's name, with the
  * weights by their paths; in a whole model these are below `model_weights` and the attribute `model_config` describes the
  * layers. `.weights.h5` of Keras 3: `layers/<class name in snake_case>[_<k>]/…/vars/<index>`. `.keras`: a zip of
  * `config.json` and such a `model.weights.h5`, which is unpacked to memory. Source: keras/src/{legacy/saving/legacy_h5_format,saving/saving_lib}.py.
@@ -30,7 +31,7 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
     const json = config === undefined ? undefined : new TextEncoder().encode(config)
     const description = await descriptionOf(path, json, file)
     const version = await file.text('keras_version')
-    return {
+    return ofKeras2({
       format: 'keras-h5',
       ...(version !== undefined && { kerasVersion: version }),
       path,
@@ -38,7 +39,7 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
       tensors: await inOrder(file),
       ...description,
       close,
-    }
+    })
   })
 }
 

@@ -3,7 +3,7 @@
  * keras/src/saving/serialization_lib.py, keras/src/saving/saving_lib.py, keras/src/layers/rnn/*.py.
  */
 
-import { isJsonRecord, type Json } from '@cudnn-rnn/arguments'
+import { isJsonRecord, type Json, uniqueKerasName, unreadKerasOption } from '@cudnn-rnn/arguments'
 import { corrupt } from '../errors.js'
 
 /** A cell: the variables `kernel`, `recurrent_kernel` and `bias`, and their configuration. */
@@ -49,6 +49,22 @@ const LONGEST_NAME = 256
 const RECURRENT = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'RNN'])
 const CELLS = new Set(['LSTMCell', 'GRUCell', 'SimpleRNNCell'])
 const MODELS = new Set(['Sequential', 'Functional', 'Model'])
+/** Options of recurrent layers, their wrappers and cells that are read, or that change no number of a network in inference. */
+const READ = new Set([
+  ...['units', 'activation', 'recurrent_activation', 'use_bias', 'unit_forget_bias', 'reset_after', 'go_backwards'],
+  ...['dropout', 'recurrent_dropout', 'implementation', 'consume_less', 'unroll', 'input_dim', 'zero_output_for_mask'],
+  ...[
+    'return_sequences',
+    'return_state',
+    'stateful',
+    'time_major',
+    'cell',
+    'layer',
+    'merge_mode',
+    'backward_layer',
+    'num_constants',
+  ],
+])
 const CONVOLUTIONAL = /^ConvLSTM\dD$/
 /** Modules of Keras in its several homes. */
 const KERAS_MODULE = /^(?:keras|tf_keras|tensorflow|tensorflow_core)(?:\.|$)/
@@ -102,7 +118,7 @@ interface LayerPlace extends Place {
 function layersOfModel(model: Json, at: Place): KerasLayer[] {
   const counts = new Map<string, number>()
   return (layerList(model) ?? []).flatMap((layer) => {
-    const place = `${at.place}layers/${uniqueName(counts, className(layer))}`
+    const place = `${at.place}layers/${uniqueKerasName(counts, className(layer))}`
     const name = nameOf(layer) ?? className(layer)
     return layersOfLayer(layer, `${at.prefix}${name}`, { ...at, place, group: at.group ?? name, depth: at.depth + 1 })
   })
@@ -119,7 +135,10 @@ function layersOfLayer(layer: Json, name: string, at: LayerPlace): KerasLayer[] 
   const found = (directions: readonly KerasDirection[], more: Partial<KerasLayer> = {}): KerasLayer[] => {
     const notes = [...at.notes, ...callNotes(layer)]
     const isDrawn = inTraining && directions.some(({ cells }) => cells.some((cell) => drops(cell.config)))
-    return [{ name, group: at.group, place: at.place, notes, directions, ...(isDrawn && { refusal: DRAWN }), ...more }]
+    const configs = [config, ...directions.flatMap((side) => [side.config, ...side.cells.map((cell) => cell.config)])]
+    const unread = configs.flatMap((each) => unreadKerasOption(each, (option) => READ.has(option)) ?? [])
+    const refusal = isDrawn ? DRAWN : unread[0]
+    return [{ name, group: at.group, place: at.place, notes, directions, ...(refusal && { refusal }), ...more }]
   }
   if (isForeign(layer)) return found([], { refusal: foreign(classInWords(layer)) })
   if (MODELS.has(kind))
@@ -185,7 +204,7 @@ function direction(layer: Json, place: string, trainable: boolean): KerasDirecti
     className: 'StackedRNNCells',
     config,
     cells: cells.filter(isJsonRecord).map((cell) => {
-      const own = uniqueName(counts, className(cell))
+      const own = uniqueKerasName(counts, className(cell))
       const name = nameOf(cell) ?? own
       // Names of cells need not differ.
       const repeats = names.get(name) ?? 0
@@ -277,18 +296,6 @@ function isForeign(layer: Json): boolean {
 function classInWords(layer: Json): string {
   const registered = layer['registered_name']
   return typeof registered === 'string' ? registered : className(layer)
-}
-
-/** As Keras names the layers of a weights file: `SimpleRNN` is `simple_rnn`, a second one `simple_rnn_1`. */
-function uniqueName(counts: Map<string, number>, name: string): string {
-  const base = name
-    .replaceAll(/\W+/g, '')
-    .replaceAll(/(.)([A-Z][a-z]+)/g, '$1_$2')
-    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-  const count = counts.get(base) ?? 0
-  counts.set(base, count + 1)
-  return count === 0 ? base : `${base}_${count}`
 }
 
 /** Keras before 2.2.3 writes a Sequential's layers without a name around them. */
