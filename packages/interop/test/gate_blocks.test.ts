@@ -51,6 +51,15 @@ describe('importWeights of an LSTM whose matrices hold its gates', () => {
     },
   )
 
+  it('requires the convention where a program names the tensors of PyTorch so, as g2p_en does', async () => {
+    const zeros = { shape: [8], data: b.data.map(() => 0) }
+    const own = { enc_w_ih: turned(W), enc_w_hh: turned(R), enc_b_ih: b, enc_b_hh: zeros }
+    await expect(importWeights(fileOf('npz', own))).rejects.toThrow(
+      coded('ERR_WEIGHTS_AMBIGUOUS', { decidedBy: ['convention'] }),
+    )
+    expect(await lastStep(fileOf('npz', own), 'pytorch')).toEqual(IFGO)
+  })
+
   it.each<[string, Readonly<Record<string, Numbers>>]>([
     ['Equinox', { 'c.weight_ih': turned(W), 'c.weight_hh': turned(R), 'c.bias': b }],
     ['MLX', { 'c.Wx': turned(W), 'c.Wh': turned(R), 'c.bias': b }],

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { ByteList } from '../fuzz/byte_list.js'
+import { zipBytes } from '../fuzz/zip_bytes.js'
 import { decodeNpy, encodeNpy } from '../src/files/npy.js'
+import { importWeights } from '../src/index.js'
 
 const decoded = (bytes: Uint8Array) => decodeNpy('weights.npz', 'kernel', bytes)
 const corrupt = (rule: RegExp) => coded('ERR_WEIGHTS_CORRUPT', { message: expect.stringMatching(rule) as string })
@@ -127,5 +129,21 @@ describe('encodeNpy', () => {
       encodeNpy({ data: Float32Array.of(1, 2), shape: [2] }).subarray(10, 128),
     )
     expect(text.trimEnd()).toBe("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }")
+  })
+})
+
+describe('importWeights of arrays of Python objects', () => {
+  const objects = { bytes: npy(dict('|O', '()'), Uint8Array.of(0x80, 2)) }
+
+  it.each([
+    ['alone', ['params'], 'ERR_WEIGHTS_UNSUPPORTED', /params holds Python objects, which are not loaded/],
+    ['beside numbers, of a recurrent name', ['lstm'], 'ERR_WEIGHTS_UNRECOGNIZED', /lstm \(Python objects\)/],
+  ])('refuses them %s', async (_, names, code, message) => {
+    const numbers = { name: 'head.npy', bytes: npy(dict('<f4', '(1,)'), new Uint8Array(4)) }
+    const files = names.map((name) => ({ ...objects, name: `${name}.npy` }))
+    const archive = zipBytes(code === 'ERR_WEIGHTS_UNRECOGNIZED' ? [...files, numbers] : files)
+    await expect(importWeights(archive)).rejects.toThrow(
+      coded(code, { message: expect.stringMatching(message) as string }),
+    )
   })
 })

@@ -1,5 +1,6 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { BlobWriter, Uint8ArrayReader, ZipWriter } from '@zip.js/zip.js'
+import { unsupported } from '../errors.js'
 import type { WeightFile } from '../weight_file.js'
 import { decodeNpy, encodeNpy } from './npy.js'
 import { TensorList } from './tensor_list.js'
@@ -18,13 +19,22 @@ export async function openNpz(
 ): Promise<WeightFile> {
   const heldBytes = [...entries.values()].reduce((sum, { size }) => sum + size, 0)
   const list = new TensorList(path, heldBytes)
+  const unread: { readonly name: string; readonly what: string }[] = []
   for (const entry of entries.values()) {
     if (!entry.name.endsWith(SUFFIX)) continue
     const name = entry.name.slice(0, -SUFFIX.length)
     const { shape, dtype } = decodeNpy(path, name, await entry.readStart(LONGEST_HEADER))
+    if (dtype === 'object') unread.push({ name, what: 'Python objects' })
     list.add({ name, shape, dtype, read: async () => decodeNpy(path, name, await entry.read()).elements() })
   }
-  return { format: 'npz', path, heldBytes, tensors: list.tensors, close }
+  const [objects] = unread
+  if (objects !== undefined && unread.length === list.tensors.length) {
+    throw unsupported(
+      path,
+      `its arrays must be of numbers: ${objects.name} holds Python objects, which are not loaded. numpy.savez(file, **numpy.load(old, allow_pickle=True)['${objects.name}'].item()) writes the arrays of a dict`,
+    )
+  }
+  return { format: 'npz', path, heldBytes, tensors: list.tensors, unread, close }
 }
 
 /** A NumPy `.npz` archive of float tensors, stored without compression as `numpy.savez` does. */

@@ -56,6 +56,17 @@ const HASTE = {
   note: ZONEOUT,
 } as const
 
+/** PyTorch's equations in NumPy, as in g2p_en's g2p.py; other programs have these names, too. */
+const NUMPY_CELL = {
+  convention: 'pytorch',
+  input: 'w_ih',
+  recurrent: 'w_hh',
+  bias: 'b_ih',
+  recurrentBias: 'b_hh',
+  blocks: ['rows'],
+  formats: [],
+} as const
+
 /**
  * Sources: equinox/nn/_rnn.py; mlx/nn/layers/recurrent.py, whose matrices are transposed since 0.18; flax/nnx/nn/recurrent.py;
  * haste's frameworks/pytorch/lstm.py and gru.py.
@@ -71,10 +82,11 @@ const CELLS: readonly Cell[] = [
   { ...NNX, mode: 'rnn_relu', bias: 'dense_i/bias' },
   { ...HASTE, mode: 'lstm' },
   { ...HASTE, mode: 'gru', recurrentBias: 'recurrent_bias' },
+  ...(['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const).map((mode) => ({ ...NUMPY_CELL, mode })),
 ]
 
 const NAME =
-  /^(?:(.*?)[/.])??(weight_ih|weight_hh|bias|bias_n|Wx|Wh|b|bhn|kernel|recurrent_kernel|recurrent_bias|dense_[ih][/.](?:kernel|bias))(?:[/.]value)?$/
+  /^(?:(?:(.*?)[/._])??([wb]_[ih]h)|(?:(.*?)[/.])??(weight_ih|weight_hh|bias|bias_n|Wx|Wh|b|bhn|kernel|recurrent_kernel|recurrent_bias|dense_[ih][/.](?:kernel|bias))(?:[/.]value)?)$/
 
 /** Formats that describe their networks: names alone decide nothing there. */
 const DESCRIBED: readonly WeightFormat[] = ['keras-h5', 'keras-archive', 'keras-json', 'onnx', 'tensorflow']
@@ -83,7 +95,7 @@ const DESCRIBED: readonly WeightFormat[] = ['keras-h5', 'keras-archive', 'keras-
 export function gateBlockInterpretations({ format, tensors }: WeightFile): Interpretation[] {
   if (DESCRIBED.includes(format)) return []
   const groups = groupTensors(tensors, (name) => {
-    const [, prefix = '', own] = NAME.exec(name) ?? []
+    const [, joined, joinedOwn, prefix = joined ?? '', own = joinedOwn] = NAME.exec(name) ?? []
     return own === undefined ? undefined : [prefix, own.replace('.', '/')]
   })
   return groups.flatMap(({ prefix, tensors: own }) =>

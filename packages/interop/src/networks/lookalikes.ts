@@ -26,7 +26,7 @@ export function inWords(tensors: readonly StoredTensor[]): string {
  * @throws WeightFileError `ERR_WEIGHTS_UNRECOGNIZED`
  */
 export function refuseLookalikes(
-  { path, unread = [] }: WeightFile,
+  { format, path, unread = [] }: WeightFile,
   unused: readonly StoredTensor[],
   found: readonly Interpretation[],
   { convention }: InterpretationOptions,
@@ -48,7 +48,7 @@ export function refuseLookalikes(
   const under = convention === undefined ? '' : ` under the convention ${convention}`
   throw new WeightFileError(
     'ERR_WEIGHTS_UNRECOGNIZED',
-    `Cannot import weights as tensors that look like a recurrent network must have the names and shapes of a known library${under}: current file has ${looks.join('; ')}. ${objects.length > 0 ? OF_OBJECTS : ''}Open it with openWeightFile and import it with the tensors renamed as a library's that has its gate order and layout (${KNOWN}), name the networks to import by the option only, or read these tensors into canonical ones`,
+    `Cannot import weights as tensors that look like a recurrent network must have the names and shapes of a known library${under}: current file has ${looks.join('; ')}. ${objects.length > 0 && format === 'pytorch' ? OF_OBJECTS : ''}Open it with openWeightFile and import it with the tensors renamed as a library's that has its gate order and layout (${KNOWN}), name the networks to import by the option only, or read these tensors into canonical ones`,
     { path },
   )
 }
