@@ -76,7 +76,6 @@ describeWithModels('importWeights of whole graphs', () => {
           (name) => values[name] && numbersOf(values[name]),
         )
         const network = networks[index]!
-        // The graph reverses what a network that reads from the end takes and gives.
         expect(network.reverse).toBe(false)
         const { output } = await compute(network, x!, { ...(h && { h: floats(h) }), ...(c && { c: floats(c) }) })
         expectClose(output, beside(y!), TOLERANCE)

@@ -1,15 +1,20 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { importWeights, openWeightFile } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { expect, it } from 'vitest'
-import { describeWithModels, modelPath } from '../../interop/test/shared_models.js'
+import { describe, expect, it } from 'vitest'
 import { importKeras } from '../src/index.js'
 
-describeWithModels('importKeras of whole models', () => {
+/** Trained models of other projects, in a folder beside the repository if present; they are not part of it. */
+const FOLDER = fileURLToPath(new URL('../../../../shared/models/6_whole_graphs/', import.meta.url))
+
+describe.skipIf(!existsSync(FOLDER))('importKeras of whole models', () => {
   it.each([
     ['aircraft_rul_lstm/model.keras', 'in_input_layer', 'out_keras'],
     ['circuit_lstm_keras23/model.h5', 'in', 'out'],
   ])('predicts as Keras does: %s', async (path, input, output) => {
-    const model = modelPath(`6_whole_graphs/${path}`)
+    const model = join(FOLDER, path)
     await using reference = await openWeightFile(model.replace(/[^/]*$/, 'reference.npz'))
     const { data, shape } = await reference.tensor(input)
     const [B, T, I] = shape as [number, number, number]
