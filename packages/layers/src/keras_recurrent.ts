@@ -20,7 +20,7 @@ import { KerasOptions } from './keras_options.js'
 import { diagonal, featuresOf } from './keras_rows.js'
 import type { Layer, LayerDefinition } from './layer.js'
 import { multiply } from './multiply.js'
-import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh, RecurrentLayer } from './recurrent.js'
+import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
 import { reverse } from './reverse.js'
 import { lastStep } from './sequence_pooling.js'
 import type { Signal } from './signal.js'
@@ -180,12 +180,17 @@ function chainOfNetwork(
   const after = returnsSequences ? [] : [{ definition: lastStep() }]
   return [
     ...before,
-    'cell' in network ? cellLayer(backend, network, name) : modelLayer(backend, network, name),
+    { definition: 'cell' in network ? cellLayer(backend, network, name) : modelLayer(network, name) },
     ...after,
   ]
 }
 
-function cellLayer(backend: Backend, network: ImportedCell, name: { readonly name?: string }): Made {
+function modelLayer({ descriptor, canonical }: ImportedNetwork, name: { readonly name?: string }): LayerDefinition {
+  // A chain reverses what a network that reads from the end takes and gives.
+  return RECURRENT[descriptor.cellMode]({ network: { descriptor, canonical }, ...name })
+}
+
+function cellLayer(backend: Backend, network: ImportedCell, name: { readonly name?: string }): LayerDefinition {
   const { numUnits, options, variables, inputSize } = network
   const cell = new CELLS[network.cell](numUnits, {
     ...options,
@@ -193,23 +198,7 @@ function cellLayer(backend: Backend, network: ImportedCell, name: { readonly nam
   } as never) as unknown as RNNCell<CellState>
   const values = Object.entries(variables).map(([own, tensor]) => [own, ofDtype(backend, tensor)] as const)
   cell.setVariables(Object.fromEntries(values))
-  return { definition: rnn(cell, { inputSize, ...name }) }
-}
-
-function modelLayer(
-  backend: Backend,
-  { descriptor, canonical }: ImportedNetwork,
-  name: { readonly name?: string },
-): Made {
-  const { cellMode, numLayers, numUnits, direction, inputSize } = descriptor
-  const definition = RECURRENT[cellMode]({ numLayers, numUnits, direction, inputSize, ...name })
-  const assign = async (layer: Layer) => {
-    if (!(layer instanceof RecurrentLayer)) return
-    const tensors = [canonical.weights, canonical.biases].map((list) => list.map((each) => ofDtype(backend, each)))
-    using params = await layer.model.canonicalToParams(tensors[0] ?? [], tensors[1] ?? [])
-    layer.variables[0]?.assign(params)
-  }
-  return { definition, assign }
+  return rnn(cell, { inputSize, ...name })
 }
 
 /** A layer whose variables have `values`. */

@@ -197,9 +197,11 @@ function recurrent(mode: CellMode, all: CudnnLSTMLayerOptions, names: readonly s
       }
       const initializers = { kernelInitializer, biasInitializer, ...(forgetBias !== undefined && { forgetBias }) }
       try {
-        const params = build.startsAtZero(name, parameterCount(model))
-          ? model.createSlot(name)
-          : model.createParams(canonical === undefined ? { seed, name, ...initializers } : { name, canonical })
+        const startsAtZero = build.startsAtZero(name, parameterCount(model))
+        const params =
+          canonical === undefined && startsAtZero
+            ? model.createSlot(name)
+            : model.createParams(canonical === undefined ? { seed, name, ...initializers } : { name, canonical })
         return new RecurrentLayer(build, modelOf, model, { definition, name, input, output, variables: [params] })
       } catch (error) {
         model.dispose()
