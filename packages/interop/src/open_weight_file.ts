@@ -99,16 +99,21 @@ async function kindOf(source: ByteSource, format: WeightFormat | undefined): Pro
 
 /** The name of a shard of a model: huggingface/transformers writes them from a size on. */
 const SHARD = /^(.*?)-\d{5}-of-(\d{5})(\.\w+)$/
+/** Keras' shards have names that epochs have as well: the index beside them decides. */
+const KERAS_SHARD = /_\d{5}\.weights\.h5$/
 
 /** Throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a part of a model: a network may continue in another part. */
 function checkIsNoShard(path: string): void {
   const name = path.replace(/[?#].*$/, '').replace(/^.*[\\/]/, '')
   const [, model, count, extension] = SHARD.exec(name) ?? []
-  if (count === undefined || Number(count) < 2) return
-  const index = `${model}${extension}.index.json`
+  const indexOfKeras = name.replace(KERAS_SHARD, '.weights.json')
+  const isOfKeras = indexOfKeras !== name && existsSync(path.replace(KERAS_SHARD, '.weights.json'))
+  if (!(Number(count) > 1) && !isOfKeras) return
+  const index = isOfKeras ? indexOfKeras : `${model}${extension}.index.json`
+  const what = isOfKeras ? 'a shard' : `one of ${Number(count)} shards`
   throw unsupported(
     path,
-    `a model must be whole: it is one of ${Number(count)} shards, which ${index} lists. Give the path of ${index}, with all shards beside it`,
+    `a model must be whole: it is ${what}, which ${index} lists. Give the path of ${index}, with all shards beside it`,
   )
 }
 

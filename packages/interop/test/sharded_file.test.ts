@@ -96,6 +96,14 @@ describe('importWeights of an index of shards', () => {
     })
   })
 
+  it('refuses one shard of Keras if its index is beside it', async () => {
+    const shard = join(await sharded(), '..', 'm_00001.weights.h5')
+    await writeFile(shard, fixtureBytes('keras/gru.weights.h5'))
+    expect((await importWeights(shard)).networks).toHaveLength(1)
+    await writeFile(join(shard, '..', 'm.weights.json'), '{}')
+    await expect(importWeights(shard)).rejects.toThrow(/it is a shard, which m\.weights\.json lists/)
+  })
+
   it('refuses a link out of the folder, shards of two formats, and an index given as bytes', async () => {
     const path = await sharded((map) => ({ weight_map: { ...map, x: 'x' } }))
     const beside = join(path, '..', 'x')

@@ -128,7 +128,7 @@ function weighted(units: number, ...factors: readonly [number, number]) {
 /** Networks and cells by name. */
 export type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
 
-/** Those of a file. `Bidirectional` layers concatenate in its networks: what else they do is a layer here. */
+/** Those of a file. In its networks each `Bidirectional` concatenates: another merge is a layer here. */
 export async function networksIn(file: OpenWeightFile): Promise<Networks> {
   const text = JSON.stringify(file.kerasModel, (key, value) => (key === 'merge_mode' ? 'concat' : value))
   const { networks, cells } = await importWeights({ ...file, kerasModel: JSON.parse(text) })
@@ -186,7 +186,7 @@ function chainOfNetwork(
 }
 
 function modelLayer({ descriptor, canonical }: ImportedNetwork, name: { readonly name?: string }): LayerDefinition {
-  // A chain reverses what a network that reads from the end takes and gives.
+  // Layers of the chain reverse the input and the output of a network that reads from the end.
   return RECURRENT[descriptor.cellMode]({ network: { descriptor, canonical }, ...name })
 }
 
