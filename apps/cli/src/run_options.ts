@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
-import { integerAtLeast, numberUpTo } from './number_options.js'
+import { numberUpTo } from './number_options.js'
 
-/** Options of every command that trains. */
+/** Options of every command that trains, which its run does not record. */
 export interface RunOptions {
   /** Go on with the run in the directory; 'auto' begins one where there is none. */
   readonly resume?: boolean | 'auto' | undefined
@@ -23,10 +23,8 @@ export interface RunOptions {
 export function addRunOptions(command: Command, changeable: string, json: string): Command {
   return (
     command
-      .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
       // Timers of JavaScript measure no more than 24 days.
       .option('--max-seconds <s>', 'stop after this time, at any step', numberUpTo(2_000_000))
-      .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
       .addOption(
         new Option(
           '--resume [auto]',

@@ -14,7 +14,7 @@ describe('the command line', () => {
     ['train --text a.txt --resume always', 'Allowed choices are auto.'],
     ['train --resume auto', "required option '--text <file>' not specified"],
     ['train --text a.txt --seed -1', 'It must be an integer >= 0.'],
-    ['demo --max-seconds -1', 'It must be a number >= 0.'],
+    ['demo --max-seconds -1', 'It must be a number in 0..2000000.'],
     ['forecast --window 1', 'It must be an integer >= 2.'],
     ['forecast --cell rnn', 'Allowed choices are lstm, gru.'],
     ['forecast --dropout 2', 'It must be a number in 0..1.'],

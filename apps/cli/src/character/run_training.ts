@@ -14,7 +14,7 @@ import type { RunOptions } from '../run_options.js'
 import { checkNoRun, isResume } from '../run_settings.js'
 import { unfinishedLines } from '../run_task.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
-import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
+import { isRunOfDemo, type NewRun, type Sample, TrainingRun } from './training_run.js'
 
 /** Options of the command. */
 export interface TrainingRequest extends RunOptions {
@@ -24,17 +24,7 @@ export interface TrainingRequest extends RunOptions {
   readonly given: ReadonlySet<string>
   /** A demo may be run again and again: it replaces the run of another one, but no other. */
   readonly isDemo?: boolean
-  readonly steps: number
-  readonly units: number
-  readonly layers: number
-  readonly embedding: number
-  readonly dropout: number
-  readonly batch: number
-  readonly time: number
-  readonly learningRate: number
-  readonly evaluateEvery: number
-  readonly saveEvery?: number
-  readonly seed: number
+  readonly settings: Pick<NewRun, 'plan' | 'sizes'>
 }
 
 const SAMPLE_LENGTH = 400
@@ -45,12 +35,13 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
 }
 
 async function trainOver(world: Communicator, request: TrainingRequest): Promise<void> {
-  const { directory, json = false, maxSeconds, isDemo = false, backend, given, wire } = request
+  const { directory, json = false, maxSeconds, isDemo = false, backend, given, wire, textFile, settings } = request
+  const newRun = { ...settings, textFile, isDemo: request.isDemo }
   const resumes = await onFirst(world, async () => {
-    if (request.batch < world.size) {
+    if (settings.plan.batch < world.size) {
       throw codedRangeError(
         'ERR_INVALID_OPTION',
-        `Cannot train as --batch must be at least the number of ranks, ${world.size}: current value is ${request.batch}`,
+        `Cannot train as --batch must be at least the number of ranks, ${world.size}: current value is ${settings.plan.batch}`,
       )
     }
     if (isResume(directory, request.resume)) return true
@@ -59,8 +50,8 @@ async function trainOver(world: Communicator, request: TrainingRequest): Promise
     return false
   })
   const run = resumes
-    ? await TrainingRun.resume(directory, backend, { given, newRun: newRun(request) }, world)
-    : await onEach(world, () => TrainingRun.create(directory, backend, newRun(request), world))
+    ? await TrainingRun.resume(directory, backend, { given, newRun }, world)
+    : await onEach(world, () => TrainingRun.create(directory, backend, newRun, world))
   try {
     const onBegun = () => void (json || process.stdout.write(introduction(run)))
     const training = await run.run({ json, maxSeconds, wire, onBegun })
@@ -74,17 +65,6 @@ async function trainOver(world: Communicator, request: TrainingRequest): Promise
     else if (training.ranks) process.stdout.write(`${JSON.stringify(summary(run, training))}\n`)
   } finally {
     run.dispose()
-  }
-}
-
-function newRun(request: TrainingRequest) {
-  const { textFile, isDemo, steps, time, batch, learningRate, evaluateEvery, saveEvery, seed } = request
-  const { embedding, units, layers, dropout } = request
-  return {
-    textFile,
-    isDemo,
-    plan: { steps, time, batch, learningRate, evaluateEvery, saveEvery, seed },
-    sizes: { embeddingSize: embedding, numUnits: units, numLayers: layers, dropout },
   }
 }
 

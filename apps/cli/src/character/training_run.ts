@@ -13,10 +13,11 @@ import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { programCommand, shellWord } from '../invocation.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
+import { numberAtLeast, numberUpTo } from '../number_options.js'
 import { beginOnFirst, onEach, onFirst, openBackendOfRank } from '../ranks.js'
-import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { beginRun, type RunSettings, readRunSettings, writeRunSettings } from '../run_settings.js'
+import { changeable, resumedSettings, type SettingOption, setting, trainingSettings } from '../setting_options.js'
 import { type CharModelSizes, charLanguageModel, recurrentLayer, windowBatch } from './char_language_model.js'
 import { bitsPerCharacter } from './evaluation.js'
 import { NgramModel } from './ngram_model.js'
@@ -145,7 +146,7 @@ export class TrainingRun {
    * Resumes from the last save of the run in `directory`.
    *
    * @param asked options of the command line; those given explicitly are in `given`.
-   * @throws as `readRunSettings`, `checkFixedOptions`, `checkFingerprint` and the checkpoint reader
+   * @throws as `readRunSettings`, `resumedSettings`, `checkFingerprint` and the checkpoint reader
    */
   static async resume(
     directory: string,
@@ -284,33 +285,28 @@ function checkpointsOf(directory: string, backend: Backend, model: SequentialMod
   return new TrainingCheckpoints(backend, directory, { models: [recurrentLayer(model).model], maxToKeep: 2 })
 }
 
-/** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */
-const FIXED: readonly FixedOption<{ readonly plan: TrainingPlan; readonly sizes: NewRun['sizes'] }>[] = [
-  { name: 'units', value: ({ sizes }) => sizes.numUnits },
-  { name: 'layers', value: ({ sizes }) => sizes.numLayers },
-  { name: 'embedding', value: ({ sizes }) => sizes.embeddingSize },
-  { name: 'dropout', value: ({ sizes }) => sizes.dropout },
-  { name: 'batch', value: ({ plan }) => plan.batch },
-  { name: 'time', value: ({ plan }) => plan.time },
-  { name: 'learningRate', value: ({ plan }) => plan.learningRate },
-  { name: 'seed', value: ({ plan }) => plan.seed },
+/** The options that a run records; the defaults are the demo's: about a minute on one core. */
+export const CHARACTER_SETTINGS: readonly SettingOption[] = [
+  changeable('plan.steps', '--steps <n>', 'updates of the whole run', 1, 1300),
+  setting('sizes.numUnits', '--units <n>', 'LSTM units per layer', 1, 128),
+  setting('sizes.numLayers', '--layers <n>', 'LSTM layers', 1, 1),
+  setting('sizes.embeddingSize', '--embedding <n>', 'size of a character vector', 1, 32),
+  setting('sizes.dropout', '--dropout <p>', 'drop probability between layers', numberUpTo(1), 0),
+  setting('plan.batch', '--batch <n>', 'rows of text trained side by side', 1, 8),
+  setting('plan.time', '--time <n>', 'characters per window', 1, 24),
+  setting('plan.learningRate', '--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.01),
+  changeable('plan.evaluateEvery', '--evaluate-every <n>', 'evaluate and save every so many updates', 1, 130),
+  ...trainingSettings('plan.saveEvery', 'plan.seed'),
 ]
-
-const CHANGEABLE = ['steps', 'evaluateEvery', 'saveEvery'] as const
 
 function resumed(
   directory: string,
   saved: CharacterSettings,
   { given, newRun }: { readonly given: ReadonlySet<string>; readonly newRun: NewRun },
 ): CharacterSettings {
-  checkFixedOptions(directory, FIXED, given, newRun, saved)
-  const { textFile, plan } = newRun
-  return {
-    ...saved,
-    // The file may have moved; that it holds the same text is checked when it has been read.
-    textFile: textFile === undefined ? saved.textFile : resolve(textFile),
-    plan: { ...saved.plan, ...changedOptions(given, plan, CHANGEABLE) },
-  }
+  const settings = resumedSettings(directory, CHARACTER_SETTINGS, given, newRun, saved)
+  // The file may have moved; that it holds the same text is checked when it has been read.
+  return newRun.textFile === undefined ? settings : { ...settings, textFile: resolve(newRun.textFile) }
 }
 
 /** A step in the output of `--json`. */

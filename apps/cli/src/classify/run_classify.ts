@@ -6,9 +6,18 @@ import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
 import { programCommand, shellWord } from '../invocation.js'
+import { numberAtLeast, numberUpTo } from '../number_options.js'
 import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
-import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
+import {
+  changeable,
+  DELIMITER,
+  dataPath,
+  resumedSettings,
+  type SettingOption,
+  setting,
+  trainingSettings,
+} from '../setting_options.js'
 import { classifyPage, classifyTable, verdict } from './classify_page.js'
 import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
 import { accuracyOf, confusionTable, macroF1 } from './confusion_matrix.js'
@@ -36,36 +45,36 @@ async function openRun(
   return new ClassifyRun(request.directory, settings, corpus, await openBackendOfRank(request.backend, world), world)
 }
 
-/** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */
-const FIXED: readonly FixedOption<ClassifyRequest['settings']>[] = [
-  { name: 'textField', value: ({ source }) => source.textField },
-  { name: 'labelField', value: ({ source }) => source.labelField },
-  { name: 'delimiter', value: ({ source }) => source.delimiter },
-  { name: 'limit', value: ({ source }) => source.limit },
-  { name: 'words', value: ({ encoding }) => encoding.vocabularySize },
-  { name: 'length', value: ({ encoding }) => encoding.maxLength },
-  { name: 'seed', value: ({ encoding }) => encoding.seed },
-  { name: 'cell', value: ({ sizes }) => sizes.cell },
-  { name: 'embedding', value: ({ sizes }) => sizes.embeddingSize },
-  { name: 'units', value: ({ sizes }) => sizes.numUnits },
-  { name: 'layers', value: ({ sizes }) => sizes.numLayers },
-  { name: 'dropout', value: ({ sizes }) => sizes.dropout },
-  { name: 'batch', value: ({ batch }) => batch },
-  { name: 'learningRate', value: ({ learningRate }) => learningRate },
-  { name: 'weightDecay', value: ({ weightDecay }) => weightDecay },
+/** The options that a run records. */
+export const CLASSIFY_SETTINGS: readonly SettingOption[] = [
+  dataPath('source.folder', '--folder <dir>', 'train on a folder with one subfolder of text files per class'),
+  dataPath('source.csv', '--csv <file>', 'train on a CSV file with columns text and label'),
+  dataPath('source.jsonl', '--jsonl <file>', 'train on JSON lines, one object with text and label per line'),
+  setting('source.textField', '--text-field <name>', 'column or field of the text', undefined, 'text'),
+  setting('source.labelField', '--label-field <name>', 'column or field of the label', undefined, 'label'),
+  setting('source.delimiter', '--delimiter <text>', DELIMITER),
+  setting('source.limit', '--limit <n>', 'texts to use at most', 20, 3000),
+  setting('encoding.vocabularySize', '--words <n>', 'most frequent words to know', 2, 3000),
+  setting('encoding.maxLength', '--length <n>', 'words of a text to read', 1, 100),
+  setting('sizes.cell', '--cell <name>', 'recurrent cell', ['lstm', 'gru'], 'gru'),
+  setting('sizes.embeddingSize', '--embedding <n>', 'size of a word vector', 1, 24),
+  setting('sizes.numUnits', '--units <n>', 'units per layer and direction', 1, 16),
+  setting('sizes.numLayers', '--layers <n>', 'recurrent layers', 1, 1),
+  setting('sizes.dropout', '--dropout <p>', 'drop probability between layers', numberUpTo(1), 0),
+  changeable('steps', '--steps <n>', 'updates at most', 2, 600),
+  setting('batch', '--batch <n>', 'texts per update', 1, 32),
+  setting('learningRate', '--learning-rate <x>', 'highest learning rate of AdamW', numberAtLeast(0), 0.005),
+  setting('weightDecay', '--weight-decay <x>', 'of everything but biases', numberAtLeast(0), 0.05),
+  changeable('evaluateEvery', '--evaluate-every <n>', 'evaluate and save every so many updates', 1, 33),
+  changeable('patience', '--patience <n>', 'stop after so many evaluations without a better one', 1, 5),
+  ...trainingSettings('saveEvery', 'encoding.seed'),
 ]
-
-const CHANGEABLE = ['steps', 'evaluateEvery', 'saveEvery', 'patience'] as const
 
 function resumed({ directory, given, settings }: ClassifyRequest, saved: ClassifySettings): ClassifySettings {
   const asked = absolute(settings)
-  checkFixedOptions(directory, FIXED, given, asked, saved)
-  return {
-    ...saved,
-    ...changedOptions(given, asked, CHANGEABLE),
-    // The file may have moved; that it holds the same data is checked when it has been read.
-    source: PATHS.some((name) => given.has(name)) ? { ...saved.source, ...pathsOf(asked.source) } : saved.source,
-  }
+  const { source, ...rest } = resumedSettings(directory, CLASSIFY_SETTINGS, given, asked, saved)
+  // The file may have moved; that it holds the same data is checked when it has been read.
+  return { ...rest, source: PATHS.some((name) => given.has(name)) ? { ...source, ...pathsOf(asked.source) } : source }
 }
 
 const PATHS = ['jsonl', 'csv', 'folder'] as const

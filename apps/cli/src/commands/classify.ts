@@ -1,17 +1,16 @@
 import { basename, extname, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { CLASSIFY_FORMAT } from '../classify/classify_run.js'
-import { type ClassifyRequest, runClassify } from '../classify/run_classify.js'
+import { CLASSIFY_SETTINGS, type ClassifyRequest, runClassify } from '../classify/run_classify.js'
 import { TEXT_FORMATS, type TextFormat } from '../classify/text_source.js'
 import { useClassifier } from '../classify/use_classifier.js'
 import { codedRangeError } from '../coded_error.js'
-import { integerAtLeast, numberAtLeast, numberUpTo } from '../number_options.js'
-import { givenOptions } from '../resume_options.js'
-import { addRunOptions } from '../run_options.js'
+import { addRunOptions, type RunOptions } from '../run_options.js'
+import { addSettings, givenOptions, settingsOf } from '../setting_options.js'
 import { checkUseOptions } from '../use_options.js'
 
-/** Options as commander hands them over. */
-interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings' | 'given'> {
+/** Options as commander hands them over, without those that a run alone reads. */
+interface ClassifyOptions extends RunOptions {
   readonly run?: string
   readonly format?: TextFormat
   readonly folder?: string
@@ -20,23 +19,7 @@ interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings'
   readonly delimiter?: string
   readonly textField: string
   readonly labelField: string
-  readonly limit: number
   readonly out?: string
-  readonly words: number
-  readonly length: number
-  readonly cell: 'lstm' | 'gru'
-  readonly embedding: number
-  readonly units: number
-  readonly layers: number
-  readonly dropout: number
-  readonly steps: number
-  readonly batch: number
-  readonly learningRate: number
-  readonly weightDecay: number
-  readonly evaluateEvery: number
-  readonly saveEvery?: number
-  readonly patience: number
-  readonly seed: number
 }
 
 export function addClassifyCommand(program: Command): void {
@@ -48,27 +31,8 @@ export function addClassifyCommand(program: Command): void {
     .addOption(
       new Option('--format <name>', 'of the files of --run (default: by their ending)').choices([...TEXT_FORMATS]),
     )
-    .option('--folder <dir>', 'train on a folder with one subfolder of text files per class')
-    .option('--csv <file>', 'train on a CSV file with columns text and label')
-    .option('--jsonl <file>', 'train on JSON lines, one object with text and label per line')
-    .option('--text-field <name>', 'column or field of the text', 'text')
-    .option('--label-field <name>', 'column or field of the label', 'label')
-    .option('--delimiter <text>', 'separator of columns (default: , or ; or tab or |, as in the header)')
-    .option('--limit <n>', 'texts to use at most', integerAtLeast(20), 3000)
-    .option('--words <n>', 'size of the vocabulary: the most frequent words', integerAtLeast(2), 3000)
-    .option('--length <n>', 'words of a text to read', integerAtLeast(1), 100)
-    .addOption(new Option('--cell <name>', 'recurrent cell').choices(['lstm', 'gru']).default('gru'))
-    .option('--embedding <n>', 'size of a word vector', integerAtLeast(1), 24)
-    .option('--units <n>', 'units per layer and direction', integerAtLeast(1), 16)
-    .option('--layers <n>', 'recurrent layers', integerAtLeast(1), 1)
-    .option('--dropout <p>', 'drop probability between layers', numberUpTo(1), 0)
-    .option('--steps <n>', 'updates at most', integerAtLeast(2), 600)
-    .option('--batch <n>', 'texts per update', integerAtLeast(1), 32)
-    .option('--learning-rate <x>', 'highest learning rate of AdamW', numberAtLeast(0), 0.005)
-    .option('--weight-decay <x>', 'of everything but biases', numberAtLeast(0), 0.05)
-    .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 33)
-    .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 5)
-    .option('--out <dir>', 'directory of the run (default: runs/classify-<name of the texts>)')
+  addSettings(command, CLASSIFY_SETTINGS)
+  command.option('--out <dir>', 'directory of the run (default: runs/classify-<name of the texts>)')
   addRunOptions(
     command,
     '--steps, --patience and how often to evaluate and save',
@@ -93,9 +57,7 @@ export function addClassifyCommand(program: Command): void {
 const USE_OPTIONS = ['run', 'format', 'textField', 'labelField', 'delimiter', 'out', 'backend', 'json']
 
 function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): ClassifyRequest {
-  const { folder, csv, jsonl, textField, labelField, delimiter, limit, out, resume, overwrite, json, ...rest } = options
-  const { maxSeconds, backend, wire } = rest
-  const { words, length, cell, embedding, units, layers, dropout, steps, batch, learningRate, weightDecay } = rest
+  const { folder, csv, jsonl, out } = options
   const paths = [folder, csv, jsonl].filter((path) => path !== undefined)
   if (paths.length > 1) {
     throw codedRangeError(
@@ -104,16 +66,10 @@ function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): 
     )
   }
   const [path] = paths
-  const { evaluateEvery, saveEvery, patience, seed } = rest
   return {
+    ...options,
+    given,
     directory: out ?? join('runs', `classify-${path === undefined ? 'spam' : basename(path, extname(path))}`),
-    ...{ given, resume, overwrite, json, maxSeconds, backend, wire },
-    settings: {
-      format: CLASSIFY_FORMAT,
-      source: { folder, csv, jsonl, textField, labelField, delimiter, limit },
-      encoding: { vocabularySize: words, maxLength: length, seed },
-      sizes: { cell, embeddingSize: embedding, numUnits: units, numLayers: layers, dropout },
-      ...{ steps, batch, learningRate, weightDecay, evaluateEvery, saveEvery, patience },
-    },
+    settings: { ...settingsOf<ClassifyRequest['settings']>(CLASSIFY_SETTINGS, options), format: CLASSIFY_FORMAT },
   }
 }

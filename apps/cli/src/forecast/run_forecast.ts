@@ -6,9 +6,18 @@ import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
 import { programCommand, shellWord } from '../invocation.js'
+import { numberAtLeast, numberUpTo } from '../number_options.js'
 import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
-import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
+import {
+  changeable,
+  DELIMITER,
+  dataPath,
+  resumedSettings,
+  type SettingOption,
+  setting,
+  trainingSettings,
+} from '../setting_options.js'
 import { forecastErrors } from './backtest.js'
 import { forecastAdvice } from './forecast_advice.js'
 import { forecastCsv } from './forecast_csv.js'
@@ -54,28 +63,37 @@ async function openRun(
   return new ForecastRun(request.directory, settings, table, await openBackendOfRank(request.backend, world), world)
 }
 
-/** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */
-const FIXED: readonly FixedOption<ForecastRequest['settings']>[] = [
-  { name: 'value', value: ({ source }) => source.value },
-  { name: 'delimiter', value: ({ source }) => source.delimiter },
-  { name: 'date', value: ({ source }) => source.date },
-  { name: 'series', value: ({ source }) => source.series },
-  { name: 'covariates', value: ({ source }) => source.covariates?.join() },
-  { name: 'knownAhead', value: ({ source }) => source.knownAhead?.join() },
-  { name: 'season', value: ({ shape }) => shape.season },
-  { name: 'window', value: ({ shape }) => shape.window },
-  { name: 'horizon', value: ({ shape }) => shape.horizon },
-  { name: 'heldOut', value: ({ shape }) => shape.heldOut },
-  { name: 'cell', value: ({ sizes }) => sizes.cell },
-  { name: 'units', value: ({ sizes }) => sizes.numUnits },
-  { name: 'layers', value: ({ sizes }) => sizes.numLayers },
-  { name: 'dropout', value: ({ sizes }) => sizes.dropout },
-  { name: 'batch', value: ({ batch }) => batch },
-  { name: 'learningRate', value: ({ learningRate }) => learningRate },
-  { name: 'seed', value: ({ seed }) => seed },
+/** The options that a run records. */
+export const FORECAST_SETTINGS: readonly SettingOption[] = [
+  dataPath('source.csv', '--csv <file>', 'CSV file with a header, one row per step in order of time'),
+  setting('source.delimiter', '--delimiter <text>', DELIMITER),
+  setting('source.value', '--value <column>', 'column to forecast (default: the only one of numbers)'),
+  setting('source.date', '--date <column>', 'column of dates (default: the first one)'),
+  setting('source.series', '--series <column>', 'column that names the series of a row, where the file has several'),
+  setting('source.covariates', '--covariates <columns>', 'columns of other numbers, separated by commas', names),
+  setting('source.knownAhead', '--known-ahead <columns>', 'covariates that rows after the last value have', names),
+  setting('shape.season', '--season <n>', 'steps of a season; 1 for none (default: by the dates, 12 for months)', 1),
+  setting('shape.window', '--window <n>', 'steps read before the forecast (default: three seasons)', 2),
+  setting('shape.horizon', '--horizon <n>', 'steps to forecast (default: a season, at least 12 steps)', 1),
+  setting('shape.heldOut', '--held-out <n>', 'values at the end that are never trained on (default: 6 horizons)', 2),
+  setting('sizes.cell', '--cell <name>', 'recurrent cell', ['lstm', 'gru'], 'lstm'),
+  setting('sizes.numUnits', '--units <n>', 'units per layer', 1, 32),
+  setting('sizes.numLayers', '--layers <n>', 'recurrent layers', 1, 1),
+  setting('sizes.dropout', '--dropout <p>', 'drop probability between layers', numberUpTo(1), 0),
+  changeable('steps', '--steps <n>', 'updates at most', 2, 600),
+  setting('batch', '--batch <n>', 'windows per update', 1, 32),
+  setting('learningRate', '--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.003),
+  changeable('evaluateEvery', '--evaluate-every <n>', 'evaluate and save every so many updates', 1, 25),
+  changeable('patience', '--patience <n>', 'stop after so many evaluations without a better one', 1, 10),
+  ...trainingSettings('saveEvery', 'seed'),
 ]
 
-const CHANGEABLE = ['steps', 'evaluateEvery', 'saveEvery', 'patience'] as const
+function names(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}
 
 /** Of all numbers; a series that has gained a value is another one. */
 function fingerprintOf({ series }: SeriesTable): string {
@@ -86,13 +104,9 @@ function fingerprintOf({ series }: SeriesTable): string {
 
 function resumed({ directory, given, settings }: ForecastRequest, saved: ForecastSettings): ForecastSettings {
   const asked = absolute(settings)
-  checkFixedOptions(directory, FIXED, given, asked, saved)
-  return {
-    ...saved,
-    ...changedOptions(given, asked, CHANGEABLE),
-    // The file may have moved; that it holds the same data is checked when it has been read.
-    source: given.has('csv') ? { ...saved.source, csv: asked.source.csv } : saved.source,
-  }
+  const { source, ...rest } = resumedSettings(directory, FORECAST_SETTINGS, given, asked, saved)
+  // The file may have moved; that it holds the same data is checked when it has been read.
+  return { ...rest, source: given.has('csv') ? { ...source, csv: asked.source.csv } : source }
 }
 
 /** A resumed run may start in another folder. */
