@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DeviceBuffer } from '../src/device/device_buffer.js'
 import type { DeviceSession } from '../src/device/device_session.js'
-import { PlanCache, type PlanParts, RnnPlan } from '../src/rnn/rnn_plan.js'
+import { PlanCache, type PlanParts, rnnPlan } from '../src/rnn/rnn_plan.js'
 
 /** Makes plans whose descriptors are numbered, and records the objects that they destroy. */
 function plans() {
@@ -11,14 +11,14 @@ function plans() {
   const home = { newId: <Id>() => ++next as Id, account: () => {}, release: ({ id }: DeviceBuffer) => freed.push(id) }
   const session = { destroy: (...ids: (number | null)[]) => destroyed.push(...ids) } as unknown as DeviceSession
   const make = (first: number, lengths: readonly ('given' | 'real')[] = []) =>
-    new RnnPlan(session, {
+    rnnPlan(session, {
       descriptors: { x: first, y: first + 1, h: first + 2, c: null },
       lengths: Object.fromEntries(lengths.map((name) => [name, new DeviceBuffer(home, 8)])),
     } as unknown as PlanParts)
   return { make, destroyed, freed }
 }
 
-describe('RnnPlan', () => {
+describe('rnnPlan', () => {
   it('destroys its descriptors and frees its lengths with the last owner, once', () => {
     const { make, destroyed, freed } = plans()
     const plan = make(10, ['given', 'real']).retain()

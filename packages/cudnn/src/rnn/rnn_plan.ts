@@ -2,8 +2,7 @@ import { entryOf } from '@cudnn-rnn/arguments'
 import type { PassShapes, RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import type { DeviceSession } from '../device/device_session.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
-import type { RnnDescriptorId } from '../sys/native_addon.js'
-import type { DeviceLengths, PassDescriptors, RnnCall } from './rnn_call.js'
+import type { RnnCall } from './rnn_call.js'
 
 /** The parts of a plan. */
 export interface PlanParts extends RnnCall {
@@ -19,48 +18,31 @@ export interface PlanParts extends RnnCall {
  * Everything about passes of one shape that does not depend on values: descriptors, lengths on the device, sizes. A tape
  * keeps its plan alive after the cache has dropped it.
  */
-export class RnnPlan implements PlanParts {
-  readonly sizes: RnnPassSizes
-  readonly shapes: PassShapes
-  readonly training: boolean
-  readonly algorithm: Algorithm
-  readonly rnn: RnnDescriptorId
-  readonly descriptors: PassDescriptors
-  readonly lengths: DeviceLengths
-  readonly workspaceBytes: number
-  readonly reserveBytes: number
-  readonly isReplayable: boolean
-  readonly #session: DeviceSession
-  #owners = 1
-
-  constructor(session: DeviceSession, parts: PlanParts) {
-    this.#session = session
-    this.sizes = parts.sizes
-    this.shapes = parts.shapes
-    this.training = parts.training
-    this.algorithm = parts.algorithm
-    this.rnn = parts.rnn
-    this.descriptors = parts.descriptors
-    this.lengths = parts.lengths
-    this.workspaceBytes = parts.workspaceBytes
-    this.reserveBytes = parts.reserveBytes
-    this.isReplayable = parts.isReplayable
-  }
-
+export interface RnnPlan extends PlanParts {
   /** One more owner: a tape, or a pass under way. */
-  retain(): this {
-    this.#owners++
-    return this
-  }
-
+  retain(): RnnPlan
   /** The last owner's release destroys the descriptors and frees the lengths, after the commands queued so far. */
-  release(): void {
-    if (--this.#owners !== 0) return
-    this.lengths.given?.release()
-    this.lengths.real?.release()
-    const { x, y, h, c } = this.descriptors
-    this.#session.destroy(x, y, h, c)
+  release(): void
+}
+
+/** A plan with one owner. */
+export function rnnPlan(session: DeviceSession, parts: PlanParts): RnnPlan {
+  let owners = 1
+  const plan: RnnPlan = {
+    ...parts,
+    retain() {
+      owners++
+      return plan
+    },
+    release() {
+      if (--owners !== 0) return
+      parts.lengths.given?.release()
+      parts.lengths.real?.release()
+      const { x, y, h, c } = parts.descriptors
+      session.destroy(x, y, h, c)
+    },
   }
+  return plan
 }
 
 /** Plans by shape, the least recently used dropped first. */

@@ -23,7 +23,7 @@ import {
 } from './network_descriptors.js'
 import { replaysDropout, replaysLengths } from './replay_trials.js'
 import { setPassDescriptors, type TempSpace, uploadLengths } from './rnn_call.js'
-import { PlanCache, type PlanParts, RnnPlan } from './rnn_plan.js'
+import { PlanCache, type PlanParts, type RnnPlan, rnnPlan } from './rnn_plan.js'
 
 /** Shapes of one network that are kept ready; ragged batches make a new one for every set of lengths. */
 const PLANS_PER_NETWORK = 32
@@ -138,7 +138,7 @@ export class RnnPlanner {
     const lengths = uploadLengths(session, list, parts.sizes)
     const made = queue.run(list)
     const shapes = passShapes(this.#network, parts.sizes)
-    const plan = new RnnPlan(session, { ...parts, descriptors, lengths, shapes })
+    const plan = rnnPlan(session, { ...parts, descriptors, lengths, shapes })
     this.#plans.set(key, plan)
     // The plan is kept before its commands have run: the commands of later passes queue behind them.
     // A failed plan is dropped, so the next pass of this shape makes a new one.
