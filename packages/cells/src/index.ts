@@ -32,10 +32,8 @@ export type {
   VariableSpec,
 } from './cell_variables.js'
 export { type CheckpointVariable, checkpointVariables } from './checkpoint_variables.js'
-export { Conv1DLSTMCell } from './conv_1d_lstm_cell.js'
-export { Conv2DLSTMCell } from './conv_2d_lstm_cell.js'
-export { Conv3DLSTMCell } from './conv_3d_lstm_cell.js'
 export { ConvLSTMCell, type ConvLSTMCellOptions, type ConvNDLSTMCellOptions } from './conv_lstm_cell.js'
+export { Conv1DLSTMCell, Conv2DLSTMCell, Conv3DLSTMCell } from './conv_nd_lstm_cells.js'
 export { CudnnCompatibleGRUCell } from './cudnn_compatible_gru_cell.js'
 export { CudnnCompatibleLSTMCell } from './cudnn_compatible_lstm_cell.js'
 export { DropoutWrapper, type DropoutWrapperOptions } from './dropout_wrapper.js'
