@@ -38,6 +38,7 @@ const SECTIONS = [
     'Reference',
     [
       'docs/errors.md',
+      'docs/operations.md',
       'docs/optimizer_rules.md',
       'docs/troubleshooting.md',
       'docs/where_it_runs.md',

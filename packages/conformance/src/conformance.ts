@@ -10,6 +10,7 @@ import { registerGoldenConformance } from './golden_conformance.js'
 import { registerLayerConformance } from './layer_conformance.js'
 import { registerNonFiniteConformance } from './non_finite_conformance.js'
 import { registerNumericalConformance } from './numerical_conformance.js'
+import { registerOperationConformance } from './operation_conformance.js'
 import { registerOptimizerConformance } from './optimizer_conformance.js'
 import { registerPassConformance } from './pass_conformance.js'
 import { registerProductConformance } from './product_conformance.js'
@@ -46,7 +47,7 @@ const NUMERICAL_PARTS = [
 ]
 
 /** Parts that test argument checks, which executors share; `covering` leaves them out. */
-const ARGUMENT_PARTS = [registerRefusalConformance, registerCallerConformance]
+const ARGUMENT_PARTS = [registerRefusalConformance, registerOperationConformance, registerCallerConformance]
 
 /** Registers the tests that every executor must pass, for each of its dtypes. */
 export function runConformance(

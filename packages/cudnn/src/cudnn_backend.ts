@@ -4,6 +4,7 @@ import {
   type Backend,
   type BackendStats,
   type BackendTensor,
+  type DenseOps,
   type DeviceGroups,
   DTYPES,
   type FloatDType,
@@ -18,8 +19,8 @@ import {
 } from '@cudnn-rnn/canonical'
 import {
   backendSummary,
-  CheckedDenseOps,
   checkDimensions,
+  checkedOperations,
   checkHostTensor,
   checkIsHostTensor,
   ownTensor,
@@ -53,7 +54,7 @@ export class CudnnBackend extends Inspectable implements Backend {
   readonly reason: string
   readonly implementation: string
   readonly dtype: FloatDType
-  readonly ops: CheckedDenseOps<CudnnTensor>
+  readonly ops: DenseOps
   readonly steps: CudnnTrainingSteps
   readonly groups: DeviceGroups
   readonly #executor: CudnnExecutor
@@ -66,7 +67,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     this.implementation = `${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
     this.reason = `cudnn: ${this.implementation}`
     const kernels = new CudnnDenseKernels(executor)
-    this.ops = new CheckedDenseOps(executor.memory, kernels)
+    this.ops = checkedOperations(executor.memory, kernels)
     // Without graphs a step gains nothing from being recorded.
     const isRecorded = executor.graphs !== 'never'
     const guarded = kernels.whereFinite.bind(kernels)

@@ -2,8 +2,8 @@ import { checkedElsewhere, checkOptions, FLAG, oneOf, optional } from '@cudnn-rn
 import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
 import { arrayTypeOf, describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
-import { checkHyperparameter } from './dense_arguments.js'
-import type { CtcLossOptions, InfeasibleRows } from './operation_options.js'
+import { checkHyperparameter } from './hyperparameter.js'
+import type { CtcLossOptions, InfeasibleRows } from './operations/operation_types.js'
 import { checkIsHostTensor, checkTensor } from './tensor_arguments.js'
 
 /** The checked arguments of one CTC loss, in separate arrays. */

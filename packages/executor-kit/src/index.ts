@@ -10,19 +10,9 @@
 export { checkSelection, selectedCanonical } from './canonical_selection.js'
 export { claimForTraining } from './claim_for_training.js'
 export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
-export {
-  checkEmbedding,
-  checkEmbeddingGradient,
-  checkHyperparameter,
-  checkIdValues,
-  checkLinear,
-  checkLinearGradients,
-  checkSoftmaxCrossEntropy,
-  checkUpdate,
-  type LinearSizes,
-} from './dense_arguments.js'
 export { dtypeOf } from './dtype_of.js'
 export { checkStreamBatch } from './host/host_stepper.js'
+export { checkHyperparameter } from './hyperparameter.js'
 export { type PassShapes, passShapes } from './pass_shapes.js'
 export {
   checkBackwardArguments,
@@ -48,44 +38,29 @@ export {
   tensorDType,
 } from './tensor_arguments.js'
 
-// Dense operations
+// Operations
 
-export { CheckedDenseOps } from './checked_dense_ops.js'
-export type { DenseKernels, KernelOperands } from './dense_kernels.js'
-export {
-  type ColumnBlock,
-  type CompleteActivation,
-  type CompletePool,
-  DROPOUT_COUNTER,
-  type DropoutMask,
-  type LayerKernels,
-  type RowSizes,
-  type SequenceSizes,
-} from './layer_kernels.js'
+export { checkedOperations, type OperationKernels } from './operations/checked_operations.js'
+export { CHECKED_ROWS, type CheckedRow, checkIdValues } from './operations/checked_row.js'
+export { DROPOUT_COUNTER, type DropoutMask } from './operations/dropout_mask.js'
 export {
   ACTIVATIONS,
   type ActivationName,
   type ActivationOptions,
   type CtcLossOptions,
+  type CtcLossResult,
   ELEMENT_LOSSES,
   type ElementLoss,
   type InfeasibleRows,
   POOLINGS,
   type Pooling,
   type PoolOptions,
-} from './operation_options.js'
-export type {
-  Attention,
-  AttentionGradients,
-  CtcLossResult,
-  ElementLossResult,
-  LayerNormGradients,
-  LinearGradients,
-  PhasedGateGradients,
-  SoftmaxCrossEntropyResult,
-} from './operation_results.js'
+} from './operations/operation_types.js'
+export { EXAMPLE_SIZES, exampleShape, type Pattern } from './operations/pattern.js'
+export type { StatementKernels } from './operations/statements.js'
+export type { HostRowName, KernelNumbers, KernelOperands, RowKernels, RowName } from './operations/table.js'
 export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './optimizer_update.js'
-export type { PhasedGateSizes } from './phased_gate_arguments.js'
+export { checkUpdate } from './update_operands.js'
 
 // Random numbers
 
@@ -117,6 +92,7 @@ export { hostCtcLoss, logAddExp, logSoftmaxInto } from './host/ctc_loss.js'
 export { floatAt } from './host/float_at.js'
 export { allocating, floatView, type HostAllocation, outOfMemory, sharedAllocator } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'
+export { type HostCompute, type HostOperands, hostKernels } from './host/host_kernels.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'

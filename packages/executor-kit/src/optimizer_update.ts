@@ -2,7 +2,7 @@ import { ANYTHING, checkArguments, checkOptionNames, keyOf, listOf, required, wh
 import { type BackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedTypeError } from './coded_error.js'
-import { checkHyperparameter } from './dense_arguments.js'
+import { checkHyperparameter } from './hyperparameter.js'
 
 type Row<Rule extends OptimizerRule> = (typeof OPTIMIZER_RULES)[Rule]
 

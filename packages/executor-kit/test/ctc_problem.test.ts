@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { checkCtcLoss } from '../src/index.js'
-import type { CtcLossOptions } from '../src/operation_options.js'
+import type { CtcLossOptions } from '../src/operations/operation_types.js'
 import { zeros } from './stub_tensor.js'
 
 const [T, B, K, S] = [4, 2, 5, 3] as const

@@ -1,17 +1,19 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
   type ActivationName,
-  type CompleteActivation,
-  type CompletePool,
   DROPOUT_COUNTER,
   type DropoutMask,
   type ElementLoss,
   floatAt,
+  type KernelNumbers,
   philoxBlock,
-  type RowSizes,
-  type SequenceSizes,
   sigmoid,
 } from '@cudnn-rnn/executor-kit'
+
+type RowSizes = Pick<KernelNumbers<'activate'>, 'rows' | 'columns'>
+type SequenceSizes = KernelNumbers<'attend'>
+type CompleteActivation = Pick<KernelNumbers<'activate'>, 'activation' | 'maximum'>
+type CompletePool = Pick<KernelNumbers<'poolSequence'>, 'pooling' | 'reversedFrom'>
 
 /** Functions of one element, and their derivatives from the result y. */
 const ELEMENTWISE: Readonly<

@@ -1,6 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { LinearSizes } from '@cudnn-rnn/executor-kit'
-import { addColumnSums, addProduct, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addColumnSums, addProduct, fillRows, type KernelNumbers, matrix, transposed } from '@cudnn-rnn/executor-kit'
 
 /** y [N,O] = x [N,I]·kernel [I,O] + bias [O] */
 export function linear(
@@ -8,7 +7,7 @@ export function linear(
   x: FloatArray,
   kernel: FloatArray,
   bias: FloatArray,
-  { rows, inputs, outputs }: LinearSizes,
+  { rows, inputs, outputs }: KernelNumbers<'linear'>,
 ): void {
   fillRows(y, rows, outputs, bias, 0)
   addProduct(matrix(y, outputs), matrix(x, inputs), matrix(kernel, outputs), rows, outputs, inputs)
@@ -24,7 +23,7 @@ export function linearGradients(
   x: FloatArray,
   kernel: FloatArray,
   dy: FloatArray,
-  { rows, inputs, outputs }: LinearSizes,
+  { rows, inputs, outputs }: KernelNumbers<'linear'>,
 ): void {
   const dyView = matrix(dy, outputs)
   addProduct(matrix(gradients.input, inputs), dyView, transposed(matrix(kernel, outputs)), rows, inputs, outputs)

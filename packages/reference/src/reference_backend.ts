@@ -1,6 +1,6 @@
 import { checkOptions, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
 import { addProduct, HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
-import { ReferenceDenseKernels } from './reference_dense_kernels.js'
+import { referenceKernels } from './reference_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
 
 const OPTIONS = {
@@ -36,7 +36,7 @@ export function openReferenceBackend(options: ReferenceBackendOptions = {}): Ref
     name: 'reference',
     reason: `reference: plain TypeScript, ${dtype}, one thread`,
     memory,
-    kernels: new ReferenceDenseKernels(memory),
+    kernels: referenceKernels(memory),
     products: {
       addProduct(...operands) {
         memory.life.check('multiply matrices')

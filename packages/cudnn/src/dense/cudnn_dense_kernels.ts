@@ -5,19 +5,17 @@ import {
   type CtcLossResult,
   type CtcProblem,
   checkTensor,
-  type DenseKernels,
+  type KernelNumbers,
   type KernelOperands,
-  type LinearGradients,
-  type LinearSizes,
+  type OperationKernels,
   type OptimizerUpdate,
   ownTensor,
-  type SoftmaxCrossEntropyResult,
 } from '@cudnn-rnn/executor-kit'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK, launchEach } from '../device/device_kernels.js'
 import { CtcLosses } from './ctc_losses.js'
-import { CudnnLayerKernels } from './cudnn_layer_kernels.js'
+import { CudnnLayerKernels, type KernelResults } from './cudnn_layer_kernels.js'
 import { multiply } from './matrix_products.js'
 import type { Operation } from './operation.js'
 import { launchUpdate } from './update_launch.js'
@@ -29,14 +27,17 @@ const SCALAR: readonly number[] = Object.freeze([])
 const ELEMENTS_PER_NORM_BLOCK = 4 * BLOCK
 
 /** The dense operations on the device: each is one segment of kernels and products, and nothing waits for it. */
-export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels<CudnnTensor> {
+export class CudnnDenseKernels extends CudnnLayerKernels implements OperationKernels<CudnnTensor> {
   readonly readsCounts = true
   #ctcLosses: CtcLosses | undefined
   /** Where it is not finite, updates change nothing. */
   #guard: CudnnTensor | undefined
 
   /** y [N,out] = x [N,in] · kernel [in,out] + bias [out]. */
-  linear({ input, kernel, bias }: KernelOperands<'linear'>, { rows, inputs, outputs }: LinearSizes): CudnnTensor {
+  linear(
+    [input, kernel, bias]: KernelOperands<'linear'>,
+    { rows, inputs, outputs }: KernelNumbers<'linear'>,
+  ): CudnnTensor {
     const { memory, session, arithmetic } = this.executor
     const operation = this.begin('run linear')
     const { list } = operation
@@ -57,9 +58,9 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
    * of cuBLAS, not copies.
    */
   linearGradients(
-    { input, kernel, outputGradient }: KernelOperands<'linearGradients'>,
-    { rows, inputs, outputs }: LinearSizes,
-  ): LinearGradients {
+    [input, kernel, outputGradient]: KernelOperands<'linearGradients'>,
+    { rows, inputs, outputs }: KernelNumbers<'linearGradients'>,
+  ): KernelResults<'linearGradients'> {
     const { memory, session, arithmetic } = this.executor
     const operation = this.begin('run the gradients of linear')
     const { list } = operation
@@ -88,14 +89,17 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
   }
 
   /** y [...,E] = table [V,E] at ids [...]. An id out of 0…V-1 gives a row of NaN: the kernel cannot throw. */
-  embedding({ table, ids }: KernelOperands<'embedding'>, columns: number): CudnnTensor {
+  embedding(
+    [table, ids]: KernelOperands<'embedding'>,
+    { columns, classes: vocabulary }: KernelNumbers<'embedding'>,
+  ): CudnnTensor {
     const { memory, session } = this.executor
     const operation = this.begin('run embedding')
     const from = operation.operand(table)
     const at = operation.operand(ids)
     const count = elementCount(ids.shape) * columns
     const rows = memory.allocate(operation.list, count)
-    const fields = { rows, table: from, ids: at, count, columns, vocabulary: table.shape[0] }
+    const fields = { rows, table: from, ids: at, count, columns, vocabulary }
     launchEach(session, operation.list, 'embedding', count, fields)
     operation.post()
     return memory.tensor(rows, [...ids.shape, columns])
@@ -104,14 +108,13 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
   /** dtable [V,E]: the sum of the rows of dy whose id is v, zeros for ids that do not occur. */
   embeddingGradient(
     operands: KernelOperands<'embeddingGradient'>,
-    { vocabulary, columns }: { readonly vocabulary: number; readonly columns: number },
+    { classes: vocabulary, columns }: KernelNumbers<'embeddingGradient'>,
   ): CudnnTensor {
     const { memory } = this.executor
     const operation = this.begin('run the gradient of embedding')
     const { list } = operation
-    const ids = operation.operand(operands.ids)
-    const rows = operation.operand(operands.outputGradient)
-    const count = elementCount(operands.ids.shape)
+    const [ids, rows] = operation.operands(operands)
+    const count = elementCount(operands[0].shape)
     const table = memory.allocate(list, vocabulary * columns)
     // Sorted by id, each row of the table is summed by one block in the order of the ids: no atomics, so the gradient
     // is the same bits in every run.
@@ -128,14 +131,12 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
    */
   softmaxCrossEntropy(
     operands: KernelOperands<'softmaxCrossEntropy'>,
-    { rows, classes }: { readonly rows: number; readonly classes: number },
-  ): SoftmaxCrossEntropyResult {
+    { rows, classes }: KernelNumbers<'softmaxCrossEntropy'>,
+  ): KernelResults<'softmaxCrossEntropy'> {
     const { memory } = this.executor
     const operation = this.begin('run softmax cross-entropy')
     const { list } = operation
-    const logits = operation.operand(operands.logits)
-    const labels = operation.operand(operands.labels)
-    const weights = operands.weights && operation.operand(operands.weights)
+    const [logits, labels, weights] = operation.operands(operands)
     const gradient = memory.allocate(list, rows * classes)
     const loss = memory.allocate(list, 1)
     // Loss and weight sums are float64 on the device: a mean over thousands of rows in float32 would lose digits.
@@ -147,11 +148,11 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     list.launch('softmax_cross_entropy', rows, BLOCK, fields)
     list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
     operation.post()
-    return { loss: memory.tensor(loss, SCALAR), logitsGradient: memory.tensor(gradient, operands.logits.shape) }
+    return { loss: memory.tensor(loss, SCALAR), logitsGradient: memory.tensor(gradient, operands[0].shape) }
   }
 
   /** The CTC loss of logits [T,B,K], see {@link CtcLosses}. */
-  ctcLoss({ logits }: KernelOperands<'ctcLoss'>, problem: CtcProblem): Promise<CtcLossResult> {
+  ctcLoss([logits]: KernelOperands<'ctcLoss'>, problem: CtcProblem): Promise<CtcLossResult> {
     this.#ctcLosses ??= new CtcLosses(this.executor)
     return this.#ctcLosses.loss(logits, problem)
   }

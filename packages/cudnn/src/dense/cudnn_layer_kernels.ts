@@ -1,24 +1,12 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
   ACTIVATIONS,
-  type Attention,
-  type AttentionGradients,
-  type ColumnBlock,
-  type CompleteActivation,
-  type CompletePool,
-  type DropoutMask,
   ELEMENT_LOSSES,
-  type ElementLoss,
-  type ElementLossResult,
+  type KernelNumbers,
   type KernelOperands,
-  type LayerKernels,
-  type LayerNormGradients,
-  type PhasedGateGradients,
-  type PhasedGateSizes,
   POOLINGS,
-  type RowSizes,
-  type SequenceSizes,
+  type RowKernels,
+  type RowName,
 } from '@cudnn-rnn/executor-kit'
 import type { KernelFields } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
@@ -29,8 +17,12 @@ import type { KernelName } from '../sys/commands.js'
 import { multiply } from './matrix_products.js'
 import { Operation } from './operation.js'
 
+type Shapes = readonly (readonly number[])[]
+/** The results of a kernel. */
+export type KernelResults<Name extends RowName> = Awaited<ReturnType<NonNullable<RowKernels[Name]>>>
+
 /** The operations of layers on the device: each is one segment of kernels, and nothing waits for it. */
-export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
+export class CudnnLayerKernels {
   protected readonly executor: CudnnExecutor
 
   constructor(executor: CudnnExecutor) {
@@ -41,9 +33,8 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
    * y [N,E] = φ(x); softmax along the last axis, one block of threads for each row. `maximum` bounds relu from above.
    */
   activate(
-    { input }: KernelOperands<'activate'>,
-    { activation, maximum }: CompleteActivation,
-    { rows, columns }: RowSizes,
+    [input]: KernelOperands<'activate'>,
+    { activation, maximum, rows, columns }: KernelNumbers<'activate'>,
   ): CudnnTensor {
     const operation = this.begin('activate')
     const x = operation.operand(input)
@@ -59,9 +50,8 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
 
   /** dx [N,E] = dy ⊙ φ'(x), computed from y = φ(x), so x need not be kept. */
   activationGradient(
-    { output, outputGradient }: KernelOperands<'activationGradient'>,
-    { activation, maximum }: CompleteActivation,
-    { rows, columns }: RowSizes,
+    [output, outputGradient]: KernelOperands<'activationGradient'>,
+    { activation, maximum, rows, columns }: KernelNumbers<'activationGradient'>,
   ): CudnnTensor {
     const operation = this.begin('run the gradient of an activation')
     const y = operation.operand(output)
@@ -82,16 +72,16 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
   /** y = a ⊙ b, operands of one shape. */
   multiply(operands: KernelOperands<'multiply'>): CudnnTensor {
     const operation = this.begin('multiply element by element')
-    const a = operation.operand(operands.a)
-    const b = operation.operand(operands.b)
-    const count = elementCount(operands.a.shape)
+    const [a, b] = operation.operands(operands)
+    const { shape } = operands[0]
+    const count = elementCount(shape)
     const y = this.#allocate(operation, count)
     this.#each(operation, 'multiply', count, { y, a, b, count })
-    return this.#result(operation, y, operands.a.shape)
+    return this.#result(operation, y, shape)
   }
 
   /** y = x ⊙ mask; the mask is a function of seed, draw and element (Philox), so the backward draws it again. */
-  dropout({ input }: KernelOperands<'dropout'>, mask: DropoutMask): CudnnTensor {
+  dropout([input]: KernelOperands<'dropout'>, mask: KernelNumbers<'dropout'>): CudnnTensor {
     const operation = this.begin('run dropout')
     const x = operation.operand(input)
     const count = elementCount(input.shape)
@@ -102,28 +92,26 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
   }
 
   /** y [N,E] = γ ⊙ (x - μ)/√(σ² + ε) + β over each row, with the biased variance (Ba, Kiros and Hinton 2016). */
-  layerNorm(operands: KernelOperands<'layerNorm'>, { rows, columns }: RowSizes, epsilon: number): CudnnTensor {
+  layerNorm(
+    operands: KernelOperands<'layerNorm'>,
+    { rows, columns, epsilon }: KernelNumbers<'layerNorm'>,
+  ): CudnnTensor {
     const operation = this.begin('normalize a layer')
-    const x = operation.operand(operands.input)
-    const gamma = operation.operand(operands.gamma)
-    const beta = operation.operand(operands.beta)
+    const [x, gamma, beta] = operation.operands(operands)
     const y = this.#allocate(operation, rows * columns)
     operation.list.launch('layer_norm', rows, BLOCK, { y, x, gamma, beta, columns, epsilon })
-    return this.#result(operation, y, operands.input.shape)
+    return this.#result(operation, y, operands[0].shape)
   }
 
   /** dx [N,E], dγ and dβ [E]. Mean and variance are computed again from x. */
   layerNormGradients(
     operands: KernelOperands<'layerNormGradients'>,
-    { rows, columns }: RowSizes,
-    epsilon: number,
-  ): LayerNormGradients {
+    { rows, columns, epsilon }: KernelNumbers<'layerNormGradients'>,
+  ): KernelResults<'layerNormGradients'> {
     const { memory, arithmetic } = this.executor
     const operation = this.begin('run the gradients of layer normalization')
     const { list } = operation
-    const x = operation.operand(operands.input)
-    const gamma = operation.operand(operands.gamma)
-    const dy = operation.operand(operands.outputGradient)
+    const [x, gamma, dy] = operation.operands(operands)
     const dx = this.#allocate(operation, rows * columns)
     const dgamma = this.#allocate(operation, columns)
     const dbeta = this.#allocate(operation, columns)
@@ -138,14 +126,14 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     multiply(list, arithmetic, dbeta, [1, rows, columns], row, { buffer: dy, columns }, 0)
     operation.post()
     return {
-      input: memory.tensor(dx, operands.input.shape),
+      input: memory.tensor(dx, operands[0].shape),
       gamma: memory.tensor(dgamma, [columns]),
       beta: memory.tensor(dbeta, [columns]),
     }
   }
 
   /** y [N, sum of widths]: each input is copied to its columns by one launch. */
-  concat(inputs: readonly TensorLike[], shape: readonly number[], { rows, columns }: RowSizes): CudnnTensor {
+  concat([inputs]: KernelOperands<'concat'>, { rows, columns }: KernelNumbers<'concat'>, [shape]: Shapes): CudnnTensor {
     const operation = this.begin('concatenate')
     const y = this.#allocate(operation, elementCount(shape))
     // First column of the next input in y.
@@ -161,8 +149,16 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, shape)
   }
 
+  /** y = x as one row, in another shape. */
+  reshape([input]: KernelOperands<'reshape'>, numbers: KernelNumbers<'reshape'>, shapes: Shapes): CudnnTensor {
+    return this.concat([[input]], numbers, shapes)
+  }
+
   /** y [N,width] = the columns from `begin` on of x [N,columns]. */
-  columns({ input }: KernelOperands<'columns'>, { begin, columns, rows }: ColumnBlock, width: number): CudnnTensor {
+  columns(
+    [input]: KernelOperands<'columns'>,
+    { begin, columns, rows, count: width }: KernelNumbers<'columns'>,
+  ): CudnnTensor {
     const operation = this.begin('take columns')
     const x = operation.operand(input)
     const count = rows * width
@@ -176,15 +172,14 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
    * y [T,B,E]: the steps of each row in reverse, within its length; zeros past it, where tf.reverse_sequence copies. The
    * operation is its own gradient.
    */
-  reverseSequence(operands: KernelOperands<'reverseSequence'>, sizes: SequenceSizes): CudnnTensor {
+  reverseSequence(operands: KernelOperands<'reverseSequence'>, sizes: KernelNumbers<'reverseSequence'>): CudnnTensor {
     const { time, batch, columns } = sizes
     const operation = this.begin('reverse a sequence')
-    const x = operation.operand(operands.input)
-    const lengths = operation.optional(operands.lengths)
+    const [x, lengths] = operation.operands(operands)
     const count = time * batch * columns
     const y = this.#allocate(operation, count)
     this.#each(operation, 'reverse_sequence', count, { y, x, lengths, count, time, batch, columns })
-    return this.#result(operation, y, operands.input.shape)
+    return this.#result(operation, y, operands[0].shape)
   }
 
   /**
@@ -193,12 +188,10 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
    */
   poolSequence(
     operands: KernelOperands<'poolSequence'>,
-    { time, batch, columns }: SequenceSizes,
-    { pooling: rule, reversedFrom }: CompletePool,
+    { time, batch, columns, pooling: rule, reversedFrom }: KernelNumbers<'poolSequence'>,
   ): CudnnTensor {
     const operation = this.begin('pool a sequence')
-    const x = operation.operand(operands.input)
-    const lengths = operation.optional(operands.lengths)
+    const [x, lengths] = operation.operands(operands)
     const count = batch * columns
     const y = this.#allocate(operation, count)
     const fields = { y, x, lengths, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
@@ -209,30 +202,28 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
   /** dx [T,B,E]; the kernel writes every element, so dx is not cleared before. */
   poolSequenceGradient(
     operands: KernelOperands<'poolSequenceGradient'>,
-    { time, batch, columns }: SequenceSizes,
-    { pooling: rule, reversedFrom }: CompletePool,
+    { time, batch, columns, pooling: rule, reversedFrom }: KernelNumbers<'poolSequenceGradient'>,
   ): CudnnTensor {
     const operation = this.begin('run the gradient of pooling')
-    const x = operation.operand(operands.input)
-    const lengths = operation.optional(operands.lengths)
-    const dy = operation.operand(operands.outputGradient)
+    const [x, lengths, dy] = operation.operands(operands)
     const count = batch * columns
-    const dx = this.#allocate(operation, elementCount(operands.input.shape))
+    const dx = this.#allocate(operation, elementCount(operands[0].shape))
     const fields = { dx, x, lengths, dy, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
     this.#each(operation, 'pool_sequence_gradient', count, fields)
-    return this.#result(operation, dx, operands.input.shape)
+    return this.#result(operation, dx, operands[0].shape)
   }
 
   /**
    * weights [T,B] = softmax of scores [T,B] along T, within each row's length; output [B,E] = Σ_t weights·x. Weights past
    * a row's length are 0, so x there is not read and may be NaN.
    */
-  attend(operands: KernelOperands<'attend'>, { time, batch, columns }: SequenceSizes): Attention {
+  attend(
+    operands: KernelOperands<'attend'>,
+    { time, batch, columns }: KernelNumbers<'attend'>,
+  ): KernelResults<'attend'> {
     const { memory } = this.executor
     const operation = this.begin('attend')
-    const x = operation.operand(operands.input)
-    const scores = operation.operand(operands.scores)
-    const lengths = operation.optional(operands.lengths)
+    const [x, scores, lengths] = operation.operands(operands)
     const count = batch * columns
     const output = this.#allocate(operation, count)
     const weights = this.#allocate(operation, time * batch)
@@ -241,7 +232,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     operation.post()
     return {
       output: memory.tensor(output, [batch, columns]),
-      weights: memory.tensor(weights, operands.scores.shape),
+      weights: memory.tensor(weights, operands[1].shape),
     }
   }
 
@@ -249,14 +240,15 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
    * dx [T,B,E] = weights·dy, dweights [T,B] = x·dy over E (one block for each (t, b)), and
    * dscores = weights ⊙ (dweights - Σ_t weights·dweights), the gradient of softmax.
    */
-  attendGradients(operands: KernelOperands<'attendGradients'>, sizes: SequenceSizes): AttentionGradients {
+  attendGradients(
+    operands: KernelOperands<'attendGradients'>,
+    sizes: KernelNumbers<'attendGradients'>,
+  ): KernelResults<'attendGradients'> {
     const { time, batch, columns } = sizes
     const { memory } = this.executor
     const operation = this.begin('run the gradients of attention')
     const { list } = operation
-    const x = operation.operand(operands.input)
-    const weights = operation.operand(operands.weights)
-    const dy = operation.operand(operands.outputGradient)
+    const [x, weights, dy] = operation.operands(operands)
     const count = time * batch * columns
     const dx = this.#allocate(operation, count)
     const dscores = this.#allocate(operation, time * batch)
@@ -266,31 +258,30 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     list.launch('attention_score_gradient', batch, BLOCK, { dscores, weights, dweights, time, batch })
     operation.post()
     return {
-      input: memory.tensor(dx, operands.input.shape),
-      scores: memory.tensor(dscores, operands.weights.shape),
+      input: memory.tensor(dx, operands[0].shape),
+      scores: memory.tensor(dscores, operands[1].shape),
     }
   }
 
   /** open [B,U]: how far the gates of a `PhasedLSTMCell` are open at the times [B,1]. */
-  phasedGate(operands: KernelOperands<'phasedGate'>, { batch, units }: PhasedGateSizes, leak: number): CudnnTensor {
+  phasedGate(operands: KernelOperands<'phasedGate'>, { batch, units, leak }: KernelNumbers<'phasedGate'>): CudnnTensor {
     const operation = this.begin('open phased gates')
-    const gate = gateBuffers(operation, operands)
+    const [times, period, phase, ratioOn] = operation.operands(operands)
     const count = batch * units
     const open = this.#allocate(operation, count)
-    this.#each(operation, 'phased_gate', count, { open, ...gate, count, units, leak })
+    this.#each(operation, 'phased_gate', count, { open, times, period, phase, ratioOn, count, units, leak })
     return this.#result(operation, open, [batch, units])
   }
 
   /** One thread for each unit adds up the batch, and one for each row the units: sums have a fixed order. */
   phasedGateGradients(
     operands: KernelOperands<'phasedGateGradients'>,
-    { batch, units }: PhasedGateSizes,
-    leak: number,
-  ): PhasedGateGradients {
+    { batch, units, leak }: KernelNumbers<'phasedGateGradients'>,
+  ): KernelResults<'phasedGateGradients'> {
     const { memory } = this.executor
     const operation = this.begin('run the gradients of phased gates')
-    const dopen = operation.operand(operands.outputGradient)
-    const shared = { ...gateBuffers(operation, operands), dopen, batch, units, leak }
+    const [times, period, phase, ratioOn, dopen] = operation.operands(operands)
+    const shared = { times, period, phase, ratioOn, dopen, batch, units, leak }
     const [dperiod, dphase, dratioOn] = [units, units, units].map((count) => this.#allocate(operation, count))
     const dtimes = this.#allocate(operation, batch)
     this.#each(operation, 'phased_gate_gradients', units, { dperiod, dphase, dratioOn, ...shared })
@@ -307,15 +298,12 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
   /** Mean loss over all elements, weighted by row, and its gradient with respect to the predictions. */
   elementLoss(
     operands: KernelOperands<'elementLoss'>,
-    rule: ElementLoss,
-    { rows, columns }: RowSizes,
-  ): ElementLossResult {
+    { loss: rule, rows, columns }: KernelNumbers<'elementLoss'>,
+  ): KernelResults<'elementLoss'> {
     const { memory } = this.executor
     const operation = this.begin('compute a loss')
     const { list } = operation
-    const predictions = operation.operand(operands.predictions)
-    const targets = operation.operand(operands.targets)
-    const weights = operation.optional(operands.weights)
+    const [predictions, targets, weights] = operation.operands(operands)
     const gradient = this.#allocate(operation, rows * columns)
     const loss = this.#allocate(operation, 1)
     // float64: a sum of thousands of rows in float32 would lose digits. One block adds them in order, so the loss is
@@ -330,7 +318,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     list.launch('element_loss', rows, BLOCK, { ...values, rows, columns, rule: ELEMENT_LOSSES.indexOf(rule) })
     list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
     operation.post()
-    return { loss: memory.tensor(loss, []), gradient: memory.tensor(gradient, operands.predictions.shape) }
+    return { loss: memory.tensor(loss, []), gradient: memory.tensor(gradient, operands[0].shape) }
   }
 
   protected begin(action: string): Operation {
@@ -350,14 +338,5 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
   #result(operation: Operation, buffer: DeviceBuffer, shape: readonly number[]): CudnnTensor {
     operation.post()
     return this.executor.memory.tensor(buffer, shape)
-  }
-}
-
-function gateBuffers(operation: Operation, { times, period, phase, ratioOn }: KernelOperands<'phasedGate'>) {
-  return {
-    times: operation.operand(times),
-    period: operation.operand(period),
-    phase: operation.operand(phase),
-    ratioOn: operation.operand(ratioOn),
   }
 }

@@ -3,6 +3,10 @@ import type { CommandList } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 
+type BuffersOf<Tensors> = {
+  readonly [Place in keyof Tensors]: undefined extends Tensors[Place] ? DeviceBuffer | undefined : DeviceBuffer
+}
+
 /** One operation: its segment, and the buffers that go when it is posted. */
 export class Operation {
   readonly list: CommandList
@@ -24,9 +28,9 @@ export class Operation {
     return buffer
   }
 
-  /** The buffer of an operand that may be left out. */
-  optional(tensor: TensorLike | undefined): DeviceBuffer | undefined {
-    return tensor && this.operand(tensor)
+  /** The buffers of operands, of which some may be left out. */
+  operands<const Tensors extends readonly (TensorLike | undefined)[]>(tensors: Tensors): BuffersOf<Tensors> {
+    return tensors.map((tensor) => tensor && this.operand(tensor)) as BuffersOf<Tensors>
   }
 
   /** Queues the operation. Operands are released immediately: the worker frees their memory after the commands. */

@@ -4,6 +4,7 @@ import type {
   Backend,
   BackendStats,
   BackendTensor,
+  DenseOps,
   FloatDType,
   HostLstm,
   HostProducts,
@@ -18,9 +19,8 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { CheckedDenseOps } from '../checked_dense_ops.js'
-import type { DenseKernels } from '../dense_kernels.js'
 import { writableTensor } from '../executor_memory.js'
+import { checkedOperations, type OperationKernels } from '../operations/checked_operations.js'
 import { backendSummary } from '../summaries.js'
 import { checkRule } from '../tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'
@@ -33,7 +33,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   readonly implementation?: string
   readonly opaqueOrder?: string
   readonly memory: HostMemory
-  readonly kernels: DenseKernels<HostTensor>
+  readonly kernels: OperationKernels<HostTensor>
   readonly products: HostProducts
   readonly lstm?: HostLstm | undefined
   /** Resolves when every operation that was queued before is done; absent where none is queued. */
@@ -49,7 +49,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   readonly implementation: string | undefined
   readonly opaqueOrder: string | undefined
   readonly dtype: FloatDType
-  readonly ops: CheckedDenseOps<HostTensor>
+  readonly ops: DenseOps
   readonly shared: SharedMemory
   readonly products: HostProducts
   readonly lstm: HostLstm | undefined
@@ -75,7 +75,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
     this.implementation = implementation
     this.opaqueOrder = opaqueOrder
     this.dtype = memory.dtype
-    this.ops = new CheckedDenseOps(memory, kernels)
+    this.ops = checkedOperations(memory, kernels)
     this.products = products
     this.lstm = lstm
     this.#memory = memory

@@ -1,5 +1,5 @@
 import { HostBackend } from '../host/host_backend.js'
-import { BoundaryDenseKernels } from './boundary_dense_kernels.js'
+import { boundaryKernels } from './boundary_kernels.js'
 import type { KernelExecutor } from './kernel_executor.js'
 import { KernelLstm } from './kernel_lstm.js'
 import { KernelProducts } from './kernel_products.js'
@@ -19,7 +19,7 @@ export function openKernelBackend(executor: KernelExecutor, labels: KernelBacken
   return new HostBackend({
     ...labels,
     memory,
-    kernels: new BoundaryDenseKernels(executor),
+    kernels: boundaryKernels(executor),
     products: new KernelProducts(executor),
     lstm: new KernelLstm(executor),
     settled() {

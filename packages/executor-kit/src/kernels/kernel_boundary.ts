@@ -1,6 +1,7 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { CtcProblem } from '../ctc_problem.js'
-import type { InfeasibleRows } from '../operation_options.js'
+import type { InfeasibleRows } from '../operations/operation_types.js'
+import type { RowName } from '../operations/table.js'
 import type { OptimizerUpdate } from '../optimizer_update.js'
 
 /**
@@ -27,39 +28,27 @@ export const INFEASIBLE_ROWS: readonly InfeasibleRows[] = Object.freeze(['infini
 export type UpdateRule = (typeof UPDATE_RULES)[number]
 
 /**
- * Layer operations, in the order of `LayerOp` in native/cpu/src/dense/layer_ops.h: their operands, results first, and their
- * scalar arguments.
+ * Layer operations, in the order of `LayerOp` in native/cpu/src/dense/layer_ops.h, with the order of their numbers. Their
+ * operands are the results of their row, then its operands; lengths are apart.
  */
-export const LAYER_OPS = Object.freeze([
-  /** y, x; activation, rows, columns, maximum */
-  'activate',
-  /** dx, y, dy; activation, rows, columns, maximum */
-  'activationGradient',
-  /** y, a, b; count */
-  'multiply',
-  /** y, x; count, seed low, seed high, draw low, draw high, threshold, kept */
-  'dropout',
-  /** y, x, gamma, beta; rows, columns, epsilon */
-  'layerNorm',
-  /** dx, dgamma, dbeta, x, gamma, dy; rows, columns, epsilon */
-  'layerNormGradients',
-  /** y, x; rows, count, columns of y, where in y, columns of x, where in x */
-  'copyColumns',
-  /** y, x; time, batch, columns */
-  'reverseSequence',
-  /** y, x; time, batch, columns, pooling, reversedFrom */
-  'poolSequence',
-  /** dx, x, dy; time, batch, columns, pooling, reversedFrom */
-  'poolSequenceGradient',
-  /** output, weights, x, scores; time, batch, columns */
-  'attend',
-  /** dx, dscores, x, weights, dy; time, batch, columns */
-  'attendGradients',
-  /** loss, gradient, predictions, targets, weights or null; loss, rows, columns */
-  'elementLoss',
-] as const)
+export const LAYER_OPS = Object.freeze({
+  activate: ['activation', 'rows', 'columns', 'maximum'],
+  activationGradient: ['activation', 'rows', 'columns', 'maximum'],
+  multiply: ['rows'],
+  dropout: ['rows', 'seedLow', 'seedHigh', 'drawLow', 'drawHigh', 'threshold', 'kept'],
+  layerNorm: ['rows', 'columns', 'epsilon'],
+  layerNormGradients: ['rows', 'columns', 'epsilon'],
+  /** y, x; it computes `concat`, `columns` and `reshape`. */
+  copyColumns: ['rows', 'count', 'columns of y', 'where in y', 'columns of x', 'where in x'],
+  reverseSequence: ['time', 'batch', 'columns'],
+  poolSequence: ['time', 'batch', 'columns', 'pooling', 'reversedFrom'],
+  poolSequenceGradient: ['time', 'batch', 'columns', 'pooling', 'reversedFrom'],
+  attend: ['time', 'batch', 'columns'],
+  attendGradients: ['time', 'batch', 'columns'],
+  elementLoss: ['loss', 'rows', 'columns'],
+} as const satisfies Readonly<Partial<Record<RowName | 'copyColumns', readonly string[]>>>)
 
-export type LayerOpName = (typeof LAYER_OPS)[number]
+export type LayerOpName = keyof typeof LAYER_OPS
 
 /** Sizes and layout of one network. */
 export interface KernelNetwork {

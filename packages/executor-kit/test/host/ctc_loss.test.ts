@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkCtcLoss, hostCtcLoss, Philox } from '../../src/index.js'
-import type { CtcLossOptions } from '../../src/operation_options.js'
+import type { CtcLossOptions } from '../../src/operations/operation_types.js'
 
 interface Row {
   /** [T,K] */

@@ -1,7 +1,13 @@
 import { createRnnDescriptor, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
-import { type DenseKernels, HostBackend, HostMemory, type HostTensor, type OperationQueue } from '../../src/index.js'
+import {
+  HostBackend,
+  HostMemory,
+  type HostTensor,
+  type OperationKernels,
+  type OperationQueue,
+} from '../../src/index.js'
 import { stubTensor, zeros } from '../stub_tensor.js'
 
 function open(queue?: OperationQueue, settled?: () => Promise<void>) {
@@ -9,7 +15,7 @@ function open(queue?: OperationQueue, settled?: () => Promise<void>) {
   const prepared: RnnDescriptor[] = []
   const backend = new HostBackend({
     ...{ name: 'own', reason: 'a test', memory },
-    kernels: {} as DenseKernels<HostTensor>,
+    kernels: {} as OperationKernels<HostTensor>,
     products: { addProduct: () => {} },
     prepare: (descriptor) => {
       prepared.push(descriptor)

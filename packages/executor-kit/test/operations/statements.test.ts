@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
-import { CheckedDenseOps, type DenseKernels, HostMemory, type HostTensor } from '../src/index.js'
-import { ids, zeros } from './stub_tensor.js'
+import { coded } from '../../../../scripts/coded.mjs'
+import { checkedOperations, HostMemory, type HostTensor, type OperationKernels } from '../../src/index.js'
+import { ids, zeros } from '../stub_tensor.js'
 
 /** Operations whose kernels note their arguments, and throw where `failure` is set. */
 function open() {
@@ -15,16 +15,15 @@ function open() {
       noted.push([kernel, ...given])
       return memory.zeros([])
     }
-  const names = ['linear', 'linearGradients', 'embedding', 'embeddingGradient', 'softmaxCrossEntropy'] as const
   const inPlace = ['norm', 'assign', 'clip', 'update'] as const
   const kernels = {
-    ...Object.fromEntries([...names, ...inPlace].map((name) => [name, note(name)])),
+    ...Object.fromEntries(inPlace.map((name) => [name, note(name)])),
     readIds: ({ data }: { data: Int32Array }) => data.slice(),
-  } as unknown as DenseKernels<HostTensor>
-  return { memory, noted, state, ops: new CheckedDenseOps(memory, kernels) }
+  } as unknown as OperationKernels<HostTensor>
+  return { memory, noted, state, ops: checkedOperations(memory, kernels) }
 }
 
-describe('CheckedDenseOps', () => {
+describe('statements', () => {
   it('gives its kernels complete options and the tensors to write and to read', () => {
     const { memory, noted, ops } = open()
     const [variable, velocity, gradient] = [memory.zeros([2]), memory.zeros([2]), zeros(2)]
@@ -56,17 +55,6 @@ describe('CheckedDenseOps', () => {
     expect([variable.version, slot.version]).toEqual([4, 2])
   })
 
-  it('passes checked ids to its kernels, even if their owner overwrites them meanwhile', () => {
-    const { noted, ops } = open()
-    const given = ids(3)
-    ops.embedding(zeros(5, 2), given)
-    given.data.fill(9)
-    expect(noted).toEqual([['embedding', { table: zeros(5, 2), ids: ids(3) }, 2]])
-    expect(() => ops.embedding(zeros(5, 2), given)).toThrow(coded('ERR_ID_OUT_OF_RANGE'))
-    expect(() => ops.embeddingGradient(5, given, zeros(3, 2))).toThrow(coded('ERR_ID_OUT_OF_RANGE'))
-    expect(() => ops.softmaxCrossEntropy(zeros(3, 5), given)).toThrow(coded('ERR_ID_OUT_OF_RANGE'))
-  })
-
   it('refuses wrong operands, foreign tensors and a disposed executor before a kernel runs', () => {
     const { memory, noted, ops } = open()
     const variable = memory.zeros([2])
@@ -78,101 +66,27 @@ describe('CheckedDenseOps', () => {
     expect(() => ops.update('sgd', variable, [], foreign, rate)).toThrow(coded('ERR_FOREIGN_TENSOR'))
     expect(() => ops.assign(variable, foreign)).toThrow(coded('ERR_FOREIGN_TENSOR'))
     expect(() => ops.globalNorm([variable, foreign])).toThrow(coded('ERR_FOREIGN_TENSOR'))
-    expect(() => ops.linear(zeros(1, 2), zeros(2, 2), foreign)).toThrow(coded('ERR_FOREIGN_TENSOR'))
     memory.dispose()
-    expect(() => ops.linear(zeros(1, 2), zeros(2, 2), zeros(2))).toThrow(coded('ERR_BACKEND_DISPOSED'))
+    expect(() => ops.assign(variable, zeros(2))).toThrow(coded('ERR_BACKEND_DISPOSED'))
     expect(noted).toEqual([])
     expect(variable.version).toBe(0)
   })
 })
 
-/** Operations with the kernels that an executor may leave out; ids are unread where `readsIds` is false. */
-function openOptional({ readsIds = true, readsCounts = true } = {}) {
+/** Statements whose kernel of updates notes its arguments. */
+function openUpdates({ readsCounts = true } = {}) {
   const memory = new HostMemory('float32')
   const noted: unknown[][] = []
-  const note =
-    (kernel: string) =>
-    (...given: unknown[]) => {
-      noted.push([kernel, ...given])
-      return memory.zeros([])
-    }
-  const names = ['embedding', 'embeddingGradient', 'softmaxCrossEntropy', 'ctcLoss', 'phasedGate', 'update']
-  const kernels = {
-    ...Object.fromEntries([...names, 'phasedGateGradients'].map((name) => [name, note(name)])),
-    readIds: ({ data }: { data: Int32Array }) => (readsIds ? data.slice() : undefined),
-    readsCounts,
-  } as unknown as DenseKernels<HostTensor>
-  return { memory, noted, ops: new CheckedDenseOps(memory, kernels) }
+  const update = (...given: unknown[]) => void noted.push(['update', ...given])
+  const kernels = { update, readsCounts } as unknown as OperationKernels<HostTensor>
+  return { memory, noted, ops: checkedOperations(memory, kernels) }
 }
 
-describe('optional operations of CheckedDenseOps', () => {
-  const gates = () => ({ period: zeros(3), phase: zeros(3), ratioOn: zeros(3) })
-
-  it('are absent where the executor has no kernel for them', () => {
-    const { ops } = open()
-    expect([ops.ctcLoss, ops.phasedGate, ops.phasedGateGradients]).toEqual([undefined, undefined, undefined])
-  })
-
-  it('give phased gates their sizes and leak', () => {
-    const { ops, noted } = openOptional()
-    ops.phasedGate?.(zeros(2, 1), gates(), { leak: 0.5 })
-    ops.phasedGateGradients?.(zeros(2, 1), gates(), zeros(2, 3), { leak: 0 })
-    expect(noted.map(([name, , ...numbers]) => [name, ...numbers])).toEqual([
-      ['phasedGate', { batch: 2, units: 3 }, 0.5],
-      ['phasedGateGradients', { batch: 2, units: 3 }, 0],
-    ])
-  })
-
-  it.each<[string, (ops: ReturnType<typeof openOptional>['ops']) => unknown, string]>([
-    ['times of rank 1', (ops) => ops.phasedGate?.(zeros(2), gates(), { leak: 0 }), 'ERR_SHAPE'],
-    ['no leak', (ops) => ops.phasedGate?.(zeros(2, 1), gates(), {} as never), 'ERR_HYPERPARAMETER'],
-    [
-      'an output gradient of other units',
-      (ops) => ops.phasedGateGradients?.(zeros(2, 1), gates(), zeros(2, 4), { leak: 0 }),
-      'ERR_SHAPE',
-    ],
-    [
-      'a foreign tensor',
-      (ops) => ops.phasedGate?.(new HostMemory('float32').zeros([2, 1]), gates(), { leak: 0 }),
-      'ERR_FOREIGN_TENSOR',
-    ],
-    [
-      'logits of another executor',
-      (ops) =>
-        ops.ctcLoss?.(new HostMemory('float32').zeros([1, 1, 2]), ids(1, 0), {
-          ...{ labelLengths: [0], logitLengths: [1], blank: 0 },
-        }),
-      'ERR_FOREIGN_TENSOR',
-    ],
-  ])('refuse %s', (_, run, code) => {
-    const { ops, noted } = openOptional()
-    expect(() => run(ops)).toThrow(coded(code))
-    expect(noted).toEqual([])
-  })
-})
-
-describe('ids of CheckedDenseOps', () => {
-  it('are left to kernels that alone can read them', () => {
-    const { ops, noted } = openOptional({ readsIds: false })
-    const given = { data: Int32Array.of(99), shape: [1] }
-    ops.embedding(zeros(5, 2), given)
-    ops.softmaxCrossEntropy(zeros(1, 5), given)
-    expect(noted.map(([, operands]) => operands)).toMatchObject([{ ids: given }, { labels: given }])
-  })
-
-  it.each([-1, 1.5, Number.NaN, 2 ** 60])('add up into no table of %s rows', (vocabulary) => {
-    const { ops, noted } = openOptional()
-    const add = () => ops.embeddingGradient(vocabulary, ids(0), zeros(0, 2))
-    expect(add).toThrow(coded('ERR_SHAPE', { name: 'RangeError' }))
-    expect(noted).toEqual([])
-  })
-})
-
-describe("the step of CheckedDenseOps' Adam", () => {
+describe('the step of Adam', () => {
   const slots = (memory: HostMemory) => [memory.zeros([2]), memory.zeros([2]), memory.zeros([2])] as const
 
   it('is a tensor where the executor reads it, whose ε is left as it is', () => {
-    const { ops, noted, memory } = openOptional()
+    const { ops, noted, memory } = openUpdates()
     const [x, m, v] = slots(memory)
     const step = memory.zeros([])
     ops.update('adam', x, [m, v], zeros(2), { learningRate: 0.1, step, epsilon: 1e-3, epsilonHat: true })
@@ -182,7 +96,7 @@ describe("the step of CheckedDenseOps' Adam", () => {
   })
 
   it('is a number elsewhere: a tensor is refused, and nothing is counted', () => {
-    const { ops, noted, memory } = openOptional({ readsCounts: false })
+    const { ops, noted, memory } = openUpdates({ readsCounts: false })
     const [x, m, v] = slots(memory)
     const step = memory.zeros([])
     expect(() => ops.update('adam', x, [m, v], zeros(2), { learningRate: 0.1, step })).toThrow(
@@ -196,7 +110,7 @@ describe("the step of CheckedDenseOps' Adam", () => {
     ['an integer', (memory) => memory.copyOf(ids()) as never, 'ERR_DTYPE'],
     ['of another executor', () => new HostMemory('float32').zeros([]), 'ERR_FOREIGN_TENSOR'],
   ])('is refused where it is %s', (_, make, code) => {
-    const { ops, noted, memory } = openOptional()
+    const { ops, noted, memory } = openUpdates()
     const [x, m, v] = slots(memory)
     const apply = () => ops.update('adam', x, [m, v], zeros(2), { learningRate: 0.1, step: make(memory) })
     expect(apply).toThrow(coded(code))
@@ -204,7 +118,7 @@ describe("the step of CheckedDenseOps' Adam", () => {
   })
 })
 
-describe('tensors that CheckedDenseOps writes', () => {
+describe('tensors that statements write', () => {
   it('must be of the executor, live and of one shape, dtype and layout', () => {
     const { ops, memory, noted } = open()
     const variable = memory.zeros([2], 'lstm/1')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS } from '../src/operation_options.js'
+import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS } from '../../src/operations/operation_types.js'
 
 // Kernels number the names by their places: native/cpu/src/dense and native/cudnn/kernels have the same order.
 it.each([

@@ -1,14 +1,15 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
-import { type HostTensor, UPDATE_RULES } from '../../src/index.js'
+import { CHECKED_ROWS, type HostTensor, UPDATE_RULES } from '../../src/index.js'
+import { LAYER_OPS } from '../../src/kernels/kernel_boundary.js'
 import { ids, zeros } from '../stub_tensor.js'
 import { openNotingExecutor } from './noting_executor.js'
 
 const of = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length] })
 const jobOf = (tensor: BackendTensor) => (tensor as HostTensor).job
 
-describe('the operations of BoundaryDenseKernels', () => {
+describe('the operations of boundaryKernels', () => {
   it('read host tensors as they are at the call, and tensors of the executor where they are', () => {
     const { backend, jobs } = openNotingExecutor()
     const [input, kernel, bias] = [zeros(2, 3), backend.zeros([3, 4]), of(1, 2, 3, 4)]
@@ -116,7 +117,7 @@ describe('the operations of BoundaryDenseKernels', () => {
   })
 })
 
-describe('the updates of BoundaryDenseKernels', () => {
+describe('the updates of boundaryKernels', () => {
   const rate = { learningRate: 0.5 }
   type Opened = ReturnType<typeof openNotingExecutor>
   type Slots = readonly [HostTensor, HostTensor, HostTensor]
@@ -217,5 +218,51 @@ describe('the updates of BoundaryDenseKernels', () => {
     backend.ops.assign(variable as never, { data: Int32Array.of(3, 4), shape: [2] })
     expect([...variable.data]).toEqual([3, 4])
     expect([jobs.length, variable.job, variable.version]).toEqual([0, 0, 1])
+  })
+})
+
+describe('the operations of layers of boundaryKernels', () => {
+  const lengths = (...values: number[]) => ({ data: Int32Array.from(values), shape: [values.length] })
+  const opOf = (job: { readonly op: number }) => Object.keys(LAYER_OPS)[job.op]
+
+  it('are one operation each: results, then operands, and numbers in the order of the kernels', () => {
+    const { backend, jobs } = openNotingExecutor()
+    const { output, weights } = backend.ops.attend(zeros(4, 2, 3), zeros(4, 2, 1), lengths(3, 4))
+    const { loss, gradient } = backend.ops.elementLoss(zeros(2, 3), zeros(2, 3), 'sigmoid_cross_entropy')
+    backend.ops.activate(zeros(5), 'relu', { maximum: 6 })
+    backend.ops.dropout(zeros(2, 3), { rate: 0.5, seed: 2 ** 32 + 5, draw: 2 ** 24 + 7 })
+    backend.ops.poolSequenceGradient(zeros(4, 2, 3), null, zeros(2, 3), { pooling: 'max' })
+    expect(jobs.map(({ job }) => [opOf(job), job.results, [...job.counts], [...job.numbers], job.lengths])).toEqual([
+      ['attend', 2, [6, 8, 24, 8], [4, 2, 3], Int32Array.of(3, 4)],
+      ['elementLoss', 2, [1, 6, 6, 6, 0], [2, 2, 3], null],
+      ['activate', 1, [5, 5], [2, 1, 5, 6], null],
+      ['dropout', 1, [6, 6], [6, 5, 1, 7, 1, 2 ** 23, 2], null],
+      ['poolSequenceGradient', 1, [24, 24, 6], [4, 2, 3, 2, 3], null],
+    ])
+    const written = [output, weights, loss, gradient].map((tensor) => (tensor as HostTensor).data)
+    expect(written).toEqual(jobs.slice(0, 2).flatMap(({ job }) => job.operands.slice(0, 2)))
+  })
+
+  it('concatenate by one copy per input, each beside the one before', () => {
+    const { backend, jobs } = openNotingExecutor()
+    const output = backend.ops.concat([zeros(2, 3), zeros(2, 0), zeros(2, 4)]) as HostTensor
+    backend.ops.columns(zeros(4, 2, 3), 1, 2)
+    backend.ops.reshape(zeros(4, 2, 3), [8, 3])
+    expect(jobs.map(({ job }) => [...job.numbers])).toEqual([
+      [2, 3, 7, 0, 3, 0],
+      [2, 0, 7, 3, 0, 0],
+      [2, 4, 7, 3, 4, 0],
+      [8, 2, 2, 0, 3, 1],
+      [8, 3, 3, 0, 3, 0],
+    ])
+    for (const { job } of jobs.slice(0, 3)) expect(job.operands[0]).toBe(output.data)
+    expect([output.shape, output.job]).toEqual([[2, 7], 3])
+  })
+
+  it('have an operation of the kernels for every row of the host', () => {
+    const own = CHECKED_ROWS.filter(({ row }) => row.isOfDevices === undefined).map(({ name }) => name)
+    const { backend } = openNotingExecutor()
+    expect(own.filter((name) => !(name in backend.ops))).toEqual([])
+    expect(own).toEqual(expect.arrayContaining(Object.keys(LAYER_OPS).filter((name) => name !== 'copyColumns')))
   })
 })

@@ -1,17 +1,13 @@
-// Names for options of the contract's operations. Callers write them as literals; an executor checks and completes them.
+// Names for options and results of the contract's operations. Callers write them as literals; an executor completes them.
 import type { DenseOps, LayerOps } from '@cudnn-rnn/backend'
+
+type ResultOf<Name extends keyof DenseOps> = ReturnType<NonNullable<DenseOps[Name]>>
 
 /** An activation of `ops.activate`: tanh, sigmoid, relu, elu, softplus or softmax. */
 export type ActivationName = Parameters<LayerOps['activate']>[1]
 
 /** Options of `ops.activate` and its gradient. */
 export type ActivationOptions = NonNullable<Parameters<LayerOps['activate']>[2]>
-
-/** Options of `ops.dropout`. */
-export type DropoutOptions = Parameters<LayerOps['dropout']>[1]
-
-/** Options of `ops.layerNorm` and its gradients. */
-export type LayerNormOptions = Parameters<LayerOps['layerNorm']>[3]
 
 /** Options of `ops.poolSequence` and its gradient. */
 export type PoolOptions = Parameters<LayerOps['poolSequence']>[2]
@@ -28,10 +24,10 @@ export type CtcLossOptions = Parameters<NonNullable<DenseOps['ctcLoss']>>[2]
 /** Loss and gradient of `ops.ctcLoss` for a row without a valid path: infinite, nan or zero. */
 export type InfeasibleRows = NonNullable<CtcLossOptions['infeasible']>
 
-/** Options of `ops.phasedGate` and its gradients. */
-export type PhasedGateOptions = Parameters<NonNullable<DenseOps['phasedGate']>>[2]
+/** Result of `ops.ctcLoss`. */
+export type CtcLossResult = Awaited<ResultOf<'ctcLoss'>>
 
-// The keys of an object, as the compiler then reports a name that is missing. Kernels number names by their places here.
+// Kernels number the names by their places here.
 
 /** Every activation of the contract. */
 export const ACTIVATIONS = namesOf<ActivationName>({
@@ -53,6 +49,7 @@ export const ELEMENT_LOSSES = namesOf<ElementLoss>({
   sigmoid_cross_entropy: true,
 })
 
+/** The keys of an object, as the compiler then reports a name that is missing. */
 function namesOf<Name extends string>(names: Readonly<Record<Name, true>>): readonly Name[] {
   return Object.freeze(Object.keys(names) as Name[])
 }

@@ -1,0 +1,158 @@
+import { OPTIMIZER_RULES, type TensorLike } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { type HostCompute, type HostOperands, hostKernels } from '../host/host_kernels.js'
+import type { HostTensor } from '../host/host_tensor.js'
+import type { OperationKernels } from '../operations/checked_operations.js'
+import { CHECKED_ROWS } from '../operations/checked_row.js'
+import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS } from '../operations/operation_types.js'
+import type { Numbers } from '../operations/pattern.js'
+import type { StatementKernels } from '../operations/statements.js'
+import type { HostRowName, RowName } from '../operations/table.js'
+import type { OptimizerUpdate } from '../optimizer_update.js'
+import { INFEASIBLE_ROWS, LAYER_OPS, type LayerOpName, UPDATE_RULES, type UpdateRule } from './kernel_boundary.js'
+import type { KernelExecutor } from './kernel_executor.js'
+
+/** The operations of the kernels; those with a row are queued by it. */
+export function boundaryKernels(executor: KernelExecutor): OperationKernels<HostTensor> {
+  const { memory } = executor
+  return Object.assign(new BoundaryStatements(executor), {
+    ...hostKernels(memory, (name) => queue(executor, name), executor.allocateResult),
+    /** A copy; nothing that is queued writes integers. */
+    readIds: (ids: TensorLike) => (memory.elements(ids) as Int32Array).slice(),
+  })
+}
+
+/** Results, then operands, by the names of the kernels' own arguments. */
+const FIELDS = {
+  linear: ['output', 'input', 'kernel', 'bias'],
+  linearGradients: ['dInput', 'dKernel', 'dBias', 'input', 'kernel', 'dOutput'],
+  embedding: ['output', 'table', 'ids'],
+  embeddingGradient: ['table', 'ids', 'output'],
+  softmaxCrossEntropy: ['loss', 'gradient', 'logits', 'labels', 'weights'],
+  ctcLoss: ['loss', 'rowLosses', 'gradient', 'logits'],
+} as const satisfies Readonly<Partial<Record<RowName, readonly string[]>>>
+
+/** Names that kernels number by their places. */
+const PLACES: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonly unknown[]>([
+  ['activation', ACTIVATIONS],
+  ['pooling', POOLINGS],
+  ['loss', ELEMENT_LOSSES],
+  ['infeasible', INFEASIBLE_ROWS],
+])
+
+function numberOf(name: string, numbers: Numbers): number {
+  const names = PLACES.get(name)
+  return names === undefined ? numbers[name] : names.indexOf(numbers[name])
+}
+
+const OPS = Object.keys(LAYER_OPS)
+
+/** Queues one operation by its row. */
+function queue(executor: KernelExecutor, name: HostRowName): HostCompute {
+  const { operations } = executor
+  if (name in FIELDS) {
+    const kernel = name as keyof typeof FIELDS
+    return (results, operands, numbers) => {
+      const job: Record<string, unknown> = { ...numbers }
+      const buffers = [...results, ...operands]
+      for (const [k, field] of FIELDS[kernel].entries()) job[field] = buffers[k] ?? null
+      if (kernel === 'ctcLoss') job['infeasible'] = numberOf('infeasible', numbers)
+      return operations[kernel](job as never)
+    }
+  }
+  const [lengthsPlace = -1] = CHECKED_ROWS.find((checked) => checked.name === name)?.bounded ?? []
+  const layer = (op: LayerOpName, results: HostOperands, read: HostOperands, numbers: readonly number[]) => {
+    const buffers: readonly (FloatArray | undefined)[] = [
+      ...results,
+      ...read.filter((_, place) => place !== lengthsPlace),
+    ]
+    return operations.layer({
+      op: OPS.indexOf(op),
+      operands: buffers.map((buffer) => buffer ?? null),
+      results: results.length,
+      counts: Float64Array.from(buffers, (buffer) => buffer?.length ?? 0),
+      lengths: read[lengthsPlace] ?? null,
+      numbers: Float64Array.from(numbers),
+    })
+  }
+  if (name === 'reshape') {
+    return (y, x, { rows, columns }) => layer('copyColumns', y, x, [rows, columns, columns, 0, columns, 0])
+  }
+  if (name === 'columns') {
+    return (y, x, { rows, columns, begin, count }) =>
+      layer('copyColumns', y, x, [rows, count, count, 0, columns, begin])
+  }
+  if (name === 'concat') {
+    return (y, [inputs], { rows, columns }) => {
+      let [job, begin] = [0, 0]
+      for (const input of inputs as readonly FloatArray[]) {
+        const count = rows === 0 ? 0 : input.length / rows
+        job = layer('copyColumns', y, [input], [rows, count, columns, begin, count, 0])
+        begin += count
+      }
+      return job
+    }
+  }
+  const op = name as Exclude<LayerOpName, 'copyColumns'>
+  return (results, read, numbers) =>
+    layer(
+      op,
+      results,
+      read,
+      LAYER_OPS[op].map((each) => numberOf(each, numbers)),
+    )
+}
+
+class BoundaryStatements implements StatementKernels<HostTensor> {
+  readonly #executor: KernelExecutor
+
+  constructor(executor: KernelExecutor) {
+    this.#executor = executor
+  }
+
+  norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {
+    const { memory, operations } = this.#executor
+    const norm = memory.allocate(1)
+    const job = operations.norm({ tensors: tensors.map(({ data }) => data as FloatArray), maxNorm, norm })
+    if (maxNorm < Number.POSITIVE_INFINITY) for (const tensor of tensors) tensor.job = job
+    return memory.result([], norm, job)
+  }
+
+  assign(variable: HostTensor, source: TensorLike): void {
+    // Queued work has copies of integers.
+    if (variable.dtype === 'int32') variable.data.set(this.#executor.memory.elements(source))
+    else this.#queue('assign', [variable], [this.#executor.memory.floats(source)])
+  }
+
+  clip(tensors: readonly HostTensor[], limit: number): void {
+    // All are looked at first: none is clipped where one was transferred elsewhere.
+    for (const tensor of tensors) void tensor.data
+    for (const tensor of tensors) this.#queue('clip', [tensor], [], [limit])
+  }
+
+  update(update: OptimizerUpdate, written: readonly HostTensor[], source: TensorLike | undefined): void {
+    const read = source === undefined ? null : this.#executor.memory.floats(source)
+    this.#queue(update.rule, written, [read], numbersOf(update))
+  }
+
+  #queue(
+    rule: UpdateRule,
+    written: readonly HostTensor[],
+    read: readonly (FloatArray | null)[],
+    numbers: readonly number[] = [],
+  ): void {
+    const job = this.#executor.operations.update({
+      rule: UPDATE_RULES.indexOf(rule),
+      operands: [...written.map(({ data }) => data as FloatArray), ...read],
+      numbers: Float64Array.from(numbers),
+    })
+    for (const tensor of written) tensor.job = job
+  }
+}
+
+/** The numbers of an update, in the order of its options in the table of the rules; flags are 0 or 1. */
+function numbersOf(update: OptimizerUpdate): number[] {
+  if (update.rule === 'addScaled') return [update.scale]
+  const values = update as unknown as Readonly<Record<string, number | boolean>>
+  return Object.keys(OPTIMIZER_RULES[update.rule].options).map((name) => Number(values[name]))
+}

@@ -1,0 +1,230 @@
+import type { DenseOps, FloatDType, TensorLike } from '@cudnn-rnn/backend'
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { checkCtcLoss } from '../ctc_problem.js'
+import { dropoutMask } from './dropout_mask.js'
+import { type CtcLossOptions, ELEMENT_LOSSES } from './operation_types.js'
+import {
+  ACTIVATION,
+  checkedWithOperands,
+  choice,
+  columnIndex,
+  counter,
+  hyperparameter,
+  MAXIMUM,
+  optional,
+  POOLING,
+  PROBABILITY,
+  SAME_COUNT,
+} from './option_rules.js'
+import { type GradientArguments, type GradientNameOf, type KernelArguments, row } from './row.js'
+
+const DROPOUT = { rate: PROBABILITY, seed: counter(Number.MAX_SAFE_INTEGER), draw: counter(2 ** 48 - 1) }
+const POOL = {
+  pooling: POOLING,
+  reversedFrom: optional(
+    columnIndex('an integer from 0 to the number of columns', ({ columns }) => columns, 2),
+    ({ columns }) => columns,
+  ),
+}
+
+// Of EXAMPLE_SIZES.
+const CTC_LABELS = { data: Int32Array.of(0, 1, 1, 0), shape: [2, 2] }
+const CTC_OPTIONS = { logitLengths: [4, 3], labelLengths: [2, 1], blank: 2 }
+
+/**
+ * Every operation of the contract that makes new tensors: `ops.<name>`, its checks, the order of its kernel's arguments and
+ * its documentation follow. {@link Statements} change tensors.
+ */
+export const OPERATIONS = {
+  linear: row({
+    meaning: 'input·kernel + bias',
+    action: 'apply linear',
+    takes: ['input […,I]', 'kernel [I,O]', 'bias [O]'],
+    gives: ['output […,O]'],
+    measure: 'kernel',
+    gradient: { name: 'linearGradients', action: 'apply linear', reads: ['input', 'kernel'] },
+  }),
+  embedding: row({
+    meaning: 'the rows of a table by their numbers',
+    action: 'look up embeddings',
+    takes: ['table [V,E]', 'ids:0..V-1 […]'],
+    gives: ['output […,E]'],
+    gradient: { name: 'embeddingGradient', action: 'add up the embedding gradient', reads: ['ids'] },
+  }),
+  activate: row({
+    meaning: 'f(input), element by element; softmax over the last dimension',
+    action: 'apply an activation',
+    takes: ['input […,E]', 'activation'],
+    gives: ['output […,E]'],
+    options: { activation: ACTIVATION, maximum: MAXIMUM },
+    gradient: { name: 'activationGradient', action: "compute an activation's gradient", reads: ['output'] },
+  }),
+  multiply: row({
+    meaning: 'a∘b, element by element',
+    action: 'multiply element by element',
+    takes: ['a […]', 'b […]'],
+    gives: ['output […]'],
+  }),
+  dropout: row({
+    meaning: 'input·mask/(1 − rate); the mask is a function of seed, draw and element',
+    action: 'apply dropout',
+    takes: ['input […]'],
+    gives: ['output […]'],
+    options: DROPOUT,
+    complete: dropoutMask,
+  }),
+  layerNorm: row({
+    meaning: 'gamma∘(input − mean)/√(variance + epsilon) + beta, over the last dimension',
+    action: 'normalize a layer',
+    takes: ['input […,E]', 'gamma [E]', 'beta [E]'],
+    gives: ['output […,E]'],
+    options: { epsilon: hyperparameter(0, 1e-3) },
+    gradient: {
+      name: 'layerNormGradients',
+      action: 'compute the gradients of a normalized layer',
+      reads: ['input', 'gamma'],
+    },
+  }),
+  concat: row({
+    meaning: 'tensors side by side in the last dimension',
+    action: 'concatenate',
+    takes: ['inputs... […,E*]'],
+    gives: ['output […,columns]'],
+    complete: (_, [inputs]: readonly [readonly TensorLike[]]) => ({
+      columns: inputs.reduce((sum, { shape }) => sum + shape[shape.length - 1], 0),
+    }),
+  }),
+  reshape: row({
+    meaning: 'the same elements in another shape',
+    action: 'reshape',
+    takes: ['input […,E]', 'shape'],
+    gives: ['output [shape]'],
+    options: { shape: SAME_COUNT },
+  }),
+  columns: row({
+    meaning: 'count columns from begin on',
+    action: 'take columns',
+    takes: ['input […,E]', 'begin', 'count'],
+    gives: ['output […,count]'],
+    options: {
+      begin: columnIndex('an integer from 0 to the number of columns', ({ columns }) => columns, 1),
+      count: columnIndex('an integer from 0 to the columns after begin', ({ columns, begin }) => columns - begin, 1),
+    },
+  }),
+  reverseSequence: row({
+    meaning: 'input[length − 1 − t] at step t, zero past the length',
+    action: 'reverse a sequence',
+    takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
+    gives: ['output [T,B,E]'],
+  }),
+  poolSequence: row({
+    meaning: 'the last step, the mean or the largest of each column',
+    action: 'pool a sequence',
+    takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
+    gives: ['output [B,E]'],
+    options: POOL,
+    gradient: { name: 'poolSequenceGradient', action: "compute a pooling's gradient", reads: ['input', 'lengths'] },
+  }),
+  attend: row({
+    meaning: 'Σ weights∘input over the steps; weights = softmax of scores over the steps',
+    action: 'attend to a sequence',
+    takes: ['input [T,B,E]', 'scores [T,B,1]', 'lengths?:0..T [B]'],
+    gives: ['output [B,E]'],
+    keeps: ['weights [T,B,1]'],
+    gradient: {
+      name: 'attendGradients',
+      action: 'compute the gradients of attention',
+      reads: ['input', 'weights'],
+    },
+  }),
+  phasedGate: row({
+    meaning: 'how far the gates of a phased LSTM are open',
+    action: 'open phased gates',
+    takes: ['times [B,1]', 'variables.period [U]', 'variables.phase [U]', 'variables.ratioOn [U]'],
+    gives: ['output [B,U]'],
+    options: { leak: hyperparameter(Number.NEGATIVE_INFINITY, 0.001) },
+    isOfDevices: true,
+    gradient: {
+      name: 'phasedGateGradients',
+      action: 'compute the gradients of phased gates',
+      reads: ['times', 'period', 'phase', 'ratioOn'],
+    },
+  }),
+  softmaxCrossEntropy: row({
+    meaning: 'the mean of −ln softmax(logits)[label] over rows, by their weights',
+    action: 'compute softmax cross-entropy',
+    takes: ['logits […,V]', 'labels:0..V-1 […]', 'weights? […]'],
+    gives: ['loss []'],
+    keeps: ['logitsGradient […,V]'],
+  }),
+  elementLoss: row({
+    meaning: 'the mean over columns, and over rows by their weights, of the loss of each element',
+    action: 'compute a loss',
+    takes: ['predictions […,E]', 'targets […,E]', 'loss', 'weights? […]'],
+    gives: ['loss []'],
+    keeps: ['gradient […,E]'],
+    options: { loss: choice(ELEMENT_LOSSES) },
+  }),
+  ctcLoss: row({
+    meaning: 'Σ rowWeights·(−ln p(labels | logits)), connectionist temporal classification',
+    action: 'compute the CTC loss',
+    takes: ['logits [T,B,K]', 'labels', 'options'],
+    gives: ['loss []'],
+    keeps: ['rowLosses [B]', 'logitsGradient [T,B,K]'],
+    options: {
+      labels: checkedWithOperands<Tensor<Int32Array>>('int32 [B,S], on the host', CTC_LABELS, [
+        [undefined, 'ERR_NOT_A_TENSOR'],
+        [{ data: new Float32Array(2), shape: [2, 1] }, 'ERR_DTYPE'],
+        [{ data: new Int32Array(3), shape: [3, 1] }, 'ERR_SHAPE'],
+        [{ ...CTC_LABELS, data: Int32Array.of(0, 2, 0, 1) }, 'ERR_CTC_LABEL'],
+      ]),
+      options: checkedWithOperands<CtcLossOptions>('lengths of logits and labels, the blank, and rules', CTC_OPTIONS, [
+        [null, 'ERR_INVALID_OPTION_TYPE'],
+        [{}, 'ERR_CTC_BLANK'],
+        [{ ...CTC_OPTIONS, axis: 1 }, 'ERR_UNKNOWN_OPTION'],
+        [{ ...CTC_OPTIONS, blank: 3 }, 'ERR_CTC_BLANK'],
+        [{ ...CTC_OPTIONS, logitLengths: [4, 5] }, 'ERR_SEQUENCE_LENGTHS'],
+        [{ ...CTC_OPTIONS, labelLengths: [2] }, 'ERR_SEQUENCE_LENGTHS'],
+        [{ ...CTC_OPTIONS, infeasible: 'x' }, 'ERR_INVALID_OPTION'],
+        [{ ...CTC_OPTIONS, mergeRepeated: 1 }, 'ERR_INVALID_OPTION_TYPE'],
+        [{ ...CTC_OPTIONS, rowWeights: [1] }, 'ERR_SHAPE'],
+      ]),
+    },
+    complete: (
+      { labels, options }: { readonly labels: Tensor<Int32Array>; readonly options: CtcLossOptions },
+      [logits]: readonly [TensorLike],
+      dtype: FloatDType,
+    ) => checkCtcLoss(dtype, logits, labels, options),
+  }),
+}
+
+type Table = typeof OPERATIONS
+type Kernel<Name extends keyof DenseOps, Arguments extends readonly unknown[]> = (
+  ...call: Arguments
+) => ReturnType<NonNullable<DenseOps[Name]>>
+type AllKernels = { readonly [Name in keyof Table]: Kernel<Name, KernelArguments<Table[Name]>> } & {
+  readonly [Name in keyof Table as GradientNameOf<Table[Name]>]: Kernel<
+    GradientNameOf<Table[Name]>,
+    GradientArguments<Table[Name]>
+  >
+}
+
+/** Names of operations with a row, and of their gradients. */
+export type RowName = keyof AllKernels
+
+type OptionalName = { [Name in RowName]: undefined extends DenseOps[Name] ? Name : never }[RowName]
+
+/**
+ * A kernel for each row and each gradient, but for those that the contract leaves to executors. Operands are checked: a kernel
+ * that throws has changed nothing.
+ */
+export type RowKernels = Omit<AllKernels, OptionalName> & Partial<Pick<AllKernels, OptionalName>>
+
+/** Rows whose kernels executors in host memory have. */
+export type HostRowName = Exclude<RowName, 'phasedGate' | 'phasedGateGradients'>
+
+/** The operands of one kernel, in their order. */
+export type KernelOperands<Name extends RowName> = Parameters<AllKernels[Name]>[0]
+
+/** The sizes and options of one kernel. */
+export type KernelNumbers<Name extends RowName> = Parameters<AllKernels[Name]>[1]

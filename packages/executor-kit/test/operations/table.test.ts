@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { CHECKED_ROWS, type CheckedRow } from '../../src/index.js'
+
+const HEAD = `# Operations
+
+\`backend.ops\` has these operations, which make new tensors. Letters are sizes: T steps, B rows of a batch, E columns, I inputs, O outputs, V and K classes, U units; … are any leading dimensions. Class ids and lengths are int32 and in the range behind their name; everything else has the executor's dtype. An operand with ? may be absent. Options without a ? are required.
+
+The statements \`assign\`, \`accumulate\`, \`update\` ([rules](optimizer_rules.md)), \`globalNorm\`, \`clipByGlobalNorm\` and \`clipByValue\` change tensors instead.
+
+This page is made of the table \`OPERATIONS\` in \`packages/executor-kit/src/operations/table.ts\` by \`npx vitest run --project executor-kit table -u\`. [Contributing](../CONTRIBUTING.md#add-an-operation) states how to add an operation.
+`
+
+function section({ name, row, positional, options }: CheckedRow): string {
+  const code = (texts: readonly string[]) => texts.map((text) => `\`${text}\``).join(', ')
+  const isGradient = row.gradient === undefined && CHECKED_ROWS.some((other) => other.row.gradient?.name === name)
+  const rules = [...positional, ...options].map(
+    ({ name: option, rule }) => `| \`${option}${rule.isOptional ? '?' : ''}\` | ${rule.words} |`,
+  )
+  return `
+## ${name}
+
+${isGradient ? `The gradient of: ${row.meaning}` : row.meaning}.
+
+Takes ${code(row.takes)}; gives ${code([...row.gives, ...(row.keeps ?? [])])}.${row.isOfDevices ? ' On executors of devices alone.' : ''}
+${rules.length === 0 ? '' : `\n| option | values |\n|---|---|\n${rules.join('\n')}\n`}`
+}
+
+it('is the page of the operations', async () => {
+  await expect(HEAD + CHECKED_ROWS.map(section).join('')).toMatchFileSnapshot('../../../../docs/operations.md')
+})
