@@ -68,8 +68,8 @@ const extremeStatements: readonly fc.WeightedArbitrary<Statement>[] = [
   {
     weight: 2,
     arbitrary: fc.record({
-      op: fc.constant('dense' as const),
-      what: fc.constantFrom('linear', 'linearGradients', 'embedding', 'embeddingGradient', 'crossEntropy'),
+      op: fc.constant('operation' as const),
+      name: fc.constantFrom('linear', 'linearGradients', 'embedding', 'embeddingGradient', 'softmaxCrossEntropy'),
       sizes: fc.tuple(size, size, size),
       argument: extremeArgument,
     }),

@@ -1,5 +1,6 @@
 import type { OptimizerRule } from '@cudnn-rnn/backend'
 import type { CellMode, Direction, InputMode } from '@cudnn-rnn/canonical'
+import type { RowName } from '@cudnn-rnn/executor-kit'
 
 /**
  * A program over the public API, as data: the same statements run on every executor. Objects are named by how many of
@@ -186,8 +187,8 @@ export type Statement =
   | { readonly op: 'save'; readonly params: number }
   | { readonly op: 'restore'; readonly params: number; readonly checkpoint: number }
   | {
-      readonly op: 'dense'
-      readonly what: 'linear' | 'linearGradients' | 'embedding' | 'embeddingGradient' | 'crossEntropy'
+      readonly op: 'operation'
+      readonly name: RowName
       readonly sizes: readonly [number, number, number]
       readonly argument: Argument
     }

@@ -1,4 +1,5 @@
 import { OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
+import { CHECKED_ROWS } from '@cudnn-rnn/executor-kit'
 import fc from 'fast-check'
 import { ANY, type Argument, FAULTS, type Program, type State, type Statement, type StatementOf } from './program.js'
 
@@ -169,9 +170,14 @@ const restoreStream: fc.Arbitrary<Statement> = fc.record({
   state: index,
 })
 
-const dense: fc.Arbitrary<Statement> = fc.record({
-  op: fc.constant('dense' as const),
-  what: fc.constantFrom('linear', 'linearGradients', 'embedding', 'embeddingGradient', 'crossEntropy'),
+/** Other tests compare CTC; the reference has no operations of devices. */
+const OPERATIONS = CHECKED_ROWS.filter(({ name, row }) => name !== 'ctcLoss' && !row.isOfDevices).map(
+  ({ name }) => name,
+)
+
+const operation: fc.Arbitrary<Statement> = fc.record({
+  op: fc.constant('operation' as const),
+  name: fc.constantFrom(...OPERATIONS),
   sizes: fc.tuple(size, size, size),
   argument,
 })
@@ -193,7 +199,7 @@ const simple: readonly fc.WeightedArbitrary<Statement>[] = [
   { weight: 2, arbitrary: fc.record({ op: fc.constant('export' as const), model: index, params: index }) },
   { weight: 5, arbitrary: update },
   { weight: 3, arbitrary: apply },
-  { weight: 2, arbitrary: dense },
+  { weight: 4, arbitrary: operation },
   {
     weight: 2,
     arbitrary: fc.record({

@@ -14,7 +14,7 @@ import type { Statement, StatementOf } from './program.js'
 import { type ProgramState, pick } from './program_state.js'
 import type { Begin, Effect } from './statement_effect.js'
 import { beginReset, beginRestoreStream, beginStep, beginStream, beginStreamState } from './stream_statements.js'
-import { beginDense, beginNorm, beginRead, beginTensor, beginUpdate } from './tensor_statements.js'
+import { beginNorm, beginOperation, beginRead, beginTensor, beginUpdate } from './tensor_statements.js'
 import { beginApply, beginOptimizer, beginTrain } from './training_statements.js'
 
 /** Statements that contain others; the program's runner handles those. */
@@ -59,7 +59,7 @@ const TABLE: { readonly [Op in Exclude<Statement['op'], Block['op']>]: Begin<Sta
   restoreDropout: beginRestoreDropout,
   save: beginSave,
   restore: beginRestore,
-  dense: beginDense,
+  operation: beginOperation,
   norm: beginNorm,
   dispose: beginDispose,
   closeExecutor: beginClose,

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   type BackendTensor,
   OPTIMIZER_RULES,
@@ -6,9 +7,10 @@ import {
   type OptimizerSlots,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { CHECKED_ROWS, exampleShape } from '@cudnn-rnn/executor-kit'
 import { Arguments } from './arguments.js'
-import type { StatementOf, Update } from './program.js'
+import type { Argument, StatementOf, Update } from './program.js'
 import { type ProgramState, pick, pickOpaque } from './program_state.js'
 import { type Begin, keepTensors } from './statement_effect.js'
 
@@ -87,34 +89,61 @@ function optionsOf(rule: OptimizerRule, rate: number): OptimizerOptions {
   return Object.fromEntries(given) as OptimizerOptions
 }
 
-export const beginDense: Begin<StatementOf<'dense'>> = (programState, { what, sizes: [n, i, o], argument }) => {
-  const { ops } = programState.backend
+type Method = (...given: readonly unknown[]) => BackendTensor | Readonly<Record<string, BackendTensor>>
+
+export const beginOperation: Begin<StatementOf<'operation'>> = (programState, { name, sizes: [n, i, o], argument }) => {
+  const { backend } = programState
+  const row = required(
+    CHECKED_ROWS.find((checked) => checked.name === name),
+    'programs call operations of the table',
+  )
+  const sizes = { T: n, B: i, E: o, I: i, O: o, V: o, U: o }
   const given = new Arguments(programState)
-  const other = { form: argument.form, fill: argument.fill + 2 }
-  const ids = () =>
-    programState.backend.tensor({ data: Int32Array.from({ length: n }, (_, k) => (k * 7 + n) % o), shape: [n] })
-  const begin = (): Readonly<Record<string, BackendTensor>> => {
-    if (what === 'linear') {
-      return { output: ops.linear(given.make([n, i], argument), given.make([i, o], other), given.make([o], other)) }
+  const made: BackendTensor[] = []
+  /** Valid ids or lengths. */
+  const integers = (shape: readonly number[], count: number) => {
+    const data = Int32Array.from({ length: elementCount(shape) }, (_, k) => (k * 7 + n) % count)
+    const tensor = backend.tensor({ data, shape })
+    made.push(tensor as unknown as BackendTensor)
+    return tensor
+  }
+  const begin = (): BackendTensor | Readonly<Record<string, BackendTensor>> => {
+    const other = { form: argument.form, fill: argument.fill + 2 }
+    const floating = row.operands.filter(({ pattern }) => pattern.bound === undefined)
+    const drawn = floating[argument.fill % floating.length]
+    const call: unknown[] = []
+    for (const operand of row.operands) {
+      const { index, pattern } = operand
+      const shape = exampleShape(pattern, sizes, [n])
+      // Ids that an empty table does not have are refused on host executors alone.
+      const isDrawn = operand === drawn && !(argument.fault === 'empty' && floating.length < row.operands.length)
+      // Weights of a loss must not add up to almost nothing.
+      const own = isDrawn ? argument : { ...other, fill: pattern.key === 'weights' ? 1 : other.fill }
+      if (pattern.bound !== undefined) call[index] = integers(shape, pattern.bound.isBelow ? o : n + 1)
+      else if (pattern.isList) call[index] = [given.make(shape, own), given.make(shape, other)]
+      else call[index] = given.make(shape, own)
     }
-    if (what === 'linearGradients') {
-      return {
-        ...ops.linearGradients(given.make([n, i], other), given.make([i, o], other), given.make([n, o], argument)),
-      }
-    }
-    using labels = ids()
-    if (what === 'embedding') {
-      // Ids that no row has are refused on host executors alone.
-      const table = argument.fault === 'empty' ? other : argument
-      return { output: ops.embedding(given.make([o, i], table), labels) }
-    }
-    if (what === 'embeddingGradient') return { table: ops.embeddingGradient(o, labels, given.make([n, i], argument)) }
-    return { ...ops.softmaxCrossEntropy(given.make([n, o], argument), labels, given.make([n], { ...other, fill: 1 })) }
+    const options: Readonly<Record<string, unknown>> = { classes: o, shape: [n * o], begin: 0, count: 1 }
+    for (const { index, name: option, rule } of row.positional) call[index] = options[option] ?? choice(rule, argument)
+    const named = row.options.filter(({ rule }) => rule.isOptional === undefined)
+    call[row.optionsIndex] = Object.fromEntries(named.map(({ name: key, rule }) => [key, choice(rule, argument)]))
+    if (row.options.length === 0) call.length = row.optionsIndex
+    return (backend.ops as unknown as Readonly<Record<string, Method>>)[name](...call)
   }
   return given.around(async () => {
-    const made = begin()
-    return { made, commit: () => keepTensors(programState, Object.values(made)) }
+    try {
+      const result = begin()
+      const results = 'dispose' in result ? { output: result as BackendTensor } : { ...result }
+      return { made: results, commit: () => keepTensors(programState, Object.values(results)) }
+    } finally {
+      for (const tensor of made) tensor.dispose()
+    }
   })
+}
+
+/** One of an option's names, or its example. */
+function choice({ names, example }: { names?: readonly string[]; example?: unknown }, { fill }: Argument): unknown {
+  return names === undefined ? example : names[fill % names.length]
 }
 
 export const beginNorm: Begin<StatementOf<'norm'>> = async (programState, { tensors, limit }) => {
