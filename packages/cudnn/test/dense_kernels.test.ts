@@ -1,4 +1,5 @@
-import type { DenseOps } from '@cudnn-rnn/backend'
+import { wrongCalls } from '@cudnn-rnn/conformance'
+import { CHECKED_ROWS } from '@cudnn-rnn/executor-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { openEmulatedGpu } from './emulated_gpu.js'
@@ -59,22 +60,14 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnDenseKernels (${gpu.problem ?? 
     expect([...(await gradients.period.read()).data]).toEqual([0, 0])
   })
 
-  it.each<[string, string, (ops: DenseOps) => unknown]>([
-    ['times of two columns', 'ERR_SHAPE', (ops) => ops.phasedGate!(vector([1, 2]), variables, { leak: 0 })],
-    [
-      'a phase of other units',
-      'ERR_SHAPE',
-      (ops) => ops.phasedGate!(column([1]), { ...variables, phase: vector([1]) }, { leak: 0 }),
-    ],
-    ['a leak of NaN', 'ERR_HYPERPARAMETER', (ops) => ops.phasedGate!(column([1]), variables, { leak: Number.NaN })],
-    [
-      'gradients of other units',
-      'ERR_SHAPE',
-      (ops) => ops.phasedGateGradients!(column([1]), variables, column([1]), { leak: 0 }),
-    ],
-  ])('a phased gate refuses %s', async (_, code, run) => {
+  it('operations of devices alone refuse wrong arguments by their rows', async () => {
     await using backend = await open()
-    expect(() => run(backend.ops)).toThrow(coded(code))
+    await using elsewhere = await open()
+    for (const row of CHECKED_ROWS.filter((checked) => checked.row.isOfDevices)) {
+      for (const [title, code, call] of wrongCalls(row, backend, elsewhere)) {
+        expect(call, title).toThrow(coded(code))
+      }
+    }
     expect(backend.stats().tensors).toBe(0)
   })
 
