@@ -1,21 +1,7 @@
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 
-/**
- * Throws RangeError `ERR_HYPERPARAMETER` unless `value` is finite and within the bounds.
- *
- * @example
- * ```ts
- * import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * try {
- *   checkHyperparameter('build SGD', 'momentum', 1.5, { minimum: 0, below: 1 })
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_HYPERPARAMETER')) // true
- * }
- * ```
- */
+/** Throws RangeError `ERR_HYPERPARAMETER` unless `value` is finite and within the bounds. */
 export function checkHyperparameter(
   action: string,
   name: string,

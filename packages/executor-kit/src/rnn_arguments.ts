@@ -42,20 +42,6 @@ export interface CheckedForward {
  * @param paramsSize elements of this executor's opaque buffer.
  * @throws as `checkTensor` and `checkSequenceLengths`; RangeError `ERR_TIME_STEPS` for T > 65,535,
  *   `ERR_EMPTY_BATCH` for T or B of 0, `ERR_NO_CELL_STATE` for inputC given to another cell than LSTM
- * @example
- * ```ts
- * import { checkForwardArguments, HostMemory } from '@cudnn-rnn/executor-kit'
- * import { createRnnDescriptor, flatLayout, layoutKey } from '@cudnn-rnn/rnn/canonical'
- *
- * const memory = new HostMemory('float32')
- * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * const { size } = flatLayout(descriptor)
- * const input = { data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] } // [T,B,I]
- * const params = memory.zeros([size], layoutKey(descriptor))
- * const options = { inputH: null, inputC: null, sequenceLengths: [5, 5], training: false }
- * console.log(checkForwardArguments(memory, descriptor, size, { input, params, ...options }).sizes)
- * // { time: 5, batch: 2, sequenceLengths: null }
- * ```
  */
 export function checkForwardArguments(
   executor: ArgumentOwner,
@@ -101,21 +87,7 @@ export function checkForwardArguments(
   }
 }
 
-/**
- * Checks an opaque buffer, or a gradient or slot of the same layout; returns it and throws as `checkTensor`.
- *
- * @example
- * ```ts
- * import { checkParams, HostMemory } from '@cudnn-rnn/executor-kit'
- * import { createRnnDescriptor, flatLayout, layoutKey } from '@cudnn-rnn/rnn/canonical'
- *
- * const memory = new HostMemory('float32')
- * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * const { size } = flatLayout(descriptor)
- * const params = checkParams('run forward', memory, descriptor, size, memory.zeros([size], layoutKey(descriptor)))
- * console.log(params.shape[0] === size) // true
- * ```
- */
+/** Checks an opaque buffer, or a gradient or slot of the same layout; returns it and throws as `checkTensor`. */
 export function checkParams(
   action: string,
   executor: ArgumentOwner,
@@ -136,18 +108,6 @@ export type CheckedGradients = { readonly [Name in keyof RnnOutputGradients]-?: 
 
 /**
  * Checks the arguments of `Rnn.backward` against the sizes of the forward. Throws as {@link checkForwardArguments}.
- *
- * @example
- * ```ts
- * import { checkBackwardArguments, HostMemory } from '@cudnn-rnn/executor-kit'
- * import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
- *
- * const memory = new HostMemory('float32')
- * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * const sizes = { time: 5, batch: 2, sequenceLengths: null }
- * const output = { data: new Float32Array(5 * 2 * 4), shape: [5, 2, 4] }
- * console.log(checkBackwardArguments(memory, descriptor, sizes, { output }).outputH) // null
- * ```
  */
 export function checkBackwardArguments(
   executor: ArgumentOwner,

@@ -40,14 +40,6 @@ const MAX_RANK = 64
  * @returns the checked tensor, as {@link checkIsTensor}; use it instead of the argument.
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
  * @throws RangeError `ERR_SHAPE`, `ERR_TENSOR_DISPOSED`, `ERR_OTHER_LAYOUT` (parameters of another model)
- * @example
- * ```ts
- * import { checkTensor } from '@cudnn-rnn/executor-kit'
- *
- * const rule = { dtype: 'float32', shape: ['T', 'B', 3] } as const
- * const input = { data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }
- * console.log(checkTensor('run forward', 'input', input, rule).shape) // [5, 2, 3]
- * ```
  */
 export function checkTensor<Given extends TensorLike>(
   action: string,
@@ -83,21 +75,7 @@ export function checkRule(action: string, name: string, tensor: TensorLike, rule
   if (rule.shape !== undefined) checkShape(action, name, tensor.shape, rule.shape)
 }
 
-/**
- * Throws `ERR_SHAPE` unless `shape` has the rank and the fixed dimensions of `expected`.
- *
- * @example
- * ```ts
- * import { checkShape } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * try {
- *   checkShape('run forward', 'input', [5, 2, 4], ['T', 'B', 3])
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_SHAPE')) // true
- * }
- * ```
- */
+/** Throws `ERR_SHAPE` unless `shape` has the rank and the fixed dimensions of `expected`. */
 export function checkShape(
   action: string,
   name: string,
@@ -116,16 +94,7 @@ export function checkShape(
   )
 }
 
-/**
- * The dtype of either kind of tensor; undefined for a host array of an unknown type.
- *
- * @example
- * ```ts
- * import { tensorDType } from '@cudnn-rnn/executor-kit'
- *
- * console.log(tensorDType({ data: Int32Array.of(1), shape: [1] })) // int32
- * ```
- */
+/** The dtype of either kind of tensor; undefined for a host array of an unknown type. */
 export function tensorDType(tensor: TensorLike): DType | undefined {
   return isBackendTensor(tensor) ? tensor.dtype : dtypeOf(tensor.data)
 }
@@ -137,13 +106,6 @@ export function tensorDType(tensor: TensorLike): DType | undefined {
  *   later results of a caller's getters, subclass or resizable buffer have no effect.
  * @throws TypeError `ERR_NOT_A_TENSOR`
  * @throws RangeError `ERR_TENSOR_DISPOSED`, `ERR_TENSOR_TRANSFERRED`, `ERR_SHAPE`
- * @example
- * ```ts
- * import { checkIsTensor } from '@cudnn-rnn/executor-kit'
- *
- * const tensor = checkIsTensor('run forward', 'input', { data: Float32Array.of(1, 2), shape: [2] })
- * console.log(tensor.shape) // [2]
- * ```
  */
 export function checkIsTensor<Given extends TensorLike>(action: string, name: string, given: Given): Given {
   if (isBackendTensor(given)) {
@@ -184,19 +146,6 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
  * As {@link checkIsTensor}, for arguments that must be host tensors.
  *
  * @throws TypeError `ERR_NOT_A_TENSOR` for a backend tensor too
- * @example
- * ```ts
- * import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
- *
- * const backend = openReferenceBackend()
- * try {
- *   checkIsHostTensor('step', 'input', backend.zeros([2]))
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_NOT_A_TENSOR')) // true
- * }
- * ```
  */
 export function checkIsHostTensor(action: string, name: string, given: TensorLike): Tensor {
   const tensor = checkIsTensor(action, name, given)
@@ -214,12 +163,6 @@ export function checkIsHostTensor(action: string, name: string, given: TensorLik
  * @param own the floating type that the executor computes in; int32 is held by all.
  * @returns the tensor as {@link checkIsHostTensor} does, and its dtype.
  * @throws as {@link checkIsHostTensor}; TypeError `ERR_DTYPE`
- * @example
- * ```ts
- * import { checkHostTensor } from '@cudnn-rnn/executor-kit'
- *
- * console.log(checkHostTensor('make a tensor', 'float32', { data: Int32Array.of(1, 2), shape: [2] }).dtype) // int32
- * ```
  */
 export function checkHostTensor(action: string, own: FloatDType, given: Tensor): Tensor & { readonly dtype: DType } {
   const { data, shape } = checkIsHostTensor(action, 'host', given)
@@ -235,19 +178,6 @@ export function checkHostTensor(action: string, own: FloatDType, given: Tensor):
 
 /**
  * A shape that a tensor is to be made of, read once. Throws RangeError `ERR_SHAPE` unless every dimension is an integer >= 0.
- *
- * @example
- * ```ts
- * import { checkDimensions } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * console.log(checkDimensions('make zeros', [2, 3])) // [2, 3]
- * try {
- *   checkDimensions('make zeros', [2, -3])
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_SHAPE')) // true
- * }
- * ```
  */
 export function checkDimensions(action: string, shape: readonly number[]): readonly number[] {
   const isArray = Array.isArray(shape) && shape.length <= MAX_RANK

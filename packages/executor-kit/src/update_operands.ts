@@ -1,22 +1,7 @@
 import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsTensor, checkRule } from './tensor_arguments.js'
 
-/**
- * Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout.
- *
- * @example
- * ```ts
- * import { checkUpdate, HostMemory } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * const memory = new HostMemory('float32')
- * try {
- *   checkUpdate('accumulate', 'float32', { variable: memory.zeros([2]), source: memory.zeros([3]) })
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_SHAPE')) // true
- * }
- * ```
- */
+/** Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout. */
 export function checkUpdate(action: string, dtype: FloatDType, operands: Readonly<Record<string, TensorLike>>): void {
   const names = Object.keys(operands)
   const tensors = names.map((name) => checkIsTensor(action, name, operands[name]))

@@ -13,23 +13,7 @@ export interface OperationKernels<Own extends BackendTensor> extends RowKernels,
   readIds(ids: TensorLike): Int32Array | undefined
 }
 
-/**
- * The operations of an executor: everything is checked here, then one of its kernels computes.
- *
- * @example
- * ```ts
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
- *
- * const backend = openReferenceBackend()
- * // The executor made its operations by `checkedOperations`.
- * try {
- *   backend.ops.multiply(backend.zeros([2]), backend.zeros([3]))
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_SHAPE')) // true
- * }
- * ```
- */
+/** The operations of an executor: everything is checked here, then one of its kernels computes. */
 export function checkedOperations<Own extends VersionedTensor>(
   memory: ExecutorMemory<Own>,
   kernels: OperationKernels<Own>,

@@ -266,21 +266,7 @@ function checkValues(
   return { data, shape }
 }
 
-/**
- * Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1.
- *
- * @example
- * ```ts
- * import { checkIdValues } from '@cudnn-rnn/executor-kit'
- * import { hasErrorCode } from '@cudnn-rnn/rnn'
- *
- * try {
- *   checkIdValues('look up ids', 'ids', Int32Array.of(1, 10), 10)
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_ID_OUT_OF_RANGE')) // true
- * }
- * ```
- */
+/** Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1. */
 export function checkIdValues(action: string, name: string, ids: Int32Array, count: number): void {
   const index = firstOutside(ids, count - 1)
   if (index === -1) return
