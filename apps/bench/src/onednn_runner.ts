@@ -6,8 +6,8 @@ import type { Readable, Writable } from 'node:stream'
 import { buildNativeProgram } from './native_program.js'
 import { onednnOperands } from './onednn_operands.js'
 import type { LoadedTask, Runner, Task } from './runner.js'
-import { readTensorFile, writeTensorFile } from './tensor_file.js'
 import { withTemporaryFolder } from './temporary_folder.js'
+import { readTensorFile, writeTensorFile } from './tensor_file.js'
 
 const PROGRAM = {
   name: 'onednn_runner',
