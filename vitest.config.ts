@@ -68,7 +68,7 @@ const projects: readonly Tests[] = process.argv.some((argument) => argument.star
 export default defineConfig({
   test: {
     globalSetup: 'scripts/temporary_folder.mjs',
-    reporters: ['default', './scripts/stuck_tests.mjs'],
+    reporters: ['default', './scripts/stuck_tests.mjs', './scripts/measured_figures.mjs'],
     // One more than there are processors: a sixth of the time tests wait for processes that they start, and vitest's own
     // process is idle while they run.
     maxWorkers: availableParallelism() + 1,

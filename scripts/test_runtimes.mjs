@@ -50,7 +50,14 @@ for (const release of RELEASES) {
     reports === undefined ? [] : ['--reporter=json', `--outputFile.json=${join(reports, `node-${release}.json`)}`]
   const { status } = spawnSync(
     nodeRelease(release),
-    [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...TESTS, '--reporter=default', ...report],
+    [
+      join(root, 'node_modules/vitest/vitest.mjs'),
+      'run',
+      ...TESTS,
+      '--reporter=default',
+      '--reporter=./scripts/measured_figures.mjs',
+      ...report,
+    ],
     { cwd: root, stdio: 'inherit', env: { ...process.env, ...BUDGET } },
   )
   failed ||= status !== 0

@@ -133,6 +133,8 @@ void Job::Abort(const std::string& reason, int code) {
 }
 
 std::string Job::Name(int rank) const {
+  // MPI has yet to say which rank this process is.
+  if (hosts_.empty()) return "process " + std::to_string(getpid());
   std::string name = "rank " + std::to_string(rank) + " of " + std::to_string(info_.size);
   if (rank < static_cast<int>(hosts_.size())) name += " on " + hosts_[rank];
   if (rank == info_.rank) name += " (process " + std::to_string(getpid()) + ")";

@@ -6,6 +6,7 @@ import { expectAllclose } from '@cudnn-rnn/conformance'
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { measured } from '../../../scripts/measured_figures.mjs'
 import { loadAddon } from '../src/load_addon.js'
 import { soleCommunicator } from '../src/open_communicator.js'
 import { installedLaunchers, launch, type MpiLauncher } from './mpi_launchers.js'
@@ -24,6 +25,10 @@ const first = <Case>(launcher: MpiLauncher, cases: readonly Case[]) => (launcher
 /** Of cases that depend on the MPI, a run without `ranks` has those of one launcher. */
 const each = <Case>(launcher: MpiLauncher, cases: readonly Case[]) =>
   launcher === launchers[0] ? cases : ofRanks(cases)
+
+/** Another number kills that many times: `CUDNN_RNN_RANK_KILLS=50 CUDNN_RNN_SEED=3 vitest run --project distributed -t killed`. */
+const kills = Number(process.env['CUDNN_RNN_RANK_KILLS'] ?? 1)
+const seed = Number(process.env['CUDNN_RNN_SEED'] ?? 1)
 
 const programs = usesRankPrograms()
 const raggedAlone = trainOnRagged(soleCommunicator('none: one process'))
@@ -168,6 +173,27 @@ describe.each(launchers)('MPI by $name', (launcher) => {
     expect(code! & signal).toBe(signal)
   })
 
+  it.each([
+    ...first(launcher, ['terminate() of a thread']),
+    ...ofRanks(['terminate() of a thread that opens', 'process.exit() of a thread', 'process.exit() beside a thread']),
+  ])(
+    'ends all ranks if the thread of one is killed inside MPI: %s',
+    async (what) => {
+      for (let run = 0; run < kills; run++) {
+        const { code, output, errors } = await launch(launcher, 2, programs.ranks, [what])
+        // Ranks that open MPI wait for one that never does until their deadline, or until Open MPI sees the end of that one.
+        expect(errors).toMatch(
+          /its thread ended|left while a call was pending|come to it within 5\.0 s|exiting improperly/,
+        )
+        const crash = /signal (?:4|6|7|8|11)\b/.exec(`${output}${errors}`)
+        measured({ 'threads that ended inside MPI': 1, 'ranks that they crashed': Number(crash !== null) })
+        expect(crash).toBeNull()
+        expect(code).not.toBe(0)
+      }
+    },
+    kills * 20_000 + 60_000,
+  )
+
   it.each([...each(launcher, ['SIGTERM'] as const), ...ofRanks(['SIGINT'] as const)])(
     'saves at %s to the launcher, and a resumed training equals an uninterrupted one',
     async (name) => {
@@ -218,10 +244,6 @@ describe.each(launchers)('MPI by $name', (launcher) => {
     },
   )
 })
-
-/** Another number kills that many times: `CUDNN_RNN_RANK_KILLS=50 CUDNN_RNN_SEED=3 vitest run --project distributed -t killed`. */
-const kills = Number(process.env['CUDNN_RNN_RANK_KILLS'] ?? 1)
-const seed = Number(process.env['CUDNN_RNN_SEED'] ?? 1)
 
 /** MPICH's report names a killed process, not its rank. */
 const naming = launchers.filter(({ name }) => name === 'Open MPI')

@@ -1,12 +1,16 @@
 // One rank of mpi.test.ts and nccl.test.ts: node ranks_program.mjs <what> [engine [library]]. Each way of ending is one that a training run may end by.
+import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { type MessagePort, parentPort, Worker } from 'node:worker_threads'
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openCommunicator } from '../src/index.js'
 import { trainOnRagged } from './ragged_training.js'
 
 const [what = '', engine = 'auto', library] = process.argv.slice(2)
+
+const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
 
 /** Sums of tensors of which some are small and one is large, between other calls; throws where one is wrong. */
 async function sumTensors(world: Awaited<ReturnType<typeof openCommunicator>>): Promise<void> {
@@ -79,6 +83,46 @@ async function growthOf(world: Awaited<ReturnType<typeof openCommunicator>>, rou
   const before = await used()
   await make(rounds)
   return (await used()) - before
+}
+
+/** All calls, several at a time, without end. */
+async function call(world: Awaited<ReturnType<typeof openCommunicator>>): Promise<void> {
+  for (;;) {
+    await Promise.all([
+      world.allReduce(new Float32Array(10_000)),
+      world.allReduce(new Float64Array(3), { op: 'max' }),
+      world.broadcast(new Uint8Array(50_000)),
+      world.allGather(new Uint8Array(100)),
+      world.barrier(),
+    ])
+  }
+}
+
+/** How the thread of one rank ends that has opened the communicator, or opens it. */
+const THREAD_ENDS = new Map<string, { after: 'opens' | 'calls'; end(thread: Worker): unknown }>([
+  ['terminate() of a thread', { after: 'calls', end: (thread) => thread.terminate() }],
+  ['terminate() of a thread that opens', { after: 'opens', end: (thread) => thread.terminate() }],
+  ['process.exit() of a thread', { after: 'calls', end: (thread) => thread.postMessage('exit') }],
+  ['process.exit() beside a thread', { after: 'calls', end: () => process.exit() }],
+])
+const endOfThread = THREAD_ENDS.get(what)
+
+async function endThreadOfOne({ after, end }: NonNullable<typeof endOfThread>): Promise<void> {
+  const thread = new Worker(fileURLToPath(import.meta.url), { argv: process.argv.slice(2) })
+  // The launchers set these; MPI may not be open yet.
+  const rank = process.env['OMPI_COMM_WORLD_RANK'] ?? process.env['PMI_RANK']
+  if (rank !== '1') return
+  await new Promise<void>((resolve) => thread.on('message', (message) => message === after && resolve()))
+  await wait(Math.random() * 60)
+  await end(thread)
+}
+
+async function runAsThread(port: MessagePort): Promise<void> {
+  port.on('message', () => process.exit())
+  port.postMessage('opens')
+  const world = await open()
+  port.postMessage('calls')
+  await call(world)
 }
 
 const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCommunicator>>) => Promise<void> | void>> =
@@ -243,17 +287,15 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
 /** Those that end by the deadline, and by a missing heartbeat; the endless loop ends by `busySeconds`. */
 const LATE = ['stop of one', 'late all-reduce of one', 'late sum on the device of one']
 const SILENT = ['silence of one', 'silence of one in an all-reduce of the others', 'long work of one']
-const timeoutSeconds = LATE.includes(what) ? 1.5 : 60
+const timeoutSeconds = LATE.includes(what) ? 1.5 : endOfThread !== undefined ? 5 : 60
 const silenceSeconds = SILENT.includes(what) ? 1 : 30
 const LEARNED = ['endless loop of one in a training', 'second long work of one']
 const busySeconds = what === 'endless loop of one' ? 1.5 : LEARNED.includes(what) ? undefined : 30
-const world = await openCommunicator(engine as 'auto' | 'nccl', {
-  timeoutSeconds,
-  silenceSeconds,
-  busySeconds,
-  library,
-})
-if (what === 'reopen') {
+const open = () => openCommunicator(engine as 'auto' | 'nccl', { timeoutSeconds, silenceSeconds, busySeconds, library })
+if (endOfThread !== undefined) {
+  await (parentPort === null ? endThreadOfOne(endOfThread) : runAsThread(parentPort))
+} else if (what === 'reopen') {
+  const world = await open()
   const again = openCommunicator('mpi', { timeoutSeconds: 1.5, library })
   const code = await again.then(
     () => 'opened',
@@ -262,6 +304,7 @@ if (what === 'reopen') {
   process.stdout.write(`${code}\n`)
   await world.dispose()
 } else {
+  const world = await open()
   if (['conformance', 'everything'].includes(what) && world.rank === 0) process.stdout.write(`${world.reason}\n`)
   await ENDINGS[what]!(world)
 }

@@ -1,13 +1,21 @@
 /** Bytes written one after another, little-endian. Arrays of bytes are not copied before `finish`. */
 export class ByteList {
   readonly #parts: Uint8Array[] = []
+  /** Behind the parts. An array for each number would take most of the time of a large file. */
+  readonly #numbers: number[] = []
   length = 0
 
   bytes(...parts: readonly (Uint8Array | readonly number[])[]): this {
     for (const part of parts) {
-      this.#parts.push(part instanceof Uint8Array ? part : Uint8Array.from(part))
+      if (part instanceof Uint8Array) this.#flush().#parts.push(part)
+      else for (const value of part) this.#numbers.push(value)
       this.length += part.length
     }
+    return this
+  }
+
+  #flush(): this {
+    if (this.#numbers.length > 0) this.#parts.push(Uint8Array.from(this.#numbers.splice(0)))
     return this
   }
 
@@ -34,7 +42,7 @@ export class ByteList {
   finish(): Uint8Array {
     const whole = new Uint8Array(this.length)
     let at = 0
-    for (const part of this.#parts) {
+    for (const part of this.#flush().#parts) {
       whole.set(part, at)
       at += part.length
     }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { measured } from '../../../scripts/measured_figures.mjs'
 import { bundler } from './bundled_package.js'
 
 /** packages/fuzzing/run.mjs builds any number of files, in processes whose memory it measures. */
@@ -16,7 +17,8 @@ const { fuzzFiles, GRAMMARS, isCoded, SHARES } = await bundled<Program>(
 
 it(`${FILES} constructed files are read or refused with a code`, { timeout: 600_000 }, async () => {
   const shares = { ...SHARES, hdf5: 4 }
-  const { outcomes } = await fuzzFiles({ grammars: GRAMMARS, shares, files: FILES, seed: SEED, isCoded })
+  const { files, outcomes } = await fuzzFiles({ grammars: GRAMMARS, shares, files: FILES, seed: SEED, isCoded })
+  measured({ 'constructed files': files })
   // Some files of each grammar are valid; otherwise the grammar tests only early rejections.
   for (const grammar of Object.keys(GRAMMARS)) {
     expect(outcomes[grammar], grammar).toMatchObject({

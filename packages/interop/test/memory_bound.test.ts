@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { measured } from '../../../scripts/measured_figures.mjs'
 import { modelBytes, nodeMessage, tensorMessage } from '../fuzz/onnx_bytes.js'
 import { OPS, PickleBytes } from '../fuzz/pickle_bytes.js'
 import { safetensorsBytes } from '../fuzz/safetensors_bytes.js'
@@ -80,7 +81,10 @@ describe.skipIf(process.platform === 'win32')('importWeights takes at most 4 × 
     })
     expect(stderr).toBe('')
     const result = JSON.parse(stdout) as { outcome: string; growth: number }
+    const bound = boundOf(bytes.length + unpacked)
+    measured({ 'greatest peak of memory of a file, MiB': result.growth / MIB }, 'most')
+    measured({ 'greatest share of its bound': result.growth / bound }, 'most')
     expect(result.outcome).toBe(outcome)
-    expect(result.growth).toBeLessThanOrEqual(boundOf(bytes.length + unpacked))
+    expect(result.growth).toBeLessThanOrEqual(bound)
   })
 })

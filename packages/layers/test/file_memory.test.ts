@@ -6,6 +6,7 @@ import { writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { encodeKerasArchive } from '@cudnn-rnn/interop'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { measured } from '../../../scripts/measured_figures.mjs'
 
 const MIB = 2 ** 20
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -100,6 +101,8 @@ test.each<[string, () => Promise<string>, () => Promise<string>, string, number]
       outcome: string
       growth: number
     }
+    measured({ 'greatest peak of memory of a file, MiB': growth / MIB }, 'most')
+    measured({ 'greatest share of its bound': growth / (4 * held + 64 * MIB) }, 'most')
     expect(outcome).toBe(code)
     expect(growth).toBeLessThan(4 * held + 64 * MIB)
   },

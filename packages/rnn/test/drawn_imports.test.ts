@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { measured } from '../../../scripts/measured_figures.mjs'
 import { type DrawnOutcome, drawnOutcome } from './drawn_outcome.js'
 import { Pack } from './oracle_pack.js'
 
@@ -12,8 +13,15 @@ it.each(path === undefined ? ['torch', 'names', 'flax', 'onnx', 'exported', 'ker
     const pack = new Pack(`drawn_${source}`, path)
     const outcomes = new Map<string, DrawnOutcome>()
     for (const oracle of pack.cases) outcomes.set(oracle.name, await drawnOutcome(pack, oracle))
-    const refused = [...outcomes.values()].filter((outcome) => outcome === 'refused').length
-    console.log(`${source}: ${pack.cases.length} drawn models, ${refused} refused`)
+    const count = (start: string) => [...outcomes.values()].filter((outcome) => outcome.startsWith(start)).length
+    measured({
+      'drawn model files': outcomes.size,
+      'with the numbers of their library': count('agreed'),
+      'refused with a code': count('refused'),
+      'refused without need': count('misrefused'),
+      'silent differences': count('differs') + count('extra'),
+      'empty lists': count('lost'),
+    })
     const wrong = [...outcomes].filter(([, outcome]) => outcome !== 'agreed' && outcome !== 'refused')
     expect(Object.fromEntries(wrong)).toEqual({})
   },

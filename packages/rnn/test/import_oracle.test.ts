@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { measured } from '../../../scripts/measured_figures.mjs'
 import { type OracleOutcome, outcomeOf } from './oracle_outcome.js'
 import { Pack } from './oracle_pack.js'
 
@@ -9,10 +10,18 @@ describe.each(['keras', 'pytorch', 'onnx'])('importWeights and modelFromNetwork 
     const pack = new Pack(framework)
     const outcomes = new Map<string, OracleOutcome>()
     for (const oracle of pack.cases) outcomes.set(oracle.name, await outcomeOf(pack, oracle))
-    const counts: Record<string, number> = {}
-    for (const { kind } of outcomes.values()) counts[kind] = (counts[kind] ?? 0) + 1
+    const count = (...kinds: readonly string[]) =>
+      [...outcomes.values()].filter(({ kind }) => kinds.includes(kind)).length
+    measured({
+      'models of frameworks': outcomes.size,
+      'with the numbers of their framework': count('agreed'),
+      'refused for the recorded reason': count('refused'),
+      'refused without need': count('misrefused'),
+      'silent differences': count('differs', 'accepted', 'misnamed', 'unnoted'),
+      'lost networks': count('missing'),
+    })
     const worst = Math.max(...[...outcomes.values()].map((outcome) => (outcome.kind === 'agreed' ? outcome.worst : 0)))
-    console.log(`${framework}: ${pack.cases.length} models, worst difference ${worst.toExponential(1)}`, counts)
+    measured({ 'worst relative difference of an output': worst }, 'most')
     const wrong = [...outcomes].filter(([, { kind }]) => kind !== 'agreed' && kind !== 'refused')
     expect(Object.fromEntries(wrong)).toEqual({})
   })

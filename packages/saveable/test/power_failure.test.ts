@@ -1,5 +1,6 @@
 import { Random } from '@cudnn-rnn/fuzzing'
 import { expect, it } from 'vitest'
+import { measured } from '../../../scripts/measured_figures.mjs'
 import { failPower } from '../fuzz/power_failures.js'
 import { SCENARIOS, type ScenarioName } from '../fuzz/save_scenarios.js'
 
@@ -11,6 +12,11 @@ it.each([
   ['a new prefix', { links: false }] as const,
 ])('a power failure during a save loses no checkpoint and leaves nothing: %s, %j', async (name, options) => {
   const counts = await failPower(name, DRAWS, new Random(SEED), options)
+  measured({
+    'simulated power failures': counts.interrupted,
+    'after which the old checkpoint is the latest': counts.old,
+    'after which the new one is': counts.new,
+  })
   expect(counts.interrupted).toBeGreaterThan(20)
   expect(counts.old).toBeGreaterThan(0)
   expect(counts.new).toBeGreaterThan(0)

@@ -1,24 +1,24 @@
 // Starts threads that compute without a pause, each several operations at a time, and ends them at random moments: by
 // terminate(), by their own process.exit(), or when they have nothing more to do. Ends by process.exit(7) in the middle
-// of its operations. Bundled by ended_threads.test.ts.
+// of its operations, and prints how many threads have ended. Bundled by ended_threads.test.ts.
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { isMainThread, parentPort, threadId, Worker, workerData } from 'node:worker_threads'
 import type { Backend } from '@cudnn-rnn/backend'
 import { dynamicRnn, LSTMCell } from '@cudnn-rnn/cells'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { ctcLoss } from '@cudnn-rnn/ctc'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
-import { CudnnLSTM } from '@cudnn-rnn/models'
+import { encodeKerasArchive } from '@cudnn-rnn/interop'
+import { CudnnLSTM, openWorkerPool, serveStreams } from '@cudnn-rnn/models'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
-import { cudnnLSTM, dense, lastStep, sequential } from '../../src/index.js'
+import { cudnnLSTM, dense, importKeras, lastStep, loadModel, sequential } from '../../src/index.js'
 
 type Operation = () => unknown
 
-const EXECUTORS: Readonly<Record<string, () => Backend | Promise<Backend>>> = {
-  cpu: () => openCpuBackend({ threads: 2 }),
-  wasm: () => openWasmBackend({ threads: 2 }),
-  cudnn: () => openCudnnBackend({ algorithm: 'standard' }),
+function openExecutor(name: string): Backend | Promise<Backend> {
+  if (name === 'cpu') return openCpuBackend({ threads: 2 })
+  return name === 'wasm' ? openWasmBackend({ threads: 2 }) : openCudnnBackend({ algorithm: 'standard' })
 }
 
 const values = (...shape: number[]) => ({
@@ -26,7 +26,14 @@ const values = (...shape: number[]) => ({
   shape,
 })
 
-async function operationsOf(open: () => Backend | Promise<Backend>): Promise<Operation[]> {
+const embedding = { class_name: 'Embedding', config: { name: 'e', input_dim: 4, output_dim: 3 } }
+const keras = await encodeKerasArchive(
+  { class_name: 'Sequential', config: { layers: [embedding] } },
+  new Map([['e/embeddings', values(4, 3)]]),
+)
+
+async function operationsOf(executor: string): Promise<Operation[]> {
+  const open = () => openExecutor(executor)
   const backend = await open()
   const lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 24, inputSize: 8 })
   const params = lstm.createParams({ seed: 1 })
@@ -38,6 +45,9 @@ async function operationsOf(open: () => Backend | Promise<Backend>): Promise<Ope
   const cell = new LSTMCell(8)
   cell.build(8, { seed: 1 })
   const examples = Array.from({ length: 16 }, (_, label) => ({ input: values(6, 8), label: label % 2 }))
+  const saved = sequential(backend, [cudnnLSTM({ numUnits: 8, inputSize: 8 }), dense({ units: 2 })])
+  const prefix = fileURLToPath(new URL(`saved-${process.pid}-${threadId}`, import.meta.url))
+  await saved.save(prefix)
   const gradients = async () => {
     const { output, tape } = await lstm.call(input, null, null, params)
     await lstm.gradients(tape, { output })
@@ -64,6 +74,16 @@ async function operationsOf(open: () => Backend | Promise<Backend>): Promise<Ope
         maxSteps: 3,
       }),
     async () => (await open()).dispose(),
+    () => saved.save(prefix),
+    async () => (await loadModel(backend, prefix)).dispose(),
+    // The HDF5 library has a thread of its own.
+    async () => (await importKeras(backend, keras)).dispose(),
+    async () => {
+      const start = () => new Worker(fileURLToPath(import.meta.url), { workerData: { executor, serves: true } })
+      const pool = await openWorkerPool({ workers: 1, start })
+      await pool.open().step(values(3, 8))
+      pool.dispose()
+    },
   ]
 }
 
@@ -95,17 +115,24 @@ async function endedThread(executor: string): Promise<void> {
 if (isMainThread) {
   const [executor = 'cpu', count = '10'] = process.argv.slice(2)
   let left = Number(count)
+  let ended = 0
   const line = async () => {
-    while (left-- > 0) await endedThread(executor)
+    while (left-- > 0) {
+      await endedThread(executor)
+      ended++
+    }
   }
   await Promise.all(Array.from({ length: 4 }, line))
-  const operations = await operationsOf(EXECUTORS[executor] as () => Backend)
-  void compute(operations, () => false)
+  process.stdout.write(String(ended))
+  void compute(await operationsOf(executor), () => false)
   await wait(50)
   process.exit(7)
+} else if (workerData.serves) {
+  const lstm = new CudnnLSTM(await openExecutor(workerData.executor), { numLayers: 1, numUnits: 8, inputSize: 8 })
+  serveStreams(parentPort, lstm.streamPool(lstm.createParams({ seed: 1 }), { maxStreams: 8 }))
 } else {
   const { executor, exits, stops } = workerData as { executor: string; exits: boolean; stops: boolean }
-  const operations = await operationsOf(EXECUTORS[executor] as () => Backend)
+  const operations = await operationsOf(executor)
   parentPort?.postMessage('ready')
   if (exits) setTimeout(() => process.exit(), Math.random() * 40)
   const end = Date.now() + (stops ? 20 : Number.POSITIVE_INFINITY)
