@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { jsonObject } from '@cudnn-rnn/arguments'
 import { readRegularFile } from '@cudnn-rnn/files'
 
 /** Tasks in words, by the format that the record of a run names without its version. */
@@ -12,17 +13,13 @@ export type RunTask = (typeof TASKS)[keyof typeof TASKS]
 
 /** `a forecast run` for `cudnn-rnn forecast 1`; undefined for a format of no task. */
 export function taskOf(format: unknown): RunTask | undefined {
-  const name = String(format).replace(/ \d+$/, '')
+  if (typeof format !== 'string') return undefined
+  const name = format.replace(/ \d+$/, '')
   return Object.hasOwn(TASKS, name) ? TASKS[name as keyof typeof TASKS] : undefined
 }
 
 /** The task of a run directory; undefined for other paths. */
 export async function runTask(path: string): Promise<RunTask | undefined> {
-  try {
-    return taskOf(
-      (JSON.parse(String(await readRegularFile(join(path, 'run.json')))) as { readonly format?: unknown }).format,
-    )
-  } catch {
-    return undefined
-  }
+  const record = await readRegularFile(join(path, 'run.json')).catch(() => '')
+  return taskOf(jsonObject(record)?.['format'])
 }

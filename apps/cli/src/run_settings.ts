@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { jsonObject } from '@cudnn-rnn/arguments'
 import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
 import { makeOutputDirectory } from './output_directory.js'
@@ -52,15 +53,9 @@ export async function readRunSettings<Settings extends RunSettings>(
   directory: string,
   format: Settings['format'],
 ): Promise<Settings> {
-  let found = ''
-  try {
-    const settings = JSON.parse(String(await readRegularFile(join(directory, FILE_NAME)))) as Settings
-    if (settings.format === format) return settings
-    found = String(settings.format)
-  } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    if (!missing && !(error instanceof SyntaxError)) throw error
-  }
+  const settings = await savedSettings(directory)
+  if (settings?.['format'] === format) return settings as unknown as Settings
+  const found = typeof settings?.['format'] === 'string' ? settings['format'] : ''
   const kind = taskOf(found)
   const wanted = taskOf(format)
   const other =
@@ -72,6 +67,16 @@ export async function readRunSettings<Settings extends RunSettings>(
     `Cannot open a run as ${join(directory, FILE_NAME)} must be the record of ${wanted ?? 'one'} (${format}): ${other ?? 'name the directory that was trained in'}`,
     { directory, format: found },
   )
+}
+
+/** The settings in a directory, of any task and version; undefined if there are none. Throws the error of the system. */
+async function savedSettings(directory: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  try {
+    return jsonObject(await readRegularFile(join(directory, FILE_NAME)))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 function holdsRun(directory: string): boolean {

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { writeFileAtomic } from '@cudnn-rnn/files'
+import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/files'
 import { mixChannels, SAMPLE_RATE, wavFile } from '@cudnn-rnn/pretrained'
 import wavefile from 'wavefile'
 import { codedRangeError } from './coded_error.js'
@@ -10,7 +9,7 @@ import { codedRangeError } from './coded_error.js'
  * @throws RangeError `ERR_NOT_AUDIO` for another file, `ERR_NO_SAMPLES` for one without sound
  */
 export async function readAudio(path: string): Promise<Float32Array> {
-  const samples = mixChannels(decoded(path, new Uint8Array(await readFile(path))))
+  const samples = mixChannels(decoded(path, new Uint8Array(await readRegularFile(path))))
   if (samples.length > 0) return samples
   throw codedRangeError('ERR_NO_SAMPLES', `Cannot read ${path} as it must hold sound: it has 0 samples`, { path })
 }

@@ -1,10 +1,13 @@
 #!/usr/bin/env node
+import { describeValue, hasErrorCode } from '@cudnn-rnn/arguments'
+import { visibleLines } from '@cudnn-rnn/text'
 import { createProgram } from './program.js'
 
 await createProgram()
   .parseAsync()
   .catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? ` [${String(error.code)}]` : ''
-    process.stderr.write(`error${code}: ${error instanceof Error ? error.message : String(error)}\n`)
+    const code = hasErrorCode(error) ? ` [${error.code}]` : ''
+    const message = error instanceof Error ? error.message : describeValue(error)
+    process.stderr.write(visibleLines(`error${code}: ${message}\n`))
     process.exitCode = 1
   })

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { checkArguments, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, jsonObject, PATH } from '@cudnn-rnn/arguments'
 import { flushDirectory } from '@cudnn-rnn/files'
 import { removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
 import { isCheckpointError } from './errors.js'
@@ -86,15 +86,10 @@ async function recoverSave(directory: string, notes: string): Promise<void> {
 
 /** Undefined for an invalid plan: any user with write access to the directory can write a lock. */
 function parsePlan(notes: string): SavePlan | undefined {
-  try {
-    const plan = JSON.parse(notes) as Partial<SavePlan> | null
-    const { saving, existed, listed, evicting } = plan ?? {}
-    if (!isName(saving) || typeof existed !== 'boolean' || typeof listed !== 'boolean') return undefined
-    if (!Array.isArray(evicting) || !evicting.every(isName)) return undefined
-    return { saving, existed, listed, evicting }
-  } catch {
-    return undefined
-  }
+  const { saving, existed, listed, evicting } = jsonObject(notes) ?? {}
+  if (!isName(saving) || typeof existed !== 'boolean' || typeof listed !== 'boolean') return undefined
+  if (!Array.isArray(evicting) || !evicting.every(isName)) return undefined
+  return { saving, existed, listed, evicting }
 }
 
 /** A name that a file in this directory can have: no path, and neither the directory itself nor its parent. */

@@ -10,4 +10,5 @@ export {
   fuzzFiles,
   type Grammar,
 } from './fuzz_files.js'
+export { mutatedJson } from './mutated_json.js'
 export { Random } from './random.js'

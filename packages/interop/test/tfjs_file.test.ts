@@ -90,8 +90,8 @@ it.each<[string, string, (model: Awaited<ReturnType<typeof converted>>) => objec
 })
 
 it.each<[string, Json, RegExp]>([
-  ['quantized weights', { quantization: { dtype: 'uint8', scale: 1, min: 0 } }, /kernel is quantized to uint8/],
-  ['texts', { dtype: 'string' }, /kernel is string/],
+  ['quantized weights', { quantization: { dtype: 'uint8', scale: 1, min: 0 } }, /kernel is quantized to "uint8"/],
+  ['texts', { dtype: 'string' }, /kernel is "string"/],
 ])('refuses %s by name', async (_, more, message) => {
   write(await converted('keras/gru.legacy.h5', '', (weight) => ({ ...weight, ...more })))
   await expect(importWeights(path)).rejects.toThrow(

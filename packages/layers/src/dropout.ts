@@ -1,4 +1,4 @@
-import { integerFrom, type OptionsOf, optional, SHARE } from '@cudnn-rnn/arguments'
+import { checkArguments, integerFrom, nullable, type OptionsOf, optional, SHARE } from '@cudnn-rnn/arguments'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { Forwarded } from './forwarded.js'
@@ -16,6 +16,8 @@ const OPTIONS = {
   /** Default: from the model's seed. */
   seed: optional(integerFrom(0)),
 }
+
+const MASKS_DRAWN = nullable(integerFrom(0))
 
 /** Options of {@link dropout}. */
 export interface DropoutLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
@@ -84,7 +86,8 @@ class DropoutLayer extends Layer {
   }
 
   override restoreRandomState(state: ConfigValue): void {
-    this.#draw = Number(state)
+    checkArguments(`restore the masks of ${this.name}`, { state }, { state: MASKS_DRAWN })
+    this.#draw = (state as number | null) ?? 0
   }
 
   /** The number of the next mask is kept, so that no stream repeats its masks. */

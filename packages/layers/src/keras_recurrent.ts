@@ -71,7 +71,7 @@ export function recurrentPlan(
       stateful: [false],
       return_state: [false],
       time_major: [false],
-      merge_mode: ['concat', ...Object.keys(MERGES)],
+      merge_mode: ['concat', ...MERGES.keys()],
     })
     each.checkPrecision()
   }
@@ -93,7 +93,7 @@ export function recurrentPlan(
     inputSize: featuresOf(outer, input),
     returnsSequences,
     holds,
-    merge: isBidirectional ? MERGES[String(outer.value('merge_mode'))]?.(units) : undefined,
+    merge: isBidirectional ? MERGES.get(outer.value('merge_mode'))?.(units) : undefined,
   }
   const sides = isBidirectional && plan.merge === undefined ? 2 : 1
   const output = { isSequence: returnsSequences, features: units * sides }
@@ -107,17 +107,19 @@ interface Merge {
 }
 
 /** How a `Bidirectional` makes [...,units] of both its outputs, which are beside each other. */
-const MERGES: Readonly<Record<string, (units: number) => Merge>> = {
-  sum: (units) => weighted(units, 1, 1),
-  ave: (units) => weighted(units, 0.5, 0.5),
-  mul: (units) => {
-    const sides = [weighted(units, 1, 0), weighted(units, 0, 1)] as const
-    return {
-      definition: multiply([sides[0].definition, sides[1].definition]),
-      variables: sides.flatMap(({ variables }) => variables),
-    }
-  },
-}
+const MERGES: ReadonlyMap<unknown, (units: number) => Merge> = new Map(
+  Object.entries({
+    sum: (units: number) => weighted(units, 1, 1),
+    ave: (units: number) => weighted(units, 0.5, 0.5),
+    mul: (units: number) => {
+      const sides = [weighted(units, 1, 0), weighted(units, 0, 1)] as const
+      return {
+        definition: multiply([sides[0].definition, sides[1].definition]),
+        variables: sides.flatMap(({ variables }) => variables),
+      }
+    },
+  }),
+)
 
 /** The sum of two groups of columns, each by its factor. */
 function weighted(units: number, ...factors: readonly [number, number]) {

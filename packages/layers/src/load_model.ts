@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { checkOptions, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, jsonObject, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import {
@@ -128,7 +128,8 @@ async function describedModel(prefix: string, store: FileStore | undefined): Pro
   try {
     if (!reader.has(MODEL_KEY)) throw notAModel(prefix, `it has no ${MODEL_KEY}`)
     const { data } = await reader.read(MODEL_KEY)
-    const description = parsed(prefix, data)
+    const description = jsonObject(data as Uint8Array)
+    if (description === undefined) throw notAModel(prefix, 'its description is no JSON object')
     const { format, layers, input, seed } = description
     if (format !== MODEL_FORMAT)
       throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${describeValue(format)}`)
@@ -148,16 +149,6 @@ function savedLoss(model: SequentialModel, loss: unknown): Loss | undefined {
   } catch {
     return undefined
   }
-}
-
-function parsed(prefix: string, data: unknown): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data as Uint8Array))
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
-  } catch {
-    // Said below.
-  }
-  throw notAModel(prefix, 'its description is no JSON object')
 }
 
 function isSignal(value: unknown): boolean {

@@ -1,7 +1,10 @@
+import { checkArguments, integerFrom } from '@cudnn-rnn/arguments'
 import type { Position, World } from '@cudnn-rnn/train'
 import type { ConfigValue } from './layer.js'
 import { streamOfRank } from './random_streams.js'
 import type { WholeModel } from './whole_model.js'
+
+const GENERATION = integerFrom(0)
 
 /** The dropout masks of a model in a training: each rank draws from a separate stream. */
 export class MasksOfRank {
@@ -25,7 +28,8 @@ export class MasksOfRank {
   /** Continues with the masks of this rank; where another rank has saved them, with those of a new stream. */
   restore(saved: Position, by: World): void {
     const isOwn = by.rank === this.#world.rank
-    const [generation, masks] = Array.isArray(saved) ? (saved as [number, Position]) : [0, saved]
+    const [generation, masks] = Array.isArray(saved) ? saved : [0, saved]
+    checkArguments('restore the masks of a training', { generation }, { generation: GENERATION })
     this.#generation = isOwn ? generation : generation + 1
     this.#model.useRandomStream(streamOfRank(this.#world.rank, this.#generation))
     if (isOwn) this.#model.restoreRandomState(masks as ConfigValue)

@@ -269,9 +269,8 @@ export class SequentialModel extends Layer implements WholeModel {
 
   override restoreRandomState(state: ConfigValue | Position): void {
     if (typeof state !== 'object' || state === null) return
-    for (const layer of this.layers) {
-      layer.restoreRandomState(((state as Record<string, ConfigValue>)[layer.name] ?? null) as ConfigValue)
-    }
+    const states = new Map<string, ConfigValue>(Object.entries(state))
+    for (const layer of this.layers) layer.restoreRandomState(states.get(layer.name) ?? null)
   }
 
   override useRandomStream(stream: number): void {

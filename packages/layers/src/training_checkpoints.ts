@@ -7,6 +7,7 @@ import {
   FINITE,
   fields,
   integerFrom,
+  jsonObject,
   kind,
   listOf,
   methods,
@@ -15,7 +16,9 @@ import {
   oneOf,
   optional,
   PATH,
+  recordOf,
   TEXT,
+  where,
 } from '@cudnn-rnn/arguments'
 import { type Backend, isBackendTensor } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
@@ -55,12 +58,21 @@ export interface TrainingCheckpointsOptions extends OptionsOf<typeof OPTIONS> {}
 const KIND = oneOf(['latest', 'best'])
 const TENSORS = listOf(fields({ name: TEXT, value: kind('a tensor of the executor', isBackendTensor) }))
 const COUNT = integerFrom(0)
-const RECORD = fields({
-  step: COUNT,
-  optimizerStep: COUNT,
-  best: nullable(fields({ value: FINITE, step: COUNT, evaluationsSince: COUNT })),
-  skippedInARow: COUNT,
-})
+const RECORD = where(
+  fields({
+    step: COUNT,
+    optimizerStep: COUNT,
+    best: nullable(fields({ value: FINITE, step: COUNT, evaluationsSince: COUNT })),
+    skippedInARow: COUNT,
+    unevaluated: optional(recordOf(TEXT)),
+    ranks: optional(integerFrom(1)),
+  }),
+  'a record whose extra is a list, if it has a number of ranks',
+  (record: object) => {
+    const { ranks, extra } = record as Partial<TrainingRecord>
+    return ranks === undefined || Array.isArray(extra)
+  },
+)
 
 /** The rule of a folder outside the system's files. */
 export const STORE = kind('a FileStore such as directoryStore(handle)', isFileStore)
@@ -243,7 +255,9 @@ export class TrainingCheckpoints implements TrainingSaver {
     try {
       await using reader = await openCheckpoint(prefix, { store })
       const { data } = await reader.read(RECORD_KEY)
-      const record = JSON.parse(new TextDecoder().decode(data as Uint8Array)) as TrainingRecord
+      const record = jsonObject(data as Uint8Array) as TrainingRecord | undefined
+      const fault = RECORD.find(record, RECORD_KEY)
+      if (record === undefined || fault !== undefined) throw damagedRecord(prefix, fault)
       await new Saver(this.#saveables(tensors), { store }).restore(prefix)
       return record
     } catch (error) {
@@ -272,6 +286,12 @@ export class TrainingCheckpoints implements TrainingSaver {
 interface Candidate {
   readonly prefix: string
   readonly store: FileStore | undefined
+}
+
+function damagedRecord(path: string, fault: ReturnType<typeof RECORD.find>): CheckpointError {
+  const rule = `${fault?.path ?? RECORD_KEY} must be ${fault?.words ?? 'an object in JSON'}`
+  const message = `Cannot restore as ${rule}: current value is ${describeValue(fault?.value)}`
+  return new CheckpointError('ERR_CHECKPOINT_CORRUPT', message, { path })
 }
 
 function recordText(record: TrainingRecord): string {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { jsonObject } from '@cudnn-rnn/arguments'
 import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { codedRangeError } from './coded_error.js'
 
@@ -51,13 +52,9 @@ async function recordAt(task: TaskName, prefix: string): Promise<Readonly<Record
   await using reader = await openCheckpoint(prefix)
   if (!reader.has(task)) throw notATask(task, prefix, `the checkpoint has no ${task}`)
   const { data } = await reader.read(task)
-  try {
-    const record: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data as Uint8Array))
-    if (typeof record === 'object' && record !== null) return record as Record<string, unknown>
-  } catch {
-    // The error below covers this.
-  }
-  throw notATask(task, prefix, `its ${task} must be a JSON object in UTF-8`)
+  const record = jsonObject(data as Uint8Array)
+  if (record === undefined) throw notATask(task, prefix, `its ${task} must be a JSON object in UTF-8`)
+  return record
 }
 
 async function isThere(prefix: string): Promise<boolean> {

@@ -1,4 +1,14 @@
-import { checkArguments, fields, kind, listOf, optional, recordOf, TEXT, wasTransferred } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  describeValue,
+  fields,
+  kind,
+  listOf,
+  optional,
+  recordOf,
+  TEXT,
+  wasTransferred,
+} from '@cudnn-rnn/arguments'
 import { codedRangeError } from './coded_error.js'
 
 /** A series of equal steps. */
@@ -77,5 +87,7 @@ export function placeOf({ name = '' }: TimeSeries): string {
 }
 
 function seriesError(action: string, rule: string, value: unknown) {
-  return codedRangeError('ERR_SERIES', `Cannot ${action} as ${rule}: current value is ${String(value)}`, { value })
+  return codedRangeError('ERR_SERIES', `Cannot ${action} as ${rule}: current value is ${describeValue(value)}`, {
+    value,
+  })
 }

@@ -1,3 +1,4 @@
+import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import { type Diagnosis, diagnose } from '../doctor.js'
@@ -10,7 +11,7 @@ export function addDoctorCommand(program: Command): void {
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { json?: boolean }) => {
       const diagnosis = await diagnose()
-      process.stdout.write(json ? `${JSON.stringify(diagnosis, null, 2)}\n` : describe(diagnosis))
+      process.stdout.write(json ? `${visibleJson(diagnosis)}\n` : describe(diagnosis))
       if (!diagnosis.selfTest.passed) process.exitCode = EXIT_CODES.failed
     })
 }
@@ -35,8 +36,8 @@ function describe({
     pc.bold('Executors, best first'),
   ]
   for (const { name, available, reason, advice } of backends) {
-    lines.push(`  ${available ? pc.green('✓') : pc.yellow('–')} ${name.padEnd(10)} ${reason}`)
-    if (advice !== '') lines.push(`    ${''.padEnd(10)} ${pc.dim(advice)}`)
+    lines.push(`  ${available ? pc.green('✓') : pc.yellow('–')} ${name.padEnd(10)} ${visibleText(reason)}`)
+    if (advice !== '') lines.push(`    ${''.padEnd(10)} ${pc.dim(visibleText(advice))}`)
   }
   lines.push('', pc.bold('NVIDIA'), ...describeGpu(gpu))
   const error = selfTest.relativeError.toExponential(1)
@@ -64,5 +65,5 @@ function describeGpu({ addon, device, cudnn, files, features }: Diagnosis['gpu']
   for (const [library, file] of Object.entries(files)) {
     rows.push([library, library === 'cudnn' && cudnn !== undefined ? `${file} (${cudnn})` : file])
   }
-  return rows.map(([what, text]) => `  ${what.padEnd(12)} ${text}`)
+  return rows.map(([what, text]) => `  ${what.padEnd(12)} ${visibleText(text)}`)
 }

@@ -1,7 +1,7 @@
 import { writeFileAtomic } from '@cudnn-rnn/files'
 import type { CellMode, RnnDescriptor } from '@cudnn-rnn/rnn'
 import { CELL_MODES, createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn/canonical'
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
 import { describeDescriptor, layoutPage } from '../layout_page.js'
 import { integerAtLeast } from '../number_options.js'
@@ -47,7 +47,7 @@ export function addLayoutCommand(program: Command): void {
         process.stdout.write(`${visibleText(html)}\n`)
         return
       }
-      process.stdout.write(json ? `${JSON.stringify({ descriptor, ...flatLayout(descriptor) })}\n` : table(descriptor))
+      process.stdout.write(json ? `${visibleJson({ descriptor, ...flatLayout(descriptor) })}\n` : table(descriptor))
     })
 }
 

@@ -2,6 +2,7 @@ import { writeFileAtomic } from '@cudnn-rnn/files'
 import { BLOCK, Dtln, denoise, hannWindow, RealFourier, SAMPLE_RATE, SHIFT } from '@cudnn-rnn/pretrained'
 import { htmlPage } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
+import { visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import { readAudio, writeAudio } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
@@ -23,7 +24,9 @@ export function addDenoiseCommand(program: Command): void {
         await writeAudio(options.out, samples)
         const page = `${options.out.replace(/\.wav$/i, '')}.html`
         await writeFileAtomic(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
-        process.stdout.write(`On ${backend.name}: ${clock.summary()}\n${options.out}\n${page}\n`)
+        process.stdout.write(
+          `On ${backend.name}: ${clock.summary()}\n${visibleText(options.out)}\n${visibleText(page)}\n`,
+        )
       } finally {
         backend.dispose()
       }

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { writeFileAtomic } from '@cudnn-rnn/files'
+import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/files'
 import { type ResultTable, tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend, type SequentialModel } from '@cudnn-rnn/rnn'
 import { characterScorer, NGramModel } from '@cudnn-rnn/rnn/ctc'
+import { visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import { integerAtLeast } from '../number_options.js'
 import { TRAINING_FONTS, UNSEEN_FONT } from './generator/line_fonts.js'
@@ -50,7 +50,7 @@ export function addHandwritingCommand(program: Command): void {
 }
 
 async function runHandwriting(options: HandwritingOptions): Promise<void> {
-  const words = wordsOf(await readFile(options.text, 'utf8'))
+  const words = wordsOf(String(await readRegularFile(options.text)))
   const backend = await openBackend(options.backend as BackendName, { threads: options.threads })
   try {
     const { out: directory, steps, units: numUnits, layers: numLayers, seed } = options
@@ -101,7 +101,7 @@ async function runHandwriting(options: HandwritingOptions): Promise<void> {
     const path = join(directory, 'reader.html')
     await writeFileAtomic(path, page)
     process.stdout.write(
-      `${tableText(result)}\n${cpuSeconds.toFixed(0)} s of CPU time since the last resume\n${path}\n`,
+      `${tableText(result)}\n${cpuSeconds.toFixed(0)} s of CPU time since the last resume\n${visibleText(path)}\n`,
     )
   } finally {
     backend.dispose()

@@ -2,6 +2,7 @@ import { writeFileAtomic } from '@cudnn-rnn/files'
 import { FRAME, SAMPLE_RATE, SileroVad, speechProbabilities, speechSegments } from '@cudnn-rnn/pretrained'
 import { htmlPage, lineChart } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
+import { visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import { readAudio } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
@@ -25,7 +26,7 @@ export function addSpeechCommand(program: Command): void {
         await writeFileAtomic(options.out, speechPage(samples, probabilities, timing))
         for (const { from, to } of speechSegments(probabilities, FRAME / SAMPLE_RATE))
           process.stdout.write(`${from.toFixed(2)} s to ${to.toFixed(2)} s\n`)
-        process.stdout.write(`${timing}\n${options.out}\n`)
+        process.stdout.write(`${timing}\n${visibleText(options.out)}\n`)
       } finally {
         backend.dispose()
       }

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { describeValue } from '@cudnn-rnn/arguments'
+import { readRegularFile } from '@cudnn-rnn/files'
 import { codedRangeError } from '../coded_error.js'
 
 /**
@@ -12,7 +13,7 @@ export async function readCharacterIds(path: string, most: number): Promise<Read
     const message = `Cannot read ${path} as ${rule}: current value is ${found}. Give the file that --help names.`
     return codedRangeError('ERR_NOT_A_VOCABULARY', message, { path })
   }
-  const text = await readFile(path, 'utf8')
+  const text = String(await readRegularFile(path))
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -25,7 +26,7 @@ export async function readCharacterIds(path: string, most: number): Promise<Read
   const ids = new Map(Object.entries(parsed as Record<string, unknown>))
   for (const [character, id] of ids) {
     if (Number.isSafeInteger(id) && (id as number) >= 1 && (id as number) <= most) continue
-    throw refuse(`ids must be integers in 1..${most}`, `${JSON.stringify(id)} for ${JSON.stringify(character)}`)
+    throw refuse(`ids must be integers in 1..${most}`, `${describeValue(id)} for ${JSON.stringify(character)}`)
   }
   return ids as ReadonlyMap<string, number>
 }

@@ -1,6 +1,7 @@
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
 import { sampleToken } from '@cudnn-rnn/rnn/train'
+import { visibleLines } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { BOUNDARY, Textgenrnn } from './textgenrnn.js'
@@ -40,7 +41,7 @@ export function addTextCommand(program: Command): void {
             return draw(probabilities, options.temperature, random)
           })
           written += text.length
-          process.stdout.write(`${text}\n`)
+          process.stdout.write(visibleLines(`${text}\n`))
         }
         model.dispose()
         const seconds = (performance.now() - start) / 1000

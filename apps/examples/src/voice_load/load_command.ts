@@ -1,7 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg } from 'node:os'
+import { readRegularFile } from '@cudnn-rnn/files'
+import { visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { LoadClient, type LoadWindow } from './load_client.js'
@@ -64,7 +66,7 @@ export function addLoadCommand(program: Command): void {
 async function measureAll(options: Options): Promise<void> {
   const cores = availableParallelism()
   const loadBefore = loadavg()[0] / cores
-  const samples = (await readFile(options.audio)).subarray(WAV_HEADER)
+  const samples = (await readRegularFile(options.audio)).subarray(WAV_HEADER)
   const implementations: ImplementationLoad[] = []
   for (const name of Object.keys(IMPLEMENTATIONS) as ImplementationName[]) {
     if (options.only !== undefined && options.only !== name) continue
@@ -82,7 +84,7 @@ async function measureAll(options: Options): Promise<void> {
     await writeFile(options.page, loadPage(report))
     if (options.document !== undefined) await writeLoadSection(options.document, report, options)
   }
-  process.stdout.write(`${options.json}\n${options.page}\n`)
+  process.stdout.write(`${visibleText(options.json)}\n${visibleText(options.page)}\n`)
 }
 
 async function measureImplementation(

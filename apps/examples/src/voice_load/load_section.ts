@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
+import { readRegularFile } from '@cudnn-rnn/files'
 import type { ImplementationLoad, LoadReport } from './load_page.js'
 import { LIMIT_MS } from './load_search.js'
 
@@ -38,7 +39,7 @@ export async function writeLoadSection(
   report: LoadReport,
   { page, json }: { readonly page: string; readonly json: string },
 ): Promise<void> {
-  const text = await readFile(file, 'utf8')
+  const text = String(await readRegularFile(file))
   const link = (target: string) =>
     relative(dirname(resolve(file)), resolve(target))
       .split(sep)

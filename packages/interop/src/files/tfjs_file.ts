@@ -1,4 +1,5 @@
 import { type Json, jsonRecord } from '@cudnn-rnn/arguments'
+import { describeValue } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
@@ -73,7 +74,9 @@ async function addGroup(path: string, external: ExternalFiles, list: TensorList,
     const type = DTYPES.get(dtype)
     if (type === undefined || quantization !== undefined) {
       const words =
-        quantization === undefined ? String(dtype) : `quantized to ${String(recordOf(quantization)['dtype'])}`
+        quantization === undefined
+          ? describeValue(dtype)
+          : `quantized to ${describeValue(recordOf(quantization)['dtype'])}`
       throw unsupported(
         path,
         `weights must be float32, as tensorflowjs_converter writes them by default: ${name} is ${words}`,
@@ -91,7 +94,7 @@ async function addGroup(path: string, external: ExternalFiles, list: TensorList,
 
 /** Names as Keras 2 has them: Keras 3 puts that of a Sequential before those of its variables. */
 function withoutModel(tensors: readonly StoredTensor[], model: unknown): readonly StoredTensor[] {
-  const prefix = `${String(model)}/`
+  const prefix = typeof model === 'string' ? `${model}/` : ''
   if (!tensors.every(({ name }) => name.startsWith(prefix))) return tensors
   return tensors.map((tensor) => ({ ...tensor, name: tensor.name.slice(prefix.length) }))
 }

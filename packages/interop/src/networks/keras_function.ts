@@ -1,4 +1,4 @@
-import type { CellActivation, CellMode, KerasVariant } from '@cudnn-rnn/canonical'
+import { type CellActivation, type CellMode, describeValue, type KerasVariant } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { OtherActivations } from './imported_cells.js'
 import { kerasActivation } from './keras_activation.js'
@@ -79,8 +79,7 @@ export function unlikeDirections(
 }
 
 function wrongOption(option: string, rule: string, value: unknown): string {
-  const words = typeof value === 'object' && value !== null ? 'a custom function' : String(value)
-  return `${option} must be ${rule}: current value is ${words}. No weights make the two equal; importKeras merges sums, means and products`
+  return `${option} must be ${rule}: current value is ${describeValue(value)}. No weights make the two equal; importKeras merges sums, means and products`
 }
 
 /** Notes about the layer for the user of the network. */

@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { describedLayers, type KerasCell, type KerasLayer } from './keras_description.js'
@@ -89,7 +90,7 @@ function cellInterpretation(
     return refusedInterpretation(
       path,
       name,
-      `its variables must be those of ${String(units)} units: recurrent kernels are ${words}`,
+      `its variables must be those of ${describeValue(units)} units: recurrent kernels are ${words}`,
       tensors,
     )
   }

@@ -185,8 +185,8 @@ async function inputsOf(
   return read
 }
 
-function otherFunction(path: string, name: string, rule: string, value: unknown): WeightFileError {
-  const message = `Cannot import the node ${name} as ${rule}: current value is ${String(value)}`
+function otherFunction(path: string, name: string, rule: string, value: string | number): WeightFileError {
+  const message = `Cannot import the node ${name} as ${rule}: current value is ${value}`
   return new WeightFileError('ERR_WEIGHTS_OTHER_FUNCTION', message, { path })
 }
 

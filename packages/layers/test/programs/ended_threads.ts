@@ -46,7 +46,8 @@ async function operationsOf(executor: string): Promise<Operation[]> {
   cell.build(8, { seed: 1 })
   const examples = Array.from({ length: 16 }, (_, label) => ({ input: values(6, 8), label: label % 2 }))
   const saved = sequential(backend, [cudnnLSTM({ numUnits: 8, inputSize: 8 }), dense({ units: 2 })])
-  const prefix = fileURLToPath(new URL(`saved-${process.pid}-${threadId}`, import.meta.url))
+  // Savers of one folder wait for each other.
+  const prefix = fileURLToPath(new URL(`saved-${process.pid}-${threadId}/model`, import.meta.url))
   await saved.save(prefix)
   const gradients = async () => {
     const { output, tape } = await lstm.call(input, null, null, params)
@@ -76,7 +77,7 @@ async function operationsOf(executor: string): Promise<Operation[]> {
     async () => (await open()).dispose(),
     () => saved.save(prefix),
     async () => (await loadModel(backend, prefix)).dispose(),
-    // The HDF5 library has a thread of its own.
+    // The HDF5 library runs in a separate thread.
     async () => (await importKeras(backend, keras)).dispose(),
     async () => {
       const start = () => new Worker(fileURLToPath(import.meta.url), { workerData: { executor, serves: true } })

@@ -1,4 +1,7 @@
-import { describe, type Position, type Source } from './source.js'
+import { checkedElsewhere, fields, integerFrom } from '@cudnn-rnn/arguments'
+import { describe, type Position, type Source, savedPosition } from './source.js'
+
+const SAVED = fields({ before: checkedElsewhere<Position>(), number: integerFrom(0), yielded: integerFrom(0) })
 
 /**
  * Reads `size` elements, lets `arrange` make a list of them, and yields that list. A position is the one before the
@@ -15,7 +18,7 @@ export function inBlocks<T, U>(
 ): Source<U> {
   return {
     open(position, epoch) {
-      const saved = position as { before: Position; number: number; yielded: number } | undefined
+      const saved = savedPosition(position, SAVED)
       let before: Position = saved?.before ?? null
       let number = saved?.number ?? 0
       let yielded = saved?.yielded ?? 0

@@ -1,9 +1,11 @@
-import { checkArguments, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, PATH } from '@cudnn-rnn/arguments'
 import { DataError } from './data_error.js'
 import { Dataset } from './dataset.js'
 import { describeFile } from './file_fingerprint.js'
-import { countedSource } from './source.js'
+import { countedSource, savedPosition } from './source.js'
 import { statsOf } from './unchanged_file.js'
+
+const SAVED = fields({ count: integerFrom(0), size: integerFrom(0) })
 
 /**
  * A dataset of the elements that `read` yields from a file. Positions also hold the file's size (not its time, which copying to
@@ -16,7 +18,7 @@ export function fileDataset<T>(path: string, elements: string, read: () => Async
   const source = countedSource(read)
   return new Dataset({
     open(position, epoch) {
-      const saved = position as { readonly count: number; readonly size: number } | undefined
+      const saved = savedPosition(position, SAVED)
       const cursor = source.open(saved?.count, epoch)
       let size: number | undefined
       return {

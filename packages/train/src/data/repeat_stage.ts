@@ -1,10 +1,13 @@
-import { type Cursor, describe, type Position, type Source } from './source.js'
+import { checkedElsewhere, fields, integerFrom } from '@cudnn-rnn/arguments'
+import { type Cursor, describe, type Position, type Source, savedPosition } from './source.js'
+
+const SAVED = fields({ epoch: integerFrom(0), within: checkedElsewhere<Position>() })
 
 /** The source again and again, `count` times; each pass is an epoch. Ends when a pass yields nothing. */
 export function repeated<T>(source: Source<T>, count: number): Source<T> {
   return {
     open(position) {
-      const saved = position as { epoch: number; within: Position } | undefined
+      const saved = savedPosition(position, SAVED)
       let epoch = saved?.epoch ?? 0
       let upstream: Cursor<T> | undefined = epoch < count ? source.open(saved?.within, epoch) : undefined
       let isEmpty = saved === undefined

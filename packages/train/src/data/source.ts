@@ -1,4 +1,4 @@
-import { ASYNC_ITERABLE, checkArguments, either, ITERABLE } from '@cudnn-rnn/arguments'
+import { ASYNC_ITERABLE, checkArguments, either, ITERABLE, integerFrom, type Rule } from '@cudnn-rnn/arguments'
 import { fingerprintOf } from './fingerprint.js'
 
 /** The position of a cursor, as plain JSON: saved with a checkpoint, given back to {@link Source.open}. */
@@ -35,6 +35,24 @@ export function describe<T>(source: Source<T>): string {
   return source.describe?.() ?? 'elements'
 }
 
+const PLACE = integerFrom(0)
+
+/**
+ * A position that may come from a checkpoint, which another program may have written; undefined for the start.
+ *
+ * @throws TypeError `ERR_INVALID_ARGUMENT` unless it keeps to the rule
+ */
+export function savedPosition<Saved>(position: Position | undefined, rule: Rule<Saved>): Saved | undefined {
+  if (position === undefined) return undefined
+  checkArguments('go on in a dataset', { position }, { position: rule })
+  return position as Saved
+}
+
+/** The number of elements before a position. */
+export function savedPlace(position: Position | undefined): number {
+  return savedPosition(position, PLACE) ?? 0
+}
+
 const SEQUENCE = either(ITERABLE, ASYNC_ITERABLE)
 
 /** A source of the elements that `read` yields; a position is the number of elements before it, skipped on the way back. */
@@ -42,7 +60,7 @@ export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): So
   return {
     open(position, _epoch) {
       let count = 0
-      const skip = typeof position === 'number' ? position : 0
+      const skip = savedPlace(position)
       const given = read()
       checkArguments('read a dataset', { 'what read() returns': given }, { 'what read() returns': SEQUENCE })
       // Not by a generator around it, whose return would wait for an element that never comes.
@@ -72,7 +90,7 @@ export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): So
 export function arraySource<T>(array: readonly T[]): Source<T> {
   return {
     open(position) {
-      let index = typeof position === 'number' ? position : 0
+      let index = savedPlace(position)
       return {
         async next() {
           if (index >= array.length) return undefined

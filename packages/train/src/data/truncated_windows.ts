@@ -2,7 +2,7 @@ import { checkArguments, checkOptions, integerFrom, kind, type OptionsOf } from 
 import { arrayTypeOf, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { fingerprintOf } from './fingerprint.js'
-import type { Source } from './source.js'
+import { type Source, savedPlace } from './source.js'
 
 /** One window of truncated back-propagation through time. */
 export interface TokenWindow {
@@ -63,7 +63,7 @@ export function truncatedWindows(ids: Int32Array, options: WindowOptions): Sourc
   }
   return {
     open(position) {
-      let index = typeof position === 'number' ? position : 0
+      let index = savedPlace(position)
       return {
         async next() {
           if (index >= windows) return undefined
