@@ -40,7 +40,7 @@ async function kerasFile(name: string, layers: number, rows: number, units = 4):
   return path
 }
 
-async function checkpoint(name: string, kind: string, config: object): Promise<string> {
+async function checkpoint(name: string, kind: string, config: object, rows = 2): Promise<string> {
   const description = {
     format: 1,
     seed: 0,
@@ -49,7 +49,7 @@ async function checkpoint(name: string, kind: string, config: object): Promise<s
   }
   const data = new TextEncoder().encode(JSON.stringify(description))
   await writeCheckpoint(join(folder, name), [
-    ['embedding/embeddings', zeros(2, 2)],
+    ['embedding/embeddings', zeros(rows, 2)],
     ['model_config', { data, shape: [data.length] }],
   ])
   return join(folder, name)
@@ -90,6 +90,14 @@ test.each<[string, () => Promise<string>, () => Promise<string>, string, number]
     () => checkpoint('j', 'cudnnLSTM', { numUnits: 2 ** 13, inputSize: 2 }),
     'ERR_RESTORE_MISMATCH',
     0,
+  ],
+  ['a Keras model of 32 MB', () => kerasFile('k', 1, 2), () => kerasFile('l', 1, 2 ** 21), 'read', 32 * MIB],
+  [
+    'a checkpoint of 32 MB',
+    () => checkpoint('m', 'embedding', { size: 2, units: 2 }),
+    () => checkpoint('n', 'embedding', { size: 2 ** 22, units: 2 }, 2 ** 22),
+    'read',
+    32 * MIB,
   ],
 ])(
   '%s takes at most four times the bytes of its file and 64 MiB',
