@@ -20,6 +20,8 @@ function cell(prefix: string, gates: readonly string[], units: number, separator
   return Object.fromEntries(sides.map(([name, shape]) => [`${prefix}${name}`, shape]))
 }
 
+const interpretationsOf = (tensors: StoredTensor[]) => flaxInterpretations({ path: 'made', tensors })
+
 const LSTM = ['i', 'f', 'g', 'o']
 
 describe('flaxInterpretations', () => {
@@ -28,7 +30,7 @@ describe('flaxInterpretations', () => {
     ['a GRU by its update gate', ['r', 'z', 'n'], ['gru']],
     ['a SimpleCell as either of two, whose activation is not stored', [''], ['rnn_tanh', 'rnn_relu']],
   ])('takes %s', (_, gates, modes) => {
-    const found = flaxInterpretations(tensorsOf(cell('cell/', gates, 2)))
+    const found = interpretationsOf(tensorsOf(cell('cell/', gates, 2)))
     expect(found.map(({ cellMode }) => cellMode)).toEqual(modes)
     for (const { name, convention, tensors } of found) {
       expect([name, convention, tensors.length]).toEqual(['cell', 'flax', 3 * gates.length])
@@ -36,14 +38,14 @@ describe('flaxInterpretations', () => {
   })
 
   it('states sizes and gates in words, by which a caller chooses', () => {
-    const [found] = flaxInterpretations(tensorsOf(cell('', LSTM, 2)))
+    const [found] = interpretationsOf(tensorsOf(cell('', LSTM, 2)))
     expect(found?.name).toBe('')
     expect(found?.summary).toMatch(/^flax lstm \(gates .*\), 1 × 2 units, input 3$/)
   })
 
   it('finds cells under paths with slashes or dots, each a separate network', async () => {
     const file = { ...cell('params/encoder/', LSTM, 2), ...cell('params.decoder.', LSTM, 4, '.'), 'params/bias': [3] }
-    const found = flaxInterpretations(tensorsOf(file))
+    const found = interpretationsOf(tensorsOf(file))
     expect(found.map(({ name }) => name)).toEqual(['params/encoder', 'params.decoder'])
     const shared = new SharedParameters([])
     const results = (await Promise.all(found.map(({ result }) => result(shared)))).flat()
@@ -67,6 +69,29 @@ describe('flaxInterpretations', () => {
     ['kernels that are not matrices', { 'if/kernel': [3, 2, 1], 'hf/kernel': [2, 2] }],
     ['longer names that end likewise', { 'xhf/kernel': [2, 2], 'xif/kernel': [3, 2] }],
   ])('finds none in %s', (_, shapes) => {
-    expect(flaxInterpretations(tensorsOf(shapes))).toEqual([])
+    expect(interpretationsOf(tensorsOf(shapes))).toEqual([])
+  })
+
+  it.each<[string, Readonly<Record<string, readonly number[]>>, (string | undefined)[]]>([
+    [
+      'two sides or layers',
+      { ...cell('C_0/', LSTM, 2), ...cell('C_1/', LSTM, 2) },
+      [undefined, 'unidirectional', 'bidirectional'],
+    ],
+    [
+      'a second layer',
+      { ...cell('C_0/', LSTM, 2), 'C_1/if/kernel': [2, 2], 'C_1/hf/kernel': [2, 2] },
+      [undefined, undefined],
+    ],
+    ['cells of other classes', { ...cell('A_0/', LSTM, 2), ...cell('B_1/', LSTM, 2) }, [undefined, undefined]],
+  ])('reads %s in the directions that they may have', (_, shapes, directions) => {
+    expect(interpretationsOf(tensorsOf(shapes)).map(({ direction }) => direction)).toEqual(directions)
+  })
+
+  it('refuses a cell with gates of another class, such as MGUCell', async () => {
+    const [found] = interpretationsOf(tensorsOf(cell('MGUCell_0/', ['f', 'n'], 2)))
+    await expect(found?.result(new SharedParameters([]))).rejects.toThrow(
+      /MGUCell_0 as its tensors must be .* it has in\/kernel, too/,
+    )
   })
 })

@@ -1,57 +1,98 @@
 import { type CellMode, createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
+import { isMatrix } from './matrix_shape.js'
 import { readsBackward } from './reading_direction.js'
+import { refusedInterpretation } from './refused_interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 
 /** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are those of {@link MODES}. `if` is a keyword to nnx. */
 const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)_?[/.](kernel|bias)(?:[/.]value)?$/
 
-/** The cells by a gate that only they have. */
-const MODES: readonly (readonly [telling: string, modes: readonly CellMode[]])[] = [
-  ['hf/kernel', ['lstm']],
-  ['hz/kernel', ['gru']],
-  ['h/kernel', ['rnn_tanh', 'rnn_relu']],
+/** The cells by a gate that only they have, with the gates of each. */
+const MODES: readonly (readonly [telling: string, gates: RegExp, modes: readonly CellMode[]])[] = [
+  ['hf/kernel', /^[ih][ifgo]\//, ['lstm']],
+  ['hz/kernel', /^[ih][rzn]\//, ['gru']],
+  ['h/kernel', /^[ih]\//, ['rnn_tanh', 'rnn_relu']],
 ]
 
+const ASSUMED =
+  'The file holds parameters alone: gate_fn and activation_fn were taken as those that the cell has by default, and the direction by the names.'
+
 /** Flax's cells, each a network of one layer. A `SimpleCell` has no stored activation: two interpretations. */
-export function flaxInterpretations(tensors: readonly StoredTensor[]): Interpretation[] {
+export function flaxInterpretations({ path, tensors }: Pick<WeightFile, 'path' | 'tensors'>): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
     const match = NAME.exec(name)
     return match === null ? undefined : [match[1] ?? '', `${match[2]}/${match[3]}`]
   })
   const scopes = new Set(groups.map(({ prefix }) => prefix))
-  return groups.flatMap((group) => interpretationsOf(group, readsBackward(group.prefix, scopes)))
+  const cells = groups.flatMap((group) => {
+    const input = [...group.tensors].find(([own]) => /^i.?\/kernel$/.test(own))?.[1].shape
+    const [, gates, modes] = MODES.find(([telling]) => group.tensors.has(telling)) ?? []
+    return isMatrix(input) && gates !== undefined ? [{ ...group, input, gates, modes: modes ?? [] }] : []
+  })
+  return cells.flatMap((cell) => {
+    const other = [...cell.tensors.keys()].find((own) => !cell.gates.test(own))
+    if (other !== undefined) {
+      const reason = `its tensors must be those of LSTMCell, GRUCell or SimpleCell: it has ${other}, too`
+      return refusedInterpretation(path, cell.prefix, reason, [...cell.tensors.values()], 'flax')
+    }
+    return interpretationsOf(cell, readsBackward(cell.prefix, scopes), isSecondOfTwo(cell, cells))
+  })
 }
 
-function interpretationsOf({ prefix, tensors }: StoredGroup, reverse: boolean): Interpretation[] {
-  const found = MODES.find(([telling]) => tensors.has(telling))
-  const input = [...tensors].find(([own]) => /^i.?\/kernel$/.test(own))?.[1].shape
-  if (found === undefined || input?.length !== 2) return []
-  return found[1].map((cellMode): Interpretation => {
-    const [inputSize, numUnits] = input as [number, number]
+interface FlaxCell extends StoredGroup {
+  readonly input: readonly [rows: number, columns: number]
+  readonly gates: RegExp
+  readonly modes: readonly CellMode[]
+}
+
+/**
+ * Whether a cell is `<Class>_<k+1>` behind one `<Class>_<k>` of its sizes. They may be the two sides of `Bidirectional`, which
+ * numbers its cells as layers are numbered, or read the same input. A stack has the units of its first cell for inputs of
+ * the second: if those are equal, a third cell in the scope tells that it is one.
+ */
+function isSecondOfTwo({ prefix, input, gates }: FlaxCell, cells: readonly FlaxCell[]): boolean {
+  const [, stem = '', number] = /^(.*_)(\d+)$/.exec(prefix) ?? []
+  if (number === undefined || Number(number) % 2 === 0) return false
+  const siblings = cells.filter((cell) => cell.gates === gates && cell.prefix.replace(/\d+$/, '') === stem)
+  const before = siblings.find((cell) => cell.prefix === `${stem}${Number(number) - 1}`)
+  return String(before?.input) === String(input) && (input[0] !== input[1] || siblings.length === 2)
+}
+
+function interpretationsOf(
+  { prefix, tensors, input: [inputSize, numUnits], modes }: FlaxCell,
+  isBackward: boolean,
+  isSecond: boolean,
+): Interpretation[] {
+  const stored = [...tensors.values()]
+  const sides = isSecond && !isBackward ? ([false, true] as const) : [isBackward]
+  return modes.flatMap((cellMode) => {
     const descriptor = createRnnDescriptor({ cellMode, numLayers: 1, numUnits, inputSize, inputMode: 'linear_input' })
-    const stored = [...tensors.values()]
-    return {
-      name: prefix,
-      convention: 'flax',
-      cellMode,
-      summary: sizesInWords('flax', descriptor),
-      tensors: stored,
-      scopes: [(stored[0]?.name ?? '').slice(0, prefix === '' ? 0 : prefix.length + 1)],
-      result: async () => [
-        {
-          name: prefix,
-          convention: 'flax',
-          descriptor,
-          canonical: flaxToCanonical(descriptor, await readGroups([tensors])),
-          reverse,
-          inputs: {},
-          tensorNames: stored.map(({ name }) => name),
-          notes: [],
-        },
-      ],
-    }
+    return sides.map((reverse): Interpretation => {
+      const side = reverse ? 'the backward side of Bidirectional' : 'a network that reads from the first step'
+      return {
+        name: prefix,
+        convention: 'flax',
+        cellMode,
+        ...(sides.length > 1 && { direction: reverse ? 'bidirectional' : 'unidirectional' }),
+        summary: `${sizesInWords('flax', descriptor)}${sides.length > 1 ? `, ${side}` : ''}`,
+        tensors: stored,
+        scopes: [(stored[0]?.name ?? '').slice(0, prefix === '' ? 0 : prefix.length + 1)],
+        result: async () => [
+          {
+            name: prefix,
+            convention: 'flax',
+            descriptor,
+            canonical: flaxToCanonical(descriptor, await readGroups([tensors])),
+            reverse,
+            inputs: {},
+            tensorNames: stored.map(({ name }) => name),
+            notes: [ASSUMED],
+          },
+        ],
+      }
+    })
   })
 }

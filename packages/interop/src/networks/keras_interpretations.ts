@@ -1,11 +1,13 @@
 import { describeValue } from '@cudnn-rnn/canonical'
+import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { describedLayers, type KerasCell, type KerasLayer } from './keras_description.js'
 import { functionOf, type KerasFunction, settingNotes, unlikeDirections } from './keras_function.js'
 import { namedKerasInterpretations } from './keras_names.js'
-import { NO_BIAS, networkInterpretation, refusedInterpretation } from './keras_network.js'
+import { NO_BIAS, networkInterpretation } from './keras_network.js'
 import { DescribedVariables } from './keras_variables.js'
+import { refusedInterpretation } from './refused_interpretation.js'
 
 /**
  * Recurrent layers under Keras's names. In a file that describes its model every layer is read as its own description
@@ -19,12 +21,11 @@ export function kerasInterpretations(file: WeightFile): Interpretation[] {
   return [
     ...layers.flatMap((layer) => {
       const missing = variables.refusalOf(layer)
-      if (missing !== undefined)
-        return refusedInterpretation(file.path, layer.name, missing, variables.tensorsOf(layer))
+      if (missing !== undefined) return refusedLayer(file.path, layer.name, missing, variables.tensorsOf(layer))
       return layer.directions.length === 0 ? [] : layerInterpretations(file, layer, variables)
     }),
     ...variables.undescribed().map(({ name, tensors }) => {
-      return refusedInterpretation(file.path, name, 'the description of the model does not describe it', tensors)
+      return refusedLayer(file.path, name, 'the description of the model does not describe it', tensors)
     }),
   ]
 }
@@ -36,13 +37,13 @@ function layerInterpretations(file: WeightFile, layer: KerasLayer, variables: De
   const [first] = directions
   const reason = layer.refusal ?? unlikeDirections(directions, layer.mergeMode)
   const tensors = variables.tensorsOf(layer)
-  if (reason !== undefined) return [refusedInterpretation(path, name, reason, tensors)]
+  if (reason !== undefined) return [refusedLayer(path, name, reason, tensors)]
   if (first === undefined) return []
   const own = [...notes, ...settingNotes(first)]
   const goesBackwards = directions.length === 1 && first.config['go_backwards'] === true
   const isStack = first.cells.length > 1
   if (isStack && goesBackwards && notes.some((note) => note.startsWith('The model masks'))) {
-    return [refusedInterpretation(path, name, 'its cells are stacked, go backwards and are masked', tensors)]
+    return [refusedLayer(path, name, 'its cells are stacked, go backwards and are masked', tensors)]
   }
   if (!isStack) {
     const cells = directions.flatMap((direction) => direction.cells)
@@ -72,22 +73,22 @@ function cellInterpretation(
   const tensors = directions.flatMap((own) => [...own.values()])
   const functions = cells.map((cell, side) => functionOf(cell, directions[side]?.get('bias'), major))
   const wrong = functions.find((found) => typeof found === 'string')
-  if (typeof wrong === 'string') return refusedInterpretation(path, name, wrong, tensors)
+  if (typeof wrong === 'string') return refusedLayer(path, name, wrong, tensors)
   const [own, other = own] = functions as readonly KerasFunction[]
-  if (own === undefined || other === undefined) return refusedInterpretation(path, name, 'it has no cells', tensors)
+  if (own === undefined || other === undefined) return refusedLayer(path, name, 'it has no cells', tensors)
   for (const key of ['cellMode', 'variant', 'resetBefore'] as const) {
     if (own[key] === other[key]) continue
     const words = key === 'resetBefore' ? 'reset_after' : key
-    return refusedInterpretation(path, name, `its directions must be alike: they differ in ${words}`, tensors)
+    return refusedLayer(path, name, `its directions must be alike: they differ in ${words}`, tensors)
   }
   const shapes = directions.map((each) => each.get('recurrent_kernel')?.shape)
   if (String(shapes[0]) !== String(shapes.at(-1))) {
-    return refusedInterpretation(path, name, `its directions must be alike: they differ in units`, tensors)
+    return refusedLayer(path, name, `its directions must be alike: they differ in units`, tensors)
   }
   const units = cells[0]?.config['units']
   if (shapes[0]?.[0] !== units || directions[0]?.get('kernel')?.shape.length !== 2) {
     const words = shapes.map((shape) => `[${shape ?? ''}]`).join(' and ')
-    return refusedInterpretation(
+    return refusedLayer(
       path,
       name,
       `its variables must be those of ${describeValue(units)} units: recurrent kernels are ${words}`,
@@ -112,4 +113,8 @@ function kerasMajor({ format, kerasVersion }: WeightFile): number | undefined {
   const major = Number.parseInt(kerasVersion ?? '', 10)
   if (major >= 3) return 3
   return Number.isNaN(major) && format === 'keras-archive' ? undefined : 2
+}
+
+function refusedLayer(...layer: [path: string, name: string, reason: string, tensors: readonly StoredTensor[]]) {
+  return refusedInterpretation(...layer, 'keras')
 }

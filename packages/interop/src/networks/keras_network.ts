@@ -7,7 +7,6 @@ import {
   type NamedTensors,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import { cellsOf, type OtherActivations } from './imported_cells.js'
 import type { Interpretation } from './interpretation.js'
@@ -102,23 +101,4 @@ function resetBeforeCanonical(descriptor: RnnDescriptor, groups: readonly NamedT
     return { ...kernels, bias: { data: data as FloatArray, shape: [2, bias.data.length] } }
   })
   return kerasToCanonical(descriptor, both)
-}
-
-/** A layer that is found and cannot be computed: importing it throws. */
-export function refusedInterpretation(
-  path: string,
-  name: string,
-  reason: string,
-  tensors: readonly StoredTensor[],
-): Interpretation {
-  return {
-    name,
-    convention: 'keras',
-    cellMode: 'lstm',
-    summary: `keras ${name}, which is refused: ${reason}`,
-    tensors,
-    result: async () => {
-      throw new WeightFileError('ERR_WEIGHTS_OTHER_FUNCTION', `Cannot import ${name} as ${reason}`, { path })
-    },
-  }
 }

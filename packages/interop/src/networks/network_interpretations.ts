@@ -33,7 +33,7 @@ export async function networkInterpretations(
       file.tensors.filter((tensor) => !owned.has(tensor)),
       options,
     ),
-    ...flaxInterpretations(file.tensors),
+    ...flaxInterpretations(file),
     ...gateBlockInterpretations(file),
     ...saved,
     ...unnamedInterpretations(file, options),

@@ -1,9 +1,9 @@
 import { type CellMode, createRnnDescriptor, gatesOf, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
-import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
+import { refusedInterpretation } from './refused_interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
 import { scopesOf } from './tensor_scopes.js'
@@ -73,23 +73,11 @@ function takeRawWeights(
 
 const RAW = '_raw'
 
-/** A module that computes its weights from others: importing it throws. */
+/** A module that computes its weights from others. */
 function computedInterpretation(path: string, name: string, tensors: readonly StoredTensor[]): Interpretation {
   const weight = PART.exec(tensors[0]?.name ?? '')?.[2]
-  return {
-    name,
-    convention: 'pytorch',
-    cellMode: 'lstm',
-    summary: `pytorch ${name}, whose weights are computed`,
-    tensors,
-    result: async () => {
-      throw new WeightFileError(
-        'ERR_WEIGHTS_OTHER_FUNCTION',
-        `Cannot import ${name} as its ${weight} must be stored: current tensors are ${tensors.map((tensor) => tensor.name).join(', ')}, from which weight_norm, spectral_norm or pruning computes it. Remove these (remove_weight_norm, remove_parametrizations, prune.remove) before you save`,
-        { path },
-      )
-    },
-  }
+  const reason = `its ${weight} must be stored: current tensors are ${tensors.map((tensor) => tensor.name).join(', ')}, from which weight_norm, spectral_norm or pruning computes it. Remove these (remove_weight_norm, remove_parametrizations, prune.remove) before you save`
+  return refusedInterpretation(path, name, reason, tensors, 'pytorch')
 }
 
 function interpretationsOf({ prefix, tensors }: StoredGroup, copies: readonly StoredTensor[]): Interpretation[] {
