@@ -58,6 +58,12 @@ describe('ofKeras2', () => {
     ])
   })
 
+  it('gives weights alone hard_sigmoid gates, the default of these years', async () => {
+    const { cells, networks } = await importWeights(ofKeras2(fileOf(gatesOf('lstm_1/lstm_1', 'icfo'))))
+    expect(networks).toEqual([])
+    expect(cells).toMatchObject([{ name: 'lstm_1', options: { recurrentActivation: 'hard_sigmoid' } }])
+  })
+
   it.each([
     ['an incomplete set of gates', fileOf(gatesOf('lstm_1/lstm_1', 'icf'))],
     ['a file of Keras 2', fileOf(gatesOf('lstm_1/lstm_1', 'icfo'), { kerasVersion: '2.1.6' })],

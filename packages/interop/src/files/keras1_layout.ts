@@ -59,7 +59,12 @@ export function ofKeras2(file: WeightFile): WeightFile {
     const sorted = [...(order ?? '')].flatMap((gate) => parts.get(gate) ?? [])
     found.push(...(sorted.length > 0 && haveOneShape(sorted) ? [besideEachOther(name, sorted)] : parts.values()))
   }
-  return { ...file, tensors: found, ...(kerasModel !== undefined && { kerasModel }) }
+  return {
+    ...file,
+    ...(groups.size > 0 && { kerasVersion: file.kerasVersion ?? '1.0' }),
+    tensors: found,
+    ...(kerasModel !== undefined && { kerasModel }),
+  }
 }
 
 /** The description with the options of Keras 2; `embeddings` receives the names of its embeddings. */

@@ -126,7 +126,7 @@ export const INTERPRETATION_OPTIONS = {
   cellMode: checkedElsewhere<CellMode | undefined>(),
   /** Decides where names and shapes are those of several frameworks. */
   convention: checkedElsewhere<Convention | undefined>(),
-  /** Decides where two layers may look like two directions: the keys of TensorFlow 1.0 to 1.2. */
+  /** Decides where two layers may look like two directions: the keys of TensorFlow 1.0 to 1.2, and numbered cells of Flax. */
   direction: checkedElsewhere<Direction | undefined>(),
   /** Added to the forget gate's bias of TensorFlow's cells, which add it at run time. Default 1, as theirs. */
   forgetBias: checkedElsewhere<number | undefined>(),

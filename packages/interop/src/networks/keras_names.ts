@@ -22,12 +22,16 @@ interface Layer {
   readonly backward?: CellVariables
 }
 
-const ASSUMED =
-  'The file holds weights alone: activations were taken as tanh and sigmoid (Keras before 2.3 had hard_sigmoid by default, which is another function), go_backwards as False, the merge_mode of a Bidirectional as concat. The order of the layers is not in the file.'
+/** Versions whose layers have hard_sigmoid gates by default, those of TensorFlow aside. */
+const HARD_GATES = /^(?:[01]\.|2\.[0-2]\.\d+$)/
+
+const assumed = (gates: string) =>
+  `The file holds weights alone: activations were taken as tanh and ${gates} (Keras before 2.3 had hard_sigmoid by default, and sigmoid since then), go_backwards as False, the merge_mode of a Bidirectional as concat. The order of the layers is not in the file.`
 
 /** Recurrent layers under Keras's names in a file that does not describe its model. */
 export function namedKerasInterpretations(file: WeightFile): Interpretation[] {
-  return layersIn(file).flatMap(interpretationsOf)
+  const hasHardGates = HARD_GATES.test(file.kerasVersion ?? '')
+  return layersIn(file).flatMap((layer) => interpretationsOf(layer, hasHardGates))
 }
 
 function layersIn({ tensors, kerasNames }: WeightFile): Layer[] {
@@ -97,7 +101,7 @@ function placeOf(prefix: string, names: WeightFile['kerasNames']) {
   return { name: parts.join('/'), side, cell: isStacked ? cell : '', wrapper: undefined, path }
 }
 
-function interpretationsOf({ name, forward, backward }: Layer): Interpretation[] {
+function interpretationsOf({ name, forward, backward }: Layer, hasHardGates: boolean): Interpretation[] {
   const directions = [forward, backward].filter((own) => own !== undefined)
   const [variables] = directions
   if (variables === undefined) return []
@@ -105,14 +109,22 @@ function interpretationsOf({ name, forward, backward }: Layer): Interpretation[]
   const recurrent = entryOf(variables, 'recurrent_kernel').shape
   if (kernel?.length !== 2 || recurrent.length !== 2 || kernel[1] !== recurrent[1]) return []
   return functionsOf(name, variables).map((found) => {
+    const isHard = hasHardGates && found.variant === 'plain' && (found.cellMode === 'lstm' || found.cellMode === 'gru')
+    const activations = isHard && directions.map(() => ({ recurrentActivation: 'hard_sigmoid' as const }))
     const hasBias = directions.some((own) => own.has('bias'))
-    const network = networkInterpretation(found, {
-      name,
-      directions,
-      reverse: directions.length === 1 && backward !== undefined,
-      outputReversed: false,
-      notes: [...(found.variant === 'plain' ? [ASSUMED] : []), ...(hasBias ? [] : [NO_BIAS])],
-    })
+    const network = networkInterpretation(
+      { ...found, ...(activations && { activations }) },
+      {
+        name,
+        directions,
+        reverse: directions.length === 1 && backward !== undefined,
+        outputReversed: false,
+        notes: [
+          ...(found.variant === 'plain' ? [assumed(isHard ? 'hard_sigmoid' : 'sigmoid')] : []),
+          ...(hasBias ? [] : [NO_BIAS]),
+        ],
+      },
+    )
     return { ...network, scopes: scopesOf(network.tensors) }
   })
 }
