@@ -51,7 +51,7 @@ interface FlaxCell extends StoredGroup {
 /**
  * Whether a cell is `<Class>_<k+1>` behind one `<Class>_<k>` of its sizes. They may be the two sides of `Bidirectional`, which
  * numbers its cells as layers are numbered, or read the same input. A stack has the units of its first cell for inputs of
- * the second: if those are equal, a third cell in the scope tells that it is one.
+ * the second: if those are equal, a third cell in the scope shows that it is one.
  */
 function isSecondOfTwo({ prefix, input, gates }: FlaxCell, cells: readonly FlaxCell[]): boolean {
   const [, stem = '', number] = /^(.*_)(\d+)$/.exec(prefix) ?? []
