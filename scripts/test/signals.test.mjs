@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { filesBelow } from '../workspace.mjs'
@@ -12,11 +14,13 @@ const files = ['scripts', 'packages', 'apps', 'native'].flatMap((folder) =>
 )
 const textOf = (file) => readFileSync(join(root, file), 'utf8')
 
+/** Never returns to the event loop, like a computation, and leaves the cores to the other tests. */
+const COMPUTE = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)'
 /** Prints its own pid and the temporary folder, and never ends. */
-const CHILD = 'console.log(process.pid, process.env.TMPDIR); for (;;);'
+const CHILD = `console.log(process.pid, process.env.TMPDIR); ${COMPUTE}`
 const WAYS = {
   'waits for a child': `spawnSync(process.execPath, ['-e', ${JSON.stringify(CHILD)}], { stdio: 'inherit' })`,
-  'computes without a pause': `spawn(process.execPath, ['-e', ${JSON.stringify(CHILD)}], { stdio: 'inherit' }); for (;;);`,
+  'computes without a pause': `spawn(process.execPath, ['-e', ${JSON.stringify(CHILD)}], { stdio: 'inherit' }); ${COMPUTE}`,
   'awaits a grandchild': `spawn('sh', ['-c', '"$0" -e "$1"; true', process.execPath, ${JSON.stringify(CHILD)}], { stdio: 'inherit' })`,
 }
 
@@ -30,7 +34,7 @@ function isRunning(pid) {
 }
 
 describe.skipIf(process.platform !== 'linux')('a program with its own temporary folder', () => {
-  it.each(
+  it.concurrent.each(
     Object.entries(WAYS).flatMap(([way, code]) =>
       (way === 'waits for a child' ? ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] : ['SIGTERM']).map((signal) => [
         ...[way, signal, code],
@@ -50,7 +54,61 @@ describe.skipIf(process.platform !== 'linux')('a program with its own temporary 
     child.kill(signal)
     expect(await once(child, 'exit')).toEqual([null, signal])
     // Until the limit of time of the test.
-    while (isRunning(pid) || existsSync(folder)) await new Promise((resolve) => setTimeout(resolve, 10))
+    while (isRunning(pid) || existsSync(folder)) await pause(10)
+  })
+})
+
+/** Commands that train, or compute in threads, until they are ended: name, exit code and signal, arguments. */
+const COMMANDS = [
+  [
+    'train',
+    [130, null],
+    ['apps/cli/dist/bin.js', 'train', '--text', 'apps/cli/data/moby_dick.txt', '--out', 'FOLDER/run'],
+  ],
+  ['forecast', [130, null], ['apps/cli/dist/bin.js', 'forecast', '--csv', 'FOLDER/series.csv', '--out', 'FOLDER/run']],
+  ['handwriting', [null, 'SIGTERM'], ['apps/examples/dist/bin.js', 'handwriting', '--out', 'FOLDER/run']],
+  ['soak', [null, 'SIGTERM'], ['--expose-gc', 'scripts/soak_streams.mjs']],
+]
+const isBuilt = ['apps/cli/dist/bin.js', 'apps/examples/dist/bin.js', 'packages/rnn/dist/index.js'].every((file) =>
+  existsSync(join(root, file)),
+)
+
+/** Processes with the variable in their environment. */
+const processesOf = (variable) =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      return isRunning(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(variable)
+    } catch {
+      return false
+    }
+  })
+/** Of a process, in hundredths of a second: proc(5), fields 14 and 15. */
+const processorTime = (pid) => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}
+
+describe.skipIf(process.platform !== 'linux' || !isBuilt)('a built program that computes', () => {
+  it.concurrent.each(COMMANDS)('%s ends by SIGTERM, and its processes with it', async (name, ending, args) => {
+    const folder = mkdtempSync(join(tmpdir(), 'signal-'))
+    const series = Array.from({ length: 300 }, (_, t) => `${t},${Math.sin(t)}`)
+    writeFileSync(join(folder, 'series.csv'), ['t,value', ...series].join('\n'))
+    const endless = ending[0] === 130 ? ['--steps', '1000000', '--json'] : []
+    const variable = `CUDNN_RNN_SIGNALLED=${folder}`
+    const child = spawn(process.execPath, [...args.map((arg) => arg.replace('FOLDER', folder)), ...endless], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      cwd: root,
+      env: { ...process.env, CUDNN_RNN_SIGNALLED: folder },
+    })
+    // It prints its first step, or says nothing while it computes.
+    const said = once(child.stdout, 'data').then(() => true)
+    while (processorTime(child.pid) < 500 && !(await Promise.race([said, pause(20)]))) expect(child.exitCode).toBeNull()
+    const since = performance.now()
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual(ending)
+    while (processesOf(variable).length > 0) await pause(10)
+    process.stdout.write(`${name} ended ${(performance.now() - since).toFixed(0)} ms after SIGTERM\n`)
+    rmSync(folder, { recursive: true })
   })
 })
 

@@ -1,5 +1,5 @@
 import { link, lstat, open, readFile, rm, utimes, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   checkArguments,
@@ -48,7 +48,7 @@ export interface FileLockOptions extends OptionsOf<typeof OPTIONS> {}
  * A hard link decides who holds it: like exclusive creation, every file system, NFS included, makes one atomically or
  * refuses, and the file has its content from the first moment on. Its first line states who the holder is (see
  * {@link Owner}). A holder that was killed leaves the file; it is taken over as soon as its thread
- * does not run, or, where that cannot be known, after two minutes without a heartbeat.
+ * does not run, or this computer has started again; where that cannot be known, after two minutes without a heartbeat.
  *
  * Taking over must not remove a lock that a third process took meanwhile. So the process that takes over first acquires
  * `<path>.<token of the old holder>`, a lock of the same kind: only its holder may remove the file with that token.
@@ -234,10 +234,13 @@ async function readLock(path: string): Promise<HeldLock | undefined> {
   }
 }
 
-async function isAbandoned(path: string, { owner }: HeldLock): Promise<boolean> {
+async function isAbandoned(path: string, { owner, hostname: host }: HeldLock): Promise<boolean> {
   const state = owner === undefined ? 'unknown' : ownerState(owner)
   if (state !== 'unknown') return state === 'ended'
-  return (await silence(path)) > LEASE
+  // A holder of this name that was silent since before this computer started ended with its power, or is another computer
+  // that missed its heartbeats.
+  const longest = host === hostname() ? Math.min(LEASE, 1000 * uptime() + HEARTBEAT) : LEASE
+  return (await silence(path)) > longest
 }
 
 async function takeOver(path: string, held: HeldLock, recover: FileLockOptions['recover']): Promise<void> {

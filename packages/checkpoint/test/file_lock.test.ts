@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import promises, { mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
+import os, { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -19,9 +19,9 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }))
 
 /** A lock file as another owner left it; `change` alters the token of this thread. */
-async function leaveLock(change: (fields: string[]) => string[], notes?: string): Promise<void> {
+async function leaveLock(change: (fields: string[]) => string[], notes?: string, host = 'other-host'): Promise<void> {
   const token = change(createOwnerToken().split('-')).join('-')
-  await writeFile(path, [token, 'other-host', ...(notes === undefined ? [] : [notes]), ''].join('\n'))
+  await writeFile(path, [token, host, ...(notes === undefined ? [] : [notes]), ''].join('\n'))
 }
 const elsewhere = ([, ...rest]: string[]) => ['00000000', ...rest]
 async function age(seconds: number): Promise<void> {
@@ -101,6 +101,26 @@ describe('FileLock', () => {
     }
     expect(await readdir(directory)).toEqual([])
   })
+
+  it.each([
+    [hostname(), 60, true],
+    // Of this boot, perhaps.
+    [hostname(), 35, false],
+    ['other-host', 60, false],
+  ])(
+    'of %s, silent for %i s, is taken over 30 s after the start of this computer: %s',
+    async (host, silent, isTaken) => {
+      vi.spyOn(os, 'uptime').mockReturnValue(30)
+      syncBuiltinESMExports()
+      await leaveLock(elsewhere, undefined, host)
+      await age(silent)
+      const acquired = FileLock.acquire(path).then((lock) => lock.release())
+      if (isTaken) await acquired
+      else await expect(acquired).rejects.toThrow(coded('ERR_CHECKPOINT_LOCKED'))
+      vi.restoreAllMocks()
+      syncBuiltinESMExports()
+    },
+  )
 
   it('is taken over once where many find it abandoned, also when one that took it over ended', async () => {
     const pid = await endedProcess()

@@ -26,7 +26,8 @@ const BOOT_BEFORE = '0b007ed0'
 const REPAIR_SECONDS = 7200
 
 /**
- * Lets the power fail after every change of a save on a strict disk, and `draws` times at random moments on the others.
+ * Lets the power fail after changes of a save on a strict disk, all of them or `2 * draws`, and `draws` times at random moments on
+ * the others.
  * The old or the new checkpoint is complete, the new one once the save has resolved; the next save succeeds and leaves
  * nothing that is not listed.
  *
@@ -77,7 +78,8 @@ export async function failPower(
         restore()
       }
     }
-    for (let moment = 0; moment <= changes.length; moment++) await fail(moment, 'strict')
+    const stride = Math.ceil(changes.length / (2 * draws))
+    for (let moment = changes.length; moment >= 0; moment -= stride) await fail(moment, 'strict')
     // After a name changed most can go wrong, and at the end nothing may be lost.
     const named = changes.flatMap(({ kind }, index) => (kind === 'names' ? [index + 1] : []))
     for (let draw = 0; draw < draws; draw++) {

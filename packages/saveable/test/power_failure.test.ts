@@ -4,7 +4,7 @@ import { measured } from '../../../scripts/measured_figures.mjs'
 import { failPower } from '../fuzz/power_failures.js'
 import { SCENARIOS, type ScenarioName } from '../fuzz/save_scenarios.js'
 
-const DRAWS = Number(process.env['CUDNN_RNN_POWER_FAILURES'] ?? 40)
+const DRAWS = Number(process.env['CUDNN_RNN_POWER_FAILURES'] ?? 8)
 const SEED = Number(process.env['CUDNN_RNN_FUZZ_SEED'] ?? 1)
 
 it.each([
@@ -17,7 +17,7 @@ it.each([
     'after which the old checkpoint is the latest': counts.old,
     'after which the new one is': counts.new,
   })
-  expect(counts.interrupted).toBeGreaterThan(20)
+  expect(counts.interrupted).toBeGreaterThan(DRAWS)
   expect(counts.old).toBeGreaterThan(0)
   expect(counts.new).toBeGreaterThan(0)
 })
