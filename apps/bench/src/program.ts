@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
+import { type AbortLatencyOptions, measureAborts } from './abort_latency.js'
 import { benchPage } from './bench_page.js'
 import type { BenchReport } from './bench_report.js'
 import { runBench } from './bench_run.js'
@@ -61,7 +62,19 @@ export function createProgram(): Command {
     .option('--only <pattern>', 'only cells whose id matches', pattern)
     .option('--rounds <n>', 'turns of each checkout for each cell', count, 7)
     .action(compare)
+  program
+    .command('aborts')
+    .description('Aborts calls at random moments, wherever they wait, and prints the time until they end.')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
+    .option('--aborts <n>', 'aborts of each place', count, 20)
+    .option('--seed <n>', 'of the moments', count, 1)
+    .action(aborts)
   return program
+}
+
+async function aborts(options: AbortLatencyOptions): Promise<void> {
+  const { table, worst } = await measureAborts(options)
+  process.stdout.write(`${table}\nworst of all: ${worst.toFixed(0)} ms\n`)
 }
 
 type CompareOptions = Omit<CheckoutComparison, 'before' | 'after'>

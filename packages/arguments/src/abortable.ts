@@ -1,3 +1,4 @@
+import { nextTurn } from './event_loop.js'
 import { guarded, reportFailure } from './guarded.js'
 
 /** The used members of an `AbortSignal`. Its type is not named, as not every project has the types of Node.js or the DOM. */
@@ -8,11 +9,30 @@ export interface AbortSignalLike {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** Milliseconds for work to end after the abort, before it is abandoned. */
+/** Milliseconds for work to end after the abort, before it is abandoned; all that is closed then has them together. */
 const GRACE = 50
+const deadlines = new WeakMap<AbortSignalLike, number>()
+
+/** Milliseconds that are left, of an aborted signal. */
+function graceOf(signal: AbortSignalLike): number {
+  const now = performance.now()
+  const deadline = deadlines.get(signal) ?? now + GRACE
+  deadlines.set(signal, deadline)
+  return Math.max(0, deadline - now)
+}
+
+/** Milliseconds for which work that never waits, as it computes on this thread, keeps out the event that aborts it. */
+const LONGEST_TURN = 20
+let lastTurn = 0
+
+/** Lets timers and events in, if that is long ago. */
+async function turn(): Promise<void> {
+  await nextTurn()
+  lastTurn = performance.now()
+}
 
 /**
- * Waits for `work`; once the signal is aborted, not for long. Work that does not end then is abandoned: its error is ignored.
+ * Waits for `work`, and lets other events in; once the signal is aborted, not for long. Work that does not end then is abandoned: its error is ignored.
  *
  * @param late disposes a result of work that was abandoned; its own failure is printed
  * @returns rejects with the reason of the signal where the work is abandoned
@@ -31,7 +51,7 @@ export function abortable<Result>(
       reject(signal.reason)
     }
     const onAbort = () => {
-      grace = setTimeout(guarded(abandon, reject), GRACE)
+      grace = setTimeout(guarded(abandon, reject), graceOf(signal))
     }
     const dispose = guarded((result: Result) => late?.(result), reportFailure)
     const end = () => {
@@ -43,7 +63,8 @@ export function abortable<Result>(
         (result) => {
           end()
           if (isAbandoned) dispose(result)
-          else resolve(result)
+          else if (performance.now() - lastTurn < LONGEST_TURN) resolve(result)
+          else turn().then(() => resolve(result), reject)
         },
         (error: unknown) => {
           end()

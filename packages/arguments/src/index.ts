@@ -8,6 +8,7 @@ export { checkArguments, checkOptions, checkOptionValues, type OptionRules } fro
 export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './coded_error.js'
 export { describeValue } from './described_value.js'
 export { elementCount } from './element_count.js'
+export { nextTurn } from './event_loop.js'
 export { guarded, reportFailure } from './guarded.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
 export { jsonObject } from './json_object.js'

@@ -80,6 +80,34 @@ it.each(['reason', 'addEventListener', 'removeEventListener'])(
   },
 )
 
+it('a source and its end that do not answer have one grace period together', async () => {
+  vi.useFakeTimers()
+  const items = { [Symbol.asyncIterator]: () => ({ next: () => never, return: () => never }) }
+  const read = abortableItems(AbortSignal.abort(reason), abortableItems(undefined, items)).next()
+  const controller = new AbortController()
+  const waiting = abortableItems(controller.signal, items).next()
+  controller.abort(reason)
+  const settled = Promise.allSettled([read, waiting])
+  await vi.advanceTimersByTimeAsync(51)
+  vi.useRealTimers()
+  expect(await settled).toEqual([
+    { status: 'rejected', reason },
+    { status: 'rejected', reason },
+  ])
+})
+
+it('a source that never waits lets the abort in', async () => {
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(reason))
+  async function* endless() {
+    for (;;) yield 1
+  }
+  const read = async () => {
+    for await (const _ of abortableItems(controller.signal, endless()));
+  }
+  await expect(read()).rejects.toBe(reason)
+})
+
 it('Listeners are removed when the work ends', async () => {
   const { signal } = new AbortController()
   const added = vi.spyOn(signal, 'addEventListener')

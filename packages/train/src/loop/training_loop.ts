@@ -1,4 +1,4 @@
-import { abandonable, checkArguments, isAbort, NUMBER, recordOf, required } from '@cudnn-rnn/arguments'
+import { abandonable, checkArguments, isAbort, NUMBER, nextTurn, recordOf, required } from '@cudnn-rnn/arguments'
 import { codedRangeError } from '../coded_error.js'
 import type { DatasetIterator } from '../data/dataset.js'
 import type { Position } from '../data/source.js'
@@ -354,12 +354,4 @@ function metricOf(metrics: Readonly<Record<string, number>>, name: string): numb
     `Cannot watch ${name} as evaluate must return it: current metrics are ${Object.keys(metrics).join(', ') || 'none'}`,
     { metric: name },
   )
-}
-
-/** Resolves after the timers and events that wait; browsers have no `setImmediate`. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    if (globalThis.setImmediate === undefined) setTimeout(resolve, 0)
-    else setImmediate(resolve)
-  })
 }
