@@ -66,8 +66,8 @@ const deep = (levels: number): object =>
 
 it.each<readonly [string, string, object | string | undefined, RegExp]>([
   ['no description', 'ERR_NOT_A_MODEL', undefined, /has no model_config/],
-  ['a description that is not JSON', 'ERR_NOT_A_MODEL', '{', /JSON/],
-  ['a description of another form', 'ERR_NOT_A_MODEL', '[1]', /format/],
+  ['a description that is not JSON', 'ERR_NOT_A_MODEL', '{', /JSON object/],
+  ['a description of another form', 'ERR_NOT_A_MODEL', '[1]', /JSON object/],
   ['another format', 'ERR_NOT_A_MODEL', { ...WHOLE, format: 2 }, /format must be 1: current value is 2/],
   ['no layers', 'ERR_NOT_A_MODEL', { ...WHOLE, layers: undefined }, /incomplete/],
   ['an input without a size', 'ERR_NOT_A_MODEL', { ...WHOLE, input: { isSequence: true } }, /incomplete/],
