@@ -18,8 +18,10 @@ export type Pooling = PoolOptions['pooling']
 /** A loss of `ops.elementLoss`: squared_error, absolute_error or sigmoid_cross_entropy. */
 export type ElementLoss = Parameters<LayerOps['elementLoss']>[2]
 
-/** Options of `ops.ctcLoss`. */
-export type CtcLossOptions = Parameters<NonNullable<DenseOps['ctcLoss']>>[2]
+type CtcOptions = Parameters<NonNullable<DenseOps['ctcLoss']>>[2]
+
+/** Options of `ops.ctcLoss`. An interface, so that declarations name it: the contract does not export its own type. */
+export interface CtcLossOptions extends CtcOptions {}
 
 /** Loss and gradient of `ops.ctcLoss` for a row without a valid path: infinite, nan or zero. */
 export type InfeasibleRows = NonNullable<CtcLossOptions['infeasible']>
