@@ -177,6 +177,7 @@ export function fittingArguments(api, subjects, fixtures) {
         ]
         return Object.entries({
           call,
+          run: () => [params(), sequence(), { lengths: [2] }],
           gradients: async () => [(await model().call(...(await call()))).tape, { output: tensor(2, 1, 2) }],
           createParams: () => [{ seed: 1 }],
           paramsToCanonical: () => [params()],
@@ -405,6 +406,10 @@ export function fittingArguments(api, subjects, fixtures) {
         }).map(([method, make]) => [`layers: ${name}.${method}`, make])
       }),
     ),
+    'layers: denseWeights': () => [
+      { tensors: [{ name: 'fc.weight', shape: [2, 3], dtype: 'F32', read: async () => new Float32Array(6) }] },
+      'fc',
+    ],
     'layers: transpose': () => [tensor(2, 3), [1, 0]],
     'layers: SequentialModel.fit': () => [
       examples(),
@@ -463,6 +468,7 @@ export function fittingArguments(api, subjects, fixtures) {
     'voice-server: VoiceServer.listen': () => [0, '127.0.0.1'],
     'voice-server: VoiceServer.close': () => [0],
     // The facade
+    'rnn: loadNetwork': async () => [subjects.Backend(), await exported(), {}],
     'rnn: modelFromNetwork': async () => [subjects.Backend(), await subjects.ImportedNetwork()],
     'rnn: ModelFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],
     'rnn: CellFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],

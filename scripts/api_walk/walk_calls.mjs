@@ -38,7 +38,11 @@ let current = ''
 let record
 // A caller can catch neither of these, with a code or without.
 for (const event of ['unhandledRejection', 'uncaughtException']) {
-  process.on(event, (error) => fail(`${event}: ${shortened(error)}`, `${current}: ${error?.stack}`))
+  // But for a promise of the caller's own function that should have returned a value.
+  process.on(event, (error) => {
+    if (!(error instanceof Error && isCallersOwn(error)))
+      fail(`${event}: ${shortened(error)}`, `${current}: ${error?.stack}`)
+  })
 }
 const { exit } = process
 process.exit = () => {

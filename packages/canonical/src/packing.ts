@@ -1,4 +1,12 @@
-import { arrayTypeOf, checkIsObject, describeValue, liveLength, ownView } from '@cudnn-rnn/arguments'
+import {
+  ARRAY,
+  arrayTypeOf,
+  checkArguments,
+  checkIsObject,
+  describeValue,
+  liveLength,
+  ownView,
+} from '@cudnn-rnn/arguments'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { ParamLayout, PlacedRegion } from './flat_layout.js'
 import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
@@ -145,7 +153,10 @@ function checkTensor<Data extends FloatArray>(
 
 function checkIsLayout(layout: ParamLayout): void {
   checkIsObject(ACTION, 'layout', layout)
-  for (const kind of ['weights', 'biases'] as const) checkIsObject(ACTION, `layout.${kind}`, layout[kind])
+  for (const kind of ['weights', 'biases'] as const) {
+    const name = `layout.${kind}`
+    checkArguments(ACTION, { [name]: layout[kind] }, { [name]: ARRAY })
+  }
 }
 
 function checkLength(layout: ParamLayout, flat: FloatArray): void {

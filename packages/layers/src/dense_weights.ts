@@ -1,3 +1,4 @@
+import { checkArguments, FUNCTION, fields, integerFrom, listOf, TEXT } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { codedRangeError } from './coded_error.js'
@@ -12,6 +13,8 @@ export interface DenseWeights {
   /** [O]; 0 if the file has none. */
   readonly biasInitializer: Tensor<FloatArray> | 0
 }
+
+const FILE = fields({ tensors: listOf(fields({ name: TEXT, shape: listOf(integerFrom(0)), read: FUNCTION })) })
 
 /** Ends of the names of kernel and bias, and whether the kernel is [O,I]. */
 const NAMES = [
@@ -28,7 +31,8 @@ const NAMES = [
  *
  * @param file open, as `openWeightFile` returns it
  * @param name the prefix of its tensors
- * @throws RangeError `ERR_INVALID_OPTION` if the file has no matrix of that name; errors of reading the file
+ * @throws RangeError `ERR_INVALID_OPTION` if the file has no matrix of that name; TypeError `ERR_INVALID_OPTION_TYPE`; errors of
+ *   reading the file
  * @example
  * ```ts
  * import { cudnnLSTM, dense, importWeights, openBackend, sequential } from '@cudnn-rnn/rnn'
@@ -46,6 +50,7 @@ const NAMES = [
  * ```
  */
 export async function denseWeights(file: WeightFile, name: string): Promise<DenseWeights> {
+  checkArguments('read a dense layer', { file, name }, { file: FILE, name: TEXT })
   const stored = new Map(file.tensors.map((tensor) => [tensor.name, tensor]))
   for (const { kernel, bias, isTransposed } of NAMES) {
     const matrix = stored.get(`${name}${kernel}`)
