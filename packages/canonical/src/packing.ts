@@ -1,10 +1,11 @@
 import {
-  ARRAY,
   arrayTypeOf,
   checkArguments,
   checkIsObject,
   describeValue,
+  listOf,
   liveLength,
+  OBJECT,
   ownView,
 } from '@cudnn-rnn/arguments'
 import { codedRangeError, codedTypeError } from './coded_error.js'
@@ -155,7 +156,7 @@ function checkIsLayout(layout: ParamLayout): void {
   checkIsObject(ACTION, 'layout', layout)
   for (const kind of ['weights', 'biases'] as const) {
     const name = `layout.${kind}`
-    checkArguments(ACTION, { [name]: layout[kind] }, { [name]: ARRAY })
+    checkArguments(ACTION, { [name]: layout[kind] }, { [name]: listOf(OBJECT) })
   }
 }
 
