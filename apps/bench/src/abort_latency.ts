@@ -49,7 +49,7 @@ const fit =
   (model, signal) =>
     model.fit(data, { ...LOSS, maxSteps: 1e9, signal, ...more })
 
-/** Where a call waits, or computes, when it is aborted. */
+/** The calls that are aborted, by the place at which each waits or computes. */
 const PLACES: Readonly<Record<string, Use>> = {
   // The share of the machine in the others.
   'none: a timer of 50 ms': (_, signal) =>

@@ -71,7 +71,7 @@ export function abortable<Result>(
           reject(error)
         },
       )
-      // Of a signal that is the caller's.
+      // The signal is the caller's: its methods may throw.
       .catch(reject)
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort)

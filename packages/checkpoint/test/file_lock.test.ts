@@ -104,7 +104,7 @@ describe('FileLock', () => {
 
   it.each([
     [hostname(), 60, true],
-    // Of this boot, perhaps.
+    // The holder may run since this boot.
     [hostname(), 35, false],
     ['other-host', 60, false],
   ])(

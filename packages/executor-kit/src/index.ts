@@ -65,6 +65,7 @@ export { checkUpdate } from './update_operands.js'
 // Random numbers
 
 export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
+export { ofDtype } from './of_dtype.js'
 export { Philox, philoxBlock } from './philox.js'
 
 // Lifetimes and tapes

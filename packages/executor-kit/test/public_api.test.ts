@@ -70,6 +70,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "logAddExp",
       "logSoftmaxInto",
       "matrix",
+      "ofDtype",
       "openKernelBackend",
       "outOfMemory",
       "ownTensor",

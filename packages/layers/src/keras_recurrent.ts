@@ -1,5 +1,5 @@
 import { jsonRecord } from '@cudnn-rnn/arguments'
-import { type Backend, DTYPES } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/backend'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
@@ -10,6 +10,7 @@ import {
   LSTMCell,
   type RNNCell,
 } from '@cudnn-rnn/cells'
+import { ofDtype } from '@cudnn-rnn/executor-kit'
 import { type ImportedCell, type ImportedNetwork, importWeights, type OpenWeightFile } from '@cudnn-rnn/interop'
 import { rnn } from './cell_layer.js'
 import { concat } from './concat.js'
@@ -198,7 +199,7 @@ function cellLayer(backend: Backend, network: ImportedCell, name: { readonly nam
     ...options,
     dtype: backend.dtype,
   } as never) as unknown as RNNCell<CellState>
-  const values = Object.entries(variables).map(([own, tensor]) => [own, ofDtype(backend, tensor)] as const)
+  const values = Object.entries(variables).map(([own, tensor]) => [own, ofDtype(backend.dtype, tensor)] as const)
   cell.setVariables(Object.fromEntries(values))
   return rnn(cell, { inputSize, ...name })
 }
@@ -206,12 +207,7 @@ function cellLayer(backend: Backend, network: ImportedCell, name: { readonly nam
 /** A layer whose variables have `values`. */
 export function assigning(backend: Backend, definition: LayerDefinition, values: readonly Tensor<FloatArray>[]): Made {
   const assign = (layer: Layer) => {
-    for (const [index, value] of values.entries()) layer.variables[index]?.assign(ofDtype(backend, value))
+    for (const [index, value] of values.entries()) layer.variables[index]?.assign(ofDtype(backend.dtype, value))
   }
   return { definition, assign }
-}
-
-function ofDtype(backend: Backend, { data, shape }: Tensor<FloatArray>): Tensor<FloatArray> {
-  const { array } = DTYPES[backend.dtype]
-  return { data: data instanceof array ? data : array.from(data), shape }
 }

@@ -2,6 +2,7 @@ import { checkOptions } from '@cudnn-rnn/arguments'
 import type {
   Backend,
   BackendTensor,
+  FloatDType,
   Rnn,
   RnnForwardResult,
   RnnInputGradients,
@@ -25,6 +26,7 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { ofDtype } from '@cudnn-rnn/executor-kit'
 import type { LSTMOutputGradients } from './call_result.js'
 import { codedTypeError } from './coded_error.js'
 import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'
@@ -163,12 +165,13 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
    */
   createParams(options: CreateParamsOptions = {}): Variable<Cell> {
     checkCreateParamsOptions(options, this.rnnMode)
-    const { array } = DTYPES[this.#backend.dtype]
+    const { dtype } = this.#backend
+    const { array } = DTYPES[dtype]
     const allocate = (length: number): FloatArray => new array(length)
     const canonical =
       options.canonical === undefined
         ? initialCanonical(paramRegions(this.descriptor), options, allocate)
-        : { weights: ofArray(array, options.canonical.weights), biases: ofArray(array, options.canonical.biases) }
+        : { weights: allOfDtype(dtype, options.canonical.weights), biases: allOfDtype(dtype, options.canonical.biases) }
     return new Variable(this.#backend, this.#rnn.canonicalToParams(canonical), options.name ?? DEFAULT_NAME)
   }
 
@@ -330,15 +333,9 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
   }
 }
 
-/** Tensors of the other floating-point type converted; anything else is left to the check of canonical tensors. */
-function ofArray(
-  array: typeof Float32Array | typeof Float64Array,
-  tensors: readonly Tensor<FloatArray>[],
-): readonly Tensor<FloatArray>[] {
+/** Floating-point tensors of `dtype`; anything else is left to the check of canonical tensors. */
+function allOfDtype(dtype: FloatDType, tensors: readonly Tensor<FloatArray>[]): readonly Tensor<FloatArray>[] {
   if (!Array.isArray(tensors)) return tensors
-  return tensors.map((tensor) =>
-    (tensor?.data instanceof Float32Array || tensor?.data instanceof Float64Array) && !(tensor.data instanceof array)
-      ? { ...tensor, data: array.from(tensor.data) }
-      : tensor,
-  )
+  const isFloat = (tensor: Tensor) => tensor?.data instanceof Float32Array || tensor?.data instanceof Float64Array
+  return tensors.map((tensor) => (isFloat(tensor) ? ofDtype(dtype, tensor) : tensor))
 }

@@ -26,7 +26,7 @@ import {
   LSTMBlockCell,
   LSTMCell,
 } from '@cudnn-rnn/cells'
-import { checkIsTensor, checkSequenceLengths, checkShape } from '@cudnn-rnn/executor-kit'
+import { checkIsTensor, checkSequenceLengths, checkShape, ofDtype } from '@cudnn-rnn/executor-kit'
 import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
 import { reverseRows } from './reverse_rows.js'
@@ -188,7 +188,7 @@ function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
   checkArguments('make a cell', { backend, network }, { backend: BACKEND, network: CELL })
   const { cell: className, numUnits, options, variables, reverse } = network
   const built = { ...options, dtype: backend.dtype } as const
-  const own = Object.entries(variables).map(([name, tensor]) => [name, ofDtype(backend, tensor)] as const)
+  const own = Object.entries(variables).map(([name, tensor]) => [name, ofDtype(backend.dtype, tensor)] as const)
   const values = Object.fromEntries(own)
   const { array } = DTYPES[backend.dtype]
   // A projected h is narrower than c.
@@ -236,7 +236,7 @@ function runOf(
 ): Run {
   const state = async (given: TensorLike | null | undefined, fixed: FloatTensor | undefined) => {
     if (given !== undefined) return given === null ? null : hostTensor(given)
-    return fixed === undefined ? null : ofDtype(backend, fixed)
+    return fixed === undefined ? null : ofDtype(backend.dtype, fixed)
   }
   return async (input, options = {}) => {
     checkOptions('run a network', options, RUN_OPTIONS)
@@ -265,11 +265,6 @@ async function taken(tensor: BackendTensor): Promise<FloatTensor> {
 async function hostTensor(given: TensorLike): Promise<FloatTensor> {
   const tensor = checkIsTensor('run a network', 'tensor', given)
   return (isBackendTensor(tensor) ? await tensor.read() : tensor) as FloatTensor
-}
-
-function ofDtype(backend: Backend, { data, shape }: FloatTensor): FloatTensor {
-  const { array } = DTYPES[backend.dtype]
-  return { data: data instanceof array ? data : array.from(data), shape }
 }
 
 /** [B,H] as [1,B,H]. */

@@ -28,11 +28,11 @@ struct Job {
 };
 
 // Reads and checks the arguments of one operation of NativeExecutor (packages/cpu/src/native_addon.ts), for an executor
-// of float or double. Throws RangeError ERR_TENSOR_TRANSFERRED for an array of another length than the sizes require,
-// TypeError ERR_DTYPE for one of another element type.
+// of float or double. Throws RangeError ERR_TENSOR_TRANSFERRED if the length of an array is not what the sizes require,
+// TypeError ERR_DTYPE if its element type differs.
 struct JobReader {
   using Read = Job (*)(const JobContext&, const Napi::Object&);
-  // Of the method of NativeExecutor.
+  // The name of the method of NativeExecutor.
   const char* name;
   Read f32;
   Read f64;

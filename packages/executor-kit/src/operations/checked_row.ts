@@ -22,7 +22,7 @@ import type { Row } from './row.js'
 import { OPERATIONS, type RowName } from './table.js'
 
 interface OperandArgument {
-  /** Of the argument; the fields of one record have the same. */
+  /** Place of the argument; the fields of one record share it. */
   readonly index: number
   readonly pattern: Pattern
 }
@@ -31,7 +31,7 @@ interface OptionArgument {
   readonly index: number
   readonly name: string
   readonly rule: OptionRule<unknown>
-  /** Of an option that is a size. */
+  /** The slot of an option that is a size; -1 for any other option. */
   readonly slot: number
 }
 
@@ -45,7 +45,7 @@ export interface CheckedRow {
   /** The places of ids and lengths. */
   readonly bounded: readonly number[]
   readonly results: readonly Pattern[]
-  /** Of each result the place of an operand of the same shape, or -1. */
+  /** For each result, the place of an operand of the same shape, or -1. */
   readonly alike: readonly number[]
   readonly hasOptions: boolean
   /** Options that are arguments themselves. */

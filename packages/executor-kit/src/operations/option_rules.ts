@@ -110,7 +110,7 @@ export function optional<Value>(rule: OptionRule<Value>, fallback: (numbers: Num
   }
 }
 
-/** Of relu alone; infinite for none. */
+/** The upper limit of relu; infinite if it has none. */
 export const MAXIMUM: OptionRule<number> = optional(
   {
     words: 'a number > 0, of relu',

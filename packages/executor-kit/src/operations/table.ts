@@ -27,7 +27,7 @@ const POOL = {
   ),
 }
 
-// Of EXAMPLE_SIZES.
+// Examples in the sizes of EXAMPLE_SIZES.
 const CTC_LABELS = { data: Int32Array.of(0, 1, 1, 0), shape: [2, 2] }
 const CTC_OPTIONS = { logitLengths: [4, 3], labelLengths: [2, 1], blank: 2 }
 
