@@ -28,8 +28,8 @@ struct Job {
 };
 
 // Reads and checks the arguments of one operation of NativeExecutor (packages/cpu/src/native_addon.ts), for an executor
-// of float or double. Throws RangeError ERR_TENSOR_TRANSFERRED if the length of an array is not what the sizes require,
-// TypeError ERR_DTYPE if its element type differs.
+// of float or double. Throws RangeError ERR_TENSOR_TRANSFERRED if an array does not have the length that the sizes
+// require, TypeError ERR_DTYPE if its element type differs.
 struct JobReader {
   using Read = Job (*)(const JobContext&, const Napi::Object&);
   // The name of the method of NativeExecutor.
