@@ -30,6 +30,9 @@ import webpack from 'webpack'
 import { openInFirefox } from './firefox_process.mjs'
 import { addonOf, packPackages, run } from './packed_packages.mjs'
 import { platformPackages, thisPlatform } from './platforms.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const model = fileURLToPath(new URL('../fixtures/interop/pytorch/tagger_half.pt', import.meta.url))
 

@@ -4,6 +4,9 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { addonOf, packPackages, run } from './packed_packages.mjs'
 import { ADDONS, OWNERS, PLATFORMS, platformPackages, thisPlatform } from './platforms.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const here = thisPlatform()
 const shell = process.platform === 'win32'

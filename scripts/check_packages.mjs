@@ -11,7 +11,10 @@ import { formatMessage } from 'publint/utils'
 import { declaredValueErrors } from './declared_values.mjs'
 import { pack } from './packed_packages.mjs'
 import { platformPackages } from './platforms.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 import { readJson, workspacePackages } from './workspace.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
