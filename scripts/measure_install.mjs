@@ -11,8 +11,6 @@ import ownTemporaryFolder from './temporary_folder.mjs'
 import { readJson } from './workspace.mjs'
 
 ownTemporaryFolder()
-// A cache of compiled code would shorten the imports that are timed.
-delete process.env.NODE_COMPILE_CACHE
 
 const MEGABYTE = 1e6
 const IMPORTS = 5
@@ -40,8 +38,10 @@ function sizeOf(folder) {
 /** The median milliseconds of importing `specifier` in new processes of `folder`. */
 function importTime(specifier, folder) {
   const program = `const began = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - began)`
-  const measure = () =>
-    Number(execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: folder, encoding: 'utf8' }))
+  // A cache of compiled code would shorten the imports that are timed.
+  const env = { ...process.env, NODE_COMPILE_CACHE: undefined }
+  const options = { cwd: folder, encoding: 'utf8', env }
+  const measure = () => Number(execFileSync(process.execPath, ['--input-type=module', '-e', program], options))
   return median(Array.from({ length: IMPORTS }, measure))
 }
 
