@@ -51,7 +51,7 @@ export interface LaunchResult {
 }
 
 /**
- * Runs `program` in `ranks` processes; rejects after half a minute.
+ * Runs `program` in `ranks` processes; rejects after 100 seconds.
  *
  * @param onOutput called with all of the output so far, whenever there is more
  */
@@ -85,7 +85,7 @@ export function launch(
     const late = setTimeout(() => {
       child.kill('SIGKILL')
       reject(new Error(`${command} did not end: ${output}${errors}`))
-    }, 30_000)
+    }, 100_000)
     child.on('close', (code) => {
       clearTimeout(late)
       resolve({ code, output, errors })
