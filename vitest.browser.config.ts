@@ -20,7 +20,7 @@ export default defineConfig({
       'packages/checkpoint/test/{readers,crc32c,file_store}.test.ts',
     ],
     exclude: ['**/*.node.test.ts'],
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     // One page for all files: a page for each would load the modules of its package again.
     isolate: false,
     browser: {

@@ -78,7 +78,7 @@ export default defineConfig({
       root,
       resolve: { alias: sourceAliases },
       test: {
-        ...{ name, include: [...include], isolate: ISOLATED.has(name), testTimeout: 60_000, hookTimeout: 60_000 },
+        ...{ name, include: [...include], isolate: ISOLATED.has(name), testTimeout: 180_000, hookTimeout: 180_000 },
         exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...exclude],
         // Tests compare the output of the command line as text without colors.
         env: { NO_COLOR: '1' },

@@ -14,7 +14,7 @@ export default defineConfig({
   test: {
     include: ['packages/wasm/test/**/*.test.ts'],
     exclude: ['**/*.node.test.ts'],
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     // One page for all files: a page for each would load the modules of the package again.
     isolate: false,
     browser: {

@@ -389,6 +389,7 @@ async function serve(folder, scriptPage = SCRIPT_PAGE) {
 async function reportOf(browser, folder, path, fetched) {
   const { origin, missing, close } = await serve(folder)
   const page = await browser.newPage()
+  page.setDefaultTimeout(100_000)
   const errors = []
   const refused = []
   page.on('pageerror', (error) => errors.push(error))
@@ -401,7 +402,7 @@ async function reportOf(browser, folder, path, fetched) {
   })
   try {
     await page.goto(`${origin}${path}`)
-    await page.waitForFunction('globalThis.report !== undefined', undefined, { timeout: 20_000 }).catch((error) => {
+    await page.waitForFunction('globalThis.report !== undefined', undefined, { timeout: 100_000 }).catch((error) => {
       throw errors[0] ?? error
     })
     const report = await page.evaluate('globalThis.report')

@@ -46,5 +46,5 @@ it.runIf(process.platform === 'linux')(
     expect(exitCode).not.toBe(0)
     await access(join(out, 'checkpoint'))
   },
-  30_000,
+  100_000,
 )

@@ -64,7 +64,7 @@ describe('serve', () => {
     })
     send({ kind: 'count', to: 1_000_000 })
     send({ kind: 'count', to: 3 })
-    await vi.waitFor(() => expect(signals).toHaveLength(1))
+    await vi.waitFor(() => expect(signals).toHaveLength(1), { timeout: 60_000 })
     send({ kind: 'stop' })
     await ended(2)
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])

@@ -60,7 +60,9 @@ it.each<[string, () => unknown]>([
   const print = vi.spyOn(console, 'error').mockReturnValue()
   const work = new Promise((resolve) => setTimeout(resolve, 80))
   await expect(abortable(AbortSignal.abort(reason), work, late)).rejects.toBe(reason)
-  await vi.waitFor(() => expect(print).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('cannot dispose')))
+  await vi.waitFor(() => expect(print).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('cannot dispose')), {
+    timeout: 60_000,
+  })
   print.mockRestore()
 })
 

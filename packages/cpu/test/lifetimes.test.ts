@@ -86,7 +86,7 @@ describe.skipIf(skipped)('the executor', () => {
   it.each(['in flight', 'awaited'])('lets the process exit with work %s', (how) => {
     const { status, signal, stdout } = spawnSync(process.execPath, [addonFile, how], {
       encoding: 'utf8',
-      timeout: 50_000,
+      timeout: 100_000,
       killSignal: 'SIGKILL',
     })
     expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: how === 'awaited' ? 'done\n' : '' })

@@ -30,7 +30,7 @@ beforeAll(() => bundleProgram({ contents: PROGRAM, resolveDir: here }, program))
 it.skipIf(skipped)('a process ends with 0 when it has read a result and disposed nothing', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program], {
     encoding: 'utf8',
-    timeout: 50_000,
+    timeout: 100_000,
     killSignal: 'SIGKILL',
   })
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '262144 0\n', stderr: '' })

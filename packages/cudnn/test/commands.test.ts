@@ -6,7 +6,7 @@ it('the table of commands agrees with the prototypes', () => {
   const script = fileURLToPath(new URL('../../../scripts/generate_commands.mjs', import.meta.url))
   const { status, stderr } = spawnSync(process.execPath, [script], {
     encoding: 'utf8',
-    timeout: 50_000,
+    timeout: 100_000,
     killSignal: 'SIGKILL',
   })
   expect(stderr).toBe('')

@@ -26,7 +26,7 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
     spawnSync(process.execPath, [program, told], {
       env: { ...env, CUDNN_RNN_CUDA_EMULATOR_SETTINGS: settings },
       encoding: 'utf8',
-      timeout: 50_000,
+      timeout: 100_000,
       killSignal: 'SIGKILL',
     })
 

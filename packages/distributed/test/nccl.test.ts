@@ -78,7 +78,7 @@ async function torchrun(
   )
   const late = setTimeout(() => {
     for (const child of children) child.kill('SIGKILL')
-  }, 30_000)
+  }, 100_000)
   try {
     const ends = children.map(ended)
     await Promise.all(ends.filter((_, rank) => rank !== stuck))

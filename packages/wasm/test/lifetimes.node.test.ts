@@ -52,7 +52,7 @@ it(`ends all threads of ${LIVES} lives`, { timeout: 60_000 + LIVES * 500 }, asyn
     if (life % 2 === 0) await rnn.backward(tape!, { output })
   }
   expect(started).toBe(2 * LIVES)
-  await vi.waitFor(() => expect(ended).toBe(started), { timeout: 30_000 })
+  await vi.waitFor(() => expect(ended).toBe(started), { timeout: 100_000 })
 })
 
 it('ends the threads of executors that were collected', async () => {
@@ -65,7 +65,7 @@ it('ends the threads of executors that were collected', async () => {
       await collectGarbage()
       expect(ended).toBeGreaterThan(0)
     },
-    { timeout: 30_000 },
+    { timeout: 100_000 },
   )
 })
 

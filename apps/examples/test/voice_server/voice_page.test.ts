@@ -30,7 +30,7 @@ describe.skipIf(!isThere)(
         page.on('pageerror', (error) => errors.push(error))
         await page.goto(`http://127.0.0.1:${port}/`)
         await page.click('#toggle')
-        await page.waitForSelector('#log li:nth-child(2)', { timeout: 30_000 })
+        await page.waitForSelector('#log li:nth-child(2)', { timeout: 100_000 })
         const log = await page.locator('#log li').allTextContents()
         expect(log.at(-1)).toMatch(/^speech from \d+\.\d\d s$/)
         expect(log.at(-2)).toMatch(/^silence from \d+\.\d\d s$/)

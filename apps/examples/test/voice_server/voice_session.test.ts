@@ -56,7 +56,9 @@ describe('VoiceSession', () => {
     const { socket, send } = connected()
     const bytes = tone(3 * 512 + 100, 0.01)
     for (let begin = 0; begin < bytes.length; begin += 314) send(bytes.subarray(begin, begin + 314))
-    await vi.waitFor(() => expect(socket.types).toEqual(['probability', 'probability', 'probability']))
+    await vi.waitFor(() => expect(socket.types).toEqual(['probability', 'probability', 'probability']), {
+      timeout: 60_000,
+    })
     expect((await metrics.frames.get()).values[0]?.value).toBe(3)
   })
 
@@ -91,7 +93,7 @@ describe('VoiceSession', () => {
     for (let frame = 0; frame < 20; frame++) send(tone(512, 0.9))
     socket.emit('message', Buffer.from('{"type":"end"}'), false)
     send(tone(512, 0.9))
-    await vi.waitFor(() => expect(socket.closes).toEqual([[1000, 'all samples are processed']]))
+    await vi.waitFor(() => expect(socket.closes).toEqual([[1000, 'all samples are processed']]), { timeout: 60_000 })
     expect(socket.types.filter((type) => type === 'probability')).toHaveLength(20)
     expect(socket.types.filter((type) => type !== 'probability')).toHaveLength(2)
     expect(await refusals()).toEqual([])
@@ -119,7 +121,7 @@ describe('VoiceSession', () => {
     const { socket, send } = connected()
     pool.dispose()
     send(tone(512, 0.01))
-    await vi.waitFor(() => expect(socket.closes).toHaveLength(1))
+    await vi.waitFor(() => expect(socket.closes).toHaveLength(1), { timeout: 60_000 })
     const [event] = socket.events
     expect(event).toEqual({ type: 'error', code: expect.stringMatching(/^ERR_/) })
     expect(socket.closes).toEqual([[1011, event?.code]])
