@@ -40,15 +40,22 @@ function(cudnn_rnn_addon target)
   cudnn_rnn_use_node_api(${target})
   target_link_libraries(${target} PRIVATE ${CMAKE_JS_LIB})
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now -Wl,--gc-sections)
+    # The two names that Node.js looks for, and no other: --exclude-libs is an option of GNU's linkers alone.
+    target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/addon.version -Wl,-z,relro,-z,now -Wl,--gc-sections)
     # The sanitizers' run-time libraries wrap the thread functions themselves.
     if(NOT CUDNN_RNN_SANITIZE)
       cudnn_rnn_old_glibc(${target})
       # libgcc stays shared, as Node.js itself needs it: a static one requires glibc 2.35.
-      target_link_options(${target} PRIVATE -static-libstdc++ $<$<CONFIG:Release>:-s>)
+      target_link_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-static-libstdc++> $<$<CONFIG:Release>:-s>)
     endif()
   elseif(APPLE)
-    target_link_options(${target} PRIVATE -undefined dynamic_lookup)
+    # Node.js has the functions of Node-API. Every other symbol must be found now, not when the addon is loaded:
+    # -undefined dynamic_lookup would allow any.
+    execute_process(
+      COMMAND node -p "const { v9 } = require('node-api-headers').symbols; [...v9.js_native_api_symbols, ...v9.node_api_symbols].map((name) => '-Wl,-U,_' + name).join(';')"
+      WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+      OUTPUT_VARIABLE node_api OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    target_link_options(${target} PRIVATE ${node_api})
   elseif(MSVC AND CMAKE_JS_NODELIB_DEF AND CMAKE_JS_NODELIB_TARGET)
     execute_process(
       COMMAND ${CMAKE_AR} /def:${CMAKE_JS_NODELIB_DEF} /out:${CMAKE_JS_NODELIB_TARGET} ${CMAKE_STATIC_LINKER_FLAGS})

@@ -2,7 +2,9 @@
 import { createRequire } from 'node:module'
 import { argv, env } from 'node:process'
 
-const triple = `linux-${process.arch}-${process.report.getReport().header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'}`
+// A report of a thread ends Node.js under wine.
+const libc = () => (process.report.getReport().header.glibcVersionRuntime === undefined ? '-musl' : '-gnu')
+const triple = `${process.platform}-${process.arch}${process.platform === 'linux' ? libc() : ''}`
 const name = process.platform === 'linux' ? triple : `${process.platform}-${process.arch}`
 const addon = createRequire(import.meta.url)(
   env.CUDNN_RNN_CPU_ADDON || `../../../native/cpu/prebuilds/${name}/cudnn_rnn_cpu.node`,

@@ -1,56 +1,68 @@
 #include "kernels/instruction_sets.h"
 
-#if defined(_MSC_VER) && defined(CUDNN_RNN_X86)
+#include <stdint.h>
+
+#if defined(CUDNN_RNN_X86)
+#if defined(_MSC_VER)
 #include <immintrin.h>
 #include <intrin.h>
+#else
+#include <cpuid.h>
+#endif
 #endif
 
 namespace cudnn_rnn {
 namespace {
 
 #if defined(CUDNN_RNN_X86)
+struct Registers {
+  uint32_t a, b, c, d;
+};
+
+// A leaf of CPUID; zeros if the processor has none. Not __builtin_cpu_supports: its tables are in a run-time library
+// that not every toolchain has, and whose absence a linker of macOS may leave to the day on which the addon is loaded.
 #if defined(_MSC_VER)
-bool HasBits(int value, int bits) { return (value & bits) == bits; }
+Registers Leaf(int leaf) {
+  int highest[4], registers[4];
+  __cpuid(highest, 0);
+  if (highest[0] < leaf) return {};
+  __cpuidex(registers, leaf, 0);
+  return {static_cast<uint32_t>(registers[0]), static_cast<uint32_t>(registers[1]), static_cast<uint32_t>(registers[2]),
+          static_cast<uint32_t>(registers[3])};
+}
+uint32_t SavedRegisters() { return static_cast<uint32_t>(_xgetbv(0)); }
+#else
+Registers Leaf(int leaf) {
+  Registers registers = {};
+  __get_cpuid_count(static_cast<unsigned>(leaf), 0, &registers.a, &registers.b, &registers.c, &registers.d);
+  return registers;
+}
+uint32_t SavedRegisters() {
+  uint32_t low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+#endif
+
+constexpr bool HasBits(uint32_t value, uint32_t bits) { return (value & bits) == bits; }
 
 // CPUID leaves 1 and 7 list the processor's features, XCR0 the registers that the operating system saves at a context
 // switch; an instruction set needs both. Bit numbers: Intel SDM vol. 1, 14.3 and 15.2 to 15.4
 // (https://www.intel.com/content/www/us/en/developer/articles/technical/intel-sdm.html).
 bool HasAvx2() {
-  int leaf1[4], leaf7[4];
-  __cpuid(leaf1, 1);
-  __cpuidex(leaf7, 7, 0);
-  return HasBits(leaf1[2], 1 << 27 | 1 << 28 | 1 << 12) && HasBits(static_cast<int>(_xgetbv(0)), 6) &&
-         HasBits(leaf7[1], 1 << 5);
+  // FMA, OSXSAVE (without it XGETBV is not an instruction), AVX
+  return HasBits(Leaf(1).c, 1u << 12 | 1u << 27 | 1u << 28) && HasBits(SavedRegisters(), 6) &&
+         HasBits(Leaf(7).b, 1u << 5);
 }
 
 #if defined(CUDNN_RNN_AVX512)
 bool HasAvx512() {
-  int leaf7[4];
-  __cpuidex(leaf7, 7, 0);
   // AVX512F, DQ, BW, VL
-  return HasAvx2() && HasBits(static_cast<int>(_xgetbv(0)), 0xe6) &&
-         HasBits(leaf7[1], 1 << 16 | 1 << 17 | 1 << 30 | static_cast<int>(1u << 31));
+  return HasAvx2() && HasBits(SavedRegisters(), 0xe6) && HasBits(Leaf(7).b, 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31);
 }
 
 // AVX512_VNNI, for VPDPBUSD; the other requirements are tested by HasAvx512().
-bool HasVnni() {
-  int leaf7[4];
-  __cpuidex(leaf7, 7, 0);
-  return HasBits(leaf7[2], 1 << 11);
-}
-#endif
-#else
-// The compilers' run-time checks include XCR0.
-bool HasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-
-#if defined(CUDNN_RNN_AVX512)
-bool HasAvx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
-
-bool HasVnni() { return __builtin_cpu_supports("avx512vnni"); }
-#endif
+bool HasVnni() { return HasBits(Leaf(7).c, 1u << 11); }
 #endif
 #endif
 

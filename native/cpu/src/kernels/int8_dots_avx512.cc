@@ -51,7 +51,7 @@ float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(digits + kQuads + k / 4),
                      _mm512_cvtepi32_epi8(_mm512_srli_epi32(q, 8)));
   }
-  return finite ? limit / kLimit : __builtin_nanf("");
+  return finite ? limit / kLimit : kNaN;
 }
 
 // All rows of a, once for all panels that a thread multiplies with it.

@@ -71,10 +71,10 @@ struct Int8PairDots {
     }
     if (row == line) {
       for (ptrdiff_t k = 0; k < count; k += kInt8GroupRows, numbers += stride) {
-        __builtin_memcpy(numbers, line + k, kInt8GroupRows * sizeof *line);
+        for (int i = 0; i < kInt8GroupRows; i++) numbers[i] = line[k + i];
       }
     }
-    return finite ? limit / kInt15Limit : __builtin_nanf("");
+    return finite ? limit / kInt15Limit : kNaN;
   }
 
   // All rows of a, once for all panels that a thread multiplies with it.

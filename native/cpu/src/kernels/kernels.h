@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <limits>
+
 namespace cudnn_rnn {
 
 #if defined(__wasm__)
@@ -304,6 +306,9 @@ struct Kernels {
   KernelTable<double> f64;
   CtcKernels ctc;
 };
+
+// The constant of MSVC too, which has no __builtin_nanf.
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // 1/√x. Not inline: <cmath> must not be included here.
 double InverseRoot(double x);

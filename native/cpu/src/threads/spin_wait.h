@@ -51,6 +51,10 @@ bool SpinWhileAtMost(const std::atomic<Integer>& value, Integer limit, int spins
 // In native/wasm: the C++ library for WebAssembly without threads polls instead.
 void SleepWhile(const std::atomic<int>& value, int seen);
 void WakeAll(std::atomic<int>* value);
+#elif defined(_WIN32)
+// In wait_on_address_windows.cc, with the reason.
+void SleepWhile(const std::atomic<int>& value, int seen);
+void WakeAll(std::atomic<int>* value);
 #else
 inline void SleepWhile(const std::atomic<int>& value, int seen) { value.wait(seen, std::memory_order_acquire); }
 inline void WakeAll(std::atomic<int>* value) { value->notify_all(); }

@@ -1,0 +1,74 @@
+// Runs bundled test files in any JavaScript runtime:
+//   RUNTIME run.js --root REPOSITORY --log FILE [--only PART of a file's name] [-t PATTERN of titles]
+// The log is a file, as Node.js ends with EBADF on wine's console. Its last line is "N passed, N failed, N skipped".
+import { appendFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { GLOBAL_EXPECT, setState } from '@vitest/expect'
+import { startTests } from '@vitest/runner'
+import files from 'bundled-tests'
+import { NEW_STATE } from 'vitest'
+
+const { values } = parseArgs({
+  options: {
+    root: { type: 'string' },
+    log: { type: 'string' },
+    only: { type: 'string', default: '' },
+    pattern: { type: 'string', short: 't' },
+  },
+})
+const say = (line) => (values.log === undefined ? console.log(line) : appendFileSync(values.log, `${line}\n`))
+const counts = { passed: 0, failed: 0, skipped: 0 }
+const countText = (before = { passed: 0, failed: 0, skipped: 0 }) =>
+  Object.entries(counts)
+    .map(([name, count]) => `${count - before[name]} ${name}`)
+    .join(', ')
+const title = (task) => (task.suite === undefined ? task.name : `${title(task.suite)} > ${task.name}`)
+
+function fail(what, errors) {
+  counts.failed++
+  say(`FAILED ${what}`)
+  for (const error of errors) say(`  ${String(error?.stack ?? error?.message ?? error).slice(0, 2000)}`)
+}
+
+/** Errors of hooks and of collecting belong to no test. */
+function failSuites(task) {
+  if (task.type !== 'suite') return
+  if (task.result?.errors?.length > 0) fail(title(task), task.result.errors)
+  for (const each of task.tasks) failSuites(each)
+}
+
+const runner = {
+  config: {
+    ...{ root: values.root, setupFiles: [], passWithNoTests: true, maxConcurrency: 5, retry: 0, allowOnly: true },
+    ...{ sequence: { hooks: 'stack', setupFiles: 'list', seed: 1 }, testTimeout: 180_000, hookTimeout: 180_000 },
+    ...{ includeTaskLocation: false, chaiConfig: {}, diffOptions: {}, tags: [], strictTags: false },
+    testNamePattern: values.pattern === undefined ? undefined : new RegExp(values.pattern),
+  },
+  importFile: (name) => files[name](),
+  onBeforeTryTask(test) {
+    setState({ ...NEW_STATE, currentTestName: title(test) }, globalThis[GLOBAL_EXPECT])
+  },
+  onAfterRunTask(task) {
+    const state = task.result?.state
+    if (state === 'fail') fail(`${task.file.filepath}: ${title(task)}`, task.result.errors ?? [])
+    else if (state === 'pass') counts.passed++
+    else counts.skipped++
+  },
+}
+process.on('unhandledRejection', (error) => fail('unhandled rejection', [error]))
+
+for (const name of Object.keys(files).filter((name) => name.includes(values.only))) {
+  const before = { ...counts }
+  const since = performance.now()
+  try {
+    const [file] = await startTests([{ filepath: name, testLocations: undefined }], runner)
+    failSuites(file)
+  } catch (error) {
+    fail(name, [error])
+  }
+  say(`${name}: ${countText(before)}, ${((performance.now() - since) / 1000).toFixed(1)} s`)
+}
+say(countText())
+process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0
+// Threads of a failed test would keep the program alive.
+setTimeout(() => process.exit(), 2000).unref()
