@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import pc from 'picocolors'
 import { type AbortLatencyOptions, measureAborts } from './abort_latency.js'
 import { benchPage } from './bench_page.js'
 import type { BenchReport } from './bench_report.js'
@@ -84,7 +83,7 @@ async function compare(before: string, after: string, options: CompareOptions): 
 }
 
 function announce(line: string): void {
-  process.stderr.write(`${pc.dim(line)}\n`)
+  process.stderr.write(`${line}\n`)
 }
 
 function page(files: readonly string[], { write }: { readonly write?: string }): void {

@@ -9,7 +9,7 @@ import {
   type TrainingCheckpoints,
 } from '@cudnn-rnn/rnn'
 import { gatherResults, type RankSeconds } from '@cudnn-rnn/rnn/train'
-import pc from 'picocolors'
+import { colors } from './colors.js'
 import { EXIT_CODES } from './exit_codes.js'
 
 /** Errors that every rank rejects with; the first reports them. */
@@ -91,7 +91,7 @@ export async function openBackendOfRank(name: string, world: Communicator | unde
 export function rankLines(ranks: readonly RankSeconds[] | undefined, perStep: number, unit: string): string[] {
   return rankSpeeds(ranks, perStep).map(({ rank, perSecond, reducing }) => {
     const rate = Math.round(perSecond).toLocaleString('en-US')
-    return `${pc.bold(`Rank ${rank}`.padEnd(10))}${rate} ${unit}/s, ${(100 * reducing).toFixed(1)} % of the time in the all-reduce`
+    return `${colors.bold(`Rank ${rank}`.padEnd(10))}${rate} ${unit}/s, ${(100 * reducing).toFixed(1)} % of the time in the all-reduce`
   })
 }
 

@@ -2,8 +2,8 @@ import { basename } from 'node:path'
 import type { SkippedCheckpoint } from '@cudnn-rnn/rnn/train'
 import { readMetrics } from '@cudnn-rnn/rnn/train'
 import { visibleText } from '@cudnn-rnn/text'
-import pc from 'picocolors'
 import { codedRangeError } from './coded_error.js'
+import { colors, errorColors } from './colors.js'
 
 /** The message about a checkpoint that a resume passed over. */
 export function skippedText({ path, code, message }: SkippedCheckpoint): string {
@@ -12,7 +12,8 @@ export function skippedText({ path, code, message }: SkippedCheckpoint): string 
 
 /** Prints which checkpoints were passed over to the terminal; standard output may be for programs. */
 export function warnOfSkipped(skipped: readonly SkippedCheckpoint[]): void {
-  for (const each of skipped) process.stderr.write(`${pc.yellow('warning')}: ${visibleText(skippedText(each))}\n`)
+  for (const each of skipped)
+    process.stderr.write(`${errorColors.yellow('warning')}: ${visibleText(skippedText(each))}\n`)
 }
 
 /** Prints the step at which a run resumes, or that it is finished. */
@@ -25,7 +26,7 @@ export function announceResume(
   if (json) return
   const from = step === 0 ? 'from the beginning: nothing was saved yet' : `after step ${step} of ${maxSteps}`
   const hint = step === maxSteps ? '; the run is finished, --steps with a larger number trains it longer' : ''
-  process.stdout.write(`${pc.bold('Resumed')}   ${from}${hint}\n\n`)
+  process.stdout.write(`${colors.bold('Resumed')}   ${from}${hint}\n\n`)
 }
 
 /** Throws RangeError `ERR_STEPS_DONE` where a run has done more steps than it shall have. */

@@ -3,7 +3,7 @@ import { hasErrorCode } from '@cudnn-rnn/rnn'
 import { detectLauncher, isCommunicatorError } from '@cudnn-rnn/rnn/distributed'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
 import { type Command, CommanderError } from 'commander'
-import pc from 'picocolors'
+import { errorColors } from './colors.js'
 import { EXIT_CODES } from './exit_codes.js'
 import { installCommand } from './invocation.js'
 import { createProgram } from './program.js'
@@ -55,7 +55,7 @@ function isLaterRank(): boolean {
 function printError(error: unknown, args: readonly string[]): void {
   const code = error instanceof Error && 'code' in error ? ` [${visibleText(String(error.code))}]` : ''
   const message = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`${pc.red('error')}${code}: ${visibleLines(message)}\n`)
+  process.stderr.write(`${errorColors.red('error')}${code}: ${visibleLines(message)}\n`)
   if (hasErrorCode(error, 'ERR_PACKAGE_MISSING')) {
     process.stderr.write(`Here: ${installCommand(String(error['packageName']), args)}\n`)
   }

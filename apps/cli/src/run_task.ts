@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { writeFileAtomic } from '@cudnn-rnn/files'
 import type { Communicator, TrainingCheckpoints } from '@cudnn-rnn/rnn'
 import { visibleJson, visibleText } from '@cudnn-rnn/text'
-import pc from 'picocolors'
+import { colors } from './colors.js'
 import { EXIT_CODES } from './exit_codes.js'
 import { programCommand, shellWord } from './invocation.js'
 import type { LoggedFitResult } from './logged_fit.js'
@@ -107,7 +107,7 @@ export function unfinishedLines(
   if (ending !== 'interrupted' && ending !== 'out of time') return []
   const why = ending === 'interrupted' ? 'Interrupted' : 'Out of time'
   return [
-    `${pc.yellow(why)} after step ${step} of ${steps}; everything up to it is saved in ${visibleText(directory)}.`,
-    `${pc.bold('Go on')}     ${programCommand()} ${command} --resume --out ${shellWord(directory)}`,
+    `${colors.yellow(why)} after step ${step} of ${steps}; everything up to it is saved in ${visibleText(directory)}.`,
+    `${colors.bold('Go on')}     ${programCommand()} ${command} --resume --out ${shellWord(directory)}`,
   ]
 }

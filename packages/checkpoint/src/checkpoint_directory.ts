@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { checkArguments, FINITE, fields, listOf, optional, PATH, TEXT } from '@cudnn-rnn/arguments'
-import { flushDirectory } from '@cudnn-rnn/files'
+import { flushDirectory, replaceFile } from '@cudnn-rnn/files'
 import type { CheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'
 import { type FileStore, isFileStore } from './file_store.js'
@@ -51,7 +50,7 @@ export async function writeCheckpointState(
     await withDirectoryLock(directory, async () => {
       const beside = await writeStateBeside(directory, state, fileName)
       try {
-        await rename(beside, path)
+        await replaceFile(beside, path)
       } catch (error) {
         await removeQuietly(beside)
         throw error

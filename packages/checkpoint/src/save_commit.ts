@@ -1,6 +1,6 @@
-import { lstat, rename, rm } from 'node:fs/promises'
+import { lstat, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { flushDirectory, readRegularFile } from '@cudnn-rnn/files'
+import { flushDirectory, readRegularFile, replaceFile } from '@cudnn-rnn/files'
 import { encodeBundleHeader } from './bundle_messages.js'
 import { shardPath } from './bundle_reader.js'
 import { checkpointFiles, removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
@@ -65,13 +65,13 @@ export function commitSave(
       await lock.check()
       // Each step needs the names of the ones before, on disks that order none: the plan, the data, the index, the state.
       await flushDirectory(directory)
-      await rename(dataBeside, data)
+      await replaceFile(dataBeside, data)
       undo.unshift(() => rm(data, { force: true }))
       if (existed) await flushDirectory(directory)
-      await rename(newIndex, index)
-      undo.unshift(() => (oldIndex === undefined ? rm(index, { force: true }) : rename(oldIndex, index)))
+      await replaceFile(newIndex, index)
+      undo.unshift(() => (oldIndex === undefined ? rm(index, { force: true }) : replaceFile(oldIndex, index)))
       await flushDirectory(directory)
-      if (state !== undefined) await rename(state, join(directory, STATE_FILE))
+      if (state !== undefined) await replaceFile(state, join(directory, STATE_FILE))
     } catch (error) {
       // A failed rollback leaves files that the next save removes.
       await undo.reduce((before, step) => before.then(step), Promise.resolve()).catch(() => undefined)
@@ -149,7 +149,7 @@ async function evict(directory: string, { state, evicted }: ReturnType<typeof ro
     allModelCheckpointTimestamps: [...left.map(({ time }) => time), ...state.allModelCheckpointTimestamps],
   }
   try {
-    await rename(await writeStateBeside(directory, listed), join(directory, STATE_FILE))
+    await replaceFile(await writeStateBeside(directory, listed), join(directory, STATE_FILE))
   } catch {
     // The system refused two things in one save; the files stay.
   }

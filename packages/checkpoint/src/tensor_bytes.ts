@@ -1,4 +1,4 @@
-import { maskCrc } from '@cudnn-rnn/files'
+import { inProcessorOrder, littleEndianBytes, maskCrc } from '@cudnn-rnn/files'
 import { crc32c } from './crc32c.js'
 import { type CheckpointDType, DTYPES } from './dtype.js'
 import { CheckpointError } from './errors.js'
@@ -25,7 +25,8 @@ export function decodeElements(
   const isWhole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
   const aligned = isWhole ? bytes : new Uint8Array(bytes)
   const length = (aligned.byteLength / elementBytes) * perElement
-  return { data: new array(aligned.buffer as ArrayBuffer, 0, length) }
+  const { buffer } = inProcessorOrder(aligned, elementBytes / perElement)
+  return { data: new array(buffer as ArrayBuffer, 0, length) }
 }
 
 function decodeStrings(name: string, count: number, bytes: Uint8Array) {
@@ -65,8 +66,7 @@ export function encodeElements(
   data: WritableTensor['data'],
 ): { bytes: Uint8Array; checksum: number } {
   if (DTYPES[dtype].array !== undefined) {
-    const { buffer, byteOffset, byteLength } = data as Exclude<WritableTensor['data'], readonly unknown[]>
-    const bytes = new Uint8Array(buffer, byteOffset, byteLength)
+    const bytes = littleEndianBytes(data as Exclude<WritableTensor['data'], readonly unknown[]>)
     return { bytes, checksum: crc32c(bytes) }
   }
   const strings = (data as readonly (string | Uint8Array)[]).map((value) =>

@@ -1,6 +1,7 @@
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { littleEndianBytes } from '@cudnn-rnn/files'
 import { describe, expect, it } from 'vitest'
 import expectedTensors from '../../../fixtures/checkpoints/expected.json'
 import readByTensorflow from '../../../fixtures/checkpoints/overwritten_read.json'
@@ -27,11 +28,7 @@ const CASES = Object.entries(expectedTensors as unknown as Record<string, Expect
 const base64 = (data: TensorData) =>
   Array.isArray(data)
     ? data.map((bytes) => Buffer.from(bytes).toString('base64'))
-    : Buffer.from(
-        (data as Uint8Array).buffer,
-        (data as Uint8Array).byteOffset,
-        (data as Uint8Array).byteLength,
-      ).toString('base64')
+    : Buffer.from(littleEndianBytes(data as Uint8Array)).toString('base64')
 
 describe('openCheckpoint', () => {
   it.each(CASES)("reads TensorFlow's files exactly: %s", async (folder, { prefix, tensors }) => {

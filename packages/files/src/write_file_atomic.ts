@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, open, rm, stat } from 'node:fs/promises'
 import { codedRangeError } from './coded_error.js'
+import { replaceFile } from './replace_file.js'
 
 /**
  * Writes a file atomically: under an unpredictable name beside it, flushed, then renamed. A symbolic link at
@@ -27,7 +28,7 @@ export async function writeFileAtomic(
     } finally {
       await file.close()
     }
-    if (replace) await rename(beside, path)
+    if (replace) await replaceFile(beside, path)
     else await linkOrCopy(beside, path)
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException

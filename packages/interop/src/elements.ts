@@ -1,9 +1,9 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { bfloat16ToNumber, float16ToNumber } from '@cudnn-rnn/files'
+import { bfloat16ToNumber, float16ToNumber, inProcessorOrder } from '@cudnn-rnn/files'
 import { corrupt, unsupported } from './errors.js'
 
-/** Bytes of one element and their decoding to float32 or float64; all little-endian. */
+/** Bytes of one element and their decoding, in the order of the processor, to float32 or float64. */
 interface ElementType {
   readonly bytes: number
   readonly decode?: (bytes: Uint8Array<ArrayBuffer>) => FloatArray
@@ -29,7 +29,7 @@ export const ELEMENT_TYPES = Object.freeze({
 export type ElementTypeName = keyof typeof ELEMENT_TYPES
 
 /**
- * The elements in `bytes`, copied where they are not aligned.
+ * The little-endian elements in `bytes`, copied where they are not aligned.
  *
  * @throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a type that is not floating point
  */
@@ -38,7 +38,7 @@ export function decodeElements(path: string, name: string, type: ElementTypeName
   if (row.decode === undefined) throw unsupported(path, `weights are floating point: ${name} holds ${type}`)
   if (bytes.byteLength % row.bytes !== 0) throw corrupt(path, `${name} ends within an element`)
   const isAligned = bytes.byteOffset % row.bytes === 0 && bytes.buffer instanceof ArrayBuffer
-  return row.decode(isAligned ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes))
+  return row.decode(inProcessorOrder(isAligned ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes), row.bytes))
 }
 
 /**

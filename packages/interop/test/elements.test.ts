@@ -1,4 +1,5 @@
 import { checkArguments } from '@cudnn-rnn/arguments'
+import { littleEndianBytes } from '@cudnn-rnn/files'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { checkedCount, decodeElements, type ElementTypeName } from '../src/elements.js'
@@ -6,15 +7,15 @@ import { FLOAT_TENSOR } from '../src/float_tensor.js'
 import { groupTensors, readGroups } from '../src/networks/tensor_groups.js'
 import type { StoredTensor } from '../src/stored_tensor.js'
 
-const little = (...words: number[]) => new Uint8Array(Uint16Array.from(words).buffer)
+const little = (...words: number[]) => littleEndianBytes(Uint16Array.from(words))
 
 describe('decodeElements', () => {
   it.each<[ElementTypeName, Uint8Array, number[]]>([
     // 1, -2, the smallest subnormal, the largest number, infinity.
     ['float16', little(0x3c00, 0xc000, 0x0001, 0x7bff, 0x7c00), [1, -2, 2 ** -24, 65_504, Number.POSITIVE_INFINITY]],
     ['bfloat16', little(0x3f80, 0xc000, 0x4049, 0xff80), [1, -2, 3.140625, Number.NEGATIVE_INFINITY]],
-    ['float32', new Uint8Array(Float32Array.of(0.5, -3).buffer), [0.5, -3]],
-    ['float64', new Uint8Array(Float64Array.of(0.1, -3).buffer), [0.1, -3]],
+    ['float32', littleEndianBytes(Float32Array.of(0.5, -3)), [0.5, -3]],
+    ['float64', littleEndianBytes(Float64Array.of(0.1, -3)), [0.1, -3]],
   ])('reads %s, at any offset in its file', (type, bytes, expected) => {
     const values = decodeElements('f', 'w', type, bytes)
     expect([...values]).toEqual(expected)

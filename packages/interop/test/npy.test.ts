@@ -1,3 +1,4 @@
+import { littleEndianBytes } from '@cudnn-rnn/files'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { ByteList } from '../fuzz/byte_list.js'
@@ -15,7 +16,7 @@ function npy(dict: string, elements: Uint8Array, version = 1): Uint8Array {
   return (version === 1 ? list.u16(header.length) : list.u32(header.length)).text(header).bytes(elements).finish()
 }
 
-const bytesOf = (values: Float32Array | Float64Array | Uint16Array | Int32Array) => new Uint8Array(values.buffer)
+const bytesOf = littleEndianBytes
 const dict = (descr: string, shape: string, order = 'False') =>
   `{'descr': '${descr}', 'fortran_order': ${order}, 'shape': ${shape}, }`
 

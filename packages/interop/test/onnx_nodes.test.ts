@@ -1,5 +1,6 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { elementCount } from '@cudnn-rnn/canonical'
+import { littleEndianBytes } from '@cudnn-rnn/files'
 import { describe, expect, it } from 'vitest'
 import { field, joined, modelBytes, nodeMessage, numberField, textField } from '../fuzz/onnx_bytes.js'
 import { importWeights } from '../src/index.js'
@@ -30,7 +31,7 @@ function tensor(name: string, shape: readonly number[], integers?: readonly numb
       ? Float32Array.from({ length: size }, (_, k) => Math.sin(k + 1))
       : BigInt64Array.from(integers, BigInt)
   const fields = [...shape.map((each) => numberField(1, each)), numberField(2, integers === undefined ? 1 : 7)]
-  return joined([...fields, textField(8, name), field(9, new Uint8Array(raw.buffer))])
+  return joined([...fields, textField(8, name), field(9, littleEndianBytes(raw))])
 }
 
 interface Node {

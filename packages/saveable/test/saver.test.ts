@@ -1,5 +1,5 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { latestCheckpoint, openCheckpoint, readCheckpointState, writeCheckpointState } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -39,9 +39,10 @@ describe('Saver.save', () => {
     for (const globalStep of [1, 20, 300]) expect(await saver.save(path, { globalStep })).toBe(`${path}-${globalStep}`)
     const files = ['model-20', 'model-300'].flatMap((name) => [`${name}.data-00000-of-00001`, `${name}.index`])
     expect((await readdir(dirname(path))).sort()).toEqual(['checkpoint', ...files])
-    expect(
-      (await readCheckpointState(dirname(path)))?.allModelCheckpointPaths.map((each) => each.split('/').at(-1)),
-    ).toEqual(['model-20', 'model-300'])
+    expect((await readCheckpointState(dirname(path)))?.allModelCheckpointPaths.map((each) => basename(each))).toEqual([
+      'model-20',
+      'model-300',
+    ])
     expect(await latestCheckpoint(dirname(path))).toBe(`${path}-300`)
   })
 
@@ -75,7 +76,7 @@ describe('Saver.save', () => {
     await new Saver([saveable]).save(path, { globalStep: 2 })
     await new Saver([saveable]).save(path, { globalStep: 1 })
     const state = await readCheckpointState(dirname(path))
-    expect(state?.allModelCheckpointPaths.map((each) => each.split('/').at(-1))).toEqual(['model-2', 'model-1'])
+    expect(state?.allModelCheckpointPaths.map((each) => basename(each))).toEqual(['model-2', 'model-1'])
   })
 
   it('keeps one for every so many hours for good, and everything with maxToKeep 0', async () => {

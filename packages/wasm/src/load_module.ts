@@ -44,6 +44,10 @@ export function createModuleLoader(): ModuleLoader {
       const missing = asked ?? 'SIMD of WebAssembly'
       throw unavailable(`this engine has no ${missing}`, 'Use Chrome 91, Firefox 89, Safari 16.4, Node.js 20 or later.')
     }
+    // WebAssembly's memory is little-endian, arrays over it are not: numbers would be others.
+    if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1) {
+      throw unavailable('this processor is big-endian', 'Use the executor reference.')
+    }
     const key = `${instructionSet} ${dtype} ${hasThreads}`
     let compiling = compiled.get(key)
     if (compiling === undefined) {

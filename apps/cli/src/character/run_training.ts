@@ -3,8 +3,8 @@ import { writeFileAtomic } from '@cudnn-rnn/files'
 import { tableText } from '@cudnn-rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
-import pc from 'picocolors'
 import { codedRangeError } from '../coded_error.js'
+import { colors } from '../colors.js'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand, shellWord } from '../invocation.js'
@@ -73,10 +73,10 @@ function introduction({ backend, corpus, settings }: TrainingRun): string {
   const { bigram, trigram } = settings.baselines
   const count = (n: number) => n.toLocaleString('en-US')
   return `${[
-    `${pc.bold('Text')}      ${visibleText(corpus.name)}: ${count(corpus.train.length)} characters to learn from, ${count(corpus.heldOut.length)} held out, ${corpus.vocabulary.size} different`,
-    `${pc.bold('Model')}     embedding ${embeddingSize} → CudnnLSTM ${numLayers} × ${numUnits} → linear → softmax`,
-    `${pc.bold('Executor')}  ${executorLine(backend)}`,
-    `${pc.bold('To beat')}   ${bigram.toFixed(3)} bits/char: the character bigram model on the held-out text; the trigram model has ${trigram.toFixed(3)}`,
+    `${colors.bold('Text')}      ${visibleText(corpus.name)}: ${count(corpus.train.length)} characters to learn from, ${count(corpus.heldOut.length)} held out, ${corpus.vocabulary.size} different`,
+    `${colors.bold('Model')}     embedding ${embeddingSize} → CudnnLSTM ${numLayers} × ${numUnits} → linear → softmax`,
+    `${colors.bold('Executor')}  ${executorLine(backend)}`,
+    `${colors.bold('To beat')}   ${bigram.toFixed(3)} bits/char: the character bigram model on the held-out text; the trigram model has ${trigram.toFixed(3)}`,
   ].join('\n')}\n\n`
 }
 
@@ -95,20 +95,20 @@ function conclusion(
   const bits = heldOutBits(reports)
   const lines = [
     '',
-    bits === undefined ? `${pc.bold('Result')}    not evaluated yet` : tableText(characterTable(run, bits)),
+    bits === undefined ? `${colors.bold('Result')}    not evaluated yet` : tableText(characterTable(run, bits)),
     ...(sampled === undefined
       ? []
       : [
           '',
-          pc.dim('Sample:'),
+          colors.dim('Sample:'),
           sampled.prompt.trim() === ''
             ? visibleLines(sampled.text).trimStart()
-            : `${pc.bold(visibleLines(sampled.prompt))}${visibleLines(sampled.text)}`,
+            : `${colors.bold(visibleLines(sampled.prompt))}${visibleLines(sampled.text)}`,
           '',
         ]),
     ...rankLines(ranks, settings.plan.batch * settings.plan.time, 'chars'),
-    `${pc.bold('Report')}    ${visibleText(page)}`,
-    `${pc.bold('Sample')}    ${programCommand()} sample ${shellWord(directory)}`,
+    `${colors.bold('Report')}    ${visibleText(page)}`,
+    `${colors.bold('Sample')}    ${programCommand()} sample ${shellWord(directory)}`,
     ...unfinishedLines({ ending, step }, { command: 'train', directory, steps: settings.plan.steps }),
   ]
   return `${lines.join('\n')}\n`

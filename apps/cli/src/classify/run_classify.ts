@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleText } from '@cudnn-rnn/text'
-import pc from 'picocolors'
+import { colors } from '../colors.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
 import { programCommand, shellWord } from '../invocation.js'
@@ -92,10 +92,10 @@ function introduction({ corpus, parts, classifier, settings, backend }: Classify
   const { sizes, encoding } = settings
   const { train, validation, test } = parts
   return `${[
-    `${pc.bold('Texts')}     ${visibleText(corpus.name)}: ${train.length} to learn from, ${validation.length} to stop by, ${test.length} held out`,
-    `${pc.bold('Classes')}   ${visibleText(classifier.labels.join(', '))}; ${classifier.encoding.words.size} words known, the first ${encoding.maxLength} of a text are read`,
-    `${pc.bold('Model')}     embedding ${sizes.embeddingSize} → bidirectional Cudnn${sizes.cell.toUpperCase()} ${sizes.numLayers} × ${sizes.numUnits} → linear → mean`,
-    `${pc.bold('Executor')}  ${executorLine(backend)}`,
+    `${colors.bold('Texts')}     ${visibleText(corpus.name)}: ${train.length} to learn from, ${validation.length} to stop by, ${test.length} held out`,
+    `${colors.bold('Classes')}   ${visibleText(classifier.labels.join(', '))}; ${classifier.encoding.words.size} words known, the first ${encoding.maxLength} of a text are read`,
+    `${colors.bold('Model')}     embedding ${sizes.embeddingSize} → bidirectional Cudnn${sizes.cell.toUpperCase()} ${sizes.numLayers} × ${sizes.numUnits} → linear → mean`,
+    `${colors.bold('Executor')}  ${executorLine(backend)}`,
   ].join('\n')}\n\n`
 }
 
@@ -108,9 +108,9 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
     tableText(confusionTable(classifiers[0].matrix)),
     '',
     ...rankLines(training.ranks, settings.batch, 'texts'),
-    `${pc.bold('Verdict')}   ${verdict(result)}`,
-    `${pc.bold('Report')}    ${page}`,
-    `${pc.bold('Use it')}    ${programCommand()} classify --run ${shellWord(directory)} <files>`,
+    `${colors.bold('Verdict')}   ${verdict(result)}`,
+    `${colors.bold('Report')}    ${page}`,
+    `${colors.bold('Use it')}    ${programCommand()} classify --run ${shellWord(directory)} <files>`,
     ...unfinishedLines(training, { command: 'classify', directory, steps: settings.steps }),
   ]
 }

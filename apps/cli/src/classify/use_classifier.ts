@@ -5,7 +5,7 @@ import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
 import { DataError } from '@cudnn-rnn/rnn/train'
 import { visibleJson, visibleText } from '@cudnn-rnn/text'
-import pc from 'picocolors'
+import { colors } from '../colors.js'
 import { csvField } from '../csv_field.js'
 import { executorName } from '../executor_line.js'
 import { makeOutputDirectory, unusedDirectory } from '../output_directory.js'
@@ -156,17 +156,17 @@ function conclusion(texts: readonly ClassifiedText[], matrix: ConfusionMatrix | 
   const rest = texts.length - SHOWN
   const lines = [
     tableText(table),
-    ...(rest > 0 ? [pc.dim(`${rest} more texts are in the file`)] : []),
+    ...(rest > 0 ? [colors.dim(`${rest} more texts are in the file`)] : []),
     '',
     ...(matrix === undefined
       ? []
       : [
           tableText(confusionTable(matrix)),
           '',
-          `${pc.bold('Accuracy')}  ${(100 * accuracyOf(matrix)).toFixed(1)} % of the ${totalOf(matrix)} texts with a class of the run`,
+          `${colors.bold('Accuracy')}  ${(100 * accuracyOf(matrix)).toFixed(1)} % of the ${totalOf(matrix)} texts with a class of the run`,
         ]),
-    `${pc.bold('Report')}    ${visibleText(join(directory, 'report.html'))}`,
-    `${pc.bold('Classes')}   ${visibleText(join(directory, 'classes.csv'))}`,
+    `${colors.bold('Report')}    ${visibleText(join(directory, 'report.html'))}`,
+    `${colors.bold('Classes')}   ${visibleText(join(directory, 'classes.csv'))}`,
   ]
   return `${lines.join('\n')}\n`
 }

@@ -1,6 +1,6 @@
 import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
-import pc from 'picocolors'
+import { colors } from '../colors.js'
 import { type Diagnosis, diagnose } from '../doctor.js'
 import { EXIT_CODES } from '../exit_codes.js'
 
@@ -29,23 +29,23 @@ function describe({
   selfTest,
 }: Diagnosis): string {
   const lines = [
-    `${pc.bold('Node.js')}    ${node}, Node-API ${nodeApi}`,
-    `${pc.bold('System')}     ${system}${libc === undefined ? '' : `, ${libc}`}`,
-    `${pc.bold('Processor')}  ${processor}, ${memoryGiB} GiB of memory`,
+    `${colors.bold('Node.js')}    ${node}, Node-API ${nodeApi}`,
+    `${colors.bold('System')}     ${system}${libc === undefined ? '' : `, ${libc}`}`,
+    `${colors.bold('Processor')}  ${processor}, ${memoryGiB} GiB of memory`,
     '',
-    pc.bold('Executors, best first'),
+    colors.bold('Executors, best first'),
   ]
   for (const { name, available, reason, advice } of backends) {
-    lines.push(`  ${available ? pc.green('✓') : pc.yellow('–')} ${name.padEnd(10)} ${visibleText(reason)}`)
-    if (advice !== '') lines.push(`    ${''.padEnd(10)} ${pc.dim(visibleText(advice))}`)
+    lines.push(`  ${available ? colors.green('✓') : colors.yellow('–')} ${name.padEnd(10)} ${visibleText(reason)}`)
+    if (advice !== '') lines.push(`    ${''.padEnd(10)} ${colors.dim(visibleText(advice))}`)
   }
-  lines.push('', pc.bold('NVIDIA'), ...describeGpu(gpu))
+  lines.push('', colors.bold('NVIDIA'), ...describeGpu(gpu))
   const error = selfTest.relativeError.toExponential(1)
-  const verdict = selfTest.passed ? pc.green('passed') : pc.red('FAILED')
+  const verdict = selfTest.passed ? colors.green('passed') : colors.red('FAILED')
   lines.push(
     '',
-    `${pc.bold('"auto" takes')} ${chosen.name}`,
-    `${pc.bold('Self-test')}    ${verdict}: TensorFlow's CudnnLSTM test, relative error ${error}, ${selfTest.milliseconds} ms`,
+    `${colors.bold('"auto" takes')} ${chosen.name}`,
+    `${colors.bold('Self-test')}    ${verdict}: TensorFlow's CudnnLSTM test, relative error ${error}, ${selfTest.milliseconds} ms`,
     '',
   )
   return lines.join('\n')

@@ -3,8 +3,8 @@ import { type ExportFormat, exportWeights, hasErrorCode } from '@cudnn-rnn/rnn'
 import { EXPORT_FORMATS, type NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
-import pc from 'picocolors'
 import { codedRangeError } from '../coded_error.js'
+import { colors } from '../colors.js'
 import {
   importAs,
   type ReadAsOptions,
@@ -57,7 +57,7 @@ export function addExportCommand(program: Command): void {
     })
     process.stdout.write(`${visibleText(target)}: ${visibleText(what)}\n`)
     const missing = await missingOfRun(model)
-    if (missing !== undefined) process.stdout.write(`${pc.yellow('Not in the file')}: ${missing}\n`)
+    if (missing !== undefined) process.stdout.write(`${colors.yellow('Not in the file')}: ${missing}\n`)
   })
 }
 

@@ -4,7 +4,7 @@ import { CELL_MODES, paramRegions } from '@cudnn-rnn/rnn/canonical'
 import { CONVENTIONS, type NetworkToExport, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
 import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
-import pc from 'picocolors'
+import { colors } from '../colors.js'
 import {
   describeNetwork,
   importAs,
@@ -69,19 +69,19 @@ function describe(
   const count = networks.length + cells.length
   const found =
     count === 0 ? `no recurrent network, and ${NOTHING_ALIKE}` : `${count} recurrent network${count === 1 ? '' : 's'}`
-  const lines = [`${pc.bold(format)}: ${found}`]
+  const lines = [`${colors.bold(format)}: ${found}`]
   if (count > 0) lines.push('')
   const common = commonNotes([...networks, ...cells])
   const ownNotes = (notes: readonly string[]) => {
     return notes.filter((note) => !common.includes(note)).map((note) => `  ${visibleText(note)}`)
   }
   for (const network of networks) {
-    lines.push(`${pc.bold(visibleText(network.name) || '(no name)')}: ${describeNetwork(network)}`)
+    lines.push(`${colors.bold(visibleText(network.name) || '(no name)')}: ${describeNetwork(network)}`)
     lines.push(...ownNotes(network.notes))
   }
   for (const { name, cell, options: cellOptions, numUnits, inputSize, notes } of cells) {
     lines.push(
-      `${pc.bold(visibleText(name))}: ${numUnits} units, input ${inputSize}, which only ${cell} computes${describeOptions(cellOptions)}`,
+      `${colors.bold(visibleText(name))}: ${numUnits} units, input ${inputSize}, which only ${cell} computes${describeOptions(cellOptions)}`,
     )
     lines.push(...ownNotes(notes))
   }

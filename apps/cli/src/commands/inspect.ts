@@ -1,8 +1,8 @@
 import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
-import pc from 'picocolors'
 import { checkpointPrefix } from '../checkpoint_path.js'
 import { type CheckpointReport, reportCheckpoint, verifyCheckpoint } from '../checkpoint_report.js'
+import { colors } from '../colors.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { textTable } from '../text_table.js'
 
@@ -24,7 +24,7 @@ function describe({ prefix, format, tensors, networks, files, problem }: Checkpo
   if (format !== undefined) {
     const bytes = tensors.reduce((sum, tensor) => sum + tensor.bytes, 0)
     lines.push(
-      `${pc.bold(visibleText(prefix))}: format ${format.toUpperCase()}, ${tensors.length} tensors, ${count(bytes)} bytes`,
+      `${colors.bold(visibleText(prefix))}: format ${format.toUpperCase()}, ${tensors.length} tensors, ${count(bytes)} bytes`,
       '',
     )
     const rows = tensors.map(({ name, dtype, shape, bytes: size, network = '' }) => {
@@ -38,12 +38,12 @@ function describe({ prefix, format, tensors, networks, files, problem }: Checkpo
       return `${cellMode}, ${numLayers} × ${numUnits} units ${direction}${projection}, input ${inputSize}`
     })
     const what = candidates.length === 0 ? 'of no structure that fits its tensors' : candidates.join(', or ')
-    lines.push(`${pc.bold(name === '' ? '(no scope)' : visibleText(name))} (${form}): ${what}`)
+    lines.push(`${colors.bold(name === '' ? '(no scope)' : visibleText(name))} (${form}): ${what}`)
   }
   if (problem !== undefined) {
     lines.push(
       '',
-      `${pc.red('damaged')} [${problem.code}]: ${visibleText(problem.message)}`,
+      `${colors.red('damaged')} [${problem.code}]: ${visibleText(problem.message)}`,
       '',
       'Files of this checkpoint:',
     )
@@ -71,9 +71,9 @@ export function addVerifyCommand(program: Command): void {
         return
       }
       for (const { code, message } of damaged)
-        process.stdout.write(`${pc.red('damaged')} [${code}]: ${visibleText(message)}\n`)
+        process.stdout.write(`${colors.red('damaged')} [${code}]: ${visibleText(message)}\n`)
       const verdict =
-        damaged.length === 0 ? pc.green('all checksums are right') : pc.red(`${damaged.length} of them damaged`)
+        damaged.length === 0 ? colors.green('all checksums are right') : colors.red(`${damaged.length} of them damaged`)
       process.stdout.write(
         `${visibleText(prefix)}: ${tensors} tensors, ${bytes.toLocaleString('en-US')} bytes read: ${verdict}\n`,
       )

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleText } from '@cudnn-rnn/text'
-import pc from 'picocolors'
+import { colors } from '../colors.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
 import { programCommand, shellWord } from '../invocation.js'
@@ -118,10 +118,10 @@ function introduction({ table, settings, training, backend }: ForecastRun): stri
   const { window, horizon, season, heldOut } = settings.shape
   const { cell, numLayers, numUnits } = settings.sizes
   return `${[
-    `${pc.bold('Series')}    ${visibleText(seriesText(table))}`,
-    `${pc.bold('Task')}      read ${window} steps, forecast ${horizon}; season ${season}; the last ${heldOut} values are held out,\n          the ${heldOut} before them (calibration) choose the best step and the width of the interval`,
-    `${pc.bold('Model')}     Cudnn${cell.toUpperCase()} ${numLayers} × ${numUnits} on what linear regressions leave, ${training.trainingWindows} windows`,
-    `${pc.bold('Executor')}  ${executorLine(backend)}`,
+    `${colors.bold('Series')}    ${visibleText(seriesText(table))}`,
+    `${colors.bold('Task')}      read ${window} steps, forecast ${horizon}; season ${season}; the last ${heldOut} values are held out,\n          the ${heldOut} before them (calibration) choose the best step and the width of the interval`,
+    `${colors.bold('Model')}     Cudnn${cell.toUpperCase()} ${numLayers} × ${numUnits} on what linear regressions leave, ${training.trainingWindows} windows`,
+    `${colors.bold('Executor')}  ${executorLine(backend)}`,
   ].join('\n')}\n\n`
 }
 
@@ -137,17 +137,17 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
     ...(advice === undefined
       ? []
       : [
-          `${pc.bold('Advice')}    ${advice.instead} has the smaller error: use it instead, or try`,
+          `${colors.bold('Advice')}    ${advice.instead} has the smaller error: use it instead, or try`,
           ...advice.tries.map((text) => `          ${text}`),
         ]),
-    `${pc.bold('Network')}   ${networkText(run, result)}`,
-    `${pc.bold('Interval')}  the ${100 * COVERAGE} % interval held ${(100 * coverage).toFixed(0)} % of the held-out values`,
+    `${colors.bold('Network')}   ${networkText(run, result)}`,
+    `${colors.bold('Interval')}  the ${100 * COVERAGE} % interval held ${(100 * coverage).toFixed(0)} % of the held-out values`,
     ...rankLines(training.ranks, settings.batch, 'windows'),
-    `${pc.bold('Report')}    ${page}`,
+    `${colors.bold('Report')}    ${page}`,
     isForecast
-      ? `${pc.bold('Forecast')}  ${visibleText(join(directory, 'forecast.csv'))}`
-      : `${pc.bold('Forecast')}  none: rows of the next ${settings.shape.horizon} steps need ${visibleText(settings.columns.knownAhead.join(', '))}, and an empty ${visibleText(settings.columns.value)}`,
-    `${pc.bold('Use it')}    ${programCommand()} forecast --run ${shellWord(directory)} --csv <file>`,
+      ? `${colors.bold('Forecast')}  ${visibleText(join(directory, 'forecast.csv'))}`
+      : `${colors.bold('Forecast')}  none: rows of the next ${settings.shape.horizon} steps need ${visibleText(settings.columns.knownAhead.join(', '))}, and an empty ${visibleText(settings.columns.value)}`,
+    `${colors.bold('Use it')}    ${programCommand()} forecast --run ${shellWord(directory)} --csv <file>`,
     ...unfinishedLines(training, { command: 'forecast', directory, steps: settings.steps }),
   ]
 }

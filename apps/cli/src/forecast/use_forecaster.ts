@@ -4,7 +4,7 @@ import { htmlPage, type ResultTable, settingsHtml, tableHtml, tableText } from '
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { type Forecaster, loadForecaster } from '@cudnn-rnn/rnn/tasks'
 import { visibleJson, visibleText } from '@cudnn-rnn/text'
-import pc from 'picocolors'
+import { colors } from '../colors.js'
 import { executorName } from '../executor_line.js'
 import { makeOutputDirectory, unusedDirectory } from '../output_directory.js'
 import { readRunSettings } from '../run_settings.js'
@@ -118,11 +118,11 @@ function text(results: Parameters<typeof forecastRows>[0], errors: Comparison | 
   const rest = forecastRows(results).length - SHOWN
   const lines = [
     tableText(forecastTable(results, SHOWN)),
-    ...(rest > 0 ? [pc.dim(`${rest} more steps are in the file`)] : []),
+    ...(rest > 0 ? [colors.dim(`${rest} more steps are in the file`)] : []),
     '',
-    ...(errors === undefined ? [] : [`${pc.bold('Check')}     ${comparisonText(errors)}`]),
-    `${pc.bold('Report')}    ${visibleText(join(directory, 'report.html'))}`,
-    `${pc.bold('Forecast')}  ${visibleText(join(directory, 'forecast.csv'))}`,
+    ...(errors === undefined ? [] : [`${colors.bold('Check')}     ${comparisonText(errors)}`]),
+    `${colors.bold('Report')}    ${visibleText(join(directory, 'report.html'))}`,
+    `${colors.bold('Forecast')}  ${visibleText(join(directory, 'forecast.csv'))}`,
   ]
   return `${lines.join('\n')}\n`
 }

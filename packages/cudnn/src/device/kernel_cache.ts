@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { makeDirectory } from '@cudnn-rnn/files'
+import { makeDirectory, replaceFile } from '@cudnn-rnn/files'
 
 /** Of the image, in front of it. */
 const DIGEST_BYTES = 32
@@ -39,7 +39,7 @@ export class KernelCache {
     try {
       await makeDirectory(this.#folder)
       await writeFile(half, Buffer.concat([digestOf(image), image]), { flag: 'wx' })
-      await rename(half, file)
+      await replaceFile(half, file)
     } catch {
       // A read-only or full disk costs the compilation next time, nothing else.
       await rm(half, { force: true }).catch(() => undefined)

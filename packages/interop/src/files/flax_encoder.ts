@@ -1,4 +1,5 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { littleEndianBytes } from '@cudnn-rnn/files'
 import { Encoder, ExtensionCodec } from '@msgpack/msgpack'
 import { ARRAY_EXTENSION } from './flax_file.js'
 
@@ -35,6 +36,6 @@ class FlaxArray {
   encoded(): Uint8Array {
     const { data, shape } = this.#tensor
     const dtype = data instanceof Float64Array ? 'float64' : 'float32'
-    return new Encoder().encode([[...shape], dtype, new Uint8Array(data.buffer, data.byteOffset, data.byteLength)])
+    return new Encoder().encode([[...shape], dtype, littleEndianBytes(data)])
   }
 }

@@ -1,4 +1,5 @@
 import { missingPackage } from '@cudnn-rnn/canonical'
+import { IS_LITTLE_ENDIAN } from '@cudnn-rnn/files'
 import { unsupported } from '../errors.js'
 
 /** The HDF5 library, compiled to WebAssembly. */
@@ -9,7 +10,7 @@ export type Hdf5Library = typeof import('h5wasm')['default']
  *
  * @param action the operation that needs it: "read HDF5".
  * @throws Error `ERR_PACKAGE_MISSING` where it is not installed; WeightFileError `ERR_WEIGHTS_UNSUPPORTED` in an engine without
- *   WebAssembly
+ *   WebAssembly, and on a big-endian processor
  */
 export async function loadHdf5(action: string): Promise<Hdf5Library> {
   if (typeof WebAssembly === 'undefined') {
@@ -18,6 +19,8 @@ export async function loadHdf5(action: string): Promise<Hdf5Library> {
       `the engine has no WebAssembly (node --jitless turns it off), which is needed to ${action}`,
     )
   }
+  // The memory of WebAssembly is little-endian, the arrays over it are not.
+  if (!IS_LITTLE_ENDIAN) throw unsupported('(HDF5)', `the processor is big-endian, and the library to ${action} is not`)
   // Within `try`, bundlers take a package that is not installed for an optional one.
   try {
     const { default: library } = await import('h5wasm')

@@ -1,4 +1,5 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { littleEndianBytes, swappedBytes } from '@cudnn-rnn/files'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import { stridedElements } from './strided_elements.js'
@@ -89,14 +90,8 @@ export function encodeNpy({ data, shape }: Tensor<FloatArray>): Uint8Array {
   new DataView(file.buffer).setUint16(8, start - 10, true)
   file.set(new TextEncoder().encode(dict), 10)
   file[start - 1] = 0x0a
-  file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), start)
+  file.set(littleEndianBytes(data), start)
   return file
-}
-
-function swappedBytes(bytes: Uint8Array, size: number): Uint8Array {
-  const swapped = bytes.slice()
-  for (let start = 0; start < swapped.length; start += size) swapped.subarray(start, start + size).reverse()
-  return swapped
 }
 
 /** Column-major elements in row-major order. */

@@ -1,5 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
+import { inProcessorOrder } from '@cudnn-rnn/files'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { ExternalFiles } from './external_files.js'
@@ -44,7 +45,7 @@ function integersIn(
   array: new (numbers: Iterable<number>) => Elements,
   raw: Uint8Array,
 ): Elements {
-  const { buffer } = new Uint8Array(raw)
+  const { buffer } = inProcessorOrder(new Uint8Array(raw), ELEMENT_TYPES[type].bytes)
   if (type === 'int64') return Float64Array.from(new BigInt64Array(buffer), Number)
   return new (array as unknown as new (buffer: ArrayBuffer) => Elements)(buffer)
 }

@@ -13,6 +13,7 @@ import {
   where,
 } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { littleEndianBytes } from '@cudnn-rnn/files'
 import { FLOAT_TENSOR } from '../float_tensor.js'
 
 /** Value of an attribute of a written node. */
@@ -162,7 +163,7 @@ function encodeTensor(name: string, tensor: Tensor<FloatArray> | readonly number
     .tag(8, LengthDelimited)
     .string(name)
     .tag(9, LengthDelimited)
-    .bytes(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
+    .bytes(littleEndianBytes(data))
     .finish()
 }
 

@@ -1,4 +1,5 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { littleEndianBytes } from '@cudnn-rnn/files'
 
 /** Data starts at a multiple of this, as the reference implementation writes it. */
 const ALIGNMENT = 8
@@ -19,7 +20,7 @@ export function encodeSafetensors(tensors: Readonly<Record<string, Tensor<FloatA
   new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true)
   file.set(text, 8)
   for (const { data, begin } of entries) {
-    file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), 8 + headerLength + begin)
+    file.set(littleEndianBytes(data), 8 + headerLength + begin)
   }
   return file
 }

@@ -11,6 +11,7 @@ import {
   type ResponseLike,
   responseSource,
 } from '@cudnn-rnn/checkpoint'
+import { littleEndianBytes } from '@cudnn-rnn/files'
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
@@ -118,8 +119,7 @@ function storedTensor(reader: CheckpointReader, name: string): StoredTensor {
     }
     const { data } = await reader.read(name)
     if (data instanceof Float32Array || data instanceof Float64Array) return data
-    const { buffer, byteOffset, byteLength } = data as Uint16Array
-    return decodeElements(reader.prefix, name, dtype as ElementTypeName, new Uint8Array(buffer, byteOffset, byteLength))
+    return decodeElements(reader.prefix, name, dtype as ElementTypeName, littleEndianBytes(data as Uint16Array))
   }
   return { name, shape: reader.shape(name), dtype, read }
 }
