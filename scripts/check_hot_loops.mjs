@@ -1,7 +1,8 @@
 // Predicts with llvm-mca how near the products of 16 rows come to the multiply-add peak of processors that are not available here,
 // and how fast the products of one row read their weights:
 //   node scripts/check_hot_loops.mjs [--write docs/bench/hot_loops.md]
-// Fails where an inner loop spills registers, is predicted below 90 % of the peak or, of one row, below LEAST_BYTES. Skips targets
+// Fails where an inner loop spills registers, is predicted below 90 % of the peak or, of one row, below LEAST_BYTES, and where that of
+// two or three rows loads a weight more than once. Skips targets
 // without a compiler. The loops of WebAssembly are those of the machine code that V8 of Node.js 24 makes of them.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -87,6 +88,9 @@ const SETS = [
 const wasm = SETS.find(({ name }) => name === 'wasm')
 const PRODUCTS = { FourChunks: 'LSTM, RNN relu, RNN tanh', ThreeChunks: 'GRU', PackedRows: 'gradient of the weights' }
 
+/** Products of few rows, by the rows that each loaded weight must serve. Those of WebAssembly are of copied rows. */
+const FEW_ROWS = { TwoRows: 2, ThreeRows: 3 }
+
 const ONE_ROW = {
   RowStepOfLstm: 'single step, LSTM',
   RowOfLstm: 'step of a pass, LSTM',
@@ -126,9 +130,9 @@ async function functionsOfSet(set, folder) {
   return undefined
 }
 
-/** The tiles of each product with their hot loops. */
-function productsOf(set, functions) {
-  return Object.keys(PRODUCTS).map((name) => {
+/** The tiles of each of the named products with their hot loops. */
+function productsOf(set, functions, names) {
+  return names.map((name) => {
     const calls = functions
       .get(name)
       .flatMap((line) => /\b(?:call|jmp|bl|b)\s+(_Z\w*ProductTile[\w.]*)/.exec(line)?.[1] ?? [])
@@ -188,7 +192,14 @@ try {
       const bytes = loadedBytes(loop) / (loop.multiplyAdds * set.lanes)
       singleRows.push([set.name, ONE_ROW[name], bytes.toFixed(2), String(spills), rates.join(', ')])
     }
-    for (const { name, tiles } of productsOf(set, functions)) {
+    for (const { name, tiles } of set === wasm ? [] : productsOf(set, functions, Object.keys(FEW_ROWS))) {
+      const [{ loop }] = tiles
+      const bytes = loadedBytes(loop) / (loop.multiplyAdds * set.lanes)
+      // Beside the elements of the rows.
+      if (bytes > (1.25 * 4) / FEW_ROWS[name] || spillsOf(loop) > 0)
+        failures.push(`${name} on ${set.name}: ${bytes.toFixed(2)} bytes per multiply-add, ${spillsOf(loop)} spills`)
+    }
+    for (const { name, tiles } of productsOf(set, functions, Object.keys(PRODUCTS))) {
       const multiplyAdds = sum(tiles.map(({ loop }) => loop.multiplyAdds))
       const spills = sum(tiles.map(({ loop }) => spillsOf(loop)))
       const bytes = sum(tiles.map(({ loop }) => loadedBytes(loop))) / (multiplyAdds * set.lanes)

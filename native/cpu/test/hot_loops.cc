@@ -7,12 +7,10 @@
 
 namespace {
 
-constexpr int kRows = 16;
-
 // Of a product by several rows of a forward pass.
 constexpr Operands kForward = VectorF32::kCopyTileRows > 0 ? Operands::kCopy : Operands::kRows;
 
-template <int kChunks, Operands kOperands, int kTile = 0>
+template <int kChunks, Operands kOperands, int kRows = 16, int kTile = 0>
 void AllTiles(const PanelProduct<float>& product) {
   constexpr int kVectors = PanelVectors<VectorF32>(kChunks);
   constexpr int kTileRows = kOperands == Operands::kCopy ? VectorF32::kCopyTileRows : TileRows<VectorF32>(kVectors);
@@ -26,7 +24,7 @@ void AllTiles(const PanelProduct<float>& product) {
     Readahead readahead = ReadaheadOf<float>(product, kTiles, 0, product.panel_stride);
     TilesOfRows<VectorF32, float, kCount, kVectors, kOperands>(product, kRow, &readahead);
   }
-  if constexpr (kTile + 1 < kTiles) AllTiles<kChunks, kOperands, kTile + 1>(product);
+  if constexpr (kTile + 1 < kTiles) AllTiles<kChunks, kOperands, kRows, kTile + 1>(product);
 }
 
 }  // namespace
@@ -37,6 +35,11 @@ extern "C" void FourChunks(const PanelProduct<float>& product) { AllTiles<4, kFo
 extern "C" void ThreeChunks(const PanelProduct<float>& product) { AllTiles<3, kForward>(product); }
 // The gradient of the weights, of packed rows.
 extern "C" void PackedRows(const PanelProduct<float>& product) { AllTiles<4, Operands::kGradient>(product); }
+#if !defined(__wasm__)
+// Two and three rows of LSTM, whose weights are to be loaded once.
+extern "C" void TwoRows(const PanelProduct<float>& product) { AllTiles<4, Operands::kRows, 2>(product); }
+extern "C" void ThreeRows(const PanelProduct<float>& product) { AllTiles<4, Operands::kRows, 3>(product); }
+#endif
 // One row: a single step of LSTM, whose two products have a loop each, and a step of a pass of LSTM and of GRU.
 extern "C" void RowStepOfLstm(const RowStep<float>& step) { RowStepOf<VectorF32, 4, 0>(step); }
 extern "C" void RowOfLstm(const float* h, ptrdiff_t depth, const float* panel, const CellForward<float>& cell) {

@@ -14,7 +14,7 @@ namespace {
 std::vector<NetworkOptions> AllOptions() {
   std::vector<NetworkOptions> all;
   for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
-    for (const ptrdiff_t units : {1, 16, 37, 80}) {
+    for (const ptrdiff_t units : {1, 16, 37, 44, 80}) {
       all.push_back({cell, 2, 1, units, 5, 0, false, true, true, INFINITY, 0, 0});
       all.push_back({cell, 2, 2, units, 19, 0, false, false, true, INFINITY, 0, 0});
       all.push_back({cell, 1, 1, units, units, 0, true, true, false, INFINITY, 0, 0});
@@ -80,12 +80,41 @@ TEST_CASE_TEMPLATE("Network aligns every matrix and bias to a chunk", T, float, 
   }
 }
 
-// Unit 17 of gate f, column 2: panel 1, step 2 of the depth, chunk 1, lane 1.
+// Of 4 units the last panel has one chunk of an LSTM's gates, and of a GRU's one for n and one for r and u; of 13 units
+// of an LSTM, and 9 of a GRU, one for each gate.
+TEST_CASE("Network packs the gates of a last panel of few units") {
+  const auto last_chunks = [](Cell cell, ptrdiff_t units, bool skip_input = false) {
+    const ptrdiff_t inputs = skip_input ? units : 3;
+    const Network<float> network({cell, 1, 1, units, inputs, 0, skip_input, true, true, INFINITY, 0, 0},
+                                 PanelOrder::kRows);
+    const ptrdiff_t panel = network.panels() - 1;
+    CHECK(network.IsPacked(panel) == (network.layer(0).recurrent.ChunksOf(panel) < network.gates()));
+    CHECK_FALSE(network.IsPacked(panel - 1));
+    return network.layer(0).recurrent.ChunksOf(panel);
+  };
+  CHECK(last_chunks(Cell::kLstm, 20) == 1);
+  CHECK(last_chunks(Cell::kLstm, 21) == 2);
+  CHECK(last_chunks(Cell::kLstm, 28) == 3);
+  CHECK(last_chunks(Cell::kLstm, 29) == 4);
+  CHECK(last_chunks(Cell::kLstm, 32) == 4);
+  CHECK(last_chunks(Cell::kLstm, 20, true) == 4);
+  CHECK(last_chunks(Cell::kGru, 20) == 2);
+  CHECK(last_chunks(Cell::kGru, 24) == 2);
+  CHECK(last_chunks(Cell::kGru, 25) == 3);
+
+  // Planes of z: x_n, r and u from the second chunk on, q_n.
+  const Network<float> gru({Cell::kGru, 1, 1, 20, 3, 0, false, true, true, INFINITY, 0, 0}, PanelOrder::kRows);
+  const ptrdiff_t planes[] = {0, 16, 20, 32};
+  for (int plane = 0; plane < 4; plane++) CHECK(gru.PackedPlane(plane) == planes[plane]);
+}
+
+// Unit 17 of gate f, column 2: panel 1, step 2 of the depth, chunk 1, lane 1. 32 units, as a last panel of four would
+// be packed.
 TEST_CASE("Network stores an LSTM panel as [depth][gates i f g o][16 units], or as [gates][depth][16 units]") {
-  std::vector<float> f(20 * 3, 0.0f);
+  std::vector<float> f(32 * 3, 0.0f);
   f[17 * 3 + 2] = 1;
   for (const PanelOrder order : {PanelOrder::kRows, PanelOrder::kChunks}) {
-    const Network<float> network({Cell::kLstm, 1, 1, 20, 3, 0, false, true, true, INFINITY, 0, 0}, order);
+    const Network<float> network({Cell::kLstm, 1, 1, 32, 3, 0, false, true, true, INFINITY, 0, 0}, order);
     std::vector<float> params(static_cast<size_t>(network.params_size()));
     network.MoveWeight(params.data(), f.data(), 0, Side::kInput, 1, true);
     const int place = order == PanelOrder::kRows ? 2 * 64 + 1 * 16 : 1 * (3 * 16) + 2 * 16;

@@ -22,14 +22,17 @@ struct ExecutorCore {
   // Of results that JavaScript has let go of. They may outlive the executor.
   const std::shared_ptr<BlockCache> results = std::make_shared<BlockCache>(kKeptResultBytes, kKeptResults);
 
-  // The largest call that runs on JavaScript's thread: a quarter of a millisecond. Waking another thread and being
-  // woken by it takes a fifth of that, by which an awaited result would be later.
+  // The largest call that runs on JavaScript's thread: half a millisecond. Waking another thread and being woken by it
+  // takes a tenth of that, by which an awaited result would be later.
   double brief_operations() const {
     const double rate = is_double ? kernels->f64.operations_per_ns : kernels->f32.operations_per_ns;
     return kBriefNs * rate * pool.size();
   }
 
-  static constexpr double kBriefNs = 250e3;
+  static constexpr double kBriefNs = 500e3;
+  // Its largest result. Node.js lets go of results when the event loop turns, which calls that are done at once do not
+  // await: the next ones take fresh pages, of which so many take longer than waking the other thread.
+  static constexpr size_t kBriefResultBytes = size_t{256} << 10;
   static constexpr size_t kKeptResultBytes = size_t{128} << 20;
   // The collector returns all results since its last run at once: some 20 of 2 MB.
   static constexpr size_t kKeptResults = 64;

@@ -22,8 +22,8 @@ struct JobContext {
 // arrays: the object that has them must live until it has run.
 struct Job {
   std::function<void()> run;
-  // Multiplications and additions, for the choice between the queue's thread and the calling one. Infinity: the
-  // queue's.
+  // Multiplications and additions, at the rate of a single row (KernelTable::operations_per_ns), for the choice between
+  // the queue's thread and the calling one. Infinity: the queue's.
   double operations = std::numeric_limits<double>::infinity();
 };
 

@@ -66,7 +66,7 @@ static inline void LstmRows(const CellForward<typename V::Element>& p, ptrdiff_t
   Activate<0>(cells);
   CUDNN_RNN_UNROLL
   for (int k = 0; k < kRows * kVectors; k++) {
-    (outputs[k] * cells[k]).Store(p.h + (first + k / kVectors) * p.state_stride + k % kVectors * V::kLanes);
+    (outputs[k] * cells[k]).Store(p.h + (first + k / kVectors) * p.h_stride + k % kVectors * V::kLanes);
   }
 }
 
@@ -140,7 +140,7 @@ static inline void GruRows(const CellForward<typename V::Element>& p, ptrdiff_t 
   Activate<0>(n);
   CUDNN_RNN_UNROLL
   for (int k = 0; k < kCount; k++) {
-    const ptrdiff_t unit = (first + k / kVectors) * p.state_stride + k % kVectors * V::kLanes;
+    const ptrdiff_t unit = (first + k / kVectors) * p.h_stride + k % kVectors * V::kLanes;
     MultiplyAdd(u(k), V::Load(p.h_previous + unit), (V::Set(1) - u(k)) * n[k]).Store(p.h + unit);
     if (p.keep) {
       T* z = z_of(k);
@@ -220,7 +220,7 @@ static inline void PlainRows(const CellForward<typename V::Element>& p, ptrdiff_
     for (int k = 0; k < kRows * kVectors; k++) a[k] = V::Load(p.z + (first + k / kVectors) * p.z_stride + unit_of(k));
     Activation::Forward(a);
     CUDNN_RNN_UNROLL
-    for (int k = 0; k < kRows * kVectors; k++) a[k].Store(p.h + (first + k / kVectors) * p.state_stride + unit_of(k));
+    for (int k = 0; k < kRows * kVectors; k++) a[k].Store(p.h + (first + k / kVectors) * p.h_stride + unit_of(k));
   }
 }
 

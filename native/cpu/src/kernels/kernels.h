@@ -135,7 +135,8 @@ struct CellForward {
   const int32_t* cell_rows;  // rows of c and c_previous; null for 0…rows-1
   const T* h_previous;
   T* h;
-  ptrdiff_t state_stride;
+  ptrdiff_t state_stride;  // of c
+  ptrdiff_t h_stride;      // of h and h_previous
   T clip;
   bool keep;  // overwrite z with the activations, which the backward reads
 };

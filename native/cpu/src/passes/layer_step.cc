@@ -4,7 +4,6 @@
 
 #include "passes/pre_activations.h"
 #include "passes/quantized_row_step.h"
-#include "passes/recurrent_panels.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -45,18 +44,15 @@ void LayerStep<T>::Run(SharedLoops::Member* member, bool backwards) const {
   RunPanels(member, backwards);
 }
 
-// Input product, recurrent product and cell of each panel, one after the other while its pre-activations are in the
-// cache; then the projection, which needs all units.
+// Where the recurrent products and the cells of a step read and write.
 template <typename T>
-void LayerStep<T>::RunPanels(SharedLoops::Member* member, bool backwards) const {
+RecurrentStep<T> LayerStep<T>::Recurrence() const {
   RecurrentStep<T> step{network, kernels, layout, params, rows.count};
-  const ptrdiff_t width = network.z_width();
-  T* biases = z;
-  T* sums = z + width;
-  step.z = sums;
+  step.z = z + network.z_width();
   step.z_panel_stride = 0;
   step.h_previous = h_previous;
   step.h = h;
+  step.h_stride = network.padded_columns();
   step.c_previous = step.c = cells;
   step.cell_rows = cell_rows;
   step.unprojected = unprojected;
@@ -64,38 +60,48 @@ void LayerStep<T>::RunPanels(SharedLoops::Member* member, bool backwards) const 
   step.keep = false;
   step.rows_copy = state_copy();
   step.version = version;
+  return step;
+}
+
+// Input product, recurrent product and cell of each panel, one after the other while its pre-activations are in the
+// cache; then the projection, which needs all units.
+template <typename T>
+void LayerStep<T>::RunPanels(SharedLoops::Member* member, bool backwards) const {
+  const RecurrentStep<T> step = Recurrence();
   RecurrentPanels<T> panels(step);
-  const bool projects = layout.projection.present();
-  member->Run(
-      network.panels(),
-      [&](ptrdiff_t panel) {
-        FillWithBiases(network, layout, params.data, panel, biases);
-        if (layout.input.present()) {
-          PanelProduct<T> product{};
-          product.a = x;
-          product.a_stride = x_stride;
-          product.rows = rows.count;
-          product.depth = layout.input.depth;
-          // One row of biases, repeated: the sums begin with them, so adding them costs nothing.
-          product.init = biases;
-          product.c = sums;
-          product.c_stride = width;
-          product.rows_copy = input_copy();
-          product.version = input_version();
-          params.Multiply(kernels, layout.input, panel, 0, &product);
-          // The planes that the input side does not write, q_n of GRU.
-          for (ptrdiff_t k = network.z_input_width(); k < width; k += kChunk<T>) {
-            for (ptrdiff_t row = 0; row < rows.count; row++) std::copy_n(biases + k, kChunk<T>, sums + row * width + k);
-          }
-        } else {
-          for (ptrdiff_t row = 0; row < rows.count; row++) std::copy_n(biases, width, sums + row * width);
-          AddSkippedInput(network, panel, x, x_stride, rows.count, sums);
-        }
-        panels.Run(step, panel);
-        if (!projects) CopyColumns(step.UnitsOf(panel));
-      },
-      backwards);
-  if (projects) Project(member, step);
+  member->Run(network.panels(), [&](ptrdiff_t panel) { RunPanel(step, &panels, panel); }, backwards);
+  if (layout.projection.present()) Project(member, step);
+}
+
+template <typename T>
+void LayerStep<T>::RunPanel(const RecurrentStep<T>& step, RecurrentPanels<T>* panels, ptrdiff_t panel) const {
+  const ptrdiff_t width = network.z_width();
+  T* biases = z;
+  T* sums = step.z;
+  FillWithBiases(network, layout, params.data, panel, biases);
+  if (layout.input.present()) {
+    PanelProduct<T> product{};
+    product.a = x;
+    product.a_stride = x_stride;
+    product.rows = rows.count;
+    product.depth = layout.input.depth;
+    // One row of biases, repeated: the sums begin with them, so adding them costs nothing.
+    product.init = biases;
+    product.c = sums;
+    product.c_stride = width;
+    product.rows_copy = input_copy();
+    product.version = input_version();
+    params.Multiply(kernels, layout.input, panel, 0, &product);
+    // The planes that the input side does not write, q_n of GRU.
+    for (ptrdiff_t k = product.chunks * kChunk<T>; k < width; k += kChunk<T>) {
+      for (ptrdiff_t row = 0; row < rows.count; row++) std::copy_n(biases + k, kChunk<T>, sums + row * width + k);
+    }
+  } else {
+    for (ptrdiff_t row = 0; row < rows.count; row++) std::copy_n(biases, width, sums + row * width);
+    AddSkippedInput(network, panel, x, x_stride, rows.count, sums);
+  }
+  panels->Run(step, panel);
+  if (!layout.projection.present()) CopyColumns(step.UnitsOf(panel));
 }
 
 // As RunPanels, of one row.
@@ -120,20 +126,20 @@ void LayerStep<T>::RunRow(SharedLoops::Member* member, const Kernel& kernel, boo
   RunRanges(
       member, network.panels(),
       [&](ptrdiff_t first, ptrdiff_t last) {
-        row.first = first;
-        row.last = last;
-        kernel(row);
+        // The kernel has sums of all gates of a chunk.
+        const bool ends_packed = network.IsPacked(last - 1);
         const ptrdiff_t units = network.panel_units();
-        if (!projects) CopyColumns({first * units, std::min(network.options().units, last * units)});
+        row.first = first;
+        row.last = ends_packed ? last - 1 : last;
+        kernel(row);
+        if (!projects) CopyColumns({first * units, std::min(network.options().units, row.last * units)});
+        if (!ends_packed) return;
+        const RecurrentStep<T> step = Recurrence();
+        RecurrentPanels<T> panels(step);
+        RunPanel(step, &panels, last - 1);
       },
       backwards);
-  if (!projects) return;
-  RecurrentStep<T> step{network, kernels, layout, params, 1};
-  step.h = h;
-  step.unprojected = unprojected;
-  step.rows_copy = params.quantized == nullptr ? nullptr : state_copy();
-  step.version = version;
-  Project(member, step);
+  if (projects) Project(member, Recurrence());
 }
 
 template <typename T>

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "passes/batch_rows.h"
+#include "passes/recurrent_panels.h"
 #include "passes/recurrent_step.h"
 #include "threads/shared_loops.h"
 #include "weights/network.h"
@@ -45,7 +46,9 @@ struct LayerStep {
   void Run(SharedLoops::Member* member, bool backwards) const;
 
  private:
+  RecurrentStep<T> Recurrence() const;
   void RunPanels(SharedLoops::Member* member, bool backwards) const;
+  void RunPanel(const RecurrentStep<T>& step, RecurrentPanels<T>* panels, ptrdiff_t panel) const;
   template <typename Kernel>
   void RunRow(SharedLoops::Member* member, const Kernel& kernel, bool backwards) const;
   void Project(SharedLoops::Member* member, const RecurrentStep<T>& step) const;

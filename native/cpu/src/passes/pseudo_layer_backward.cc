@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/initial_cells.h"
+#include "passes/last_panel.h"
 #include "weights/divide_up.h"
 
 namespace cudnn_rnn {
@@ -235,8 +236,36 @@ void PseudoLayerBackward<T>::CellPanels(ptrdiff_t n, const Part& part) const {
     step.dc = memory_.dc + unit;
     step.gradient_stride = network_.padded_units();
     step.clip = static_cast<T>(network_.options().clip);
+    if (network_.IsPacked(panel)) {
+      PackedCells(n, part, first, step);
+      continue;
+    }
     BackwardKernel(*engine_.kernels, network_.options().cell)(step);
     ZeroUnused(n, part, first, step);
+  }
+}
+
+// A packed panel, by way of rows with a chunk for each plane.
+template <typename T>
+void PseudoLayerBackward<T>::PackedCells(ptrdiff_t n, const Part& part, ptrdiff_t first,
+                                         const CellBackward<T>& all) const {
+  alignas(64) T planes[kLastPanelRows * kLastPanelWidth<T>];
+  CellBackward<T> step = all;
+  step.z = planes;
+  step.z_stride = kLastPanelWidth<T>;
+  for (ptrdiff_t row = 0; row < all.rows; row += kLastPanelRows) {
+    step.rows = std::min(kLastPanelRows, all.rows - row);
+    T* z = all.z + row * all.z_stride;
+    UnpackPlanes(network_, z, all.z_stride, step.rows, planes);
+    step.c_previous = all.c_previous + row * all.state_stride;
+    step.c = all.c + row * all.state_stride;
+    step.h_previous = all.h_previous + row * all.state_stride;
+    step.h = all.h + row * all.state_stride;
+    step.dh = all.dh + row * all.gradient_stride;
+    step.dc = all.dc + row * all.gradient_stride;
+    BackwardKernel(*engine_.kernels, network_.options().cell)(step);
+    ZeroUnused(n, {part.row + row, step.rows, part.first, part.last}, first, step);
+    PackPlanes(network_, planes, step.rows, z, all.z_stride);
   }
 }
 

@@ -48,6 +48,7 @@ class PseudoLayerBackward {
   void KeepProjected(ptrdiff_t n, const Part& part) const;
   void UnprojectedGradient(ptrdiff_t n, const Part& part) const;
   void CellPanels(ptrdiff_t n, const Part& part) const;
+  void PackedCells(ptrdiff_t n, const Part& part, ptrdiff_t first, const CellBackward<T>& all) const;
   void ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t first, const CellBackward<T>& step) const;
   void AddFinalCellGradients(ptrdiff_t n, const Part& part) const;
   void FinishHidden(const Part& part) const;

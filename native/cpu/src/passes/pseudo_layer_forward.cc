@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "passes/initial_cells.h"
 #include "passes/pre_activations.h"
@@ -10,6 +11,14 @@
 #include "threads/engine.h"
 
 namespace cudnn_rnn {
+namespace {
+
+// Panels from which on an odd one costs two threads little, and rows from which on halves of them are tiles of four and
+// more, which the products compute at nearly their full rate.
+constexpr ptrdiff_t kManyPanels = 8;
+constexpr ptrdiff_t kDividedRows = 16;
+
+}  // namespace
 
 template <typename T>
 PseudoLayerForward<T>::PseudoLayerForward(const Engine<T>& engine, const ForwardPass<T>& pass, int pseudo_layer,
@@ -40,8 +49,8 @@ void PseudoLayerForward<T>::StartStates() const {
   const ptrdiff_t units = network_.options().units;
   for (ptrdiff_t row = 0; row < pass_.batch; row++) {
     const ptrdiff_t state = pseudo_layer_ * pass_.batch + row;
-    T* h = HiddenAt(0) + row * network_.padded_columns();
-    std::fill_n(h, network_.padded_columns(), T{0});
+    T* h = HiddenAt(0) + row * HiddenStride();
+    std::fill_n(h, HiddenStride(), T{0});
     if (pass_.h != nullptr) std::copy_n(pass_.h + state * columns, columns, h);
     T* c = CellsAt(0);
     if (c != nullptr) {
@@ -108,28 +117,35 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
   product.next = pass_.params.RowsOf(layout_.input, (panel + 1) % network_.panels(), 0);
   pass_.params.MultiplyBlocks(*engine_.kernels, layout_.input, panel, &product);
   if (network_.options().cell != Cell::kGru) return;
-  // q_n is of the recurrent side alone.
+  // q_n is of the recurrent side alone: the chunk after those of the input.
+  const ptrdiff_t q_n = layout_.input.ChunksOf(panel) * kChunk<T>;
   for (ptrdiff_t row = 0; row < rows; row++) {
     // GRU computes n = tanh(x_n + r ⊙ q_n) with q_n = R_n·h + b_Rn: the reset gate multiplies after the product (linear
     // before reset, as in cuDNN), so the input side must not reach q_n.
-    std::copy_n(bias + 3 * kChunk<T>, kChunk<T>, z + row * z_width + 3 * kChunk<T>);
+    std::copy_n(bias + q_n, kChunk<T>, z + row * z_width + q_n);
   }
 }
 
 // Inline, as are the two below: calls would cost a small network two percent of a step.
 template <typename T>
-inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_block, ptrdiff_t n,
-                                                      RowsCopy* rows_copy) const {
-  RecurrentStep<T> step{network_, *engine_.kernels, layout_, pass_.params, pass_.batch};
-  step.z = memory_.record.z + RowsBefore(time_block, n) * network_.z_width();
+inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_block, ptrdiff_t n, ptrdiff_t first,
+                                                      ptrdiff_t last, RowsCopy* rows_copy) const {
+  RecurrentStep<T> step{network_, *engine_.kernels, layout_, pass_.params, last - first};
+  step.z = memory_.record.z + (RowsBefore(time_block, n) + first) * network_.z_width();
   step.z_panel_stride = memory_.z_rows * network_.z_width();
   // In inference n and n+1 are the two alternating buffers of h, and CellsAt(n) and CellsAt(n + 1) the same c.
-  step.h_previous = HiddenAt(n);
-  step.h = HiddenAt(n + 1);
-  step.c_previous = CellsAt(n);
-  step.c = CellsAt(n + 1);
+  step.h_previous = HiddenAt(n) + first * HiddenStride();
+  step.h = HiddenAt(n + 1) + first * HiddenStride();
+  step.h_stride = HiddenStride();
+  step.h_is_output = output_is_hidden_ && !layout_.projection.present();
+  const ptrdiff_t cells = first * network_.padded_units();
+  if (memory_.record.cells != nullptr) {
+    step.c_previous = CellsAt(n) + cells;
+    step.c = CellsAt(n + 1) + cells;
+  }
   if (memory_.record.unprojected != nullptr) {
-    step.unprojected = memory_.record.unprojected + (is_training_ ? n : 0) * pass_.batch * network_.padded_units();
+    step.unprojected =
+        memory_.record.unprojected + (is_training_ ? n : 0) * pass_.batch * network_.padded_units() + cells;
   }
   // Training keeps the activated gates in z for the backward; inference need not store them.
   step.keep = is_training_;
@@ -139,21 +155,19 @@ inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_bloc
   return step;
 }
 
-// Copies columns of h to the output and, at a row's last step, to the final state. Past a row's end the states are
-// zeros, which keeps the results of padding finite.
+// Copies columns of h of the rows [begin, end) to the output and, at a row's last step, to the final state. Past a
+// row's end the states are zeros, which keeps the results of padding finite.
 template <typename T>
-inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) const {
+inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, ptrdiff_t begin, ptrdiff_t end, Columns columns) const {
   // Only the last step has a final state.
   if (output_is_hidden_ && n + 1 < pass_.time) return;
   const auto [first, last] = columns;
-  for (ptrdiff_t row = 0; row < pass_.batch; row++) {
-    T* h = HiddenAt(n + 1) + row * network_.padded_columns();
+  for (ptrdiff_t row = begin; row < end; row++) {
+    T* h = HiddenAt(n + 1) + row * HiddenStride();
     const bool active = n < order_.Length(row);
     // Past the end of a row its output is zeros, at the place that step n has without reversal: reversed order permutes
     // only the steps within the length.
-    const ptrdiff_t time = active ? order_.TimeOf(n, row) : n;
-    T* out =
-        memory_.output + (time * pass_.batch + row) * network_.output_size() + order_.direction * network_.columns();
+    T* out = OutputAt(active ? order_.TimeOf(n, row) : n) + row * network_.output_size();
     if (!active) std::fill(h + first, h + last, T{0});
     if (!output_is_hidden_) std::copy(h + first, h + last, out + first);
     if (n + 1 != order_.Length(row)) continue;
@@ -164,11 +178,11 @@ inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) co
 
 // The same for c, which has no output: only final states are copied.
 template <typename T>
-inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, Columns units) const {
+inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, ptrdiff_t begin, ptrdiff_t end, Columns units) const {
   // Without lengths only the last step has a final state.
   if (pass_.lengths == nullptr && n + 1 < pass_.time) return;
   const auto [first, last] = units;
-  for (ptrdiff_t row = 0; row < pass_.batch; row++) {
+  for (ptrdiff_t row = begin; row < end; row++) {
     T* c = CellsAt(n + 1) + row * network_.padded_units();
     if (n >= order_.Length(row)) std::fill(c + first, c + last, T{0});
     if (n + 1 != order_.Length(row)) continue;
@@ -183,27 +197,42 @@ template <typename T>
 void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBlock& time_block,
                                      RowsCopy* rows_copy) const {
   const bool projects = layout_.projection.present();
-  RecurrentPanels<T> panels(StepAt(time_block, time_block.begin, rows_copy));
+  const ptrdiff_t batch = pass_.batch;
+  const ptrdiff_t panels = network_.panels();
+  // Two threads would share three panels as two and one: halves of their rows are separate items. Their number does
+  // not depend on that of the threads, and is one where all rows are copied or projected at once.
+  const bool divides = panels % 2 == 1 && panels < kManyPanels && batch >= kDividedRows;
+  const ptrdiff_t groups = divides && !projects && rows_copy == nullptr ? 2 : 1;
+  RecurrentPanels<T> kernels(StepAt(time_block, time_block.begin, 0, batch, rows_copy));
+  // Made by every thread for itself: plain addresses, cheaper than sharing them.
+  std::vector<RecurrentStep<T>> parts;
+  parts.reserve(static_cast<size_t>(groups));
   for (ptrdiff_t n = time_block.begin; n < time_block.end; n++) {
-    // Made by every thread for itself: plain addresses, cheaper than sharing them.
-    const RecurrentStep<T> step = StepAt(time_block, n, rows_copy);
-    step.PrefetchState();
+    parts.clear();
+    for (ptrdiff_t k = 0; k < groups; k++) {
+      parts.push_back(StepAt(time_block, n, batch * k / groups, batch * (k + 1) / groups, rows_copy));
+      parts.back().PrefetchState();
+    }
     const bool backwards = n % 2 != 0;
     member->Run(
-        network_.panels(),
-        [&](ptrdiff_t panel) {
+        panels * groups,
+        [&](ptrdiff_t item) {
           if (engine_.is_canceled()) return;
-          panels.Run(step, panel, backwards ? panel - 1 : panel + 1);
+          const ptrdiff_t panel = item / groups;
+          const ptrdiff_t k = item % groups;
+          const RecurrentStep<T>& step = parts[static_cast<size_t>(k)];
+          kernels.Run(step, panel, backwards ? panel - 1 : panel + 1);
           const Columns units = step.UnitsOf(panel);
-          if (step.c != nullptr) FinishCells(n, units);
-          if (!projects) FinishHidden(n, units);
+          const ptrdiff_t first = batch * k / groups;
+          if (step.c != nullptr) FinishCells(n, first, first + step.batch, units);
+          if (!projects) FinishHidden(n, first, first + step.batch, units);
         },
         backwards);
     if (!projects) continue;
     member->Run(layout_.projection.panels, [&](ptrdiff_t panel) {
       if (engine_.is_canceled()) return;
-      step.RunProjectionPanel(panel);
-      FinishHidden(n, step.ProjectedColumnsOf(panel));
+      parts[0].RunProjectionPanel(panel);
+      FinishHidden(n, 0, batch, parts[0].ProjectedColumnsOf(panel));
     });
   }
 }

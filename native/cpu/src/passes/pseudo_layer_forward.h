@@ -37,9 +37,11 @@ class PseudoLayerForward {
 
  private:
   void StartStates() const;
-  RecurrentStep<T> StepAt(const TimeBlock& time_block, ptrdiff_t n, RowsCopy* rows_copy) const;
-  void FinishHidden(ptrdiff_t n, Columns columns) const;
-  void FinishCells(ptrdiff_t n, Columns units) const;
+  // Of the rows [first, last) of the batch.
+  RecurrentStep<T> StepAt(const TimeBlock& time_block, ptrdiff_t n, ptrdiff_t first, ptrdiff_t last,
+                          RowsCopy* rows_copy) const;
+  void FinishHidden(ptrdiff_t n, ptrdiff_t first, ptrdiff_t last, Columns columns) const;
+  void FinishCells(ptrdiff_t n, ptrdiff_t first, ptrdiff_t last, Columns units) const;
 
   // The first step whose pre-activations and gathered input are held during a time block.
   ptrdiff_t FirstHeld(const TimeBlock& time_block) const { return is_training_ ? 0 : time_block.begin; }
@@ -51,8 +53,14 @@ class PseudoLayerForward {
   // h, because every panel of a step reads all of the old h while others write the new one, and keeps one c, which each
   // panel updates in place.
   T* HiddenAt(ptrdiff_t n) const {
-    if (output_is_hidden_ && n > 0) return memory_.output + (n - 1) * pass_.batch * network_.output_size();
+    if (output_is_hidden_ && n > 0) return OutputAt(order_.TimeOf(n - 1, 0));
     return memory_.record.hidden + (is_training_ ? n : n & 1) * pass_.batch * network_.padded_columns();
+  }
+  // Elements between rows of h.
+  ptrdiff_t HiddenStride() const { return output_is_hidden_ ? network_.output_size() : network_.padded_columns(); }
+  // This direction's columns of the output.
+  T* OutputAt(ptrdiff_t time) const {
+    return memory_.output + time * pass_.batch * network_.output_size() + order_.direction * network_.columns();
   }
   T* CellsAt(ptrdiff_t n) const {
     if (memory_.record.cells == nullptr) return nullptr;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "passes/last_panel.h"
 #include "passes/recurrent_step.h"
 #include "weights/network.h"
 
@@ -47,21 +48,19 @@ void (*RowRecurrenceKernel(const KernelTable<T>& kernels, Cell cell))(const T*, 
 template <typename T>
 class RecurrentPanels {
  public:
-  // For steps that differ from `step` in the places of z, h, c and unprojected, and in the version, alone.
+  // For steps that differ from `step` in the places of z, h, c and unprojected, the rows and the version alone.
   explicit RecurrentPanels(const RecurrentStep<T>& step)
       : cell_kernel_(ForwardKernel(step.kernels, step.network.options().cell)),
         row_kernel_(step.batch == 1 && step.params.quantized == nullptr
                         ? RowRecurrenceKernel(step.kernels, step.network.options().cell)
                         : nullptr) {
     cell_.z_stride = step.network.z_width();
-    cell_.rows = step.batch;
     cell_.cell_rows = step.cell_rows;
     cell_.state_stride = step.network.padded_units();
+    cell_.h_stride = step.layout.projection.present() ? step.network.padded_units() : step.h_stride;
     cell_.clip = static_cast<T>(step.network.options().clip);
     cell_.keep = step.keep;
-    // Rows of h are whole chunks, with zeros past the last column.
-    product_.a_stride = step.network.padded_columns();
-    product_.rows = step.batch;
+    product_.a_stride = step.h_stride;
     product_.init_stride = product_.c_stride = step.network.z_width();
     product_.rows_copy = step.rows_copy;
   }
@@ -73,6 +72,7 @@ class RecurrentPanels {
     const PanelMatrix& matrix = step.layout.recurrent;
     const ptrdiff_t unit = panel * network.panel_units();
     cell_.z = step.z + panel * step.z_panel_stride;
+    cell_.rows = product_.rows = step.batch;
     cell_.chunks = matrix.ChunksOf(panel);
     if (step.c != nullptr) {
       cell_.c_previous = step.c_previous + unit;
@@ -81,8 +81,17 @@ class RecurrentPanels {
     cell_.h_previous = step.h_previous + unit;
     // With a projection the cell's output o·tanh(c) is an intermediate; h is its projection.
     cell_.h = (step.layout.projection.present() ? step.unprojected : step.h) + unit;
-    if (row_kernel_ != nullptr)
-      return row_kernel_(step.h_previous, network.columns(), step.params.RowsOf(matrix, panel, 0), cell_);
+    const bool is_packed = network.IsPacked(panel);
+    const bool h_overflows =
+        step.h_is_output && panel + 1 == network.panels() && network.padded_units() > network.options().units;
+    const auto run = [&](const auto& cell_of_rows) {
+      if (!is_packed && !h_overflows) return cell_of_rows(cell_);
+      RunLastPanel(network, cell_, unit, is_packed, h_overflows, cell_of_rows);
+    };
+    if (row_kernel_ != nullptr && !is_packed) {
+      const T* weights = step.params.RowsOf(matrix, panel, 0);
+      return run([&](const CellForward<T>& cell) { row_kernel_(step.h_previous, network.columns(), weights, cell); });
+    }
     product_.a = step.h_previous;
     product_.depth = network.columns();
     // The input side and the biases are in z already: the product adds to them in registers.
@@ -91,7 +100,7 @@ class RecurrentPanels {
     product_.version = step.version;
     step.params.MultiplyBlocks(step.kernels, matrix, panel, &product_);
     // On the same thread, right after the product: z of the panel is in its first-level cache.
-    cell_kernel_(cell_);
+    run(cell_kernel_);
   }
 
  private:

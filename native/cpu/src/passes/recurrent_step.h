@@ -30,6 +30,8 @@ struct RecurrentStep {
   ptrdiff_t z_panel_stride;
   const T* h_previous;  // [B][padded columns]
   T* h;
+  ptrdiff_t h_stride;   // of both
+  bool h_is_output;     // rows of h have no padding
   const T* c_previous;  // [B][padded units]
   T* c;
   const int32_t* cell_rows;  // of c and c_previous, one for each row of the batch; null for 0…B-1
@@ -54,7 +56,7 @@ struct RecurrentStep {
 
   // Prefetches all of h, as other threads have written most of it: line by line each would be waited for.
   void PrefetchState() const {
-    const ptrdiff_t count = std::min(batch * network.padded_columns(), kPrefetched);
+    const ptrdiff_t count = std::min(batch * h_stride, kPrefetched);
     for (ptrdiff_t k = 0; k < count; k += kChunk<T>) Prefetch(h_previous + k);
   }
 
@@ -66,7 +68,7 @@ struct RecurrentStep {
     product.rows = batch;
     product.depth = network.options().units;
     product.c = h + panel * layout.projection.chunks * kChunk<T>;
-    product.c_stride = network.padded_columns();
+    product.c_stride = h_stride;
     product.rows_copy = rows_copy;
     product.version = version + 1;
     params.Multiply(kernels, layout.projection, panel, 0, &product);

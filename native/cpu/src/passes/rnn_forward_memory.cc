@@ -67,8 +67,8 @@ void ForwardMemory<T>::CarveRecord(const ForwardPass<T>& pass, const ForwardSche
     lane.record.z = arena->Take<T>(network.panels() * lane.z_rows * network.z_width());
     // Two buffers of h alternate: all panels of a step read the old one while they write the new one; of a layer whose
     // output is its h only the initial one is needed. c needs one buffer, as a panel reads only its own units.
-    const ptrdiff_t buffers = pass.output_is_hidden() ? 1 : 2;
-    lane.record.hidden = arena->Take<T>(buffers * pass.batch * network.padded_columns());
+    const ptrdiff_t columns = pass.output_is_hidden() ? network.output_size() : 2 * network.padded_columns();
+    lane.record.hidden = arena->Take<T>(pass.batch * columns);
     if (network.has_cell_state()) lane.record.cells = arena->Take<T>(pass.batch * network.padded_units());
     if (network.options().projection > 0) lane.record.unprojected = arena->Take<T>(pass.batch * network.padded_units());
   }

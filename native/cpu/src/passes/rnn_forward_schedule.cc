@@ -50,7 +50,7 @@ ForwardSchedule::ForwardSchedule(const Network<T>& network, ptrdiff_t time, ptrd
   input_blocks_ = DivideUp(rows, kRowBlock);
   // Fewer panels than would keep all threads busy: smaller blocks. Those of a wavefront are small anyway.
   if (!is_wavefront_ && input_blocks_ * network.panels() * directions_ < kManyItems)
-    input_blocks_ = std::min(rows, kManyItems);
+    input_blocks_ = std::min(rows, DivideUp(kManyItems, network.panels() * directions_));
 }
 
 void ForwardSchedule::TimeBlocksOf(ptrdiff_t stage, std::vector<TimeBlock>* time_blocks) const {

@@ -32,11 +32,11 @@ struct ForwardPass {
   Tape<T>* tape;  // null in inference; otherwise filled
 
   bool is_training() const { return tape != nullptr; }
-  // Whether a layer's output serves as its states h: in inference, in one direction, with rows of equal length and
-  // without padding. A step then reads h where the step before wrote its output, and copies nothing.
+  // Whether a layer's output serves as its states h: in inference, with rows of equal length. A step then reads h where
+  // the step before wrote its output, and copies nothing. A projection writes whole chunks.
   bool output_is_hidden() const {
-    return !is_training() && lengths == nullptr && network->options().directions == 1 &&
-           network->columns() == network->padded_columns();
+    return !is_training() && lengths == nullptr &&
+           (network->options().projection == 0 || network->columns() == network->padded_columns());
   }
 };
 

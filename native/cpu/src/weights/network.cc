@@ -26,6 +26,15 @@ Network<T>::Network(const NetworkOptions& options, PanelOrder order) : options_(
     // LSTM: i f g o. GRU: x_n r u q_n, of which the input side has three and the recurrent side three.
     z_width_ = 4 * kChunk<T>;
     input_chunks_ = gates();
+    const ptrdiff_t left = options.units % kChunk<T>;
+    last_chunks_ = static_cast<int>(options.cell == Cell::kLstm ? DivideUp(4 * left, kChunk<T>)
+                                                                : 1 + DivideUp(2 * left, kChunk<T>));
+    // A skipped input is added to each gate, by chunks.
+    if (left == 0 || last_chunks_ >= gates() || options.skip_input) {
+      last_chunks_ = gates();
+    } else {
+      packed_units_ = left;
+    }
   } else {
     // Without gates a panel is up to four chunks of consecutive units.
     input_chunks_ = static_cast<int>(std::min<ptrdiff_t>(kPanelChunks, unit_chunks));
@@ -40,7 +49,7 @@ Network<T>::Network(const NetworkOptions& options, PanelOrder order) : options_(
     if (!(first && options.skip_input)) layout.input = PlaceGates(layout.input_size);
     layout.recurrent = PlaceGates(columns());
     if (options.projection > 0) layout.projection = PlacePlain(options.projection, options.units);
-    const ptrdiff_t bias_size = gates() * padded_units_;
+    const ptrdiff_t bias_size = is_gated() ? ((panels_ - 1) * gates() + last_chunks_) * kChunk<T> : padded_units_;
     if (options.input_bias) layout.input_bias = Place(bias_size);
     if (options.recurrent_bias) layout.recurrent_bias = Place(bias_size);
     layers_.push_back(layout);
@@ -68,9 +77,10 @@ PanelMatrix Network<T>::PlaceGates(ptrdiff_t depth) {
   matrix.order = order_;
   matrix.depth = depth;
   matrix.panels = panels_;
-  matrix.chunks = matrix.last_chunks = gates();
+  matrix.chunks = gates();
+  matrix.last_chunks = last_chunks_;
   matrix.number = matrices_++;
-  matrix.offset = Place(panels_ * depth * gates() * kChunk<T>);
+  matrix.offset = Place(((panels_ - 1) * gates() + last_chunks_) * depth * kChunk<T>);
   return matrix;
 }
 
@@ -104,6 +114,21 @@ int Network<T>::ChunkOfGate(Side side, int gate) const {
   return options_.cell == Cell::kGru && side == Side::kInput ? (gate + 1) % 3 : gate;
 }
 
+// Of a GRU n, r u on the input side and r u, n on the recurrent side.
+template <typename T>
+ptrdiff_t Network<T>::PackedColumn(Side side, int chunk) const {
+  if (options_.cell == Cell::kLstm) return chunk * packed_units_;
+  const ptrdiff_t input[] = {0, kChunk<T>, kChunk<T> + packed_units_};
+  const ptrdiff_t recurrent[] = {0, packed_units_, kChunk<T>};
+  return side == Side::kInput ? input[chunk] : recurrent[chunk];
+}
+
+template <typename T>
+ptrdiff_t Network<T>::GateColumn(ptrdiff_t panel, Side side, int gate) const {
+  const int chunk = ChunkOfGate(side, gate);
+  return IsPacked(panel) ? PackedColumn(side, chunk) : chunk * kChunk<T>;
+}
+
 // The matrix of a canonical tensor. W [H,in], R [H,C] and the projection [P,H] are row-major there.
 template <typename T>
 const PanelMatrix& Network<T>::MatrixOf(int pseudo_layer, Side side) const {
@@ -128,12 +153,12 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
   const ptrdiff_t rows = projects ? options_.projection : options_.units;
   // Canonical rows that fall into one panel.
   const ptrdiff_t panel_rows = gated ? kChunk<T> : matrix.chunks * kChunk<T>;
-  const ptrdiff_t column = gated ? ChunkOfGate(side, gate) * kChunk<T> : 0;
   // element (row, k) of the canonical matrix is element (k, row % panel_rows) of the panel: a panel is the transpose of
   // a block of rows, so a kernel loads the weights of consecutive outputs as one vector.
   for (ptrdiff_t row = 0; row < rows; row++) {
     const ptrdiff_t panel = row / panel_rows;
     const PanelStrides<T> strides = matrix.StridesOf<T>(panel);
+    const ptrdiff_t column = gated ? GateColumn(panel, side, gate) : 0;
     // First element of the row's column of the panel.
     T* element = params + matrix.PanelBegin<T>(panel) + strides.ColumnAt(column + row % panel_rows);
     T* source = canonical + row * matrix.depth;
@@ -147,7 +172,7 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
   }
 }
 
-// Biases have the order of the chunks of a panel: gate g of unit u is at chunk u / kChunk · G + ChunkOfGate(g).
+// Biases have the order of the columns of a panel.
 // Elements of the padding are never written and stay 0. Nothing is moved where the network has no such bias.
 template <typename T>
 void Network<T>::MoveBias(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
@@ -157,8 +182,8 @@ void Network<T>::MoveBias(T* params, T* canonical, int pseudo_layer, Side side, 
   T* bias = params + offset;
   for (ptrdiff_t unit = 0; unit < options_.units; unit++) {
     const ptrdiff_t panel = unit / kChunk<T>;
-    T* element =
-        is_gated() ? bias + (panel * gates() + ChunkOfGate(side, gate)) * kChunk<T> + unit % kChunk<T> : bias + unit;
+    T* element = bias + unit;
+    if (is_gated()) element = bias + panel * z_input_width() + GateColumn(panel, side, gate) + unit % kChunk<T>;
     if (into) {
       *element = canonical[unit];
     } else {

@@ -8,6 +8,10 @@
 //
 // Gates in order: LSTM i f g o on both sides; GRU n r u on the input side and r u n on the recurrent side, which makes
 // both sides contiguous in the pre-activations x_n r u q_n.
+//
+// A last panel of few units is packed: a chunk for each gate would be padding for the most part, a quarter of the
+// columns of 20 units. The gates of an LSTM then lie side by side, and r and u of a GRU share a chunk, so that its
+// recurrent side begins with a chunk of the pre-activations as elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -74,6 +78,14 @@ class Network {
   // Panels of units, and how many units each has.
   ptrdiff_t panels() const { return panels_; }
   ptrdiff_t panel_units() const { return panel_units_; }
+  // Whether gates of a panel lie side by side without padding: of a last one, where that saves a chunk.
+  bool IsPacked(ptrdiff_t panel) const { return packed_units_ > 0 && panel == panels_ - 1; }
+  bool has_packed_panel() const { return packed_units_ > 0; }
+  // Where plane number `plane` of four begins in a row of the packed panel's pre-activations.
+  ptrdiff_t PackedPlane(int plane) const {
+    return plane < 3 ? PackedColumn(Side::kInput, plane)
+                     : z_recurrent_begin() + PackedColumn(Side::kRecurrent, gates() - 1);
+  }
   // Width of a panel's pre-activations, of their input side, and where their recurrent side begins.
   ptrdiff_t z_width() const { return z_width_; }
   ptrdiff_t z_input_width() const { return input_chunks_ * kChunk<T>; }
@@ -92,6 +104,9 @@ class Network {
   PanelMatrix PlacePlain(ptrdiff_t outputs, ptrdiff_t depth);
   ptrdiff_t Place(ptrdiff_t size);
   int ChunkOfGate(Side side, int gate) const;
+  // The first column of a gate in a panel of a matrix.
+  ptrdiff_t GateColumn(ptrdiff_t panel, Side side, int gate) const;
+  ptrdiff_t PackedColumn(Side side, int chunk) const;
 
   NetworkOptions options_;
   PanelOrder order_;
@@ -102,6 +117,8 @@ class Network {
   ptrdiff_t padded_columns_ = 0;
   ptrdiff_t panels_ = 0;
   ptrdiff_t panel_units_ = 0;
+  ptrdiff_t packed_units_ = 0;  // of the packed panel; 0 for none
+  int last_chunks_ = 0;         // of a last panel of gates
   ptrdiff_t z_width_ = 0;
   int input_chunks_ = 0;
 };
