@@ -15,7 +15,7 @@ import { exportedCallables } from './exported_values.mjs'
 import { checkOptimizerRules } from './optimizer_rules.mjs'
 import { undocumentedOptions } from './option_docs.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
-import { filesBelow, publicPackages, readJson, workspacePackages } from './workspace.mjs'
+import { filesBelow, publicExports, publicPackages, readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 const output = join(root, '.docs-check')
@@ -77,7 +77,7 @@ process.exitCode = failures.length === 0 ? 0 : 1
 /** Entry points of public packages: { entry, types, source }, `entry` as it is imported. */
 function publicEntries() {
   return publicPackages(root, layers).flatMap(({ folder, packageName, manifest }) =>
-    Object.entries(manifest.exports ?? {})
+    publicExports(manifest)
       .filter(([, conditions]) => conditions.import?.types !== undefined)
       .map(([entry, conditions]) => ({
         entry: `${packageName}${entry.slice(1)}`,

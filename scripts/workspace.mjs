@@ -36,6 +36,11 @@ export function publicPackages(root, layers) {
   )
 }
 
+/** The entries of a package's `exports` that are public names: those of `./internal` are for the project's packages. */
+export function publicExports({ exports = {} }) {
+  return Object.entries(exports).filter(([entry]) => entry !== './internal')
+}
+
 /** The test files of a folder, relative to `root`, without `left`: vitest's --exclude does not reach projects. */
 export function testFilesExcept(root, folder, left) {
   const files = readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.ts') && !left.includes(name))

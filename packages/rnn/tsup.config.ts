@@ -7,6 +7,7 @@ const subpaths = [
   'ctc',
   'distributed',
   'executors',
+  'graphs',
   'interop',
   'layers',
   'report',

@@ -22,6 +22,7 @@ export function fittingArguments(api, subjects, fixtures) {
     saveables,
     cudnnOptions,
     startWorker,
+    onnxGraph,
     reports,
     labeledTexts,
     timeSeries,
@@ -376,6 +377,19 @@ export function fittingArguments(api, subjects, fixtures) {
         learningRate: () => 0.1,
       },
     ],
+    // Graphs
+    'graphs: openGraph': async () => [onnxGraph(), { ort: await import('onnxruntime-node') }],
+    'graphs: Graph.run': () => [{ x: tensor(1, 3) }],
+    'graphs: Graph.sequence': () => [{ x: tensor(2, 1, 3) }, { chunk: 1 }],
+    'graphs: Graph.replace': async () => {
+      const [{ name, canonical }] = (await api.interop.importWeights(onnxGraph())).networks
+      return [name, canonical]
+    },
+    'graphs: GraphStream.run': () => [{ x: tensor(1, 3) }],
+    'graphs: GraphStream.restore': () => [{ 'gru/initial_h': tensor(1, 1, 2) }],
+    'graphs: GraphStreamPool.open': () => [{ 'gru/initial_h': tensor(1, 1, 2) }],
+    'graphs: PooledGraphStream.run': () => [{ x: tensor(1, 3) }],
+    'graphs: PooledGraphStream.restore': () => [{ 'gru/initial_h': tensor(1, 1, 2) }],
     // TensorFlow.js
     'tfjs: accelerate': async () => [await import('@tensorflow/tfjs'), subjects.Backend()],
     'tfjs: ctcLoss': async () => {

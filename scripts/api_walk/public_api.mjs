@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import ts from 'typescript'
-import { publicPackages, readJson } from '../workspace.mjs'
+import { publicExports, publicPackages, readJson } from '../workspace.mjs'
 import { OUR_CALLBACKS } from './scope.mjs'
 import { TypeShapes } from './type_shapes.mjs'
 
@@ -12,7 +12,7 @@ export function entryPoints(root) {
   const layers = readJson(join(root, 'scripts/layers.json'))
   return publicPackages(root, layers)
     .flatMap(({ packageName, folder, manifest }) =>
-      Object.entries(manifest.exports ?? {})
+      publicExports(manifest)
         .filter(([, target]) => typeof target === 'object')
         .map(([entry, target]) => ({
           name: `${packageName}${entry.slice(1)}`.slice(layers.scope.length),

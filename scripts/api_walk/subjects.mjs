@@ -157,6 +157,21 @@ export function createSubjects(api, executors) {
     }),
   )
 
+  // A graph of ONNX: [B,3] to [B,2], one step of a GRU that starts from zeros
+  const onnxGraph = () => {
+    const shapes = { x: ['batch', 3], y: ['batch', 2] }
+    const [input, output] = Object.entries(shapes).map(([name, shape]) => ({ name, elementType: 'float32', shape }))
+    const attributes = { hidden_size: 2, linear_before_reset: 1 }
+    const nodes = [
+      { opType: 'Unsqueeze', name: 'steps', inputs: ['x', 'first'], outputs: ['sequence'] },
+      { opType: 'GRU', name: 'gru', inputs: ['sequence', 'W', 'R'], outputs: ['states'], attributes },
+      { opType: 'Squeeze', name: 'rows', inputs: ['states', 'both'], outputs: ['y'] },
+    ]
+    const initializers = { first: [0], both: [0, 1], W: tensor(1, 6, 3), R: tensor(1, 6, 2) }
+    return interop.encodeOnnxModel({ name: 'walk', nodes, initializers, inputs: [input], outputs: [output] }, 8, 17)
+  }
+  const openGraph = async () => api.graphs.openGraph(onnxGraph(), { ort: await import('onnxruntime-node') })
+
   // Tasks
   const labeledTexts = () => ['a', 'b'].map((label) => ({ text: `walk ${label}`, label }))
   const timeSeries = () => ({ values: Array.from({ length: 24 }, (_, index) => (index * index) % 7) })
@@ -289,6 +304,11 @@ export function createSubjects(api, executors) {
     RecurrentLayer: () => wholeModel().layers[0],
     SequentialModel: wholeModel,
     TrainingCheckpoints: () => new layers.TrainingCheckpoints(open(), scratch()),
+    // Graphs
+    Graph: openGraph,
+    GraphStream: async () => (await openGraph()).stream(),
+    GraphStreamPool: async () => (await openGraph()).streamPool({ maxStreams: 4 }),
+    PooledGraphStream: async () => (await (await openGraph()).streamPool({ maxStreams: 4 })).open(),
     // Tasks
     Forecaster: () => forecasterTraining().finish(),
     ForecasterTraining: forecasterTraining,
@@ -328,6 +348,7 @@ export function createSubjects(api, executors) {
     BackendUnavailableError: () => new backend.BackendUnavailableError('walk', [], ''),
     // What fitting_arguments.mjs is made of; no types of these names exist.
     $: () => ({
+      onnxGraph,
       tensor,
       scratch,
       sequence,

@@ -210,6 +210,14 @@ async function open(source: ByteSource, format: FileKind, isPath: boolean): Prom
   return openTorchZip(path, entries, close)
 }
 
+/** Random access to a file that {@link openWeightFile} takes; throws as it does. */
+export async function openSource(input: WeightInput): Promise<ByteSource> {
+  checkInput(input)
+  const only = isList(input) ? input[0] : input
+  if (only !== undefined && !(isList(input) && input.length > 1)) return sourceOf(only)
+  throw unsupported('(list)', 'one file must be given')
+}
+
 async function sourceOf(input: Exclude<WeightInput, readonly NamedInput[]>): Promise<ByteSource> {
   if (input instanceof Uint8Array) return memorySource('(bytes)', input)
   if (isBlob(input)) return blobSource(nameOf(input), input)

@@ -7,6 +7,7 @@ import type { CtcErrorCode } from '@cudnn-rnn/ctc'
 import type { CudnnErrorCode } from '@cudnn-rnn/cudnn'
 import type { DistributedErrorCode } from '@cudnn-rnn/distributed'
 import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
+import type { GraphsErrorCode } from '@cudnn-rnn/graphs'
 import type { InteropErrorCode } from '@cudnn-rnn/interop'
 import type { LayersErrorCode } from '@cudnn-rnn/layers'
 import type { ModelErrorCode } from '@cudnn-rnn/models'
@@ -28,6 +29,7 @@ export type ErrorCode =
   | DistributedErrorCode
   | ExecutorErrorCode
   | FacadeErrorCode
+  | GraphsErrorCode
   | InteropErrorCode
   | LayersErrorCode
   | ModelErrorCode

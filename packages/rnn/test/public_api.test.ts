@@ -3,6 +3,7 @@ import * as cells from '@cudnn-rnn/cells'
 import * as checkpoint from '@cudnn-rnn/checkpoint'
 import * as ctc from '@cudnn-rnn/ctc'
 import * as distributed from '@cudnn-rnn/distributed'
+import * as graphs from '@cudnn-rnn/graphs'
 import * as interop from '@cudnn-rnn/interop'
 import * as layers from '@cudnn-rnn/layers'
 import * as report from '@cudnn-rnn/report'
@@ -16,6 +17,7 @@ import * as checkpointSubpath from '../src/checkpoint.js'
 import * as ctcSubpath from '../src/ctc.js'
 import * as distributedSubpath from '../src/distributed.js'
 import * as executors from '../src/executors.js'
+import * as graphsSubpath from '../src/graphs.js'
 import * as rnn from '../src/index.js'
 import * as interopSubpath from '../src/interop.js'
 import * as layersSubpath from '../src/layers.js'
@@ -99,6 +101,7 @@ it.each([
   ['checkpoint', checkpointSubpath, checkpoint],
   ['ctc', ctcSubpath, ctc],
   ['distributed', distributedSubpath, distributed],
+  ['graphs', graphsSubpath, graphs],
   ['interop', interopSubpath, interop],
   ['layers', layersSubpath, layers],
   ['report', reportSubpath, report],

@@ -10,6 +10,7 @@ import { ExternalFiles } from './external_files.js'
 import { dataTypeInWords, elementsOf, OnnxElements } from './onnx_elements.js'
 import {
   type OnnxAttribute,
+  type OnnxBodyMessage,
   type OnnxGraphMessage,
   type OnnxNodeMessage,
   type OnnxSparseTensor,
@@ -35,11 +36,11 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
   const builder = new ModelBuilder(source, elements)
   const heldBytes = () => source.size + external.heldBytes
   const message = await scanOnnxModel(source, isNeeded)
-  const graph = builder.graph(message.graph)
+  const graph = builder.graph(message.graph, namesOf(message.graph))
   const functions = new Map(
     message.functions.map((own) => {
-      const { inputs, defaults } = own
-      return [functionKey(own.domain, own.name), { ...builder.graph(own), inputs, defaults }]
+      const { inputs, outputs, defaults } = own
+      return [functionKey(own.domain, own.name), { ...builder.graph(own, outputs), inputs, defaults }]
     }),
   )
   const close = async () => {
@@ -87,7 +88,7 @@ class ModelBuilder {
     return this.#list.tensors
   }
 
-  graph({ nodes, initializers, sparseInitializers, outputs }: OnnxGraphMessage): OnnxGraph {
+  graph({ nodes, initializers, sparseInitializers }: OnnxBodyMessage, outputs: readonly string[]): OnnxGraph {
     const constants = new Map<string, StoredTensor>()
     const add = (tensor: StoredTensor, isListed: boolean) => {
       constants.set(tensor.name, tensor)
@@ -99,7 +100,7 @@ class ModelBuilder {
     const own: OnnxNodeMessage[] = []
     for (const node of nodes) {
       for (const attribute of node.attributes.values()) {
-        if (attribute.graph !== undefined) inner.set(attribute, this.graph(attribute.graph))
+        if (attribute.graph !== undefined) inner.set(attribute, this.graph(attribute.graph, namesOf(attribute.graph)))
       }
       const value =
         node.opType === 'Constant' ? VALUES.flatMap((name) => node.attributes.get(name) ?? [])[0] : undefined
@@ -155,6 +156,10 @@ class ModelBuilder {
     }
     return { name, shape: dims, dtype: dataTypeInWords(values.dataType), read }
   }
+}
+
+function namesOf({ outputs }: OnnxGraphMessage): string[] {
+  return outputs.map(({ name }) => name)
 }
 
 function isFloat({ dtype }: StoredTensor): boolean {

@@ -62,19 +62,34 @@ export interface OnnxNodeMessage {
   readonly attributes: ReadonlyMap<string, OnnxAttribute>
 }
 
-/** GraphProto; of the nodes those that `isWanted`. */
-export interface OnnxGraphMessage {
+/** ValueInfoProto of a tensor. */
+export interface OnnxValueMessage {
+  readonly name: string
+  /** TensorProto.DataType, 0 where it is not a tensor. */
+  readonly dataType: number
+  /** A size that the file leaves open is its name, '' without one; undefined without a shape. */
+  readonly dims: readonly (number | string)[] | undefined
+}
+
+/** Nodes and constants; of the nodes those that `isWanted`. */
+export interface OnnxBodyMessage {
   readonly nodes: readonly OnnxNodeMessage[]
   readonly initializers: readonly OnnxTensor[]
   readonly sparseInitializers: readonly OnnxSparseTensor[]
-  readonly outputs: readonly string[]
+}
+
+/** GraphProto. */
+export interface OnnxGraphMessage extends OnnxBodyMessage {
+  readonly inputs: readonly OnnxValueMessage[]
+  readonly outputs: readonly OnnxValueMessage[]
 }
 
 /** FunctionProto, whose body is a graph with parameters. */
-interface OnnxFunctionMessage extends OnnxGraphMessage {
+interface OnnxFunctionMessage extends OnnxBodyMessage {
   readonly name: string
   readonly domain: string
   readonly inputs: readonly string[]
+  readonly outputs: readonly string[]
   /** Attributes that a call may leave out. */
   readonly defaults: ReadonlyMap<string, OnnxAttribute>
 }
@@ -83,6 +98,9 @@ interface OnnxFunctionMessage extends OnnxGraphMessage {
 export interface OnnxModelMessage {
   readonly graph: OnnxGraphMessage
   readonly functions: readonly OnnxFunctionMessage[]
+  readonly irVersion: number
+  /** The whole messages of functions and of imported operator sets, for a copy of the model, by their fields. */
+  readonly copied: readonly (ByteRange & { readonly field: number })[]
 }
 
 /** Graphs within graphs (If, Loop, Scan) are few; more are a trap. */
@@ -119,15 +137,24 @@ class OnnxScan {
 
   async model(range: ByteRange): Promise<OnnxModelMessage> {
     let graph: OnnxGraphMessage | undefined
+    let irVersion = 0
     const functions: OnnxFunctionMessage[] = []
+    const copied: (ByteRange & { field: number })[] = []
     await this.#scanner.scan(range, {
+      1: async (field) => {
+        irVersion = await this.#number(field, WireType.Varint, (reader) => Number(reader.int64()))
+      },
       7: async (field) => {
         graph = await this.#graph(field, 0)
       },
-      25: async (field) => void functions.push(await this.#function(field)),
+      8: ({ start, end }) => void copied.push({ field: 8, start, end }),
+      25: async (field) => {
+        functions.push(await this.#function(field))
+        copied.push({ field: 25, start: field.start, end: field.end })
+      },
     })
     if (graph === undefined) throw corrupt(this.#path, 'the ONNX model has no graph')
-    return { graph, functions }
+    return { graph, functions, irVersion, copied }
   }
 
   async #graph(range: ByteRange, depth: number): Promise<OnnxGraphMessage> {
@@ -135,17 +162,50 @@ class OnnxScan {
     const nodes: OnnxNodeMessage[] = []
     const initializers: OnnxTensor[] = []
     const sparseInitializers: OnnxSparseTensor[] = []
-    const outputs: string[] = []
+    const [inputs, outputs]: [OnnxValueMessage[], OnnxValueMessage[]] = [[], []]
     await this.#scanner.scan(range, {
       1: (field) => this.#keepNode(nodes, field, depth),
       5: async (field) => void initializers.push(await this.#tensor(field)),
-      12: async (field) => {
-        // ValueInfoProto.
-        await this.#scanner.scan(field, { 1: async (name) => void outputs.push(await this.#scanner.text(name)) })
-      },
+      11: async (field) => void inputs.push(await this.#value(field)),
+      12: async (field) => void outputs.push(await this.#value(field)),
       15: async (field) => void sparseInitializers.push(await this.#sparseTensor(field)),
     })
-    return { nodes, initializers, sparseInitializers, outputs }
+    return { nodes, initializers, sparseInitializers, inputs, outputs }
+  }
+
+  /** A value, with the type of a tensor (TypeProto.Tensor, TensorShapeProto). */
+  async #value(range: ByteRange): Promise<OnnxValueMessage> {
+    const value: { name: string; dataType: number; dims?: (number | string)[] } = { name: '', dataType: 0 }
+    const dimension = async (field: ByteRange) => {
+      let size: number | string = ''
+      await this.#scanner.scan(field, {
+        1: async (number) => {
+          size = await this.#number(number, WireType.Varint, (reader) => Number(reader.int64()))
+        },
+        2: async (name) => {
+          size = await this.#scanner.text(name)
+        },
+      })
+      value.dims?.push(size)
+    }
+    const shape = async (field: ByteRange) => {
+      value.dims = []
+      await this.#scanner.scan(field, { 1: dimension })
+    }
+    const tensor = (field: ByteRange) =>
+      this.#scanner.scan(field, {
+        1: async (type) => {
+          value.dataType = await this.#number(type, WireType.Varint, (reader) => reader.int32())
+        },
+        2: shape,
+      })
+    await this.#scanner.scan(range, {
+      1: async (field) => {
+        value.name = await this.#scanner.text(field)
+      },
+      2: (field) => this.#scanner.scan(field, { 1: tensor }),
+    })
+    return { dims: undefined, ...value }
   }
 
   async #function(range: ByteRange): Promise<OnnxFunctionMessage> {

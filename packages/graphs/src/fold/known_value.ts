@@ -1,0 +1,47 @@
+import type { Elements, ElementTypeName } from '@cudnn-rnn/interop/internal'
+
+/** A value at one choice of the sizes that a file leaves open; an unknown shape is undefined, as are unknown elements. */
+export interface Case {
+  readonly shape?: readonly number[] | undefined
+  readonly elements?: Elements | undefined
+}
+
+/** The properties of a value before a graph runs, at each of several choices of the open sizes. */
+export interface Known {
+  readonly type: ElementTypeName
+  readonly cases: readonly Case[]
+  /** Whether every element is zero, at any sizes. */
+  readonly isZero: boolean
+  /** Whether it may depend on an open size other than the batch. */
+  readonly isOpen: boolean
+}
+
+/** A value that is the same at all open sizes. */
+export interface Constant {
+  readonly type: ElementTypeName
+  readonly shape: readonly number[]
+  readonly elements: Elements
+}
+
+/** The constant that a value is. */
+export function constantOf(known: Known | undefined): Constant | undefined {
+  const [first, ...others] = known?.cases ?? []
+  if (known === undefined || known.isOpen || first?.shape === undefined || first.elements === undefined)
+    return undefined
+  if (known.type === 'float16' || known.type === 'bfloat16') return undefined
+  const { shape, elements } = first
+  const isSame = others.every(
+    (other) =>
+      other.elements !== undefined &&
+      String(other.shape) === String(shape) &&
+      other.elements.length === elements.length &&
+      other.elements.every((element, place) => element === elements[place]),
+  )
+  return isSame ? { type: known.type, shape, elements } : undefined
+}
+
+/** The number of a size at each choice, undefined where one is not known. */
+export function sizesAt(known: Known | undefined, axis: number): readonly number[] | undefined {
+  const sizes = known?.cases.flatMap(({ shape }) => shape?.[axis] ?? [])
+  return sizes === undefined || sizes.length !== known?.cases.length ? undefined : sizes
+}

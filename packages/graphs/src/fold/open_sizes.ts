@@ -1,0 +1,56 @@
+import type { OnnxValueMessage } from '@cudnn-rnn/interop/internal'
+
+/** A size is a number, or a name that may be any number. */
+export type Size = number | string
+
+/** Names of a first axis other than the batch. */
+const TIME = /time|seq|len|frame|step|^[ts]$/i
+
+/**
+ * The choices at which a graph is folded. The batch is 1, 2 and 3: a value that is equal at all three does not depend on it.
+ * The last choice has other sizes than the third wherever the file leaves one open: a value that differs there is left to ONNX
+ * Runtime, as a condition might hold at a size that was not tried.
+ */
+const CHOICES = [
+  { batch: 1, other: 1024 },
+  { batch: 2, other: 1024 },
+  { batch: 3, other: 1024 },
+  { batch: 3, other: 1601 },
+] as const
+/** The two choices that differ in other sizes than the batch. */
+export const OTHER_SIZES = [2, 3] as const
+
+/** The inputs' sizes that a file leaves open. */
+export class OpenSizes {
+  /** Names of sizes that are the number of rows. */
+  readonly batch: ReadonlySet<string>
+  readonly #others: readonly string[]
+
+  constructor(inputs: readonly { readonly shape: readonly Size[] }[]) {
+    const isName = (size: Size | undefined): size is string => typeof size === 'string'
+    const all = [...new Set(inputs.flatMap(({ shape }) => shape.filter(isName)))]
+    const first = new Set(inputs.map(({ shape }) => shape[0]).filter(isName))
+    this.batch = new Set(all.filter((name) => /batch/i.test(name) || (first.has(name) && !TIME.test(name))))
+    this.#others = all.filter((name) => !this.batch.has(name))
+  }
+
+  /** A shape at each choice. */
+  shapesOf(shape: readonly Size[]): readonly (readonly number[])[] {
+    return CHOICES.map(({ batch, other }) => shape.map((size) => this.#sizeAt(size, batch, other)))
+  }
+
+  /** The open size whose numbers these are at each choice. */
+  nameOf(sizes: readonly (number | undefined)[]): string | undefined {
+    return [...this.batch, ...this.#others].find((name) => String(this.shapesOf([name])) === String(sizes))
+  }
+
+  #sizeAt(size: Size, batch: number, other: number): number {
+    if (typeof size === 'number') return size
+    return this.batch.has(size) ? batch : other + this.#others.indexOf(size)
+  }
+}
+
+/** The sizes of an input; those without a name are called by the input's. */
+export function namedSizes({ name, dims = [] }: OnnxValueMessage): readonly Size[] {
+  return dims.map((size, axis) => (size === '' || size === -1 ? `${name}:${axis}` : size))
+}

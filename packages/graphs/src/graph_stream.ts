@@ -1,0 +1,91 @@
+import { Inspectable } from '@cudnn-rnn/canonical'
+import { codedError } from './coded_error.js'
+import type { GraphRun } from './graph_run.js'
+import type { GraphFeeds, GraphResults, GraphTensor } from './runtime.js'
+
+/** The states of a stream by the names of their inputs. */
+export type GraphStreamState = Readonly<Record<string, GraphTensor>>
+
+/**
+ * One stream of a graph. It carries the states from call to call; its calls take effect in their order.
+ */
+export class GraphStream extends Inspectable {
+  readonly #run: GraphRun
+  #states: GraphStreamState | undefined
+  #queue: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  /** @internal */
+  constructor(run: GraphRun) {
+    super()
+    this.#run = run
+  }
+
+  /**
+   * The next step: feeds of all inputs but the states, to all outputs but the states. A step that fails leaves the states as they
+   * were.
+   *
+   * @throws TypeError `ERR_GRAPH_INPUT`, `ERR_GRAPH_STATE`, `ERR_INVALID_ARGUMENT`; Error `ERR_GRAPH_RUNTIME`,
+   *   `ERR_GRAPH_CLOSED`
+   */
+  async run(feeds: GraphFeeds): Promise<GraphResults> {
+    this.#checkOpen()
+    const fed = this.#run.streamFeeds(feeds)
+    return this.#next(async () => {
+      const before = this.#states ?? this.#run.zeroStates(fed)
+      const { results, states } = await this.#run.step(fed, before)
+      this.#states = states
+      return results
+    })
+  }
+
+  /** The next step starts from zeros. Throws Error `ERR_GRAPH_CLOSED`. */
+  reset(): void {
+    this.#checkOpen()
+    this.#next(async () => {
+      this.#states = undefined
+    })
+  }
+
+  /** Copies of the states after the steps called before; of a stream at its beginning those of one row. */
+  async state(): Promise<GraphStreamState> {
+    this.#checkOpen()
+    return this.#next(async () => this.#run.copies(this.#states ?? this.#run.zeroStates({})))
+  }
+
+  /**
+   * Takes over a result of {@link state}.
+   *
+   * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_GRAPH_INPUT`; RangeError `ERR_GRAPH_STATE`; Error `ERR_GRAPH_CLOSED`
+   */
+  restore(state: GraphStreamState): void {
+    this.#checkOpen()
+    const own = this.#run.checkedStates(state)
+    this.#next(async () => {
+      this.#states = own
+    })
+  }
+
+  /** Ends the stream; steps that were called before are computed. */
+  dispose(): void {
+    this.#isClosed = true
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  protected summary() {
+    return { kind: 'GraphStream', graph: this.#run.path, disposed: this.#isClosed || undefined }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw codedError('ERR_GRAPH_CLOSED', 'Cannot use a stream as it must not be disposed')
+  }
+
+  #next<Result>(act: () => Promise<Result>): Promise<Result> {
+    const result = this.#queue.then(act)
+    this.#queue = result.catch(() => undefined)
+    return result
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * ONNX models over ONNX Runtime, with their states: streams, pools and whole recordings from one file.
+ *
+ * @packageDocumentation
+ */
+export type { GraphsErrorCode } from './error_codes.js'
+export type { GraphState, StateChoice } from './find_states.js'
+export type { FixedValues } from './fixed_values.js'
+export type { GraphValue } from './fold/fold_graph.js'
+export type { Graph, SequenceOptions } from './graph.js'
+export type { GraphStreamPool, PooledGraphStream } from './graph_pool.js'
+export type { GraphStream, GraphStreamState } from './graph_stream.js'
+export { type OpenGraphOptions, openGraph } from './open_graph.js'
+export type { GraphData, GraphFeed, GraphFeeds, GraphResults, GraphTensor, OnnxRuntime } from './runtime.js'

@@ -1,0 +1,195 @@
+import { arrayTypeOf, describeValue, elementCount, kind, reportFailure } from '@cudnn-rnn/arguments'
+import { codedError, codedTypeError } from './coded_error.js'
+import type { GraphValue } from './fold/fold_graph.js'
+import type { Size } from './fold/open_sizes.js'
+
+/** Elements of tensors of ONNX Runtime. */
+export type GraphData =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array
+  | readonly string[]
+
+/** A tensor of ONNX Runtime (`ort.Tensor`). */
+export interface GraphTensor {
+  /** `float32`, `int64`, … */
+  readonly type: string
+  readonly data: GraphData
+  readonly dims: readonly number[]
+}
+
+/** A value for an input of a graph: a tensor of ONNX Runtime, or one of this project, whose array has the type. */
+export type GraphFeed = GraphTensor | { readonly data: GraphData; readonly shape: readonly number[] }
+
+/** Feeds by the names of inputs. */
+export type GraphFeeds = Readonly<Record<string, GraphFeed>>
+
+/** Results by the names of outputs. */
+export type GraphResults = Readonly<Record<string, GraphTensor>>
+
+/** A session of ONNX Runtime, as far as graphs use it. */
+interface Session {
+  run(feeds: Readonly<Record<string, GraphTensor>>, fetches: readonly string[]): Promise<GraphResults>
+  release(): Promise<void>
+}
+
+/** ONNX Runtime: the module `onnxruntime-node` or `onnxruntime-web`. */
+export interface OnnxRuntime {
+  readonly InferenceSession: {
+    // biome-ignore lint/suspicious/noExplicitAny: the options are those of the caller's release of ONNX Runtime.
+    create(model: Uint8Array, options?: any): Promise<unknown>
+  }
+  readonly Tensor: abstract new (...given: never[]) => object
+}
+
+export const RUNTIME = kind(
+  'ONNX Runtime: the module onnxruntime-node or onnxruntime-web',
+  (value): value is OnnxRuntime => {
+    const { InferenceSession, Tensor } = (value ?? {}) as Record<string, { readonly create?: unknown } | undefined>
+    return typeof Tensor === 'function' && typeof InferenceSession?.create === 'function'
+  },
+)
+
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ Float32Array: 'float32', Float64Array: 'float64', BigInt64Array: 'int64', BigUint64Array: 'uint64' },
+  ...{ Int32Array: 'int32', Uint32Array: 'uint32', Int16Array: 'int16', Uint16Array: 'uint16' },
+  ...{ Int8Array: 'int8', Uint8Array: 'uint8', Uint8ClampedArray: 'uint8' },
+}
+
+const ARRAYS = {
+  ...{ float32: Float32Array, float64: Float64Array, int64: BigInt64Array, uint64: BigUint64Array },
+  ...{ int32: Int32Array, uint32: Uint32Array, int16: Int16Array, uint16: Uint16Array, float16: Uint16Array },
+  ...{ int8: Int8Array, uint8: Uint8Array, bool: Uint8Array },
+} as const
+
+/** An object whose fields have any names. */
+export const NAMED = kind(
+  'an object of tensors by their names',
+  (value): value is Readonly<Record<string, unknown>> => {
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
+  },
+)
+
+/** ONNX Runtime with one session. */
+export class RuntimeSession {
+  readonly #runtime: OnnxRuntime
+  readonly #session: Session
+  readonly #path: string
+  /** Runs that are not done: a session must not be released before. */
+  #running = 0
+  #isReleased = false
+
+  private constructor(runtime: OnnxRuntime, session: Session, path: string) {
+    this.#runtime = runtime
+    this.#session = session
+    this.#path = path
+  }
+
+  /** Throws Error `ERR_GRAPH_RUNTIME`. */
+  static async open(runtime: OnnxRuntime, model: Uint8Array, options: object | undefined, path: string) {
+    try {
+      const session = await runtime.InferenceSession.create(model, options)
+      return new RuntimeSession(runtime, session as Session, path)
+    } catch (cause) {
+      throw failed('open a graph', path, cause)
+    }
+  }
+
+  async run(feeds: Readonly<Record<string, GraphTensor>>, fetches: readonly string[]): Promise<GraphResults> {
+    if (this.#isReleased)
+      throw codedError('ERR_GRAPH_CLOSED', `Cannot run a graph as it must not be disposed: ${this.#path}`)
+    this.#running++
+    try {
+      return await this.#session.run(feeds, fetches)
+    } catch (cause) {
+      throw failed('run a graph', this.#path, cause)
+    } finally {
+      this.#running--
+      if (this.#isReleased) this.#release()
+    }
+  }
+
+  /** Releases the session, after the runs that are not done. */
+  release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.#release()
+  }
+
+  #release(): void {
+    if (this.#running === 0) this.#session.release().catch(reportFailure)
+  }
+
+  tensor(type: string, data: GraphData, dims: readonly number[]): GraphTensor {
+    const make = this.#runtime.Tensor as unknown as new (
+      type: string,
+      data: GraphData,
+      dims: readonly number[],
+    ) => GraphTensor
+    return new make(type, data, dims)
+  }
+
+  zeros(type: string, dims: readonly number[]): GraphTensor {
+    const array = ARRAYS[type as keyof typeof ARRAYS]
+    return this.tensor(type, new array(elementCount(dims)), dims)
+  }
+
+  copy({ type, data, dims }: GraphTensor): GraphTensor {
+    return this.tensor(type, (data as Float32Array).slice(), dims)
+  }
+
+  /** The tensor that a caller gave for an input. Throws TypeError `ERR_GRAPH_INPUT`. */
+  fed(action: string, value: GraphValue, given: unknown): GraphTensor {
+    const { name, type, shape } = value
+    const { data, dims, shape: ownShape, type: ownType } = (given ?? {}) as Record<string, unknown>
+    const sizes = dims ?? ownShape
+    const array = arrayTypeOf(data)
+    const found = ownType ?? TYPES[array ?? '']
+    // The shape first: it is read by name, and there is no other use of it.
+    const isList = Array.isArray(sizes) && sizes.every((size) => Number.isSafeInteger(size) && size >= 0)
+    const wrong =
+      array === undefined && !Array.isArray(data)
+        ? `its data must be an array of elements: current value is ${describeValue(data)}`
+        : !isList
+          ? `its dims must be a list of sizes: current value is ${describeValue(sizes)}`
+          : found !== type
+            ? `it must be of ${type}: current type is ${describeValue(found)}`
+            : elementCount(sizes) !== (data as ArrayLike<unknown>).length
+              ? `it must have as many elements as its shape [${sizes}]: current number is ${(data as ArrayLike<unknown>).length}`
+              : misfit(shape, sizes)
+    if (wrong === undefined) {
+      const isOwn = given instanceof (this.#runtime.Tensor as unknown as new () => object)
+      if (isOwn) return given as GraphTensor
+      if (arrayMatches(type, array)) return this.tensor(type, data as GraphData, sizes as readonly number[])
+    }
+    const reason = wrong ?? `its data must be of ${type}: current value is ${describeValue(data)}`
+    throw codedTypeError('ERR_GRAPH_INPUT', `Cannot ${action} as the input ${name} does not fit: ${reason}`, {
+      input: name,
+      value: given,
+    })
+  }
+}
+
+function arrayMatches(type: string, array: string | undefined): boolean {
+  return array !== undefined && ARRAYS[type as keyof typeof ARRAYS]?.name === array
+}
+
+/** Why sizes are not of a shape. */
+export function misfit(shape: readonly Size[], sizes: readonly number[]): string | undefined {
+  const isSame =
+    shape.length === sizes.length && shape.every((size, axis) => typeof size === 'string' || size === sizes[axis])
+  return isSame ? undefined : `its shape must be [${shape}]: current shape is [${sizes}]`
+}
+
+function failed(action: string, path: string, cause: unknown) {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return codedError('ERR_GRAPH_RUNTIME', `Cannot ${action} as ONNX Runtime refused it: ${message}: ${path}`, { cause })
+}

@@ -1,0 +1,20 @@
+import type * as Runtime from 'onnxruntime-node'
+import { describe } from 'vitest'
+import { describeWithModels } from './shared_models.js'
+
+/** ONNX Runtime, where its binary is installed and loads. */
+const runtime: typeof Runtime | undefined = await import('onnxruntime-node').catch(() => undefined)
+
+/** ONNX Runtime in a suite of {@link describeWithRuntime}. */
+export const ort = runtime as typeof Runtime
+
+/** A suite over ONNX Runtime; without it, it is skipped, which its title and the count say. */
+export function describeWithRuntime(title: string, suite: () => void): void {
+  describe.skipIf(runtime === undefined)(runtime ? title : `${title} (skipped: no onnxruntime-node)`, suite)
+}
+
+/** The same with trained models. */
+export function describeWithGraphs(title: string, suite: () => void): void {
+  if (runtime === undefined) describeWithRuntime(title, () => undefined)
+  else describeWithModels(title, suite)
+}

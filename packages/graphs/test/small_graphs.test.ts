@@ -1,0 +1,231 @@
+import { encodeOnnxModel, type NodeToWrite } from '@cudnn-rnn/interop'
+import { expect, it } from 'vitest'
+import { type GraphTensor, type OpenGraphOptions, openGraph } from '../src/index.js'
+import { describeWithRuntime, ort } from './onnxruntime.js'
+
+const numbers = (tensor: GraphTensor | undefined) => Array.from(tensor?.data as Float32Array)
+const value = (name: string, shape: readonly (number | string)[]) => ({ name, elementType: 'float32', shape }) as const
+const tensor = (shape: readonly number[], fill = 0.3) => ({
+  data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => fill * Math.cos(k)),
+  shape,
+})
+
+interface SmallGraph {
+  readonly nodes: readonly NodeToWrite[]
+  readonly inputs: ReturnType<typeof value>[]
+  readonly outputs: ReturnType<typeof value>[]
+  readonly initializers?: Parameters<typeof encodeOnnxModel>[0]['initializers']
+}
+
+const bytesOf = ({ initializers = {}, ...rest }: SmallGraph) =>
+  encodeOnnxModel({ name: 'small', initializers, ...rest }, 8, 17)
+
+function open(graph: SmallGraph, options: Partial<OpenGraphOptions> = {}) {
+  return openGraph(bytesOf(graph), { ort, ...options })
+}
+
+/** A sum that is carried: total = total before + x. */
+const SUM: SmallGraph = {
+  nodes: [{ opType: 'Add', name: 'add', inputs: ['x', 'state'], outputs: ['state_out'] }],
+  inputs: [value('x', ['batch', 2]), value('state', ['batch', 2])],
+  outputs: [value('state_out', ['batch', 2])],
+}
+const STATED: SmallGraph = {
+  ...SUM,
+  nodes: [...SUM.nodes, { opType: 'Neg', name: 'neg', inputs: ['state_out'], outputs: ['y'] }],
+  outputs: [...SUM.outputs, value('y', ['batch', 2])],
+}
+/** A GRU that starts from zeros over an axis of `steps`. */
+const gru = (steps: number | string, direction = 'forward'): SmallGraph => ({
+  nodes: [
+    {
+      ...{ opType: 'GRU', name: 'gru', inputs: ['x', 'W', 'R'], outputs: ['Y'] },
+      attributes: { hidden_size: 2, direction, linear_before_reset: 1 },
+    },
+  ],
+  inputs: [value('x', [steps, 'batch', 3])],
+  outputs: [value('Y', [steps, direction === 'bidirectional' ? 2 : 1, 'batch', 2])],
+  initializers: {
+    W: tensor([direction === 'bidirectional' ? 2 : 1, 6, 3]),
+    R: tensor([direction === 'bidirectional' ? 2 : 1, 6, 2]),
+  },
+})
+
+describeWithRuntime('small graphs', () => {
+  it('a stream carries its states apart from others, resets, returns and restores them', async () => {
+    using graph = await open(STATED)
+    expect(graph.states).toEqual([
+      { input: 'state', output: 'state_out', type: 'float32', shape: ['batch', 2], found: 'names' },
+    ])
+    const [one, other] = [graph.stream(), graph.stream()]
+    const step = async (stream: typeof one, x: number) =>
+      numbers((await stream.run({ x: { data: Float32Array.of(x, -x), shape: [1, 2] } }))['y'])
+    // Calls that are not awaited take effect in their order.
+    const [first, second] = await Promise.all([step(one, 1), step(one, 2), step(other, 10)])
+    expect([first, second]).toEqual([
+      [-1, 1],
+      [-3, 3],
+    ])
+    const saved = await one.state()
+    expect(await step(other, 1)).toEqual([-11, 11])
+    other.restore(saved)
+    one.reset()
+    expect([await step(other, 1), await step(one, 1)]).toEqual([
+      [-4, 4],
+      [-1, 1],
+    ])
+    one.dispose()
+    await expect(one.run({})).rejects.toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_CLOSED' }))
+  })
+
+  it('a run without a stream takes the states of the file, and zeros where they are not fed', async () => {
+    using graph = await open(STATED)
+    const x = { data: Float32Array.of(1, 2), shape: [1, 2] }
+    const { state_out } = await graph.run({ x })
+    expect(numbers(state_out)).toEqual([1, 2])
+    expect(numbers((await graph.run({ x, state: state_out! }))['y'])).toEqual([-2, -4])
+  })
+
+  it('a failed step leaves the states', async () => {
+    // ONNX Runtime prints its errors otherwise.
+    const session = { logSeverityLevel: 4 }
+    const failing = {
+      ...STATED,
+      nodes: [
+        ...STATED.nodes.slice(0, 1),
+        { opType: 'Concat', name: 'both', inputs: ['state_out', 'z'], outputs: ['y'], attributes: { axis: 0 } },
+      ],
+      inputs: [...STATED.inputs, value('z', ['rows', 'columns'])],
+    }
+    using graph = await open(failing, { session })
+    const stream = graph.stream()
+    const feeds = (columns: number) => ({
+      x: { data: Float32Array.of(1, 2), shape: [1, 2] },
+      z: { data: new Float32Array(columns), shape: [1, columns] },
+    })
+    await stream.run(feeds(2))
+    await expect(stream.run(feeds(3))).rejects.toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_RUNTIME' }))
+    expect(numbers((await stream.state())['state'])).toEqual([1, 2])
+    expect(numbers((await stream.run(feeds(2)))['y']).slice(0, 2)).toEqual([2, 4])
+  })
+
+  it.each([
+    ['nothing', undefined, 'ERR_INVALID_ARGUMENT'],
+    ['a missing input', {}, 'ERR_GRAPH_INPUT'],
+    ['an unknown input', { x: tensor([1, 2]), u: tensor([1]) }, 'ERR_GRAPH_INPUT'],
+    ['a state', { x: tensor([1, 2]), state: tensor([1, 2]) }, 'ERR_GRAPH_STATE'],
+    ['a number', { x: 1 }, 'ERR_GRAPH_INPUT'],
+    ['null', { x: null }, 'ERR_GRAPH_INPUT'],
+    ['data of another type', { x: { data: new Int8Array(2), shape: [1, 2] } }, 'ERR_GRAPH_INPUT'],
+    ['a list of numbers', { x: { data: [1, 2], shape: [1, 2] } }, 'ERR_GRAPH_INPUT'],
+    ['too few elements', { x: { data: new Float32Array(1), shape: [1, 2] } }, 'ERR_GRAPH_INPUT'],
+    ['another shape', { x: tensor([1, 3]) }, 'ERR_GRAPH_INPUT'],
+    ['a shape that is none', { x: { data: new Float32Array(2), shape: [-1, -2] } }, 'ERR_GRAPH_INPUT'],
+  ])('a stream refuses %s', async (_, feeds, code) => {
+    using graph = await open(STATED)
+    await expect(graph.stream().run(feeds as never)).rejects.toThrowError(expect.objectContaining({ code }))
+  })
+
+  it.each([
+    ['no ONNX Runtime', { ort: {} }, 'ERR_INVALID_OPTION_TYPE'],
+    ['an unknown option', { batch: 1 }, 'ERR_UNKNOWN_OPTION'],
+    ['an input that is not there', { fixed: { u: 1 } }, 'ERR_GRAPH_FIXED'],
+    ['a size that is none', { fixed: { batch: 0.5 } }, 'ERR_GRAPH_FIXED'],
+    ['an input of another shape', { fixed: { x: tensor([3]) } }, 'ERR_GRAPH_FIXED'],
+    ['a pair that is not there', { states: { x: 'u' } }, 'ERR_GRAPH_STATE'],
+    ['a word', { states: 'some' }, 'ERR_INVALID_OPTION'],
+  ])('openGraph refuses %s', async (_, options, code) => {
+    await expect(open(STATED, options as never)).rejects.toThrowError(expect.objectContaining({ code }))
+  })
+
+  it('a damaged file and one that ONNX Runtime refuses have codes', async () => {
+    const bytes = bytesOf(STATED)
+    await expect(openGraph(bytes.slice(0, 40), { ort })).rejects.toThrowError(
+      expect.objectContaining({ code: 'ERR_WEIGHTS_CORRUPT' }),
+    )
+    const unknown = { ...STATED, nodes: [{ ...STATED.nodes[0]!, opType: 'NoSuchOperator' }, STATED.nodes[1]!] }
+    await expect(open(unknown)).rejects.toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_RUNTIME' }))
+    const cycle = { ...STATED, nodes: [{ ...STATED.nodes[0]!, inputs: ['y', 'state'] }, STATED.nodes[1]!] }
+    await expect(open(cycle)).rejects.toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_RUNTIME' }))
+  })
+
+  it('a recurrent node gets a state where its sequence is one step or the open length', async () => {
+    const states = async (graph: SmallGraph, options = {}) =>
+      (await open(graph, options)).states.map(({ input }) => input)
+    expect(await states(gru(1))).toEqual(['gru/initial_h'])
+    expect(await states(gru('time'))).toEqual(['gru/initial_h'])
+    // Across 33 frequencies.
+    expect(await states(gru(33))).toEqual([])
+    expect(await states(gru(33), { states: { gru: 'exposed' } })).toEqual(['gru/initial_h'])
+    expect(await states(gru('time', 'reverse'))).toEqual([])
+    expect(await states(gru('time', 'bidirectional'))).toEqual([])
+    expect(await states(gru(1), { states: 'none' })).toEqual([])
+  })
+
+  it('the exposed state makes steps of a sequence equal to the sequence', async () => {
+    using graph = await open(gru('time'))
+    const stream = graph.stream()
+    const x = tensor([4, 2, 3], 1)
+    const whole = numbers((await graph.run({ x }))['Y'])
+    const steps: number[] = []
+    for (let step = 0; step < 4; step++) {
+      const { Y } = await stream.run({ x: { data: x.data.slice(6 * step, 6 * step + 6), shape: [1, 2, 3] } })
+      steps.push(...numbers(Y))
+    }
+    for (const [at, expected] of whole.entries()) expect(steps[at]).toBeCloseTo(expected, 6)
+  })
+
+  it('a fixed input decides a condition, and constants follow from it', async () => {
+    using graph = await open(
+      {
+        nodes: [
+          { opType: 'Mul', name: 'double', inputs: ['rate', 'two'], outputs: ['twice'] },
+          { opType: 'Mul', name: 'scale', inputs: ['x', 'twice'], outputs: ['y'] },
+        ],
+        inputs: [value('x', ['batch', 2]), value('rate', [])],
+        outputs: [value('y', ['batch', 2])],
+        initializers: { two: { data: Float32Array.of(2), shape: [] } },
+      },
+      { fixed: { rate: 3 } },
+    )
+    expect(graph.inputs.map(({ name }) => name)).toEqual(['x'])
+    expect(numbers((await graph.run({ x: { data: Float32Array.of(1, 2), shape: [1, 2] } }))['y'])).toEqual([6, 12])
+    expect(() => graph.stream()).toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_STATES_AMBIGUOUS' }))
+  })
+
+  it('a pool refuses rows that depend on each other', async () => {
+    using graph = await open({
+      ...STATED,
+      nodes: [
+        STATED.nodes[0]!,
+        { opType: 'Softmax', name: 'softmax', inputs: ['state_out'], outputs: ['y'], attributes: { axis: 0 } },
+      ],
+    })
+    await expect(graph.streamPool()).rejects.toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_NOT_ROWWISE' }))
+    await expect(graph.sequence({ x: tensor([3, 1, 2]) })).rejects.toThrowError(
+      expect.objectContaining({ code: 'ERR_GRAPH_NOT_ROWWISE' }),
+    )
+  })
+
+  it('a sequence needs recurrent nodes alone to read the states', async () => {
+    using graph = await open(STATED)
+    await expect(graph.sequence({ x: tensor([3, 1, 2]) })).rejects.toThrow(/the node add uses a state/)
+  })
+
+  it('20,000 nodes take time in proportion to their number', async () => {
+    const chain = (length: number): SmallGraph => ({
+      nodes: Array.from({ length }, (_, k) => ({
+        ...{ opType: k % 2 === 0 ? 'Concat' : 'Identity', name: `n${k}`, inputs: [`v${k}`], outputs: [`v${k + 1}`] },
+        ...(k % 2 === 0 && { attributes: { axis: 0 } }),
+      })),
+      inputs: [value('v0', ['batch', 2])],
+      outputs: [value(`v${length}`, ['batch', 2])],
+    })
+    // Folded alone: ONNX Runtime's own time for such graphs is another matter.
+    const create = async () => ({ run: async () => ({}), release: async () => undefined })
+    const stub = { InferenceSession: { create }, Tensor: ort.Tensor }
+    const bytes = bytesOf(chain(20_000))
+    using graph = await openGraph(bytes, { ort: stub })
+    expect(graph.inputs).toHaveLength(1)
+  })
+})

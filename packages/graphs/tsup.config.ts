@@ -1,0 +1,3 @@
+import { packageBuild } from '../../scripts/tsup_preset.js'
+
+export default packageBuild()

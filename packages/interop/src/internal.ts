@@ -1,0 +1,22 @@
+/**
+ * The reader of ONNX graphs, for the other packages of this project. Internal: its names may change in any release.
+ *
+ * @packageDocumentation
+ */
+export type { ElementTypeName } from './elements.js'
+export { ExternalFiles } from './files/external_files.js'
+export { dataTypeInWords, OnnxElements } from './files/onnx_elements.js'
+export {
+  type OnnxAttribute,
+  type OnnxGraphMessage,
+  type OnnxModelMessage,
+  type OnnxNodeMessage,
+  type OnnxTensor,
+  type OnnxValueMessage,
+  scanOnnxModel,
+} from './files/onnx_messages.js'
+export { decodeOnnxLists } from './files/onnx_tensor.js'
+export type { Elements } from './files/strided_elements.js'
+export { FOLDS, type FoldedType, newElements } from './networks/onnx_folds.js'
+export { isRecurrent, isStandard } from './networks/onnx_operators.js'
+export { openSource } from './open_weight_file.js'
