@@ -54,6 +54,8 @@ export interface CheckedRow {
   readonly options: readonly OptionArgument[]
   readonly optionsIndex: number
   readonly optionNames: readonly string[]
+  /** The kernel of its gradient, where that is one. */
+  readonly gradient?: CheckedRow
 }
 
 type Operand = TensorLike | readonly TensorLike[] | undefined
@@ -106,7 +108,7 @@ function gradientRow({
   gradient,
   ...row
 }: Row): readonly [RowName, Row] | undefined {
-  if (gradient === undefined) return undefined
+  if (gradient === undefined || gradient === 'zero' || !('name' in gradient)) return undefined
   const operands = takes.filter((text) => parsePattern(text) !== undefined)
   const texts = new Map([...operands, ...gives, ...keeps].map((text) => [parsePattern(text)?.key, text]))
   const reads = gradient.reads.map((key) => required(texts.get(key), 'a gradient reads operands and results'))
@@ -131,7 +133,9 @@ export const CHECKED_ROWS: readonly CheckedRow[] = Object.entries(OPERATIONS as 
   ([name, row]) => {
     const gradient = gradientRow(row)
     const own = checkedRow(name as RowName, row)
-    return gradient === undefined ? [own] : [own, checkedRow(...gradient)]
+    if (gradient === undefined) return [own]
+    const checked = checkedRow(...gradient)
+    return [{ ...own, gradient: checked }, checked]
   },
 )
 

@@ -16,7 +16,7 @@ import {
   PROBABILITY,
   SAME_COUNT,
 } from './option_rules.js'
-import { type GradientArguments, type GradientNameOf, type KernelArguments, row } from './row.js'
+import { type GradientArguments, type GradientNameOf, type GradientRule, type KernelArguments, row } from './row.js'
 
 const DROPOUT = { rate: PROBABILITY, seed: counter(Number.MAX_SAFE_INTEGER), draw: counter(2 ** 48 - 1) }
 const POOL = {
@@ -25,6 +25,14 @@ const POOL = {
     columnIndex('an integer from 0 to the number of columns', ({ columns }) => columns, 2),
     ({ columns }) => columns,
   ),
+}
+
+/** Of a loss that computes its gradient with itself. */
+function gradientMade<const Made extends string>(made: Made, operand: string): GradientRule<readonly [Made]> {
+  return {
+    reads: [made],
+    pass: (given, { ops, read, isOne }) => ({ [operand]: isOne ? read[made] : ops.multiply(read[made], given) }),
+  }
 }
 
 // Examples in the sizes of EXAMPLE_SIZES.
@@ -64,6 +72,13 @@ export const OPERATIONS = {
     action: 'multiply element by element',
     takes: ['a […]', 'b […]'],
     gives: ['output […]'],
+    gradient: {
+      reads: ['a', 'b'],
+      pass: (dy, { ops, read: { a, b }, wants }) => ({
+        a: wants('a') ? ops.multiply(dy, b) : undefined,
+        b: wants('b') ? ops.multiply(dy, a) : undefined,
+      }),
+    },
   }),
   dropout: row({
     meaning: 'input·mask/(1 − rate); the mask is a function of seed, draw and element',
@@ -72,6 +87,9 @@ export const OPERATIONS = {
     gives: ['output […]'],
     options: DROPOUT,
     complete: dropoutMask,
+    gradient: {
+      pass: (dy, { ops, options: { rate, seed, draw } }) => ({ input: ops.dropout(dy, { rate, seed, draw }) }),
+    },
   }),
   layerNorm: row({
     meaning: 'gamma∘(input − mean)/√(variance + epsilon) + beta, over the last dimension',
@@ -93,6 +111,17 @@ export const OPERATIONS = {
     complete: (_, [inputs]: readonly [readonly TensorLike[]]) => ({
       columns: inputs.reduce((sum, { shape }) => sum + shape[shape.length - 1], 0),
     }),
+    gradient: {
+      pass(dy, { ops, shapes }) {
+        let begin = 0
+        const inputs = shapes['inputs'].map((shape: readonly number[]) => {
+          const count = shape[shape.length - 1]
+          begin += count
+          return ops.columns(dy, begin - count, count)
+        })
+        return { inputs }
+      },
+    },
   }),
   reshape: row({
     meaning: 'the same elements in another shape',
@@ -100,6 +129,7 @@ export const OPERATIONS = {
     takes: ['input […,E]', 'shape'],
     gives: ['output [shape]'],
     options: { shape: SAME_COUNT },
+    gradient: { pass: (dy, { ops, shapes }) => ({ input: ops.reshape(dy, shapes['input']) }) },
   }),
   columns: row({
     meaning: 'count columns from begin on',
@@ -110,12 +140,23 @@ export const OPERATIONS = {
       begin: columnIndex('an integer from 0 to the number of columns', ({ columns }) => columns, 1),
       count: columnIndex('an integer from 0 to the columns after begin', ({ columns, begin }) => columns - begin, 1),
     },
+    gradient: {
+      pass(dy, { ops, zeros, shapes: { input }, options: { begin, count } }) {
+        const leading = input.slice(0, -1)
+        const after = input[input.length - 1] - begin - count
+        return { input: ops.concat([zeros([...leading, begin]), dy, zeros([...leading, after])]) }
+      },
+    },
   }),
   reverseSequence: row({
     meaning: 'input[length − 1 − t] at step t, zero past the length',
     action: 'reverse a sequence',
     takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
     gives: ['output [T,B,E]'],
+    gradient: {
+      reads: ['lengths'],
+      pass: (dy, { ops, read }) => ({ input: ops.reverseSequence(dy, read['lengths'] ?? null) }),
+    },
   }),
   poolSequence: row({
     meaning: 'the last step, the mean or the largest of each column',
@@ -156,6 +197,7 @@ export const OPERATIONS = {
     takes: ['logits […,V]', 'labels:0..V-1 […]', 'weights? […]'],
     gives: ['loss []'],
     keeps: ['logitsGradient […,V]'],
+    gradient: gradientMade('logitsGradient', 'logits'),
   }),
   elementLoss: row({
     meaning: 'the mean over columns, and over rows by their weights, of the loss of each element',
@@ -164,6 +206,7 @@ export const OPERATIONS = {
     gives: ['loss []'],
     keeps: ['gradient […,E]'],
     options: { loss: choice(ELEMENT_LOSSES) },
+    gradient: gradientMade('gradient', 'predictions'),
   }),
   ctcLoss: row({
     meaning: 'Σ rowWeights·(−ln p(labels | logits)), connectionist temporal classification',
@@ -171,6 +214,7 @@ export const OPERATIONS = {
     takes: ['logits [T,B,K]', 'labels', 'options'],
     gives: ['loss []'],
     keeps: ['rowLosses [B]', 'logitsGradient [T,B,K]'],
+    gradient: gradientMade('logitsGradient', 'logits'),
     options: {
       labels: checkedWithOperands<Tensor<Int32Array>>('int32 [B,S], on the host', CTC_LABELS, [
         [undefined, 'ERR_NOT_A_TENSOR'],
