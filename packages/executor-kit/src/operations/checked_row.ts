@@ -250,7 +250,14 @@ function checkOperand(
   const tensor = operand as TensorLike
   checkRule(action, name, tensor, pattern.bound === undefined ? floating : INTEGERS)
   const { shape } = tensor
-  if (!bindShape(pattern, shape, sizes)) checkShape(action, name, shape, expectedShape(pattern, shape, sizes))
+  if (bindShape(pattern, shape, sizes)) return
+  if (pattern.free === undefined) checkShape(action, name, shape, expectedShape(pattern, shape, sizes))
+  const { leading = [] } = sizes
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as ${name} must have a shape that broadcasts with [${leading.join(',')}]: current shape is [${shape.join(',')}]`,
+    { argument: name, expected: leading, actual: shape },
+  )
 }
 
 /** Ids and lengths whose values were checked, a copy, if they can be read. */

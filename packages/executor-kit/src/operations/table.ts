@@ -8,17 +8,18 @@ import {
   checkedWithOperands,
   choice,
   columnIndex,
-  counter,
+  DRAW,
   hyperparameter,
   MAXIMUM,
   optional,
   POOLING,
   PROBABILITY,
-  SAME_COUNT,
+  SEED,
 } from './option_rules.js'
 import { type GradientArguments, type GradientNameOf, type GradientRule, type KernelArguments, row } from './row.js'
+import { TENSOR_ROWS } from './tensor_rows.js'
 
-const DROPOUT = { rate: PROBABILITY, seed: counter(Number.MAX_SAFE_INTEGER), draw: counter(2 ** 48 - 1) }
+const DROPOUT = { rate: PROBABILITY, seed: SEED, draw: DRAW }
 const POOL = {
   pooling: POOLING,
   reversedFrom: optional(
@@ -67,19 +68,6 @@ export const OPERATIONS = {
     options: { activation: ACTIVATION, maximum: MAXIMUM },
     gradient: { name: 'activationGradient', action: "compute an activation's gradient", reads: ['output'] },
   }),
-  multiply: row({
-    meaning: 'a∘b, element by element',
-    action: 'multiply element by element',
-    takes: ['a […]', 'b […]'],
-    gives: ['output […]'],
-    gradient: {
-      reads: ['a', 'b'],
-      pass: (dy, { ops, read: { a, b }, wants }) => ({
-        a: wants('a') ? ops.multiply(dy, b) : undefined,
-        b: wants('b') ? ops.multiply(dy, a) : undefined,
-      }),
-    },
-  }),
   dropout: row({
     meaning: 'input·mask/(1 − rate); the mask is a function of seed, draw and element',
     action: 'apply dropout',
@@ -103,49 +91,14 @@ export const OPERATIONS = {
       reads: ['input', 'gamma'],
     },
   }),
-  concat: row({
-    meaning: 'tensors side by side in the last dimension',
-    action: 'concatenate',
-    takes: ['inputs... […,E*]'],
-    gives: ['output […,columns]'],
-    complete: (_, [inputs]: readonly [readonly TensorLike[]]) => ({
-      columns: inputs.reduce((sum, { shape }) => sum + shape[shape.length - 1], 0),
-    }),
+  maskSequence: row({
+    meaning: 'input, zero past the length',
+    action: 'mask a sequence',
+    takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
+    gives: ['output [T,B,E]'],
     gradient: {
-      pass(dy, { ops, shapes }) {
-        let begin = 0
-        const inputs = shapes['inputs'].map((shape: readonly number[]) => {
-          const count = shape[shape.length - 1]
-          begin += count
-          return ops.columns(dy, begin - count, count)
-        })
-        return { inputs }
-      },
-    },
-  }),
-  reshape: row({
-    meaning: 'the same elements in another shape',
-    action: 'reshape',
-    takes: ['input […,E]', 'shape'],
-    gives: ['output [shape]'],
-    options: { shape: SAME_COUNT },
-    gradient: { pass: (dy, { ops, shapes }) => ({ input: ops.reshape(dy, shapes['input']) }) },
-  }),
-  columns: row({
-    meaning: 'count columns from begin on',
-    action: 'take columns',
-    takes: ['input […,E]', 'begin', 'count'],
-    gives: ['output […,count]'],
-    options: {
-      begin: columnIndex('an integer from 0 to the number of columns', ({ columns }) => columns, 1),
-      count: columnIndex('an integer from 0 to the columns after begin', ({ columns, begin }) => columns - begin, 1),
-    },
-    gradient: {
-      pass(dy, { ops, zeros, shapes: { input }, options: { begin, count } }) {
-        const leading = input.slice(0, -1)
-        const after = input[input.length - 1] - begin - count
-        return { input: ops.concat([zeros([...leading, begin]), dy, zeros([...leading, after])]) }
-      },
+      reads: ['lengths'],
+      pass: (dy, { ops, read }) => ({ input: ops.maskSequence(dy, read['lengths'] ?? null) }),
     },
   }),
   reverseSequence: row({
@@ -240,6 +193,7 @@ export const OPERATIONS = {
       dtype: FloatDType,
     ) => checkCtcLoss(dtype, logits, labels, options),
   }),
+  ...TENSOR_ROWS,
 }
 
 type Table = typeof OPERATIONS
@@ -263,6 +217,9 @@ type OptionalName = { [Name in RowName]: undefined extends DenseOps[Name] ? Name
  * that throws has changed nothing.
  */
 export type RowKernels = Omit<AllKernels, OptionalName> & Partial<Pick<AllKernels, OptionalName>>
+
+/** Rows that take tensors of any shape. */
+export type TensorRowName = keyof typeof TENSOR_ROWS
 
 /** Rows whose kernels executors in host memory have. */
 export type HostRowName = Exclude<RowName, 'phasedGate' | 'phasedGateGradients'>
