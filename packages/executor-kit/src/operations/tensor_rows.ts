@@ -1,4 +1,4 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { checkShape } from '../tensor_arguments.js'
@@ -20,7 +20,22 @@ import {
   SHAPE,
   STACK_AXIS,
 } from './option_rules.js'
-import { row } from './row.js'
+import { type GradientContext, type GradientRule, row } from './row.js'
+import {
+  broadcastGradient,
+  columnsGradient,
+  concatGradient,
+  gradientBy,
+  matmulGradient,
+  maxGradient,
+  meanGradient,
+  scalar,
+  sliceGradient,
+  stackGradient,
+  sumGradient,
+  sumTo,
+  where,
+} from './tensor_gradients.js'
 import { broadcastShape, flatWalk, partView, repeatedView, type View, viewOf, type Walk, walkOf } from './walk.js'
 
 type Shape = readonly number[]
@@ -33,24 +48,31 @@ export interface Walks {
 }
 
 /** f(a, b), by NumPy's rule of broadcasting. */
-function pair<const Action extends string>(meaning: string, action: Action) {
+function pair(meaning: string, action: string, gradient: GradientRule | 'zero') {
   return row({
     meaning: `${meaning}, element by element, with broadcasting`,
     action,
     takes: ['a [~]', 'b [~]'],
     gives: ['output [shape]'],
     complete: (_, operands: readonly Shaped[]) => together(action, operands),
+    gradient,
   })
 }
 
 /** f(input) */
-function one<const Action extends string>(meaning: string, action: Action) {
+function one(
+  meaning: string,
+  action: string,
+  reads: readonly string[],
+  gradient: (dy: BackendTensor, rule: GradientContext) => BackendTensor,
+) {
   return row({
     meaning: `${meaning}, element by element`,
     action,
     takes: ['input […]'],
     gives: ['output […]'],
     complete: ({ rows }: { readonly rows: number }) => ({ walks: [flatWalk(rows, 2)] }),
+    gradient: gradientBy(reads, gradient),
   })
 }
 
@@ -77,7 +99,7 @@ interface Reduction {
 }
 
 /** A sum of any axes. */
-function reduction<const Action extends string>(meaning: string, action: Action, isOfNone = true) {
+function reduction(meaning: string, action: string, gradient: GradientRule, isOfNone = true) {
   return row({
     meaning: `${meaning} over axes, by default all`,
     action,
@@ -106,6 +128,7 @@ function reduction<const Action extends string>(meaning: string, action: Action,
         inner: walkOf(action, summed, [from(false)]),
       }
     },
+    gradient,
   })
 }
 
@@ -175,34 +198,84 @@ const drawnBy = (options: Readonly<Record<'seed' | 'draw', number>>): RandomDraw
 
 /** Rows that take tensors of any shape. */
 export const TENSOR_ROWS = {
-  add: pair('a + b', 'add'),
-  subtract: pair('a − b', 'subtract'),
-  multiply: pair('a∘b', 'multiply element by element'),
-  divide: pair('a/b', 'divide'),
-  minimum: pair('the smaller of a and b; NaN if one is', 'take the smaller of two'),
-  maximum: pair('the larger of a and b; NaN if one is', 'take the larger of two'),
-  power: pair('a to the power of b', 'take a power'),
-  greater: pair('1 where a > b, else 0', 'compare'),
-  less: pair('1 where a < b, else 0', 'compare'),
-  equal: pair('1 where a = b, else 0', 'compare'),
-  exp: one('e to the power of input', 'take the exponential'),
-  log: one('ln input', 'take the logarithm'),
-  sqrt: one('√input', 'take the square root'),
-  abs: one('|input|', 'take the absolute value'),
-  negate: one('−input', 'negate'),
-  square: one('input²', 'square'),
-  sin: one('sin input', 'take the sine'),
-  cos: one('cos input', 'take the cosine'),
+  add: pair('a + b', 'add', broadcastGradient([], { a: (dy) => dy, b: (dy) => dy })),
+  subtract: pair('a − b', 'subtract', broadcastGradient([], { a: (dy) => dy, b: (dy, { ops }) => ops.negate(dy) })),
+  multiply: pair(
+    'a∘b',
+    'multiply element by element',
+    broadcastGradient(['a', 'b'], {
+      a: (dy, { ops, read }) => ops.multiply(dy, read['b']),
+      b: (dy, { ops, read }) => ops.multiply(dy, read['a']),
+    }),
+  ),
+  divide: pair(
+    'a/b',
+    'divide',
+    broadcastGradient(['b', 'output'], {
+      a: (dy, { ops, read: { b } }) => ops.divide(dy, b),
+      b: (dy, { ops, read: { b, output } }) => ops.negate(ops.divide(ops.multiply(dy, output), b)),
+    }),
+  ),
+  minimum: pair(
+    'the smaller of a and b; NaN if one is; the gradient of equal ones is that of a',
+    'take the smaller of two',
+    broadcastGradient(['a', 'b'], {
+      a: (dy, { ops, read: { a, b } }) => where(ops, ops.less(b, a), dy, true),
+      b: (dy, { ops, read: { a, b } }) => where(ops, ops.less(b, a), dy),
+    }),
+  ),
+  maximum: pair(
+    'the larger of a and b; NaN if one is; the gradient of equal ones is that of a',
+    'take the larger of two',
+    broadcastGradient(['a', 'b'], {
+      a: (dy, { ops, read: { a, b } }) => where(ops, ops.greater(b, a), dy, true),
+      b: (dy, { ops, read: { a, b } }) => where(ops, ops.greater(b, a), dy),
+    }),
+  ),
+  power: pair(
+    'a to the power of b',
+    'take a power',
+    broadcastGradient(['a', 'b', 'output'], {
+      a: (dy, { ops, read: { a, b } }) =>
+        ops.multiply(ops.multiply(dy, b), ops.power(a, ops.subtract(b, scalar(dy, 1)))),
+      // 0 to any power stays 0.
+      b: (dy, { ops, read: { a, output } }) =>
+        where(ops, ops.equal(a, scalar(dy, 0)), ops.multiply(dy, ops.multiply(output, ops.log(a))), true),
+    }),
+  ),
+  greater: pair('1 where a > b, else 0', 'compare', 'zero'),
+  less: pair('1 where a < b, else 0', 'compare', 'zero'),
+  equal: pair('1 where a = b, else 0', 'compare', 'zero'),
+  exp: one('e to the power of input', 'take the exponential', ['output'], (dy, { ops, read }) =>
+    ops.multiply(dy, read['output']),
+  ),
+  log: one('ln input', 'take the logarithm', ['input'], (dy, { ops, read }) => ops.divide(dy, read['input'])),
+  sqrt: one('√input', 'take the square root', ['output'], (dy, { ops, read: { output } }) =>
+    ops.divide(dy, ops.add(output, output)),
+  ),
+  abs: one('|input|; the gradient at 0 is 0', 'take the absolute value', ['input'], (dy, { ops, read: { input } }) =>
+    ops.multiply(dy, ops.subtract(ops.greater(input, scalar(dy, 0)), ops.less(input, scalar(dy, 0)))),
+  ),
+  negate: one('−input', 'negate', [], (dy, { ops }) => ops.negate(dy)),
+  square: one('input²', 'square', ['input'], (dy, { ops, read: { input } }) => ops.multiply(dy, ops.add(input, input))),
+  sin: one('sin input', 'take the sine', ['input'], (dy, { ops, read }) => ops.multiply(dy, ops.cos(read['input']))),
+  cos: one('cos input', 'take the cosine', ['input'], (dy, { ops, read }) =>
+    ops.negate(ops.multiply(dy, ops.sin(read['input']))),
+  ),
   select: row({
     meaning: 'a where condition is not 0, else b, element by element, with broadcasting',
     action: 'select',
     takes: ['condition [~]', 'a [~]', 'b [~]'],
     gives: ['output [shape]'],
     complete: (_, operands: readonly Shaped[]) => together('select', operands),
+    gradient: broadcastGradient(['condition'], {
+      a: (dy, { ops, read }) => where(ops, read['condition'], dy),
+      b: (dy, { ops, read }) => where(ops, read['condition'], dy, true),
+    }),
   }),
-  sum: reduction('the sum', 'sum'),
-  mean: reduction('the mean', 'take a mean'),
-  max: reduction('the largest element', 'take the largest element', false),
+  sum: reduction('the sum', 'sum', sumGradient),
+  mean: reduction('the mean', 'take a mean', meanGradient),
+  max: reduction('the largest element', 'take the largest element', maxGradient, false),
   matmul: row({
     meaning: 'a·b of the last two dimensions; the leading ones are the same, or one operand has none',
     action: 'multiply matrices',
@@ -210,6 +283,7 @@ export const TENSOR_ROWS = {
     gives: ['output [shape]'],
     options: { transposeA: FLAG_OPTION, transposeB: FLAG_OPTION },
     complete: (options: Transposes, [a, b]: readonly [Shaped, Shaped]) => productOf(options, a.shape, b.shape),
+    gradient: matmulGradient,
   }),
   concat: row({
     meaning: 'tensors side by side in one dimension, by default the last',
@@ -219,6 +293,7 @@ export const TENSOR_ROWS = {
     options: { axis: AXIS },
     complete: ({ axis }: { readonly axis: number }, [inputs]: readonly [readonly Shaped[]]) =>
       joined('concatenate', inputs, axis),
+    gradient: { pass: concatGradient },
   }),
   stack: row({
     meaning: 'tensors of one shape behind each other in a new dimension, by default the first',
@@ -230,6 +305,7 @@ export const TENSOR_ROWS = {
       const parts = inputs.map(({ shape }) => ({ shape: [...shape.slice(0, axis), 1, ...shape.slice(axis)] }))
       return joined('stack', parts, axis)
     },
+    gradient: { pass: stackGradient },
   }),
   reshape: row({
     meaning: 'the same elements in another shape',
@@ -238,6 +314,7 @@ export const TENSOR_ROWS = {
     gives: ['output [shape]'],
     options: { shape: SAME_COUNT },
     complete: ({ rows }: { readonly rows: number }) => ({ walks: [flatWalk(rows, 2)] }),
+    gradient: gradientBy([], (dy, { ops, shapes }) => ops.reshape(dy, shapes['input'])),
   }),
   broadcast: row({
     meaning: 'input repeated to a shape',
@@ -248,6 +325,7 @@ export const TENSOR_ROWS = {
     complete: ({ shape }: { readonly shape: Shape }, [input]: readonly [Shaped]) => ({
       walks: [copied('broadcast', shape, viewOf(shape), repeatedView(input.shape, shape))],
     }),
+    gradient: gradientBy([], (dy, { ops, shapes }) => sumTo(ops, dy, shapes['input'])),
   }),
   transpose: row({
     meaning: 'dimension order[k] of input as dimension k',
@@ -261,6 +339,12 @@ export const TENSOR_ROWS = {
       const x = { begin: 0, strides: order.map((axis) => strides[axis]) }
       return { shape, walks: [copied('transpose', shape, viewOf(shape), x)] }
     },
+    gradient: gradientBy([], (dy, { ops, options: { order } }) =>
+      ops.transpose(
+        dy,
+        order.map((_: number, axis: number) => order.indexOf(axis)),
+      ),
+    ),
   }),
   slice: row({
     meaning: 'the part of input from begins on, of sizes',
@@ -271,6 +355,7 @@ export const TENSOR_ROWS = {
     complete: ({ begins, sizes }: Readonly<Record<'begins' | 'sizes', Shape>>, [input]: readonly [Shaped]) => ({
       walks: [copied('slice', sizes, viewOf(sizes), partView(input.shape, begins))],
     }),
+    gradient: sliceGradient,
   }),
   pad: row({
     meaning: 'input with zeros before and after it in each dimension',
@@ -282,6 +367,7 @@ export const TENSOR_ROWS = {
       const shape = input.shape.map((size, axis) => size + before[axis] + after[axis])
       return { shape, walks: [copied('pad', input.shape, partView(shape, before), viewOf(input.shape))] }
     },
+    gradient: gradientBy([], (dy, { ops, shapes, options }) => ops.slice(dy, options['before'], shapes['input'])),
   }),
   columns: row({
     meaning: 'count columns from begin on',
@@ -296,6 +382,7 @@ export const TENSOR_ROWS = {
       const x = partView([rows, columns], [0, begin])
       return { walks: [copied('take columns', [rows, count], viewOf([rows, count]), x)] }
     },
+    gradient: columnsGradient,
   }),
   oneHot: row({
     meaning: '1 in the column of each id, 0 in the others',
@@ -303,6 +390,7 @@ export const TENSOR_ROWS = {
     takes: ['ids:0..V-1 […]', 'classes'],
     gives: ['output […,V]'],
     options: { classes: RESULT_SIZE },
+    gradient: 'zero',
   }),
   uniform: row({
     meaning: 'numbers in 0..1, below 1; each is a function of seed, draw and element',
@@ -311,6 +399,7 @@ export const TENSOR_ROWS = {
     gives: ['output [shape]'],
     options: { shape: SHAPE, seed: SEED, draw: DRAW },
     complete: drawnBy,
+    gradient: 'zero',
   }),
   normal: row({
     meaning: 'numbers of the standard normal distribution; each is a function of seed, draw and element',
@@ -319,5 +408,6 @@ export const TENSOR_ROWS = {
     gives: ['output [shape]'],
     options: { shape: SHAPE, seed: SEED, draw: DRAW },
     complete: drawnBy,
+    gradient: 'zero',
   }),
 }
