@@ -12,6 +12,7 @@ export { claimForTraining } from './claim_for_training.js'
 export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
 export { dtypeOf } from './dtype_of.js'
 export { checkStreamBatch } from './host/host_stepper.js'
+export { full, type NestedNumbers, tensor, zeros } from './host_tensors.js'
 export { checkHyperparameter } from './hyperparameter.js'
 export { type PassShapes, passShapes } from './pass_shapes.js'
 export {
@@ -70,6 +71,15 @@ export { type Products, type RandomDraw, TENSOR_ROWS } from './operations/tensor
 export { viewOffset, type Walk, walkCount } from './operations/walk.js'
 export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './optimizer_update.js'
 export { checkUpdate } from './update_operands.js'
+
+// Tapes of operations
+
+export { Recording, type Entry, type Operand } from './tape/recording.js'
+export { type GradientTape, handleOf, TapeHandle, type TapeOperations } from './tape/tape_handle.js'
+export { TAPE_ROWS } from './tape/row_call.js'
+export { Value } from './tape/value.js'
+export { grad, infer, type ValueAndGradients, valueAndGrad } from './tape/value_and_grad.js'
+export type { GradientsOf, TapeVariable, Variables } from './tape/variables.js'
 
 // Random numbers
 

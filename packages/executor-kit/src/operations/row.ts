@@ -52,10 +52,12 @@ export interface Row<
   /** Numbers of kernels that are computed from options and operands. */
   // biome-ignore lint/suspicious/noExplicitAny: the options and operands of this row
   readonly complete?: (numbers: any, operands: any, dtype: FloatDType) => More
+  /** Some executors ask their device before they compute: on a tape it is a promise. */
+  readonly asks?: true
   /** Executors in host memory have no kernel for it. */
   readonly isOfDevices?: true
   /**
-   * How a tape passes the gradient of the first result back: by a kernel of its own, by other operations, or not at all where
+   * How a tape passes the gradient of the first result back: by its own kernel, by other operations, or as zero where
    * the result is constant in pieces, such as a comparison. A tape refuses a row without it, never silently.
    */
   readonly gradient?: GradientKernel<Gradient, Reads> | GradientRule<Reads> | 'zero'
@@ -84,8 +86,8 @@ export interface GradientRule<Reads extends Texts = Texts> {
 
 export type GradientsByKey = Readonly<Record<string, BackendTensor | readonly BackendTensor[] | undefined>>
 
-/** What the gradient of one call looks at. */
-export interface GradientContext {
+/** The tensors, shapes and options of the call whose gradient is computed. */
+interface GradientContext {
   readonly ops: DenseOps
   readonly zeros: (shape: readonly number[]) => BackendTensor
   /** The operands and results that the rule `reads`, by their keys; an absent operand is undefined. */

@@ -167,6 +167,7 @@ export const OPERATIONS = {
     takes: ['logits [T,B,K]', 'labels', 'options'],
     gives: ['loss []'],
     keeps: ['rowLosses [B]', 'logitsGradient [T,B,K]'],
+    asks: true,
     gradient: gradientMade('logitsGradient', 'logits'),
     options: {
       labels: checkedWithOperands<Tensor<Int32Array>>('int32 [B,S], on the host', CTC_LABELS, [
