@@ -32,6 +32,8 @@
 
 export type { AbortSignalLike } from '@cudnn-rnn/canonical'
 export {
+  type Cell,
+  type CellState,
   full,
   type GradientsOf,
   type GradientTape,
@@ -39,6 +41,9 @@ export {
   infer,
   type NestedNumbers,
   type Operand,
+  type ScanOptions,
+  type ScanResult,
+  scan,
   type TapeOperations,
   type TapeVariable,
   tensor,

@@ -3,6 +3,7 @@ import { type Backend, type DenseOps, isBackendTensor, type TensorLike } from '@
 import type { OPERATIONS } from '../operations/table.js'
 import type { Operand, Recording } from './recording.js'
 import { callRow, TAPE_ROWS } from './row_call.js'
+import { unstack } from './unstack.js'
 import { Value } from './value.js'
 
 /** The type of an operand on a tape, from that of the executor's operation. */
@@ -56,6 +57,11 @@ export class TapeHandle {
   /** The same elements as a constant, through which no gradient passes. */
   stopGradient(x: Operand): Value {
     return this.recording.constant(this.#value('stop a gradient', x), this.made)
+  }
+
+  /** The parts of the first dimension, which `t.stack` joins again. Throws RangeError `ERR_SHAPE` for a scalar. */
+  unstack(x: Operand): Value[] {
+    return unstack(this.recording, this.#value('unstack', x), this.made)
   }
 
   /**
