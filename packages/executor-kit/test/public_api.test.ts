@@ -94,6 +94,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "philoxBlock",
       "pinBuffer",
       "rnnSummary",
+      "scan",
       "scope",
       "selectedCanonical",
       "sharedAllocator",

@@ -51,6 +51,7 @@ it('@cudnn-rnn/train exports exactly these names', () => {
       "piecewiseRate",
       "readMetrics",
       "sampleToken",
+      "scan",
       "softmax",
       "softmaxGradient",
       "sparseCrossEntropy",

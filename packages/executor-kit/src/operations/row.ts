@@ -87,7 +87,7 @@ export interface GradientRule<Reads extends Texts = Texts> {
 export type GradientsByKey = Readonly<Record<string, BackendTensor | readonly BackendTensor[] | undefined>>
 
 /** The tensors, shapes and options of the call whose gradient is computed. */
-interface GradientContext {
+export interface GradientContext {
   readonly ops: DenseOps
   readonly zeros: (shape: readonly number[]) => BackendTensor
   /** The operands and results that the rule `reads`, by their keys; an absent operand is undefined. */
