@@ -39,7 +39,9 @@ for (const library of ['cudart', 'driver', 'cublas', 'cudnn']) {
   }
 }
 const kernels = new Map()
-const source = ['dense', 'layers', 'ctc', 'streams'].map((name) => read(`native/cudnn/kernels/${name}.cu`)).join('\n')
+const source = ['dense', 'layers', 'tensors', 'ctc', 'streams']
+  .map((name) => read(`native/cudnn/kernels/${name}.cu`))
+  .join('\n')
 for (const [, name, list] of source.matchAll(/extern "C" __global__ void (\w+)\(([^)]*)\)/g)) {
   kernels.set(name, parametersOf(list))
 }

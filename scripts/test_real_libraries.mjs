@@ -144,7 +144,9 @@ try {
 
   const nvcc = compileByNvcc({
     nvcc: join(nvidia, 'cu13/bin/nvcc'),
-    files: ['dense.cu', 'layers.cu', 'ctc.cu', 'streams.cu'].map((name) => join(root, 'native/cudnn/kernels', name)),
+    files: ['dense.cu', 'layers.cu', 'tensors.cu', 'ctc.cu', 'streams.cu'].map((name) =>
+      join(root, 'native/cudnn/kernels', name),
+    ),
     ...{ build, architectures },
   })
   const spills = nvcc.usage.reduce((sum, use) => sum + use.spills + use.stack, 0)

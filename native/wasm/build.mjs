@@ -26,6 +26,7 @@ const cpu = join(folder, '../cpu/src')
 
 /** Files of native/cpu that only an addon needs: threads, and the other instruction sets. */
 const NOT_COMPILED = [
+  'dense/tensor_ops.cc',
   'kernels/instruction_sets.cc',
   'kernels/int8_dots_avx512.cc',
   'kernels/kernels_avx2.cc',

@@ -379,7 +379,6 @@ const std::vector<LayerCase> kLayers = {
     // relu bounded by 6
     {LayerOp::kActivate, {{kNan, kNan, kNan}, {-1, 2, 9}}, {2, 1, 3, 6}, {}, {{0, 2, 6}}},
     {LayerOp::kActivationGradient, {{kNan, kNan, kNan}, {0, 2, 6}, {5, 5, 5}}, {2, 1, 3, 6}, {}, {{0, 5, 0}}},
-    {LayerOp::kMultiply, {{kNan, kNan}, {2, 3}, {5, -7}}, {2}, {}, {{10, -21}}},
     // (1, 3): mean 2, deviation 1
     {LayerOp::kLayerNorm, {{kNan, kNan}, {1, 3}, {10, 10}, {1, 2}}, {1, 2, 0}, {}, {{-9, 12}}},
     // Both columns of the normalized row get the same gradient: nothing is left of it in x.
@@ -388,8 +387,12 @@ const std::vector<LayerCase> kLayers = {
      {1, 2, 0},
      {},
      {{0, 0}, {-4, 4}, {4, 4}}},
-    {LayerOp::kCopyColumns, {{8, 8, 8, 8}, {1, 2, 3, 4}}, {2, 1, 2, 1, 2, 0}, {}, {{8, 1, 8, 3}}},
     // Three steps of two rows of one column; the second row has two steps.
+    {LayerOp::kMaskSequence,
+     {std::vector<double>(6, kNan), {1, 2, 3, 4, 5, 6}},
+     {3, 2, 1},
+     {3, 2},
+     {{1, 2, 3, 4, 5, 0}}},
     {LayerOp::kReverseSequence,
      {std::vector<double>(6, kNan), {1, 2, 3, 4, 5, 6}},
      {3, 2, 1},
@@ -455,9 +458,66 @@ TEST_CASE("layer refuses operands of another number of elements than was checked
       CAPTURE(static_cast<int>(each.op));
       CAPTURE(k);
       CHECK(ErrorOf([&] { calls.Run("layer", arguments); }) == kTransferred);
-      if (k > 0 && each.op != LayerOp::kCopyColumns) CHECK(std::isnan(ElementsOf<double>(operands.Get(0u))[0]));
+      if (k > 0) CHECK(std::isnan(ElementsOf<double>(operands.Get(0u))[0]));
     }
   }
+}
+
+// A job of tensors of any shape: its operands, the result first, and the numbers of its rule and its walks.
+template <typename T>
+Napi::Object TensorJob(const ExecutorCalls<T>& calls, const std::vector<std::vector<T>>& operands, double rule,
+                       const std::vector<double>& walks) {
+  std::vector<Napi::Value> arrays;
+  std::vector<double> numbers{rule};
+  for (const auto& operand : operands) {
+    arrays.push_back(calls.Array(operand));
+    numbers.push_back(static_cast<double>(operand.size()));
+  }
+  numbers.insert(numbers.end(), walks.begin(), walks.end());
+  return calls.ObjectOf({{"operands", ListOf(calls, arrays)}, {"numbers", calls.Array(numbers)}});
+}
+
+// Two rows of three: y, then a column, then a row.
+const std::vector<double> kTwoByThree{1, 1, 2, 3, 0, 0, 0, 3, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+// y of three from x [2,3], and the walk down a column.
+const std::vector<double> kDownColumns{1, 1, 1, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 2, 0, 0, 0, 0, 3};
+
+TEST_CASE_TEMPLATE("elements, reduce and products run by their walks", T, float, double) {
+  ExecutorCalls<T> calls;
+  const auto result = [](const Napi::Object& job) {
+    return ElementsOf<T>(job.Get("operands").As<Napi::Array>().Get(0u));
+  };
+  const Napi::Object sum = TensorJob<T>(calls, {{0, 0, 0, 0, 0, 0}, {10, 20}, {1, 2, 3}}, 1, kTwoByThree);
+  calls.Run("elements", sum);
+  CHECK(IsNear(result(sum), {11, 12, 13, 21, 22, 23}));
+  const Napi::Object columns = TensorJob<T>(calls, {{0, 0, 0}, {1, 2, 3, 4, 5, 9}}, 1, kDownColumns);
+  calls.Run("reduce", columns);
+  CHECK(IsNear(result(columns), {2.5, 3.5, 6}));
+  // Two products of [1,2]·[2,1], whose right factor is the same.
+  const Napi::Object products = calls.ObjectOf({{"c", calls.template Array<T>({0, 0})},
+                                                {"a", calls.template Array<T>({1, 2, 3, 4})},
+                                                {"b", calls.template Array<T>({5, 6})},
+                                                {"sizes", calls.template Array<double>({2., 1., 2., 0., 1., 1., 2., 0., 0.})}});
+  calls.Run("products", products);
+  CHECK(IsNear(ElementsOf<T>(products.Get("c")), {17, 39}));
+}
+
+TEST_CASE("elements and reduce refuse operands of another number of elements than was checked, and fewer numbers") {
+  ExecutorCalls<double> calls;
+  for (const uint32_t k : {0u, 1u}) {
+    const Napi::Object job = TensorJob<double>(calls, {{0, 0, 0}, {1, 2, 3, 4, 5, 9}}, 1, kDownColumns);
+    Transfer(job.Get("operands").As<Napi::Array>().Get(k).As<Napi::Object>());
+    CHECK(ErrorOf([&] { calls.Run("reduce", job); }) == kTransferred);
+  }
+  for (const char* const name : {"elements", "reduce"}) {
+    const Napi::Object job = TensorJob<double>(calls, {{0}, {1}}, 0, {1, 1, 1, 1});
+    CHECK(ErrorOf([&] { calls.Run(name, job); }) == kTransferred);
+  }
+  const Napi::Object products = calls.ObjectOf({{"c", calls.Array<double>({0., 0.})},
+                                                {"a", calls.Array<double>({1., 2., 3., 4.})},
+                                                {"b", calls.Array<double>({5.})},
+                                                {"sizes", calls.Array<double>({2., 1., 2., 0., 1., 1., 2., 0., 0.})}});
+  CHECK(ErrorOf([&] { calls.Run("products", products); }) == kTransferred);
 }
 
 TEST_CASE("layer refuses lengths that were transferred or are those of another batch") {

@@ -144,12 +144,6 @@ TEST_CASE("activationGradient is the derivative of activate") {
   }
 }
 
-TEST_CASE_TEMPLATE("multiply takes one factor as its result", T, float, double) {
-  std::vector<T> a{1, -2, 3}, b{4, 5, T{0.5}};
-  Run<T>(LayerOp::kMultiply, {a.data(), a.data(), b.data()}, {3});
-  CHECK(a == std::vector<T>{4, -10, T{1.5}});
-}
-
 TEST_CASE("dropout draws the same mask for a forward and its backward, and another for another draw or seed") {
   // More elements than one thread takes at a time.
   constexpr double kCount = 40000;
@@ -204,16 +198,6 @@ TEST_CASE("layerNormGradients are the derivatives of layerNorm") {
   CheckGradient(dx, x, [&](const Values& at) { return Dot(LayerNorm(at, gamma, beta), dy); });
   CheckGradient(d_gamma, gamma, [&](const Values& at) { return Dot(LayerNorm(x, at, beta), dy); });
   CheckGradient(d_beta, beta, [&](const Values& at) { return Dot(LayerNorm(x, gamma, at), dy); });
-}
-
-TEST_CASE("copyColumns joins and splits the last axis") {
-  Values a{1, 2, 3, 4}, b{5, 6, 7, 8, 9, 10}, joined(10, -1);
-  Run<double>(LayerOp::kCopyColumns, {joined.data(), a.data()}, {2, 2, 5, 0, 2, 0});
-  Run<double>(LayerOp::kCopyColumns, {joined.data(), b.data()}, {2, 3, 5, 2, 3, 0});
-  CHECK(joined == Values{1, 2, 5, 6, 7, 3, 4, 8, 9, 10});
-  Values part(6, -1);
-  Run<double>(LayerOp::kCopyColumns, {part.data(), joined.data()}, {2, 2, 3, 1, 5, 2});
-  CHECK(part == Values{-1, 5, 6, -1, 8, 9});
 }
 
 // [T 3, B 3, E 2]; the lengths come from JavaScript and may be out of range.

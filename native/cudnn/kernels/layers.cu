@@ -52,11 +52,6 @@ extern "C" __global__ void bounded_relu_gradient(REAL* dx, const REAL* y, const 
   EACH(k, count) dx[k] = y[k] > 0 && y[k] < maximum ? dy[k] : (REAL)0;
 }
 
-// y = a∘b
-extern "C" __global__ void multiply(REAL* y, const REAL* a, const REAL* b, Index count) {
-  EACH(k, count) y[k] = a[k] * b[k];
-}
-
 // y = softmax of `count` elements that stand `stride` apart. Every thread of the block calls it.
 static __device__ void softmax_line(REAL* y, const REAL* x, Index stride, Index count) {
   if (count == 0) return;
@@ -121,6 +116,24 @@ extern "C" __global__ void dropout(REAL* y, const REAL* x, Index count, Index se
   }
 }
 
+// Numbers in 0..1, or of the standard normal distribution (Box and Muller): drawnBy in packages/executor-kit.
+extern "C" __global__ void random_numbers(REAL* y, Index count, Index isNormal, Index seedLow, Index seedHigh,
+                                          REAL drawLow, REAL drawHigh, const REAL* live) {
+  if (live) drawLow = live[0], drawHigh = live[1];
+  unsigned x2 = (unsigned)drawLow, x3 = (1u << 26) + (unsigned)drawHigh;
+  EACH(k, count) {
+    if (!isNormal) {
+      y[k] = (REAL)((philox_word(k, (unsigned)seedLow, (unsigned)seedHigh, x2, x3) >> 8) * 0x1p-24);
+      continue;
+    }
+    Index first = k / 2 * 2;
+    double radius = (philox_word(first, (unsigned)seedLow, (unsigned)seedHigh, x2, x3) >> 8) * 0x1p-24;
+    double angle = (philox_word(first + 1, (unsigned)seedLow, (unsigned)seedHigh, x2, x3) >> 8) * 0x1p-24;
+    angle *= 6.283185307179586;
+    y[k] = (REAL)(sqrt(-2 * log(1 - radius)) * (k == first ? cos(angle) : sin(angle)));
+  }
+}
+
 // ---- layer normalization --------------------------------------------------------------------------------------------
 
 // The mean of a row, and one over the root of its variance, to every thread of the block.
@@ -165,14 +178,6 @@ extern "C" __global__ void layer_norm_gradient(REAL* dx, REAL* dgammaRows, const
   }
 }
 
-// ---- columns --------------------------------------------------------------------------------------------------------
-
-// y[n, yBegin + k] = x[n, xBegin + k] for k < width; count = rows·width.
-extern "C" __global__ void copy_columns(REAL* y, const REAL* x, Index count, Index width, Index yColumns, Index yBegin,
-                                        Index xColumns, Index xBegin) {
-  EACH(k, count) y[k / width * yColumns + yBegin + k % width] = x[k / width * xColumns + xBegin + k % width];
-}
-
 // ---- sequences ------------------------------------------------------------------------------------------------------
 
 static __device__ Index length_of(const int* lengths, Index row, Index time) {
@@ -181,12 +186,13 @@ static __device__ Index length_of(const int* lengths, Index row, Index time) {
   return length < 0 ? 0 : length > time ? time : length;
 }
 
-// y[t,b] = x[length-1-t,b] within a row's length, else 0.
+// y[t,b] = x[t,b], or x[length-1-t,b] if it `reverses`, within a row's length, else 0.
 extern "C" __global__ void reverse_sequence(REAL* y, const REAL* x, const int* lengths, Index count, Index time,
-                                            Index batch, Index columns) {
+                                            Index batch, Index columns, Index reverses) {
   EACH(k, count) {
     Index t = k / (batch * columns), b = k / columns % batch, length = length_of(lengths, b, time);
-    y[k] = t < length ? x[((length - 1 - t) * batch + b) * columns + k % columns] : (REAL)0;
+    Index from = reverses ? length - 1 - t : t;
+    y[k] = t < length ? x[(from * batch + b) * columns + k % columns] : (REAL)0;
   }
 }
 

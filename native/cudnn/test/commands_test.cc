@@ -260,6 +260,17 @@ TEST_CASE("The factors of a product have the type of its sums") {
   }
 }
 
+TEST_CASE("Products of many matrices are one call") {
+  OpenWorker open;
+  for (const Id id : {1, 2, 3}) open.Make<float>(id, {1});
+  BatchWords words;
+  words.Segment().Add(Opcode::kMatrixProducts,
+                      {0, 1, 2, 3, 4, words.Slot(1), 5, 12, words.Slot(2), 6, 0, words.Slot(3), 7, 6, 9, 0, 68});
+  REQUIRE(open.Run(words).error == nullptr);
+  const RecordedCall call = open.device.calls("cublasGemmStridedBatchedEx")[0];
+  CHECK(call.numbers == std::vector<double>{2, 3, 4, 12, 0, 6, 9});
+}
+
 /// Loads the kernels. The image has no terminating zero, as PTX from a file.
 void Load(OpenWorker& open, bool is_double) {
   BatchWords words;

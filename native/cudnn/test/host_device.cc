@@ -172,6 +172,14 @@ void BindCublas(CublasTable& t) {
                           double(ldb), real(beta), double(ldc), double(type), double(compute)},
                          {a, b, c}});
   };
+  t.cublasGemmStridedBatchedEx = [](cublasHandle_t, int, int, int m, int n, int k, const void*, const void* a, int, int,
+                                    long long stride_a, const void* b, int, int, long long stride_b, const void*,
+                                    void* c, int, int, long long stride_c, int count, int, int) {
+    return device->Note(
+        {"cublasGemmStridedBatchedEx",
+         {double(m), double(n), double(k), double(stride_a), double(stride_b), double(stride_c), double(count)},
+         {a, b, c}});
+  };
 }
 
 void BindNvrtc(NvrtcTable& t) {

@@ -3,6 +3,7 @@ import type { BackendTensor, TensorLike } from './backend_tensor.js'
 import type { CtcLossOptions, CtcLossResult } from './ctc_loss.js'
 import type { LayerOps } from './layer_ops.js'
 import type { OptimizerOptions, OptimizerRule, OptimizerSlots, OptimizerSource } from './optimizer_rules.js'
+import type { TensorOps } from './tensor_ops.js'
 
 /** @inline */
 type LinearGradients = {
@@ -51,7 +52,7 @@ type PhasedGateGradients = PhasedGateVariables<BackendTensor> & {
  *
  * Leading dimensions are free: an input [T,B,I] is N = T·B rows.
  */
-export interface DenseOps extends LayerOps {
+export interface DenseOps extends LayerOps, TensorOps {
   /** y [...,O] = x [...,I] · kernel [I,O] + bias [O]. */
   linear(input: TensorLike, kernel: TensorLike, bias: TensorLike): BackendTensor
   linearGradients(input: TensorLike, kernel: TensorLike, outputGradient: TensorLike): LinearGradients

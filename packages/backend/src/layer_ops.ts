@@ -98,8 +98,6 @@ export interface LayerOps {
     activation: ActivationName,
     options?: ActivationOptions,
   ): BackendTensor
-  /** y = a∘b, element by element; both have one shape. */
-  multiply(a: TensorLike, b: TensorLike): BackendTensor
   /** y = x·mask/(1 - rate). Its own gradient: apply it to ∂y. */
   dropout(input: TensorLike, options: DropoutOptions): BackendTensor
   /** y [...,E] = gamma·(x - mean)/√(variance + ε) + beta; mean and (biased) variance over the last dimension. */
@@ -110,12 +108,8 @@ export interface LayerOps {
     outputGradient: TensorLike,
     options: LayerNormOptions,
   ): LayerNormGradients
-  /** Joins tensors [...,E1], [...,E2], … along their last dimension. */
-  concat(inputs: readonly TensorLike[]): BackendTensor
-  /** A copy of x with another shape of as many elements, in row-major order. */
-  reshape(input: TensorLike, shape: readonly number[]): BackendTensor
-  /** Columns begin..begin+count-1 of x [...,E]: [...,count]. */
-  columns(input: TensorLike, begin: number, count: number): BackendTensor
+  /** x, zero past each row's length. Its own gradient. */
+  maskSequence(input: TensorLike, lengths: TensorLike | null): BackendTensor
   /** y[t,b] = x[length[b]-1-t,b], zero past the length. Its own gradient. */
   reverseSequence(input: TensorLike, lengths: TensorLike | null): BackendTensor
   /** [T,B,E] to [B,E]. */

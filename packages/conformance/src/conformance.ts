@@ -17,6 +17,7 @@ import { registerProductConformance } from './product_conformance.js'
 import { registerRefusalConformance } from './refusal_conformance.js'
 import type { RoundingOracle } from './rounding_oracle.js'
 import { registerStreamingConformance } from './streaming_conformance.js'
+import { registerTensorConformance } from './tensor_conformance.js'
 
 export interface ConformanceOptions {
   readonly dtypes: readonly FloatDType[]
@@ -44,6 +45,7 @@ const NUMERICAL_PARTS = [
   registerProductConformance,
   registerOptimizerConformance,
   registerLayerConformance,
+  registerTensorConformance,
 ]
 
 /** Parts that test argument checks, which executors share; `covering` leaves them out. */

@@ -63,7 +63,7 @@ export function wrongCalls(checked: CheckedRow, backend: Backend, elsewhere: Bac
       given[optionsIndex] = null
     })
     refuse('an unknown option', 'ERR_UNKNOWN_OPTION', (given) =>
-      Object.assign(given[optionsIndex] as object, { axis: 0 }),
+      Object.assign(given[optionsIndex] as object, { [checked.optionNames.includes('axis') ? 'axes' : 'axis']: 0 }),
     )
   }
   return calls
@@ -120,9 +120,16 @@ function operandFaults(checked: CheckedRow, pattern: Pattern, backend: Backend, 
 
 /** Shapes that cannot fit: they change a size that is fixed, or is that of another operand. */
 function wrongShapes({ operands }: CheckedRow, pattern: Pattern): readonly (readonly number[])[] {
-  const { hasLeading, dims, isList } = pattern
+  const { hasLeading, dims, isList, free } = pattern
   const others = operands.filter((operand) => operand.pattern !== pattern).map((operand) => operand.pattern)
   const shape = exampleShape(pattern, EXAMPLE_SIZES, LEADING)
+  // Sizes that differ, of which neither is 1.
+  if (free === 'broadcast')
+    return [
+      [9, ...shape.slice(1)],
+      [...shape, 9],
+    ]
+  if (free === 'any') return []
   const isLeadingFixed = !hasLeading || isList || others.some((other) => other.hasLeading)
   const wrong: (readonly number[])[] = []
   if (isLeadingFixed) wrong.push([1, ...shape])

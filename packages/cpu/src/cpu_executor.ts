@@ -1,6 +1,15 @@
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { floatView, HostMemory, type KernelExecutor, pinBuffer, type WeightFormat } from '@cudnn-rnn/executor-kit'
+import {
+  ELEMENT_FUNCTIONS,
+  floatView,
+  HostMemory,
+  type KernelExecutor,
+  pinBuffer,
+  REDUCTIONS,
+  type TensorKernels,
+  type WeightFormat,
+} from '@cudnn-rnn/executor-kit'
 import type { NativeAddon, NativeExecutor, NativeNetwork } from './native_addon.js'
 
 /** From this size on a buffer is aligned to a cache line, so that no vector of the kernels straddles two. */
@@ -38,7 +47,7 @@ export function createCpuExecutor(
   }
   const memory = new HostMemory(dtype, queue, { own: allocate, shared: allocateShared })
   return {
-    ...{ memory, operations: native, weightFormat, allocateResult },
+    ...{ memory, operations: native, tensorKernels: tensorKernels(native), weightFormat, allocateResult },
     makeNetwork: (descriptor) => new addon.NativeNetwork(native, descriptor),
     moveRegions: (network, params, moves, into) => {
       for (const { canonical, pseudoLayer, side, gate, isBias } of moves) {
@@ -49,5 +58,26 @@ export function createCpuExecutor(
     makeTape: () => new addon.NativeTape(),
     makeStepper: (network, batch) => new addon.NativeStepper(native, network, batch, weightFormat === 'int8'),
     makeQuantizedWeights: (key) => new addon.NativeQuantizedWeights(key),
+  }
+}
+
+const FUNCTIONS = Object.keys(ELEMENT_FUNCTIONS)
+
+function tensorKernels(native: NativeExecutor): TensorKernels {
+  const numbersOf = (rule: number, operands: readonly FloatArray[], ...walks: readonly (readonly number[])[]) =>
+    Float64Array.from([rule, ...operands.map(({ length }) => length), ...walks.flat()])
+  return {
+    elements(name, walk, y, read) {
+      const operands = [y, ...read]
+      return native.elements({ operands, numbers: numbersOf(FUNCTIONS.indexOf(name), operands, walk) })
+    },
+    reduce(name, outer, inner, y, x) {
+      const operands = [y, x]
+      return native.reduce({ operands, numbers: numbersOf(REDUCTIONS.indexOf(name), operands, outer, inner) })
+    },
+    products({ count, steps, rows, columns, inner, transposeA, transposeB }, c, a, b) {
+      const transposes = [Number(transposeA), Number(transposeB)]
+      return native.products({ c, a, b, sizes: Float64Array.of(count, ...steps, rows, columns, inner, ...transposes) })
+    },
   }
 }

@@ -34,6 +34,21 @@ export interface NativeExecutor extends KernelOperations {
   /** Resolves when operation `job` is done; rejects with its error, or when the executor is closed before. */
   done(job: number): Promise<void>
   close(): void
+  /** Jobs of `TensorKernels`; their numbers: native/cpu/src/binding/dense_jobs.cc. */
+  elements(job: TensorJob): number
+  reduce(job: TensorJob): number
+  products(job: {
+    readonly c: FloatArray
+    readonly a: FloatArray
+    readonly b: FloatArray
+    readonly sizes: Float64Array
+  }): number
+}
+
+interface TensorJob {
+  /** The result, then the arrays that are read. */
+  readonly operands: readonly FloatArray[]
+  readonly numbers: Float64Array
 }
 
 /** What native/cpu exports. */

@@ -26,6 +26,7 @@ import {
   ownTensor,
 } from '@cudnn-rnn/executor-kit'
 import { CudnnDenseKernels } from './dense/cudnn_dense_kernels.js'
+import { cudnnTensorKernels } from './dense/cudnn_tensor_kernels.js'
 import type { CudnnExecutor } from './device/cudnn_executor.js'
 import type { CudnnTensor } from './device/cudnn_tensor.js'
 import { type Float16Tensor, isFloat16Tensor } from './device/float16_values.js'
@@ -66,7 +67,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     this.dtype = executor.memory.dtype
     this.implementation = `${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
     this.reason = `cudnn: ${this.implementation}`
-    const kernels = new CudnnDenseKernels(executor)
+    const kernels = Object.assign(new CudnnDenseKernels(executor), cudnnTensorKernels(executor))
     this.ops = checkedOperations(executor.memory, kernels)
     // Without graphs a step gains nothing from being recorded.
     const isRecorded = executor.graphs !== 'never'

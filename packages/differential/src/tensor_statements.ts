@@ -112,9 +112,12 @@ export const beginOperation: Begin<StatementOf<'operation'>> = (programState, { 
     const floating = row.operands.filter(({ pattern }) => pattern.bound === undefined)
     const drawn = floating[argument.fill % floating.length]
     const call: unknown[] = []
-    for (const operand of row.operands) {
+    const leading = [n, i]
+    for (const [k, operand] of row.operands.entries()) {
       const { index, pattern } = operand
-      const shape = exampleShape(pattern, sizes, [n])
+      // Of operands that broadcast all but the first repeat, as the fill has it.
+      const repeated = [leading, [i], [n, 1], []][k === 0 ? 0 : argument.fill % 4]
+      const shape = pattern.free === 'broadcast' ? repeated : exampleShape(pattern, sizes, leading)
       // Ids that an empty table does not have are refused on host executors alone.
       const isDrawn = operand === drawn && !(argument.fault === 'empty' && floating.length < row.operands.length)
       // Weights of a loss must not add up to almost nothing.
@@ -123,7 +126,10 @@ export const beginOperation: Begin<StatementOf<'operation'>> = (programState, { 
       else if (pattern.isList) call[index] = [given.make(shape, own), given.make(shape, other)]
       else call[index] = given.make(shape, own)
     }
-    const options: Readonly<Record<string, unknown>> = { classes: o, shape: [n * o], begin: 0, count: 1 }
+    const options: Readonly<Record<string, unknown>> = {
+      ...{ classes: o, begin: 0, count: 1, begins: [n - 1, 0], sizes: [1, i] },
+      shape: name === 'reshape' ? [n * i] : [n, i],
+    }
     for (const { index, name: option, rule } of row.positional) call[index] = options[option] ?? choice(rule, argument)
     const named = row.options.filter(({ rule }) => rule.isOptional === undefined)
     call[row.optionsIndex] = Object.fromEntries(named.map(({ name: key, rule }) => [key, choice(rule, argument)]))

@@ -60,6 +60,14 @@ export const ERROR_CODES = {
     meaning: 'a cell state for a cell that has none',
     remedy: 'leave out `inputC` and `outputC`',
   },
+  ERR_NOT_AWAITED: {
+    meaning: 'a call on a tape was not awaited before its result was used, or before the function ended',
+    remedy: '`await` the calls that return promises, such as `lstm.run(t, …)`',
+  },
+  ERR_NO_GRADIENT: {
+    meaning: 'an operation has no gradient with respect to an operand that is differentiated',
+    remedy: 'pass `t.stopGradient(x)` where the operand is a constant',
+  },
   ERR_NO_TAPE: {
     meaning: '`gradients()` of an inference',
     remedy: 'call with `isTraining: true`, the default',
@@ -75,6 +83,10 @@ export const ERROR_CODES = {
   ERR_RNN_DISPOSED: {
     meaning: 'a network or model was used after `dispose()`',
     remedy: 'make another one: the parameters are still valid',
+  },
+  ERR_SECOND_ORDER: {
+    meaning: 'a value of one tape was used on another, or differentiated again: gradients have no gradients',
+    remedy: 'compute it on the same tape, or take it out with `infer` as a constant',
   },
   ERR_SEQUENCE_LENGTHS: {
     meaning: 'a length is not an integer in 0…T, or there is not one per row',

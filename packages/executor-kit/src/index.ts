@@ -12,6 +12,7 @@ export { claimForTraining } from './claim_for_training.js'
 export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
 export { dtypeOf } from './dtype_of.js'
 export { checkStreamBatch } from './host/host_stepper.js'
+export { full, type NestedNumbers, tensor, zeros } from './host_tensors.js'
 export { checkHyperparameter } from './hyperparameter.js'
 export { type PassShapes, passShapes } from './pass_shapes.js'
 export {
@@ -58,9 +59,28 @@ export {
 } from './operations/operation_types.js'
 export { EXAMPLE_SIZES, exampleShape, type Pattern } from './operations/pattern.js'
 export type { StatementKernels } from './operations/statements.js'
-export type { HostRowName, KernelNumbers, KernelOperands, RowKernels, RowName } from './operations/table.js'
+export type {
+  HostRowName,
+  KernelNumbers,
+  KernelOperands,
+  RowKernels,
+  RowName,
+  TensorRowName,
+} from './operations/table.js'
+export { type Products, type RandomDraw, TENSOR_ROWS } from './operations/tensor_rows.js'
+export { viewOffset, type Walk, walkCount } from './operations/walk.js'
 export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './optimizer_update.js'
 export { checkUpdate } from './update_operands.js'
+
+// Tapes of operations
+
+export { Recording, type Entry, type Operand } from './tape/recording.js'
+export { type GradientTape, handleOf, TapeHandle, type TapeOperations } from './tape/tape_handle.js'
+export { TAPE_ROWS } from './tape/row_call.js'
+export { type Cell, type CellState, type ScanOptions, type ScanResult, scan } from './tape/scan.js'
+export { Value } from './tape/value.js'
+export { grad, infer, type ValueAndGradients, valueAndGrad } from './tape/value_and_grad.js'
+export type { GradientsOf, TapeVariable, Variables } from './tape/variables.js'
 
 // Random numbers
 
@@ -89,6 +109,7 @@ export { YoungOwners } from './young_owners.js'
 // Executors in host memory
 
 export { type ElementwiseFunction, elementwiseFunction } from './elementwise_function.js'
+export { ELEMENT_FUNCTIONS, elementFunctionOf, REDUCTIONS } from './host/element_functions.js'
 export { hostCtcLoss, logAddExp, logSoftmaxInto } from './host/ctc_loss.js'
 export { floatAt } from './host/float_at.js'
 export { allocating, floatView, type HostAllocation, outOfMemory, sharedAllocator } from './host/host_allocation.js'
@@ -101,6 +122,7 @@ export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_p
 export { pinBuffer } from './host/pin_buffer.js'
 export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
 export { sigmoid } from './host/sigmoid.js'
+export { eachProduct, HOST_TENSOR_KERNELS, type TensorKernels, tensorRow } from './host/tensor_rows.js'
 
 // Executors over the kernels of native/cpu
 
@@ -119,6 +141,7 @@ export {
 } from './kernels/kernel_boundary.js'
 export type { KernelExecutor } from './kernels/kernel_executor.js'
 export type { HostLstmNorms, HostLstmOperands, LstmGateActivation } from './kernels/kernel_lstm.js'
+export { layoutOf, SMALL_PRODUCT } from './kernels/kernel_products.js'
 export type { KernelRnn } from './kernels/kernel_rnn.js'
 export { WEIGHT_FORMATS, type WeightFormat } from './kernels/weight_format.js'
 

@@ -30,7 +30,7 @@ export interface TensorRule {
 }
 
 /** More dimensions than any tensor of a recurrent network has. */
-const MAX_RANK = 64
+export const MAX_RANK = 64
 
 /**
  * Checks one tensor argument without touching its values.

@@ -80,7 +80,7 @@ export function noteInScope(made: object): void {
  * @throws TypeError `ERR_INVALID_OPTION_TYPE` for a body that is not a function; any error of `body`, after everything is disposed
  * @example
  * ```ts
- * import { scope } from '@cudnn-rnn/rnn'
+ * import { scope } from '@cudnn-rnn/rnn/layers'
  * import { openReferenceBackend } from '@cudnn-rnn/rnn/executors'
  *
  * const backend = openReferenceBackend()

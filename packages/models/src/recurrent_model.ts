@@ -26,7 +26,7 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { ofDtype } from '@cudnn-rnn/executor-kit'
+import { type GradientTape, type Operand, ofDtype, TapeHandle, type Value } from '@cudnn-rnn/executor-kit'
 import type { LSTMOutputGradients } from './call_result.js'
 import { codedTypeError } from './coded_error.js'
 import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'
@@ -36,7 +36,15 @@ import { CALL_OPTIONS, type CallOptions, type DescriptorOptions, type LSTMOption
 import { openStream, type StreamOptions } from './open_stream.js'
 import { openStreamPool } from './open_stream_pool.js'
 import type { StreamPoolOptions } from './pool_options.js'
-import { RUN_OPTIONS, type RunOptions, type RunResult, STATE_OPTIONS } from './run_options.js'
+import { recordedRun } from './recorded_run.js'
+import {
+  type RecordedRunOptions,
+  type RecordedRunResult,
+  RUN_OPTIONS,
+  type RunOptions,
+  type RunResult,
+  STATE_OPTIONS,
+} from './run_options.js'
 import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
 import type { Stream } from './stream.js'
 import type { StreamPool } from './stream_pool.js'
@@ -182,21 +190,35 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
   }
 
   /**
-   * Inference over whole sequences, in one form for the four models; `call` trains.
+   * Runs whole sequences, in one form for the four models: an inference, or on a tape, which trains.
    *
    * @param input [T,B,I]
    * @returns `output` [T,B,D·H], zero past each row's length, and `state` at each row's last valid step: h and, of an LSTM, c
-   * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_NO_CELL_STATE` for a c of another cell, `ERR_TENSOR_DISPOSED`;
-   *   TypeError `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`
+   * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_NO_CELL_STATE` for a c of another cell, `ERR_TENSOR_DISPOSED`,
+   *   `ERR_SECOND_ORDER` for a value of another tape; TypeError `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`, `ERR_NOT_AWAITED`
    */
-  async run(params: Params<Cell>, input: TensorLike, options: RunOptions = {}): Promise<RunResult<Cell>> {
+  // Parameters of any cell, so that a union of models can be run; the executor refuses those of another network.
+  run(params: Params, input: TensorLike, options?: RunOptions): Promise<RunResult<Cell>>
+  run(
+    t: GradientTape,
+    params: Params | Value,
+    input: Operand,
+    options?: RecordedRunOptions,
+  ): Promise<RecordedRunResult<Cell>>
+  async run(...given: readonly unknown[]): Promise<unknown> {
+    const [t, ...rest] = given
+    if (t instanceof TapeHandle) {
+      const [params, input, options = {}] = rest as [unknown, Operand, RecordedRunOptions?]
+      return await recordedRun(t, this.#rnn, params, input, options)
+    }
+    const [params, input, options = {}] = given as [Params, TensorLike, RunOptions?]
     checkOptions('run a network', options, RUN_OPTIONS)
     const { state = null, lengths = null, signal } = options
     if (state !== null) checkOptions('run a network', state, STATE_OPTIONS)
     const { output, outputH, outputC } = await this.forward(input, state?.h ?? null, state?.c ?? null, params, {
       ...{ isTraining: false, sequenceLengths: lengths, signal },
     })
-    return { output, state: { h: outputH, ...(outputC !== undefined && { c: outputC }) } } as RunResult<Cell>
+    return { output, state: { h: outputH, ...(outputC !== undefined && { c: outputC }) } }
   }
 
   /**

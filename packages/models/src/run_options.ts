@@ -1,6 +1,7 @@
 import { checkedElsewhere, type OptionsOf, optional, SIGNAL } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { CellMode } from '@cudnn-rnn/canonical'
+import type { Operand, Value } from '@cudnn-rnn/executor-kit'
 
 // The executor checks tensors and lengths, against the input's shape.
 export const STATE_OPTIONS = {
@@ -8,6 +9,28 @@ export const STATE_OPTIONS = {
   h: checkedElsewhere<TensorLike | null | undefined>(),
   /** [L·D,B,H], of an LSTM. Default: zeros. */
   c: checkedElsewhere<TensorLike | null | undefined>(),
+}
+
+export const RECORDED_RUN_OPTIONS = {
+  /** The state before the first step, as the result of a run has it. Default: zeros. */
+  state: checkedElsewhere<{ readonly h?: Operand | null; readonly c?: Operand | null } | null | undefined>(),
+  /** One length in 0..T per batch row, in any order. Default: T. */
+  lengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
+}
+
+/** Options of a run on a tape. */
+export interface RecordedRunOptions extends OptionsOf<typeof RECORDED_RUN_OPTIONS> {}
+
+/** Result of a run on a tape. */
+export interface RecordedRunResult<Cell extends CellMode = CellMode> {
+  /** [T,B,D·H]; with numProj P columns in place of H. */
+  readonly output: Value
+  readonly state: {
+    /** [L·D,B,P or H] */
+    readonly h: Value
+    /** [L·D,B,H] */
+    readonly c: Cell extends 'lstm' ? Value : undefined
+  }
 }
 
 export const RUN_OPTIONS = {

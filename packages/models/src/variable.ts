@@ -41,6 +41,11 @@ export class Variable<Cell extends CellMode = CellMode> extends Inspectable {
     this.name = name
   }
 
+  /** The executor of {@link value}. */
+  get backend(): Backend {
+    return this.#backend
+  }
+
   get shape(): readonly number[] {
     return this.value.shape
   }

@@ -65,11 +65,6 @@ export function activationGradient(
   for (let n = 0; n < rows; n++) softmaxLineGradient(dx, y, dy, n * columns, 1, columns)
 }
 
-/** y = a∘b */
-export function multiply(y: FloatArray, a: FloatArray, b: FloatArray): void {
-  for (let k = 0; k < y.length; k++) y[k] = floatAt(a, k) * floatAt(b, k)
-}
-
 /** Softmax of `count` elements that begin at `begin`, `stride` apart. */
 function softmaxLine(y: FloatArray, x: FloatArray, begin: number, stride: number, count: number): void {
   let maximum = Number.NEGATIVE_INFINITY
@@ -170,17 +165,16 @@ function moments(x: FloatArray, begin: number, columns: number, epsilon: number)
   return { mean, scale: 1 / Math.sqrt(squares / columns + epsilon) }
 }
 
-/** Copies `count` columns of x [rows, xColumns] from `xBegin` on to y [rows, yColumns] from `yBegin` on. */
-export function copyColumns(
+/** y[t,b] = x[t,b] within a row's length, else 0; `y` holds zeros. */
+export function maskSequence(
   y: FloatArray,
-  [yColumns, yBegin]: readonly [number, number],
   x: FloatArray,
-  [xColumns, xBegin]: readonly [number, number],
-  rows: number,
-  count: number,
+  lengths: Int32Array | undefined,
+  { time, batch, columns }: SequenceSizes,
 ): void {
-  for (let n = 0; n < rows; n++) {
-    for (let k = 0; k < count; k++) y[n * yColumns + yBegin + k] = floatAt(x, n * xColumns + xBegin + k)
+  for (let n = 0; n < time * batch; n++) {
+    if (Math.floor(n / batch) >= (lengths?.[n % batch] ?? time)) continue
+    for (let k = n * columns; k < (n + 1) * columns; k++) y[k] = floatAt(x, k)
   }
 }
 

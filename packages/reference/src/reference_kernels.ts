@@ -1,6 +1,7 @@
 import type { TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
+  HOST_TENSOR_KERNELS,
   type HostMemory,
   type HostOperands,
   type HostRowName,
@@ -11,6 +12,9 @@ import {
   type OperationKernels,
   type OptimizerUpdate,
   type StatementKernels,
+  TENSOR_ROWS,
+  type TensorRowName,
+  tensorRow,
 } from '@cudnn-rnn/executor-kit'
 import { embedding, embeddingGradient } from './embedding.js'
 import {
@@ -18,12 +22,11 @@ import {
   activationGradient,
   attend,
   attendGradients,
-  copyColumns,
   dropout,
   elementLoss,
   layerNorm,
   layerNormGradients,
-  multiply,
+  maskSequence,
   poolSequence,
   poolSequenceGradient,
   reverseSequence,
@@ -34,7 +37,7 @@ import { softmaxCrossEntropy } from './softmax_cross_entropy.js'
 
 /** Each row is one function: results, operands and numbers as that function takes them. */
 const FUNCTIONS: {
-  readonly [Name in HostRowName]: (
+  readonly [Name in Exclude<HostRowName, TensorRowName>]: (
     results: readonly FloatArray[],
     operands: HostOperands,
     numbers: KernelNumbers<Name>,
@@ -47,21 +50,11 @@ const FUNCTIONS: {
   embeddingGradient: ([table], [ids, rows], { columns }) => embeddingGradient(table, ids, rows, columns),
   activate: ([y], [x], numbers) => activate(y, x, numbers, numbers),
   activationGradient: ([dx], [y, dy], numbers) => activationGradient(dx, y, dy, numbers, numbers),
-  multiply: ([y], [a, b]) => multiply(y, a, b),
   dropout: ([y], [x], mask) => dropout(y, x, mask),
   layerNorm: ([y], [x, gamma, beta], numbers) => layerNorm(y, x, gamma, beta, numbers, numbers.epsilon),
   layerNormGradients: ([input, gamma, beta], [x, scale, dy], numbers) =>
     layerNormGradients({ input, gamma, beta }, x, scale, dy, numbers, numbers.epsilon),
-  concat([y], [inputs], { rows, columns }) {
-    let begin = 0
-    for (const input of inputs as readonly FloatArray[]) {
-      const count = rows === 0 ? 0 : input.length / rows
-      copyColumns(y, [columns, begin], input, [count, 0], rows, count)
-      begin += count
-    }
-  },
-  reshape: ([y], [x]) => y.set(x),
-  columns: ([y], [x], { rows, columns, begin, count }) => copyColumns(y, [count, 0], x, [columns, begin], rows, count),
+  maskSequence: ([y], [x, lengths], sizes) => maskSequence(y, x, lengths, sizes),
   reverseSequence: ([y], [x, lengths], sizes) => reverseSequence(y, x, lengths, sizes),
   poolSequence: ([y], [x, lengths], numbers) => poolSequence(y, x, lengths, numbers, numbers),
   poolSequenceGradient: ([dx], [x, lengths, dy], numbers) => poolSequenceGradient(dx, x, lengths, dy, numbers, numbers),
@@ -83,7 +76,8 @@ const FUNCTIONS: {
 export function referenceKernels(memory: HostMemory): OperationKernels<HostTensor> {
   return Object.assign(new ReferenceStatements(memory), {
     ...hostKernels(memory, (name) => {
-      const compute = FUNCTIONS[name]
+      if (name in TENSOR_ROWS) return tensorRow(HOST_TENSOR_KERNELS, name as TensorRowName)
+      const compute = FUNCTIONS[name as keyof typeof FUNCTIONS]
       return (results, operands, numbers) => {
         compute(results, operands, numbers as never)
         return 0

@@ -5,12 +5,10 @@ import {
   activationGradient,
   attend,
   attendGradients,
-  copyColumns,
   dropout,
   elementLoss,
   layerNorm,
   layerNormGradients,
-  multiply,
   poolSequence,
   poolSequenceGradient,
   reverseSequence,
@@ -309,21 +307,5 @@ describe('elementLoss', () => {
     const sizes = { rows: 1, columns: 2 }
     expect(elementLoss(gradient, of(1e3, -1e3), of(1, 0), undefined, 'sigmoid_cross_entropy', sizes)).toBe(0)
     expect(elementLoss(gradient, of(1e3, -1e3), of(0, 1), undefined, 'sigmoid_cross_entropy', sizes)).toBe(1e3)
-  })
-})
-
-describe('multiply', () => {
-  it('multiplies element by element', () => {
-    const y = new Float64Array(3)
-    multiply(y, of(1, 2, 3), of(-1, 0, 5))
-    expect([...y]).toEqual([-1, 0, 15])
-  })
-})
-
-describe('copyColumns', () => {
-  it('copies a block between matrices of different widths', () => {
-    const y = new Float64Array(8).fill(9)
-    copyColumns(y, [4, 1], X, [3, 1], 2, 2)
-    expect([...y]).toEqual([9, -2, 0.5, 9, 9, 3, -1, 9])
   })
 })

@@ -31,6 +31,28 @@
  */
 
 export type { AbortSignalLike } from '@cudnn-rnn/canonical'
+export {
+  type Cell,
+  type CellState,
+  full,
+  type GradientsOf,
+  type GradientTape,
+  grad,
+  infer,
+  type NestedNumbers,
+  type Operand,
+  type ScanOptions,
+  type ScanResult,
+  scan,
+  type TapeOperations,
+  type TapeVariable,
+  tensor,
+  type Value,
+  type ValueAndGradients,
+  type Variables,
+  valueAndGrad,
+  zeros,
+} from '@cudnn-rnn/executor-kit'
 export { arrowDataset } from './data/arrow_source.js'
 export type { BucketOptions } from './data/bucket_stage.js'
 export { type CsvOptions, type CsvRow, csvDataset } from './data/csv_source.js'

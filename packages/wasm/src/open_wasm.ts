@@ -19,7 +19,7 @@ import { instantiate, instantiateWithThreads, type WasmInstance } from './wasm_i
 import { WasmMemory } from './wasm_memory.js'
 import { WasmNetwork } from './wasm_network.js'
 import { WasmQuantizedWeights, WasmTape } from './wasm_objects.js'
-import { WasmOperations } from './wasm_operations.js'
+import { WasmOperations, wasmTensorKernels } from './wasm_operations.js'
 import { WasmStepper } from './wasm_stepper.js'
 import { defaultThreads, threadsRefused } from './wasm_threads.js'
 
@@ -100,8 +100,15 @@ function describeThreads({ threads, shortage }: WasmInstance): string {
 /** The executor over `heap`; disposing its memory closes it. */
 function createWasmExecutor(heap: WasmHeap, dtype: FloatDType, weightFormat: WeightFormat): KernelExecutor {
   const memory = new WasmMemory(dtype, heap)
+  const operations = new WasmOperations(heap)
   return {
-    ...{ memory, weightFormat, operations: new WasmOperations(heap), allocateResult: memory.allocate },
+    ...{
+      memory,
+      weightFormat,
+      operations,
+      tensorKernels: wasmTensorKernels(operations),
+      allocateResult: memory.allocate,
+    },
     makeNetwork: (descriptor) => new WasmNetwork(heap, descriptor),
     makeTape: () => new WasmTape(heap),
     makeStepper: (network, batch) => new WasmStepper(heap, network as WasmNetwork, batch, weightFormat === 'int8'),

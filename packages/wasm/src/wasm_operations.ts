@@ -1,5 +1,15 @@
 import { type FloatArray, liveLength } from '@cudnn-rnn/canonical'
-import { type EmbeddingJob, type KernelOperations, type LstmJob, UPDATE_RULES } from '@cudnn-rnn/executor-kit'
+import {
+  type EmbeddingJob,
+  eachProduct,
+  HOST_TENSOR_KERNELS,
+  type KernelOperations,
+  type LstmJob,
+  layoutOf,
+  SMALL_PRODUCT,
+  type TensorKernels,
+  UPDATE_RULES,
+} from '@cudnn-rnn/executor-kit'
 import type { CallFrame } from './call_frame.js'
 import { codedRangeError } from './coded_error.js'
 import type { Address } from './wasm_exports.js'
@@ -210,6 +220,26 @@ export class WasmOperations implements KernelOperations {
   }
 
   wait(): void {}
+}
+
+/**
+ * Loops over elements run in JavaScript: a copy to the module and back takes as long. Products are those of the module, but for
+ * small ones.
+ */
+export function wasmTensorKernels(operations: WasmOperations): TensorKernels {
+  return {
+    ...HOST_TENSOR_KERNELS,
+    products(products, c, a, b) {
+      if (products.rows * products.columns * products.inner <= SMALL_PRODUCT) {
+        return HOST_TENSOR_KERNELS.products(products, c, a, b)
+      }
+      eachProduct(products, c, a, b, (into, left, right, m, n, k) => {
+        const layout = Float64Array.of(...layoutOf(into, left, right), m, n, k)
+        operations.addProduct({ c, a, b, layout })
+      })
+      return DONE
+    },
+  }
 }
 
 /** Offset, row stride and column stride of c, a and b; then m, n, k. */

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "dense/dense_ops.h"
 #include "dense/layer_ops.h"
 #include "dense/optimizer_updates.h"
+#include "dense/tensor_ops.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -261,6 +263,74 @@ Job LayerJob(const JobContext& context, const Napi::Object& arguments) {
   return {run, kOperationsPerMove * elements};
 }
 
+// The arguments of elements and reduce: the number of a rule, the operands, the result first, each with the number of
+// elements that its shape was checked for, and walks within these.
+template <typename T>
+struct TensorArguments {
+  int rule;
+  int count;
+  T* data[kWalkGroups] = {};
+  const double* walks;
+  double elements = 0;
+
+  // numbers: rule, elements of each operand, then `walk_numbers`.
+  TensorArguments(const Napi::Object& arguments, const std::function<ptrdiff_t(int)>& walk_numbers) {
+    const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
+    count = static_cast<int>(std::min<uint32_t>(operands.Length(), kWalkGroups));
+    const double* numbers = Required<double>(arguments, "numbers", 1 + count + walk_numbers(count));
+    rule = static_cast<int>(numbers[0]);
+    for (int k = 0; k < count; k++) {
+      data[k] =
+          Elements<T>(operands.Get(static_cast<uint32_t>(k)), "an operand", static_cast<ptrdiff_t>(numbers[1 + k]));
+      elements += numbers[1 + k];
+    }
+    walks = numbers + 1 + count;
+  }
+};
+
+// elements({ operands: array[], numbers: Float64Array }); numbers: the function, elements of each operand, the walk
+template <typename T>
+Job ElementsJob(const JobContext& context, const Napi::Object& arguments) {
+  const TensorArguments<T> of(arguments, WalkNumbers);
+  const Walk walk = ReadWalk(of.walks, of.count);
+  const auto run = [=, engine = context.core->engine<T>()] {
+    ApplyToElements<T>(engine, static_cast<ElementFunction>(of.rule), walk, of.data[0], of.data[1], of.data[2],
+                       of.data[3]);
+  };
+  return {run, kOperationsPerMove * of.elements};
+}
+
+// reduce({ operands: array[], numbers: Float64Array }); numbers: the reduction, elements of y and x, the walk over
+// both, and that over x
+template <typename T>
+Job ReduceJob(const JobContext& context, const Napi::Object& arguments) {
+  const TensorArguments<T> of(arguments, [](int) { return WalkNumbers(2) + WalkNumbers(1); });
+  const Walk outer = ReadWalk(of.walks, 2), inner = ReadWalk(of.walks + WalkNumbers(2), 1);
+  const auto run = [=, engine = context.core->engine<T>()] {
+    Reduce<T>(engine, static_cast<Reduction>(of.rule), outer, inner, of.data[0], of.data[1]);
+  };
+  return {run, kOperationsPerMove * of.elements};
+}
+
+// products({ c, a, b, sizes: Float64Array }); sizes: the fields of Products in their order
+// c += a·b
+template <typename T>
+Job ProductsJob(const JobContext& context, const Napi::Object& arguments) {
+  constexpr ptrdiff_t kSizes = 9;
+  const double* sizes = Required<double>(arguments, "sizes", kSizes);
+  const auto size = [&](int k) { return static_cast<ptrdiff_t>(sizes[k]); };
+  const Products of{size(0), size(1), size(2), size(3), size(4), size(5), size(6), sizes[7] != 0, sizes[8] != 0};
+  // The elements from the first to the last matrix.
+  const auto elements = [&](ptrdiff_t step, ptrdiff_t matrix) {
+    return of.count == 0 ? 0 : (of.count - 1) * step + matrix;
+  };
+  T* c = Required<T>(arguments, "c", elements(of.c_step, of.rows * of.columns));
+  const T* a = Required<T>(arguments, "a", elements(of.a_step, of.rows * of.inner));
+  const T* b = Required<T>(arguments, "b", elements(of.b_step, of.inner * of.columns));
+  const auto run = [=, engine = context.core->engine<T>()] { AddProducts<T>(engine, of, c, a, b); };
+  return {run, 2 * sizes[0] * sizes[4] * sizes[5] * sizes[6]};
+}
+
 }  // namespace
 
 const std::vector<JobReader>& DenseJobs() {
@@ -274,6 +344,9 @@ const std::vector<JobReader>& DenseJobs() {
       {"norm", NormJob<float>, NormJob<double>},
       {"update", UpdateJob<float>, UpdateJob<double>},
       {"layer", LayerJob<float>, LayerJob<double>},
+      {"elements", ElementsJob<float>, ElementsJob<double>},
+      {"reduce", ReduceJob<float>, ReduceJob<double>},
+      {"products", ProductsJob<float>, ProductsJob<double>},
       {"addProduct", AddProductJob<float>, AddProductJob<double>, true},
   };
   return readers;

@@ -19,11 +19,10 @@ inline constexpr size_t kMaxLayerNumbers = 8;
 enum class LayerOp {
   kActivate,
   kActivationGradient,
-  kMultiply,
   kDropout,
   kLayerNorm,
   kLayerNormGradients,
-  kCopyColumns,
+  kMaskSequence,
   kReverseSequence,
   kPoolSequence,
   kPoolSequenceGradient,
@@ -48,7 +47,7 @@ struct LayerOperands {
   }
 };
 
-// Results are overwritten whole, except the columns of kCopyColumns.
+// Results are overwritten whole.
 template <typename T>
 void RunLayerOp(const Engine<T>& engine, LayerOp op, const LayerOperands<T>& operands);
 

@@ -27,7 +27,7 @@ ptrdiff_t ChosenStep(Pooling pooling, const T* x, ptrdiff_t stride, ptrdiff_t le
 }  // namespace
 
 template <typename T>
-void ReverseSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
+void MaskSequence(const Engine<T>& engine, const LayerOperands<T>& on, bool reverses) {
   T* y = on.data[0];
   const T* x = on.data[1];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2);
@@ -36,7 +36,7 @@ void ReverseSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
       const ptrdiff_t t = n / batch, b = n % batch, length = on.length(b, time);
       // As tf.reverse_sequence, except that steps past the length are 0 instead of copied.
       if (t < length) {
-        std::copy_n(x + ((length - 1 - t) * batch + b) * columns, columns, y + n * columns);
+        std::copy_n(x + ((reverses ? length - 1 - t : t) * batch + b) * columns, columns, y + n * columns);
       } else {
         std::fill_n(y + n * columns, columns, T{0});
       }
@@ -101,8 +101,8 @@ void PoolSequenceGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
           });
 }
 
-template void ReverseSequence(const Engine<float>&, const LayerOperands<float>&);
-template void ReverseSequence(const Engine<double>&, const LayerOperands<double>&);
+template void MaskSequence(const Engine<float>&, const LayerOperands<float>&, bool);
+template void MaskSequence(const Engine<double>&, const LayerOperands<double>&, bool);
 template void PoolSequence(const Engine<float>&, const LayerOperands<float>&);
 template void PoolSequence(const Engine<double>&, const LayerOperands<double>&);
 template void PoolSequenceGradient(const Engine<float>&, const LayerOperands<float>&);

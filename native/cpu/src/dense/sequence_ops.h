@@ -5,10 +5,10 @@
 
 namespace cudnn_rnn {
 
-// reverseSequence: y, x; time, batch, columns
-// Its own gradient: step t and step length-1-t change places.
+// maskSequence, and reverseSequence if it `reverses`: y, x; time, batch, columns
+// Each its own gradient: step t and step length-1-t change places.
 template <typename T>
-void ReverseSequence(const Engine<T>& engine, const LayerOperands<T>& on);
+void MaskSequence(const Engine<T>& engine, const LayerOperands<T>& on, bool reverses);
 
 // poolSequence: y, x; time, batch, columns, pooling, reversedFrom
 // Columns from reversedFrom on are those of a backward direction, whose last step is step 0.

@@ -10,6 +10,7 @@ import {
   type OperationKernels,
   type OptimizerUpdate,
   ownTensor,
+  type TensorRowName,
 } from '@cudnn-rnn/executor-kit'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
@@ -27,7 +28,7 @@ const SCALAR: readonly number[] = Object.freeze([])
 const ELEMENTS_PER_NORM_BLOCK = 4 * BLOCK
 
 /** The dense operations on the device: each is one segment of kernels and products, and nothing waits for it. */
-export class CudnnDenseKernels extends CudnnLayerKernels implements OperationKernels<CudnnTensor> {
+export class CudnnDenseKernels extends CudnnLayerKernels implements Omit<OperationKernels<CudnnTensor>, TensorRowName> {
   readonly readsCounts = true
   #ctcLosses: CtcLosses | undefined
   /** Where it is not finite, updates change nothing. */

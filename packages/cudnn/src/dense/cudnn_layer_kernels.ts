@@ -17,7 +17,6 @@ import type { KernelName } from '../sys/commands.js'
 import { multiply } from './matrix_products.js'
 import { Operation } from './operation.js'
 
-type Shapes = readonly (readonly number[])[]
 /** The results of a kernel. */
 export type KernelResults<Name extends RowName> = Awaited<ReturnType<NonNullable<RowKernels[Name]>>>
 
@@ -67,17 +66,6 @@ export class CudnnLayerKernels {
       this.#each(operation, 'activation_gradient', count, fields)
     }
     return this.#result(operation, dx, output.shape)
-  }
-
-  /** y = a ⊙ b, operands of one shape. */
-  multiply(operands: KernelOperands<'multiply'>): CudnnTensor {
-    const operation = this.begin('multiply element by element')
-    const [a, b] = operation.operands(operands)
-    const { shape } = operands[0]
-    const count = elementCount(shape)
-    const y = this.#allocate(operation, count)
-    this.#each(operation, 'multiply', count, { y, a, b, count })
-    return this.#result(operation, y, shape)
   }
 
   /** y = x ⊙ mask; the mask is a function of seed, draw and element (Philox), so the backward draws it again. */
@@ -132,40 +120,9 @@ export class CudnnLayerKernels {
     }
   }
 
-  /** y [N, sum of widths]: each input is copied to its columns by one launch. */
-  concat([inputs]: KernelOperands<'concat'>, { rows, columns }: KernelNumbers<'concat'>, [shape]: Shapes): CudnnTensor {
-    const operation = this.begin('concatenate')
-    const y = this.#allocate(operation, elementCount(shape))
-    // First column of the next input in y.
-    let yBegin = 0
-    for (const input of inputs) {
-      const x = operation.operand(input)
-      const width = input.shape[input.shape.length - 1]
-      const count = rows * width
-      const fields = { y, x, count, width, yColumns: columns, yBegin, xColumns: width, xBegin: 0 }
-      this.#each(operation, 'copy_columns', count, fields)
-      yBegin += width
-    }
-    return this.#result(operation, y, shape)
-  }
-
-  /** y = x as one row, in another shape. */
-  reshape([input]: KernelOperands<'reshape'>, numbers: KernelNumbers<'reshape'>, shapes: Shapes): CudnnTensor {
-    return this.concat([[input]], numbers, shapes)
-  }
-
-  /** y [N,width] = the columns from `begin` on of x [N,columns]. */
-  columns(
-    [input]: KernelOperands<'columns'>,
-    { begin, columns, rows, count: width }: KernelNumbers<'columns'>,
-  ): CudnnTensor {
-    const operation = this.begin('take columns')
-    const x = operation.operand(input)
-    const count = rows * width
-    const y = this.#allocate(operation, count)
-    const fields = { y, x, count, width, yColumns: width, yBegin: 0, xColumns: columns, xBegin: begin }
-    this.#each(operation, 'copy_columns', count, fields)
-    return this.#result(operation, y, [...input.shape.slice(0, -1), width])
+  /** y [T,B,E] = x, zeros past each row's length. The operation is its own gradient. */
+  maskSequence(operands: KernelOperands<'maskSequence'>, sizes: KernelNumbers<'maskSequence'>): CudnnTensor {
+    return this.#masked('mask a sequence', operands, sizes, false)
   }
 
   /**
@@ -173,12 +130,21 @@ export class CudnnLayerKernels {
    * operation is its own gradient.
    */
   reverseSequence(operands: KernelOperands<'reverseSequence'>, sizes: KernelNumbers<'reverseSequence'>): CudnnTensor {
-    const { time, batch, columns } = sizes
-    const operation = this.begin('reverse a sequence')
+    return this.#masked('reverse a sequence', operands, sizes, true)
+  }
+
+  #masked(
+    action: string,
+    operands: KernelOperands<'reverseSequence'>,
+    { time, batch, columns }: KernelNumbers<'reverseSequence'>,
+    reverses: boolean,
+  ): CudnnTensor {
+    const operation = this.begin(action)
     const [x, lengths] = operation.operands(operands)
     const count = time * batch * columns
     const y = this.#allocate(operation, count)
-    this.#each(operation, 'reverse_sequence', count, { y, x, lengths, count, time, batch, columns })
+    const fields = { y, x, lengths, count, time, batch, columns, reverses: Number(reverses) }
+    this.#each(operation, 'reverse_sequence', count, fields)
     return this.#result(operation, y, operands[0].shape)
   }
 

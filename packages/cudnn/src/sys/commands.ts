@@ -284,6 +284,29 @@ export const COMMANDS = {
       computeType: 'int',
     },
   },
+  /** `batchCount` products whose matrices are the given numbers of elements apart, 0 for one that is the same. */
+  matrixProducts: {
+    call: 'cublasGemmStridedBatchedEx',
+    fields: {
+      opA: 'int',
+      opB: 'int',
+      m: 'int',
+      n: 'int',
+      k: 'int',
+      a: 'in',
+      lda: 'int',
+      strideA: 'size',
+      b: 'in',
+      ldb: 'int',
+      strideB: 'size',
+      c: 'out',
+      ldc: 'int',
+      strideC: 'size',
+      batchCount: 'int',
+      typeA: 'int',
+      computeType: 'int',
+    },
+  },
   /**
    * Loads the kernels of native/cudnn/kernels from a cubin or PTX of NVRTC; `isDouble`: their element type. A cubin runs only on its major
    * compute capability; the driver translates PTX for every later one.
@@ -297,6 +320,12 @@ export const COMMANDS = {
    */
   launchGraph: { call: 'cudaGraphLaunch', fields: { exec: 'graph' } },
 } as const satisfies Readonly<Record<string, CommandShape>>
+
+const REDUCTION = {
+  ...{ y: 'out', x: 'in', count: 'size', length: 'size', rule: 'size' },
+  ...{ n1: 'size', n2: 'size', n3: 'size', x0: 'size', x1: 'size', x2: 'size', x3: 'size' },
+  ...{ m1: 'size', m2: 'size', m3: 'size', z0: 'size', z1: 'size', z2: 'size', z3: 'size' },
+} as const satisfies Readonly<Record<string, Kind>>
 
 /**
  * The kernels of native/cudnn/kernels and their parameters; the place in this table is a kernel's number. A
@@ -370,23 +399,23 @@ export const KERNELS = {
   activation_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', activation: 'size' },
   bounded_relu: { y: 'out', x: 'in', count: 'size', maximum: 'scalar' },
   bounded_relu_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', maximum: 'scalar' },
-  multiply: { y: 'out', a: 'in', b: 'in', count: 'size' },
   softmax_rows: { y: 'out', x: 'in', columns: 'size' },
   softmax_rows_gradient: { dx: 'out', y: 'in', dy: 'in', columns: 'size' },
   dropout: {
     ...{ y: 'out', x: 'in', count: 'size', seedLow: 'size', seedHigh: 'size', threshold: 'size' },
     ...{ kept: 'scalar', drawLow: 'scalar', drawHigh: 'scalar' },
   },
+  random_numbers: {
+    ...{ y: 'out', count: 'size', isNormal: 'size', seedLow: 'size', seedHigh: 'size' },
+    ...{ drawLow: 'scalar', drawHigh: 'scalar' },
+  },
   layer_norm: { y: 'out', x: 'in', gamma: 'in', beta: 'in', columns: 'size', epsilon: 'scalar' },
   layer_norm_gradient: {
     ...{ dx: 'out', dgammaRows: 'out', x: 'in', gamma: 'in', dy: 'in', columns: 'size', epsilon: 'scalar' },
   },
-  copy_columns: {
-    ...{ y: 'inout', x: 'in', count: 'size', width: 'size' },
-    ...{ yColumns: 'size', yBegin: 'size', xColumns: 'size', xBegin: 'size' },
-  },
   reverse_sequence: {
     ...{ y: 'out', x: 'in', lengths: 'in?', count: 'size', time: 'size', batch: 'size', columns: 'size' },
+    reverses: 'size',
   },
   pool_sequence: {
     ...{ y: 'out', x: 'in', lengths: 'in?' },
@@ -424,6 +453,16 @@ export const KERNELS = {
     ...{ gradient: 'out', loss: 'out', predictions: 'in', targets: 'in', weights: 'in?', total: 'in' },
     ...{ rows: 'size', columns: 'size', rule: 'size' },
   },
+  // Tensors of any shape: the numbers of walks, which native/cudnn/kernels/tensors.cu explains.
+  elements: {
+    ...{ y: 'inout', a: 'in', b: 'in?', c: 'in?', count: 'size', rule: 'size', n1: 'size', n2: 'size', n3: 'size' },
+    ...{ yBegin: 'size', y0: 'size', y1: 'size', y2: 'size', y3: 'size' },
+    ...{ aBegin: 'size', a0: 'size', a1: 'size', a2: 'size', a3: 'size' },
+    ...{ b0: 'size', b1: 'size', b2: 'size', b3: 'size', c0: 'size', c1: 'size', c2: 'size', c3: 'size' },
+  },
+  reduce_each: REDUCTION,
+  reduce_by_blocks: REDUCTION,
+  one_hot: { y: 'out', ids: 'in', count: 'size', classes: 'size' },
   // Before and after cuDNN's CTC loss.
   ctc_marks: { marks: 'out', x: 'in', lengths: 'in', batch: 'size', classes: 'size' },
   ctc_activations: {

@@ -1,13 +1,15 @@
 import { OPTIMIZER_RULES, type TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { type HostCompute, type HostOperands, hostKernels } from '../host/host_kernels.js'
+import { type HostCompute, hostKernels } from '../host/host_kernels.js'
 import type { HostTensor } from '../host/host_tensor.js'
+import { tensorRow } from '../host/tensor_rows.js'
 import type { OperationKernels } from '../operations/checked_operations.js'
 import { CHECKED_ROWS } from '../operations/checked_row.js'
 import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS } from '../operations/operation_types.js'
 import type { Numbers } from '../operations/pattern.js'
 import type { StatementKernels } from '../operations/statements.js'
-import type { HostRowName, RowName } from '../operations/table.js'
+import type { HostRowName, RowName, TensorRowName } from '../operations/table.js'
+import { TENSOR_ROWS } from '../operations/tensor_rows.js'
 import type { OptimizerUpdate } from '../optimizer_update.js'
 import { INFEASIBLE_ROWS, LAYER_OPS, type LayerOpName, UPDATE_RULES, type UpdateRule } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
@@ -49,7 +51,8 @@ const OPS = Object.keys(LAYER_OPS)
 
 /** Queues one operation by its row. */
 function queue(executor: KernelExecutor, name: HostRowName): HostCompute {
-  const { operations } = executor
+  const { operations, tensorKernels } = executor
+  if (name in TENSOR_ROWS) return tensorRow(tensorKernels, name as TensorRowName)
   if (name in FIELDS) {
     const kernel = name as keyof typeof FIELDS
     return (results, operands, numbers) => {
@@ -61,7 +64,8 @@ function queue(executor: KernelExecutor, name: HostRowName): HostCompute {
     }
   }
   const [lengthsPlace = -1] = CHECKED_ROWS.find((checked) => checked.name === name)?.bounded ?? []
-  const layer = (op: LayerOpName, results: HostOperands, read: HostOperands, numbers: readonly number[]) => {
+  const op = name as LayerOpName
+  return (results, read, numbers) => {
     const buffers: readonly (FloatArray | undefined)[] = [
       ...results,
       ...read.filter((_, place) => place !== lengthsPlace),
@@ -72,35 +76,9 @@ function queue(executor: KernelExecutor, name: HostRowName): HostCompute {
       results: results.length,
       counts: Float64Array.from(buffers, (buffer) => buffer?.length ?? 0),
       lengths: read[lengthsPlace] ?? null,
-      numbers: Float64Array.from(numbers),
+      numbers: Float64Array.from(LAYER_OPS[op], (each) => numberOf(each, numbers)),
     })
   }
-  if (name === 'reshape') {
-    return (y, x, { rows, columns }) => layer('copyColumns', y, x, [rows, columns, columns, 0, columns, 0])
-  }
-  if (name === 'columns') {
-    return (y, x, { rows, columns, begin, count }) =>
-      layer('copyColumns', y, x, [rows, count, count, 0, columns, begin])
-  }
-  if (name === 'concat') {
-    return (y, [inputs], { rows, columns }) => {
-      let [job, begin] = [0, 0]
-      for (const input of inputs as readonly FloatArray[]) {
-        const count = rows === 0 ? 0 : input.length / rows
-        job = layer('copyColumns', y, [input], [rows, count, columns, begin, count, 0])
-        begin += count
-      }
-      return job
-    }
-  }
-  const op = name as Exclude<LayerOpName, 'copyColumns'>
-  return (results, read, numbers) =>
-    layer(
-      op,
-      results,
-      read,
-      LAYER_OPS[op].map((each) => numberOf(each, numbers)),
-    )
 }
 
 class BoundaryStatements implements StatementKernels<HostTensor> {

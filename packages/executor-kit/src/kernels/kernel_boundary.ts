@@ -34,19 +34,17 @@ export type UpdateRule = (typeof UPDATE_RULES)[number]
 export const LAYER_OPS = Object.freeze({
   activate: ['activation', 'rows', 'columns', 'maximum'],
   activationGradient: ['activation', 'rows', 'columns', 'maximum'],
-  multiply: ['rows'],
   dropout: ['rows', 'seedLow', 'seedHigh', 'drawLow', 'drawHigh', 'threshold', 'kept'],
   layerNorm: ['rows', 'columns', 'epsilon'],
   layerNormGradients: ['rows', 'columns', 'epsilon'],
-  /** y, x; it computes `concat`, `columns` and `reshape`. */
-  copyColumns: ['rows', 'count', 'columns of y', 'where in y', 'columns of x', 'where in x'],
+  maskSequence: ['time', 'batch', 'columns'],
   reverseSequence: ['time', 'batch', 'columns'],
   poolSequence: ['time', 'batch', 'columns', 'pooling', 'reversedFrom'],
   poolSequenceGradient: ['time', 'batch', 'columns', 'pooling', 'reversedFrom'],
   attend: ['time', 'batch', 'columns'],
   attendGradients: ['time', 'batch', 'columns'],
   elementLoss: ['loss', 'rows', 'columns'],
-} as const satisfies Readonly<Partial<Record<RowName | 'copyColumns', readonly string[]>>>)
+} as const satisfies Readonly<Partial<Record<RowName, readonly string[]>>>)
 
 export type LayerOpName = keyof typeof LAYER_OPS
 

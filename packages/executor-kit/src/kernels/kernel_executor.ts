@@ -1,5 +1,6 @@
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { HostMemory } from '../host/host_memory.js'
+import type { TensorKernels } from '../host/tensor_rows.js'
 import type {
   KernelNetwork,
   KernelOperations,
@@ -14,6 +15,7 @@ import type { WeightFormat } from './weight_format.js'
 export interface KernelExecutor {
   readonly memory: HostMemory
   readonly operations: KernelOperations
+  readonly tensorKernels: TensorKernels
   /** An array with undefined contents, for an operation that writes every element of it. */
   readonly allocateResult: (length: number) => FloatArray
   /** How the matrices of an inference are stored. */

@@ -4,7 +4,7 @@ import { addProduct } from '../host/matrix_product.js'
 import type { KernelExecutor } from './kernel_executor.js'
 
 /** Up to this many multiply-adds TypeScript is done before the kernels have read their arguments. */
-const SMALL_PRODUCT = 4096
+export const SMALL_PRODUCT = 4096
 
 /** Products of matrices by the kernels, computed while the caller waits. */
 export class KernelProducts implements HostProducts {
@@ -28,6 +28,6 @@ export class KernelProducts implements HostProducts {
 }
 
 /** Offset, row stride and column stride of each. */
-function layoutOf(...views: readonly MatrixView[]): number[] {
+export function layoutOf(...views: readonly MatrixView[]): number[] {
   return views.flatMap(({ offset, rowStride, columnStride }) => [offset, rowStride, columnStride])
 }

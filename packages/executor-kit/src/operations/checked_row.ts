@@ -54,6 +54,8 @@ export interface CheckedRow {
   readonly options: readonly OptionArgument[]
   readonly optionsIndex: number
   readonly optionNames: readonly string[]
+  /** The kernel of its gradient, where that is one. */
+  readonly gradient?: CheckedRow
 }
 
 type Operand = TensorLike | readonly TensorLike[] | undefined
@@ -106,7 +108,7 @@ function gradientRow({
   gradient,
   ...row
 }: Row): readonly [RowName, Row] | undefined {
-  if (gradient === undefined) return undefined
+  if (gradient === undefined || gradient === 'zero' || !('name' in gradient)) return undefined
   const operands = takes.filter((text) => parsePattern(text) !== undefined)
   const texts = new Map([...operands, ...gives, ...keeps].map((text) => [parsePattern(text)?.key, text]))
   const reads = gradient.reads.map((key) => required(texts.get(key), 'a gradient reads operands and results'))
@@ -131,7 +133,9 @@ export const CHECKED_ROWS: readonly CheckedRow[] = Object.entries(OPERATIONS as 
   ([name, row]) => {
     const gradient = gradientRow(row)
     const own = checkedRow(name as RowName, row)
-    return gradient === undefined ? [own] : [own, checkedRow(...gradient)]
+    if (gradient === undefined) return [own]
+    const checked = checkedRow(...gradient)
+    return [{ ...own, gradient: checked }, checked]
   },
 )
 
@@ -246,7 +250,14 @@ function checkOperand(
   const tensor = operand as TensorLike
   checkRule(action, name, tensor, pattern.bound === undefined ? floating : INTEGERS)
   const { shape } = tensor
-  if (!bindShape(pattern, shape, sizes)) checkShape(action, name, shape, expectedShape(pattern, shape, sizes))
+  if (bindShape(pattern, shape, sizes)) return
+  if (pattern.free === undefined) checkShape(action, name, shape, expectedShape(pattern, shape, sizes))
+  const { leading = [] } = sizes
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as ${name} must have a shape that broadcasts with [${leading.join(',')}]: current shape is [${shape.join(',')}]`,
+    { argument: name, expected: leading, actual: shape },
+  )
 }
 
 /** Ids and lengths whose values were checked, a copy, if they can be read. */

@@ -1,4 +1,5 @@
 import type { Dimension } from '../tensor_arguments.js'
+import { broadcastShape } from './walk.js'
 
 /**
  * An operand or a result as text: its check, its type, its error message and its documentation at once.
@@ -6,6 +7,8 @@ import type { Dimension } from '../tensor_arguments.js'
  *     name [T,B,E]         floating; a letter is a size that is the same wherever it stands, a digit is that size
  *     name […,E]           any leading dimensions, the same wherever … stands
  *     name […,E*]          a size that need not be the same
+ *     name […*]            any shape
+ *     name [~]             a shape that broadcasts with the others, by NumPy's rule
  *     name? [B]            may be absent: undefined or null
  *     name... […,E*]       a list of one tensor or more
  *     name:0..V-1 […]      int32, class ids below V; name:0..T are lengths up to T
@@ -23,6 +26,8 @@ export interface Pattern {
   /** The size that bounds its integers, which are class ids below it or lengths up to it; absent for floating tensors. */
   readonly bound: { readonly slot: number; readonly isBelow: boolean } | undefined
   readonly hasLeading: boolean
+  /** Any shape, or one that broadcasts; then the pattern has no dimensions. */
+  readonly free: 'any' | 'broadcast' | undefined
   /** Without the leading ones. */
   readonly dims: readonly Dim[]
 }
@@ -67,8 +72,9 @@ const PATTERN = /^([\w.]*\w)(\?|\.{3})?(?::0\.\.(\w)(-1)?)? \[(.*)\]$/
 export function parsePattern(text: string): Pattern | undefined {
   const [, name, suffix, bound, below, list] = PATTERN.exec(text) ?? []
   if (name === undefined || list === undefined) return undefined
-  const dims = list === '' ? [] : list.split(',')
-  const hasLeading = dims[0] === '…'
+  const free = list === '…*' ? 'any' : list === '~' ? 'broadcast' : undefined
+  const dims = list === '' || free !== undefined ? [] : list.split(',')
+  const hasLeading = free !== undefined || dims[0] === '…'
   return {
     name,
     key: name.slice(name.lastIndexOf('.') + 1),
@@ -76,7 +82,8 @@ export function parsePattern(text: string): Pattern | undefined {
     isList: suffix === '...',
     bound: bound === undefined ? undefined : { slot: LETTERS.indexOf(bound), isBelow: below !== undefined },
     hasLeading,
-    dims: (hasLeading ? dims.slice(1) : dims).map((dim) => ({
+    free,
+    dims: (dims[0] === '…' ? dims.slice(1) : dims).map((dim) => ({
       letter: dim.replace('*', ''),
       slot: LETTERS.indexOf(dim),
       size: /^\d+$/.test(dim) ? Number(dim) : undefined,
@@ -87,7 +94,10 @@ export function parsePattern(text: string): Pattern | undefined {
 /** The sizes of one call by their slots, -1 if they are not known; and the leading dimensions. */
 export interface Sizes {
   readonly slots: number[]
-  /** A shape that begins with them, and how many they are. Copies of frozen arrays take longer than all checks. */
+  /**
+   * A shape that begins with them, and how many they are; of operands that broadcast the shape to which they do. Copies of
+   * frozen arrays take longer than all checks.
+   */
   leading: readonly number[] | undefined
   rank: number
 }
@@ -117,8 +127,15 @@ export function numbersOf({ slots }: Sizes): Numbers {
 export type Numbers = Record<string, any>
 
 /** Whether `shape` fits; then the sizes that are new are noted. */
-export function bindShape({ hasLeading, dims }: Pattern, shape: readonly number[], sizes: Sizes): boolean {
+export function bindShape({ hasLeading, free, dims }: Pattern, shape: readonly number[], sizes: Sizes): boolean {
   const { slots, leading } = sizes
+  if (free !== undefined && leading !== undefined) {
+    if (free === 'any') return true
+    const both = broadcastShape(leading, shape)
+    sizes.leading = both ?? leading
+    sizes.rank = sizes.leading.length
+    return both !== undefined
+  }
   const first = shape.length - dims.length
   if (hasLeading ? first < 0 : first !== 0) return false
   if (hasLeading && leading !== undefined) {
@@ -177,12 +194,13 @@ export const EXAMPLE_SIZES: Readonly<Record<string, number>> = Object.freeze({
   ...{ O: 5, V: 6, U: 5, K: 3 },
 })
 
-/** A shape of an operand, by sizes of its letters. */
+/** A shape of an operand, by sizes of its letters; any shape is that of a square matrix, which products take too. */
 export function exampleShape(
-  { hasLeading, dims }: Pattern,
+  { hasLeading, free, dims }: Pattern,
   sizes: Readonly<Record<string, number>>,
   leading: readonly number[],
 ): readonly number[] {
+  if (free === 'any') return [sizes['E'], sizes['E']]
   const last = dims.map(({ letter, size }) => size ?? sizes[letter])
   return hasLeading ? [...leading, ...last] : last
 }

@@ -1,4 +1,4 @@
-import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, DenseOps, FloatDType, TensorLike } from '@cudnn-rnn/backend'
 import type { OptionRule } from './option_rules.js'
 import type { IsList, IsOptional, KeyOf, SizesOf } from './pattern.js'
 
@@ -52,9 +52,15 @@ export interface Row<
   /** Numbers of kernels that are computed from options and operands. */
   // biome-ignore lint/suspicious/noExplicitAny: the options and operands of this row
   readonly complete?: (numbers: any, operands: any, dtype: FloatDType) => More
+  /** Some executors ask their device before they compute: on a tape it is a promise. */
+  readonly asks?: true
   /** Executors in host memory have no kernel for it. */
   readonly isOfDevices?: true
-  readonly gradient?: GradientKernel<Gradient, Reads>
+  /**
+   * How a tape passes the gradient of the first result back: by its own kernel, by other operations, or as zero where
+   * the result is constant in pieces, such as a comparison. A tape refuses a row without it, never silently.
+   */
+  readonly gradient?: GradientKernel<Gradient, Reads> | GradientRule<Reads> | 'zero'
 }
 
 /**
@@ -65,6 +71,38 @@ interface GradientKernel<Name extends string = string, Reads extends Texts = Tex
   readonly name: Name
   readonly action: string
   readonly reads: Reads
+}
+
+/** A gradient that other operations compute; nothing records them, so it has no gradient itself. */
+export interface GradientRule<Reads extends Texts = Texts> {
+  /** Keys of the operands and results whose elements it reads: all others may be freed before it is called. */
+  readonly reads?: Reads
+  /**
+   * The gradients of the floating operands by their keys, of a list of operands a list. They may be the given gradient
+   * itself, or tensors that it reads. Every other tensor that it makes by `ops` and `zeros` is disposed when it returns. An operand that has no gradient is left out.
+   */
+  readonly pass: (given: BackendTensor, rule: GradientContext) => GradientsByKey
+}
+
+export type GradientsByKey = Readonly<Record<string, BackendTensor | readonly BackendTensor[] | undefined>>
+
+/** The tensors, shapes and options of the call whose gradient is computed. */
+export interface GradientContext {
+  readonly ops: DenseOps
+  readonly zeros: (shape: readonly number[]) => BackendTensor
+  /** The operands and results that the rule `reads`, by their keys; an absent operand is undefined. */
+  // biome-ignore lint/suspicious/noExplicitAny: a tensor, a list of tensors, or undefined, as the row has it
+  readonly read: Readonly<Record<string, any>>
+  /** The shapes of all operands and results by their keys; of a list of operands a list. */
+  // biome-ignore lint/suspicious/noExplicitAny: a shape or a list of shapes, as the row has it
+  readonly shapes: Readonly<Record<string, any>>
+  /** The options of the call by their names, as its caller passed them. */
+  // biome-ignore lint/suspicious/noExplicitAny: options have any type
+  readonly options: Readonly<Record<string, any>>
+  /** Whether the gradient of an operand is needed. One that is not may be left out. */
+  readonly wants: (key: string) => boolean
+  /** Whether the given gradient is the number 1, that of the loss itself: then no product with it is needed. */
+  readonly isOne: boolean
 }
 
 export function row<

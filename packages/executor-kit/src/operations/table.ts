@@ -8,23 +8,32 @@ import {
   checkedWithOperands,
   choice,
   columnIndex,
-  counter,
+  DRAW,
   hyperparameter,
   MAXIMUM,
   optional,
   POOLING,
   PROBABILITY,
-  SAME_COUNT,
+  SEED,
 } from './option_rules.js'
-import { type GradientArguments, type GradientNameOf, type KernelArguments, row } from './row.js'
+import { type GradientArguments, type GradientNameOf, type GradientRule, type KernelArguments, row } from './row.js'
+import { TENSOR_ROWS } from './tensor_rows.js'
 
-const DROPOUT = { rate: PROBABILITY, seed: counter(Number.MAX_SAFE_INTEGER), draw: counter(2 ** 48 - 1) }
+const DROPOUT = { rate: PROBABILITY, seed: SEED, draw: DRAW }
 const POOL = {
   pooling: POOLING,
   reversedFrom: optional(
     columnIndex('an integer from 0 to the number of columns', ({ columns }) => columns, 2),
     ({ columns }) => columns,
   ),
+}
+
+/** Of a loss that computes its gradient with itself. */
+function gradientMade<const Made extends string>(made: Made, operand: string): GradientRule<readonly [Made]> {
+  return {
+    reads: [made],
+    pass: (given, { ops, read, isOne }) => ({ [operand]: isOne ? read[made] : ops.multiply(read[made], given) }),
+  }
 }
 
 // Examples in the sizes of EXAMPLE_SIZES.
@@ -59,12 +68,6 @@ export const OPERATIONS = {
     options: { activation: ACTIVATION, maximum: MAXIMUM },
     gradient: { name: 'activationGradient', action: "compute an activation's gradient", reads: ['output'] },
   }),
-  multiply: row({
-    meaning: 'a∘b, element by element',
-    action: 'multiply element by element',
-    takes: ['a […]', 'b […]'],
-    gives: ['output […]'],
-  }),
   dropout: row({
     meaning: 'input·mask/(1 − rate); the mask is a function of seed, draw and element',
     action: 'apply dropout',
@@ -72,6 +75,9 @@ export const OPERATIONS = {
     gives: ['output […]'],
     options: DROPOUT,
     complete: dropoutMask,
+    gradient: {
+      pass: (dy, { ops, options: { rate, seed, draw } }) => ({ input: ops.dropout(dy, { rate, seed, draw }) }),
+    },
   }),
   layerNorm: row({
     meaning: 'gamma∘(input − mean)/√(variance + epsilon) + beta, over the last dimension',
@@ -85,30 +91,14 @@ export const OPERATIONS = {
       reads: ['input', 'gamma'],
     },
   }),
-  concat: row({
-    meaning: 'tensors side by side in the last dimension',
-    action: 'concatenate',
-    takes: ['inputs... […,E*]'],
-    gives: ['output […,columns]'],
-    complete: (_, [inputs]: readonly [readonly TensorLike[]]) => ({
-      columns: inputs.reduce((sum, { shape }) => sum + shape[shape.length - 1], 0),
-    }),
-  }),
-  reshape: row({
-    meaning: 'the same elements in another shape',
-    action: 'reshape',
-    takes: ['input […,E]', 'shape'],
-    gives: ['output [shape]'],
-    options: { shape: SAME_COUNT },
-  }),
-  columns: row({
-    meaning: 'count columns from begin on',
-    action: 'take columns',
-    takes: ['input […,E]', 'begin', 'count'],
-    gives: ['output […,count]'],
-    options: {
-      begin: columnIndex('an integer from 0 to the number of columns', ({ columns }) => columns, 1),
-      count: columnIndex('an integer from 0 to the columns after begin', ({ columns, begin }) => columns - begin, 1),
+  maskSequence: row({
+    meaning: 'input, zero past the length',
+    action: 'mask a sequence',
+    takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
+    gives: ['output [T,B,E]'],
+    gradient: {
+      reads: ['lengths'],
+      pass: (dy, { ops, read }) => ({ input: ops.maskSequence(dy, read['lengths'] ?? null) }),
     },
   }),
   reverseSequence: row({
@@ -116,6 +106,10 @@ export const OPERATIONS = {
     action: 'reverse a sequence',
     takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
     gives: ['output [T,B,E]'],
+    gradient: {
+      reads: ['lengths'],
+      pass: (dy, { ops, read }) => ({ input: ops.reverseSequence(dy, read['lengths'] ?? null) }),
+    },
   }),
   poolSequence: row({
     meaning: 'the last step, the mean or the largest of each column',
@@ -156,6 +150,7 @@ export const OPERATIONS = {
     takes: ['logits […,V]', 'labels:0..V-1 […]', 'weights? […]'],
     gives: ['loss []'],
     keeps: ['logitsGradient […,V]'],
+    gradient: gradientMade('logitsGradient', 'logits'),
   }),
   elementLoss: row({
     meaning: 'the mean over columns, and over rows by their weights, of the loss of each element',
@@ -164,6 +159,7 @@ export const OPERATIONS = {
     gives: ['loss []'],
     keeps: ['gradient […,E]'],
     options: { loss: choice(ELEMENT_LOSSES) },
+    gradient: gradientMade('gradient', 'predictions'),
   }),
   ctcLoss: row({
     meaning: 'Σ rowWeights·(−ln p(labels | logits)), connectionist temporal classification',
@@ -171,6 +167,8 @@ export const OPERATIONS = {
     takes: ['logits [T,B,K]', 'labels', 'options'],
     gives: ['loss []'],
     keeps: ['rowLosses [B]', 'logitsGradient [T,B,K]'],
+    asks: true,
+    gradient: gradientMade('logitsGradient', 'logits'),
     options: {
       labels: checkedWithOperands<Tensor<Int32Array>>('int32 [B,S], on the host', CTC_LABELS, [
         [undefined, 'ERR_NOT_A_TENSOR'],
@@ -196,6 +194,7 @@ export const OPERATIONS = {
       dtype: FloatDType,
     ) => checkCtcLoss(dtype, logits, labels, options),
   }),
+  ...TENSOR_ROWS,
 }
 
 type Table = typeof OPERATIONS
@@ -219,6 +218,9 @@ type OptionalName = { [Name in RowName]: undefined extends DenseOps[Name] ? Name
  * that throws has changed nothing.
  */
 export type RowKernels = Omit<AllKernels, OptionalName> & Partial<Pick<AllKernels, OptionalName>>
+
+/** Rows that take tensors of any shape. */
+export type TensorRowName = keyof typeof TENSOR_ROWS
 
 /** Rows whose kernels executors in host memory have. */
 export type HostRowName = Exclude<RowName, 'phasedGate' | 'phasedGateGradients'>

@@ -1,4 +1,4 @@
-import type { RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
 import { flatLayout } from '@cudnn-rnn/canonical'
 import {
   HostMemory,
@@ -10,7 +10,9 @@ import {
   type KernelTapeMemory,
   type OperationQueue,
   openKernelBackend,
+  type Products,
   type RegionMove,
+  type Walk,
   type WeightFormat,
 } from '../../src/index.js'
 
@@ -59,6 +61,14 @@ export function openNotingExecutor({
     ...Object.fromEntries([...names, ...others, 'update', 'layer'].map((name) => [name, queued(name)])),
     wait: (job: number) => void calls.push(['wait', job]),
   } as unknown as KernelOperations
+  const tensorKernels = {
+    elements: (name: string, walk: Walk, y: FloatArray, operands: readonly FloatArray[]) =>
+      queued('elements')({ name, walk, operands: [y, ...operands] }),
+    reduce: (name: string, outer: Walk, inner: Walk, y: FloatArray, x: FloatArray) =>
+      queued('reduce')({ name, outer, inner, operands: [y, x] }),
+    products: (products: Products, c: FloatArray, a: FloatArray, b: FloatArray) =>
+      queued('products')({ products, operands: [c, a, b] }),
+  }
   const makeStepper = (_: KernelNetwork, batch: number): KernelStepper => ({
     followParams: (version) => void calls.push(['follow', version]),
     step: (_params, _input, output, steps, ...quantized) => {
@@ -84,6 +94,7 @@ export function openNotingExecutor({
   const executor: KernelExecutor = {
     memory,
     operations,
+    tensorKernels,
     weightFormat,
     allocateResult: (length) => new Float32Array(length),
     makeNetwork: (descriptor: RnnDescriptor) => ({ paramsSize: () => flatLayout(descriptor).size }),

@@ -59,8 +59,8 @@ describe('checkedOperations', () => {
       ['activate', { maximum: Number.POSITIVE_INFINITY, rows: 1 }, [[3]]],
       ['poolSequence', { time: 4, batch: 2, columns: 3, pooling: 'last', reversedFrom: 3 }, [[2, 3]]],
       ['columns', { begin: 3, count: 0 }, [[2, 0]]],
-      ['concat', { rows: 2, columns: 4 }, [[2, 4]]],
-      ['reshape', { rows: 0, columns: 3 }, [[3, 0, 2]]],
+      ['concat', { axis: 1 }, [[2, 4]]],
+      ['reshape', { rows: 0 }, [[3, 0, 2]]],
       ['phasedGate', { batch: 2, units: 3, leak: 0.5 }, [[2, 3]]],
       ['embeddingGradient', { classes: 6, columns: 3 }, [[6, 3]]],
     ])

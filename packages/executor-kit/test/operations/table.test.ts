@@ -10,9 +10,10 @@ The statements \`assign\`, \`accumulate\`, \`update\` ([rules](optimizer_rules.m
 This page is made of the table \`OPERATIONS\` in \`packages/executor-kit/src/operations/table.ts\` by \`npx vitest run --project executor-kit table -u\`. [Contributing](../CONTRIBUTING.md#add-an-operation) states how to add an operation.
 `
 
-function section({ name, row, positional, options }: CheckedRow): string {
+function section(checked: CheckedRow): string {
+  const { name, row, positional, options } = checked
   const code = (texts: readonly string[]) => texts.map((text) => `\`${text}\``).join(', ')
-  const isGradient = row.gradient === undefined && CHECKED_ROWS.some((other) => other.row.gradient?.name === name)
+  const isGradient = CHECKED_ROWS.some(({ gradient }) => gradient === checked)
   const rules = [...positional, ...options].map(
     ({ name: option, rule }) => `| \`${option}${rule.isOptional ? '?' : ''}\` | ${rule.words} |`,
   )
@@ -21,8 +22,14 @@ function section({ name, row, positional, options }: CheckedRow): string {
 
 ${isGradient ? `The gradient of: ${row.meaning}` : row.meaning}.
 
-Takes ${code(row.takes)}; gives ${code([...row.gives, ...(row.keeps ?? [])])}.${row.isOfDevices ? ' On executors of devices alone.' : ''}
+Takes ${code(row.takes)}; gives ${code([...row.gives, ...(row.keeps ?? [])])}.${gradientOf(checked)}${row.isOfDevices ? ' On executors of devices alone.' : ''}
 ${rules.length === 0 ? '' : `\n| option | values |\n|---|---|\n${rules.join('\n')}\n`}`
+}
+
+function gradientOf({ row, gradient }: CheckedRow): string {
+  if (gradient !== undefined) return ` Its gradient is \`${gradient.name}\`.`
+  if (row.gradient === undefined) return ''
+  return row.gradient === 'zero' ? ' Its gradient is zero.' : ' Other operations compute its gradient.'
 }
 
 it('is the page of the operations', async () => {

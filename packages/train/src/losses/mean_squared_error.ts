@@ -15,7 +15,7 @@ export interface MeanSquaredErrorResult {
  * @throws TypeError `ERR_DTYPE`; RangeError `ERR_SHAPE`
  * @example
  * ```ts
- * import { meanSquaredError } from '@cudnn-rnn/rnn'
+ * import { meanSquaredError } from '@cudnn-rnn/rnn/train'
  *
  * const predictions = { data: Float32Array.of(1, 2), shape: [2] }
  * const targets = { data: Float32Array.of(0, 4), shape: [2] }

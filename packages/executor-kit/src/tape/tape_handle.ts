@@ -1,0 +1,138 @@
+import { checkArguments, FUNCTION } from '@cudnn-rnn/arguments'
+import { type Backend, type DenseOps, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import type { OPERATIONS } from '../operations/table.js'
+import type { Operand, Recording } from './recording.js'
+import { callRow, TAPE_ROWS } from './row_call.js'
+import { unstack } from './unstack.js'
+import { Value } from './value.js'
+
+/** The type of an operand on a tape, from that of the executor's operation. */
+type OnTape<Argument> = Argument extends TensorLike
+  ? Operand
+  : Argument extends readonly TensorLike[]
+    ? readonly Operand[]
+    : Argument
+type OperationOnTape<Operation> = Operation extends (...given: infer Given) => infer Result
+  ? (
+      ...given: { [Place in keyof Given]: OnTape<Given[Place]> }
+    ) => Extract<Result, Promise<unknown>> extends never ? Value : Promise<Value>
+  : never
+type OperationName = Exclude<keyof typeof OPERATIONS, 'phasedGate'>
+
+/** The operations of a tape: those of `backend.ops` that make one tensor, on values. */
+export type TapeOperations = { readonly [Name in OperationName]: OperationOnTape<NonNullable<DenseOps[Name]>> }
+
+/** A tape: records operations, owns every tensor that they make, and passes gradients back. */
+export type GradientTape = TapeHandle & TapeOperations
+
+/** The methods of a tape that are not operations. */
+export class TapeHandle {
+  /** For the calls of models and layers. */
+  readonly recording: Recording
+  /** Values that this scope made. */
+  readonly made: Value[] = []
+
+  constructor(recording: Recording) {
+    this.recording = recording
+  }
+
+  get backend(): Backend {
+    return this.recording.backend
+  }
+
+  /** Whether gradients are computed: dropout drops. */
+  get isTraining(): boolean {
+    return this.recording.isTraining
+  }
+
+  /**
+   * An operand as a value: a variable, or a constant that several operations take.
+   *
+   * @throws as `backend.tensor`; RangeError `ERR_SECOND_ORDER`; TypeError `ERR_NOT_AWAITED`, `ERR_FOREIGN_TENSOR`
+   */
+  value(x: Operand): Value {
+    return this.#value('make a value', x)
+  }
+
+  /** The same elements as a constant, through which no gradient passes. */
+  stopGradient(x: Operand): Value {
+    return this.recording.constant(this.#value('stop a gradient', x), this.made)
+  }
+
+  /** The parts of the first dimension, which `t.stack` joins again. Throws RangeError `ERR_SHAPE` for a scalar. */
+  unstack(x: Operand): Value[] {
+    return unstack(this.recording, this.#value('unstack', x), this.made)
+  }
+
+  /**
+   * Runs `body` with its own handle, and disposes everything that it made but the values that it returns and the tensors
+   * that gradients will read. Layers and steps of `scan` are scopes.
+   *
+   * @throws errors of `body`; TypeError `ERR_INVALID_ARGUMENT`
+   */
+  scope<Result>(body: (t: GradientTape) => Result): Result {
+    this.recording.checkOpen('open a scope')
+    checkArguments('open a scope', { body }, { body: FUNCTION })
+    const inner = new TapeHandle(this.recording)
+    let result: Result
+    try {
+      result = body(inner as GradientTape)
+    } catch (error) {
+      this.#close(inner, undefined)
+      throw error
+    }
+    if (!(result instanceof Promise)) {
+      this.#close(inner, result)
+      return result
+    }
+    const closing = result.then(
+      (value) => {
+        this.#close(inner, value)
+        return value
+      },
+      (error) => {
+        this.#close(inner, undefined)
+        throw error
+      },
+    )
+    return this.recording.pending(closing) as Result
+  }
+
+  #value(action: string, x: unknown): Value {
+    this.recording.checkOpen(action)
+    return this.recording.value(action, 'x', x, this.made)
+  }
+
+  #close(inner: TapeHandle, result: unknown): void {
+    const kept = new Set<Value>()
+    noteValues(result, kept, new Set())
+    for (const value of inner.made) {
+      if (kept.has(value)) this.made.push(value)
+      else this.recording.letGo(value.tensor)
+    }
+    inner.made.length = 0
+  }
+}
+
+for (const row of TAPE_ROWS) {
+  Object.defineProperty(TapeHandle.prototype, row.name, {
+    value(this: TapeHandle, ...given: readonly unknown[]) {
+      return callRow(this.recording, this.made, row, given)
+    },
+  })
+}
+
+/** The handle of a function's tape. */
+export function handleOf(recording: Recording): GradientTape {
+  return new TapeHandle(recording) as GradientTape
+}
+
+/** Adds to `values` each that `result` is or holds. */
+function noteValues(result: unknown, values: Set<Value>, seen: Set<unknown>): void {
+  if (typeof result !== 'object' || result === null || seen.has(result)) return
+  seen.add(result)
+  if (result instanceof Value) values.add(result)
+  else if (!isBackendTensor(result) && !ArrayBuffer.isView(result)) {
+    for (const part of Object.values(result)) noteValues(part, values, seen)
+  }
+}
