@@ -58,6 +58,7 @@ export {
   type PoolOptions,
 } from './operations/operation_types.js'
 export { EXAMPLE_SIZES, exampleShape, type Pattern } from './operations/pattern.js'
+export type { GradientRule } from './operations/row.js'
 export type { StatementKernels } from './operations/statements.js'
 export type {
   HostRowName,
