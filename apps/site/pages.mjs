@@ -9,9 +9,17 @@ const PUBLIC = 'the READMEs of public packages'
 const SECTIONS = [
   [
     'Guide',
-    ['getting_started', 'weights', 'train', 'streams', 'onnx_models', 'browsers_and_workers', 'gpus', 'cluster'].map(
-      (name) => `docs/guide/${name}.md`,
-    ),
+    [
+      'getting_started',
+      'weights',
+      'train',
+      'own_models',
+      'streams',
+      'onnx_models',
+      'browsers_and_workers',
+      'gpus',
+      'cluster',
+    ].map((name) => `docs/guide/${name}.md`),
   ],
   ['Migration', ['docs/migration']],
   ['Cookbook', ['docs/cookbook']],

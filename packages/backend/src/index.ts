@@ -36,7 +36,6 @@ export type { BackendErrorCode } from './error_codes.js'
 export type { HostLstm } from './host_lstm.js'
 export type { HostProducts } from './host_products.js'
 export type { LayerOps } from './layer_ops.js'
-export type { TensorOps } from './tensor_ops.js'
 export {
   OPTIMIZER_RULES,
   type OptimizerOptions,

@@ -18,6 +18,7 @@ import { registerRefusalConformance } from './refusal_conformance.js'
 import type { RoundingOracle } from './rounding_oracle.js'
 import { registerStreamingConformance } from './streaming_conformance.js'
 import { registerTensorConformance } from './tensor_conformance.js'
+import { registerTensorGradientConformance } from './tensor_gradient_conformance.js'
 
 export interface ConformanceOptions {
   readonly dtypes: readonly FloatDType[]
@@ -46,6 +47,7 @@ const NUMERICAL_PARTS = [
   registerOptimizerConformance,
   registerLayerConformance,
   registerTensorConformance,
+  registerTensorGradientConformance,
 ]
 
 /** Parts that test argument checks, which executors share; `covering` leaves them out. */

@@ -61,15 +61,13 @@ export function createCpuExecutor(
   }
 }
 
-const FUNCTIONS = Object.keys(ELEMENT_FUNCTIONS)
-
 function tensorKernels(native: NativeExecutor): TensorKernels {
   const numbersOf = (rule: number, operands: readonly FloatArray[], ...walks: readonly (readonly number[])[]) =>
     Float64Array.from([rule, ...operands.map(({ length }) => length), ...walks.flat()])
   return {
     elements(name, walk, y, read) {
       const operands = [y, ...read]
-      return native.elements({ operands, numbers: numbersOf(FUNCTIONS.indexOf(name), operands, walk) })
+      return native.elements({ operands, numbers: numbersOf(ELEMENT_FUNCTIONS.indexOf(name), operands, walk) })
     },
     reduce(name, outer, inner, y, x) {
       const operands = [y, x]

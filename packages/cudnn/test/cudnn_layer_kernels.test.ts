@@ -50,6 +50,13 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   concat: { operands: [rows(), rows()], run: (ops, parts) => [ops.concat(parts)] },
   columns: { operands: [rows()], run: (ops, [x]) => [ops.columns(x, 1, 2)] },
+  select: { operands: [rows(), f32([1]), f32([1, 2, 3])], run: (ops, [c, a, b]) => [ops.select(c, a, b)] },
+  'sum of few': { operands: [rows()], run: (ops, [x]) => [ops.sum(x, { axes: [0] })] },
+  'max of many': { operands: [counted(300, (k) => k, 2, 150)], run: (ops, [x]) => [ops.max(x, { axes: [-1] })] },
+  pad: { operands: [rows()], run: (ops, [x]) => [ops.pad(x, [1, 0], [0, 2])] },
+  oneHot: { operands: [i32(1, 0)], run: (ops, [ids]) => [ops.oneHot(ids, 3)] },
+  normal: { operands: [], run: (ops) => [ops.normal([2, 3], { seed: 1, draw: 2 })] },
+  maskSequence: { operands: [sequence(), i32(3, 1)], run: (ops, [x, n]) => [ops.maskSequence(x, n)] },
   reverseSequence: { operands: [sequence(), i32(3, 1)], run: (ops, [x, n]) => [ops.reverseSequence(x, n)] },
   poolSequence: {
     operands: [sequence(), i32(3, 1)],

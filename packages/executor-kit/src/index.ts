@@ -58,6 +58,7 @@ export {
   type PoolOptions,
 } from './operations/operation_types.js'
 export { EXAMPLE_SIZES, exampleShape, type Pattern } from './operations/pattern.js'
+export type { GradientRule } from './operations/row.js'
 export type { StatementKernels } from './operations/statements.js'
 export type {
   HostRowName,
@@ -80,7 +81,7 @@ export { TAPE_ROWS } from './tape/row_call.js'
 export { type Cell, type CellState, type ScanOptions, type ScanResult, scan } from './tape/scan.js'
 export { Value } from './tape/value.js'
 export { grad, infer, type ValueAndGradients, valueAndGrad } from './tape/value_and_grad.js'
-export type { GradientsOf, TapeVariable, Variables } from './tape/variables.js'
+export { backendOf, type GradientsOf, type TapeVariable, type Variables, variablesIn } from './tape/variables.js'
 
 // Random numbers
 

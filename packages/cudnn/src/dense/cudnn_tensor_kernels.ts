@@ -38,7 +38,6 @@ interface OnDevice {
 
 /** Up to so many elements one thread adds up; a block of threads takes more. */
 const FEW_ELEMENTS = 32
-const FUNCTIONS = Object.keys(ELEMENT_FUNCTIONS)
 
 /** The rows on tensors of any shape on the device: each is one segment of kernels, and nothing waits for it. */
 export function cudnnTensorKernels(executor: CudnnExecutor): Pick<RowKernels, TensorRowName> {
@@ -62,7 +61,7 @@ export function cudnnTensorKernels(executor: CudnnExecutor): Pick<RowKernels, Te
 
 /** y = f(a, b, c), or parts of y one behind the other. */
 const elements: Fill = ({ executor, list, name, count }, y, read, { walks }: { readonly walks: readonly Walk[] }) => {
-  const rule = FUNCTIONS.indexOf(elementFunctionOf(name))
+  const rule = ELEMENT_FUNCTIONS.indexOf(elementFunctionOf(name))
   const written = walks.reduce((sum, walk) => sum + walkCount(walk), 0)
   if (written < count) list.add('clear', { to: y, offset: 0, bytes: y.bytes })
   for (const [k, walk] of walks.entries()) {

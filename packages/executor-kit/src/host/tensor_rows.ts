@@ -3,13 +3,7 @@ import type { TensorRowName } from '../operations/table.js'
 import type { Products, RandomDraw } from '../operations/tensor_rows.js'
 import { GROUPS, viewOffset, type Walk, walkCount } from '../operations/walk.js'
 import { philoxBlock } from '../philox.js'
-import {
-  ELEMENT_FUNCTIONS,
-  type ElementFunctionName,
-  elementFunctionOf,
-  type ReductionName,
-} from './element_functions.js'
-import { floatAt } from './float_at.js'
+import { type ElementFunctionName, elementFunctionOf, elementValue, type ReductionName } from './element_functions.js'
 import type { HostCompute } from './host_kernels.js'
 import { addProduct, type MatrixView } from './matrix_product.js'
 
@@ -82,41 +76,62 @@ function drawInto(y: FloatArray, isNormal: boolean, { seedLow, seedHigh, drawLow
   }
 }
 
-/** The kernels in TypeScript, done when they return. Elements are read unchecked where a walk is within checked shapes. */
+/** Up to so many elements are copied sooner than by a call of the engine. */
+const SHORT_LINE = 16
+
+/** The kernels in TypeScript, done when they return. */
 export const HOST_TENSOR_KERNELS: TensorKernels = {
   elements(name, walk, y, operands) {
-    const f = ELEMENT_FUNCTIONS[name] as (a: number, b?: number, c?: number) => number
-    const [a, b = a, c = a] = operands as readonly [FloatArray, FloatArray?, FloatArray?]
+    const [a, b = a, c = a] = operands
+    const last = operands.length
+    const [atY, atA, atB, atC] = [
+      viewOffset(0),
+      viewOffset(1),
+      viewOffset(Math.min(last, 2)),
+      viewOffset(Math.min(last, 3)),
+    ]
+    const [yStep, aStep, bStep, cStep] = [
+      walk[atY + GROUPS],
+      walk[atA + GROUPS],
+      walk[atB + GROUPS],
+      walk[atC + GROUPS],
+    ]
     const count = walk[GROUPS - 1]
-    const step = (tensor: number) => strideOf(walk, Math.min(tensor, operands.length), GROUPS - 1)
-    const [yStep, aStep, bStep, cStep] = [step(0), step(1), step(2), step(3)]
-    eachLine(walk, operands.length + 1, (places) => {
-      let [p, q, r, s] = places as readonly number[] as [number, number, number, number]
-      r ??= q
-      s ??= q
-      for (let k = 0; k < count; k++, p += yStep, q += aStep, r += bStep, s += cStep) {
-        y[p] = f(a[q], b[r], c[s])
+    const isWhole = name === 'copy' && yStep === 1 && aStep === 1 && count > SHORT_LINE
+    for (let line = 0; line < linesOf(walk); line++) {
+      let [p, q, r, s] = [
+        placeOf(walk, atY, line),
+        placeOf(walk, atA, line),
+        placeOf(walk, atB, line),
+        placeOf(walk, atC, line),
+      ]
+      if (isWhole) {
+        y.set(a.subarray(q, q + count), p)
+        continue
       }
-    })
+      // The arithmetic of most calls without the switch, in a fifth of the time.
+      if (name === 'multiply') {
+        for (let k = 0; k < count; k++, p += yStep, q += aStep, r += bStep) y[p] = a[q] * b[r]
+      } else if (name === 'add') {
+        for (let k = 0; k < count; k++, p += yStep, q += aStep, r += bStep) y[p] = a[q] + b[r]
+      } else {
+        for (let k = 0; k < count; k++, p += yStep, q += aStep, r += bStep, s += cStep) {
+          y[p] = elementValue(name, a[q], b[r], c[s])
+        }
+      }
+    }
     return 0
   },
   reduce(name, outer, inner, y, x) {
-    const count = inner[GROUPS - 1]
-    const step = strideOf(inner, 0, GROUPS - 1)
-    const elements = walkCount(inner)
-    const [lines, lineStep, xStep] = [outer[GROUPS - 1], strideOf(outer, 0, GROUPS - 1), strideOf(outer, 1, GROUPS - 1)]
-    eachLine(outer, 2, ([first, from]) => {
-      for (let line = 0; line < lines; line++) {
-        const begin = from + line * xStep
-        let total = name === 'max' ? Number.NEGATIVE_INFINITY : 0
-        eachLine(inner, 1, ([place]) => {
-          for (let k = 0, at = begin + place; k < count; k++, at += step) {
-            total = name === 'max' ? Math.max(total, floatAt(x, at)) : total + floatAt(x, at)
-          }
-        })
-        y[first + line * lineStep] = name === 'mean' ? total / elements : total
+    const [lines, length, elements] = [linesOf(outer), outer[GROUPS - 1], walkCount(inner)]
+    const [atY, atX] = [viewOffset(0), viewOffset(1)]
+    for (let line = 0; line < lines; line++) {
+      let [p, q] = [placeOf(outer, atY, line), placeOf(outer, atX, line)]
+      for (let k = 0; k < length; k++, p += outer[atY + GROUPS], q += outer[atX + GROUPS]) {
+        const total = reduced(name === 'max', inner, x, q)
+        y[p] = name === 'mean' ? total / elements : total
       }
-    })
+    }
     return 0
   },
   products(products, c, a, b) {
@@ -144,27 +159,29 @@ export function eachProduct(
   }
 }
 
-function strideOf(walk: Walk, tensor: number, group: number): number {
-  return walk[viewOffset(tensor) + 1 + group]
+/** The sum of the elements of a walk from `begin` on, or the largest. */
+function reduced(isLargest: boolean, walk: Walk, x: FloatArray, begin: number): number {
+  const at = viewOffset(0)
+  const [count, step] = [walk[GROUPS - 1], walk[at + GROUPS]]
+  let total = isLargest ? Number.NEGATIVE_INFINITY : 0
+  for (let line = 0; line < linesOf(walk); line++) {
+    let p = begin + placeOf(walk, at, line)
+    for (let k = 0; k < count; k++, p += step) total = isLargest ? Math.max(total, x[p]) : total + x[p]
+  }
+  return total
 }
 
-/** Calls `line` for the innermost group at each place of the others, with the element of each tensor where it begins. */
-function eachLine(walk: Walk, tensors: number, line: (places: readonly number[]) => void): void {
-  const begins = Array.from({ length: tensors }, (_, tensor) => walk[viewOffset(tensor)])
-  const [first, second, third] = walk as readonly number[] as readonly [number, number, number]
-  const places = [...begins]
-  for (let i = 0; i < first; i++) {
-    for (let j = 0; j < second; j++) {
-      for (let k = 0; k < third; k++) {
-        for (let tensor = 0; tensor < tensors; tensor++) {
-          places[tensor] =
-            begins[tensor] +
-            i * strideOf(walk, tensor, 0) +
-            j * strideOf(walk, tensor, 1) +
-            k * strideOf(walk, tensor, 2)
-        }
-        line(places)
-      }
-    }
-  }
+/** Innermost groups of a walk. */
+function linesOf(walk: Walk): number {
+  return walk[0] * walk[1] * walk[2]
+}
+
+/** Where a line begins in the tensor whose numbers are from `at` on. */
+function placeOf(walk: Walk, at: number, line: number): number {
+  if (line === 0) return walk[at]
+  const third = line % walk[2]
+  const rest = (line - third) / walk[2]
+  const second = rest % walk[1]
+  const first = (rest - second) / walk[1]
+  return walk[at] + first * walk[at + 1] + second * walk[at + 2] + third * walk[at + 3]
 }

@@ -36,7 +36,17 @@ import {
   sumTo,
   where,
 } from './tensor_gradients.js'
-import { broadcastShape, flatWalk, partView, repeatedView, type View, viewOf, type Walk, walkOf } from './walk.js'
+import {
+  broadcastShape,
+  flatWalk,
+  isSameShape,
+  partView,
+  repeatedView,
+  type View,
+  viewOf,
+  type Walk,
+  walkOf,
+} from './walk.js'
 
 type Shape = readonly number[]
 type Shaped = Pick<TensorLike, 'shape'>
@@ -78,16 +88,12 @@ function one(
 
 function together(action: string, operands: readonly Shaped[]): Walks {
   const [first] = operands as readonly [Shaped]
-  if (operands.every(({ shape }) => isSame(shape, first.shape))) {
+  if (operands.every(({ shape }) => isSameShape(shape, first.shape))) {
     return { shape: first.shape, walks: [flatWalk(elementCount(first.shape), operands.length + 1)] }
   }
   const shape = operands.reduce<Shape>((all, operand) => broadcastShape(all, operand.shape) as Shape, first.shape)
   const views = operands.map((operand) => repeatedView(operand.shape, shape))
   return { shape, walks: [walkOf(action, shape, [viewOf(shape), ...views])] }
-}
-
-function isSame(a: Shape, b: Shape): boolean {
-  return a.length === b.length && a.every((size, axis) => size === b[axis])
 }
 
 /** y = x over `shape`, where `y` and `x` say. */
@@ -379,8 +385,8 @@ export const TENSOR_ROWS = {
       count: columnIndex('an integer from 0 to the columns after begin', ({ columns, begin }) => columns - begin, 1),
     },
     complete({ rows, columns, begin, count }: Readonly<Record<'rows' | 'columns' | 'begin' | 'count', number>>) {
-      const x = partView([rows, columns], [0, begin])
-      return { walks: [copied('take columns', [rows, count], viewOf([rows, count]), x)] }
+      // Most models take columns at each step: the walk as it is, without views.
+      return { walks: [[...[1, 1, rows, count], ...[0, 0, 0, count, 1], ...[begin, 0, 0, columns, 1]]] }
     },
     gradient: columnsGradient,
   }),

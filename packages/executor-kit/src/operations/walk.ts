@@ -32,7 +32,7 @@ export function viewOffset(tensor: number): number {
 }
 
 /** A walk over `tensors` tensors that have their elements in the same order. */
-export function flatWalk(count: number, tensors: number): Walk {
+export function flatWalk(count: number, tensors: number): number[] {
   const walk = [1, 1, 1, count]
   for (let tensor = 0; tensor < tensors; tensor++) walk.push(0, 0, 0, 0, 1)
   return walk
@@ -46,31 +46,36 @@ export function flatWalk(count: number, tensors: number): Walk {
 export function walkOf(action: string, shape: readonly number[], views: readonly View[]): Walk {
   // Zero elements have no neighbors.
   if (elementCount(shape) === 0) return flatWalk(0, views.length)
-  const sizes: number[] = []
-  const strides: number[][] = views.map(() => [])
+  const walk = flatWalk(1, views.length)
+  for (let k = 0; k < views.length; k++) {
+    walk[viewOffset(k)] = views[k].begin
+    walk[viewOffset(k) + GROUPS] = 0
+  }
+  let group = GROUPS
   for (let axis = shape.length - 1; axis >= 0; axis--) {
     const size = shape[axis]
     if (size === 1) continue
-    const last = sizes.length - 1
-    const continues = last >= 0 && views.every((view, k) => view.strides[axis] === strides[k][last] * sizes[last])
-    if (continues) sizes[last] *= size
-    else {
-      sizes.push(size)
-      for (const [k, view] of views.entries()) strides[k].push(view.strides[axis])
+    let continues = group < GROUPS
+    for (let k = 0; continues && k < views.length; k++) {
+      continues = views[k].strides[axis] === walk[viewOffset(k) + 1 + group] * walk[group]
     }
+    if (continues) {
+      walk[group] *= size
+      continue
+    }
+    if (group === 0) throw tooManyGroups(action, shape)
+    walk[--group] = size
+    for (let k = 0; k < views.length; k++) walk[viewOffset(k) + 1 + group] = views[k].strides[axis]
   }
-  if (sizes.length > GROUPS) {
-    throw codedRangeError(
-      'ERR_SHAPE',
-      `Cannot ${action} as dimensions must form ${GROUPS} groups at most, neighbors that are treated alike being one: current groups are [${sizes.reverse().join(',')}]`,
-      { expected: GROUPS, actual: shape },
-    )
-  }
-  const fill = (list: readonly number[], value: number) => [
-    ...new Array<number>(GROUPS - list.length).fill(value),
-    ...[...list].reverse(),
-  ]
-  return [...fill(sizes, 1), ...views.flatMap(({ begin }, k) => [begin, ...fill(strides[k], 0)])]
+  return walk
+}
+
+function tooManyGroups(action: string, shape: readonly number[]): Error {
+  return codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as the dimensions [${shape.join(',')}] must form ${GROUPS} groups at most: neighbors are one where they are treated alike`,
+    { expected: GROUPS, actual: shape },
+  )
 }
 
 /** A tensor's elements in their order. */
@@ -102,6 +107,7 @@ export function partView(shape: readonly number[], begins: readonly number[]): V
 
 /** The shape to which both repeat, or undefined if they do not fit. */
 export function broadcastShape(a: readonly number[], b: readonly number[]): readonly number[] | undefined {
+  if (isSameShape(a, b)) return a
   const [long, short] = a.length >= b.length ? [a, b] : [b, a]
   const first = long.length - short.length
   const shape = [...long]
@@ -111,4 +117,10 @@ export function broadcastShape(a: readonly number[], b: readonly number[]): read
     shape[first + axis] = other === 1 ? size : other
   }
   return shape
+}
+
+export function isSameShape(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false
+  for (let axis = 0; axis < a.length; axis++) if (a[axis] !== b[axis]) return false
+  return true
 }

@@ -36,7 +36,7 @@ describe('walkOf', () => {
   it('refuses a fifth group, naming them', () => {
     const shape = [2, 3, 2, 3, 2]
     const views = [viewOf(shape), repeatedView([2, 1, 2, 1, 2], shape)]
-    const message = expect.stringContaining('current groups are [2,3,2,3,2]')
+    const message = expect.stringContaining('the dimensions [2,3,2,3,2] must form 4 groups')
     expect(() => walkOf('add', shape, views)).toThrow(coded('ERR_SHAPE', { expected: 4, actual: shape, message }))
   })
 })
