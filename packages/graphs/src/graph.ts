@@ -28,7 +28,19 @@ export interface SequenceOptions extends OptionsOf<typeof SEQUENCE_OPTIONS> {}
 
 type OpenSession = (graph: FoldedGraph) => Promise<RuntimeSession>
 
-/** An ONNX model that runs on ONNX Runtime, with its states. Made by `openGraph`. */
+/**
+ * An ONNX model that runs on ONNX Runtime, with its states. Made by `openGraph`.
+ *
+ * @example
+ * ```ts no-run
+ * import { openGraph } from '@cudnn-rnn/rnn/graphs'
+ * import * as ort from 'onnxruntime-node'
+ *
+ * const graph = await openGraph('enc.onnx', { ort })
+ * console.log(graph.inputs, graph.outputs)
+ * for (const { input, output, found } of graph.states) console.log(input, output, found)
+ * ```
+ */
 export class Graph extends Inspectable {
   #stateful: StatefulGraph
   readonly #run: GraphRun

@@ -8,6 +8,20 @@ export type GraphStreamState = Readonly<Record<string, GraphTensor>>
 
 /**
  * One stream of a graph. It carries the states from call to call; its calls take effect in their order.
+ *
+ * @example
+ * ```ts no-run
+ * import { openGraph } from '@cudnn-rnn/rnn/graphs'
+ * import * as ort from 'onnxruntime-node'
+ *
+ * const graph = await openGraph('silero_vad.onnx', { ort, fixed: { sr: 16000, sequence: 576 } })
+ * const stream = graph.stream()
+ * const frame = { data: new Float32Array(576), shape: [1, 576] }
+ * await stream.run({ input: frame })
+ * const saved = await stream.state()
+ * await stream.run({ input: frame })
+ * stream.restore(saved) // back to the state after the first frame
+ * ```
  */
 export class GraphStream extends Inspectable {
   readonly #run: GraphRun

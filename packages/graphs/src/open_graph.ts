@@ -54,7 +54,7 @@ export interface OpenGraphOptions extends OptionsOf<typeof OPTIONS> {}
  *   `ERR_GRAPH_FIXED`, `ERR_GRAPH_STATE`; WeightFileError; Error `ERR_GRAPH_RUNTIME`, `ERR_GRAPH_UNSUPPORTED`
  * @example
  * ```ts no-run
- * import { openGraph } from '@cudnn-rnn/graphs'
+ * import { openGraph } from '@cudnn-rnn/rnn/graphs'
  * import * as ort from 'onnxruntime-node'
  *
  * const model = await openGraph('silero_vad.onnx', { ort, fixed: { sr: 16000, sequence: 576 } })

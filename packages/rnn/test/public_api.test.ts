@@ -62,6 +62,7 @@ it('@cudnn-rnn/rnn exports these names, 40 at most', () => {
       "openBackend",
       "openCheckpoint",
       "openCommunicator",
+      "openModel",
       "openWorkerPool",
       "sequential",
       "serveStreams",
