@@ -1,5 +1,6 @@
 import { Inspectable } from '@cudnn-rnn/canonical'
 import { codedError } from './coded_error.js'
+import type { FittedRuns } from './fitted_runs.js'
 import type { GraphRun } from './graph_run.js'
 import type { GraphFeeds, GraphResults, GraphTensor } from './runtime.js'
 
@@ -25,14 +26,16 @@ export type GraphStreamState = Readonly<Record<string, GraphTensor>>
  */
 export class GraphStream extends Inspectable {
   readonly #run: GraphRun
+  readonly #fitted: FittedRuns
   #states: GraphStreamState | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
   /** @internal */
-  constructor(run: GraphRun) {
+  constructor(run: GraphRun, fitted: FittedRuns) {
     super()
     this.#run = run
+    this.#fitted = fitted
   }
 
   /**
@@ -47,7 +50,7 @@ export class GraphStream extends Inspectable {
     const fed = this.#run.streamFeeds(feeds)
     return this.#next(async () => {
       const before = this.#states ?? this.#run.zeroStates(fed)
-      const { results, states } = await this.#run.step(fed, before)
+      const { results, states } = await (await this.#fitted.of(fed)).step(fed, before)
       this.#states = states
       return results
     })

@@ -28,8 +28,10 @@ export function constantOf(known: Known | undefined): Constant | undefined {
   const [first, ...others] = known?.cases ?? []
   if (known === undefined || known.isOpen || first?.shape === undefined || first.elements === undefined)
     return undefined
-  if (known.type === 'float16' || known.type === 'bfloat16') return undefined
   const { shape, elements } = first
+  if (known.type === 'float16' || known.type === 'bfloat16') return undefined
+  // A division by zero is left to ONNX Runtime.
+  if (!known.type.includes('float') && !elements.every(Number.isFinite)) return undefined
   const isSame = others.every(
     (other) =>
       other.elements !== undefined &&

@@ -14,7 +14,7 @@ type Operands = readonly (Known | undefined)[]
 
 /** Whether the elements of a constant are looked at. */
 export function isShort(shape: readonly number[]): boolean {
-  return elementCount(shape) <= MOST_ELEMENTS
+  return shape.every((size) => Number.isSafeInteger(size) && size >= 0) && elementCount(shape) <= MOST_ELEMENTS
 }
 
 /** The values of the outputs of a node; `operands` has undefined for an input that is left out or unknown. */

@@ -30,7 +30,12 @@ export class OpenSizes {
     const isName = (size: Size | undefined): size is string => typeof size === 'string'
     const all = [...new Set(inputs.flatMap(({ shape }) => shape.filter(isName)))]
     const first = new Set(inputs.map(({ shape }) => shape[0]).filter(isName))
-    this.batch = new Set(all.filter((name) => /batch/i.test(name) || (first.has(name) && !TIME.test(name))))
+    // A size without a name, the only open one of its input: such as the batch of a state [2,?,128].
+    const only = inputs.flatMap(({ shape }) => (shape.filter(isName).length === 1 ? shape.filter(isName) : []))
+    const alone = new Set(only.filter((name) => name.includes(':')))
+    const isBatch = (name: string) =>
+      /batch/i.test(name) || ((first.has(name) || alone.has(name)) && !TIME.test(name.replace(/.*:/, '')))
+    this.batch = new Set(all.filter(isBatch))
     this.#others = all.filter((name) => !this.batch.has(name))
   }
 
