@@ -23,6 +23,15 @@ export interface Constant {
   readonly elements: Elements
 }
 
+/** A value that is the same at each of so many choices; its elements are undefined where they are not looked at. */
+export function sameAtAll({ type, shape, elements }: Case & Pick<Constant, 'type'>, choices: number): Known {
+  const isZero = elements?.every((element) => element === 0) ?? false
+  return { type, isZero, isOpen: false, cases: Array.from({ length: choices }, () => ({ shape, elements })) }
+}
+
+/** A value of which nothing is known. */
+export const UNKNOWN: Known = { type: 'float32', cases: [], isZero: false, isOpen: true }
+
 /** The constant that a value is. */
 export function constantOf(known: Known | undefined): Constant | undefined {
   const [first, ...others] = known?.cases ?? []

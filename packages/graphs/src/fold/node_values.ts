@@ -1,7 +1,7 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { type Elements, type ElementTypeName, FOLDS, newElements } from '@cudnn-rnn/interop/internal'
 import type { NodeReader } from './graph_node.js'
-import type { Case, Known } from './known_value.js'
+import { type Case, type Known, UNKNOWN } from './known_value.js'
 import { OTHER_SIZES } from './open_sizes.js'
 import { outputShapes, outputType } from './shape_rules.js'
 
@@ -32,9 +32,6 @@ export function nodeValues(node: NodeReader, operands: Operands, given: readonly
     return { type, cases: made.map((one) => one ?? {}), isZero, isOpen }
   })
 }
-
-/** A value of which nothing is known. */
-const UNKNOWN: Known = { type: 'float32', cases: [], isZero: false, isOpen: true }
 
 function caseCount(operands: Operands): number {
   return operands.find((operand) => operand !== undefined && operand.cases.length > 0)?.cases.length ?? 4

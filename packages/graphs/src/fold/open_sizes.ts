@@ -7,15 +7,15 @@ export type Size = number | string
 const TIME = /time|seq|len|frame|step|^[ts]$/i
 
 /**
- * The choices at which a graph is folded. The batch is 1, 2 and 3: a value that is equal at all three does not depend on it.
+ * The choices at which a graph is folded. The batch is 1, 2 and 1009: a value that is equal at all three does not depend on it.
  * The last choice has other sizes than the third wherever the file leaves one open: a value that differs there is left to ONNX
  * Runtime, as a condition might hold at a size that was not tried.
  */
 const CHOICES = [
   { batch: 1, other: 1024 },
   { batch: 2, other: 1024 },
-  { batch: 3, other: 1024 },
-  { batch: 3, other: 1601 },
+  { batch: 1009, other: 1024 },
+  { batch: 1009, other: 1601 },
 ] as const
 /** The two choices that differ in other sizes than the batch. */
 export const OTHER_SIZES = [2, 3] as const
