@@ -28,6 +28,10 @@ export const ERROR_CODES = {
     meaning: 'a directory holds a run already',
     remedy: '`--resume`, or another `--out`',
   },
+  ERR_RUN_INPUT: {
+    meaning: 'the input of a model to run, or ONNX Runtime, is missing or does not fit',
+    remedy: 'the message names the option or the row',
+  },
   ERR_SEVERAL_NETWORKS: {
     meaning: 'a format holds one network, and the file has several',
     remedy: 'name one with `--network`, or those that feed each other with `--stack`',
@@ -51,6 +55,10 @@ export const ERROR_CODES = {
   ERR_VALUE_COLUMN: {
     meaning: 'the column to forecast cannot be chosen',
     remedy: 'name it with `--value`',
+  },
+  ERR_WAV_FILE: {
+    meaning: 'a file is not a WAV file, or has samples of another form',
+    remedy: 'convert it, as with `ffmpeg -i file -c:a pcm_s16le audio.wav`',
   },
 } as const
 

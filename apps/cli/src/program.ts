@@ -8,6 +8,7 @@ import { addForecastCommand } from './commands/forecast.js'
 import { addImportCommand } from './commands/import.js'
 import { addInspectCommand, addVerifyCommand } from './commands/inspect.js'
 import { addLayoutCommand } from './commands/layout.js'
+import { addRunCommand } from './commands/run.js'
 import { addSampleCommand } from './commands/sample.js'
 import { addDemoCommand, addTrainCommand } from './commands/train.js'
 import { EXIT_CODES } from './exit_codes.js'
@@ -22,6 +23,7 @@ const COMMANDS = [
   addInspectCommand,
   addVerifyCommand,
   addConvertCommand,
+  addRunCommand,
   addImportCommand,
   addExportCommand,
   addLayoutCommand,
@@ -35,6 +37,7 @@ const START_HERE = [
   ['sample runs/mine', 'let a trained model write'],
   ['inspect runs/mine', 'list the tensors of its latest checkpoint'],
   ['import model.pt', 'see the recurrent networks of a PyTorch, Keras, ONNX or Flax file'],
+  ['run model.onnx --wav voice.wav', 'stream a recording through an ONNX model'],
   ['forecast', 'forecast CO₂ in the air, against two baselines'],
   ['classify', 'classify spam and ham, against a bag of words'],
   ['doctor', 'executors and libraries of this machine'],

@@ -20,6 +20,8 @@ describe('the command line', () => {
     ['forecast --dropout 2', 'It must be a number in 0..1.'],
     ['classify --limit 19', 'It must be an integer >= 20.'],
     ['classify --format pdf', 'Allowed choices are'],
+    ['run a.onnx --fix sr', 'It must have the form name=value.'],
+    ['run a.onnx --fix sr=fast', 'It must have the form name=number.'],
     ['sample', "missing required argument 'run'"],
     ['sample a b', 'too many arguments'],
     ['convert a b', "required option '--to <form>' not specified"],

@@ -4,6 +4,7 @@ import { type ImportedNetwork, importWeights } from '@cudnn-rnn/interop'
 import type { StreamPoolOptions } from '@cudnn-rnn/models'
 import { codedError } from './coded_error.js'
 import { checkStreams, type GraphState, type StatefulGraph } from './find_states.js'
+import { FittedRuns } from './fitted_runs.js'
 import type { FoldedGraph, GraphValue } from './fold/fold_graph.js'
 import { encodeGraph } from './fold/graph_bytes.js'
 import { GraphStreamPool } from './graph_pool.js'
@@ -26,30 +27,51 @@ const SEQUENCE_OPTIONS = {
 /** Options of `sequence`. */
 export interface SequenceOptions extends OptionsOf<typeof SEQUENCE_OPTIONS> {}
 
+/** Folds the file again, with numbers in place of open sizes. */
+type FoldAgain = (sizes: ReadonlyMap<string, number>) => Promise<StatefulGraph>
 type OpenSession = (graph: FoldedGraph) => Promise<RuntimeSession>
 
-/** An ONNX model that runs on ONNX Runtime, with its states. Made by `openGraph`. */
+/**
+ * An ONNX model that runs on ONNX Runtime, with its states. Made by `openGraph`.
+ *
+ * @example
+ * ```ts no-run
+ * import { openGraph } from '@cudnn-rnn/rnn/graphs'
+ * import * as ort from 'onnxruntime-node'
+ *
+ * const graph = await openGraph('enc.onnx', { ort })
+ * console.log(graph.inputs, graph.outputs)
+ * for (const { input, output, found } of graph.states) console.log(input, output, found)
+ * ```
+ */
 export class Graph extends Inspectable {
   #stateful: StatefulGraph
   readonly #run: GraphRun
   readonly #open: OpenSession
+  readonly #fitted: FittedRuns
   #rowwise: Promise<RowwiseGraph> | undefined
   /** Runs of the graph of whole sequences by their batch, the last ones. */
   readonly #sequences = new Map<number, Promise<GraphRun>>()
   #isClosed = false
 
-  private constructor(stateful: StatefulGraph, run: GraphRun, open: OpenSession) {
+  private constructor(stateful: StatefulGraph, run: GraphRun, open: OpenSession, fold: FoldAgain) {
     super()
     this.#stateful = stateful
     this.#run = run
     this.#open = open
+    this.#fitted = new FittedRuns(stateful, run, fold, ({ graph }) => open(graph))
   }
 
   /** @internal */
-  static async of(stateful: StatefulGraph, runtime: OnnxRuntime, options: object | undefined): Promise<Graph> {
+  static async of(
+    stateful: StatefulGraph,
+    runtime: OnnxRuntime,
+    options: object | undefined,
+    fold: FoldAgain,
+  ): Promise<Graph> {
     const { path } = stateful.graph.file
     const open = (graph: FoldedGraph) => RuntimeSession.open(runtime, encodeGraph(graph), options, path)
-    return new Graph(stateful, new GraphRun(stateful, await open(stateful.graph)), open)
+    return new Graph(stateful, new GraphRun(stateful, await open(stateful.graph)), open, fold)
   }
 
   /** Inputs other than states. A size by name is open. */
@@ -86,7 +108,7 @@ export class Graph extends Inspectable {
   stream(): GraphStream {
     this.#checkOpen()
     checkStreams(this.#run.path, this.#stateful)
-    return new GraphStream(this.#run)
+    return new GraphStream(this.#run, this.#fitted)
   }
 
   /**
@@ -138,6 +160,7 @@ export class Graph extends Inspectable {
     const session = await this.#open(graph)
     this.#stateful = { ...this.#stateful, graph }
     this.#run.replaceSession(session)
+    this.#fitted.end()
     this.#forgetSequences()
   }
 
@@ -151,6 +174,7 @@ export class Graph extends Inspectable {
   dispose(): void {
     this.#isClosed = true
     this.#run.session.release()
+    this.#fitted.end()
     this.#forgetSequences()
   }
 

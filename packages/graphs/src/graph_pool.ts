@@ -16,6 +16,17 @@ import type { GraphFeeds, GraphResults, GraphTensor } from './runtime.js'
 /**
  * Streams of one graph that share batched runs: each round computes the next step of every stream that has one. The pool of
  * `@cudnn-rnn/models`.
+ *
+ * @example
+ * ```ts no-run
+ * import { openGraph } from '@cudnn-rnn/rnn/graphs'
+ * import * as ort from 'onnxruntime-node'
+ *
+ * const graph = await openGraph('silero_vad.onnx', { ort, fixed: { sr: 16000, sequence: 576 } })
+ * const pool = await graph.streamPool({ maxStreams: 200, maxBatch: 16 })
+ * const stream = pool.open()
+ * console.log(pool.stats().streams) // 1
+ * ```
  */
 export class GraphStreamPool extends Inspectable {
   readonly #run: GraphRun
@@ -63,7 +74,21 @@ export class GraphStreamPool extends Inspectable {
   }
 }
 
-/** One stream of a pool. Its calls take effect in their order. */
+/**
+ * One stream of a pool. Its calls take effect in their order.
+ *
+ * @example
+ * ```ts no-run
+ * import { openGraph } from '@cudnn-rnn/rnn/graphs'
+ * import * as ort from 'onnxruntime-node'
+ *
+ * const graph = await openGraph('silero_vad.onnx', { ort, fixed: { sr: 16000, sequence: 576 } })
+ * const stream = (await graph.streamPool()).open()
+ * const { output } = await stream.run({ input: { data: new Float32Array(576), shape: [1, 576] } })
+ * console.log(output?.data[0])
+ * stream.close()
+ * ```
+ */
 export class PooledGraphStream extends Inspectable {
   readonly #run: GraphRun
   readonly #graph: RowwiseGraph

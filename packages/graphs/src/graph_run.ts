@@ -92,6 +92,15 @@ export class GraphRun {
     return { results, states }
   }
 
+  /** The numbers of open sizes other than the batch, by their names. */
+  openSizes(fed: Tensors): ReadonlyMap<string, number> {
+    const sizes = new Map<string, number>()
+    for (const { name, shape } of this.inputs)
+      for (const [axis, size] of shape.entries())
+        if (typeof size === 'string' && !this.#batch.has(size)) sizes.set(size, fed[name]?.dims[axis] ?? 0)
+    return sizes
+  }
+
   /** Zeros for each state, of as many rows as the feeds have, of one where there are none. */
   zeroStates(fed: Tensors): Tensors {
     const sizes = new Map<string, number>()

@@ -1,5 +1,6 @@
 import { Inspectable } from '@cudnn-rnn/canonical'
 import { codedError } from './coded_error.js'
+import type { FittedRuns } from './fitted_runs.js'
 import type { GraphRun } from './graph_run.js'
 import type { GraphFeeds, GraphResults, GraphTensor } from './runtime.js'
 
@@ -8,17 +9,33 @@ export type GraphStreamState = Readonly<Record<string, GraphTensor>>
 
 /**
  * One stream of a graph. It carries the states from call to call; its calls take effect in their order.
+ *
+ * @example
+ * ```ts no-run
+ * import { openGraph } from '@cudnn-rnn/rnn/graphs'
+ * import * as ort from 'onnxruntime-node'
+ *
+ * const graph = await openGraph('silero_vad.onnx', { ort, fixed: { sr: 16000, sequence: 576 } })
+ * const stream = graph.stream()
+ * const frame = { data: new Float32Array(576), shape: [1, 576] }
+ * await stream.run({ input: frame })
+ * const saved = await stream.state()
+ * await stream.run({ input: frame })
+ * stream.restore(saved) // back to the state after the first frame
+ * ```
  */
 export class GraphStream extends Inspectable {
   readonly #run: GraphRun
+  readonly #fitted: FittedRuns
   #states: GraphStreamState | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
   /** @internal */
-  constructor(run: GraphRun) {
+  constructor(run: GraphRun, fitted: FittedRuns) {
     super()
     this.#run = run
+    this.#fitted = fitted
   }
 
   /**
@@ -33,7 +50,7 @@ export class GraphStream extends Inspectable {
     const fed = this.#run.streamFeeds(feeds)
     return this.#next(async () => {
       const before = this.#states ?? this.#run.zeroStates(fed)
-      const { results, states } = await this.#run.step(fed, before)
+      const { results, states } = await (await this.#fitted.of(fed)).step(fed, before)
       this.#states = states
       return results
     })

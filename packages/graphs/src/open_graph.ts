@@ -54,7 +54,7 @@ export interface OpenGraphOptions extends OptionsOf<typeof OPTIONS> {}
  *   `ERR_GRAPH_FIXED`, `ERR_GRAPH_STATE`; WeightFileError; Error `ERR_GRAPH_RUNTIME`, `ERR_GRAPH_UNSUPPORTED`
  * @example
  * ```ts no-run
- * import { openGraph } from '@cudnn-rnn/graphs'
+ * import { openGraph } from '@cudnn-rnn/rnn/graphs'
  * import * as ort from 'onnxruntime-node'
  *
  * const model = await openGraph('silero_vad.onnx', { ort, fixed: { sr: 16000, sequence: 576 } })
@@ -72,8 +72,10 @@ export async function openGraph(file: WeightInput, options: OpenGraphOptions): P
   const source = await openSource(file)
   try {
     const graphFile = await GraphFile.open(source.name, await source.read(0, source.size))
-    const folded = await foldGraph(graphFile, fixedValues(graphFile, fixed))
-    return await Graph.of(findStates(folded, states), ort, session)
+    const { inputs, sizes } = fixedValues(graphFile, fixed)
+    const fold = async (more: ReadonlyMap<string, number>) =>
+      findStates(await foldGraph(graphFile, { inputs, sizes: new Map([...sizes, ...more]) }), states)
+    return await Graph.of(await fold(new Map()), ort, session, fold)
   } finally {
     await source.close()
   }

@@ -37,8 +37,12 @@ export async function rowwiseGraph(action: string, run: GraphRun): Promise<Rowwi
     const { results, states } = await run.step(fed, Object.fromEntries(tensors.slice(inputs.length)))
     return { ...results, ...states }
   }
-  const together = await resultsOf(rows)
   const apart = [await resultsOf(rows.slice(0, 1)), await resultsOf(rows.slice(1))]
+  const together = await resultsOf(rows).catch((cause: unknown) => {
+    // A constant of the file may hold the batch, although its inputs leave it open.
+    const message = `Cannot ${action} as the graph must compute two rows together: ${run.path}`
+    throw codedError('ERR_GRAPH_BATCH_FIXED', message, { cause })
+  })
   const layouts = Object.keys(together).flatMap((name) => {
     const [one, two] = [apart[0]?.[name], together[name]]
     return one?.type === 'float32' && two !== undefined ? (layoutOfRows(name, one, two) ?? []) : []

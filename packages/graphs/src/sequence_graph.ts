@@ -74,9 +74,9 @@ export function sequenceGraph({ graph, states }: StatefulGraph, batch: number): 
 export const finalName = (output: string) => `sequence/${output}/last`
 
 /** Whether the rows of a recurrent node are those of the graph, in sequences of one step. */
-function isOfRows({ known }: FoldedGraph, { inputs }: GraphNode): boolean {
+function isOfRows({ known, sizes }: FoldedGraph, { inputs }: GraphNode): boolean {
   const [steps, rows] = [0, 1].map((axis) => sizesAt(known.get(inputs[0] ?? ''), axis))
-  return steps?.every((size) => size === 1) === true && String(rows) === '1,2,3,3'
+  return steps?.every((size) => size === 1) === true && sizes.batch.has(sizes.nameOf(rows ?? []) ?? '')
 }
 
 /** Copies of the nodes between recurrent nodes and state outputs, which read the states after the last step. */

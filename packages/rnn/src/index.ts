@@ -80,6 +80,7 @@ export {
   type NetworkRunOptions,
   type NetworkRunResult,
 } from './model_from_network.js'
+export { type OpenModelOptions, openModel } from './open_model.js'
 
 // Whole models
 

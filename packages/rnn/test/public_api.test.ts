@@ -63,6 +63,7 @@ it('@cudnn-rnn/rnn exports these names, 40 at most', () => {
       "openBackend",
       "openCheckpoint",
       "openCommunicator",
+      "openModel",
       "openWorkerPool",
       "sequential",
       "serveStreams",

@@ -7,7 +7,7 @@ import {
 } from '@cudnn-rnn/interop/internal'
 import type { GraphFile } from './graph_file.js'
 import { type GraphNode, NodeReader, namesWithin, newNode } from './graph_node.js'
-import { type Constant, constantOf, type Known } from './known_value.js'
+import { type Constant, constantOf, type Known, sameAtAll, UNKNOWN } from './known_value.js'
 import { isShort, nodeValues } from './node_values.js'
 import { namedSizes, OpenSizes, type Size } from './open_sizes.js'
 
@@ -58,9 +58,9 @@ export async function foldGraph(
   for (const { name, type, shape } of inputs) {
     const isOpen = graph.inputs.find((value) => value.name === name)?.dims === undefined
     const cases = fold.sizes.shapesOf(shape).map((sizes) => (isOpen ? {} : { shape: sizes }))
-    fold.define(name, { type, cases, isZero: false, isOpen: false })
+    fold.known.set(name, { type, cases, isZero: false, isOpen: false })
   }
-  for (const [name, { type, shape, elements }] of fixed.inputs) fold.compute(name, { type, shape, elements })
+  for (const [name, constant] of fixed.inputs) fold.compute(name, constant)
   await fold.add(graph, '')
   const outputs = graph.outputs.map(({ name, dims, dataType }) => ({
     name,
@@ -112,15 +112,8 @@ class Fold {
     this.#choices = sizes.shapesOf([]).length
   }
 
-  define(name: string, known: Known): void {
-    this.known.set(name, known)
-  }
-
   compute(name: string, constant: Constant): void {
-    const { type, shape, elements } = constant
-    const isZero = elements.every((element) => element === 0)
-    const cases = Array.from({ length: this.#choices }, () => ({ shape, elements }))
-    this.known.set(name, { type, cases, isZero, isOpen: false })
+    this.known.set(name, sameAtAll(constant, this.#choices))
     this.constants.set(name, constant)
   }
 
@@ -188,23 +181,23 @@ class Fold {
   }
 
   async #addNode(node: GraphNode): Promise<void> {
-    const { inputs, outputs } = node
     const values = await this.#values(node)
-    for (const [index, output] of outputs.entries()) {
-      const known = values[index]
-      if (output !== '') this.known.set(output, known ?? NOTHING)
-      const constant = output === '' || this.#outputs.has(output) ? undefined : constantOf(known)
-      if (constant !== undefined && inputs.length > 0) this.constants.set(output, constant)
-    }
-    const isConstant = outputs.every((output) => output === '' || this.constants.has(output))
-    if (!isConstant || inputs.length === 0) this.nodes.push(node)
+    const outputs = [...node.outputs.entries()].filter(([, output]) => output !== '')
+    for (const [index, output] of outputs) this.known.set(output, values[index] ?? UNKNOWN)
+    const constants = outputs.map(([, output]) =>
+      this.#outputs.has(output) ? undefined : constantOf(this.known.get(output)),
+    )
+    // A node without inputs is a constant already.
+    const isConstant = node.inputs.length > 0 && constants.every((constant) => constant !== undefined)
+    if (!isConstant) this.nodes.push(node)
+    else for (const [at, [, output]] of outputs.entries()) this.constants.set(output, constants[at] as Constant)
   }
 
   async #values(node: GraphNode): Promise<readonly Known[]> {
     const reader = new NodeReader(node, this.#file.bytes)
     if (!isStandard(node) || hasGraphs(node)) return []
     const value = node.attributes.get('value')?.tensor
-    if (node.opType === 'Constant') return this.#constant(node)
+    if (node.opType === 'Constant') return this.#constant(node, reader)
     const operands = node.inputs.map((name) => (name === '' ? undefined : this.known.get(name)))
     if (node.opType === 'ConstantOfShape') return [await this.#filled(value, operands[0])]
     const known = nodeValues(
@@ -217,18 +210,15 @@ class Fold {
     return this.#work <= WORK_PER_BYTE * this.#file.bytes.length + FREE_WORK ? known : []
   }
 
-  async #constant({ attributes }: GraphNode): Promise<Known[]> {
-    const tensor = attributes.get('value')?.tensor
-    if (tensor !== undefined) return [await this.#file.known(tensor, this.#choices)].flatMap((known) => known ?? [])
-    const [f, i] = [attributes.get('value_float')?.f, attributes.get('value_int')?.i]
-    const number = f ?? i
-    const type = f === undefined ? 'int64' : 'float32'
-    const elements =
-      number === undefined ? new NodeList(attributes, this.#file.bytes).elements : Float64Array.of(number)
-    if (elements === undefined) return []
-    const shape = number === undefined ? [elements.length] : []
-    const cases = Array.from({ length: this.#choices }, () => ({ shape, elements }))
-    return [{ type, cases, isZero: elements.every((each) => each === 0), isOpen: false }]
+  async #constant(node: GraphNode, reader: NodeReader): Promise<Known[]> {
+    const [tensor, f, i] = ['value', 'value_float', 'value_int'].map((name) => node.attributes.get(name))
+    if (tensor?.tensor !== undefined) return [(await this.#file.known(tensor.tensor, this.#choices)) ?? UNKNOWN]
+    const type = f?.f === undefined ? 'int64' : 'float32'
+    const number = f?.f ?? i?.i
+    const list = number === undefined ? reader.list('value_ints') : [number]
+    if (list === undefined) return []
+    const shape = number === undefined ? [list.length] : []
+    return [sameAtAll({ type, shape, elements: Float64Array.from(list) }, this.#choices)]
   }
 
   async #filled(value: OnnxTensor | undefined, shape: Known | undefined): Promise<Known> {
@@ -243,19 +233,6 @@ class Fold {
       return { shape: sizes, elements: Float64Array.from({ length: sizes.reduce((a, b) => a * b, 1) }, () => number) }
     })
     return { type, cases, isZero: number === 0, isOpen: shape?.isOpen ?? true }
-  }
-}
-
-/** A node of which nothing is known. */
-const NOTHING: Known = { type: 'float32', cases: [], isZero: false, isOpen: true }
-
-/** The integers of `value_ints`. */
-class NodeList {
-  readonly elements: Float64Array | undefined
-
-  constructor(attributes: GraphNode['attributes'], bytes: Uint8Array) {
-    const list = new NodeReader({ ...newNode('Constant', '', [], []), attributes }, bytes).list('value_ints')
-    this.elements = list && Float64Array.from(list)
   }
 }
 

@@ -11,7 +11,7 @@ import {
   scanOnnxModel,
 } from '@cudnn-rnn/interop/internal'
 import { codedError } from '../coded_error.js'
-import type { Known } from './known_value.js'
+import { type Known, sameAtAll } from './known_value.js'
 import { isShort } from './node_values.js'
 
 /** An ONNX file in memory. */
@@ -49,8 +49,7 @@ export class GraphFile {
       : type.includes('float')
         ? await this.#elements.read(name, tensor)
         : await this.#elements.readIntegers(name, tensor)
-    const isZero = elements?.every((element) => element === 0) ?? false
-    return { type, isZero, isOpen: false, cases: Array.from({ length: choices }, () => ({ shape, elements })) }
+    return sameAtAll({ type, shape, elements }, choices)
   }
 }
 

@@ -23,13 +23,24 @@ export interface Constant {
   readonly elements: Elements
 }
 
+/** A value that is the same at each of so many choices; its elements are undefined where they are not looked at. */
+export function sameAtAll({ type, shape, elements }: Case & Pick<Constant, 'type'>, choices: number): Known {
+  const isZero = elements?.every((element) => element === 0) ?? false
+  return { type, isZero, isOpen: false, cases: Array.from({ length: choices }, () => ({ shape, elements })) }
+}
+
+/** A value of which nothing is known. */
+export const UNKNOWN: Known = { type: 'float32', cases: [], isZero: false, isOpen: true }
+
 /** The constant that a value is. */
 export function constantOf(known: Known | undefined): Constant | undefined {
   const [first, ...others] = known?.cases ?? []
   if (known === undefined || known.isOpen || first?.shape === undefined || first.elements === undefined)
     return undefined
-  if (known.type === 'float16' || known.type === 'bfloat16') return undefined
   const { shape, elements } = first
+  if (known.type === 'float16' || known.type === 'bfloat16') return undefined
+  // A division by zero is left to ONNX Runtime.
+  if (!known.type.includes('float') && !elements.every(Number.isFinite)) return undefined
   const isSame = others.every(
     (other) =>
       other.elements !== undefined &&

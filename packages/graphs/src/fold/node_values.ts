@@ -1,7 +1,7 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { type Elements, type ElementTypeName, FOLDS, newElements } from '@cudnn-rnn/interop/internal'
 import type { NodeReader } from './graph_node.js'
-import type { Case, Known } from './known_value.js'
+import { type Case, type Known, UNKNOWN } from './known_value.js'
 import { OTHER_SIZES } from './open_sizes.js'
 import { outputShapes, outputType } from './shape_rules.js'
 
@@ -14,7 +14,7 @@ type Operands = readonly (Known | undefined)[]
 
 /** Whether the elements of a constant are looked at. */
 export function isShort(shape: readonly number[]): boolean {
-  return elementCount(shape) <= MOST_ELEMENTS
+  return shape.every((size) => Number.isSafeInteger(size) && size >= 0) && elementCount(shape) <= MOST_ELEMENTS
 }
 
 /** The values of the outputs of a node; `operands` has undefined for an input that is left out or unknown. */
@@ -32,9 +32,6 @@ export function nodeValues(node: NodeReader, operands: Operands, given: readonly
     return { type, cases: made.map((one) => one ?? {}), isZero, isOpen }
   })
 }
-
-/** A value of which nothing is known. */
-const UNKNOWN: Known = { type: 'float32', cases: [], isZero: false, isOpen: true }
 
 function caseCount(operands: Operands): number {
   return operands.find((operand) => operand !== undefined && operand.cases.length > 0)?.cases.length ?? 4

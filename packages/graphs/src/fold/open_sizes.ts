@@ -7,15 +7,15 @@ export type Size = number | string
 const TIME = /time|seq|len|frame|step|^[ts]$/i
 
 /**
- * The choices at which a graph is folded. The batch is 1, 2 and 3: a value that is equal at all three does not depend on it.
+ * The choices at which a graph is folded. The batch is 1, 2 and 1009: a value that is equal at all three does not depend on it.
  * The last choice has other sizes than the third wherever the file leaves one open: a value that differs there is left to ONNX
  * Runtime, as a condition might hold at a size that was not tried.
  */
 const CHOICES = [
   { batch: 1, other: 1024 },
   { batch: 2, other: 1024 },
-  { batch: 3, other: 1024 },
-  { batch: 3, other: 1601 },
+  { batch: 1009, other: 1024 },
+  { batch: 1009, other: 1601 },
 ] as const
 /** The two choices that differ in other sizes than the batch. */
 export const OTHER_SIZES = [2, 3] as const
@@ -30,7 +30,12 @@ export class OpenSizes {
     const isName = (size: Size | undefined): size is string => typeof size === 'string'
     const all = [...new Set(inputs.flatMap(({ shape }) => shape.filter(isName)))]
     const first = new Set(inputs.map(({ shape }) => shape[0]).filter(isName))
-    this.batch = new Set(all.filter((name) => /batch/i.test(name) || (first.has(name) && !TIME.test(name))))
+    // A size without a name, the only open one of its input: such as the batch of a state [2,?,128].
+    const only = inputs.flatMap(({ shape }) => (shape.filter(isName).length === 1 ? shape.filter(isName) : []))
+    const alone = new Set(only.filter((name) => name.includes(':')))
+    const isBatch = (name: string) =>
+      /batch/i.test(name) || ((first.has(name) || alone.has(name)) && !TIME.test(name.replace(/.*:/, '')))
+    this.batch = new Set(all.filter(isBatch))
     this.#others = all.filter((name) => !this.batch.has(name))
   }
 
