@@ -139,38 +139,42 @@ export class RuntimeSession {
 
   zeros(type: string, dims: readonly number[]): GraphTensor {
     const array = ARRAYS[type as keyof typeof ARRAYS]
-    return this.tensor(type, new array(elementCount(dims)), dims)
+    if (array !== undefined) return this.tensor(type, new array(elementCount(dims)), dims)
+    throw codedError('ERR_GRAPH_UNSUPPORTED', `Cannot carry a state as it must be of numbers: current type is ${type}`)
   }
 
   copy({ type, data, dims }: GraphTensor): GraphTensor {
     return this.tensor(type, (data as Float32Array).slice(), dims)
   }
 
-  /** The tensor that a caller gave for an input. Throws TypeError `ERR_GRAPH_INPUT`. */
-  fed(action: string, value: GraphValue, given: unknown): GraphTensor {
-    const { name, type, shape } = value
-    const { data, dims, shape: ownShape, type: ownType } = (given ?? {}) as Record<string, unknown>
-    const sizes = dims ?? ownShape
+  /**
+   * The tensor that a caller gave for an input: one of ONNX Runtime as it is, or a copy of an array, which the caller may write
+   * again before the run begins. Throws TypeError `ERR_GRAPH_INPUT`.
+   */
+  fed(action: string, { name, type, shape }: GraphValue, given: unknown): GraphTensor {
+    const isOwn = given instanceof (this.#runtime.Tensor as unknown as new () => object)
+    const { dims, shape: ownShape, type: ownType } = (given ?? {}) as Record<string, unknown>
+    // ONNX Runtime refuses to read the data of a tensor on a device, and has checked them.
+    const data = isOwn ? undefined : ((given ?? {}) as { readonly data?: unknown }).data
     const array = arrayTypeOf(data)
-    const found = ownType ?? TYPES[array ?? '']
-    // The shape first: it is read by name, and there is no other use of it.
-    const isList = Array.isArray(sizes) && sizes.every((size) => Number.isSafeInteger(size) && size >= 0)
-    const wrong =
-      array === undefined && !Array.isArray(data)
-        ? `its data must be an array of elements: current value is ${describeValue(data)}`
-        : !isList
-          ? `its dims must be a list of sizes: current value is ${describeValue(sizes)}`
-          : found !== type
-            ? `it must be of ${type}: current type is ${describeValue(found)}`
-            : elementCount(sizes) !== (data as ArrayLike<unknown>).length
-              ? `it must have as many elements as its shape [${sizes}]: current number is ${(data as ArrayLike<unknown>).length}`
-              : misfit(shape, sizes)
-    if (wrong === undefined) {
-      const isOwn = given instanceof (this.#runtime.Tensor as unknown as new () => object)
-      if (isOwn) return given as GraphTensor
-      if (arrayMatches(type, array)) return this.tensor(type, data as GraphData, sizes as readonly number[])
+    const [sizes, found] = [dims ?? ownShape, ownType ?? TYPES[array ?? '']]
+    const wrong = () => {
+      if (!isOwn && array === undefined)
+        return `its data must be a typed array: current value is ${describeValue(data)}`
+      if (!isShape(sizes)) return `its shape must be a list of sizes: current value is ${describeValue(sizes)}`
+      if (found !== type) return `it must be of ${type}: current type is ${describeValue(found)}`
+      if (isOwn) return misfit(shape, sizes)
+      if (ARRAYS[type as keyof typeof ARRAYS]?.name !== array)
+        return `its data must be of ${type}: current type is ${array}`
+      const { length } = data as Float32Array
+      const count = elementCount(sizes)
+      return count === length ? misfit(shape, sizes) : `its shape [${sizes}] has ${count} elements, its data ${length}`
     }
-    const reason = wrong ?? `its data must be of ${type}: current value is ${describeValue(data)}`
+    const reason = wrong()
+    if (reason === undefined)
+      return isOwn
+        ? (given as GraphTensor)
+        : this.tensor(type, (data as Float32Array).slice(), sizes as readonly number[])
     throw codedTypeError('ERR_GRAPH_INPUT', `Cannot ${action} as the input ${name} does not fit: ${reason}`, {
       input: name,
       value: given,
@@ -178,8 +182,8 @@ export class RuntimeSession {
   }
 }
 
-function arrayMatches(type: string, array: string | undefined): boolean {
-  return array !== undefined && ARRAYS[type as keyof typeof ARRAYS]?.name === array
+function isShape(sizes: unknown): sizes is readonly number[] {
+  return Array.isArray(sizes) && sizes.every((size) => Number.isSafeInteger(size) && size >= 0)
 }
 
 /** Why sizes are not of a shape. */
