@@ -218,10 +218,21 @@ function isTemporal(graph: FoldedGraph, node: GraphNode): boolean {
   return isRecurrent(node) && isForward(graph, node) && timeOf(graph, node) !== 'other'
 }
 
-function startsFromZeros({ known }: FoldedGraph, node: GraphNode): boolean {
+/** The shape [1,B,H] of a node's state: B is a number, or an open size of the inputs. */
+function stateShape({ known, sizes }: FoldedGraph, { inputs }: GraphNode): readonly Size[] | undefined {
+  const rows = sizesAt(known.get(inputs[0] ?? ''), 1)
+  const [first] = rows ?? []
+  const batch = rows?.every((size) => size === first) ? first : sizes.nameOf(rows ?? [])
+  const units = sizesAt(known.get(inputs[2] ?? ''), 2)?.[0]
+  return batch === undefined || units === undefined ? undefined : [1, batch, units]
+}
+
+/** Whether a node has zeros as its state before each run, of a shape that follows from the inputs. */
+function startsFromZeros(graph: FoldedGraph, node: GraphNode): boolean {
+  if (stateShape(graph, node) === undefined) return false
   return SLOTS.slice(0, node.opType === 'LSTM' ? 2 : 1).every(({ input }) => {
     const name = node.inputs[input] ?? ''
-    return name === '' || known.get(name)?.isZero === true
+    return name === '' || graph.known.get(name)?.isZero === true
   })
 }
 
@@ -237,16 +248,12 @@ function exposed(
   const nodes = graph.nodes.flatMap((node, index) => {
     if (!isChosen.has(node)) return [node]
     const name = node.name || node.outputs[0] || `${node.opType}_${index}`
-    const [x, R] = [graph.known.get(node.inputs[0] ?? ''), graph.known.get(node.inputs[2] ?? '')]
-    const rows = sizesAt(x, 1)
-    const [first] = rows ?? []
-    const isFixed = rows?.every((size) => size === first) === true
-    const batch = (isFixed ? first : graph.sizes.nameOf(rows ?? [])) ?? `${name}:batch`
-    const shape = [1, batch, R?.cases[0]?.shape?.[2] ?? `${name}:units`]
+    const type = graph.known.get(node.inputs[0] ?? '')?.type ?? 'float32'
+    const shape = stateShape(graph, node) ?? []
     const ends = { inputs: [...node.inputs], outputs: [...node.outputs] }
     const copies: GraphNode[] = []
     for (const { input, output, word } of SLOTS.slice(0, node.opType === 'LSTM' ? 2 : 1)) {
-      const state = { name: `${name}/initial_${word}`, type: x?.type ?? 'float32', shape }
+      const state = { name: `${name}/initial_${word}`, type, shape }
       while (ends.inputs.length <= input) ends.inputs.push('')
       while (ends.outputs.length <= output) ends.outputs.push('')
       ends.inputs[input] = state.name
