@@ -197,6 +197,21 @@ describeWithRuntime('small graphs', () => {
     expect(() => graph.stream()).toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_STATES_AMBIGUOUS' }))
   })
 
+  it('the sizes of some axes are not those of all', async () => {
+    using graph = await open({
+      nodes: [
+        { opType: 'Shape', name: 'shape', inputs: ['x'], outputs: ['sizes'], attributes: { start: 1, end: -1 } },
+        { opType: 'Cast', name: 'cast', inputs: ['sizes'], outputs: ['floats'], attributes: { to: 1 } },
+        { opType: 'Add', name: 'add', inputs: ['x', 'floats'], outputs: ['y'] },
+      ],
+      inputs: [value('x', ['batch', 5, 1])],
+      outputs: [value('y', ['batch', 5, 1])],
+    })
+    expect(numbers((await graph.run({ x: { data: new Float32Array(5), shape: [1, 5, 1] } }))['y'])).toEqual([
+      5, 5, 5, 5, 5,
+    ])
+  })
+
   it('a pool refuses rows that depend on each other', async () => {
     using graph = await open({
       ...STATED,

@@ -329,9 +329,12 @@ export const FOLDS: ReadonlyMap<string, Fold> = new Map(
       }),
     },
     Shape: {
-      outputs: ({ operands: [x] }) => {
-        const out = x && { type: 'int64' as const, shape: [x.shape.length] }
-        return out && [{ ...out, elements: () => filled(out, (place) => x.shape[place] ?? 0) }]
+      outputs({ operands: [x], integer }) {
+        if (x === undefined) return undefined
+        // From opset 15 on a part of the axes; array slices count from the end and stop at the ends as ONNX does.
+        const sizes = x.shape.slice(integer('start', 0), integer('end', x.shape.length))
+        const out = { type: 'int64' as const, shape: [sizes.length] }
+        return [{ ...out, elements: () => filled(out, (place) => sizes[place] ?? 0) }]
       },
     },
     Slice: { lists: { starts: 1, ends: 2, axes: 3, steps: 4 }, isMove: true, outputs: viewing(sliced) },
