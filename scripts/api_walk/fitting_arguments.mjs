@@ -394,6 +394,7 @@ export function fittingArguments(api, subjects, fixtures) {
     ],
     // Graphs
     'graphs: openGraph': async () => [onnxGraph(), { ort: await import('onnxruntime-node') }],
+    'rnn: openModel': async () => [onnxGraph(), { ort: await import('onnxruntime-node') }],
     'graphs: Graph.run': () => [{ x: tensor(1, 3) }],
     'graphs: Graph.sequence': () => [{ x: tensor(2, 1, 3) }, { chunk: 1 }],
     'graphs: Graph.replace': async () => {
