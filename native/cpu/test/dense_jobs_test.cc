@@ -495,7 +495,7 @@ TEST_CASE_TEMPLATE("elements, reduce and products run by their walks", T, float,
   CHECK(IsNear(result(columns), {2.5, 3.5, 6}));
   // Two products of [1,2]·[2,1], whose right factor is the same.
   const Napi::Object products =
-      calls.ObjectOf({{"c", calls.template Array<T>({0, 0})},
+      calls.ObjectOf({{"c", calls.template Array<T>({8, 8})},
                       {"a", calls.template Array<T>({1, 2, 3, 4})},
                       {"b", calls.template Array<T>({5, 6})},
                       {"sizes", calls.template Array<double>({2., 1., 2., 0., 1., 1., 2., 0., 0.})}});

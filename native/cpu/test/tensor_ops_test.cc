@@ -183,11 +183,11 @@ TEST_CASE_TEMPLATE("products of many matrices are those of their definition, on 
         for (const Kernels* kernels : TestedKernels()) {
           std::vector<T> c(static_cast<size_t>(count * kM * kN), T{1});
           WithEngine<T>(3, *kernels,
-                        [&](const Engine<T>& engine) { AddProducts<T>(engine, of, c.data(), a.data(), b.data()); });
+                        [&](const Engine<T>& engine) { MultiplyEach<T>(engine, of, c.data(), a.data(), b.data()); });
           double worst = 0;
           for (ptrdiff_t n = 0; n < count * kM * kN; n++) {
             const ptrdiff_t matrix = n / (kM * kN), row = n / kN % kM, column = n % kN;
-            double sum = 1;
+            double sum = 0;
             for (ptrdiff_t k = 0; k < kK; k++) {
               const ptrdiff_t left = matrix * kM * kK + (transpose_a ? k * kM + row : row * kK + k);
               const ptrdiff_t right = transpose_b ? column * kK + k : k * kN + column;

@@ -28,56 +28,14 @@ const ONES: Readonly<Record<string, (a: number) => number>> = {
 }
 
 /** Shapes that broadcast: equal, scalars, rows, columns, both ways, nothing, more than one thread takes. */
-const BROADCASTS: readonly (readonly Shape[])[] = [
-  [
-    [3, 4],
-    [3, 4],
-    [3, 4],
-  ],
-  [[], [], []],
-  [[2, 3], [], [1]],
-  [[], [5], [1, 1]],
-  [[4, 3], [3], [4, 1]],
-  [
-    [2, 1, 4],
-    [3, 1],
-    [1, 3, 4],
-  ],
-  [
-    [5, 1, 3, 1],
-    [4, 1, 2],
-    [5, 4, 3, 2],
-  ],
-  [[0, 3], [1, 3], [3]],
-  [[4, 0], [1], [4, 1]],
-  [[1], [1, 1], [1]],
-  [[40_001], [40_001], []],
-  [[129, 257], [129, 1], [257]],
-]
-const REDUCED: readonly (readonly [Shape, readonly number[] | undefined])[] = [
-  [[], undefined],
-  [[7], undefined],
-  [[3, 4], [0]],
-  [[3, 4], [-1]],
-  [[3, 4], []],
-  [
-    [2, 3, 4, 5],
-    [0, 2],
-  ],
-  [
-    [2, 3, 4, 5],
-    [1, 3],
-  ],
-  [[2, 3, 4, 5], undefined],
-  [
-    [1, 5, 1],
-    [0, 2],
-  ],
-  [[3, 0], [0]],
-  [[300, 129], [0]],
-  [[129, 300], [1]],
-  [[200, 300], undefined],
-]
+const BROADCASTS = [
+  ...['3,4 3,4 3,4', '- - -', '2,3 - 1', '- 5 1,1', '4,3 3 4,1', '2,1,4 3,1 1,3,4', '5,1,3,1 4,1,2 5,4,3,2'],
+  ...['0,3 1,3 3', '4,0 1 4,1', '1 1,1 1', '40001 40001 -', '129,257 129,1 257'],
+].map(shapesOf)
+const REDUCED: readonly (readonly [shape: Shape, axes?: Shape])[] = [
+  ...['-', '7', '3,4 0', '3,4 -1', '3,4 -', '2,3,4,5 0,2', '2,3,4,5 1,3', '2,3,4,5', '1,5,1 0,2', '3,0 0'],
+  ...['300,129 0', '129,300 1', '200,300'],
+].map((text) => shapesOf(text) as [Shape, Shape?])
 
 /** Rows that take tensors of any shape, against loops over indices in float64. */
 export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): void {
@@ -196,17 +154,10 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
 
     test('matmul, of one matrix or many, transposed or not', async () => {
       using backend = await open()
-      for (const [leadingA, leadingB, m, k, n] of [
-        [[], [], 3, 4, 5],
-        [[2, 3], [2, 3], 3, 4, 5],
-        [[40], [40], 5, 17, 9],
-        [[6], [], 3, 4, 2],
-        [[], [6], 3, 4, 2],
-        [[2], [2], 3, 0, 2],
-        [[0], [0], 3, 2, 2],
-        [[2], [2], 40, 33, 64],
-        [[], [], 1, 300, 70],
-      ] as const) {
+      for (const [leadingA, leadingB, [m, k, n]] of [
+        ...['- - 3,4,5', '2,3 2,3 3,4,5', '40 40 5,17,9', '6 - 3,4,2', '- 6 3,4,2', '2 2 3,0,2', '0 0 3,2,2'],
+        ...['2 2 40,33,64', '- - 1,300,70'],
+      ].map(shapesOf)) {
         for (const [transposeA, transposeB] of [
           [false, false],
           [true, false],
@@ -241,34 +192,16 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
     test('transpose, slice, pad and broadcast', async () => {
       using backend = await open()
       const { ops } = backend
-      const transposes: readonly (readonly [Shape, Shape])[] = [
-        [[], []],
-        [
-          [3, 4],
-          [1, 0],
-        ],
-        [
-          [2, 3, 4, 5],
-          [3, 1, 0, 2],
-        ],
-        [
-          [2, 3, 4, 5],
-          [2, 3, 0, 1],
-        ],
-        [
-          [2, 0, 3],
-          [2, 1, 0],
-        ],
-        [
-          [1, 7, 1],
-          [2, 0, 1],
-        ],
-        [
-          [300, 70],
-          [1, 0],
-        ],
+      const transposes = [
+        '- -',
+        '3,4 1,0',
+        '2,3,4,5 3,1,0,2',
+        '2,3,4,5 2,3,0,1',
+        '2,0,3 2,1,0',
+        '1,7,1 2,0,1',
+        '300,70 1,0',
       ]
-      for (const [shape, order] of transposes) {
+      for (const [shape, order] of transposes.map(shapesOf)) {
         const x = make(shape)
         const expected = mapped(
           order.map((axis) => shape[axis]),
@@ -280,30 +213,8 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
         )
         await expectResult(`transpose [${shape}] ${order}`, ops.transpose(x, order), expected)
       }
-      for (const [shape, begins, sizes] of [
-        [[], [], []],
-        [[5], [2], [3]],
-        [
-          [4, 5],
-          [1, 2],
-          [2, 3],
-        ],
-        [
-          [4, 5],
-          [0, 0],
-          [4, 5],
-        ],
-        [
-          [4, 5],
-          [4, 0],
-          [0, 5],
-        ],
-        [
-          [3, 4, 5, 6],
-          [1, 1, 1, 1],
-          [1, 2, 3, 4],
-        ],
-      ] as const) {
+      const parts = ['- - -', '5 2 3', '4,5 1,2 2,3', '4,5 0,0 4,5', '4,5 4,0 0,5', '3,4,5,6 1,1,1,1 1,2,3,4']
+      for (const [shape, begins, sizes] of parts.map(shapesOf)) {
         const x = make(shape)
         const moved = (index: Shape) => index.map((place, axis) => place + begins[axis])
         const part = ops.slice(x, begins, sizes)
@@ -317,17 +228,7 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
         const padded = mapped(shape, (index) => (isInside(index) ? read(x, index) : 0))
         await expectResult(`pad [${shape}]`, ops.pad(part, begins, after), padded)
       }
-      for (const [shape, target] of [
-        [[], [2, 3]],
-        [
-          [3, 1],
-          [2, 3, 4],
-        ],
-        [
-          [1, 1],
-          [0, 3],
-        ],
-      ] as const) {
+      for (const [shape, target] of ['- 2,3', '3,1 2,3,4', '1,1 0,3'].map(shapesOf)) {
         const x = make(shape)
         await expectResult(
           `broadcast [${shape}]`,
@@ -422,6 +323,11 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
 /** By another Philox4x32-10, with the key (5, 1) and the counter (0, 0, 7, 2^26 + 1). */
 const FIRST_UNIFORM = [0.7473275065422058, 0.6509172320365906, 0.7957488894462585, 0.5578635334968567]
 const FIRST_NORMAL = [-0.9672160236457878, -1.3475219500227744, -1.6658554155596739, -0.6338264356342974]
+
+/** Shapes, and other lists of numbers, from their text; - is the empty one. */
+function shapesOf(text: string): Shape[] {
+  return text.split(' ').map((list) => (list === '-' ? [] : list.split(',').map(Number)))
+}
 
 /** The element at an index of a shape to which it repeats. */
 function read({ data, shape }: Tensor<FloatArray>, index: Shape): number {

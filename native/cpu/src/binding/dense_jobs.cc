@@ -313,7 +313,7 @@ Job ReduceJob(const JobContext& context, const Napi::Object& arguments) {
 }
 
 // products({ c, a, b, sizes: Float64Array }); sizes: the fields of Products in their order
-// c += a·b
+// c = a·b
 template <typename T>
 Job ProductsJob(const JobContext& context, const Napi::Object& arguments) {
   constexpr ptrdiff_t kSizes = 9;
@@ -327,7 +327,7 @@ Job ProductsJob(const JobContext& context, const Napi::Object& arguments) {
   T* c = Required<T>(arguments, "c", elements(of.c_step, of.rows * of.columns));
   const T* a = Required<T>(arguments, "a", elements(of.a_step, of.rows * of.inner));
   const T* b = Required<T>(arguments, "b", elements(of.b_step, of.inner * of.columns));
-  const auto run = [=, engine = context.core->engine<T>()] { AddProducts<T>(engine, of, c, a, b); };
+  const auto run = [=, engine = context.core->engine<T>()] { MultiplyEach<T>(engine, of, c, a, b); };
   return {run, 2 * sizes[0] * sizes[4] * sizes[5] * sizes[6]};
 }
 

@@ -192,32 +192,32 @@ void Reduce(const Engine<T>& engine, Reduction reduction, const Walk& outer, con
 }
 
 template <typename T>
-void AddProducts(const Engine<T>& engine, const Products& of, T* c, const T* a, const T* b) {
+void MultiplyEach(const Engine<T>& engine, const Products& of, T* c, const T* a, const T* b) {
   const ptrdiff_t a_row = of.transpose_a ? 1 : of.inner, a_column = of.transpose_a ? of.rows : 1;
   const ptrdiff_t b_row = of.transpose_b ? 1 : of.columns, b_column = of.transpose_b ? of.inner : 1;
-  const auto add = [&](const Engine<T>& by, ptrdiff_t k) {
-    AddProduct<T>(by, {a + k * of.a_step, a_row, a_column}, {b + k * of.b_step, b_row, b_column}, c + k * of.c_step,
-                  of.columns, of.rows, of.inner, of.columns);
+  const auto multiply = [&](const Engine<T>& by, ptrdiff_t k) {
+    Multiply<T>(by, {a + k * of.a_step, a_row, a_column}, {b + k * of.b_step, b_row, b_column}, nullptr,
+                c + k * of.c_step, of.rows, of.inner, of.columns);
   };
-  if (of.rows == 0 || of.columns == 0 || of.inner == 0) return;
   // Threads take whole products where there are enough of them, else parts of one.
   if (of.count < 2 * engine.pool->size()) {
-    for (ptrdiff_t k = 0; k < of.count; k++) add(engine, k);
+    for (ptrdiff_t k = 0; k < of.count; k++) multiply(engine, k);
     return;
   }
-  const ptrdiff_t part = std::max<ptrdiff_t>(1, kElementwisePart / (of.rows * of.columns * of.inner));
+  const ptrdiff_t part =
+      std::max<ptrdiff_t>(1, kElementwisePart / std::max<ptrdiff_t>(1, of.rows * of.columns * of.inner));
   ForEach(engine, of.count, part, [&](ptrdiff_t begin, ptrdiff_t end) {
     thread_local ThreadPool alone(1);
     Engine<T> own = engine;
     own.pool = &alone;
-    for (ptrdiff_t k = begin; k < end; k++) add(own, k);
+    for (ptrdiff_t k = begin; k < end; k++) multiply(own, k);
   });
 }
 
 #define CUDNN_RNN_INSTANTIATE_TENSOR_OPS(T)                                                                        \
   template void ApplyToElements(const Engine<T>&, ElementFunction, const Walk&, T*, const T*, const T*, const T*); \
   template void Reduce(const Engine<T>&, Reduction, const Walk&, const Walk&, T*, const T*);                       \
-  template void AddProducts(const Engine<T>&, const Products&, T*, const T*, const T*);
+  template void MultiplyEach(const Engine<T>&, const Products&, T*, const T*, const T*);
 
 CUDNN_RNN_INSTANTIATE_TENSOR_OPS(float)
 CUDNN_RNN_INSTANTIATE_TENSOR_OPS(double)

@@ -74,8 +74,8 @@ struct Products {
   bool transpose_a, transpose_b;
 };
 
-// c += a·b
+// c = a·b
 template <typename T>
-void AddProducts(const Engine<T>& engine, const Products& products, T* c, const T* a, const T* b);
+void MultiplyEach(const Engine<T>& engine, const Products& products, T* c, const T* a, const T* b);
 
 }  // namespace cudnn_rnn

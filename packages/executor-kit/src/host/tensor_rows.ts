@@ -13,7 +13,7 @@ export interface TensorKernels {
   elements(name: ElementFunctionName, walk: Walk, y: FloatArray, operands: readonly FloatArray[]): number
   /** For each element of the walk `outer` over y and x, the reduction of x over the walk `inner` from there. */
   reduce(name: ReductionName, outer: Walk, inner: Walk, y: FloatArray, x: FloatArray): number
-  /** c += a·b */
+  /** c = a·b, of zeros in c. */
   products(products: Products, c: FloatArray, a: FloatArray, b: FloatArray): number
 }
 

@@ -160,7 +160,7 @@ interface Transposes {
   readonly transposeB: boolean
 }
 
-/** Products c += a·b of matrices, one behind the other. */
+/** Products c = a·b of matrices, one behind the other. */
 export interface Products {
   /** How many there are, and the elements from one to the next in c, a and b; 0 where it is the same matrix. */
   readonly count: number
