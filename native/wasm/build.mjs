@@ -35,6 +35,7 @@ const NOT_COMPILED = [
   'kernels/kernels_portable.cc',
   'threads/job_queue.cc',
   'threads/physical_cores.cc',
+  'threads/wait_on_address_windows.cc',
   'weights/quantized_slot.cc',
 ]
 const CPU_FOLDERS = ['kernels', 'memory', 'threads', 'weights', 'dense', 'passes']
