@@ -9,7 +9,7 @@ const PUBLIC = 'the READMEs of public packages'
 const SECTIONS = [
   [
     'Guide',
-    ['getting_started', 'weights', 'train', 'streams', 'browsers_and_workers', 'gpus', 'cluster'].map(
+    ['getting_started', 'weights', 'train', 'own_models', 'streams', 'browsers_and_workers', 'gpus', 'cluster'].map(
       (name) => `docs/guide/${name}.md`,
     ),
   ],

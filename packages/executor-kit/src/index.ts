@@ -81,7 +81,7 @@ export { TAPE_ROWS } from './tape/row_call.js'
 export { type Cell, type CellState, type ScanOptions, type ScanResult, scan } from './tape/scan.js'
 export { Value } from './tape/value.js'
 export { grad, infer, type ValueAndGradients, valueAndGrad } from './tape/value_and_grad.js'
-export type { GradientsOf, TapeVariable, Variables } from './tape/variables.js'
+export { backendOf, type GradientsOf, type TapeVariable, type Variables, variablesIn } from './tape/variables.js'
 
 // Random numbers
 

@@ -1,8 +1,9 @@
 import type { BackendTensor, FloatDType } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { type CtcLabels, ctcLoss } from '@cudnn-rnn/ctc'
+import { handleOf, Recording } from '@cudnn-rnn/executor-kit'
 import { exampleError, type LayerBatch, stepWeights } from './batches.js'
-import { type CheckedLoss, isCtc, type LossResult, lossOf, type RowLossName } from './losses.js'
+import { type CheckedLoss, isCtc, type LossFunction, type LossResult, lossOf, type RowLossName } from './losses.js'
 import type { WholeModel } from './whole_model.js'
 
 /** The loss of a model's output for a batch. Executors with a kernel for it read nothing. */
@@ -13,6 +14,7 @@ export async function batchLoss(
   batch: LayerBatch,
 ): Promise<LossResult> {
   const { executor: backend } = model
+  if (typeof loss === 'function') return recordedLoss(model, loss, output, batch)
   if (!isCtc(loss)) return lossOf(backend, loss, output, rowLabels(loss, batch), weightsOf(model, batch, backend.dtype))
   if (batch.weights !== undefined) throw exampleError('a batch must have no weights for the loss ctc')
   const { name: _, ...settings } = loss
@@ -26,6 +28,25 @@ export async function batchLoss(
   })
   result.rowLosses.dispose()
   return { loss: result.loss, gradient: result.logitsGradient }
+}
+
+/** A loss of the caller, on its own tape. */
+async function recordedLoss(
+  { executor }: WholeModel,
+  loss: LossFunction,
+  value: BackendTensor,
+  batch: LayerBatch,
+): Promise<LossResult> {
+  const output = { name: 'output', value }
+  const recording = new Recording(executor, [output])
+  try {
+    const t = handleOf(recording)
+    const result = await loss(t, t.value(output), batch)
+    await recording.differentiate(result)
+    return { loss: recording.take(result), gradient: recording.gradientOf(output) }
+  } finally {
+    await recording.end()
+  }
 }
 
 /** The labels of a batch for a loss that has one for every row. Throws `ERR_EXAMPLE` for label sequences. */

@@ -108,6 +108,10 @@ async function countBatch(
       const rows = truths.length
       return { loss: loss.reduction === 'sum' ? value : value * rows, rows, hits: 0, edits, labels }
     }
+    if (typeof loss === 'function') {
+      const rows = outputs.shape[Number(model.output.isSequence)]
+      return { loss: value * rows, rows, hits: 0, edits: 0, labels: 0 }
+    }
     const weights = weightsOf(model, batch, model.executor.dtype) as Tensor<FloatArray> | undefined
     const { hits, total } = countHits(loss, outputs, rowLabels(loss, batch), weights)
     // A batch without a row that counts has a loss of 0.

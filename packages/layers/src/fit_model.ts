@@ -13,26 +13,22 @@ import {
   optional,
   SIGNAL,
 } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
 import { claimForTraining } from '@cudnn-rnn/executor-kit'
 import {
-  Adagrad,
-  Adam,
   type Communicator,
   Dataset,
   type EarlyStoppingOptions,
   type FitResult,
   fit,
   gatherResults,
-  type Optimizer,
+  type MakeOptimizer,
+  OPTIMIZERS,
+  type OptimizerName,
   type ResumedTraining,
-  RmsProp,
   type Schedule,
-  Sgd,
   type StepReport,
-  type Trainable,
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { dataOfRank } from './batch_share.js'
@@ -47,18 +43,6 @@ import { modelNote, recurrentModels } from './save_model.js'
 import { savedLayer } from './saved_layer.js'
 import { TrainingCheckpoints } from './training_checkpoints.js'
 import type { WholeModel } from './whole_model.js'
-
-const OPTIMIZERS = {
-  adam: (backend, variables) => new Adam(backend, variables),
-  sgd: (backend, variables) => new Sgd(backend, variables),
-  momentum: (backend, variables) => new Sgd(backend, variables, { momentum: 0.9 }),
-  rmsprop: (backend, variables) => new RmsProp(backend, variables),
-  adagrad: (backend, variables) => new Adagrad(backend, variables),
-} as const satisfies Readonly<Record<string, MakeOptimizer>>
-
-/** Makes the optimizer of a model's variables; `fit` disposes its slots. */
-export type MakeOptimizer = (backend: Backend, variables: readonly Trainable[]) => Optimizer
-export type OptimizerName = keyof typeof OPTIMIZERS
 
 // Those that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
 const COUNT = checkedElsewhere<number | undefined>()
@@ -146,7 +130,8 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
     // Then `fit` ends before its first step, and returns where the run is.
     if (!isAbort(signal, error)) throw error
   }
-  using optimizer = optimizerOf(options.optimizer ?? 'adam', backend, model.variables)
+  const { optimizer: given = 'adam' } = options
+  using optimizer = (typeof given === 'function' ? given : OPTIMIZERS[given])(backend, model.variables)
   const { earlyStopping, onStart, onStep, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = first && CarriedStates.for(model, first)
@@ -186,7 +171,7 @@ function sharedSettings(
 ): Readonly<Record<string, unknown>> {
   const data = Array.isArray(validation) ? Dataset.fromArray<unknown>(validation) : (validation as Dataset<unknown>)
   return {
-    loss,
+    loss: typeof loss === 'function' ? 'a function' : loss,
     'number of layers': layers.length,
     ...Object.fromEntries(layers.map(({ definition }, n) => [`layer ${n + 1}`, savedLayer(definition)])),
     validation: data?.describe?.(),
@@ -243,15 +228,6 @@ function evaluationOf(
           })
   }
   throw invalid('evaluate', 'absent where validation is given', evaluate)
-}
-
-function optimizerOf(
-  given: OptimizerName | MakeOptimizer,
-  backend: Backend,
-  variables: readonly Trainable[],
-): Optimizer {
-  if (typeof given === 'function') return given(backend, variables)
-  return OPTIMIZERS[given](backend, variables)
 }
 
 function saverOf(

@@ -26,7 +26,7 @@ export { type Signal, signalText } from './signal.js'
 export type { LayerBatch, LayerData, LayerExample } from './batches.js'
 export type { DecodeOptions } from './decode_labels.js'
 export type { EvaluateOptions, ModelMetrics } from './evaluate_model.js'
-export type { MakeOptimizer, ModelFitOptions, OptimizerName } from './fit_model.js'
+export type { ModelFitOptions } from './fit_model.js'
 export { type CtcLoss, LOSSES, type Loss, type LossName, type LossResult, lossOf, type RowLossName } from './losses.js'
 export type { ModelStream, ModelStreamOptions } from './model_stream.js'
 export type { PredictOptions } from './predict_model.js'
@@ -47,8 +47,10 @@ export { type DropoutLayerOptions, dropout } from './dropout.js'
 export { type EmbeddingOptions, embedding } from './embedding.js'
 export { type LayerNormLayerOptions, layerNorm } from './layer_norm.js'
 export type { LayerOptions } from './layer_options.js'
+export { integer, type NumberLimits, number } from './layer_rules.js'
 export { type MaxPool1DOptions, type MaxPool2DOptions, maxPool1d, maxPool2d } from './max_pooling.js'
 export { multiply } from './multiply.js'
+export { type FeatureSignal, type ForwardPass, type LayerPlan, layer } from './own_layer.js'
 export {
   type CudnnLSTMLayerOptions,
   cudnnGRU,
@@ -68,6 +70,7 @@ export type { Padding } from './windows.js'
 // Composing by hand
 
 export { scope } from '@cudnn-rnn/executor-kit'
+export { streamPoolOf } from '@cudnn-rnn/models'
 export type { Forwarded, LayerGradients } from './forwarded.js'
 export {
   type ConfigValue,

@@ -1,7 +1,8 @@
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { checkNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/ctc'
-import type { ElementLoss } from '@cudnn-rnn/executor-kit'
+import type { ElementLoss, GradientTape, Value } from '@cudnn-rnn/executor-kit'
+import type { LayerBatch } from './layer_batch.js'
 import { checkIsBackend } from './backend_argument.js'
 import { codedRangeError } from './coded_error.js'
 import type { Layer } from './layer.js'
@@ -30,10 +31,16 @@ export interface CtcLoss extends CtcLossSettings {
   readonly name: 'ctc'
 }
 
-export type Loss = LossName | CtcLoss
+/**
+ * A loss of your own, a scalar on a tape: `output` is the model's, and the rest of the batch are constants. Mean over the rows of the
+ * batch, where gradients of several batches are averaged.
+ */
+export type LossFunction = (t: GradientTape, output: Value, batch: LayerBatch) => Value | Promise<Value>
+
+export type Loss = LossName | CtcLoss | LossFunction
 
 /** A loss that is known to be valid; `ctc` in its long form. */
-export type CheckedLoss = RowLossName | CtcLoss
+export type CheckedLoss = RowLossName | CtcLoss | LossFunction
 
 export interface LossResult {
   /** Scalar. */
@@ -108,6 +115,7 @@ export function checkLoss(
 
 /** A loss without a model. Throws as {@link checkLoss}. */
 function knownLoss(action: string, loss: unknown): CheckedLoss {
+  if (typeof loss === 'function') return loss as LossFunction
   const isObject = typeof loss === 'object' && loss !== null
   const given = (isObject ? loss : { name: loss }) as Partial<CtcLoss>
   const name = LOSSES.find((known) => known === given.name)

@@ -11,6 +11,7 @@ import type { WholeModel } from './whole_model.js'
 
 /** The denominator of a batch's mean loss: the number of its rows, or the sum of their weights. */
 function weightOfRows(model: WholeModel, loss: CheckedLoss, { shape }: BackendTensor, batch: LayerBatch): number {
+  if (typeof loss === 'function') return shape[Number(model.output.isSequence)]
   if (isCtc(loss)) return loss.reduction === 'sum' ? 1 : (shape[1] ?? 1)
   const weights = weightsOf(model, batch, model.executor.dtype)
   if (weights === undefined) return elementCount(shape.slice(0, -1))

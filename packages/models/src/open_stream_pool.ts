@@ -38,7 +38,8 @@ const NETWORK = methods(
  * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
- * import { type RowNetwork, streamPoolOf } from '@cudnn-rnn/rnn'
+ * import type { RowNetwork } from '@cudnn-rnn/rnn'
+ * import { streamPoolOf } from '@cudnn-rnn/rnn/layers'
  *
  * // The running sum of each stream: I = D = 1.
  * const sums = new Map<number, number>()

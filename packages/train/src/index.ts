@@ -88,6 +88,7 @@ export { fit } from './loop/fit.js'
 export type { CarriedState, FitOptions, ResumedTraining, StepReport } from './loop/fit_options.js'
 export { gatherResults } from './loop/gather_results.js'
 export type { BatchResult } from './loop/gradient_accumulator.js'
+export type { LossFitOptions } from './loop/loss_options.js'
 export { makeParallel, type Parallel, type ParallelOptions, type Replica } from './loop/make_parallel.js'
 export { NonFiniteError } from './loop/non_finite_error.js'
 export type { FitResult, HistoryEntry } from './loop/training_loop.js'
@@ -122,6 +123,7 @@ export {
   piecewiseRate,
   type Schedule,
 } from './optimizers/learning_rate.js'
+export { type MakeOptimizer, OPTIMIZERS, type OptimizerName } from './optimizers/named_optimizer.js'
 export { Optimizer, type UpdateOptions } from './optimizers/optimizer.js'
 export type { Definition, OptimizerSpec, Settings } from './optimizers/optimizer_spec.js'
 export { RmsProp, type RmsPropOptimizerOptions } from './optimizers/rms_prop.js'

@@ -12,6 +12,7 @@ it('@cudnn-rnn/train exports exactly these names', () => {
       "EventFile",
       "MetricsFile",
       "NonFiniteError",
+      "OPTIMIZERS",
       "Optimizer",
       "RmsProp",
       "Sgd",

@@ -2,7 +2,8 @@
 import { constants, getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SileroWeights } from '@cudnn-rnn/pretrained'
-import { type BackendName, openBackend, serveStreams, streamPoolOf } from '@cudnn-rnn/rnn'
+import { type BackendName, openBackend, serveStreams } from '@cudnn-rnn/rnn'
+import { streamPoolOf } from '@cudnn-rnn/rnn/layers'
 import { type SharedSilero, SileroRows } from '../speech/silero_rows.js'
 
 export interface VoiceWorkerData {

@@ -1,4 +1,5 @@
-import { type RowNetwork, type StreamPool, streamPoolOf } from '@cudnn-rnn/rnn'
+import type { RowNetwork, StreamPool } from '@cudnn-rnn/rnn'
+import { streamPoolOf } from '@cudnn-rnn/rnn/layers'
 
 /** A pool whose "probability of speech" is the loudness of the frame: a server is tested without the model's weights. */
 export function energyPool(maxStreams = 8): StreamPool<undefined> {

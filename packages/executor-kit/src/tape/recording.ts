@@ -223,6 +223,16 @@ export class Recording {
     return this.#released(value.tensor)
   }
 
+  /**
+   * As {@link take}, before the gradients: the caller keeps the tensor until they are computed.
+   *
+   * @throws as {@link take}
+   */
+  handOver(result: unknown): BackendTensor {
+    const { tensor } = this.#checkedResult(TAKE, result)
+    return this.#holders.delete(tensor) ? tensor : this.#copy(tensor)
+  }
+
   /** Waits for work that is not awaited, and disposes everything. */
   async end(): Promise<void> {
     await Promise.allSettled(this.#pending)

@@ -11,7 +11,7 @@ import { isVariable } from './variables.js'
 /** A value, or several by name or in a list. */
 export type CellState = Value | readonly CellState[] | { readonly [name: string]: CellState }
 
-/** A recurrent cell: what it computes at one step of a batch. Its variables are those that `step` uses. */
+/** A recurrent cell: one step of a batch. Its variables are those of `step`. */
 export interface Cell<State extends CellState = CellState> {
   /** The state before the first step of B rows, where none is given. */
   zeroState?(t: GradientTape, batch: number): State
@@ -42,7 +42,7 @@ export interface ScanResult<State extends CellState = CellState> {
 const ACTION = 'scan'
 
 /**
- * Runs a cell over the steps of a sequence. Each step is a scope: what no gradient reads is freed with it.
+ * Runs a cell over the steps of a sequence. each step is a scope, which frees the tensors that no gradient reads.
  *
  * @param x [T,B,…]
  * @throws RangeError `ERR_SHAPE`, `ERR_EMPTY_BATCH`, `ERR_SEQUENCE_LENGTHS`; TypeError `ERR_INVALID_ARGUMENT`,

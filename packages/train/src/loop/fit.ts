@@ -1,13 +1,14 @@
 import { claimForTraining } from '@cudnn-rnn/executor-kit'
 import { checkFitOptions, type FitOptions } from './fit_options.js'
 import { gatherResults } from './gather_results.js'
+import { gradientOptions, type LossFitOptions } from './loss_options.js'
 import { SeveralRanks } from './several_ranks.js'
 import { SoleRank } from './sole_rank.js'
 import { type FitResult, TrainingLoop } from './training_loop.js'
 import type { TrainingRanks } from './training_ranks.js'
 
 /**
- * Trains until `maxSteps`, the end of the data, early stopping or the signal. With a saver it resumes from the newest whole
+ * Trains by a loss, whose gradients follow, or by gradients, until `maxSteps`, the end of the data, early stopping or the signal. With a saver it resumes from the newest whole
  * checkpoint, and later steps equal an uninterrupted run bit for bit on the same executor. A finished run continues if
  * `maxSteps` is larger than it was. A second `fit` of the same variables is refused while one is running.
  *
@@ -17,22 +18,29 @@ import type { TrainingRanks } from './training_ranks.js'
  *   saver and the data
  * @example
  * ```ts
- * import { Dataset, fit, openBackend, Sgd } from '@cudnn-rnn/rnn'
+ * import { Dataset, fit, openBackend, tensor, Variable } from '@cudnn-rnn/rnn'
  *
  * const backend = await openBackend('reference')
- * const slope = { name: 'slope', value: backend.zeros([1]) }
- * const data = Dataset.fromArray([1, 2, 3]).repeat().batch(3)
- * async function batchGradients(xs: readonly number[]) {
- *   const [a = 0] = (await slope.value.read()).data // of the loss ½·mean((a·x - 3·x)²)
- *   const gradient = xs.reduce((sum, x) => sum + (a * x - 3 * x) * x, 0) / xs.length
- *   return { loss: (a - 3) ** 2, gradients: [backend.tensor({ data: Float32Array.of(gradient), shape: [1] })] }
- * }
- * const optimizer = new Sgd(backend, [slope])
- * const { step, ending } = await fit({ backend, data, batchGradients, optimizer, learningRate: 0.1, maxSteps: 40 })
+ * const slope = new Variable(backend, backend.zeros([1]), 'slope')
+ * const { step, ending } = await fit({
+ *   variables: [slope],
+ *   loss: (t, xs) => t.mean(t.square(t.subtract(t.multiply(slope, tensor(xs)), tensor(xs.map((x) => 3 * x))))),
+ *   data: Dataset.fromArray([1, 2, 3]).repeat().batch(3),
+ *   optimizer: 'sgd',
+ *   learningRate: 0.1,
+ *   maxSteps: 40,
+ * })
  * console.log(step, ending, (await slope.value.read()).data[0]?.toFixed(2)) // 40 finished 3.00
  * ```
  */
-export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
+export async function fit<Batch>(options: FitOptions<Batch> | LossFitOptions<Batch>): Promise<FitResult> {
+  if (typeof options !== 'object' || options === null || !('loss' in options)) return fitByGradients(options)
+  const complete = gradientOptions(options)
+  using _optimizer = complete.optimizer
+  return await fitByGradients(complete)
+}
+
+async function fitByGradients<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
   await checkOptions(options)
   using _claim = claimForTraining(options.optimizer.variables.map(({ value }) => value))
   using ranks = ranksOf(options)

@@ -1,0 +1,121 @@
+import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import { cudnnGRU, dense, integer, layer, layerNorm, loadModel, multiply, number, sequential } from '../src/index.js'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const gated = layer('gated', { units: integer({ minimum: 1 }) }, ({ units }, input) => ({
+  variables: { gate: [[input.features, units], 'glorot_uniform'], kernel: [[input.features, units], 'glorot_uniform'] },
+  output: { ...input, features: units },
+  isStepwise: true,
+  forward: (t, x, { gate, kernel }) => t.multiply(t.activate(t.matmul(x, gate), 'sigmoid'), t.matmul(x, kernel)),
+}))
+const [T, B, I] = [5, 3, 2]
+const host = (shape: readonly number[], at = 1) => ({
+  data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => Math.sin(at + 1.7 * k)),
+  shape,
+})
+const batch = { input: host([T, B, I]), labels: host([T, B, 1], 3) }
+
+it.each([openReferenceBackend, openCpuBackend])('trains a layer like one of the library: %o', async (open) => {
+  using backend = open()
+  const losses: number[][] = []
+  const kernelInitializer = 0.1
+  const twin = layer('twin', { units: integer() }, ({ units }, input) => ({
+    variables: { kernel: [[input.features, units], kernelInitializer], bias: [[units], 0] },
+    output: { ...input, features: units },
+    forward: (t, x, v) => t.activate(t.linear(x, v.kernel, v.bias), 'tanh'),
+  }))
+  for (const first of [dense({ units: 4, activation: 'tanh', kernelInitializer }), twin({ units: 4 })]) {
+    using model = sequential(backend, [first, layerNorm(), dense({ units: 1 })], { inputSize: I, seed: 1 })
+    const own: number[] = []
+    await model.fit(
+      Array.from({ length: 6 }, () => batch),
+      {
+        loss: 'mean_squared_error',
+        learningRate: 0.05,
+        onStep: ({ loss }) => void own.push(loss),
+      },
+    )
+    losses.push(own)
+  }
+  expect(losses[1]?.map((loss) => expect.closeTo(loss, 5))).toEqual(losses[0])
+  expect(backend.stats()).toMatchObject({ tensors: 0, tapes: 0 })
+})
+
+it('predicts, streams, saves and loads', async () => {
+  using backend = openReferenceBackend()
+  using model = sequential(backend, [gated({ units: 4 }), cudnnGRU({ numUnits: 3 })], { inputSize: I, seed: 1 })
+  const y = await model.predict(batch.input)
+  const stream = model.stream({ batch: B })
+  const steps = await stream.step(batch.input)
+  expect(steps.data).toEqual(y.data)
+  stream.dispose()
+  const path = join(mkdtempSync(join(tmpdir(), 'own-layer-')), 'model')
+  await model.save(path)
+  using again = await loadModel(backend, path, { layers: { gated: gated({ units: 4 }) } })
+  expect((await again.predict(batch.input)).data).toEqual(y.data)
+})
+
+it('trains by a loss of its caller', async () => {
+  using backend = openReferenceBackend()
+  const losses: number[][] = []
+  const own = [
+    'mean_squared_error' as const,
+    (t: never, output: never, { labels }: typeof batch) => squares(t, output, labels),
+  ]
+  for (const loss of own) {
+    using model = sequential(backend, [gated({ units: 4 }), dense({ units: 1 })], { inputSize: I, seed: 1 })
+    const made: number[] = []
+    await model.fit([batch, batch, batch], {
+      loss: loss as 'mean_squared_error',
+      onStep: (step) => void made.push(step.loss),
+    })
+    losses.push([...made, (await model.evaluate([batch])).loss])
+  }
+  expect(losses[1]?.map((loss) => expect.closeTo(loss, 6))).toEqual(losses[0])
+  expect(backend.stats().tensors).toBe(0)
+})
+const squares = (
+  t: { mean(x: unknown): never; square(x: unknown): never; subtract(a: unknown, b: unknown): never },
+  y: never,
+  labels: unknown,
+) => t.mean(t.square(t.subtract(y, labels)))
+
+it('disposes everything where a forward or a loss fails', async () => {
+  using backend = openReferenceBackend()
+  const failing = layer('failing', {}, (_, input) => ({
+    output: input,
+    forward: (t, x) => {
+      t.activate(x, 'tanh')
+      throw new Error('half-way')
+    },
+  }))
+  using model = sequential(backend, [dense({ units: 2 }), failing({})], { inputSize: I })
+  const { tensors } = backend.stats()
+  await expect(model.predict(batch.input)).rejects.toThrow('half-way')
+  await expect(model.call(batch.input)).rejects.toThrow('half-way')
+  expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
+  using other = sequential(backend, [dense({ units: 1 })], { inputSize: I })
+  const before = backend.stats().tensors
+  await expect(other.fit([batch], { loss: (t, y) => t.square(y) })).rejects.toThrow(coded('ERR_SHAPE'))
+  await expect(other.fit([batch], { loss: () => undefined as never })).rejects.toThrow(coded('ERR_NOT_A_TENSOR'))
+  expect(backend.stats().tensors).toBe(before)
+})
+
+it('refuses definitions, options and inputs that are wrong', () => {
+  using backend = openReferenceBackend()
+  expect(() => layer(1 as never, {}, () => ({}) as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+  expect(() => layer('x', null as never, () => ({}) as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+  expect(() => layer('x', {}, 1 as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+  expect(() => gated({ units: 0 })).toThrow(coded('ERR_INVALID_OPTION'))
+  expect(() => gated({ units: 1, other: 1 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
+  expect(() => integer({ most: 1 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
+  expect(() => number(1 as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+  const ids = { input: { isSequence: true, features: null } }
+  expect(() => sequential(backend, [gated({ units: 1 })], ids as never)).toThrow()
+  expect(() => multiply([[gated({ units: 2 })], [gated({ units: 2 })]])).not.toThrow()
+})

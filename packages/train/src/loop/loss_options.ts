@@ -1,0 +1,60 @@
+import { checkOptionValues, either, FUNCTION, keyOf, optional } from '@cudnn-rnn/arguments'
+import {
+  backendOf,
+  type GradientTape,
+  handleOf,
+  Recording,
+  type TapeVariable,
+  type Value,
+  variablesIn,
+} from '@cudnn-rnn/executor-kit'
+import { type MakeOptimizer, OPTIMIZERS, type OptimizerName } from '../optimizers/named_optimizer.js'
+import type { Optimizer } from '../optimizers/optimizer.js'
+import type { FitOptions } from './fit_options.js'
+
+/** Options of `fit` by a loss, whose gradients follow. */
+export interface LossFitOptions<Batch>
+  extends Omit<FitOptions<Batch>, 'backend' | 'batchGradients' | 'optimizer' | 'learningRate' | 'maxSteps'>,
+    Partial<Pick<FitOptions<Batch>, 'learningRate' | 'maxSteps'>> {
+  /** The variables that are trained, in any structure; all others that the loss uses are constants. */
+  readonly variables: readonly TapeVariable[] | { readonly [name: string]: TapeVariable }
+  /** The loss of a batch, a scalar on a tape. */
+  readonly loss: (t: GradientTape, batch: Batch) => Value | Promise<Value>
+  /** Default `adam`. `momentum` is SGD with momentum 0.9. */
+  readonly optimizer?: OptimizerName | MakeOptimizer | undefined
+}
+
+const ACTION = 'fit'
+const DEFAULT_RATE = 0.001
+const RULES = {
+  loss: FUNCTION,
+  optimizer: optional<OptimizerName | MakeOptimizer>(either(keyOf(OPTIMIZERS), FUNCTION)),
+}
+
+/** The options of a training by gradients, and the optimizer that it is to dispose. */
+export function gradientOptions<Batch>(
+  options: LossFitOptions<Batch>,
+): FitOptions<Batch> & { readonly optimizer: Optimizer } {
+  const { variables: given, loss, optimizer = 'adam', ...rest } = options
+  checkOptionValues(ACTION, { loss, optimizer }, RULES)
+  const variables = variablesIn(ACTION, given, 'variables')
+  const backend = backendOf(ACTION, variables)
+  const make = typeof optimizer === 'function' ? optimizer : OPTIMIZERS[optimizer]
+  return {
+    learningRate: DEFAULT_RATE,
+    maxSteps: Number.MAX_SAFE_INTEGER,
+    ...rest,
+    backend,
+    optimizer: make(backend, variables),
+    async batchGradients(batch) {
+      const recording = new Recording(backend, variables)
+      try {
+        const result = await loss(handleOf(recording), batch)
+        await recording.differentiate(result)
+        return { loss: recording.take(result), gradients: variables.map((each) => recording.gradientOf(each)) }
+      } finally {
+        await recording.end()
+      }
+    },
+  }
+}
