@@ -329,6 +329,10 @@ export function fittingArguments(api, subjects, fixtures) {
     'distributed: Communicator.allReduce': () => [Float32Array.of(1), { op: 'sum' }],
     'distributed: Communicator.broadcast': () => [Uint8Array.of(1), 0],
     'distributed: Communicator.allGather': () => [Uint8Array.of(1)],
+    'train: tensor': () => [
+      [1, 2],
+      [2, 1],
+    ],
     'train: arrowDataset': () => [join(fixtures, 'tables/table.arrow')],
     'train: parquetDataset': () => [join(fixtures, 'tables/table_none.parquet'), {}],
     'train: csvDataset': () => [textFile('a,b\n1,2\n'), {}],

@@ -18,6 +18,15 @@ export interface FeatureSignal extends Signal {
 /** Shapes and initial values of a layer's variables, by their names. */
 type VariableTable = Readonly<Record<string, readonly [shape: readonly number[], initializer: LayerInitializer]>>
 
+/**
+ * The variables of a layer by their names. The names are checked where `build` declares the types of its parameters; elsewhere
+ * every name is accepted, and one that does not exist is refused as an operand.
+ */
+type VariablesOf<Table> = string extends keyof Table
+  ? // biome-ignore lint/suspicious/noExplicitAny: a caller's compiler may take an indexed record for undefined
+    Readonly<Record<string, any>>
+  : { readonly [Name in keyof Table]: Variable }
+
 /** The pass, as the forward of a layer sees it. */
 export interface ForwardPass {
   /** [B], or null where every row has all steps. */
@@ -38,7 +47,7 @@ export interface LayerPlan<Table extends VariableTable = VariableTable> {
   readonly forward: (
     t: GradientTape,
     x: Value,
-    variables: { readonly [Name in keyof Table]: Variable },
+    variables: VariablesOf<Table>,
     pass: ForwardPass,
   ) => Value | Promise<Value>
 }

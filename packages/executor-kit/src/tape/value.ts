@@ -1,7 +1,23 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
 import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 
-/** A tensor on a tape, which owns it: a result of `t.<operation>`, or a variable or a constant as the tape sees it. */
+/**
+ * A tensor on a tape, which owns it: a result of `t.<operation>`, or a variable or a constant as the tape sees it.
+ *
+ * @example
+ * ```ts
+ * import { openBackend, type Value, Variable } from '@cudnn-rnn/rnn'
+ * import { infer } from '@cudnn-rnn/rnn/train'
+ *
+ * const backend = await openBackend('reference')
+ * const x = new Variable(backend, backend.zeros([2, 3]), 'x')
+ * await infer((t, p: typeof x) => {
+ *   const y: Value = t.exp(p)
+ *   console.log(y.shape, y.isDifferentiated) // [2, 3] false
+ *   return y
+ * })(x)
+ * ```
+ */
 export class Value extends Inspectable {
   readonly tensor: BackendTensor
   /** False of constants, and of results that depend on constants alone. */
