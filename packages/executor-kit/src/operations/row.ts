@@ -33,8 +33,6 @@ export interface Row<
   // biome-ignore lint/suspicious/noExplicitAny: numbers of any row
   More extends object = any,
 > {
-  /** For the documentation. */
-  readonly meaning: string
   /** "normalize a layer": completes "Cannot <action> as …". */
   readonly action: string
   /**

@@ -46,7 +46,6 @@ const CTC_OPTIONS = { logitLengths: [4, 3], labelLengths: [2, 1], blank: 2 }
  */
 export const OPERATIONS = {
   linear: row({
-    meaning: 'input·kernel + bias',
     action: 'apply linear',
     takes: ['input […,I]', 'kernel [I,O]', 'bias [O]'],
     gives: ['output […,O]'],
@@ -54,14 +53,12 @@ export const OPERATIONS = {
     gradient: { name: 'linearGradients', action: 'apply linear', reads: ['input', 'kernel'] },
   }),
   embedding: row({
-    meaning: 'the rows of a table by their numbers',
     action: 'look up embeddings',
     takes: ['table [V,E]', 'ids:0..V-1 […]'],
     gives: ['output […,E]'],
     gradient: { name: 'embeddingGradient', action: 'add up the embedding gradient', reads: ['ids'] },
   }),
   activate: row({
-    meaning: 'f(input), element by element; softmax over the last dimension',
     action: 'apply an activation',
     takes: ['input […,E]', 'activation'],
     gives: ['output […,E]'],
@@ -69,7 +66,6 @@ export const OPERATIONS = {
     gradient: { name: 'activationGradient', action: "compute an activation's gradient", reads: ['output'] },
   }),
   dropout: row({
-    meaning: 'input·mask/(1 − rate); the mask is a function of seed, draw and element',
     action: 'apply dropout',
     takes: ['input […]'],
     gives: ['output […]'],
@@ -80,7 +76,6 @@ export const OPERATIONS = {
     },
   }),
   layerNorm: row({
-    meaning: 'gamma∘(input − mean)/√(variance + epsilon) + beta, over the last dimension',
     action: 'normalize a layer',
     takes: ['input […,E]', 'gamma [E]', 'beta [E]'],
     gives: ['output […,E]'],
@@ -92,7 +87,6 @@ export const OPERATIONS = {
     },
   }),
   maskSequence: row({
-    meaning: 'input, zero past the length',
     action: 'mask a sequence',
     takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
     gives: ['output [T,B,E]'],
@@ -102,7 +96,6 @@ export const OPERATIONS = {
     },
   }),
   reverseSequence: row({
-    meaning: 'input[length − 1 − t] at step t, zero past the length',
     action: 'reverse a sequence',
     takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
     gives: ['output [T,B,E]'],
@@ -112,7 +105,6 @@ export const OPERATIONS = {
     },
   }),
   poolSequence: row({
-    meaning: 'the last step, the mean or the largest of each column',
     action: 'pool a sequence',
     takes: ['input [T,B,E]', 'lengths?:0..T [B]'],
     gives: ['output [B,E]'],
@@ -120,7 +112,6 @@ export const OPERATIONS = {
     gradient: { name: 'poolSequenceGradient', action: "compute a pooling's gradient", reads: ['input', 'lengths'] },
   }),
   attend: row({
-    meaning: 'Σ weights∘input over the steps; weights = softmax of scores over the steps',
     action: 'attend to a sequence',
     takes: ['input [T,B,E]', 'scores [T,B,1]', 'lengths?:0..T [B]'],
     gives: ['output [B,E]'],
@@ -132,7 +123,6 @@ export const OPERATIONS = {
     },
   }),
   phasedGate: row({
-    meaning: 'how far the gates of a phased LSTM are open',
     action: 'open phased gates',
     takes: ['times [B,1]', 'variables.period [U]', 'variables.phase [U]', 'variables.ratioOn [U]'],
     gives: ['output [B,U]'],
@@ -145,7 +135,6 @@ export const OPERATIONS = {
     },
   }),
   softmaxCrossEntropy: row({
-    meaning: 'the mean of −ln softmax(logits)[label] over rows, by their weights',
     action: 'compute softmax cross-entropy',
     takes: ['logits […,V]', 'labels:0..V-1 […]', 'weights? […]'],
     gives: ['loss []'],
@@ -153,7 +142,6 @@ export const OPERATIONS = {
     gradient: gradientMade('logitsGradient', 'logits'),
   }),
   elementLoss: row({
-    meaning: 'the mean over columns, and over rows by their weights, of the loss of each element',
     action: 'compute a loss',
     takes: ['predictions […,E]', 'targets […,E]', 'loss', 'weights? […]'],
     gives: ['loss []'],
@@ -162,7 +150,6 @@ export const OPERATIONS = {
     gradient: gradientMade('gradient', 'predictions'),
   }),
   ctcLoss: row({
-    meaning: 'Σ rowWeights·(−ln p(labels | logits)), connectionist temporal classification',
     action: 'compute the CTC loss',
     takes: ['logits [T,B,K]', 'labels', 'options'],
     gives: ['loss []'],

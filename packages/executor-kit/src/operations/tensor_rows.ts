@@ -58,9 +58,8 @@ export interface Walks {
 }
 
 /** f(a, b), by NumPy's rule of broadcasting. */
-function pair(meaning: string, action: string, gradient: GradientRule | 'zero') {
+function pair(action: string, gradient: GradientRule | 'zero') {
   return row({
-    meaning: `${meaning}, element by element, with broadcasting`,
     action,
     takes: ['a [~]', 'b [~]'],
     gives: ['output [shape]'],
@@ -71,13 +70,11 @@ function pair(meaning: string, action: string, gradient: GradientRule | 'zero') 
 
 /** f(input) */
 function one(
-  meaning: string,
   action: string,
   reads: readonly string[],
   gradient: (dy: BackendTensor, rule: GradientContext) => BackendTensor,
 ) {
   return row({
-    meaning: `${meaning}, element by element`,
     action,
     takes: ['input […]'],
     gives: ['output […]'],
@@ -105,9 +102,8 @@ interface Reduction {
 }
 
 /** A sum of any axes. */
-function reduction(meaning: string, action: string, gradient: GradientRule, isOfNone = true) {
+function reduction(action: string, gradient: GradientRule, isOfNone = true) {
   return row({
-    meaning: `${meaning} over axes, by default all`,
     action,
     takes: ['input […]'],
     gives: ['output [shape]'],
@@ -204,10 +200,9 @@ const drawnBy = (options: Readonly<Record<'seed' | 'draw', number>>): RandomDraw
 
 /** Rows that take tensors of any shape. */
 export const TENSOR_ROWS = {
-  add: pair('a + b', 'add', broadcastGradient([], { a: (dy) => dy, b: (dy) => dy })),
-  subtract: pair('a − b', 'subtract', broadcastGradient([], { a: (dy) => dy, b: (dy, { ops }) => ops.negate(dy) })),
+  add: pair('add', broadcastGradient([], { a: (dy) => dy, b: (dy) => dy })),
+  subtract: pair('subtract', broadcastGradient([], { a: (dy) => dy, b: (dy, { ops }) => ops.negate(dy) })),
   multiply: pair(
-    'a∘b',
     'multiply element by element',
     broadcastGradient(['a', 'b'], {
       a: (dy, { ops, read }) => ops.multiply(dy, read['b']),
@@ -215,7 +210,6 @@ export const TENSOR_ROWS = {
     }),
   ),
   divide: pair(
-    'a/b',
     'divide',
     broadcastGradient(['b', 'output'], {
       a: (dy, { ops, read: { b } }) => ops.divide(dy, b),
@@ -223,7 +217,6 @@ export const TENSOR_ROWS = {
     }),
   ),
   minimum: pair(
-    'the smaller of a and b; NaN if one is; the gradient of equal ones is that of a',
     'take the smaller of two',
     broadcastGradient(['a', 'b'], {
       a: (dy, { ops, read: { a, b } }) => where(ops, ops.less(b, a), dy, true),
@@ -231,7 +224,6 @@ export const TENSOR_ROWS = {
     }),
   ),
   maximum: pair(
-    'the larger of a and b; NaN if one is; the gradient of equal ones is that of a',
     'take the larger of two',
     broadcastGradient(['a', 'b'], {
       a: (dy, { ops, read: { a, b } }) => where(ops, ops.greater(b, a), dy, true),
@@ -239,7 +231,6 @@ export const TENSOR_ROWS = {
     }),
   ),
   power: pair(
-    'a to the power of b',
     'take a power',
     broadcastGradient(['a', 'b', 'output'], {
       a: (dy, { ops, read: { a, b } }) =>
@@ -249,27 +240,22 @@ export const TENSOR_ROWS = {
         where(ops, ops.equal(a, scalar(dy, 0)), ops.multiply(dy, ops.multiply(output, ops.log(a))), true),
     }),
   ),
-  greater: pair('1 where a > b, else 0', 'compare', 'zero'),
-  less: pair('1 where a < b, else 0', 'compare', 'zero'),
-  equal: pair('1 where a = b, else 0', 'compare', 'zero'),
-  exp: one('e to the power of input', 'take the exponential', ['output'], (dy, { ops, read }) =>
-    ops.multiply(dy, read['output']),
-  ),
-  log: one('ln input', 'take the logarithm', ['input'], (dy, { ops, read }) => ops.divide(dy, read['input'])),
-  sqrt: one('√input', 'take the square root', ['output'], (dy, { ops, read: { output } }) =>
+  greater: pair('compare', 'zero'),
+  less: pair('compare', 'zero'),
+  equal: pair('compare', 'zero'),
+  exp: one('take the exponential', ['output'], (dy, { ops, read }) => ops.multiply(dy, read['output'])),
+  log: one('take the logarithm', ['input'], (dy, { ops, read }) => ops.divide(dy, read['input'])),
+  sqrt: one('take the square root', ['output'], (dy, { ops, read: { output } }) =>
     ops.divide(dy, ops.add(output, output)),
   ),
-  abs: one('|input|; the gradient at 0 is 0', 'take the absolute value', ['input'], (dy, { ops, read: { input } }) =>
+  abs: one('take the absolute value', ['input'], (dy, { ops, read: { input } }) =>
     ops.multiply(dy, ops.subtract(ops.greater(input, scalar(dy, 0)), ops.less(input, scalar(dy, 0)))),
   ),
-  negate: one('−input', 'negate', [], (dy, { ops }) => ops.negate(dy)),
-  square: one('input²', 'square', ['input'], (dy, { ops, read: { input } }) => ops.multiply(dy, ops.add(input, input))),
-  sin: one('sin input', 'take the sine', ['input'], (dy, { ops, read }) => ops.multiply(dy, ops.cos(read['input']))),
-  cos: one('cos input', 'take the cosine', ['input'], (dy, { ops, read }) =>
-    ops.negate(ops.multiply(dy, ops.sin(read['input']))),
-  ),
+  negate: one('negate', [], (dy, { ops }) => ops.negate(dy)),
+  square: one('square', ['input'], (dy, { ops, read: { input } }) => ops.multiply(dy, ops.add(input, input))),
+  sin: one('take the sine', ['input'], (dy, { ops, read }) => ops.multiply(dy, ops.cos(read['input']))),
+  cos: one('take the cosine', ['input'], (dy, { ops, read }) => ops.negate(ops.multiply(dy, ops.sin(read['input'])))),
   select: row({
-    meaning: 'a where condition is not 0, else b, element by element, with broadcasting',
     action: 'select',
     takes: ['condition [~]', 'a [~]', 'b [~]'],
     gives: ['output [shape]'],
@@ -279,11 +265,10 @@ export const TENSOR_ROWS = {
       b: (dy, { ops, read }) => where(ops, read['condition'], dy, true),
     }),
   }),
-  sum: reduction('the sum', 'sum', sumGradient),
-  mean: reduction('the mean', 'take a mean', meanGradient),
-  max: reduction('the largest element', 'take the largest element', maxGradient, false),
+  sum: reduction('sum', sumGradient),
+  mean: reduction('take a mean', meanGradient),
+  max: reduction('take the largest element', maxGradient, false),
   matmul: row({
-    meaning: 'a·b of the last two dimensions; the leading ones are the same, or one operand has none',
     action: 'multiply matrices',
     takes: ['a […*]', 'b […*]'],
     gives: ['output [shape]'],
@@ -292,7 +277,6 @@ export const TENSOR_ROWS = {
     gradient: matmulGradient,
   }),
   concat: row({
-    meaning: 'tensors side by side in one dimension, by default the last',
     action: 'concatenate',
     takes: ['inputs... […*]'],
     gives: ['output [shape]'],
@@ -302,7 +286,6 @@ export const TENSOR_ROWS = {
     gradient: { pass: concatGradient },
   }),
   stack: row({
-    meaning: 'tensors of one shape behind each other in a new dimension, by default the first',
     action: 'stack',
     takes: ['inputs... […]'],
     gives: ['output [shape]'],
@@ -314,7 +297,6 @@ export const TENSOR_ROWS = {
     gradient: { pass: stackGradient },
   }),
   reshape: row({
-    meaning: 'the same elements in another shape',
     action: 'reshape',
     takes: ['input […]', 'shape'],
     gives: ['output [shape]'],
@@ -323,7 +305,6 @@ export const TENSOR_ROWS = {
     gradient: gradientBy([], (dy, { ops, shapes }) => ops.reshape(dy, shapes['input'])),
   }),
   broadcast: row({
-    meaning: 'input repeated to a shape',
     action: 'broadcast',
     takes: ['input […]', 'shape'],
     gives: ['output [shape]'],
@@ -334,7 +315,6 @@ export const TENSOR_ROWS = {
     gradient: gradientBy([], (dy, { ops, shapes }) => sumTo(ops, dy, shapes['input'])),
   }),
   transpose: row({
-    meaning: 'dimension order[k] of input as dimension k',
     action: 'transpose',
     takes: ['input […]', 'order'],
     gives: ['output [shape]'],
@@ -353,7 +333,6 @@ export const TENSOR_ROWS = {
     ),
   }),
   slice: row({
-    meaning: 'the part of input from begins on, of sizes',
     action: 'slice',
     takes: ['input […]', 'begins', 'sizes'],
     gives: ['output [sizes]'],
@@ -364,7 +343,6 @@ export const TENSOR_ROWS = {
     gradient: sliceGradient,
   }),
   pad: row({
-    meaning: 'input with zeros before and after it in each dimension',
     action: 'pad',
     takes: ['input […]', 'before', 'after'],
     gives: ['output [shape]'],
@@ -376,7 +354,6 @@ export const TENSOR_ROWS = {
     gradient: gradientBy([], (dy, { ops, shapes, options }) => ops.slice(dy, options['before'], shapes['input'])),
   }),
   columns: row({
-    meaning: 'count columns from begin on',
     action: 'take columns',
     takes: ['input […,E]', 'begin', 'count'],
     gives: ['output […,count]'],
@@ -391,7 +368,6 @@ export const TENSOR_ROWS = {
     gradient: columnsGradient,
   }),
   oneHot: row({
-    meaning: '1 in the column of each id, 0 in the others',
     action: 'encode class ids',
     takes: ['ids:0..V-1 […]', 'classes'],
     gives: ['output […,V]'],
@@ -399,7 +375,6 @@ export const TENSOR_ROWS = {
     gradient: 'zero',
   }),
   uniform: row({
-    meaning: 'numbers in 0..1, below 1; each is a function of seed, draw and element',
     action: 'draw uniform numbers',
     takes: ['shape'],
     gives: ['output [shape]'],
@@ -408,7 +383,6 @@ export const TENSOR_ROWS = {
     gradient: 'zero',
   }),
   normal: row({
-    meaning: 'numbers of the standard normal distribution; each is a function of seed, draw and element',
     action: 'draw normal numbers',
     takes: ['shape'],
     gives: ['output [shape]'],

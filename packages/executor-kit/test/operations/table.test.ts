@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { CHECKED_ROWS, type CheckedRow } from '../../src/index.js'
+import { OPERATION_MEANINGS } from '../../src/operations/operation_meanings.js'
 
 const HEAD = `# Operations
 
@@ -13,14 +14,15 @@ This page is made of the table \`OPERATIONS\` in \`packages/executor-kit/src/ope
 function section(checked: CheckedRow): string {
   const { name, row, positional, options } = checked
   const code = (texts: readonly string[]) => texts.map((text) => `\`${text}\``).join(', ')
-  const isGradient = CHECKED_ROWS.some(({ gradient }) => gradient === checked)
+  const whole = CHECKED_ROWS.find(({ gradient }) => gradient === checked)
+  const meaning = OPERATION_MEANINGS[(whole ?? checked).name as keyof typeof OPERATION_MEANINGS]
   const rules = [...positional, ...options].map(
     ({ name: option, rule }) => `| \`${option}${rule.isOptional ? '?' : ''}\` | ${rule.words} |`,
   )
   return `
 ## ${name}
 
-${isGradient ? `The gradient of: ${row.meaning}` : row.meaning}.
+${whole === undefined ? meaning : `The gradient of: ${meaning}`}.
 
 Takes ${code(row.takes)}; gives ${code([...row.gives, ...(row.keeps ?? [])])}.${gradientOf(checked)}${row.isOfDevices ? ' On executors of devices alone.' : ''}
 ${rules.length === 0 ? '' : `\n| option | values |\n|---|---|\n${rules.join('\n')}\n`}`
