@@ -1,11 +1,5 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-
-beforeEach(() => vi.resetModules())
-afterEach(() => {
-  vi.unstubAllEnvs()
-  Object.defineProperties(process.stdout, { isTTY: { value: isTerminal, configurable: true, writable: true } })
-})
-const isTerminal = process.stdout.isTTY
+import { expect, it } from 'vitest'
+import { colorsOf } from '../src/colors.js'
 
 it.each([
   ['a terminal', true, {}, true],
@@ -14,10 +8,7 @@ it.each([
   ['a dumb terminal', true, { TERM: 'dumb' }, false],
   ['a terminal with NO_COLOR', true, { NO_COLOR: '1' }, false],
   ['a file with FORCE_COLOR', false, { FORCE_COLOR: '1' }, true],
-])('%s', async (_, isTTY, variables, isColored) => {
-  const none = { CI: undefined, NO_COLOR: undefined, FORCE_COLOR: undefined, TERM: 'xterm' }
-  for (const [name, value] of Object.entries({ ...none, ...variables })) vi.stubEnv(name, value)
-  Object.defineProperties(process.stdout, { isTTY: { value: isTTY, configurable: true, writable: true } })
-  const { colors } = await import('../src/colors.js')
-  expect(colors.bold('text')).toBe(isColored ? '\u001b[1mtext\u001b[22m' : 'text')
+])('%s', (_, isTTY, environment, isColored) => {
+  const { bold } = colorsOf({ isTTY }, environment)
+  expect(bold('text')).toBe(isColored ? '\u001b[1mtext\u001b[22m' : 'text')
 })

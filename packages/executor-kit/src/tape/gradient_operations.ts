@@ -14,11 +14,14 @@ export class GradientOperations {
   private constructor(backend: Backend) {
     this.#backend = backend
     const methods = backend.ops as unknown as Readonly<Record<string, Method>>
-    const ops: Record<string, Method> = {
-      accumulate: (variable, source) => backend.ops.accumulate(variable as BackendTensor, source as BackendTensor),
-    }
-    for (const { name } of CHECKED_ROWS) ops[name] = (...given) => this.#noted(methods[name](...given))
-    this.ops = ops as unknown as DenseOps
+    const rows = CHECKED_ROWS.map(({ name }): [string, Method] => [
+      name,
+      (...given) => this.#noted(methods[name](...given)),
+    ])
+    this.ops = {
+      ...Object.fromEntries(rows),
+      accumulate: (variable, source) => backend.ops.accumulate(variable, source),
+    } as DenseOps
   }
 
   static #known = new WeakMap<Backend, GradientOperations>()

@@ -1,8 +1,8 @@
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
-import { isVariable, type TapeVariable } from './variables.js'
 import { Value } from './value.js'
+import { isVariable, type TapeVariable } from './variables.js'
 
 /** Operands of operations on a tape. All but values and variables are constants, and so are variables that are not listed. */
 export type Operand = Value | TapeVariable | TensorLike | number
