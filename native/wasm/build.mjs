@@ -28,6 +28,7 @@ const cpu = join(folder, '../cpu/src')
 const NOT_COMPILED = [
   'dense/tensor_ops.cc',
   'kernels/instruction_sets.cc',
+  'kernels/bfloat16_dots_avx512.cc',
   'kernels/int8_dots_avx512.cc',
   'kernels/kernels_avx2.cc',
   'kernels/kernels_avx512.cc',
@@ -35,6 +36,7 @@ const NOT_COMPILED = [
   'kernels/kernels_portable.cc',
   'threads/job_queue.cc',
   'threads/physical_cores.cc',
+  'threads/wait_on_address_windows.cc',
   'weights/quantized_slot.cc',
 ]
 const CPU_FOLDERS = ['kernels', 'memory', 'threads', 'weights', 'dense', 'passes']
