@@ -28,6 +28,7 @@ const cpu = join(folder, '../cpu/src')
 const NOT_COMPILED = [
   'dense/tensor_ops.cc',
   'kernels/instruction_sets.cc',
+  'kernels/bfloat16_dots_avx512.cc',
   'kernels/int8_dots_avx512.cc',
   'kernels/kernels_avx2.cc',
   'kernels/kernels_avx512.cc',

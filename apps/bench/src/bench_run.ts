@@ -5,8 +5,8 @@ import { installBaselines } from './baseline_packages.js'
 import { benchCases } from './bench_cases.js'
 import type { BenchReport, ComparisonResult, ImplementationReport, MachinePeak } from './bench_report.js'
 import { codedError } from './coded_error.js'
-import { seriesName } from './comparison.js'
-import { runComparison } from './comparison_run.js'
+import { type Comparison, seriesName } from './comparison.js'
+import { type BenchContext, runComparison } from './comparison_run.js'
 import { ImplementationPool } from './implementation_pool.js'
 import type { ImplementationProcess } from './implementation_process.js'
 import { BASELINES, executorImplementation, type Implementation } from './implementation_table.js'
@@ -83,12 +83,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
     const memory = await measureMemory(MEMORY_WORKLOAD, present, pool, threads)
     return {
       date: new Date().toISOString(),
-      machine: {
-        processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} threads`,
-        system: `${platform()} ${release()}`,
-        node: process.version,
-        memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
-      },
+      machine: machineDescription(),
       loadBefore,
       settings: { threads, instructionSet, quick, rounds, sliceMs },
       implementations,
@@ -109,16 +104,26 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
   }
 }
 
+/** Of the machine that this runs on. */
+export function machineDescription(): BenchReport['machine'] {
+  return {
+    processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} threads`,
+    system: `${platform()} ${release()}`,
+    node: process.version,
+    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+  }
+}
+
 async function workingExecutors({ threads, instructionSet }: BenchOptions): Promise<string[]> {
   const reports = await inspectBackends({ threads, instructionSet })
   return reports.filter(({ available }) => available).map(({ name }) => name)
 }
 
 /** Starts all implementations and records their versions, or the reasons of their absence. */
-async function startCandidates(
+export async function startCandidates(
   candidates: readonly Implementation[],
   pool: ImplementationPool,
-  { threads, python, instructionSet }: BenchOptions,
+  { threads, python, instructionSet }: Pick<BenchOptions, 'threads' | 'python' | 'instructionSet'>,
   announce: Announce,
 ): Promise<ImplementationReport[]> {
   const baselineProblem = installBaselines(announce)
@@ -169,7 +174,15 @@ async function compareAll(
   const executors = present.filter(({ kind }) => kind === 'executor')
   const baselines = present.filter(({ kind }) => kind === 'baseline')
   const cases = benchCases({ executors, baselines, threads, quick }).filter(({ id }) => only?.test(id) ?? true)
-  const context = { ...shared, budget: new TimeBudget(limitMs) }
+  return runCases(cases, { ...shared, budget: new TimeBudget(limitMs) }, announce)
+}
+
+/** Runs comparisons one after the other; `announce` receives a line for each. */
+export async function runCases(
+  cases: readonly Comparison[],
+  context: BenchContext,
+  announce: Announce,
+): Promise<ComparisonResult[]> {
   const results: ComparisonResult[] = []
   for (const [index, comparison] of cases.entries()) {
     const result = await runComparison(comparison, context)

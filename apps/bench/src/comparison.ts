@@ -1,7 +1,7 @@
 import type { Pass, Workload } from './workload.js'
 
 /** The part of the report a comparison belongs to. */
-export type Section = 'table' | 'step' | 'streaming' | 'threads' | 'weights' | 'busy'
+export type Section = 'table' | 'step' | 'streaming' | 'threads' | 'weights' | 'busy' | 'space'
 
 /** How an executor keeps its weights. */
 export type WeightType = 'float32' | 'bfloat16' | 'int8'

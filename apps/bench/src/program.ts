@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { tableText } from '@cudnn-rnn/report'
 import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type AbortLatencyOptions, measureAborts } from './abort_latency.js'
@@ -10,6 +11,9 @@ import { runBench } from './bench_run.js'
 import { cellsPage } from './cells_page.js'
 import { type CheckoutComparison, checkoutTable, compareCheckouts } from './compare_checkouts.js'
 import { consoleReport } from './console_report.js'
+import { spacePage } from './space_page.js'
+import { spaceSummary, worstNetworks } from './space_report.js'
+import { runSpace, type SpaceOptions } from './space_run.js'
 
 interface Options {
   readonly executors?: readonly string[]
@@ -62,6 +66,19 @@ export function createProgram(): Command {
     .option('--rounds <n>', 'turns of each checkout for each cell', count, 7)
     .action(compare)
   program
+    .command('space')
+    .description('Times a grid of sizes and drawn networks beside the fastest other libraries, on one thread and two.')
+    .option('--executor <name>', 'the executor', 'cpu')
+    .addOption(new Option('--instruction-set <name>', 'default: the best of each').choices(INSTRUCTION_SETS))
+    .option('--python <path>', 'Python interpreter with PyTorch')
+    .option('--seed <n>', 'of the drawn networks', count, 1)
+    .option('--drawn <n>', 'how many networks are drawn', count, 40)
+    .option('--full', 'the grid of all cells, in training too', false)
+    .option('--only <pattern>', 'only networks whose id matches, such as drawn or grid/lstm', pattern)
+    .option('--json <file>', 'write everything that was measured')
+    .option('--html <file>', 'write the page with heat maps', 'space.html')
+    .action(space)
+  program
     .command('aborts')
     .description('Aborts calls at random moments, wherever they wait, and prints the time until they end.')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
@@ -74,6 +91,14 @@ export function createProgram(): Command {
 async function aborts(options: AbortLatencyOptions): Promise<void> {
   const { table, worst } = await measureAborts(options)
   process.stdout.write(`${table}\nworst of all: ${worst.toFixed(0)} ms\n`)
+}
+
+async function space({ json, html, ...options }: SpaceOptions & { readonly json?: string; readonly html: string }) {
+  const report = await runSpace(options, announce)
+  process.stdout.write(`${tableText(spaceSummary(report))}\n\n${tableText(worstNetworks(report))}\n`)
+  writeFileSync(resolve(html), spacePage(report))
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, undefined, 2)}\n`)
+  if (disagrees(report)) process.exitCode = 1
 }
 
 type CompareOptions = Omit<CheckoutComparison, 'before' | 'after'>
@@ -113,7 +138,7 @@ async function bench({ json, html, limit, ...options }: Options): Promise<void> 
   if (disagrees(report)) process.exitCode = 1
 }
 
-function disagrees({ comparisons }: BenchReport): boolean {
+function disagrees({ comparisons }: Pick<BenchReport, 'comparisons'>): boolean {
   return comparisons.some(({ results }) => results.some(({ outcome }) => outcome.status === 'differs'))
 }
 

@@ -222,6 +222,7 @@ function columnName(series: Series, section: Section): string {
       return series.busy ? 'busy' : 'alone'
     case 'table':
     case 'step':
+    case 'space':
       return series.implementation
     default:
       return section satisfies never

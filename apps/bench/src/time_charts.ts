@@ -40,7 +40,7 @@ export function timesChart(report: BenchReport, pass: Pass): string {
     }),
   )
   const rows = new Set(points.map(({ size }) => size)).size
-  return draw({
+  return drawPlot({
     width: 900,
     height: FRAME + 4 * rows * 26,
     x: { ...X_AXIS, label: 'milliseconds', inset: 8 },
@@ -65,7 +65,7 @@ export function ratioChart(report: BenchReport, pass: Pass): string {
     return [{ cell: CELL_TITLES[workload.cellMode], size: sizesOf(workload), ratio, label: `${ratio.toFixed(2)} ×` }]
   })
   const rows = new Set(points.map(({ size }) => size)).size
-  return draw({
+  return drawPlot({
     width: 900,
     height: FRAME + 4 * rows * 22,
     // Room for the numbers beside the bars.
@@ -107,7 +107,8 @@ function sizeOrder(points: readonly { readonly size: string }[]): string[] {
   return [...new Set(points.map(({ size }) => size))]
 }
 
-function draw(options: Plot.PlotOptions): string {
+/** The chart as an SVG element in text form. */
+export function drawPlot(options: Plot.PlotOptions): string {
   const { document } = parseHTML('<!doctype html><html><body></body></html>')
   return Plot.plot({
     marginLeft: 104,

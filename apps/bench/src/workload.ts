@@ -3,7 +3,7 @@ import { type CellMode, createRnnDescriptor, numDirections, numGates, type RnnDe
 /** `training` is forward and backward with all gradients; `streaming` is T calls of one step each. */
 export type Pass = 'inference' | 'training' | 'streaming'
 
-/** One network and the batch it is given; I = H throughout. */
+/** One network and the batch it is given; I = H but in the space of sizes. */
 export interface Workload {
   readonly cellMode: CellMode
   readonly numLayers: number

@@ -41,6 +41,7 @@ describe('bench', () => {
     ['--executor cpu', 'Did you mean --executors?'],
     ['compare before', "missing required argument 'after'"],
     ['compare before after --rounds 0', 'It must be a number above 0.'],
+    ['space --drawn 0.5', 'It must be a whole number.'],
     ['page', "missing required argument 'json'"],
   ])('refuses %s', async (line, message) => {
     expect(await refusal(...line.split(' '))).toContain(message)

@@ -23,7 +23,7 @@ KernelTable<float> RecordingKernels() {
   KernelTable<float> kernels = kPortableKernels.f32;
   kernels.product = Record;
   kernels.product_int8 = Record;
-  kernels.product_bfloat16 = Record;
+  kernels.product_bfloat16 = kernels.product_bfloat16_rows = Record;
   products.clear();
   return kernels;
 }
@@ -150,11 +150,11 @@ TEST_CASE("Params multiplies int8 weights over all of the depth, and bfloat16 on
   const PanelMatrix& matrix = network.layer(0).input;
   const std::vector<float> data = SineParams(network);
   const KernelTable<float> kernels = RecordingKernels();
-  for (const WeightFormat format : {WeightFormat::kInt8, WeightFormat::kBfloat16}) {
+  for (const WeightFormat format : {WeightFormat::kInt8, WeightFormat::kBfloat16, WeightFormat::kBfloat16Products}) {
     const QuantizedWeights quantized(network, data.data(), format);
     const Params<float> params{data.data(), &quantized};
     const bool is_int8 = format == WeightFormat::kInt8;
-    CHECK(params.is_int8() == is_int8);
+    CHECK(params.format() == format);
     CHECK(params.DepthBlock(depth) == (is_int8 ? depth : kBlock));
     // Their panels are in other memory than the buffer's.
     CHECK(params.RowsOf(matrix, 0, 0) == nullptr);
@@ -168,7 +168,7 @@ TEST_CASE("Params multiplies int8 weights over all of the depth, and bfloat16 on
       CHECK((panel < data.data() || panel >= data.data() + data.size()));
     }
   }
-  CHECK_FALSE(Params<float>{data.data()}.is_int8());
+  CHECK(Params<float>{data.data()}.format() == WeightFormat::kNative);
   CHECK(Params<float>{data.data()}.DepthBlock(7) == 7);
 }
 

@@ -321,7 +321,7 @@ TEST_CASE_TEMPLATE("a Stepper is the equations of its cell, on every instruction
       ThreadPool pool(1);
       BlockCache blocks;
       const Engine<T> engine = EngineOf<T>(&pool, &blocks, *kernels);
-      Stepper<T> stepper(network, each.batch, engine, false);
+      Stepper<T> stepper(network, each.batch, engine, WeightFormat::kNative);
       std::vector<T> h = Cast<T>(operands.h), c = Cast<T>(operands.c), output(expected.output.size());
       T* cells = network.has_cell_state() ? c.data() : nullptr;
       stepper.states().Move(h.data(), cells, true, {nullptr, 0, each.batch});

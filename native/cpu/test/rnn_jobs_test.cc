@@ -218,7 +218,7 @@ TEST_CASE("forward with quantized weights reads those in place of the parameters
     const Napi::Object quantize = calls.ObjectOf({{"network", calls.network},
                                                   {"params", calls.Array(ElementsOf<float>(forward, "params"))},
                                                   {"quantized", quantized},
-                                                  {"int8", calls.Value(is_int8)}});
+                                                  {"format", calls.Value(is_int8 ? 2.0 : 1.0)}});
     forward.Set("quantized", quantized);
     calls.Call(calls.executor, "quantize", quantize);
     // Queued behind the conversion, which it may not overtake; biases are still the parameters'.
@@ -239,7 +239,7 @@ TEST_CASE("quantize converts once for all objects of a key, and refuses other pa
   const auto quantize = [&](const Napi::Object& into, const Napi::Object& from) {
     calls.Run("quantize",
               calls.ObjectOf(
-                  {{"network", calls.network}, {"params", from}, {"quantized", into}, {"int8", calls.Value(true)}}));
+                  {{"network", calls.network}, {"params", from}, {"quantized", into}, {"format", calls.Value(2.0)}}));
   };
   CHECK(ErrorOf([&] { quantize(first, Filled<float>(calls, params.size() - 1, 0)); }) == kTransferred);
   CHECK(ErrorOf([&] { quantize(first, Filled<double>(calls, params.size(), 0)); }) == kDtype);

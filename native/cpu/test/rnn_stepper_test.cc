@@ -48,7 +48,8 @@ TEST_CASE("Stepper allocates nothing from its second step on") {
     const std::vector<float> params(network.params_size());
     const QuantizedWeights int8(network, params.data(), WeightFormat::kInt8);
     for (const QuantizedWeights* quantized : {static_cast<const QuantizedWeights*>(nullptr), &int8}) {
-      Stepper<float> stepper(network, kStepperBatch, engine, quantized != nullptr);
+      Stepper<float> stepper(network, kStepperBatch, engine,
+                             quantized == nullptr ? WeightFormat::kNative : WeightFormat::kInt8);
       const std::vector<float> input = Sine<float>(kStepperBatch * kStepperInputs, 0.1);
       std::vector<float> output(kStepperBatch * kStepperUnits);
       // The first step starts the pool's threads.
@@ -72,10 +73,10 @@ TEST_CASE("Stepper computes T single steps as one run of T steps, and restores a
     const std::vector<float> params = SineParams(network);
     const std::vector<float> input = Sine<float>(kSteps * kStepperBatch * kStepperInputs, 0.1);
     std::vector<float> at_once(kSteps * kStepperBatch * kStepperUnits), single(at_once.size());
-    Stepper<float> whole(network, kStepperBatch, engine, false);
+    Stepper<float> whole(network, kStepperBatch, engine, WeightFormat::kNative);
     whole.Run(engine, {params.data()}, input.data(), at_once.data(), kSteps);
 
-    Stepper<float> stepped(network, kStepperBatch, engine, false);
+    Stepper<float> stepped(network, kStepperBatch, engine, WeightFormat::kNative);
     std::vector<float> h(2 * kStepperBatch * kStepperUnits), c(h.size());
     for (ptrdiff_t t = 0; t < kSteps; t++) {
       stepped.Run(engine, {params.data()}, input.data() + t * kStepperBatch * kStepperInputs,
@@ -118,7 +119,7 @@ TEST_CASE("Stepper takes one row through gated layers by the row kernel as by th
         std::vector<float> outputs[2], states[2];
         for (int way = 0; way < 2; way++) {
           const Engine<float> engine{&pool, way == 0 ? &general : &kernels->f32, &blocks, nullptr};
-          Stepper<float> stepper(network, 1, engine, false);
+          Stepper<float> stepper(network, 1, engine, WeightFormat::kNative);
           outputs[way].resize(4 * network.columns());
           stepper.Run(engine, {params.data()}, input.data(), outputs[way].data(), 4);
           states[way].resize(2 * (network.columns() + kOddUnits));
@@ -149,7 +150,8 @@ TEST_CASE("Stepper takes one row by quantized weights as it takes one of two row
       const Network<float> network = NetworkFor<float>(
           *kernels, {cell, 2, 1, kOddUnits, kOddInputs, projection, false, true, cell == Cell::kGru, 0.5, 0, 0});
       const std::vector<float> params = SineParams(network);
-      for (const WeightFormat format : {WeightFormat::kInt8, WeightFormat::kBfloat16}) {
+      for (const WeightFormat format :
+           {WeightFormat::kInt8, WeightFormat::kBfloat16, WeightFormat::kBfloat16Products}) {
         const QuantizedWeights quantized(network, params.data(), format);
         for (const int threads : {1, 2}) {
           ThreadPool pool(threads);
@@ -164,7 +166,7 @@ TEST_CASE("Stepper takes one row by quantized weights as it takes one of two row
                 input.insert(input.end(), row.begin() + t * kOddInputs, row.begin() + (t + 1) * kOddInputs);
               }
             }
-            Stepper<float> stepper(network, batch, engine, format == WeightFormat::kInt8);
+            Stepper<float> stepper(network, batch, engine, format);
             std::vector<float> output(kSteps * batch * network.columns());
             stepper.Run(engine, {params.data(), &quantized}, input.data(), output.data(), kSteps);
             for (ptrdiff_t t = 0; t < kSteps; t++) {
@@ -196,7 +198,8 @@ TEST_CASE("Stepper steps rows in blocks of any size as streams of one row, and l
     const Engine<float> engine{&pool, &SupportedKernels()[0]->f32, &blocks, nullptr};
     for (const QuantizedWeights* quantized : {static_cast<const QuantizedWeights*>(nullptr), &int8}) {
       const Params<float> weights{params.data(), quantized};
-      Stepper<float> stepper(network, kRows, engine, quantized != nullptr);
+      Stepper<float> stepper(network, kRows, engine,
+                             quantized == nullptr ? WeightFormat::kNative : WeightFormat::kInt8);
       std::vector<float> untouched(2 * kStepperUnits), untouched_c(2 * kStepperUnits);
       for (const ptrdiff_t count : {1, 20, 70, 299}) {
         std::vector<int32_t> rows;
@@ -205,7 +208,7 @@ TEST_CASE("Stepper steps rows in blocks of any size as streams of one row, and l
         std::vector<float> output(count * kStepperUnits), expected(kStepperUnits), h(2 * kStepperUnits),
             c(2 * kStepperUnits);
         const int32_t last = rows.back();
-        Stepper<float> alone(network, 1, engine, quantized != nullptr);
+        Stepper<float> alone(network, 1, engine, quantized == nullptr ? WeightFormat::kNative : WeightFormat::kInt8);
         stepper.states().Move(h.data(), c.data(), false, {&last, 0, 1});
         alone.states().Move(h.data(), c.data(), true, {nullptr, 0, 1});
         stepper.RunRows(engine, weights, rows.data(), count, input.data(), output.data());

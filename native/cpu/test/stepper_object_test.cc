@@ -16,10 +16,10 @@ const NetworkOptions kOptions{Cell::kLstm, 2, 1, kStreamUnits, kStreamInputs, 0,
 // A stream of four rows.
 template <typename T>
 struct StreamCalls : ExecutorCalls<T> {
-  explicit StreamCalls(bool int8 = false)
+  explicit StreamCalls(double format = 0)
       : reference(kOptions),
         network(NewNetwork<T>(*this, kOptions)),
-        stepper(this->New("NativeStepper", this->executor, network, static_cast<double>(kStreams), int8)),
+        stepper(this->New("NativeStepper", this->executor, network, static_cast<double>(kStreams), format)),
         params(this->Array(reference.Opaque(Network<T>(kOptions, PanelOrder::kRows)))) {}
 
   ReferenceNetwork reference;
@@ -214,12 +214,12 @@ TEST_CASE("NativeStepper may be used after its executor was closed and collected
 }
 
 TEST_CASE("NativeStepper reads quantized weights where they are given") {
-  StreamCalls<float> calls(true);
+  StreamCalls<float> calls(2);
   const Napi::Object quantized = calls.New("NativeQuantizedWeights");
   calls.Run("quantize", calls.ObjectOf({{"network", calls.network},
                                         {"params", calls.params},
                                         {"quantized", quantized},
-                                        {"int8", calls.Value(true)}}));
+                                        {"format", calls.Value(2.0)}}));
   const std::vector<double> input = Sine<double>(kStreams * kStreamInputs, 0.9);
   const Napi::Object x = ArrayOf<float>(calls, input), y = Filled<float>(calls, kStreams * kStreamUnits, -7);
   calls.Call(calls.stepper, "step", calls.params, x, y, 1.0, quantized);

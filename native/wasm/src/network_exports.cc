@@ -49,11 +49,11 @@ void NetworkMoveRegion(const void* network, void* params, void* canonical, int p
 }
 
 // float32 only
-CUDNN_RNN_EXPORT(quantizedNew) void* QuantizedNew(const void* network, const void* params, bool int8) {
+CUDNN_RNN_EXPORT(quantizedNew) void* QuantizedNew(const void* network, const void* params, int format) {
   return OfElementType([&]<typename T>() -> void* {
     if constexpr (sizeof(T) == sizeof(float)) {
       return new QuantizedWeights(*static_cast<const Network<T>*>(network), static_cast<const T*>(params),
-                                  int8 ? WeightFormat::kInt8 : WeightFormat::kBfloat16);
+                                  static_cast<WeightFormat>(format));
     } else {
       __builtin_trap();
     }

@@ -3,14 +3,14 @@
 
 namespace cudnn_rnn {
 
-// int8: whether the weights that it is run with are.
-CUDNN_RNN_EXPORT(stepperNew) void* StepperNew(const void* network, double batch, bool int8) {
+// format: of the weights that it is run with.
+CUDNN_RNN_EXPORT(stepperNew) void* StepperNew(const void* network, double batch, int format) {
   return OfElementType([&]<typename T>() -> void* {
     const auto& of = *static_cast<const Network<T>*>(network);
     // Three states and the pre-activations of a layer.
     CheckBytes(sizeof(T) * batch * of.pseudo_layers() *
                static_cast<double>(3 * of.padded_columns() + of.padded_units() + of.panels() * of.z_width()));
-    return new Stepper<T>(of, static_cast<ptrdiff_t>(batch), EngineOf<T>(), int8);
+    return new Stepper<T>(of, static_cast<ptrdiff_t>(batch), EngineOf<T>(), static_cast<WeightFormat>(format));
   });
 }
 

@@ -35,6 +35,12 @@ const OPTIONS = {
    * when parameters are first used and again after they changed. Training always computes in float32.
    */
   weights: optional(oneOf(WEIGHT_FORMATS)),
+  /**
+   * Arithmetic of the matrix products of inference, default float32. bfloat16 rounds both factors; sums, states and gates
+   * stay float32. It is faster where the processor multiplies bfloat16 (AVX512_BF16); others compute the same numbers, but
+   * for the order of sums. Training always computes in float32.
+   */
+  precision: optional(oneOf(['float32', 'bfloat16'])),
 }
 
 /** Options of {@link openCpuBackend}. */
@@ -62,8 +68,8 @@ export type CpuBackend = HostBackend<KernelRnn>
  */
 export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   checkOptions(ACTION, options, OPTIONS)
-  const { dtype = 'float32', weights = 'float32', threads } = options
-  checkWeights(dtype, weights)
+  const { dtype = 'float32', weights = 'float32', precision = 'float32', threads } = options
+  checkFormats(dtype, weights, precision)
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const attempts = loaded.attempts.map((reason) => ({ name: 'cpu', reason }))
@@ -82,19 +88,30 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   }
   const count = threads ?? addon.physicalCores()
   const native = new addon.NativeExecutor(instructionSet, count, dtype === 'float64')
-  return openKernelBackend(createCpuExecutor(addon, native, dtype, weights), {
+  const format = precision === 'float32' ? weights : 'bfloat16_products'
+  const reduced = precision !== 'float32' ? ', bfloat16 products' : weights !== 'float32' ? `, ${weights} weights` : ''
+  return openKernelBackend(createCpuExecutor(addon, native, dtype, format), {
     name: 'cpu',
-    reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`,
-    implementation: weights === 'float32' ? instructionSet : `${instructionSet}, ${weights} weights`,
+    reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${reduced}`,
+    implementation: `${instructionSet}${reduced}`,
     opaqueOrder: native.describe().panelOrder,
   })
 }
 
-function checkWeights(dtype: FloatDType, weights: WeightFormat): void {
-  if (weights === 'float32' || dtype === 'float32') return
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot ${ACTION} as weights must be float32 with dtype float64: current value is ${weights}`,
-    { option: 'weights', value: weights },
-  )
+/** Products of int8 weights are separate functions, and float64 has none of either. */
+function checkFormats(dtype: FloatDType, weights: WeightFormat, precision: 'float32' | 'bfloat16'): void {
+  const refuse = (option: string, value: string, rule: string) => {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot ${ACTION} as ${option} must be ${rule}: current value is ${value}`,
+      {
+        option,
+        value,
+      },
+    )
+  }
+  if (dtype === 'float64' && weights !== 'float32') refuse('weights', weights, 'float32 with dtype float64')
+  if (precision === 'float32') return
+  if (dtype === 'float64') refuse('precision', precision, 'float32 with dtype float64')
+  if (weights === 'int8') refuse('precision', precision, 'float32 with weights int8')
 }

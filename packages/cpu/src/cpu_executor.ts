@@ -5,10 +5,11 @@ import {
   floatView,
   HostMemory,
   type KernelExecutor,
+  MATRIX_FORMATS,
+  type MatrixFormat,
   pinBuffer,
   REDUCTIONS,
   type TensorKernels,
-  type WeightFormat,
 } from '@cudnn-rnn/executor-kit'
 import type { NativeAddon, NativeExecutor, NativeNetwork } from './native_addon.js'
 
@@ -24,7 +25,7 @@ export function createCpuExecutor(
   addon: NativeAddon,
   native: NativeExecutor,
   dtype: FloatDType,
-  weightFormat: WeightFormat,
+  weightFormat: MatrixFormat,
 ): KernelExecutor {
   const { array: FloatArrayOf, bytes } = DTYPES[dtype]
   const allocate = (length: number): FloatArray => {
@@ -56,7 +57,8 @@ export function createCpuExecutor(
       }
     },
     makeTape: () => new addon.NativeTape(),
-    makeStepper: (network, batch) => new addon.NativeStepper(native, network, batch, weightFormat === 'int8'),
+    makeStepper: (network, batch) =>
+      new addon.NativeStepper(native, network, batch, MATRIX_FORMATS.indexOf(weightFormat)),
     makeQuantizedWeights: (key) => new addon.NativeQuantizedWeights(key),
   }
 }

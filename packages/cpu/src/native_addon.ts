@@ -75,6 +75,6 @@ export interface NativeAddon {
     executor: NativeExecutor,
     network: KernelNetwork,
     batch: number,
-    int8: boolean,
+    format: number,
   ) => KernelStepper
 }

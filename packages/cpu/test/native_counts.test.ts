@@ -54,7 +54,7 @@ describe('the native addon', () => {
 
   it('counts those of every other operation', () => {
     const native = open()
-    const stepper = new addon!.NativeStepper(native, network, B, false)
+    const stepper = new addon!.NativeStepper(native, network, B, 0)
     const sizes = { rows: 2, inputs: 3, outputs: 4 }
     const update = { rule: UPDATE_RULES.indexOf('addScaled'), numbers: Float64Array.of(1) }
     const calls: readonly (() => unknown)[] = [

@@ -144,7 +144,7 @@ export type { KernelExecutor } from './kernels/kernel_executor.js'
 export type { HostLstmNorms, HostLstmOperands, LstmGateActivation } from './kernels/kernel_lstm.js'
 export { layoutOf, SMALL_PRODUCT } from './kernels/kernel_products.js'
 export type { KernelRnn } from './kernels/kernel_rnn.js'
-export { WEIGHT_FORMATS, type WeightFormat } from './kernels/weight_format.js'
+export { MATRIX_FORMATS, type MatrixFormat, WEIGHT_FORMATS, type WeightFormat } from './kernels/weight_format.js'
 
 // Native addons
 

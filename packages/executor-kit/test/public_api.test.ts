@@ -19,6 +19,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "INFEASIBLE_ROWS",
       "Ledger",
       "Lifetime",
+      "MATRIX_FORMATS",
       "MAX_TIME_STEPS",
       "OpenTape",
       "OperandVersions",

@@ -9,7 +9,10 @@ export const OPEN_BACKEND_OPTIONS = {
   dtype: checkedElsewhere<FloatDType | undefined>(),
   /** Index of the GPU. Default 0. */
   device: checkedElsewhere<number | undefined>(),
-  /** Arithmetic of a GPU executor with float32 tensors. Default float32, true single precision. */
+  /**
+   * Arithmetic of a GPU executor with float32 tensors, and of the cpu executor's inference, which takes float32 and bfloat16.
+   * Default float32, true single precision.
+   */
   precision: checkedElsewhere<Precision | undefined>(),
   /** Folder of NVIDIA's libraries, searched before everything else. Default CUDNN_RNN_LIBRARY_DIR. */
   libraryDir: checkedElsewhere<string | undefined>(),
@@ -47,9 +50,11 @@ export const EXECUTORS = [
   },
   {
     name: 'cpu',
-    open: async ({ dtype, threads, instructionSet, weights }) => {
+    open: async ({ dtype, threads, instructionSet, weights, precision }) => {
       const { openCpuBackend } = await import('@cudnn-rnn/cpu')
-      return openCpuBackend({ dtype, threads, instructionSet, weights })
+      // The others are those of a GPU.
+      const own = precision === 'bfloat16' ? precision : undefined
+      return openCpuBackend({ dtype, threads, instructionSet, weights, precision: own })
     },
   },
   {

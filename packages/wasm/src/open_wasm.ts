@@ -6,6 +6,7 @@ import {
   type KernelExecutor,
   type KernelNetwork,
   type KernelRnn,
+  MATRIX_FORMATS,
   openKernelBackend,
   WEIGHT_FORMATS,
   type WeightFormat,
@@ -111,7 +112,8 @@ function createWasmExecutor(heap: WasmHeap, dtype: FloatDType, weightFormat: Wei
     },
     makeNetwork: (descriptor) => new WasmNetwork(heap, descriptor),
     makeTape: () => new WasmTape(heap),
-    makeStepper: (network, batch) => new WasmStepper(heap, network as WasmNetwork, batch, weightFormat === 'int8'),
+    makeStepper: (network, batch) =>
+      new WasmStepper(heap, network as WasmNetwork, batch, MATRIX_FORMATS.indexOf(weightFormat)),
     makeQuantizedWeights: () => new WasmQuantizedWeights(heap),
     moveRegions: (network: KernelNetwork, params, moves, into) => {
       const { address } = network as WasmNetwork

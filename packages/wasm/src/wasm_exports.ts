@@ -34,7 +34,7 @@ export interface WasmExports {
     isBias: number,
     into: number,
   ): void
-  quantizedNew(network: Address, params: Address, int8: number): Address
+  quantizedNew(network: Address, params: Address, format: number): Address
   quantizedFree(quantized: Address): void
 
   tapeNew(): Address
@@ -70,7 +70,7 @@ export interface WasmExports {
     dParams: Address,
   ): void
 
-  stepperNew(network: Address, batch: number, int8: number): Address
+  stepperNew(network: Address, batch: number, format: number): Address
   stepperFree(stepper: Address): void
   step(stepper: Address, params: Address, quantized: Address, input: Address, output: Address, steps: number): void
   stepRows(

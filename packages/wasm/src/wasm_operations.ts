@@ -78,9 +78,9 @@ export class WasmOperations implements KernelOperations {
     return DONE
   }
 
-  quantize({ network, params, quantized, int8 }: Job<'quantize'>): number {
+  quantize({ network, params, quantized, format }: Job<'quantize'>): number {
     const address = this.#heap.call('quantize weights', (frame, exports) =>
-      exports.quantizedNew((network as WasmNetwork).address, frame.read(params), Number(int8)),
+      exports.quantizedNew((network as WasmNetwork).address, frame.read(params), format),
     )
     ;(quantized as WasmQuantizedWeights).fill(address)
     return DONE

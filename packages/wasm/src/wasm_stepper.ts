@@ -13,9 +13,9 @@ export class WasmStepper implements KernelStepper {
   readonly #address: Address
   #version: number | undefined
 
-  constructor(heap: WasmHeap, network: WasmNetwork, batch: number, int8: boolean) {
+  constructor(heap: WasmHeap, network: WasmNetwork, batch: number, format: number) {
     this.#heap = heap
-    this.#address = heap.guard('open a stream', () => heap.exports.stepperNew(network.address, batch, Number(int8)))
+    this.#address = heap.guard('open a stream', () => heap.exports.stepperNew(network.address, batch, format))
     heap.own(this, 'stepperFree', this.#address, network)
   }
 

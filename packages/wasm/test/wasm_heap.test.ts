@@ -158,7 +158,7 @@ describe('objects of the module', () => {
   it('a stream moves the states of the rows named, in their order', () => {
     const heap = open()
     const network = new WasmNetwork(heap, descriptor)
-    const stepper = new WasmStepper(heap, network, 3, false)
+    const stepper = new WasmStepper(heap, network, 3, 0)
     const [h, c] = [0, 100].map((base) => Float32Array.from({ length: 2 * 3 * 8 }, (_, k) => base + k))
     stepper.moveState(h, c, true, null, 3)
     const [rowsH, rowsC] = [new Float32Array(2 * 2 * 8), new Float32Array(2 * 2 * 8)]

@@ -127,14 +127,14 @@ Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
   return {[engine, pass, network, tape] { RunBackward(engine, pass); }};
 }
 
-// quantize({ network, params, quantized: NativeQuantizedWeights, int8: boolean }); float32 only
+// quantize({ network, params, quantized: NativeQuantizedWeights, format: number }); float32 only
 // Converts the parameters to bfloat16 or int8, once for all networks that share the slot.
 // Queued like a pass, so it reads the parameters as earlier updates leave them.
 Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
   const auto network = NetworkOf<float>(arguments);
   const auto slot = QuantizedWeightsObject::Unwrap(arguments.Get("quantized").As<Napi::Object>())->slot;
   const float* params = Required<float>(arguments, "params", network->params_size());
-  const WeightFormat format = Flag(arguments, "int8") ? WeightFormat::kInt8 : WeightFormat::kBfloat16;
+  const auto format = static_cast<WeightFormat>(Number(arguments, "format"));
   return {[=] { slot->FillOnce([&] { return std::make_unique<QuantizedWeights>(*network, params, format); }); }};
 }
 

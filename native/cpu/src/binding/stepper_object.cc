@@ -21,7 +21,7 @@ Napi::Function StepperObject::Define(Napi::Env env) {
                      });
 }
 
-// new NativeStepper(executor: NativeExecutor, network: NativeNetwork, batch: number, int8: boolean)
+// new NativeStepper(executor: NativeExecutor, network: NativeNetwork, batch: number, format: number)
 StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<StepperObject>(info) {
   // A share of the core: the stream stays usable memory even if the executor is closed first; TypeScript refuses steps
   // then.
@@ -32,11 +32,12 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
     // One of the two members exists, by the element type of the executor.
     if (core_->is_double) {
       network_.f64 = network->network<double>();
-      stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch_, core_->engine<double>(), false);
+      stepper_.f64 =
+          std::make_shared<Stepper<double>>(*network_.f64, batch_, core_->engine<double>(), WeightFormat::kNative);
     } else {
       network_.f32 = network->network<float>();
-      stepper_.f32 =
-          std::make_shared<Stepper<float>>(*network_.f32, batch_, core_->engine<float>(), info[3].ToBoolean());
+      stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch_, core_->engine<float>(),
+                                                      static_cast<WeightFormat>(info[3].ToNumber().Int32Value()));
     }
   } catch (const std::bad_alloc&) {
     ThrowOutOfMemory(info.Env(), "open a stream");

@@ -19,22 +19,24 @@ struct Registers {
   uint32_t a, b, c, d;
 };
 
-// A leaf of CPUID; zeros if the processor has none. Not __builtin_cpu_supports: its tables are in a run-time library
-// that not every toolchain has, and whose absence a linker of macOS may leave to the day on which the addon is loaded.
+// A part of a leaf of CPUID; zeros if the processor has none. Not __builtin_cpu_supports: its tables are in a run-time
+// library that not every toolchain has, and whose absence a linker of macOS may leave to the day on which the addon is
+// loaded.
 #if defined(_MSC_VER)
-Registers Leaf(int leaf) {
+Registers Leaf(int leaf, int part = 0) {
   int highest[4], registers[4];
   __cpuid(highest, 0);
   if (highest[0] < leaf) return {};
-  __cpuidex(registers, leaf, 0);
+  __cpuidex(registers, leaf, part);
   return {static_cast<uint32_t>(registers[0]), static_cast<uint32_t>(registers[1]), static_cast<uint32_t>(registers[2]),
           static_cast<uint32_t>(registers[3])};
 }
 uint32_t SavedRegisters() { return static_cast<uint32_t>(_xgetbv(0)); }
 #else
-Registers Leaf(int leaf) {
+Registers Leaf(int leaf, int part = 0) {
   Registers registers = {};
-  __get_cpuid_count(static_cast<unsigned>(leaf), 0, &registers.a, &registers.b, &registers.c, &registers.d);
+  __get_cpuid_count(static_cast<unsigned>(leaf), static_cast<unsigned>(part), &registers.a, &registers.b, &registers.c,
+                    &registers.d);
   return registers;
 }
 uint32_t SavedRegisters() {
@@ -63,6 +65,9 @@ bool HasAvx512() {
 
 // AVX512_VNNI, for VPDPBUSD; the other requirements are tested by HasAvx512().
 bool HasVnni() { return HasBits(Leaf(7).c, 1u << 11); }
+
+// AVX512_BF16, of the second part of leaf 7.
+bool HasBfloat16() { return HasBits(Leaf(7, 1).a, 1u << 5); }
 #endif
 #endif
 
@@ -74,7 +79,7 @@ std::vector<const Kernels*> SupportedKernels() {
   std::vector<const Kernels*> supported;
 #if defined(CUDNN_RNN_X86)
 #if defined(CUDNN_RNN_AVX512)
-  if (HasAvx512() && HasVnni()) supported.push_back(&kAvx512VnniKernels);
+  if (HasAvx512() && HasVnni()) supported.push_back(HasBfloat16() ? &kAvx512Bfloat16Kernels : &kAvx512VnniKernels);
   if (HasAvx512()) supported.push_back(&kAvx512Kernels);
 #endif
   if (HasAvx2()) supported.push_back(&kAvx2Kernels);

@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 #include "kernels/lstm_row_kernels.h"
 #include "kernels/product_kernels.h"
+#include "kernels/rounded_rows.h"
 #include "kernels/row_step_kernels.h"
 #include "kernels/streamed_kernels.h"
 #include "kernels/transposed_kernels.h"
@@ -54,12 +55,23 @@ static constexpr void (*QuantizedProduct())(const PanelProduct<typename V::Eleme
   }
 }
 
+// Rows rounded to bfloat16, likewise.
+template <typename V>
+static constexpr void (*RoundedProduct())(const PanelProduct<typename V::Element>&) {
+#if !defined(__wasm__)
+  if constexpr (sizeof(typename V::Element) == 4) return ProductOfRoundedRows<V>;
+#endif
+  return nullptr;
+}
+
 // The rate of a single row, which MembersFor uses, is that of reading weights: 100 GB/s from a second-level cache
 // are 25 float32 multiply-adds a nanosecond, 50 operations. float64 moves half the elements in as many bytes.
-// product_int8 is another function where the instruction set multiplies integers.
+// product_int8 is another function where the instruction set multiplies integers, product_bfloat16_rows where it
+// multiplies bfloat16.
 template <typename V, typename T = typename V::Element>
-static constexpr KernelTable<T> TableOf(
-    double float32_operations_per_ns, void (*product_int8)(const PanelProduct<T>&) = QuantizedProduct<V, Int8Quad>()) {
+static constexpr KernelTable<T> TableOf(double float32_operations_per_ns,
+                                        void (*product_int8)(const PanelProduct<T>&) = QuantizedProduct<V, Int8Quad>(),
+                                        void (*product_bfloat16_rows)(const PanelProduct<T>&) = RoundedProduct<V>()) {
   return {
       float32_operations_per_ns * 4 / sizeof(T),
       V::kPanelOrder,
@@ -68,6 +80,7 @@ static constexpr KernelTable<T> TableOf(
       Product<V, T, Operands::kRows>,
       QuantizedProduct<V, Bfloat16Pair>(),
       product_int8,
+      product_bfloat16_rows,
       Product<V, T, Operands::kGradient>,
       Streamed<V>,
       Transposed<V>,

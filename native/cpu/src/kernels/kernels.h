@@ -35,7 +35,8 @@ enum class PanelOrder {
 };
 
 // How the weights of an inference are stored.
-enum class WeightFormat : int { kNative, kBfloat16, kInt8 };
+// kBfloat16Products: as kBfloat16, and products round their rows likewise.
+enum class WeightFormat : int { kNative, kBfloat16, kInt8, kBfloat16Products };
 
 // Reduced-precision weights of one column in consecutive rows of the depth, the first in the lowest bits. Rows past the
 // last are zeros.
@@ -51,7 +52,7 @@ struct Int8Quad {
 inline constexpr ptrdiff_t kInt8BlockRows = 1024;
 
 // A product's `a` as the kernel multiplies it, kept by a thread from panel to panel: in integers for int8 weights, else
-// in tiles of consecutive rows, [depth][rows of the tile].
+// in tiles of consecutive rows, [depth][rows of the tile]; or rounded to bfloat16.
 struct RowsCopy {
   uint64_t version;  // of the `a` that it was made of; 0 for none
   float* factors;    // int8 only: [rows][blocks]
@@ -237,6 +238,8 @@ struct KernelTable {
   void (*product)(const PanelProduct<T>&);
   void (*product_bfloat16)(const PanelProduct<T>&);
   void (*product_int8)(const PanelProduct<T>&);
+  // Of rows rounded to bfloat16, in a rows_copy; null in WebAssembly.
+  void (*product_bfloat16_rows)(const PanelProduct<T>&);
   void (*product_packed)(const PanelProduct<T>&);
   void (*streamed_product)(const StreamedProduct<T>&);
   void (*transposed_product)(const TransposedProduct<T>&);
@@ -321,6 +324,8 @@ extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512Kernels;
 // The same with products of int8 weights in integers.
 extern const Kernels kAvx512VnniKernels;
+// And with products of bfloat16.
+extern const Kernels kAvx512Bfloat16Kernels;
 #endif
 #elif defined(CUDNN_RNN_NEON)
 extern const Kernels kNeonKernels;

@@ -2,6 +2,7 @@
 // The vectors come first: the kernels are written over them.
 #include "kernels/kernel_tables.h"
 
+#include "kernels/bfloat16_dots.h"
 #include "kernels/int8_dots.h"
 #include "kernels/int8_dots_avx2.h"
 #include "kernels/int8_pair_dots.h"
@@ -14,5 +15,8 @@ const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50, Int8PairDots<Ve
 // function. https://www.intel.com/content/www/us/en/docs/intrinsics-guide/index.html#avx512techs=AVX512_VNNI
 const Kernels kAvx512VnniKernels = {"avx512-vnni", TableOf<VectorF32>(50, ProductByInt8Dots), TableOf<VectorF64>(50),
                                     CtcKernelsOf<VectorF64>()};
+// A processor with AVX512_BF16 has VNNI too. No other function differs, so the table has the same name.
+const Kernels kAvx512Bfloat16Kernels = {"avx512-vnni", TableOf<VectorF32>(50, ProductByInt8Dots, ProductByBfloat16Dots),
+                                        TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

@@ -8,7 +8,7 @@ namespace cudnn_rnn {
 
 template <typename T>
 ForwardMemory<T>::ForwardMemory(const Engine<T>& engine, const ForwardPass<T>& pass, const ForwardSchedule& schedule)
-    : blocks_(engine.blocks), copies_(NeedsRowsCopy(*engine.kernels, pass.params.is_int8()) ? engine.pool->size() : 0) {
+    : blocks_(engine.blocks), copies_(NeedsRowsCopy(*engine.kernels, pass.params.format()) ? engine.pool->size() : 0) {
   if (pass.is_training()) {
     // Owned by the tape, which may outlive this pass by any time.
     pass.tape->memory = blocks_->TakeFor([&](Arena* arena) { pass.tape->Carve(*pass.network, arena); });
@@ -47,7 +47,7 @@ void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& 
   }
   // The most rows that one product has: a block of the input product, or a step.
   const ptrdiff_t rows = std::max(ForwardSchedule::kRowBlock, pass.batch);
-  for (RowsCopy& copy : copies_) copy = TakeRowsCopy(network, pass.params.is_int8(), rows, arena);
+  for (RowsCopy& copy : copies_) copy = TakeRowsCopy(network, pass.params.format(), rows, arena);
 }
 
 // The memory of one pseudo-layer in inference: z of one time block, two states h and one c, against T of each in a

@@ -20,7 +20,7 @@ constexpr uint64_t kVersions = 4;
 }  // namespace
 
 template <typename T>
-Stepper<T>::Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>& engine, bool int8)
+Stepper<T>::Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>& engine, WeightFormat format)
     : network_(network),
       batch_(batch),
       threads_(engine.pool->size()),
@@ -28,8 +28,8 @@ Stepper<T>::Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>&
       loops_(threads_),
       scratch_(BlocksOf(batch) > 1 ? threads_ : 1),
       z_(threads_),
-      is_int8_(int8),
-      copies_(NeedsRowsCopy(*engine.kernels, int8) ? threads_ : 0) {
+      format_(format),
+      copies_(NeedsRowsCopy(*engine.kernels, format) ? threads_ : 0) {
   // Allocated for the life of the stream, so a step never allocates.
   memory_ = CarvedBlock([&](Arena* arena) { Carve(arena); });
 }
@@ -44,8 +44,8 @@ void Stepper<T>::Carve(Arena* arena) {
     for (T*& h : scratch.h) h = arena->Take<T>(block * network_.padded_columns());
   }
   for (OperandCopies& copies : copies_) {
-    copies.input = TakeRowsCopy(network_, is_int8_, block, arena);
-    copies.state = TakeRowsCopy(network_, is_int8_, block, arena);
+    copies.input = TakeRowsCopy(network_, format_, block, arena);
+    copies.state = TakeRowsCopy(network_, format_, block, arena);
   }
 }
 

@@ -28,8 +28,8 @@ namespace cudnn_rnn {
 template <typename T>
 class Stepper {
  public:
-  // Unidirectional networks only. int8: whether the weights it is run with are.
-  Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>& engine, bool int8);
+  // Unidirectional networks only. format: of the weights that it is run with.
+  Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>& engine, WeightFormat format);
 
   // input [T,B,I] → output [T,B,C]
   void Run(const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t steps);
@@ -78,7 +78,7 @@ class Stepper {
   // By thread: [1 + R][z_width], the biases and the pre-activations of the panel that it computes. One panel of 128
   // rows is as large as the first-level cache; of all panels, the pre-activations would pass through the second.
   std::vector<T*> z_;
-  const bool is_int8_;
+  const WeightFormat format_;
   std::vector<OperandCopies> copies_;  // by thread; none where no kernel copies rows
   uint64_t version_ = 4;               // of the next step's states
   MemoryBlock memory_;

@@ -26,7 +26,14 @@ struct Params {
       kernels.product(*product);
     } else if constexpr (sizeof(T) == 4) {
       quantized->Point(product, matrix, panel, first_row);
-      (quantized->format() == WeightFormat::kInt8 ? kernels.product_int8 : kernels.product_bfloat16)(*product);
+      switch (quantized->format()) {
+        case WeightFormat::kInt8:
+          return kernels.product_int8(*product);
+        case WeightFormat::kBfloat16Products:
+          return kernels.product_bfloat16_rows(*product);
+        default:
+          return kernels.product_bfloat16(*product);
+      }
     }
   }
 
@@ -54,10 +61,12 @@ struct Params {
     return data + matrix.PanelBegin<T>(panel) + first_row * matrix.StridesOf<T>(panel).row;
   }
 
-  bool is_int8() const { return quantized != nullptr && quantized->format() == WeightFormat::kInt8; }
+  WeightFormat format() const { return quantized == nullptr ? WeightFormat::kNative : quantized->format(); }
 
   // The most rows of a matrix that one product may be about.
-  ptrdiff_t DepthBlock(ptrdiff_t depth) const { return is_int8() ? depth : std::min(depth, kDepthBlock); }
+  ptrdiff_t DepthBlock(ptrdiff_t depth) const {
+    return format() == WeightFormat::kInt8 ? depth : std::min(depth, kDepthBlock);
+  }
 
   // 512 rows of a panel of float32 take 128 KiB, a quarter of the smallest second-level cache of a server's core.
   static constexpr ptrdiff_t kDepthBlock = 512;

@@ -14,15 +14,16 @@ namespace cudnn_rnn {
 
 // Whether products of a pass need a RowsCopy for each thread.
 template <typename T>
-bool NeedsRowsCopy(const KernelTable<T>& kernels, bool is_int8) {
-  return is_int8 || kernels.copies_rows;
+bool NeedsRowsCopy(const KernelTable<T>& kernels, WeightFormat format) {
+  return format == WeightFormat::kInt8 || format == WeightFormat::kBfloat16Products || kernels.copies_rows;
 }
 
 // Takes the memory of one thread's copy for products of up to `rows` rows with any matrix of the network.
 template <typename T>
-RowsCopy TakeRowsCopy(const Network<T>& network, bool is_int8, ptrdiff_t rows, Arena* arena) {
+RowsCopy TakeRowsCopy(const Network<T>& network, WeightFormat format, ptrdiff_t rows, Arena* arena) {
   const ptrdiff_t depth = std::max({network.options().input_size, network.output_size(), network.options().units});
-  if (!is_int8) return {0, nullptr, nullptr, reinterpret_cast<uint32_t*>(arena->Take<T>(rows * depth))};
+  if (format != WeightFormat::kInt8)
+    return {0, nullptr, nullptr, reinterpret_cast<uint32_t*>(arena->Take<T>(rows * depth))};
   const ptrdiff_t blocks = DivideUp(depth, kInt8BlockRows);
   return {0, arena->Take<float>(rows * blocks), arena->Take<int32_t>(rows * blocks),
           arena->Take<uint32_t>(rows * blocks * kInt8BlockRows / 2)};

@@ -153,8 +153,8 @@ export interface KernelOperations {
     readonly network: KernelNetwork
     readonly params: FloatArray
     readonly quantized: KernelQuantizedWeights
-    /** False: bfloat16. */
-    readonly int8: boolean
+    /** Its number in MATRIX_FORMATS. */
+    readonly format: number
   }): number
   linear(job: LinearJob & { readonly bias: FloatArray; readonly output: FloatArray }): number
   linearGradients(

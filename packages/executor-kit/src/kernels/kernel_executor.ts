@@ -9,7 +9,7 @@ import type {
   KernelTapeMemory,
   RegionMove,
 } from './kernel_boundary.js'
-import type { WeightFormat } from './weight_format.js'
+import type { MatrixFormat } from './weight_format.js'
 
 /** State shared by the parts of one open executor over the kernels of native/cpu. */
 export interface KernelExecutor {
@@ -19,7 +19,7 @@ export interface KernelExecutor {
   /** An array with undefined contents, for an operation that writes every element of it. */
   readonly allocateResult: (length: number) => FloatArray
   /** How the matrices of an inference are stored. */
-  readonly weightFormat: WeightFormat
+  readonly weightFormat: MatrixFormat
   readonly makeNetwork: (descriptor: RnnDescriptor) => KernelNetwork
   readonly makeTape: () => KernelTapeMemory
   readonly makeStepper: (network: KernelNetwork, batch: number) => KernelStepper

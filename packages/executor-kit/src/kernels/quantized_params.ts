@@ -2,7 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import { HostTensor } from '../host/host_tensor.js'
 import type { KernelNetwork, KernelQuantizedWeights } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
-import type { WeightFormat } from './weight_format.js'
+import { MATRIX_FORMATS, type MatrixFormat } from './weight_format.js'
 
 /** Quantized weights, and the number of the operation that fills them. */
 export interface QuantizedParams {
@@ -36,7 +36,7 @@ export class QuantizedParamsCache {
       network: this.#network,
       params,
       quantized: weights,
-      int8: weightFormat === 'int8',
+      format: MATRIX_FORMATS.indexOf(weightFormat),
     })
     const quantized = { weights, job, version: key instanceof HostTensor ? key.version : 0 }
     if (key instanceof HostTensor) this.#made.set(key, quantized)
@@ -45,7 +45,7 @@ export class QuantizedParamsCache {
 }
 
 /** The name under which all threads find one quantized copy of shared parameters. */
-function sharedKey(key: unknown, weightFormat: WeightFormat): string | undefined {
+function sharedKey(key: unknown, weightFormat: MatrixFormat): string | undefined {
   if (!(key instanceof HostTensor) || key.sharedId === undefined) return undefined
   return `${key.sharedId} ${key.layout} ${weightFormat}`
 }

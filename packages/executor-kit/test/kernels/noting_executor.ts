@@ -8,12 +8,12 @@ import {
   type KernelQuantizedWeights,
   type KernelStepper,
   type KernelTapeMemory,
+  type MatrixFormat,
   type OperationQueue,
   openKernelBackend,
   type Products,
   type RegionMove,
   type Walk,
-  type WeightFormat,
 } from '../../src/index.js'
 
 /** An operation that was queued: its name and its arguments. */
@@ -34,7 +34,7 @@ export function openNotingExecutor({
   weightFormat = 'float32',
   binds = true,
 }: {
-  readonly weightFormat?: WeightFormat
+  readonly weightFormat?: MatrixFormat
   readonly binds?: boolean
 } = {}) {
   const jobs: NotedJob[] = []

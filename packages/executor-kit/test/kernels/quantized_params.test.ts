@@ -1,11 +1,12 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { QuantizedParamsCache } from '../../src/kernels/quantized_params.js'
+import type { MatrixFormat } from '../../src/kernels/weight_format.js'
 import { openNotingExecutor } from './noting_executor.js'
 
 const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 2, inputSize: 1 })
 
-function open(weightFormat: 'float32' | 'bfloat16' | 'int8') {
+function open(weightFormat: MatrixFormat) {
   const opened = openNotingExecutor({ weightFormat })
   const network = opened.executor.makeNetwork(descriptor)
   return { ...opened, network, cache: new QuantizedParamsCache(opened.executor, network) }
@@ -20,13 +21,16 @@ describe('QuantizedParamsCache', () => {
   })
 
   it.each([
-    ['bfloat16', false],
-    ['int8', true],
-  ] as const)('quantizes to %s', (weightFormat, int8) => {
+    ['bfloat16', 1],
+    ['int8', 2],
+    ['bfloat16_products', 3],
+  ] as const)('quantizes to %s', (weightFormat, format) => {
     const { cache, memory, jobs, network } = open(weightFormat)
     const tensor = memory.zeros([2])
     const made = cache.of(tensor, tensor.data as Float32Array)
-    expect(jobs).toEqual([{ name: 'quantize', job: { network, params: tensor.data, quantized: made?.weights, int8 } }])
+    expect(jobs).toEqual([
+      { name: 'quantize', job: { network, params: tensor.data, quantized: made?.weights, format } },
+    ])
     expect(made?.job).toBe(1)
   })
 

@@ -1,0 +1,96 @@
+import type { CellMode } from '@cudnn-rnn/canonical'
+import { Philox } from '@cudnn-rnn/rnn/executors'
+import type { Comparison } from './comparison.js'
+import type { Implementation } from './implementation_table.js'
+import type { Pass, Workload } from './workload.js'
+
+/** What of the space of sizes is measured. */
+export interface SpaceSelection {
+  /** The executor and its baselines. */
+  readonly implementations: readonly Implementation[]
+  /** Numbers of threads; every network of the grid is measured with each. */
+  readonly threads: readonly number[]
+  /** Of the drawn networks. */
+  readonly seed: number
+  /** How many are drawn. */
+  readonly drawn: number
+  /** The grid of all cells, in training too; else of LSTM in inference. */
+  readonly full: boolean
+}
+
+const CELL_MODES = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const
+
+/** H and B of the grid: whole vectors and odd numbers of them, tiles of few and of many rows. */
+const GRID_UNITS = [24, 48, 100, 128, 200, 300]
+const GRID_BATCHES = [1, 2, 3, 8, 32]
+const GRID_TIME = 50
+
+const BATCHES = [1, 2, 3, 4, 8, 12, 16, 32, 64]
+const TIMES = [1, 5, 50, 200]
+const [LEAST_UNITS, MOST_UNITS] = [16, 512]
+
+/** The grid, then the drawn networks. */
+export function spaceCases({ implementations, threads, seed, drawn, full }: SpaceSelection): Comparison[] {
+  const comparison = (name: string, workload: Workload, pass: Pass, count: number): Comparison => ({
+    id: `space/${name}/${workload.cellMode}/${pass}/${workload.batch}x${workload.time}x${workload.numUnits}/${count}`,
+    section: 'space',
+    workload,
+    seriesList: implementations
+      .filter(({ refusal }) => refusal(workload, pass) === undefined)
+      .map(({ name }) => ({ implementation: name, threads: count, weights: 'float32', pass, busy: false })),
+  })
+  const cells: readonly CellMode[] = full ? CELL_MODES : ['lstm']
+  const passes = full ? (['inference', 'training'] as const) : (['inference'] as const)
+  const sizes = GRID_UNITS.flatMap((numUnits) =>
+    GRID_BATCHES.map((batch) => ({ numUnits, batch, inputSize: numUnits })),
+  )
+  const grid = cells.flatMap((cellMode) =>
+    passes.flatMap((pass) =>
+      sizes.flatMap((size) => {
+        const workload = { cellMode, numLayers: 1, bidirectional: false, time: GRID_TIME, ...size }
+        return threads.map((count) => comparison('grid', workload, pass, count))
+      }),
+    ),
+  )
+  const choices = new Choices(seed)
+  const random = Array.from({ length: drawn }, (_, k) => {
+    const workload = drawnWorkload(choices)
+    const pass = choices.next() < 0.25 ? 'training' : 'inference'
+    return comparison(`drawn-${k + 1}`, workload, pass, choices.of(threads))
+  })
+  return [...grid, ...random]
+}
+
+/** H is uniform in its logarithm; of four networks one has two layers and one two directions, and half have another input. */
+function drawnWorkload(choices: Choices): Workload {
+  const numUnits = Math.round(LEAST_UNITS * (MOST_UNITS / LEAST_UNITS) ** choices.next())
+  return {
+    cellMode: choices.of(CELL_MODES),
+    numLayers: choices.next() < 0.25 ? 2 : 1,
+    bidirectional: choices.next() < 0.25,
+    batch: choices.of(BATCHES),
+    time: choices.of(TIMES),
+    inputSize: Math.max(1, Math.round(numUnits * choices.of([1, 1, 0.3, 2]))),
+    numUnits,
+  }
+}
+
+/** Choices by a seed. */
+class Choices {
+  readonly #random: Philox
+
+  constructor(seed: number) {
+    this.#random = new Philox(seed)
+  }
+
+  /** In [0, 1). */
+  next(): number {
+    const value = new Float32Array(1)
+    this.#random.fillUniform(value, 0.5)
+    return Math.min(Math.max(value[0] + 0.5, 0), 1 - 2 ** -24)
+  }
+
+  of<Value>(values: readonly Value[]): Value {
+    return values[Math.floor(this.next() * values.length)]
+  }
+}
