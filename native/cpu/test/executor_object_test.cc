@@ -188,7 +188,8 @@ TEST_CASE("NativeExecutor ends its thread before its environment, also with oper
 
 TEST_CASE("NativeExecutor drops the promises of an environment in which JavaScript has ended") {
   ExecutorCalls<double> calls;
-  constexpr size_t kCount = 100000;
+  // Milliseconds, so that it is not done before JavaScript ends.
+  constexpr size_t kCount = 4'000'000;
   const Napi::Object x = calls.Array(std::vector<double>(kCount));
   calls.Call(calls.executor, "update", AddOne(calls, x, kCount));
   const Napi::Value promise = calls.Call(calls.executor, "done", 1.0);
