@@ -4,13 +4,14 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { replaceFile } from '../src/index.js'
 import { temporaryDirectory } from './temporary_directory.js'
 
-vi.mock('node:fs/promises', async (original) => {
-  const real = await original<typeof import('node:fs/promises')>()
-  return { ...real, rename: vi.fn(real.rename) }
-})
 const held = (code: string) => Object.assign(new Error(`${code}: held`), { code })
-const onPlatform = (platform: string) =>
-  vi.spyOn(process, 'platform', 'get').mockReturnValue(platform as NodeJS.Platform)
+
+/** A system that refuses the first renames. */
+function refusing(platform: string, code: string, times: number) {
+  const system = { platform, rename: vi.fn(rename) }
+  for (let time = 0; time < times; time++) system.rename.mockRejectedValueOnce(held(code))
+  return system
+}
 
 /** A file to rename, and its path. */
 async function newFile(): Promise<readonly [string, string]> {
@@ -22,27 +23,24 @@ async function newFile(): Promise<readonly [string, string]> {
 
 afterEach(() => {
   vi.restoreAllMocks()
-  vi.mocked(rename).mockClear()
 })
 
 describe('replaceFile', () => {
   it.each(['EPERM', 'EACCES', 'EBUSY'])('tries again on Windows while the file is held: %s', async (code) => {
-    onPlatform('win32')
-    vi.mocked(rename).mockRejectedValueOnce(held(code)).mockRejectedValueOnce(held(code))
+    const system = refusing('win32', code, 2)
     const [from, to] = await newFile()
-    await replaceFile(from, to)
-    expect(rename).toHaveBeenCalledTimes(3)
+    await replaceFile(from, to, system)
+    expect(system.rename).toHaveBeenCalledTimes(3)
     expect(await readFile(to, 'utf8')).toBe('new')
   })
 
   it('throws the error of the system if the file is held for ten seconds', async () => {
-    onPlatform('win32')
-    const [from, to] = await newFile()
-    vi.mocked(rename).mockRejectedValue(held('EBUSY'))
+    const system = refusing('win32', 'EBUSY', 20)
     let seconds = 0
     vi.spyOn(performance, 'now').mockImplementation(() => 1000 * seconds++)
-    await expect(replaceFile(from, to)).rejects.toMatchObject({ code: 'EBUSY' })
-    expect(rename).toHaveBeenCalledTimes(11)
+    const [from, to] = await newFile()
+    await expect(replaceFile(from, to, system)).rejects.toMatchObject({ code: 'EBUSY' })
+    expect(system.rename).toHaveBeenCalledTimes(11)
     expect(await readFile(to, 'utf8')).toBe('old')
   })
 
@@ -50,9 +48,8 @@ describe('replaceFile', () => {
     ['linux', 'EPERM'],
     ['win32', 'ENOENT'],
   ])('throws other errors at once: %s, %s', async (platform, code) => {
-    onPlatform(platform)
-    vi.mocked(rename).mockReset().mockRejectedValueOnce(held(code))
-    await expect(replaceFile(...(await newFile()))).rejects.toMatchObject({ code })
-    expect(rename).toHaveBeenCalledTimes(1)
+    const system = refusing(platform, code, 1)
+    await expect(replaceFile(...(await newFile()), system)).rejects.toMatchObject({ code })
+    expect(system.rename).toHaveBeenCalledTimes(1)
   })
 })
