@@ -88,6 +88,8 @@ if (nvidia === undefined || !existsSync(addon) || problem !== undefined) {
 
 const removeBuild = ownTemporaryFolder()
 const build = tmpdir()
+/** The array in which CUDA's sin and cos reduce arguments above 105,615; no other code of the kernels has a stack. */
+const RANGE_REDUCTION_BYTES = 40
 /** Rows of the document, and failures. */
 const rows = []
 const failures = []
@@ -149,12 +151,14 @@ try {
     ),
     ...{ build, architectures },
   })
-  const spills = nvcc.usage.reduce((sum, use) => sum + use.spills + use.stack, 0)
-  const registers = Math.max(...nvcc.usage.map((use) => use.registers))
+  const most = (name) => Math.max(...nvcc.usage.map((use) => use[name]))
   record(
     'Kernels by nvcc 13.0',
-    `${nvcc.usage.length} images: at most ${registers} registers, ${spills} bytes of spills and stack`,
-    nvcc.problems.length === 0 && nvcc.usage.length > 0 && spills === 0,
+    `${nvcc.usage.length} images: at most ${most('registers')} registers, ${most('spills')} bytes of spills, ${most('stack')} of stack`,
+    nvcc.problems.length === 0 &&
+      nvcc.usage.length > 0 &&
+      most('spills') === 0 &&
+      most('stack') <= RANGE_REDUCTION_BYTES,
     nvcc.problems.join('\n'),
   )
 

@@ -27,6 +27,6 @@ const FACADE = '@cudnn-rnn/rnn'
 function ownEntries(name, exports) {
   if (name === FACADE) return []
   return Object.keys(exports)
-    .filter((entry) => entry !== '.' && entry !== './package.json' && !entry.endsWith('.wasm'))
+    .filter((entry) => !['.', './package.json', './internal'].includes(entry) && !entry.endsWith('.wasm'))
     .map((entry) => `${name}/${entry.slice(2)}`)
 }
