@@ -17,7 +17,7 @@ const IMPORTS = 5
 
 /** Packages, the megabytes that they may take, and the megabytes of JavaScript that an import of them may load. */
 const MEASURED = [
-  { name: '@cudnn-rnn/rnn', limit: 13, loadLimit: 1 },
+  { name: '@cudnn-rnn/rnn', limit: 14, loadLimit: 1.1 },
   { name: '@cudnn-rnn/cpu', limit: 4, loadLimit: 0.3 },
   { name: '@cudnn-rnn/wasm', limit: 3, loadLimit: 0.3 },
   { name: '@cudnn-rnn/cli', limit: 25 },

@@ -23,6 +23,12 @@ const OPTIONS = {
 /** Options of {@link openModel}. */
 export interface OpenModelOptions extends OptionsOf<typeof OPTIONS> {}
 
+/** A `URL`: declarations do without the types of a platform. */
+interface Address {
+  readonly href: string
+  readonly protocol: string
+}
+
 const KERAS = ['keras-archive', 'keras-h5', 'keras-json']
 
 /**
@@ -47,7 +53,7 @@ const KERAS = ['keras-archive', 'keras-h5', 'keras-json']
  * ```
  */
 export async function openModel(
-  file: WeightInput | URL,
+  file: WeightInput | Address,
   options: OpenModelOptions = {},
 ): Promise<SequentialModel | Graph> {
   const action = 'open a model'
@@ -73,10 +79,10 @@ export async function openModel(
 }
 
 /** A file that can be opened more than once: a response is read. */
-async function inputOf(file: WeightInput | URL): Promise<WeightInput> {
+async function inputOf(file: WeightInput | Address): Promise<WeightInput> {
   if (typeof file === 'string') return file
   const { openSource } = await import('@cudnn-rnn/interop/internal')
-  if (!(file instanceof URL)) return openSource(file)
+  if (!(file instanceof URL)) return openSource(file as WeightInput)
   if (file.protocol !== 'file:') return openSource(await fetch(file))
   const { fileURLToPath } = await import('node:url')
   return fileURLToPath(file)
