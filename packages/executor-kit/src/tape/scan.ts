@@ -45,7 +45,7 @@ const ACTION = 'scan'
  * Runs a cell over the steps of a sequence. each step is a scope, which frees the tensors that no gradient reads.
  *
  * @param x [T,B,…]
- * @throws RangeError `ERR_SHAPE`, `ERR_EMPTY_BATCH`, `ERR_SEQUENCE_LENGTHS`; TypeError `ERR_INVALID_ARGUMENT`,
+ * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`; TypeError `ERR_INVALID_ARGUMENT`,
  *   `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_TENSOR` where a step does not return values; errors of the cell
  * @example
  * ```ts
