@@ -42,7 +42,7 @@ export interface ScanResult<State extends CellState = CellState> {
 const ACTION = 'scan'
 
 /**
- * Runs a cell over the steps of a sequence. each step is a scope, which frees the tensors that no gradient reads.
+ * Runs a cell over the steps of a sequence. Each step is a scope, which frees the tensors that no gradient reads.
  *
  * @param x [T,B,…]
  * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`; TypeError `ERR_INVALID_ARGUMENT`,
