@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { OPEN_MPI_OPTIONS } from '../../../scripts/open_mpi_options.mjs'
+import { OPEN_MPI_OPTIONS, startLauncher } from '../../../scripts/open_mpi_options.mjs'
 import { rankSpeeds } from '../src/ranks.js'
 import { outcome, packagePath, programPath, runProcess, usesProgram } from './built_program.js'
 import { SMALL_FORECAST, temporaryDirectory, writeSmallText } from './small_run.js'
@@ -20,7 +20,7 @@ if (!canLaunch) console.warn('Commands over MPI are not tested, as mpirun.openmp
 
 /** Starts Node.js in `ranks` processes. */
 const launch = (ranks: number, ...args: readonly string[]) =>
-  spawn(LAUNCHER, [...OPEN_MPI_OPTIONS, '-n', String(ranks), process.execPath, ...args], {
+  startLauncher(LAUNCHER, [...OPEN_MPI_OPTIONS, '-n', String(ranks), process.execPath, ...args], {
     env: { ...process.env, NO_COLOR: '1', CUDNN_RNN_MPI_ADDON: addon },
   })
 

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { OPEN_MPI_OPTIONS } from '../../../scripts/open_mpi_options.mjs'
+import { OPEN_MPI_OPTIONS, startLauncher } from '../../../scripts/open_mpi_options.mjs'
 
 /** An MPI of this machine. Debian installs both side by side. */
 export interface MpiLauncher {
@@ -69,7 +69,7 @@ export function launch(
       import.meta.url,
     ),
   )
-  const child = spawn(command, [...options, '-n', String(ranks), process.execPath, program, ...given], {
+  const child = startLauncher(command, [...options, '-n', String(ranks), process.execPath, program, ...given], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, CUDNN_RNN_MPI_ADDON: addon, ...environment },
   })
