@@ -23,6 +23,9 @@ afterEach(() => {
   root.remove()
 })
 
+/** Waits for a page that is busy with others. */
+const eventually = <Result,>(check: () => Result) => vi.waitFor(check, { timeout: 100_000 })
+
 function visible<Kind extends HTMLElement>(selector: string, text = ''): Kind {
   const found = [...root.querySelectorAll<Kind>(selector)].find(
     (element) => element.closest('[hidden]') === null && element.textContent?.includes(text),
@@ -38,7 +41,7 @@ async function fetched(url: string, name: string): Promise<File> {
 async function drop(files: readonly File[]): Promise<void> {
   const dropped = new DataTransfer()
   for (const file of files) dropped.items.add(file)
-  await vi.waitFor(() => visible('.drop'))
+  await eventually(() => visible('.drop'))
   visible('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, cancelable: true, bubbles: true }))
 }
 
@@ -55,29 +58,29 @@ const step = () => Number(visible('[data-step]').dataset['step'])
 
 it('trains in a worker until the stop button, then writes and shows the gates', async () => {
   visible('button', 'Train').click()
-  await vi.waitFor(() => expect(step()).toBeGreaterThan(2), { timeout: 100_000 })
-  expect(visible('.plot canvas').clientWidth).toBeGreaterThan(100)
+  await eventually(() => expect(step()).toBeGreaterThan(2))
+  await eventually(() => expect(visible('.plot canvas').clientWidth).toBeGreaterThan(100))
   visible('button', 'Stop').click()
-  await vi.waitFor(() => visible('h3', 'Let it write'), { timeout: 100_000 })
+  await eventually(() => visible('h3', 'Let it write'))
   const stopped = step()
   expect(stopped).toBeLessThan(1000)
 
   visible('button', 'Write').click()
-  await vi.waitFor(() => expect(visible('.written').textContent?.length).toBeGreaterThan(300), { timeout: 100_000 })
-  await vi.waitFor(() => expect(visible<HTMLButtonElement>('button', 'Show').disabled).toBe(false))
+  await eventually(() => expect(visible('.written').textContent?.length).toBeGreaterThan(300))
+  await eventually(() => expect(visible<HTMLButtonElement>('button', 'Show').disabled).toBe(false))
   visible('button', 'Show').click()
-  await vi.waitFor(() => expect(root.querySelectorAll('.scroll canvas')).toHaveLength(6))
+  await eventually(() => expect(root.querySelectorAll('.scroll canvas')).toHaveLength(6))
   const columns = () => visible<HTMLCanvasElement>('.scroll canvas').width
   // A column for each character, while the text is read.
   const first = columns()
   expect(first).toBeLessThan(20)
-  await vi.waitFor(() => expect(columns()).toBeGreaterThan(first + 3), { timeout: 100_000 })
-  await vi.waitFor(() => expect(columns()).toBe('Call me Ishmael. Some years ago'.length), { timeout: 100_000 })
-  await vi.waitFor(() => expect(isDisabled('Show')).toBe(false))
+  await eventually(() => expect(columns()).toBeGreaterThan(first + 3))
+  await eventually(() => expect(columns()).toBe('Call me Ishmael. Some years ago'.length))
+  await eventually(() => expect(isDisabled('Show')).toBe(false))
   visible('button', 'Show').click()
-  await vi.waitFor(() => expect(columns()).toBeGreaterThan(3))
+  await eventually(() => expect(columns()).toBeGreaterThan(3))
   visible('button', 'Stop reading').click()
-  await vi.waitFor(() => expect(isDisabled('Show')).toBe(false))
+  await eventually(() => expect(isDisabled('Show')).toBe(false))
   expect(columns()).toBeLessThan(31)
   expect(step()).toBe(stopped)
 })
@@ -85,18 +88,16 @@ it('trains in a worker until the stop button, then writes and shows the gates', 
 it('shows a dropped weight file, runs it and converts it', async () => {
   location.hash = 'weights'
   await drop([await fetched(tagger, 'tagger.safetensors')])
-  await vi.waitFor(() => expect(visible('[role=status]').textContent).toContain('safetensors: 2 recurrent networks'), {
-    timeout: 100_000,
-  })
-  await vi.waitFor(() => expect(root.querySelectorAll('.maps canvas').length).toBeGreaterThan(5))
+  await eventually(() => expect(visible('[role=status]').textContent).toContain('safetensors: 2 recurrent networks'))
+  await eventually(() => expect(root.querySelectorAll('.maps canvas').length).toBeGreaterThan(5))
 
   visible('button', 'Run').click()
-  await vi.waitFor(() => visible('figcaption', 'ms for the sequence'), { timeout: 100_000 })
+  await eventually(() => visible('figcaption', 'ms for the sequence'))
 
   const clicked = downloads()
-  await vi.waitFor(() => expect(visible<HTMLButtonElement>('button', 'Download').disabled).toBe(false))
+  await eventually(() => expect(visible<HTMLButtonElement>('button', 'Download').disabled).toBe(false))
   visible('button', 'Download').click()
-  await vi.waitFor(() => expect(clicked).toEqual([expect.stringMatching(/\.safetensors$/)]), { timeout: 100_000 })
+  await eventually(() => expect(clicked).toEqual([expect.stringMatching(/\.safetensors$/)]))
 })
 
 /** A second of a tone with three seconds of silence behind it. */
@@ -111,26 +112,22 @@ const isDisabled = (text: string) => visible<HTMLButtonElement>('button', text).
 it('shows a dropped and a recorded sound, and refuses other files', async () => {
   location.hash = 'speech'
   await drop([tone()])
-  await vi.waitFor(() => expect(visible('dd').textContent).toBe('tone.wav, 4.0 s'), { timeout: 100_000 })
+  await eventually(() => expect(visible('dd').textContent).toBe('tone.wav, 4.0 s'))
   expect(visible('.time-plot .wave').getAttribute('d')).toMatch(/^M0/)
-  await vi.waitFor(() => expect(visible<HTMLAudioElement>('audio').src).toMatch(/^blob:/))
+  await eventually(() => expect(visible<HTMLAudioElement>('audio').src).toMatch(/^blob:/))
   expect(isDisabled('Run')).toBe(true)
 
   await drop([new File(['no sound'], 'letter.txt')])
-  await vi.waitFor(() => expect(visible('[role=alert]').textContent).toContain('Cannot read letter.txt'), {
-    timeout: 100_000,
-  })
+  await eventually(() => expect(visible('[role=alert]').textContent).toContain('Cannot read letter.txt'))
   await drop([await fetched(tagger, 'tagger.onnx')])
-  await vi.waitFor(() => expect(visible('[role=alert]').textContent).toContain('tagger.onnx'), { timeout: 100_000 })
+  await eventually(() => expect(visible('[role=alert]').textContent).toContain('tagger.onnx'))
   expect(visible('dd').textContent).toBe('tone.wav, 4.0 s')
   expect(isDisabled('Run')).toBe(true)
 
   visible('button', 'Record').click()
-  await vi.waitFor(() => expect(visible('[role=status]').textContent).toMatch(/^Recording: [1-9]/), {
-    timeout: 100_000,
-  })
+  await eventually(() => expect(visible('[role=status]').textContent).toMatch(/^Recording: [1-9]/))
   visible('button', 'End recording').click()
-  await vi.waitFor(() => expect(visible('dd').textContent).toMatch(/^recording, [1-9]\d*\.\d s$/), { timeout: 100_000 })
+  await eventually(() => expect(visible('dd').textContent).toMatch(/^recording, [1-9]\d*\.\d s$/))
 })
 
 const { silero, dtln, speech } = Object.fromEntries(
@@ -152,15 +149,15 @@ it.skipIf(!areThere)('marks speech and takes out noise until the stop button (ne
     await fetched(dtln!, 'model.h5'),
     new File([wavFile(samples)], 'talk.wav'),
   ])
-  await vi.waitFor(() => expect(isDisabled('Run')).toBe(false), { timeout: 100_000 })
+  await eventually(() => expect(isDisabled('Run')).toBe(false))
   visible('button', 'Run').click()
-  await vi.waitFor(() => expect(visible('[role=status]').textContent).toMatch(/\d %$/), { timeout: 100_000 })
+  await eventually(() => expect(visible('[role=status]').textContent).toMatch(/\d %$/))
   visible('button', 'Stop').click()
-  await vi.waitFor(() => expect(visible('[role=status]').textContent).toBe('Stopped.'), { timeout: 100_000 })
-  await vi.waitFor(() => expect(isDisabled('Run')).toBe(false))
+  await eventually(() => expect(visible('[role=status]').textContent).toBe('Stopped.'))
+  await eventually(() => expect(isDisabled('Run')).toBe(false))
 
   visible('button', 'Run').click()
-  await vi.waitFor(() => visible('button', 'Download WAV'), { timeout: 100_000 })
+  await eventually(() => visible('button', 'Download WAV'))
   const points = visible('polyline').getAttribute('points')!.split(' ')
   expect(points).toHaveLength(Math.floor(samples.length / FRAME))
   expect(visible('.status', 'of the recording is speech').textContent).toMatch(/in \d+ segments?\.$/)
@@ -183,10 +180,10 @@ it('is used by the keyboard alone', async () => {
   await tabTo('Speech')
   await tabTo('Train')
   await userEvent.keyboard('{Enter}')
-  await vi.waitFor(() => expect(step()).toBeGreaterThan(0), { timeout: 100_000 })
+  await eventually(() => expect(step()).toBeGreaterThan(0))
   await tabTo('Stop')
   await userEvent.keyboard(' ')
-  await vi.waitFor(() => visible('h3', 'Let it write'), { timeout: 100_000 })
+  await eventually(() => visible('h3', 'Let it write'))
 })
 
 it.each(['light', 'dark'] as const)('fits 360 pixels in %s mode, with the colors of the mode', async (mode) => {
@@ -195,7 +192,7 @@ it.each(['light', 'dark'] as const)('fits 360 pixels in %s mode, with the colors
   await session.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: mode }] })
   for (const part of ['train', 'weights', 'speech']) {
     location.hash = part
-    await vi.waitFor(() => expect(visible('[aria-current=page]').textContent?.toLowerCase()).toBe(part))
+    await eventually(() => expect(visible('[aria-current=page]').textContent?.toLowerCase()).toBe(part))
     expect(document.documentElement.scrollWidth).toBeLessThanOrEqual(360)
     const [red = 0] = getComputedStyle(document.body).backgroundColor.match(/\d+/g)!.map(Number)
     expect(red < 128).toBe(mode === 'dark')
