@@ -17,10 +17,13 @@ function workerScope(perform: (request: Request, task: Task<unknown>) => Promise
   serve(perform)
   const send = (data: unknown) => receive({ data })
   const ended = (count: number) =>
-    vi.waitFor(() => {
-      const ends = posted.filter((message) => ['end', 'failure'].includes((message as Request).kind))
-      expect(ends).toHaveLength(count)
-    })
+    vi.waitFor(
+      () => {
+        const ends = posted.filter((message) => ['end', 'failure'].includes((message as Request).kind))
+        expect(ends).toHaveLength(count)
+      },
+      { timeout: 60_000 },
+    )
   return { posted, send, ended }
 }
 
