@@ -104,7 +104,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
   }
 }
 
-/** Of the machine that this runs on. */
+/** The machine that this runs on. */
 export function machineDescription(): BenchReport['machine'] {
   return {
     processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} threads`,

@@ -10,7 +10,7 @@ export interface SpaceSelection {
   readonly implementations: readonly Implementation[]
   /** Numbers of threads; every network of the grid is measured with each. */
   readonly threads: readonly number[]
-  /** Of the drawn networks. */
+  /** The seed that draws networks. */
   readonly seed: number
   /** How many are drawn. */
   readonly drawn: number

@@ -5,7 +5,7 @@ import { CELL_TITLES, type Pass, sizesOf } from './workload.js'
 /** What `space` measured; what `--json` writes. */
 export interface SpaceReport
   extends Pick<BenchReport, 'date' | 'machine' | 'loadBefore' | 'implementations' | 'comparisons'> {
-  /** Of the drawn networks. */
+  /** The seed that drew networks. */
   readonly seed: number
 }
 
@@ -17,7 +17,7 @@ export interface SpaceRatio {
   readonly ratio: number
 }
 
-/** Of the networks that ours and another implementation have run. */
+/** The ratios of networks that our executor and another implementation have run. */
 export function spaceRatios({ implementations, comparisons }: SpaceReport): SpaceRatio[] {
   const executor = implementations.find(({ kind }) => kind === 'executor')?.name ?? ''
   return comparisons.flatMap((result) => {

@@ -41,7 +41,7 @@ function wav(samples: readonly number[], { bits = 16, code = 1 } = {}): Uint8Arr
   return bytes
 }
 
-/** Where ONNX Runtime's binary is installed and loads. */
+/** Whether ONNX Runtime's binary is installed and loads. */
 const hasRuntime = await import('onnxruntime-node').then(
   () => true,
   () => false,

@@ -6,6 +6,7 @@
 export type { ElementTypeName } from './elements.js'
 export { ExternalFiles } from './files/external_files.js'
 export { dataTypeInWords, OnnxElements } from './files/onnx_elements.js'
+export { encodeValueInfo } from './files/onnx_encoder.js'
 export {
   type OnnxAttribute,
   type OnnxGraphMessage,

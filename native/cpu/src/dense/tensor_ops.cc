@@ -15,7 +15,7 @@ constexpr int kLast = kWalkGroups - 1;
 // Innermost groups of a walk.
 ptrdiff_t LinesOf(const Walk& walk) { return walk.sizes[0] * walk.sizes[1] * walk.sizes[2]; }
 
-// Where a tensor has the beginning of a line.
+// The element of a tensor at which a line begins.
 ptrdiff_t PlaceOf(const Walk& walk, int view, ptrdiff_t line) {
   const WalkView& of = walk.views[view];
   const ptrdiff_t third = line % walk.sizes[2], rest = line / walk.sizes[2];

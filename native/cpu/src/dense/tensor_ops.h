@@ -10,8 +10,7 @@ namespace cudnn_rnn {
 
 inline constexpr int kWalkGroups = 4;
 
-// Where one tensor has its elements in a walk: the first one, and the distance of neighbors in each group, 0 where it
-// repeats.
+// The elements of one tensor in a walk: the first one, and the distance of neighbors in each group, 0 if it repeats.
 struct WalkView {
   ptrdiff_t begin;
   ptrdiff_t strides[kWalkGroups];

@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import type { ElementTypeName, OnnxTensor } from '@cudnn-rnn/interop/internal'
+import { type ElementTypeName, encodeValueInfo, type OnnxTensor } from '@cudnn-rnn/interop/internal'
 import type { FoldedGraph, GraphValue } from './fold_graph.js'
 import type { GraphNode } from './graph_node.js'
 import type { Constant } from './known_value.js'
@@ -82,19 +82,6 @@ const ARRAYS: Readonly<Partial<Record<ElementTypeName, { from(elements: ArrayLik
   ...{ int16: Int16Array, uint16: Uint16Array, int8: Int8Array, uint8: Uint8Array, bool: Uint8Array },
 }
 
-/** ValueInfoProto, with TypeProto.Tensor and TensorShapeProto within. */
 function encodeValue({ name, type, shape }: GraphValue, hasShape: boolean): Uint8Array {
-  const tensor = new BinaryWriter().tag(1, Varint).int32(DATA_TYPES[type] ?? 8)
-  if (hasShape) {
-    const dimensions = new BinaryWriter()
-    for (const size of shape) {
-      const dimension = new BinaryWriter()
-      if (typeof size === 'number') dimension.tag(1, Varint).int64(size)
-      else dimension.tag(2, LengthDelimited).string(size)
-      dimensions.tag(1, LengthDelimited).bytes(dimension.finish())
-    }
-    tensor.tag(2, LengthDelimited).bytes(dimensions.finish())
-  }
-  const typed = new BinaryWriter().tag(1, LengthDelimited).bytes(tensor.finish()).finish()
-  return new BinaryWriter().tag(1, LengthDelimited).string(name).tag(2, LengthDelimited).bytes(typed).finish()
+  return encodeValueInfo(name, DATA_TYPES[type] ?? 8, hasShape ? shape : undefined)
 }

@@ -167,21 +167,31 @@ function encodeTensor(name: string, tensor: Tensor<FloatArray> | readonly number
     .finish()
 }
 
-/** ValueInfoProto, with TypeProto.Tensor and TensorShapeProto within. */
-function encodeValue({ name, elementType, shape }: ValueToWrite): Uint8Array {
-  const dimensions = new BinaryWriter()
-  for (const size of shape) {
-    const dimension = new BinaryWriter()
-    if (typeof size === 'number') dimension.tag(1, Varint).int64(size)
-    else dimension.tag(2, LengthDelimited).string(size)
-    dimensions.tag(1, LengthDelimited).bytes(dimension.finish())
+/**
+ * A ValueInfoProto, with TypeProto.Tensor and TensorShapeProto within.
+ *
+ * @param shape sizes, and names of open ones; undefined for a tensor of any shape
+ */
+export function encodeValueInfo(
+  name: string,
+  dataType: number,
+  shape: readonly (number | string)[] | undefined,
+): Uint8Array {
+  const tensor = new BinaryWriter().tag(1, Varint).int32(dataType)
+  if (shape !== undefined) {
+    const dimensions = new BinaryWriter()
+    for (const size of shape) {
+      const dimension = new BinaryWriter()
+      if (typeof size === 'number') dimension.tag(1, Varint).int64(size)
+      else dimension.tag(2, LengthDelimited).string(size)
+      dimensions.tag(1, LengthDelimited).bytes(dimension.finish())
+    }
+    tensor.tag(2, LengthDelimited).bytes(dimensions.finish())
   }
-  const tensor = new BinaryWriter()
-    .tag(1, Varint)
-    .int32(ELEMENT_TYPES[elementType])
-    .tag(2, LengthDelimited)
-    .bytes(dimensions.finish())
-    .finish()
-  const type = new BinaryWriter().tag(1, LengthDelimited).bytes(tensor).finish()
+  const type = new BinaryWriter().tag(1, LengthDelimited).bytes(tensor.finish()).finish()
   return new BinaryWriter().tag(1, LengthDelimited).string(name).tag(2, LengthDelimited).bytes(type).finish()
+}
+
+function encodeValue({ name, elementType, shape }: ValueToWrite): Uint8Array {
+  return encodeValueInfo(name, ELEMENT_TYPES[elementType], shape)
 }
