@@ -21,18 +21,6 @@ export const RECORDED_RUN_OPTIONS = {
 /** Options of a run on a tape. */
 export interface RecordedRunOptions extends OptionsOf<typeof RECORDED_RUN_OPTIONS> {}
 
-/** Result of a run on a tape. */
-export interface RecordedRunResult<Cell extends CellMode = CellMode> {
-  /** [T,B,D·H]; with numProj P columns in place of H. */
-  readonly output: Value
-  readonly state: {
-    /** [L·D,B,P or H] */
-    readonly h: Value
-    /** [L·D,B,H] */
-    readonly c: Cell extends 'lstm' ? Value : undefined
-  }
-}
-
 export const RUN_OPTIONS = {
   /** The state before the first step, as the result of a run has it. Default: zeros. */
   state: checkedElsewhere<OptionsOf<typeof STATE_OPTIONS> | null | undefined>(),
@@ -45,14 +33,17 @@ export const RUN_OPTIONS = {
 /** Options of a run without gradients. */
 export interface RunOptions extends OptionsOf<typeof RUN_OPTIONS> {}
 
-/** Result of a run without gradients. */
-export interface RunResult<Cell extends CellMode = CellMode> {
+/** Result of a run without gradients; on a tape, its values in the place of tensors. */
+export interface RunResult<Cell extends CellMode = CellMode, Held = BackendTensor> {
   /** [T,B,D·H]; with numProj P columns in place of H. */
-  readonly output: BackendTensor
+  readonly output: Held
   readonly state: {
     /** [L·D,B,P or H] */
-    readonly h: BackendTensor
+    readonly h: Held
     /** [L·D,B,H] */
-    readonly c: Cell extends 'lstm' ? BackendTensor : undefined
+    readonly c: Cell extends 'lstm' ? Held : undefined
   }
 }
+
+/** Result of a run on a tape. */
+export interface RecordedRunResult<Cell extends CellMode = CellMode> extends RunResult<Cell, Value> {}
