@@ -39,7 +39,7 @@ function failSuites(task) {
 
 const runner = {
   config: {
-    ...{ root: values.root, setupFiles: [], passWithNoTests: true, maxConcurrency: 5, retry: 0, allowOnly: true },
+    ...{ root: values.root, setupFiles: [], passWithNoTests: true, maxConcurrency: 5, retry: 0, allowOnly: false },
     ...{ sequence: { hooks: 'stack', setupFiles: 'list', seed: 1 }, testTimeout: 180_000, hookTimeout: 180_000 },
     ...{ includeTaskLocation: false, chaiConfig: {}, diffOptions: {}, tags: [], strictTags: false },
     testNamePattern: values.pattern === undefined ? undefined : new RegExp(values.pattern),
