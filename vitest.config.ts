@@ -68,7 +68,7 @@ const projects: readonly Tests[] = process.argv.some((argument) => argument.star
 export default defineConfig({
   test: {
     globalSetup: 'scripts/temporary_folder.mjs',
-    reporters: ['default', './scripts/stuck_tests.mjs', './scripts/measured_figures.mjs'],
+    reporters: ['default', './scripts/stuck_tests.mjs', './scripts/measured_figures.mjs', './scripts/second_tries.mjs'],
     // One more than there are processors: a sixth of the time tests wait for processes that they start, and vitest's own
     // process is idle while they run.
     maxWorkers: availableParallelism() + 1,
@@ -79,6 +79,8 @@ export default defineConfig({
       resolve: { alias: sourceAliases },
       test: {
         ...{ name, include: [...include], isolate: ISOLATED.has(name), testTimeout: 180_000, hookTimeout: 180_000 },
+        // CI shares its machines. `second_tries.mjs` names what needed the second try.
+        retry: process.env['CI'] === 'true' ? 1 : 0,
         exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...exclude],
         // Tests compare the output of the command line as text without colors.
         env: { NO_COLOR: '1' },
