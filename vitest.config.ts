@@ -79,7 +79,7 @@ export default defineConfig({
       resolve: { alias: sourceAliases },
       test: {
         ...{ name, include: [...include], isolate: ISOLATED.has(name), testTimeout: 180_000, hookTimeout: 180_000 },
-        // CI shares its machines. `second_tries.mjs` names what needed the second try.
+        // CI shares its machines. `second_tries.mjs` names the tests that needed the second try.
         retry: process.env['CI'] === 'true' ? 1 : 0,
         exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...exclude],
         // Tests compare the output of the command line as text without colors.

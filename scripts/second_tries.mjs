@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 
 /**
  * A reporter of vitest that names the tests which failed and passed at their second try, as `.ci/run` allows on machines that
- * are shared. Such a test is a fault of the test or of what it tests: one that appears here twice has to be repaired.
+ * are shared. A test that appears here twice has to be repaired, or its subject.
  */
 export default class SecondTries {
   onTestRunEnd(modules) {

@@ -1,4 +1,5 @@
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { inspectBackends } from '@cudnn-rnn/rnn'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { installBaselines } from './baseline_packages.js'
@@ -197,7 +198,7 @@ async function measuredRates({ threads, instructionSet }: BenchOptions): Promise
   try {
     return await measureMachineRates(threads, instructionSet)
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return thrownMessage(error)
   }
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { type ComparableResults, comparableResults, LARGEST_DIFFERENCE, largestDifference } from './agreement.js'
 import type { ComparisonResult, Outcome, SeriesResult } from './bench_report.js'
 import type { Comparison, Series } from './comparison.js'
@@ -167,5 +168,5 @@ async function attempt(entry: RunningSeries, { pool }: BenchContext, request: ()
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return thrownMessage(error)
 }

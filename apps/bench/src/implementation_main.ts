@@ -1,5 +1,7 @@
 // The process of one implementation: `implementation_main <name> <threads> <weights> [instruction set]` plays it over stdin and stdout.
+
 import { createInterface } from 'node:readline'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { WeightType } from './comparison.js'
 import { openExecutorRunner } from './executor_runner.js'
@@ -32,7 +34,7 @@ try {
   say({ ready: true, version: runner.version, detail: runner.detail } satisfies Greeting)
   for await (const line of createInterface({ input: process.stdin })) say(await session.reply(line))
 } catch (error) {
-  say({ ready: false, reason: error instanceof Error ? error.message : String(error) } satisfies Greeting)
+  say({ ready: false, reason: thrownMessage(error) } satisfies Greeting)
 }
 // A baseline's thread pool may keep the process alive after the last request; the last line has to get out before.
 process.stdout.write('', () => process.exit())

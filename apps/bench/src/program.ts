@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { tableText } from '@cudnn-rnn/report'
 import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { Command, InvalidArgumentError, Option } from 'commander'
@@ -162,6 +163,6 @@ function pattern(text: string): RegExp {
   try {
     return new RegExp(text)
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+    throw new InvalidArgumentError(thrownMessage(error))
   }
 }

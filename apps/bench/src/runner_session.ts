@@ -1,3 +1,4 @@
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { collectGarbage } from '@cudnn-rnn/conformance/collect_garbage'
 import type { Reply, RequestName, Requests } from './implementation_protocol.js'
 import type { LoadedTask, Runner } from './runner.js'
@@ -77,7 +78,7 @@ export class RunnerSession {
       const { request, ask } = JSON.parse(line) as { request: RequestName; ask: never }
       return { ok: true, answer: await this.#handlers[request](ask) }
     } catch (error) {
-      return { ok: false, message: error instanceof Error ? error.message : String(error) }
+      return { ok: false, message: thrownMessage(error) }
     }
   }
 

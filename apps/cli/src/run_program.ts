@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { hasErrorCode } from '@cudnn-rnn/rnn'
 import { detectLauncher, isCommunicatorError } from '@cudnn-rnn/rnn/distributed'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
@@ -53,8 +54,8 @@ function isLaterRank(): boolean {
 }
 
 function printError(error: unknown, args: readonly string[]): void {
-  const code = error instanceof Error && 'code' in error ? ` [${visibleText(String(error.code))}]` : ''
-  const message = error instanceof Error ? error.message : String(error)
+  const code = error instanceof Error && 'code' in error ? ` [${visibleText(thrownMessage(error.code))}]` : ''
+  const message = thrownMessage(error)
   process.stderr.write(`${errorColors.red('error')}${code}: ${visibleLines(message)}\n`)
   if (hasErrorCode(error, 'ERR_PACKAGE_MISSING')) {
     process.stderr.write(`Here: ${installCommand(String(error['packageName']), args)}\n`)

@@ -1,3 +1,4 @@
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/files'
 import { mixChannels, SAMPLE_RATE, wavFile } from '@cudnn-rnn/pretrained'
 import wavefile from 'wavefile'
@@ -27,8 +28,7 @@ function decoded(path: string, bytes: Uint8Array): readonly Float32Array[] {
     const samples = wav.getSamples(false, Float32Array) as unknown as Float32Array | Float32Array[]
     return Array.isArray(samples) ? samples : [samples]
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const message = `Cannot read ${path} as it must be a WAV file: ${reason.replace(/\.$/, '')}. Convert it first, as with: ffmpeg -i ${path} audio.wav`
+    const message = `Cannot read ${path} as it must be a WAV file: ${thrownMessage(cause).replace(/\.$/, '')}. Convert it first, as with: ffmpeg -i ${path} audio.wav`
     throw Object.assign(codedRangeError('ERR_NOT_AUDIO', message, { path }), { cause })
   }
 }

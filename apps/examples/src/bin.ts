@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { describeValue, hasErrorCode } from '@cudnn-rnn/arguments'
+import { hasErrorCode, thrownMessage } from '@cudnn-rnn/arguments'
 import { visibleLines } from '@cudnn-rnn/text'
 import { createProgram } from './program.js'
 
@@ -7,7 +7,7 @@ await createProgram()
   .parseAsync()
   .catch((error: unknown) => {
     const code = hasErrorCode(error) ? ` [${error.code}]` : ''
-    const message = error instanceof Error ? error.message : describeValue(error)
+    const message = thrownMessage(error)
     process.stderr.write(visibleLines(`error${code}: ${message}\n`))
     process.exitCode = 1
   })

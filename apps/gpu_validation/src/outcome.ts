@@ -1,3 +1,4 @@
+import { thrownMessage } from '@cudnn-rnn/arguments'
 /** `noted` is a measurement without an expected value; a `skipped` check gives the reason in `measured`. */
 export type Verdict = 'pass' | 'fail' | 'noted' | 'skipped'
 
@@ -39,5 +40,5 @@ export function isDeviceLost(error: unknown): boolean {
 export function nameOf(error: unknown): string {
   if (isDeviceLost(error)) device.isLost = true
   const { statusName, code, message } = error as { statusName?: string; code?: string; message?: string }
-  return statusName || code || message || String(error)
+  return statusName || code || message || thrownMessage(error)
 }

@@ -1,5 +1,6 @@
 // The part of vitest that the conformance suite uses, for machines with Node.js alone: the bundle of the validation
 // replaces vitest by this module. Tests run one after another, and each gives one outcome.
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect'
 import * as chai from 'chai'
 import type { CheckContext } from './check.js'
@@ -81,7 +82,7 @@ export async function runTests(
     try {
       await run()
     } catch (error) {
-      problem = isDeviceLost(error) ? nameOf(error) : error instanceof Error ? error.message : String(error)
+      problem = isDeviceLost(error) ? nameOf(error) : thrownMessage(error)
     }
     report(judged(id, name, 'passes', problem ?? 'passed', problem === undefined))
   }

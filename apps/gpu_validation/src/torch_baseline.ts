@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 
 /** An answer of torch_baseline.py. */
 export interface TorchAnswer {
@@ -109,7 +110,7 @@ export class TorchBaseline {
     child.stderr.on('data', (text) => {
       this.#errors = (this.#errors + String(text)).slice(-2000)
     })
-    child.on('error', (error) => this.#end(String(error)))
+    child.on('error', (error) => this.#end(thrownMessage(error)))
     child.on('exit', (status, signal) => this.#end(`Python ended (${signal ?? status}): ${this.#errors}`))
     return { requests: child.stdin, answers: child.stdout, kill: () => child.kill('SIGKILL') }
   }

@@ -30,6 +30,16 @@ export function describeValue(value: unknown): string {
   }
 }
 
+/** The message of anything that was thrown: an error may have a getter that throws again, and another value no text. */
+export function thrownMessage(error: unknown): string {
+  if (typeof error === 'string') return error
+  try {
+    return error instanceof Error ? String(error.message) : describeValue(error)
+  } catch {
+    return 'an error whose message cannot be read'
+  }
+}
+
 /** The text in quotes, as '3' is not 3, with line breaks and control characters escaped. */
 function describeText(text: string): string {
   if (text === '') return 'an empty string'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeValue } from '../src/index.js'
+import { describeValue, thrownMessage } from '../src/index.js'
 
 const unreadable = new Proxy(
   {},
@@ -82,5 +82,24 @@ describe('describeValue', () => {
     const data = new Float32Array(4)
     structuredClone(data, { transfer: [data.buffer] })
     expect(describeValue(data)).toBe('a Float32Array of 0 elements')
+  })
+})
+
+describe('thrownMessage', () => {
+  const getter = Object.defineProperty(new Error('first'), 'message', {
+    get() {
+      throw new Error('no')
+    },
+  })
+  it.each<[unknown, string]>([
+    [new RangeError('3 steps'), '3 steps'],
+    ['disk full', 'disk full'],
+    [undefined, 'undefined'],
+    [Object.create(null), 'an object without fields'],
+    [unreadable, 'an error whose message cannot be read'],
+    [getter, 'an error whose message cannot be read'],
+    [Object.assign(new Error(), { message: Symbol('s') }), 'Symbol(s)'],
+  ])('is the message of an error, and a text of anything else: case %#', (thrown, expected) => {
+    expect(thrownMessage(thrown)).toBe(expected)
   })
 })

@@ -1,3 +1,4 @@
+import { thrownMessage } from '@cudnn-rnn/arguments'
 /**
  * The error of an `import()` that failed to load an optional peer dependency; its message names the command that installs it.
  *
@@ -17,7 +18,7 @@ export function missingPackage(
   packageName: string,
   cause: unknown,
 ): Error & { readonly code: 'ERR_PACKAGE_MISSING'; readonly packageName: string } {
-  const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
+  const reason = thrownMessage(cause).split('\n')[0]
   const message = `Cannot ${action} as the optional package ${packageName} must be installed (npm install ${packageName}): ${reason}`
   return Object.assign(new Error(message, { cause }), { code: 'ERR_PACKAGE_MISSING' as const, packageName })
 }

@@ -1,4 +1,12 @@
-import { checkArguments, isResponse, methods, RESPONSE, RESPONSE_FIELDS, TEXT } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  isResponse,
+  methods,
+  RESPONSE,
+  RESPONSE_FIELDS,
+  TEXT,
+  thrownMessage,
+} from '@cudnn-rnn/arguments'
 import { BLOB, type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
 import { CheckpointError } from './errors.js'
 
@@ -43,7 +51,7 @@ export async function responseSource(name: string, response: ResponseLike): Prom
     })
   }
   const blob = await response.blob().catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : 'its body cannot be read'
+    const reason = thrownMessage(cause)
     throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot fetch file (${reason})`, { path: name, cause })
   })
   return blobSource(name, blob)

@@ -1,3 +1,4 @@
+import { thrownMessage } from '@cudnn-rnn/arguments'
 /** Loads a CommonJS module; `createRequire` makes one. */
 export interface AddonRequire {
   (place: string): unknown
@@ -108,5 +109,5 @@ function libc({ report }: NodeProcess): 'gnu' | 'musl' {
 }
 
 function firstLine(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).split('\n')[0] ?? ''
+  return thrownMessage(error).split('\n')[0] ?? ''
 }

@@ -1,4 +1,4 @@
-import { arrayTypeOf, describeValue, elementCount, kind, reportFailure } from '@cudnn-rnn/arguments'
+import { arrayTypeOf, describeValue, elementCount, kind, reportFailure, thrownMessage } from '@cudnn-rnn/arguments'
 import { codedError, codedTypeError } from './coded_error.js'
 import type { GraphValue } from './fold/fold_graph.js'
 import type { Size } from './fold/open_sizes.js'
@@ -194,6 +194,9 @@ export function misfit(shape: readonly Size[], sizes: readonly number[]): string
 }
 
 function failed(action: string, path: string, cause: unknown) {
-  const message = cause instanceof Error ? cause.message : String(cause)
-  return codedError('ERR_GRAPH_RUNTIME', `Cannot ${action} as ONNX Runtime refused it: ${message}: ${path}`, { cause })
+  return codedError(
+    'ERR_GRAPH_RUNTIME',
+    `Cannot ${action} as ONNX Runtime refused it: ${thrownMessage(cause)}: ${path}`,
+    { cause },
+  )
 }

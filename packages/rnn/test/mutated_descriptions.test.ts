@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { NGramModel } from '@cudnn-rnn/ctc'
 import { mutatedJson, Random } from '@cudnn-rnn/fuzzing'
-import { importWeights, openWeightFile } from '@cudnn-rnn/interop'
+import { exportWeights, importWeights, openWeightFile } from '@cudnn-rnn/interop'
 import {
   concat,
   conv1d,
@@ -18,6 +18,7 @@ import {
   loadModel,
   sequential,
 } from '@cudnn-rnn/layers'
+import { CudnnLSTM } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { createTextClassifier, loadForecaster, loadTextClassifier, trainForecaster } from '@cudnn-rnn/tasks'
 import { Dataset, readMetrics } from '@cudnn-rnn/train'
@@ -144,6 +145,30 @@ async function trainingRecord(): Promise<Description> {
   return recordIn(join(folder, 'run/model-3'), 'training_record', (_, directory) => run(directory, 5))
 }
 
+/** The index of a model whose tensors are in two files. */
+async function shardIndex(): Promise<Description> {
+  const directory = join(folder, 'shards')
+  await mkdir(directory)
+  const map: Record<string, string> = {}
+  for (const name of ['encoder', 'decoder']) {
+    const model = new CudnnLSTM(backend, { numLayers: 1, numUnits: 3, inputSize: 2 })
+    const canonical = await model.paramsToCanonical(model.createParams({ seed: 1 }))
+    const network = { name, descriptor: model.descriptor, canonical }
+    const bytes = await exportWeights([network], { format: 'safetensors' })
+    await writeFile(join(directory, `${name}.safetensors`), bytes)
+    const { networks } = await importWeights(bytes)
+    for (const tensor of networks[0]!.tensorNames) map[tensor] = `${name}.safetensors`
+  }
+  const path = join(directory, 'model.safetensors.index.json')
+  return {
+    value: { metadata: { total_size: 1 }, weight_map: map },
+    async read(mutated) {
+      await writeFile(path, JSON.stringify(mutated))
+      return importWeights(path)
+    },
+  }
+}
+
 /** A line of the log of a training. */
 function metrics(): Description {
   const path = join(folder, 'metrics.jsonl')
@@ -172,6 +197,7 @@ const DESCRIPTIONS = new Map<string, () => Promise<Description[]> | Description[
   ['a saved forecaster', async () => [await forecaster()]],
   ['the record of a training', async () => [await trainingRecord()]],
   ['the log of a training', () => [metrics()]],
+  ['the index of shards', async () => [await shardIndex()]],
   [
     'an n-gram model',
     () => {

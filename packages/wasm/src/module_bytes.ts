@@ -1,3 +1,4 @@
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { BackendUnavailableError } from '@cudnn-rnn/backend'
 import { findMemoryFlags, SHARED_WITH_MAXIMUM } from '@cudnn-rnn/native-wasm/memory_flags'
 
@@ -23,8 +24,7 @@ export async function compileModule(bytes: Uint8Array<ArrayBuffer>, hasThreads: 
 
 /** The error of a module whose bytes are not there. */
 export function cannotBeLoaded(cause: unknown, advice: string): BackendUnavailableError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return unavailable(`its module cannot be loaded: ${reason}`, advice, cause)
+  return unavailable(`its module cannot be loaded: ${thrownMessage(cause)}`, advice, cause)
 }
 
 export function unavailable(reason: string, advice: string, cause?: unknown): BackendUnavailableError {

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg } from 'node:os'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { readRegularFile } from '@cudnn-rnn/files'
 import { visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
@@ -150,7 +151,7 @@ async function measureImplementation(
     return {
       name,
       label,
-      leftOut: `the test failed: ${error instanceof Error ? error.message : error}`,
+      leftOut: `the test failed: ${thrownMessage(error)}`,
       held: 0,
       windows: [],
     }

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import type { BackendName } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
 import { integerAtLeast } from '../number_options.js'
@@ -35,9 +36,7 @@ async function serve({ weights, host, port, workers, maxConnections, grace, back
     // Room for the streams of a worker that is being replaced.
     maxStreams: maxConnections,
     onWorkerLost: ({ streams, reason }) =>
-      process.stderr.write(
-        `a worker ended with ${streams} streams: ${reason instanceof Error ? reason.message : reason}\n`,
-      ),
+      process.stderr.write(`a worker ended with ${streams} streams: ${thrownMessage(reason)}\n`),
   })
   const server = new VoiceServer({ pool, maxConnections })
   const taken = await server.listen(port, host)

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { type CudnnBackend, type CudnnBackendOptions, openCudnnBackend } from '@cudnn-rnn/cudnn'
@@ -98,7 +99,7 @@ export const threads: CheckGroup = async (context) => {
       () =>
         new Promise<number | string>((resolve) => {
           const worker = new Worker(program, { workerData: { train: options } })
-          worker.on('message', resolve).on('error', (error) => resolve(String(error)))
+          worker.on('message', resolve).on('error', (error) => resolve(thrownMessage(error)))
         }),
     ),
   )

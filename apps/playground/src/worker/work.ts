@@ -1,3 +1,4 @@
+import { thrownMessage } from '@cudnn-rnn/arguments'
 /** A message of a worker whose task ended with an error. */
 export interface Failure {
   readonly kind: 'failure'
@@ -48,7 +49,7 @@ export function serve<Request extends { readonly kind: string }, Message>(
         await perform(data as Request, task)
         scope.postMessage({ kind: 'end' } satisfies End)
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error)
+        const message = thrownMessage(error)
         scope.postMessage(
           signal.aborted ? ({ kind: 'end' } satisfies End) : ({ kind: 'failure', message } satisfies Failure),
         )

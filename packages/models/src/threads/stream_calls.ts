@@ -1,4 +1,4 @@
-import { describeValue } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/arguments'
 
 /**
  * The calls that the main thread sends to a worker: kind, stream (0 for the worker itself), and the numbers, tensors and
@@ -51,11 +51,11 @@ export interface SentError {
 /** @param error anything that was thrown, with getters and texts that may throw again. */
 export function sentError(error: unknown): SentError {
   try {
-    if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {} }
+    if (!(error instanceof Error)) return { name: 'Error', message: thrownMessage(error), fields: {} }
     const fields = Object.fromEntries(Object.entries(error).filter(([, value]) => isPlain(value)))
     return { name: `${error.name}`, message: `${error.message}`, fields }
   } catch {
-    return { name: 'Error', message: describeValue(error), fields: {} }
+    return { name: 'Error', message: thrownMessage(error), fields: {} }
   }
 }
 

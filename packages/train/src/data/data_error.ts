@@ -1,3 +1,4 @@
+import { thrownMessage } from '@cudnn-rnn/arguments'
 import { visibleMessage } from '@cudnn-rnn/text'
 
 /**
@@ -41,8 +42,7 @@ export class DataError extends Error {
 
 /** The error of a file that the system does not give: it is not there, a directory, or not permitted; `cause` is the system's. */
 export function unreadable(path: string, cause: unknown): DataError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new DataError('ERR_DATA_IO', `Cannot read ${path} (${reason})`, { path }, { cause })
+  return new DataError('ERR_DATA_IO', `Cannot read ${path} (${thrownMessage(cause)})`, { path }, { cause })
 }
 
 /** Whether an error is one of the operating system, or of Node's permission model. */

@@ -1,4 +1,4 @@
-import { checkArguments, FUNCTION, fields } from '@cudnn-rnn/arguments'
+import { checkArguments, FUNCTION, fields, thrownMessage } from '@cudnn-rnn/arguments'
 import { codedRangeError } from '../coded_error.js'
 import type { Communicator } from './communicator.js'
 
@@ -66,5 +66,10 @@ async function outcomeOf<Result>(
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  try {
+    if (error instanceof Error) return `${error.name}: ${error.message}`
+  } catch {
+    // Getters of a caller's error.
+  }
+  return thrownMessage(error)
 }

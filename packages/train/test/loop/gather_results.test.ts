@@ -12,6 +12,10 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+function throwAgain(): never {
+  throw new Error('again')
+}
+
 describe('gatherResults', () => {
   it('gives every rank the results of all in their order', async () => {
     const value = [{ at: 0 }, { at: 10 }, { at: 20 }]
@@ -59,6 +63,14 @@ describe('gatherResults', () => {
   it('names a rejection that is not an error', async () => {
     const [first] = await over(2, (rank) => (rank === 1 ? Promise.reject('disk full') : 0))
     expect(first).toMatchObject({ reason: { message: 'Cannot go on as rank 1 failed: disk full' } })
+  })
+
+  it.each<[string, unknown, string]>([
+    ['has no text', Object.create(null), 'an object without fields'],
+    ['throws when it is read', Object.defineProperty(new Error(), 'message', { get: throwAgain }), 'an error whose'],
+  ])('names a rejection that %s', async (_, thrown, text) => {
+    const [first] = await over(2, (rank) => (rank === 1 ? Promise.reject(thrown) : 0))
+    expect(first).toMatchObject({ reason: { code: 'ERR_RANK_FAILED', message: expect.stringContaining(text) } })
   })
 
   it('ends the job where the others do not come to the call of a failed rank within 5 seconds', async () => {
