@@ -104,13 +104,21 @@ export function checkIsObject(action: string, name: string, value: unknown): ass
   )
 }
 
+/** Objects whose contents are no fields: as options they would be read as none. An array has a name for each element. */
+const WITHOUT_FIELDS = /^\[object (Map|Set|WeakMap|WeakSet|Promise|Date|RegExp|ArrayBuffer|SharedArrayBuffer)\]$/
+
 function namesOf(action: string, options: object): string[] {
   try {
-    return Object.keys(options)
+    const isEmptyArray = Array.isArray(options) && options.length === 0
+    if (!isEmptyArray && !WITHOUT_FIELDS.test(Object.prototype.toString.call(options))) return Object.keys(options)
   } catch (cause) {
     const message = `Cannot ${action} as the options cannot be read: ${describeValue(options)}`
     throw codedTypeError('ERR_INVALID_OPTION_TYPE', message, { cause })
   }
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot ${action} as the options must be an object with names: current value is ${describeValue(options)}`,
+  )
 }
 
 /** Options of other libraries, in plain letters, and their names here. */

@@ -74,6 +74,32 @@ describe('checkNames', () => {
     expect(() => checkNames('build a network', options as never, KNOWN)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
   })
 
+  it.each<[string, object]>([
+    ['a Map', new Map([['numUnits', 3]])],
+    ['a Set', new Set(['numUnits'])],
+    ['a Date', new Date()],
+    ['a promise: await it first', Promise.resolve({ numUnits: 3 })],
+    ['an array of 0', []],
+    ['an object without fields', new WeakMap()],
+    ['an object without fields', /numUnits/],
+  ])('refuses options in %s, which would be read as none', (described, options) => {
+    expect(() => checkNames('build a network', options, KNOWN)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION_TYPE',
+        message: `Cannot build a network as the options must be an object with names: current value is ${described}`,
+      }),
+    )
+  })
+
+  it('accepts objects of any class with fields, and without a prototype', () => {
+    class Options {
+      readonly numUnits = 3
+    }
+    for (const options of [new Options(), Object.assign(Object.create(null), { seed: 1 }), {}]) {
+      checkNames('build a network', options, KNOWN)
+    }
+  })
+
   it('refuses options whose names cannot be read, with the cause', () => {
     const cause = new Error('no')
     const hostile = new Proxy(
