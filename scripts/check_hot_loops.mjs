@@ -97,14 +97,32 @@ const ONE_ROW = {
   RowOfGru: 'step of a pass, GRU',
 }
 
-/** The functions of hot_loops.cc, compiled. */
-function compiledFunctions(set, compiler, folder) {
+/** The functions of a source of native/cpu, compiled. */
+function compiledFunctions(set, compiler, folder, source = 'test/hot_loops.cc', flags = []) {
   const file = join(folder, `${set.name}.s`)
-  const source = join(root, 'native/cpu/test/hot_loops.cc')
   const defines = [`-D${set.define}=1`, `-DHOT_LOOPS_VECTORS="kernels/vector_${set.name}.h"`]
   const common = ['-std=c++20', '-O3', '-fPIC', '-ffp-contract=off', '-fvisibility=hidden', '-w']
-  run(compiler, [...common, ...set.flags, ...defines, `-I${join(root, 'native/cpu/src')}`, '-S', source, '-o', file])
+  const include = `-I${join(root, 'native/cpu/src')}`
+  const from = join(root, 'native/cpu', source)
+  run(compiler, [...common, ...set.flags, ...flags, ...defines, include, '-S', from, '-o', file])
   return functionsOf(readFileSync(file, 'utf8'))
+}
+
+/** Sources whose products multiply bytes or halves, with the flags beside those of their set. All of their loops are checked. */
+const DOTS = { 'src/kernels/int8_dots_avx512.cc': '-mavx512vnni', 'src/kernels/bfloat16_dots_avx512.cc': '-mavx512bf16' }
+
+/** The loops of the products of a source in {@link DOTS} that access the stack, in words. */
+function spillsOfDots(set, folder, source) {
+  const compiler = set.compilers.find(finds)
+  const loops = [...compiledFunctions(set, compiler, folder, source, [DOTS[source]])].flatMap(([name, lines]) => {
+    const loop = hotLoop(lines)
+    return loop === undefined ? [] : [{ name, loop }]
+  })
+  // Up to six rows over up to four chunks.
+  if (loops.length < 4) return [`${source}: ${loops.length} loops were found`]
+  return loops
+    .filter(({ loop }) => spillsOf(loop) > 0)
+    .map(({ name, loop }) => `${name} of ${source}: ${spillsOf(loop)} accesses to the stack in the inner loop`)
 }
 
 /** The same of WebAssembly, or undefined where there is no engine to compile it for. */
@@ -173,6 +191,9 @@ try {
   for (const set of SETS) {
     const functions = await functionsOfSet(set, folder)
     if (functions === undefined) continue
+    if (set.name === 'avx512') {
+      for (const source of Object.keys(DOTS)) failures.push(...spillsOfDots(set, folder, source))
+    }
     const independent = Array.from({ length: set.independent }, (_, k) => set.multiplyAdd(k))
     const peaks = new Map(
       set.cores.map((core) => [core, set.independent / cyclesOf(mca, set.triple, core, independent)]),

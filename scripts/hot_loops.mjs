@@ -21,7 +21,7 @@ export function functionsOf(assembly) {
   return functions
 }
 
-const MULTIPLY_ADD = /^(vfmadd\d+ps|fmla)\b/
+const MULTIPLY_ADD = /^(vfmadd\d+ps|fmla|vpdpbusd|vdpbf16ps)\b/
 const JUMP = /^(?:j[a-z]+|b(?:\.?[a-z]{2})?|cbn?z|tbn?z)\s+(?:[^.]*,\s*)?(\.L[\w$]+)$/
 const instructionOf = (line) => line.replace(/\s*\/\/.*$/, '').trim()
 

@@ -150,10 +150,11 @@ TEST_CASE("Params multiplies int8 weights over all of the depth, and bfloat16 on
   const PanelMatrix& matrix = network.layer(0).input;
   const std::vector<float> data = SineParams(network);
   const KernelTable<float> kernels = RecordingKernels();
-  for (const WeightFormat format : {WeightFormat::kInt8, WeightFormat::kBfloat16, WeightFormat::kBfloat16Products}) {
+  for (const WeightFormat format :
+       {WeightFormat::kInt8, WeightFormat::kBfloat16, WeightFormat::kBfloat16Products, WeightFormat::kInt8Products}) {
     const QuantizedWeights quantized(network, data.data(), format);
     const Params<float> params{data.data(), &quantized};
-    const bool is_int8 = format == WeightFormat::kInt8;
+    const bool is_int8 = IsInt8(format);
     CHECK(params.format() == format);
     CHECK(params.DepthBlock(depth) == (is_int8 ? depth : kBlock));
     // Their panels are in other memory than the buffer's.

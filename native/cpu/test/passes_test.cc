@@ -204,12 +204,16 @@ TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
   for (const PassCase& each : PassCases()) {
     if (each.options.directions == 2) continue;
     const PassCase whole{each.options, each.time, each.batch, {}};
-    for (const WeightFormat format : {WeightFormat::kBfloat16, WeightFormat::kInt8, WeightFormat::kBfloat16Products}) {
+    for (const WeightFormat format :
+         {WeightFormat::kBfloat16, WeightFormat::kInt8, WeightFormat::kBfloat16Products, WeightFormat::kInt8Products}) {
       const std::vector<float> expected = Infer(kPortableKernels, whole, format).output;
       for (const Kernels* kernels : TestedKernels()) {
         // With AVX-512 VNNI the activations are quantized as well. An h that differs in its last bit may be rounded to
-        // the next bfloat16, 2^-8 of it, which a weight of a tenth multiplies.
-        const double tolerance = format == WeightFormat::kBfloat16 ? 2e-5 : 1e-3;
+        // the next bfloat16, 2^-8 of it, which a weight of a tenth multiplies; or to the next of 127 integers, 2^-7 of
+        // the row's largest.
+        const double tolerance = format == WeightFormat::kBfloat16       ? 2e-5
+                                 : format == WeightFormat::kInt8Products ? 2e-3
+                                                                         : 1e-3;
         INFO(std::string(kernels->name));
         CHECK(Difference(Infer(*kernels, whole, format).output, expected) <= tolerance);
       }

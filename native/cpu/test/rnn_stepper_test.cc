@@ -150,8 +150,8 @@ TEST_CASE("Stepper takes one row by quantized weights as it takes one of two row
       const Network<float> network = NetworkFor<float>(
           *kernels, {cell, 2, 1, kOddUnits, kOddInputs, projection, false, true, cell == Cell::kGru, 0.5, 0, 0});
       const std::vector<float> params = SineParams(network);
-      for (const WeightFormat format :
-           {WeightFormat::kInt8, WeightFormat::kBfloat16, WeightFormat::kBfloat16Products}) {
+      for (const WeightFormat format : {WeightFormat::kInt8, WeightFormat::kBfloat16, WeightFormat::kBfloat16Products,
+                                        WeightFormat::kInt8Products}) {
         const QuantizedWeights quantized(network, params.data(), format);
         for (const int threads : {1, 2}) {
           ThreadPool pool(threads);

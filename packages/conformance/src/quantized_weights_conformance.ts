@@ -6,13 +6,13 @@ import { filled, filledCanonical } from './fills.js'
 import { readAll } from './small_network.js'
 
 /** Of weights, or of both factors of products. */
-type QuantizedFormat = 'bfloat16' | 'int8' | 'bfloat16 products'
+type QuantizedFormat = 'bfloat16' | 'int8' | 'bfloat16 products' | 'int8 products'
 
 /** Largest difference of an output from float32's; outputs are within -1…1 except for relu. */
 const LARGEST: Readonly<Record<QuantizedFormat, number>> = {
   ...{ bfloat16: 6e-3, int8: 1e-2 },
   // Rows are rounded as the weights are, so that the error of random data grows by √2.
-  'bfloat16 products': 8.5e-3,
+  ...{ 'bfloat16 products': 8.5e-3, 'int8 products': 1.4e-2 },
 }
 /** A smaller difference would mean that the weights were not quantized. */
 const SMALLEST = 1e-6

@@ -24,6 +24,8 @@ export const OPEN_BACKEND_OPTIONS = {
   module: checkedElsewhere<object | undefined>(),
   /** How a CPU executor's inference reads the matrices: float32 (the default), bfloat16 or int8. */
   weights: checkedElsewhere<WeightFormat | undefined>(),
+  /** How the cpu executor's inference takes the other factor with int8 weights: float32 (the default) or int8. */
+  activations: checkedElsewhere<'float32' | 'int8' | undefined>(),
 }
 
 /** Options of {@link openBackend}; an executor ignores options of other executors. */
@@ -50,11 +52,11 @@ export const EXECUTORS = [
   },
   {
     name: 'cpu',
-    open: async ({ dtype, threads, instructionSet, weights, precision }) => {
+    open: async ({ dtype, threads, instructionSet, weights, precision, activations }) => {
       const { openCpuBackend } = await import('@cudnn-rnn/cpu')
       // The others are those of a GPU.
       const own = precision === 'bfloat16' ? precision : undefined
-      return openCpuBackend({ dtype, threads, instructionSet, weights, precision: own })
+      return openCpuBackend({ dtype, threads, instructionSet, weights, precision: own, activations })
     },
   },
   {

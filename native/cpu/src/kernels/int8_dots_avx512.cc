@@ -4,21 +4,27 @@
 // apart, as the instruction takes unsigned bytes. The rounding of a is 2^-16 of its largest element; the weights
 // have lost 2^-8.
 //   Σ (q - 32768)·w = Σ low·w + 256·(Σ high·w - 128·Σ w)
+// Or, if the copy is in bytes, to 8 bits, q = round(a / max|a| · 127) + 128, in half the instructions:
+//   Σ (q - 128)·w = Σ q·w - 128·Σ w
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kernels/int8_dots.h"
+#include "kernels/unroll.h"
 
 namespace cudnn_rnn {
 namespace {
 
 constexpr float kLimit = 32767;
 constexpr int kOffset = 32768;
+constexpr int kByteOffset = 128;
 // vpdpbusd multiplies four unsigned by four signed bytes and adds all four to an int32 (Intel Intrinsics Guide,
 // _mm512_dpbusd_epi32). A row has 2 · 4 sums, for low and high bytes: three rows would have 24, with 4 weights, 2
 // digits and the offsets more than 32 registers.
 constexpr int kMaxRows = 2;
+// One digit: 6 · 4 sums, 4 weights and a quad of a row are 29 registers.
+constexpr int kMostRows = 6;
 constexpr ptrdiff_t kLanes = 16;
 
 // Quads of a block, and where the high bytes of a row's block begin.
@@ -28,8 +34,10 @@ ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt
 
 __mmask16 LanesBelow(ptrdiff_t count) { return count >= kLanes ? 0xffff : static_cast<__mmask16>((1u << count) - 1); }
 
-// One row of a block. Returns the scale of the integers; NaN for a row that is not finite.
+// One row of a block, in one digit or two. Returns the scale of the integers; NaN for a row that is not finite.
+template <bool kInBytes>
 float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
+  constexpr float kLargest = kInBytes ? kInt8Limit : kLimit;
   // The largest |a| by integer maximum: positive floats order as their bit patterns do, and NaN and infinity have the
   // largest patterns of all, so one comparison at the end finds them too.
   const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
@@ -41,31 +49,43 @@ float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
   const float limit = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(_mm512_reduce_max_epi32(largest))));
   const bool finite = limit <= 3.402823466e38f;
   // Where the factor would overflow, the products are nothing beside any weight's rounding.
-  const __m512 factor = _mm512_set1_ps(finite && limit > 1e-30f ? kLimit / limit : 0.0f);
+  const __m512 factor = _mm512_set1_ps(finite && limit > 1e-30f ? kLargest / limit : 0.0f);
   for (ptrdiff_t k = 0; k < count; k += kLanes) {
     // VCVTPS2DQ rounds to nearest even. The offset makes every q positive, as VPDPBUSD takes unsigned bytes on this
     // side.
     const __m512 x = _mm512_mul_ps(_mm512_maskz_loadu_ps(LanesBelow(count - k), a + k), factor);
-    const __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(kOffset));
+    const __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(kInBytes ? kByteOffset : kOffset));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(digits + k / 4), _mm512_cvtepi32_epi8(q));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(digits + kQuads + k / 4),
-                     _mm512_cvtepi32_epi8(_mm512_srli_epi32(q, 8)));
+    if constexpr (!kInBytes) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(digits + kQuads + k / 4),
+                       _mm512_cvtepi32_epi8(_mm512_srli_epi32(q, 8)));
+    }
   }
-  return finite ? limit / kLimit : kNaN;
+  return finite ? limit / kLargest : kNaN;
 }
 
 // All rows of a, once for all panels that a thread multiplies with it.
+template <bool kInBytes>
 void Quantize(const PanelProduct<float>& p) {
+  constexpr ptrdiff_t kBlockWords = kInBytes ? kQuads : 2 * kQuads;
   const ptrdiff_t blocks = BlocksOf(p.depth);
   for (ptrdiff_t row = 0; row < p.rows; row++) {
     for (ptrdiff_t block = 0; block < blocks; block++) {
       const ptrdiff_t first = block * kInt8BlockRows;
       const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
-      p.rows_copy->factors[row * blocks + block] = QuantizeBlock(
-          p.a + row * p.a_stride + first, count, p.rows_copy->words + (row * blocks + block) * 2 * kQuads);
+      p.rows_copy->factors[row * blocks + block] = QuantizeBlock<kInBytes>(
+          p.a + row * p.a_stride + first, count, p.rows_copy->words + (row * blocks + block) * kBlockWords);
     }
   }
   p.rows_copy->version = p.version;
+}
+
+// Makes a sum a register of its own: g++ 12 copies sums back and forth, and keeps those that begin with equal values in
+// memory, too.
+inline void Hide(__m512i* value) {
+#if defined(__GNUC__)
+  asm("" : "+v"(*value));
+#endif
 }
 
 // kRows x kChunks vectors of the product, over the whole depth.
@@ -88,17 +108,23 @@ void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
       }
     }
     const Int8Quad* weights = static_cast<const Int8Quad*>(p.panel) + first / 4 * p.panel_stride;
-    for (ptrdiff_t quad = 0; quad < (count + 3) / 4; quad++) {
+    const ptrdiff_t row_words = blocks * 2 * kQuads;
+    for (const uint32_t* end = digits + (count + 3) / 4; digits < end; digits++) {
       __m512i w[kChunks];
+      CUDNN_RNN_UNROLL
       for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
+      CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
         // One broadcast of four bytes of a row is multiplied by 16 columns of four weights each: 64 products an
         // instruction.
-        const __m512i l = _mm512_set1_epi32(static_cast<int>(digits[i * blocks * 2 * kQuads + quad]));
-        const __m512i h = _mm512_set1_epi32(static_cast<int>(digits[(i * blocks * 2 + 1) * kQuads + quad]));
+        const __m512i l = _mm512_set1_epi32(static_cast<int>(digits[i * row_words]));
+        const __m512i h = _mm512_set1_epi32(static_cast<int>(digits[i * row_words + kQuads]));
+        CUDNN_RNN_UNROLL
         for (int j = 0; j < kChunks; j++) {
           low[i][j] = _mm512_dpbusd_epi32(low[i][j], l, w[j]);
+          Hide(&low[i][j]);
           high[i][j] = _mm512_dpbusd_epi32(high[i][j], h, w[j]);
+          Hide(&high[i][j]);
         }
       }
       weights += p.panel_stride;
@@ -126,20 +152,102 @@ void Rows(const PanelProduct<float>& p) {
   if (row < p.rows) Tile<1, kChunks>(p, row);
 }
 
+// The same of rows in bytes.
+template <int kRows, int kChunks>
+void ByteTile(const PanelProduct<float>& p, ptrdiff_t row) {
+  const ptrdiff_t blocks = BlocksOf(p.depth);
+  const ptrdiff_t row_quads = blocks * kQuads;
+  for (ptrdiff_t block = 0; block < blocks; block++) {
+    const ptrdiff_t first = block * kInt8BlockRows;
+    const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
+    const uint32_t* a = p.rows_copy->words + row * row_quads + block * kQuads;
+    const int32_t* column_sums = p.column_sums + block * p.panel_stride;
+    __m512i sums[kRows][kChunks];
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kRows; i++) {
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kChunks; j++) {
+        sums[i][j] = _mm512_setzero_si512();
+        Hide(&sums[i][j]);
+      }
+    }
+    const Int8Quad* weights = static_cast<const Int8Quad*>(p.panel) + first / 4 * p.panel_stride;
+    for (ptrdiff_t quad = 0; quad < (count + 3) / 4; quad++, weights += p.panel_stride) {
+      __m512i w[kChunks];
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
+      CUDNN_RNN_UNROLL
+      for (int i = 0; i < kRows; i++) {
+        const __m512i x = _mm512_set1_epi32(static_cast<int>(a[i * row_quads + quad]));
+        CUDNN_RNN_UNROLL
+        for (int j = 0; j < kChunks; j++) sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], x, w[j]);
+      }
+    }
+    const float* factors = p.rows_copy->factors + row * blocks + block;
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kRows; i++) {
+      float* c = p.c + (row + i) * p.c_stride;
+      const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride;
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kChunks; j++) {
+        const __m512 start = init == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(init + j * kLanes);
+        // At most 1024 · 127 · 127 < 2^24: the conversion is exact.
+        const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
+        const __m512 sum = _mm512_cvtepi32_ps(_mm512_sub_epi32(sums[i][j], offset));
+        const __m512 scale = _mm512_mul_ps(_mm512_loadu_ps(p.scales + j * kLanes), _mm512_set1_ps(factors[i * blocks]));
+        _mm512_storeu_ps(c + j * kLanes, _mm512_fmadd_ps(sum, scale, start));
+      }
+    }
+  }
+}
+
+// `rows` <= kRows of them: the number becomes a constant.
+template <int kRows, int kChunks>
+void ByteTileOfRows(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t rows) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return ByteTileOfRows<kRows - 1, kChunks>(p, row, rows);
+  }
+  ByteTile<kRows, kChunks>(p, row);
+}
+
+// Tiles of equal height.
+template <int kChunks>
+void ByteRows(const PanelProduct<float>& p) {
+  const ptrdiff_t tiles = (p.rows + kMostRows - 1) / kMostRows;
+  for (ptrdiff_t tile = 0; tile < tiles; tile++) {
+    const ptrdiff_t row = p.rows * tile / tiles;
+    ByteTileOfRows<kMostRows, kChunks>(p, row, p.rows * (tile + 1) / tiles - row);
+  }
+}
+
+template <bool kInBytes, int kChunks>
+void RowsOf(const PanelProduct<float>& p) {
+  if constexpr (kInBytes) {
+    ByteRows<kChunks>(p);
+  } else {
+    Rows<kChunks>(p);
+  }
+}
+
+template <bool kInBytes>
+void Multiply(const PanelProduct<float>& p) {
+  if (p.rows_copy->version != p.version) Quantize<kInBytes>(p);
+  switch (p.chunks) {
+    case 1:
+      return RowsOf<kInBytes, 1>(p);
+    case 2:
+      return RowsOf<kInBytes, 2>(p);
+    case 3:
+      return RowsOf<kInBytes, 3>(p);
+    default:
+      return RowsOf<kInBytes, 4>(p);
+  }
+}
+
 }  // namespace
 
-void ProductByInt8Dots(const PanelProduct<float>& product) {
-  if (product.rows_copy->version != product.version) Quantize(product);
-  switch (product.chunks) {
-    case 1:
-      return Rows<1>(product);
-    case 2:
-      return Rows<2>(product);
-    case 3:
-      return Rows<3>(product);
-    default:
-      return Rows<4>(product);
-  }
+void ProductByInt8Dots(const PanelProduct<float>& p) {
+  return p.rows_copy->in_bytes ? Multiply<true>(p) : Multiply<false>(p);
 }
 
 }  // namespace cudnn_rnn

@@ -2,8 +2,9 @@
 // products to 32 bits, exactly. Included after a vector_*.h and an int8_dots_*.h, which names that instruction in a
 // struct I, by the kernel files only.
 //
-// A row of a is brought to 15 bits, q = round(a / max|a| · 16383). The rounding of a is 2^-15 of its largest element;
-// the weights have lost 2^-8. A sum of kInt8BlockRows products is at most 1024 · 16383 · 127 < 2^31.
+// A row of a is brought to 15 bits, q = round(a / max|a| · 16383), or to 8 if the copy is in bytes. The rounding of a
+// is 2^-15 of its largest element; the weights have lost 2^-8. A sum of kInt8BlockRows products is at most 1024 · 16383
+// · 127 < 2^31.
 //
 // I has
 //   Sums              a register of sums, over kColumns adjacent columns
@@ -56,14 +57,15 @@ struct Int8PairDots {
 
   // One row of a block, whose groups of integers go `stride` apart to `numbers`. Returns the scale of the integers, NaN
   // for a row that is not finite, and their sum where Finish() takes it.
-  static float QuantizeBlock(const float* a, ptrdiff_t count, int16_t* numbers, ptrdiff_t stride, int32_t* sum) {
+  static float QuantizeBlock(const float* a, ptrdiff_t count, float largest, int16_t* numbers, ptrdiff_t stride,
+                             int32_t* sum) {
     const float limit = I::LargestMagnitude(a, count);
     const bool finite = limit <= 3.402823466e38f;
     // Of one row they are in place.
     alignas(64) int16_t line[kInt8BlockRows];
     int16_t* const row = stride == kInt8GroupRows ? numbers : line;
     // Where the factor would overflow, the products are nothing beside any weight's rounding.
-    I::Round(a, count, finite && limit > 1e-30f ? kInt15Limit / limit : 0.0f, row);
+    I::Round(a, count, finite && limit > 1e-30f ? largest / limit : 0.0f, row);
     for (ptrdiff_t k = count; k % kInt8GroupRows != 0; k++) row[k] = 0;
     if constexpr (I::kPerLoad > 1) {
       *sum = 0;
@@ -74,12 +76,13 @@ struct Int8PairDots {
         for (int i = 0; i < kInt8GroupRows; i++) numbers[i] = line[k + i];
       }
     }
-    return finite ? limit / kInt15Limit : kNaN;
+    return finite ? limit / largest : kNaN;
   }
 
   // All rows of a, once for all panels that a thread multiplies with it.
   static void Quantize(const PanelProduct<float>& p) {
     const ptrdiff_t blocks = BlocksOf(p.depth);
+    const float largest = p.rows_copy->in_bytes ? kInt8Limit : kInt15Limit;
     for (ptrdiff_t tile = 0; tile < TilesOf(p.rows); tile++) {
       const ptrdiff_t begin = TileBegin(p.rows, tile);
       const ptrdiff_t rows = TileBegin(p.rows, tile + 1) - begin;
@@ -88,8 +91,9 @@ struct Int8PairDots {
           const ptrdiff_t first = block * kInt8BlockRows;
           const ptrdiff_t place = (begin + i) * blocks + block;
           int16_t* numbers = Numbers(p, begin, rows, block) + i * kInt8GroupRows;
-          p.rows_copy->factors[place] = QuantizeBlock(p.a + (begin + i) * p.a_stride + first, BlockRows(p.depth, first),
-                                                      numbers, rows * kInt8GroupRows, &p.rows_copy->sums[place]);
+          p.rows_copy->factors[place] =
+              QuantizeBlock(p.a + (begin + i) * p.a_stride + first, BlockRows(p.depth, first), largest, numbers,
+                            rows * kInt8GroupRows, &p.rows_copy->sums[place]);
         }
       }
     }

@@ -46,20 +46,30 @@ static typename V::Element ExpSum(const typename V::Element* x, typename V::Elem
 // bfloat16 and int8 weights are widened to float32 in registers: they halve and quarter the bytes that a step reads,
 // which bound it, not its arithmetic.
 // The formats of an inference's weights exist in float32 only.
-template <typename V, typename Weight>
-static constexpr void (*QuantizedProduct())(const PanelProduct<typename V::Element>&) {
+template <typename V>
+static constexpr void (*Bfloat16Product())(const PanelProduct<typename V::Element>&) {
   if constexpr (sizeof(typename V::Element) == 4) {
-    return Product<V, Weight, Operands::kRows>;
+    return Product<V, Bfloat16Pair, Operands::kRows>;
   } else {
     return nullptr;
   }
 }
 
-// Rows rounded to bfloat16, likewise.
+// WebAssembly has a kernel of its own for int8 weights, and none for rows that are rounded.
+template <typename V>
+static constexpr void (*Int8Product())(const PanelProduct<typename V::Element>&) {
+#if !defined(__wasm__)
+  if constexpr (sizeof(typename V::Element) == 4) return WidenedInt8Product<V>;
+#endif
+  return nullptr;
+}
+
 template <typename V>
 static constexpr void (*RoundedProduct())(const PanelProduct<typename V::Element>&) {
 #if !defined(__wasm__)
-  if constexpr (sizeof(typename V::Element) == 4) return ProductOfRoundedRows<V>;
+  if constexpr (sizeof(typename V::Element) == 4) {
+    return ProductOfRoundedRows<V, Bfloat16Pair, RoundRowToBfloat16>;
+  }
 #endif
   return nullptr;
 }
@@ -70,7 +80,7 @@ static constexpr void (*RoundedProduct())(const PanelProduct<typename V::Element
 // multiplies bfloat16.
 template <typename V, typename T = typename V::Element>
 static constexpr KernelTable<T> TableOf(double float32_operations_per_ns,
-                                        void (*product_int8)(const PanelProduct<T>&) = QuantizedProduct<V, Int8Quad>(),
+                                        void (*product_int8)(const PanelProduct<T>&) = Int8Product<V>(),
                                         void (*product_bfloat16_rows)(const PanelProduct<T>&) = RoundedProduct<V>()) {
   return {
       float32_operations_per_ns * 4 / sizeof(T),
@@ -78,7 +88,7 @@ static constexpr KernelTable<T> TableOf(double float32_operations_per_ns,
       kPackedRows<V>,
       V::kCopyTileRows > 0,
       Product<V, T, Operands::kRows>,
-      QuantizedProduct<V, Bfloat16Pair>(),
+      Bfloat16Product<V>(),
       product_int8,
       product_bfloat16_rows,
       Product<V, T, Operands::kGradient>,

@@ -35,8 +35,13 @@ enum class PanelOrder {
 };
 
 // How the weights of an inference are stored.
-// kBfloat16Products: as kBfloat16, and products round their rows likewise.
-enum class WeightFormat : int { kNative, kBfloat16, kInt8, kBfloat16Products };
+// kBfloat16Products: as kBfloat16, and products round their rows likewise. kInt8Products: as kInt8, and products bring
+// their rows to 8 bits, not to 15 or 16.
+enum class WeightFormat : int { kNative, kBfloat16, kInt8, kBfloat16Products, kInt8Products };
+
+constexpr bool IsInt8(WeightFormat format) {
+  return format == WeightFormat::kInt8 || format == WeightFormat::kInt8Products;
+}
 
 // Reduced-precision weights of one column in consecutive rows of the depth, the first in the lowest bits. Rows past the
 // last are zeros.
@@ -58,7 +63,11 @@ struct RowsCopy {
   float* factors;    // int8 only: [rows][blocks]
   int32_t* sums;     // int8 only: of the integers of each block, [rows][blocks], where a kernel computes them
   uint32_t* words;   // int8: in the kernel's order, at most [rows][blocks][kInt8BlockRows / 2]; else the elements of a
+  bool in_bytes;     // int8 only: the integers are in -kInt8Limit...kInt8Limit; words may be the elements of a, too
 };
+
+// The largest integer of int8 weights, and of rows in bytes. -128 is left out, so that |q| is symmetric.
+inline constexpr float kInt8Limit = 127;
 
 // c [rows, chunks] = init + a [rows, depth] · panel [depth, chunks]
 template <typename T>

@@ -28,6 +28,7 @@ struct Params {
       quantized->Point(product, matrix, panel, first_row);
       switch (quantized->format()) {
         case WeightFormat::kInt8:
+        case WeightFormat::kInt8Products:
           return kernels.product_int8(*product);
         case WeightFormat::kBfloat16Products:
           return kernels.product_bfloat16_rows(*product);
@@ -65,7 +66,7 @@ struct Params {
 
   // The most rows of a matrix that one product may be about.
   ptrdiff_t DepthBlock(ptrdiff_t depth) const {
-    return format() == WeightFormat::kInt8 ? depth : std::min(depth, kDepthBlock);
+    return IsInt8(format()) ? depth : std::min(depth, kDepthBlock);
   }
 
   // 512 rows of a panel of float32 take 128 KiB, a quarter of the smallest second-level cache of a server's core.

@@ -7,8 +7,6 @@
 namespace cudnn_rnn {
 namespace {
 
-constexpr float kInt8Limit = 127;
-
 // Rounds to the nearest bfloat16, ties to even; NaN stays NaN.
 // bfloat16 is the upper half of a float32: adding 0x7fff, and one more where the last kept bit is set, rounds to even.
 // https://en.wikipedia.org/wiki/Bfloat16_floating-point_format
@@ -54,7 +52,7 @@ void QuantizedWeights::Measure(const PanelMatrix& matrix) {
 QuantizedWeights::Place QuantizedWeights::SizeOf(const PanelMatrix& matrix, int chunks) const {
   const ptrdiff_t width = chunks * kChunk<float>;
   const ptrdiff_t words = DivideUp(matrix.depth, rows_per_word()) * width;
-  if (format_ != WeightFormat::kInt8) return {words, 0, 0};
+  if (!IsInt8(format_)) return {words, 0, 0};
   return {words, width, DivideUp(matrix.depth, kInt8BlockRows) * width};
 }
 
@@ -70,7 +68,7 @@ void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
     const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
     const Place place = PlaceOf(matrix, panel);
     const float* source = params + matrix.PanelBegin<float>(panel);
-    if (format_ == WeightFormat::kInt8) {
+    if (IsInt8(format_)) {
       ConvertToInt8(source, matrix, panel, place);
       continue;
     }
@@ -87,7 +85,7 @@ void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
 }
 
 // Symmetric quantization per output column, w ≈ scale · q with q in -127…127: the scale leaves the sum, so the product
-// is one of integers and a multiplication at its end. -128 is left out, so that |q| is symmetric.
+// is one of integers and a multiplication at its end.
 void QuantizedWeights::ConvertToInt8(const float* source, const PanelMatrix& matrix, ptrdiff_t panel,
                                      const Place& place) {
   const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
@@ -125,7 +123,7 @@ void QuantizedWeights::Point(PanelProduct<float>* product, const PanelMatrix& ma
                              ptrdiff_t first_row) const {
   const Place place = PlaceOf(matrix, panel);
   StridesOf(matrix, panel).Point(product, words() + place.words, first_row / rows_per_word());
-  if (format_ != WeightFormat::kInt8) return;
+  if (!IsInt8(format_)) return;
   // For int8 a product covers the whole depth (Params::DepthBlock), so scales and sums are those of the panel.
   product->scales = scales_.data() + place.scales;
   product->column_sums = column_sums_.data() + place.column_sums;

@@ -44,12 +44,12 @@ class QuantizedWeights {
   // Of a panel of `chunks` chunks.
   Place SizeOf(const PanelMatrix& matrix, int chunks) const;
   Place PlaceOf(const PanelMatrix& matrix, ptrdiff_t panel) const;
-  int rows_per_word() const { return format_ == WeightFormat::kInt8 ? 4 : 2; }
+  int rows_per_word() const { return IsInt8(format_) ? 4 : 2; }
   // Rows of the depth whose weights of a column are side by side.
-  ptrdiff_t group_rows() const { return format_ == WeightFormat::kInt8 ? kInt8GroupRows : rows_per_word(); }
+  ptrdiff_t group_rows() const { return IsInt8(format_) ? kInt8GroupRows : rows_per_word(); }
   // The copy of a panel is a panel of groups of rows. In groups.
   PanelStrides<float> StridesOf(const PanelMatrix& matrix, ptrdiff_t panel) const {
-    const bool in_rows = format_ == WeightFormat::kInt8 && kInt8InRows;
+    const bool in_rows = IsInt8(format_) && kInt8InRows;
     return {in_rows ? PanelOrder::kRows : matrix.order, places_[matrix.number].groups, matrix.ChunksOf(panel)};
   }
   uint32_t* words() const { return reinterpret_cast<uint32_t*>(words_.data()); }

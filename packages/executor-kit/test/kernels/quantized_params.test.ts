@@ -24,6 +24,7 @@ describe('QuantizedParamsCache', () => {
     ['bfloat16', 1],
     ['int8', 2],
     ['bfloat16_products', 3],
+    ['int8_products', 4],
   ] as const)('quantizes to %s', (weightFormat, format) => {
     const { cache, memory, jobs, network } = open(weightFormat)
     const tensor = memory.zeros([2])
