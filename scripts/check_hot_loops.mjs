@@ -109,7 +109,10 @@ function compiledFunctions(set, compiler, folder, source = 'test/hot_loops.cc', 
 }
 
 /** Sources whose products multiply bytes or halves, with the flags beside those of their set. All of their loops are checked. */
-const DOTS = { 'src/kernels/int8_dots_avx512.cc': '-mavx512vnni', 'src/kernels/bfloat16_dots_avx512.cc': '-mavx512bf16' }
+const DOTS = {
+  'src/kernels/int8_dots_avx512.cc': '-mavx512vnni',
+  'src/kernels/bfloat16_dots_avx512.cc': '-mavx512bf16',
+}
 
 /** The loops of the products of a source in {@link DOTS} that access the stack, in words. */
 function spillsOfDots(set, folder, source) {

@@ -104,7 +104,7 @@ export function checkIsObject(action: string, name: string, value: unknown): ass
   )
 }
 
-/** Objects whose contents are no fields: as options they would be read as none. An array has a name for each element. */
+/** Objects without fields, whose contents would not be read. An array has a name for each element. */
 const WITHOUT_FIELDS = /^\[object (Map|Set|WeakMap|WeakSet|Promise|Date|RegExp|ArrayBuffer|SharedArrayBuffer)\]$/
 
 function namesOf(action: string, options: object): string[] {

@@ -80,8 +80,8 @@ void Quantize(const PanelProduct<float>& p) {
   p.rows_copy->version = p.version;
 }
 
-// Makes a sum a register of its own: g++ 12 copies sums back and forth, and keeps those that begin with equal values in
-// memory, too.
+// Keeps a sum in one register: g++ 12 copies sums back and forth, and stores those that begin with equal values in
+// every step.
 inline void Hide(__m512i* value) {
 #if defined(__GNUC__)
   asm("" : "+v"(*value));

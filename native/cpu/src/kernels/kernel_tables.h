@@ -55,7 +55,7 @@ static constexpr void (*Bfloat16Product())(const PanelProduct<typename V::Elemen
   }
 }
 
-// WebAssembly has a kernel of its own for int8 weights, and none for rows that are rounded.
+// WebAssembly has another kernel for int8 weights, and none that rounds rows.
 template <typename V>
 static constexpr void (*Int8Product())(const PanelProduct<typename V::Element>&) {
 #if !defined(__wasm__)

@@ -65,9 +65,7 @@ struct Params {
   WeightFormat format() const { return quantized == nullptr ? WeightFormat::kNative : quantized->format(); }
 
   // The most rows of a matrix that one product may be about.
-  ptrdiff_t DepthBlock(ptrdiff_t depth) const {
-    return IsInt8(format()) ? depth : std::min(depth, kDepthBlock);
-  }
+  ptrdiff_t DepthBlock(ptrdiff_t depth) const { return IsInt8(format()) ? depth : std::min(depth, kDepthBlock); }
 
   // 512 rows of a panel of float32 take 128 KiB, a quarter of the smallest second-level cache of a server's core.
   static constexpr ptrdiff_t kDepthBlock = 512;
