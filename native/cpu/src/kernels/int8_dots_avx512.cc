@@ -82,7 +82,7 @@ void Quantize(const PanelProduct<float>& p) {
 
 // Keeps a sum in one register: g++ 12 copies sums back and forth, and stores those that begin with equal values in
 // every step.
-inline void Hide(__m512i* value) {
+inline void KeepInRegister(__m512i* value) {
 #if defined(__GNUC__)
   asm("" : "+v"(*value));
 #endif
@@ -122,9 +122,9 @@ void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kChunks; j++) {
           low[i][j] = _mm512_dpbusd_epi32(low[i][j], l, w[j]);
-          Hide(&low[i][j]);
+          KeepInRegister(&low[i][j]);
           high[i][j] = _mm512_dpbusd_epi32(high[i][j], h, w[j]);
-          Hide(&high[i][j]);
+          KeepInRegister(&high[i][j]);
         }
       }
       weights += p.panel_stride;
@@ -168,7 +168,7 @@ void ByteTile(const PanelProduct<float>& p, ptrdiff_t row) {
       CUDNN_RNN_UNROLL
       for (int j = 0; j < kChunks; j++) {
         sums[i][j] = _mm512_setzero_si512();
-        Hide(&sums[i][j]);
+        KeepInRegister(&sums[i][j]);
       }
     }
     const Int8Quad* weights = static_cast<const Int8Quad*>(p.panel) + first / 4 * p.panel_stride;
