@@ -164,12 +164,6 @@ export function fittingArguments(api, subjects, fixtures) {
     // Cells
     'cells: CellTape.gradients': () => [{ output: tensor(1, 2) }],
     'cells: dynamicRnn': () => [cell(), tensor(1, 2, 3), { sequenceLength: [2] }],
-    'cells: tensorRnn': () => {
-      const cell = new api.cells.UGRNNCell(2)
-      cell.build(3)
-      const given = { backend: subjects.Backend(), variables: cell.variables, inputs: tensor(1, 2, 3) }
-      return [cell, { ...given, initialState: null, sequenceLength: [1, 0], training: true, keepsState: true }]
-    },
     'cells: staticRnn': () => [cell(), [tensor(1, 3), tensor(1, 3)], {}],
     'cells: stackBidirectionalDynamicRnn': () => [[cell()], [cell()], tensor(1, 2, 3), {}],
     'cells: new MultiRNNCell': () => [[cell(), cell()], {}],

@@ -6,7 +6,7 @@ import { type CellPart, CompositeCell } from './composite_cell.js'
 import type { FloatTensor } from './float_tensor.js'
 import { OwnVariables } from './own_variables.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import { type GraphStep, type GraphValue, rowsOf, type StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   /** Scope of the variables in a checkpoint. Default `attention_cell_wrapper`. */
@@ -100,7 +100,7 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
     const cell = this.cell as unknown as RNNCell<CellState>
     const inner = graph.innerStep(cell, this.#inner.scope, input, before)
     const query = graph.linear(leavesOf(inner.state), 'attention/kernel', 'attention/bias')
-    const slots = graph.reshaped(memory, [x.rows * attnLength, attnSize])
+    const slots = graph.reshaped(memory, [rowsOf(x) * attnLength, attnSize])
     const keys = graph.linear([slots], 'attention/attn_w')
     const next = graph.additiveAttention(slots, keys, query, 'attention/attn_v')
     const projection = 'attn_output_projection'

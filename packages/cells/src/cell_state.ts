@@ -4,7 +4,7 @@ import { codedTypeError } from './coded_error.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 
 /** TensorFlow's `LSTMStateTuple`: c before h, whereas the Cudnn models have h before c. */
-export interface LSTMStateTuple<Leaf = FloatTensor> {
+export type LSTMStateTuple<Leaf = FloatTensor> = {
   readonly c: Leaf
   readonly h: Leaf
 }
@@ -70,21 +70,32 @@ export function checkState(
   dtype: FloatDType,
   path = 'state',
 ): CellState {
+  const check = (leaf: FloatTensor, name: string, columns: number) =>
+    checkFloatTensor(action, name, leaf, dtype, [batch, columns])
+  return checkStateTree(action, state, size, check, path)
+}
+
+/** Checks that `state` has the structure of `size`, and its leaves by `check`. Throws TypeError `ERR_STATE_STRUCTURE`. */
+export function checkStateTree<Leaf, Checked>(
+  action: string,
+  state: StateTree<Leaf>,
+  size: StateSize,
+  check: (leaf: Leaf, path: string, columns: number) => Checked,
+  path = 'state',
+): StateTree<Checked> {
   if (Array.isArray(size)) {
     if (!Array.isArray(state) || state.length !== size.length) {
       throw structureError(action, path, `a list of ${size.length} states, one per cell`, state)
     }
-    return size.map((part, k) => checkState(action, state[k], part, batch, dtype, `${path}[${k}]`))
+    return size.map((part, k) => checkStateTree(action, state[k], part, check, `${path}[${k}]`))
   }
   if (isTuple(size)) {
     if (!isTuple(state)) throw structureError(action, path, 'a pair { c, h }', state)
-    return {
-      c: checkFloatTensor(action, `${path}.c`, state.c as FloatTensor, dtype, [batch, size.c as number]),
-      h: checkFloatTensor(action, `${path}.h`, state.h as FloatTensor, dtype, [batch, size.h as number]),
-    }
+    const part = (name: 'c' | 'h') => check(state[name] as Leaf, `${path}.${name}`, size[name] as number)
+    return { c: part('c'), h: part('h') }
   }
   if (Array.isArray(state) || isTuple(state)) throw structureError(action, path, 'one tensor', state)
-  return checkFloatTensor(action, path, state as FloatTensor, dtype, [batch, size as number])
+  return check(state as Leaf, path, size as number)
 }
 
 function isTuple(node: unknown): node is LSTMStateTuple<unknown> {

@@ -15,7 +15,7 @@ import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variabl
 import { codedRangeError } from './coded_error.js'
 import { GraphCell } from './graph_cell.js'
 import { samePaddingSources } from './same_padding.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import { type GraphStep, type GraphValue, rowsOf, type StepGraph } from './step_graph.js'
 
 const SIZES = listOf(SIZE)
 /** Entries of the table of positions that a step reads: 256 MiB. */
@@ -151,9 +151,10 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     state: StateTree<Value>,
   ): GraphStep<Value> {
     const { c, h } = state as LSTMStateTuple<Value>
-    const rows = x.rows * this.#positions
-    const pixels = (value: Value) => graph.reshaped(value, [rows, value.size / rows])
-    const image = (value: Value) => graph.reshaped(value, [x.rows, value.size / x.rows])
+    const batch = rowsOf(x)
+    const rows = batch * this.#positions
+    const pixels = (value: Value) => graph.reshaped(value, [rows, elementCount(value.shape) / rows])
+    const image = (value: Value) => graph.reshaped(value, [batch, elementCount(value.shape) / batch])
     const under = graph.patches(graph.concat([pixels(x), pixels(h)]), this.#positions, this.#sources)
     const [i, j, f, o] = graph.split(graph.linear([under], 'kernel', this.useBias ? 'biases' : undefined), 4)
     const kept = graph.multiply(graph.sigmoid(f, this.forgetBias), pixels(c))

@@ -1,9 +1,10 @@
 import { checkArguments, checkOptions, FLAG, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { type CellState, mapState, type StateTree } from './cell_state.js'
 import { CellWrapper } from './cell_wrapper.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import { columnsOf, type GraphStep, type GraphValue, type StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   /** With which an element of the input is kept. */
@@ -86,12 +87,12 @@ export class DropoutWrapper<State extends CellState> extends CellWrapper<State> 
   #dropped<Value extends GraphValue>(graph: StepGraph<Value>, value: Value, keepProb: number, place: string): Value {
     if (keepProb === 1 || !graph.run.training) return value
     const draw = (count: number) => this.#masks.draw(this.dtype, count, keepProb)
-    if (!this.variationalRecurrent) return graph.masked(value, draw(value.size))
+    if (!this.variationalRecurrent) return graph.masked(value, draw(elementCount(value.shape)))
     const owner = this.#places.get(place) ?? {}
     this.#places.set(place, owner)
     return graph.masked(
       value,
-      graph.run.once(owner, () => draw(value.columns)),
+      graph.run.once(owner, () => draw(columnsOf(value))),
     )
   }
 }

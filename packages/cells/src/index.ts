@@ -81,7 +81,7 @@ export {
   stackBidirectionalDynamicRnn,
 } from './stack_bidirectional_dynamic_rnn.js'
 export { staticRnn } from './static_rnn.js'
-export { type TensorRnnArguments, type TensorRnnResult, tensorRnn } from './tensor_rnn.js'
+export { type TensorRnnOptions, tensorRnn } from './tensor_rnn.js'
 export { TimeReversedFusedRNN } from './time_reversed_fused_rnn.js'
 export { UGRNNCell, type UGRNNCellOptions } from './ugrnn_cell.js'
 export { scopedName } from './variable_scopes.js'

@@ -1,5 +1,5 @@
 import { FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
+import { type CellActivation, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { ACTIVATION } from './activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { CellRun } from './cell_run.js'
@@ -147,7 +147,7 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
   }
 
   #dropped<Value extends GraphValue>(graph: StepGraph<Value>, candidate: Value): Value {
-    const mask = this.#mask(graph.run, candidate.size)
+    const mask = this.#mask(graph.run, elementCount(candidate.shape))
     return mask === null ? candidate : graph.masked(candidate, mask)
   }
 

@@ -4,7 +4,7 @@ import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { codedRangeError } from './coded_error.js'
 import { GraphCell } from './graph_cell.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import { columnsOf, type GraphStep, type GraphValue, type StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -133,7 +133,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
   ): GraphStep<Value> {
     const { c, h } = state as LSTMStateTuple<Value>
     const time = graph.takeColumns(input, 0, 1)
-    const x = graph.takeColumns(input, 1, input.columns - 1)
+    const x = graph.takeColumns(input, 1, columnsOf(input) - 1)
     const layer = (scope: string, cell: Value | null) => {
       const operands = cell === null ? [x, h] : [x, h, cell]
       return graph.linear(operands, `${scope}/kernel`, `${scope}/bias`)

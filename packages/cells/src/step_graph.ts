@@ -1,18 +1,22 @@
-import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
+import { type CellActivation, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateTree } from './cell_state.js'
 import type { LSTMRule } from './lstm_rule.js'
 import type { RNNCell } from './rnn_cell.js'
 
-/** A tensor of one step, in host memory or in an executor's. */
+/** A tensor of one step, in host memory or on a tape. */
 export interface GraphValue {
   readonly shape: readonly number[]
-  /** Number of elements. */
-  readonly size: number
-  /** Columns of the last dimension. */
-  readonly columns: number
-  /** Product of the dimensions before the last. */
-  readonly rows: number
+}
+
+/** Columns of the last dimension. */
+export function columnsOf({ shape }: GraphValue): number {
+  return shape[shape.length - 1]
+}
+
+/** Product of the dimensions before the last. */
+export function rowsOf({ shape }: GraphValue): number {
+  return elementCount(shape.slice(0, -1))
 }
 
 /** The results of a cell's equations. */
@@ -41,8 +45,8 @@ export interface TimeGateNames {
 }
 
 /**
- * The operations of a step. A cell states its equations by them once: `HostGraph` computes them in host memory, `TensorGraph` on
- * the tensors of an executor. The backward follows from the operations.
+ * The operations of a step. A cell states its equations by them once: `HostGraph` computes them in host memory, `TapeGraph` on a
+ * tape. The backward follows from the operations.
  *
  * Variables are named as the cell names them. Operands of one operation have as many rows.
  */

@@ -20,10 +20,6 @@ export class HostValue implements GraphValue {
     this.shape = shape
   }
 
-  get size(): number {
-    return this.data.length
-  }
-
   get columns(): number {
     return this.shape[this.shape.length - 1]
   }

@@ -1,14 +1,25 @@
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { addProduct } from '@cudnn-rnn/executor-kit'
+import {
+  addProduct,
+  type GradientTape,
+  grad,
+  handleOf,
+  infer,
+  Recording,
+  type TapeVariable,
+  type Value,
+  valueAndGrad,
+} from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { callsOf, failingAt } from '../../../scripts/failing_backend.mjs'
+import { failingAt } from '../../../scripts/failing_backend.mjs'
 import { CellRun } from '../src/cell_run.js'
 import { GraphCell } from '../src/graph_cell.js'
 import {
   type CellStep,
+  type CellVariables,
   dynamicRnn,
   type FloatTensor,
   LSTMBlockCell,
@@ -16,10 +27,10 @@ import {
   PhasedLSTMCell,
   ResidualWrapper,
   RNNCell,
-  type TensorRnnArguments,
   tensorRnn,
   UGRNNCell,
 } from '../src/index.js'
+import { expectClose } from './cell_checks.js'
 
 const dtype = 'float64'
 const waves = (...shape: number[]) => ({
@@ -54,85 +65,118 @@ test.each<[string, () => LSTMCell | LSTMBlockCell]>([
   }
 })
 
+/** The variables of a cell on an executor. */
+function variablesOf(cell: CellVariables, backend: Backend): Record<string, TapeVariable> {
+  const entries = [...cell.variables].map(([name, value]) => [
+    name,
+    { name, value: backend.tensor(value), backend },
+  ]) as [string, TapeVariable][]
+  return Object.fromEntries(entries)
+}
+
+/** Σ w∘y */
+function weighted(t: GradientTape, y: Value, w: FloatTensor): Value {
+  return t.sum(t.multiply(y, w))
+}
+
 describe('tensorRnn', () => {
   test('has the outputs, states and gradients of dynamicRnn', async () => {
     using backend = openReferenceBackend({ dtype })
     const cell = new ResidualWrapper(new UGRNNCell(3, { dtype }))
     cell.build(3, { seed: 1 })
-    const [inputs, initial, dOutputs] = [waves(4, 2, 3), waves(2, 3), waves(4, 2, 3)]
-    const sequenceLength = [4, 1]
-    const given = { backend, variables: cell.variables, inputs, sequenceLength: Int32Array.from(sequenceLength) }
-    const result = tensorRnn(cell, { ...given, initialState: [initial], training: true, keepsState: true })
-    using dy = backend.tensor(dOutputs)
-    const gradients = result.backward(dy)
-    const expected = dynamicRnn(cell, inputs, { timeMajor: true, sequenceLength, initialState: initial })
-    const expectedGradients = expected.tape.gradients({ outputs: dOutputs })
-    const pairs = [
-      [result.outputs, expected.outputs],
-      [result.state[0], expected.state],
-      [gradients.inputs, expectedGradients.inputs],
-      ...gradients.variables.map((tensor, n) => [tensor, [...expectedGradients.variables.values()][n]] as const),
-    ] as const
-    for (const [actual, { data }] of pairs) {
-      const found = (await actual.read()).data
-      for (const [k, value] of data.entries()) expect(found[k]).toBeCloseTo(value, 12)
-    }
-    for (const [tensor] of pairs) tensor.dispose()
-    result.dispose()
-    dy.dispose()
-    expect(backend.stats().tensors).toBe(0)
+    const [inputs, initial, dOutputs, dState] = [waves(4, 2, 3), waves(2, 3), waves(4, 2, 3), waves(2, 3)]
+    const lengths = [4, 1]
+    const expected = dynamicRnn(cell, inputs, { timeMajor: true, sequenceLength: lengths, initialState: initial })
+    const expectedGradients = expected.tape.gradients({ outputs: dOutputs, state: dState })
+    const x = { name: 'x', value: backend.tensor(inputs), backend }
+    const state = { name: 'state', value: backend.tensor(initial), backend }
+    const params = { x, state, cell: variablesOf(cell, backend) }
+    const run = (t: GradientTape, p: typeof params) =>
+      tensorRnn(t, cell, new Map(Object.entries(p.cell)), p.x, { state: p.state, lengths })
+    const { gradients } = await valueAndGrad((t, p: typeof params) => {
+      const { output, state: last } = run(t, p)
+      return t.add(weighted(t, output, dOutputs), weighted(t, last as Value, dState))
+    })(params)
+    const { output, state: last } = await infer((t, p: typeof params) => run(t, p) as { output: Value; state: Value })(
+      params,
+    )
+    const pairs: (readonly [BackendTensor, FloatTensor])[] = [
+      [output, expected.outputs],
+      [last, expected.state],
+      [gradients.x, expectedGradients.inputs],
+      [gradients.state, expectedGradients.state],
+      ...[...expectedGradients.variables].map(
+        ([name, tensor]) => [(gradients.cell as Record<string, BackendTensor>)[name], tensor] as const,
+      ),
+    ]
+    for (const [actual, { data }] of pairs) expectClose((await actual.read()).data, data, 1e-12, 'tensorRnn')
   })
 
-  test.each([null, Int32Array.of(2, 1)])('leaves no tensor where the executor fails, lengths %s', (sequenceLength) => {
+  test('reads no input past the lengths', async () => {
     using backend = openReferenceBackend({ dtype })
-    const { variables } = built()
-    const given = { variables, inputs: waves(2, 2, 3), initialState: [waves(2, 3)], sequenceLength }
-    const step = (failing: Backend) => {
-      const result = tensorRnn(built(), { ...given, backend: failing, training: true, keepsState: true })
-      try {
-        const gradients = result.backward(waves(2, 2, 3) as unknown as BackendTensor)
-        for (const tensor of [gradients.inputs, ...gradients.variables]) tensor.dispose()
-      } finally {
-        for (const tensor of [result.outputs, ...result.state]) tensor.dispose()
-        result.dispose()
-      }
-    }
-    const calls = callsOf(backend, step)
-    expect(backend.stats().tensors).toBe(0)
-    for (let call = 0; call < calls; call++) {
-      expect(() => step(failingAt(backend, call)), `call ${call}`).toThrow('out of memory')
-      expect(backend.stats().tensors, `after call ${call}`).toBe(0)
+    const inputs = waves(3, 2, 3)
+    inputs.data.fill(Number.NaN, 9, 12)
+    const cell = built()
+    const gradients = await grad((t, p: Record<string, TapeVariable>) =>
+      t.sum(tensorRnn(t, cell, new Map(Object.entries(p)), inputs, { lengths: [3, 1] }).output),
+    )(variablesOf(cell, backend))
+    for (const tensor of Object.values(gradients as Record<string, BackendTensor>)) {
+      expect((await tensor.read()).data.every(Number.isFinite)).toBe(true)
     }
   })
 
-  test.each<[string, string, (given: TensorRnnArguments) => unknown]>([
-    ['a cell without equations', 'ERR_INVALID_OPTION', (given) => tensorRnn(new Constant('sum', dtype), given)],
+  test.each([null, [2, 1]])('leaves no tensor where the executor fails, lengths %s', async (lengths) => {
+    using backend = openReferenceBackend({ dtype })
+    const cell = built()
+    const variables = variablesOf(cell, backend)
+    const held = backend.stats().tensors
+    const step = async (failing: Backend) => {
+      using recording = new Recording(failing, Object.values(variables))
+      const { output } = tensorRnn(handleOf(recording), cell, new Map(Object.entries(variables)), waves(2, 2, 3), {
+        state: waves(2, 3),
+        lengths,
+      })
+      using dy = backend.tensor(waves(2, 2, 3))
+      await recording.differentiate(output, dy)
+    }
+    let calls = 0
+    await step(failingAt(backend, -1, () => void calls++))
+    expect(calls).toBeGreaterThan(20)
+    for (let call = 0; call < calls; call++) {
+      await expect(step(failingAt(backend, call)), `call ${call}`).rejects.toThrow('out of memory')
+      expect(backend.stats().tensors, `after call ${call}`).toBe(held)
+    }
+  })
+
+  type Given = Parameters<typeof tensorRnn>
+  test.each<[string, string, (given: Given) => unknown[]]>([
+    ['a cell without equations', 'ERR_INVALID_OPTION', ([t, , ...rest]) => [t, new Constant('sum', dtype), ...rest]],
     [
       'a phased gate on an executor without the operation',
       'ERR_INVALID_OPTION',
-      (given) => {
+      ([t, , , x]) => {
         const cell = new PhasedLSTMCell(3, { dtype })
         cell.build(3)
-        return tensorRnn(cell, { ...given, variables: cell.variables })
+        return [t, cell, cell.variables, x]
       },
     ],
-    ['no arguments', 'ERR_INVALID_ARGUMENT', () => tensorRnn(built(), undefined as never)],
-    ['another dtype', 'ERR_DTYPE', (given) => tensorRnn(built('float32'), given)],
-    ['other columns', 'ERR_SHAPE', (given) => tensorRnn(built(), { ...given, inputs: waves(4, 2, 5) })],
-    ['no steps', 'ERR_EMPTY_SEQUENCE', (given) => tensorRnn(built(), { ...given, inputs: waves(0, 2, 3) })],
-    ['a missing variable', 'ERR_NOT_A_TENSOR', (given) => tensorRnn(built(), { ...given, variables: new Map() })],
-    ['a state of other rows', 'ERR_SHAPE', (given) => tensorRnn(built(), { ...given, initialState: [waves(3, 3)] })],
-    ['a state of no tensors', 'ERR_NOT_A_TENSOR', (given) => tensorRnn(built(), { ...given, initialState: [] })],
-    [
-      'a length past the end',
-      'ERR_SEQUENCE_LENGTHS',
-      (given) => tensorRnn(built(), { ...given, sequenceLength: Int32Array.of(5, 1) }),
-    ],
-  ])('refuses %s, and leaves no tensor', (_, code, run) => {
+    ['no tape', 'ERR_INVALID_ARGUMENT', ([, ...rest]) => [{}, ...rest]],
+    ['another dtype', 'ERR_DTYPE', ([t, , ...rest]) => [t, built('float32'), ...rest]],
+    ['other columns', 'ERR_SHAPE', ([t, cell, variables]) => [t, cell, variables, waves(4, 2, 5)]],
+    ['no steps', 'ERR_SHAPE', ([t, cell, variables]) => [t, cell, variables, waves(0, 2, 3)]],
+    ['a missing variable', 'ERR_NOT_A_TENSOR', ([t, cell, , x]) => [t, cell, new Map(), x]],
+    ['a state of other rows', 'ERR_SHAPE', (given) => [...given, { state: waves(3, 3) }]],
+    ['a state of no tensor', 'ERR_NOT_A_TENSOR', (given) => [...given, { state: 'state' }]],
+    ['a list of states', 'ERR_STATE_STRUCTURE', (given) => [...given, { state: [waves(2, 3)] }]],
+    ['a length past the end', 'ERR_SEQUENCE_LENGTHS', (given) => [...given, { lengths: [5, 1] }]],
+    ['an unknown option', 'ERR_UNKNOWN_OPTION', (given) => [...given, { length: [5, 1] }]],
+  ])('refuses %s, and leaves no tensor', async (_, code, change) => {
     using backend = openReferenceBackend({ dtype })
-    const { variables } = built()
-    const given = { backend, variables, inputs: waves(4, 2, 3), initialState: null, sequenceLength: null }
-    expect(() => run({ ...given, training: false, keepsState: false })).toThrow(coded(code))
+    using recording = new Recording(backend, [])
+    const cell = built()
+    const given = change([handleOf(recording), cell as never, cell.variables, waves(4, 2, 3)])
+    expect(() => tensorRnn(...(given as Given))).toThrow(coded(code))
+    recording.dispose()
     expect(backend.stats().tensors).toBe(0)
   })
 })

@@ -250,6 +250,34 @@ describe.each(executors)('a tape of $name', ({ open, inspect }) => {
     }, 1)
   })
 
+  it('passes one gradient for the parts of unstack and split, those that nothing reads among them', async () => {
+    await left(async (backend) => {
+      const p = variable(backend, [2, 6])
+      const weights = host([2, 2], 3)
+      const step = valueAndGrad((t, x: Variable) => {
+        const [first, , last] = t.split(x, 3)
+        const [, row] = t.unstack(x)
+        return t.add(t.sum(t.multiply(t.multiply(first, last), weights)), t.sum(t.square(row)))
+      })
+      const { value, gradients } = await step(p)
+      const [x, w] = [host([2, 6]).data, weights.data]
+      const expected = Array.from(x, (own, k) => {
+        const [row, column] = [Math.floor(k / 6), k % 6]
+        // Columns 0, 1 and 4, 5 are the factors of each other.
+        const isFactor = column < 2 || column > 3
+        const ofSplit = isFactor ? w[2 * row + (column % 2)] * x[6 * row + ((column + 4) % 8)] : 0
+        return ofSplit + (row === 1 ? 2 * own : 0)
+      })
+      for (const [k, each] of (await read(gradients)).entries()) expect(each).toBeCloseTo(expected[k], 5)
+      for (const tensor of [value, gradients]) tensor.dispose()
+    }, 1)
+    await refused('ERR_SHAPE', (t, p) => t.split(p, 2))
+    await refused('ERR_SHAPE', (t) => t.split(1, 1))
+    await refused('ERR_INVALID_OPTION', (t, p) => t.split(p, 0))
+    await refused('ERR_INVALID_ARGUMENT', (t, p) => t.split(p, '3' as never))
+    await refused('ERR_SHAPE', (t) => t.unstack(1))
+  })
+
   it('refuses params that are not variables, and functions that are not functions', async () => {
     expect(() => grad(1 as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
     expect(() => infer(undefined as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))

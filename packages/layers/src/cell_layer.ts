@@ -1,9 +1,9 @@
 import { entryOf, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
-import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
+import type { CellState, FloatTensor, RNNCell, StateSize, StateTree } from '@cudnn-rnn/cells'
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
-import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor, type Operand, type Value } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
 import { codedTypeError } from './coded_error.js'
 import type { Forwarded } from './forwarded.js'
@@ -20,6 +20,7 @@ import {
 } from './layer_options.js'
 import { checkStateList, type LayerStream } from './layer_stream.js'
 import { positionOfStream } from './random_streams.js'
+import { recordedForward } from './recorded_forward.js'
 import { featuresOf } from './signal.js'
 import { UnfinishedTensors } from './unfinished_tensors.js'
 
@@ -146,28 +147,21 @@ class CellLayer extends Layer {
     return this.backend.products === undefined && this.#cell.runsOnTensors
   }
 
-  #forwardOnTensors(inputs: TensorLike, pass: Pass, initialState: readonly TensorLike[] | null): Forwarded {
-    const result = this.#runOnTensors(inputs, initialState, pass)
-    return {
-      output: result.outputs,
-      backward: (dy) => {
-        const { inputs: input, variables } = result.backward(dy)
-        return { input, variables }
-      },
-      release: () => result.dispose(),
-      ...(pass.keepsStates && { states: result.state }),
-    }
-  }
-
-  #runOnTensors(inputs: TensorLike, initialState: readonly TensorLike[] | null, pass: Pass) {
-    return tensorRnn(this.#cell, {
-      backend: this.backend,
-      variables: new Map(this.#names.map((name, index) => [name, this.variables[index].value])),
-      inputs,
-      initialState,
-      sequenceLength: pass.lengths?.data ?? null,
-      training: pass.isTraining,
-      keepsState: pass.keepsStates,
+  #forwardOnTensors(
+    input: TensorLike,
+    { isTraining, lengths, keepsStates }: Pass,
+    states: readonly TensorLike[] | null,
+  ): Promise<Forwarded> {
+    const { backend, variables } = this
+    const cell = this.#cell
+    return recordedForward(backend, variables, input, isTraining, (t, x) => {
+      const named = new Map(this.#names.map((name, index) => [name, variables[index]]))
+      const before = states && stateOf<Operand>(cell.stateSize, states)
+      const { output, state } = tensorRnn(t, cell, named, x, { state: before, lengths: lengths?.data ?? null })
+      if (!keepsStates) return { output }
+      // Copies in training: the gradients read the values themselves.
+      const own = (value: Value) => (isTraining ? t.reshape(t.stopGradient(value), value.shape) : value)
+      return { output, states: leavesOf<Value>(state).map(own) }
     })
   }
 
@@ -180,10 +174,11 @@ class CellLayer extends Layer {
     }
     return {
       step: async (input) => {
-        const result = this.#runOnTensors(input, state, { isTraining: false, lengths: null, keepsStates: true })
-        result.dispose()
-        replace(result.state)
-        return result.outputs
+        const pass = { isTraining: false, lengths: null, keepsStates: true }
+        const { output, states = [], release } = await this.#forwardOnTensors(input, pass, state)
+        release?.()
+        replace(states)
+        return output
       },
       reset: (rows) => {
         const reset = new Set(rows ?? Array(batch).keys())
@@ -276,17 +271,17 @@ function sizesOf(size: StateSize): number[] {
   return Array.isArray(size) ? size.flatMap(sizesOf) : Object.values(size as { c: number; h: number })
 }
 
-/** The tensors of a state, in the order of {@link sizesOf}. */
-function leavesOf(state: CellState): FloatTensor[] {
-  if (Array.isArray(state)) return state.flatMap(leavesOf)
-  return 'data' in state ? [state as FloatTensor] : Object.values(state as { c: FloatTensor; h: FloatTensor })
+/** The leaves of a state, in the order of {@link sizesOf}. */
+function leavesOf<Leaf extends { readonly shape: readonly number[] }>(state: StateTree<Leaf>): Leaf[] {
+  if (Array.isArray(state)) return state.flatMap(leavesOf<Leaf>)
+  return 'shape' in state ? [state as Leaf] : Object.values(state as { c: Leaf; h: Leaf })
 }
 
-/** The state that has these tensors. */
-function stateOf(size: StateSize, leaves: readonly FloatTensor[]): CellState {
+/** The state that has these leaves. */
+function stateOf<Leaf>(size: StateSize, leaves: readonly Leaf[]): StateTree<Leaf> {
   const rest = leaves.values()
-  const next = (): FloatTensor => required(rest.next().value, 'the leaves of a state are as many as its sizes')
-  const build = (part: StateSize): CellState => {
+  const next = (): Leaf => required(rest.next().value, 'the leaves of a state are as many as its sizes')
+  const build = (part: StateSize): StateTree<Leaf> => {
     if (typeof part === 'number') return next()
     if (Array.isArray(part)) return part.map(build)
     return { c: next(), h: next() }

@@ -1,13 +1,13 @@
 import { type AnyRule, checkArguments, FUNCTION, OBJECT, type OptionsOf, TEXT } from '@cudnn-rnn/arguments'
-import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { type GradientTape, handleOf, Recording, type Value } from '@cudnn-rnn/executor-kit'
+import type { TensorLike } from '@cudnn-rnn/backend'
+import type { GradientTape, Value } from '@cudnn-rnn/executor-kit'
 import type { Variable } from '@cudnn-rnn/models'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerConfig, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild, LayerInitializer } from './layer_build.js'
 import { ANY_FLOATS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
+import { recordedForward } from './recorded_forward.js'
 import type { Signal } from './signal.js'
 
 /** The input of a layer of numbers. */
@@ -117,33 +117,10 @@ class OwnLayer extends Layer {
     this.#named = Object.fromEntries(names.map((name, k) => [name, this.variables[k]]))
   }
 
-  async forward(input: TensorLike, { isTraining, lengths }: Pass): Promise<Forwarded> {
-    const { backend } = this
-    const uploaded = isBackendTensor(input) ? undefined : backend.tensor(input as Tensor<FloatArray>)
-    const x = { name: 'input', value: uploaded ?? (input as BackendTensor) }
-    const recording = new Recording(backend, isTraining ? [x, ...this.variables] : [], isTraining)
-    const release = () => {
-      recording.dispose()
-      uploaded?.dispose()
-    }
-    try {
-      const t = handleOf(recording)
-      const y = await t.scope((inner) =>
-        this.#plan.forward(inner, inner.value(x), this.#named, { lengths: lengths?.data ?? null }),
-      )
-      // The output is the caller's, who keeps it for the backward.
-      const output = recording.handOver(y)
-      const backward = async (dy: BackendTensor) => {
-        await recording.differentiate(y, dy)
-        const [ofInput, ...variables] = [x, ...this.variables].map((each) => recording.gradientOf(each))
-        return { input: ofInput, variables }
-      }
-      return { output, backward, release }
-    } catch (error) {
-      await recording.end()
-      release()
-      throw error
-    }
+  forward(input: TensorLike, { isTraining, lengths }: Pass): Promise<Forwarded> {
+    return recordedForward(this.backend, this.variables, input, isTraining, async (t, x) => ({
+      output: await this.#plan.forward(t, x, this.#named, { lengths: lengths?.data ?? null }),
+    }))
   }
 
   override openStream(batch: number): LayerStream {

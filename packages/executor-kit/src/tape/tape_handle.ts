@@ -2,8 +2,8 @@ import { checkArguments, FUNCTION } from '@cudnn-rnn/arguments'
 import { type Backend, type DenseOps, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { OPERATIONS } from '../operations/table.js'
 import type { Operand, Recording } from './recording.js'
+import { split, unstack } from './parts.js'
 import { callRow, TAPE_ROWS } from './row_call.js'
-import { unstack } from './unstack.js'
 import { Value } from './value.js'
 
 /** The type of an operand on a tape, from that of the executor's operation. */
@@ -62,6 +62,16 @@ export class TapeHandle {
   /** The parts of the first dimension, which `t.stack` joins again. Throws RangeError `ERR_SHAPE` for a scalar. */
   unstack(x: Operand): Value[] {
     return unstack(this.recording, this.#value('unstack', x), this.made)
+  }
+
+  /**
+   * Blocks of as many columns each, such as the gates of a cell, which `t.concat` joins again.
+   *
+   * @param parts their number, by which the columns are divisible
+   * @throws RangeError `ERR_SHAPE`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`
+   */
+  split(x: Operand, parts: number): Value[] {
+    return split(this.recording, this.#value('split', x), parts, this.made)
   }
 
   /**
