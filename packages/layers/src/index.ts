@@ -49,6 +49,7 @@ export { type LayerNormLayerOptions, layerNorm } from './layer_norm.js'
 export type { LayerOptions } from './layer_options.js'
 export { integer, type NumberLimits, number } from './layer_rules.js'
 export { type MaxPool1DOptions, type MaxPool2DOptions, maxPool1d, maxPool2d } from './max_pooling.js'
+export { multiHeadAttention } from './multi_head_attention.js'
 export { multiply } from './multiply.js'
 export { type FeatureSignal, type ForwardPass, type LayerPlan, layer } from './own_layer.js'
 export {

@@ -34,6 +34,7 @@ it('@cudnn-rnn/layers exports these names', () => {
       "maxPool1d",
       "maxPool2d",
       "meanOverTime",
+      "multiHeadAttention",
       "multiply",
       "number",
       "reverse",
