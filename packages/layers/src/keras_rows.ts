@@ -1,5 +1,6 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { activation } from './activation.js'
+import { columnFactors, diagonal } from './column_factors.js'
 import { columnScale, columnSlope } from './column_layers.js'
 import { dense } from './dense.js'
 import { dropout } from './dropout.js'
@@ -330,13 +331,9 @@ export const KERAS_ROWS: ReadonlyMap<string, KerasRow> = new Map(
           layers: [isPicture ? columnScale({ channels: features, ...name }) : dense({ units: features, ...name })],
           variables: [...variables, ['moving_mean', [features]], ['moving_variance', [features]]],
           values: (stored) => {
-            const [mean, variance] = stored.slice(variables.length).map(({ data }) => data) as [FloatArray, FloatArray]
-            const [gamma, beta] = values(stored).map(({ data }) => data) as [FloatArray, FloatArray]
-            const factors = Float64Array.from(gamma, (scale, k) => scale / Math.sqrt((variance[k] as number) + epsilon))
-            const offsets = Float64Array.from(
-              beta,
-              (offset, k) => offset - (factors[k] as number) * (mean[k] as number),
-            )
+            const [mean, variance] = stored.slice(variables.length)
+            const [gamma, beta] = values(stored)
+            const { factors, offsets } = columnFactors({ mean, variance, gamma, beta }, features, epsilon)
             return [
               isPicture ? { data: factors, shape: [features] } : diagonal([factors]),
               { data: offsets, shape: [features] },
@@ -387,16 +384,6 @@ function scaleAndCenter(options: KerasOptions, features: number) {
       })
     },
   }
-}
-
-/** Diagonal matrices above each other, a kernel that adds up as many groups of columns, each by its factors. */
-export function diagonal(groups: readonly FloatArray[]): Tensor<FloatArray> {
-  const size = groups[0]?.length ?? 0
-  const data = new Float64Array(groups.length * size * size)
-  for (const [group, factors] of groups.entries()) {
-    for (const [k, factor] of factors.entries()) data[(group * size + k) * size + k] = factor
-  }
-  return { data, shape: [groups.length * size, size] }
 }
 
 function bias(hasBias: boolean, units: number): KerasVariable[] {
