@@ -127,8 +127,9 @@ function planOf(
   input: KerasSignal,
   variables: VariablesByName,
   version: string | undefined,
+  isBranch = false,
 ): Planned[] {
-  const masks = masksOf(layers, !STANDALONE.test(version ?? '1.'))
+  const masks = masksOf(layers, !STANDALONE.test(version ?? '1.'), isBranch)
   let signal = input
   return layers.flatMap((layer, index) => {
     if (layer.className === 'InputLayer') return []
@@ -155,7 +156,7 @@ function joined(
   at: At,
 ): Planned {
   const options = new KerasOptions(className, config)
-  const planned = branches.map((branch) => planOf(branch, input, variables, at.version))
+  const planned = branches.map((branch) => planOf(branch, input, variables, at.version, true))
   const signals = planned.map((chain) => chain.at(-1)?.output ?? input)
   const [first] = signals as [KerasSignal]
   const columns = signals.map((signal) => columnsOf(options, signal))

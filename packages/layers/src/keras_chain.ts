@@ -129,14 +129,19 @@ export interface MaskAt {
   readonly zeroesSides: boolean
 }
 
-/** How masks reach layers, by Keras' rules. Throws RangeError `ERR_UNKNOWN_LAYER` for a way that has no counterpart. */
-export function masksOf(layers: readonly FileLayer[], zeroesSides: boolean): MaskAt[] {
+/**
+ * How masks reach layers, by Keras' rules. Throws RangeError `ERR_UNKNOWN_LAYER` for a way that has no counterpart.
+ *
+ * @param isBranch behind its end other layers would see its masks.
+ */
+export function masksOf(layers: readonly FileLayer[], zeroesSides: boolean, isBranch: boolean): MaskAt[] {
   const none: MaskAt = { mask: 'none', isMasked: false, holds: false, zeroesSides }
   const found = layers.map(() => none)
   const computing = layers.findIndex(({ className }) => className !== 'InputLayer')
   for (const [start, layer] of layers.entries()) {
     if (!makesMask(layer)) continue
     let last = -1
+    let isSeen = isBranch
     for (let at = start + 1; at < layers.length; at++) {
       const use = maskUseOf(layers[at] as FileLayer)
       if (layers[at]?.branches !== undefined) {
@@ -157,8 +162,10 @@ export function masksOf(layers: readonly FileLayer[], zeroesSides: boolean): Mas
           `it drops the mask of ${labelOf(layer)}, and takes its padding for steps`,
         )
       }
+      isSeen = false
       break
     }
+    if (isSeen) throw unknownLayer(labelOf(layer), 'its mask must end within its branch')
     if (last === -1) continue
     if (start !== computing) throw unknownLayer(labelOf(layer), 'a layer that masks must be the first of the model')
     const holds = givesSequences(layers[last] as FileLayer)

@@ -151,6 +151,7 @@ export const KERAS_ROWS: ReadonlyMap<string, KerasRow> = new Map(
       },
     },
     MultiHeadAttention: {
+      mask: 'normalizes',
       plan({ options, name, input }) {
         const columns = columnsOf(options, input)
         if (!input.isSequence) throw options.refused('its input must be a sequence')
@@ -274,7 +275,6 @@ export const KERAS_ROWS: ReadonlyMap<string, KerasRow> = new Map(
       },
     },
     RMSNormalization: {
-      mask: 'passes',
       plan({ options, name, input }) {
         checkLastAxis(options, input, 'it must normalize the last axis')
         const channels = columnsOf(options, input)

@@ -697,6 +697,42 @@ describe('importKeras masks as Keras does', () => {
     }
   })
 
+  test('refuses a mask that reaches attention, or a join out of a branch', async () => {
+    const attention = layer('MultiHeadAttention', { name: 'attention', num_heads: 1, key_dim: 1 })
+    expect(await refusalOf([embedded, attention], variables)).toEqual(
+      coded('ERR_UNKNOWN_LAYER', { layer: 'attention (MultiHeadAttention)' }),
+    )
+    const tensorOf = (name: string) => ({ class_name: '__keras_tensor__', config: { keras_history: [name, 0, 0] } })
+    const called = (each: Json, name: string, ...inputs: string[]): Json => ({
+      ...each,
+      name,
+      inbound_nodes: inputs.length === 0 ? [] : [{ args: [inputs.map(tensorOf)], kwargs: {} }],
+    })
+    const own = { name: 'first', input_dim: 5, output_dim: 2 }
+    const branched = [
+      called(layer('InputLayer', { batch_shape: [null, 4] }), 'ids'),
+      called(layer('Embedding', { ...own, mask_zero: true }), 'first', 'ids'),
+      called(layer('Embedding', { ...own, name: 'second' }), 'second', 'ids'),
+      called(layer('Add', { name: 'sum' }), 'sum', 'first', 'second'),
+      called(lstmOf(), 'lstm', 'sum'),
+    ]
+    const tables = { 'embedding/vars/0': waves(0, 5, 2), 'embedding_1/vars/0': waves(1, 5, 2), ...lstmAt('lstm', 1) }
+    const functional = { class_name: 'Functional', config: { name: 'net', layers: branched } } as Json
+    expect(await refusalOf([], tables, functional)).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'first (Embedding)' }))
+    const plain = JSON.parse(JSON.stringify(functional).replace('"mask_zero":true', '"mask_zero":false')) as Json
+    const sum = await withModel([], tables, (model) => model.predict(ids([0, 3, 0, 1])), plain)
+    expect(sum.shape).toEqual([1, 2])
+    // Keras 2 lists [layer, call, output, options].
+    const layers = (plain['config'] as { readonly layers: readonly Json[] }).layers.map((each) => {
+      const [call] = each['inbound_nodes'] as readonly { readonly args: readonly [readonly Json[]] }[]
+      const sources = call?.args[0].map((value) => [...((value['config'] as Json)['keras_history'] as unknown[]), {}])
+      return { ...each, inbound_nodes: sources === undefined ? [] : [sources] }
+    })
+    const old = { class_name: 'Model', config: { name: 'net', layers, output_layers: [['lstm', 0, 0]] } }
+    const again = await withModel([], tables, (model) => model.predict(ids([0, 3, 0, 1])), old)
+    expect([...again.data]).toEqual([...sum.data])
+  })
+
   test('Masking hides the steps of its value', async () => {
     const masked = [inputLayer(null, 2), layer('Masking', { mask_value: -1 }), lstmOf()]
     const plain = [inputLayer(null, 2), lstmOf()]
