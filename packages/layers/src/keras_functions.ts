@@ -6,19 +6,19 @@ import { type StepFunction, stepFunction } from './step_function.js'
 type Described = Parameters<typeof stepFunction>[0]
 
 /** Keras' names of functions that are not those of `activation`. */
-const OTHERS: Readonly<Record<string, Described>> = {
-  relu6: { function: 'relu', maximum: 6 },
-  leaky_relu: { function: 'relu', slope: 0.2 },
+const OTHERS: ReadonlyMap<string, Described> = new Map([
+  ['relu6', { function: 'relu', maximum: 6 }],
+  ['leaky_relu', { function: 'relu', slope: 0.2 }],
+  ['swish', { function: 'silu' }],
+  ['hard_swish', { function: 'hard_silu' }],
   ...ofSameName('selu', 'silu', 'gelu', 'mish', 'softsign', 'exponential', 'hard_silu'),
-  swish: { function: 'silu' },
-  hard_swish: { function: 'hard_silu' },
+])
+
+function ofSameName(...names: readonly StepFunction[]): [string, Described][] {
+  return names.map((name) => [name, { function: name }])
 }
 
-function ofSameName(...names: readonly StepFunction[]): Record<string, Described> {
-  return Object.fromEntries(names.map((name) => [name, { function: name }]))
-}
-
-const NAMES = ['linear', ...ACTIVATIONS, ...Object.keys(OTHERS), 'hard_sigmoid']
+const NAMES = ['linear', ...ACTIVATIONS, ...OTHERS.keys(), 'hard_sigmoid']
 
 /** The activation of a layer: one that layers here have as an option, or a layer behind it. */
 export function activationOf(options: KerasOptions): {
@@ -29,7 +29,7 @@ export function activationOf(options: KerasOptions): {
   if (name === 'linear' || ACTIVATIONS.includes(name as ActivationName)) {
     return { fused: name as ActivationName, behind: [] }
   }
-  return { fused: 'linear', behind: [stepFunction(OTHERS[name] ?? hardSigmoid(options))] }
+  return { fused: 'linear', behind: [stepFunction(OTHERS.get(name) ?? hardSigmoid(options))] }
 }
 
 function hardSigmoid(options: KerasOptions): Described {
