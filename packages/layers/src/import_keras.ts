@@ -2,7 +2,8 @@ import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { openWeightFile, type StoredTensor, type WeightFile, type WeightInput } from '@cudnn-rnn/interop'
-import type { BranchLayer } from './branch_layer.js'
+import { add } from './add.js'
+import type { Branch, BranchLayer } from './branch_layer.js'
 import { columnFold } from './column_layers.js'
 import { concat } from './concat.js'
 import { chainOf, type MaskAt, masksOf, notAModel, RECURRENT_CLASSES } from './keras_chain.js'
@@ -21,6 +22,7 @@ import { NESTED } from './keras_convolutions.js'
 import { columnsOf, type KerasSignal, type KerasVariable, type PlannedLayer } from './keras_plan.js'
 import { KERAS_ROWS } from './keras_rows.js'
 import type { Layer, LayerDefinition } from './layer.js'
+import { multiply } from './multiply.js'
 import { SequentialModel } from './sequential_model.js'
 import { timeDistributed } from './time_distributed.js'
 
@@ -32,6 +34,8 @@ interface Planned extends Omit<PlannedLayer, 'layers'> {
   readonly recurrent?: RecurrentPlan
   /** Of a layer that joins branches. */
   readonly branches?: readonly (readonly Planned[])[]
+  /** Default `concat`. */
+  readonly join?: (branches: readonly Branch[]) => LayerDefinition
   readonly layers: readonly LayerDefinition[]
   readonly stored: readonly StoredTensor[]
 }
@@ -171,14 +175,19 @@ function joined(
   const broken = columns.find((count) => count !== widest && count !== 1)
   if (!isBeside && broken !== undefined)
     throw options.refused(`its inputs must have ${widest} columns or one: current number is ${broken}`)
+  const output = { ...first, features: isBeside ? all : widest }
+  const parts = { output, stored: [], branches: planned }
+  const join = columns.every((count) => count === widest) ? JOINS.get(`${className} ${columns.length}`) : undefined
+  if (isBeside || join !== undefined) return { ...parts, layers: [], ...(join !== undefined && { join }) }
   const by = className.toLowerCase() as Parameters<typeof columnFold>[0]['by']
-  return {
-    output: { ...first, features: isBeside ? all : widest },
-    layers: isBeside ? [] : [columnFold({ columns, by })],
-    stored: [],
-    branches: planned,
-  }
+  return { ...parts, layers: [columnFold({ columns, by })] }
 }
+
+/** Joins of two outputs with as many columns that are layers here: they can be exported. */
+const JOINS: ReadonlyMap<string, NonNullable<Planned['join']>> = new Map([
+  ['Add 2', (branches) => add(branches)],
+  ['Multiply 2', ([a = [], b = []]) => multiply([a, b])],
+])
 
 /** Versions of Keras without TensorFlow's own. */
 const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$)/
@@ -289,7 +298,7 @@ async function madeOf(backend: Backend, planned: Planned, networks: Networks): P
     for (const branch of branches) {
       made.push((await Promise.all(branch.map((each) => madeOf(backend, each, networks)))).flat())
     }
-    const definition = concat(made.map((branch) => branch.map((each) => each.definition)))
+    const definition = (planned.join ?? concat)(made.map((branch) => branch.map((each) => each.definition)))
     const assign = async (layer: Layer) => {
       for (const [k, branch] of made.entries()) {
         for (const [at, each] of branch.entries())
