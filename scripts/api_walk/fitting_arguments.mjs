@@ -434,7 +434,8 @@ export function fittingArguments(api, subjects, fixtures) {
         }).map(([method, make]) => [`layers: ${name}.${method}`, make])
       }),
     ),
-    'layers: denseWeights': () => [
+    'layers: layerWeights': () => [
+      'dense',
       { tensors: [{ name: 'fc.weight', shape: [2, 3], dtype: 'F32', read: async () => new Float32Array(6) }] },
       'fc',
     ],

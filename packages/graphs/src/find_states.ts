@@ -34,21 +34,7 @@ export interface StatefulGraph {
 }
 
 /** Operators that move elements and change none. */
-const MOVES = new Set([
-  ...[
-    'Squeeze',
-    'Unsqueeze',
-    'Concat',
-    'Slice',
-    'Gather',
-    'Transpose',
-    'Reshape',
-    'Split',
-    'Cast',
-    'Identity',
-    'Flatten',
-  ],
-])
+const MOVES = new Set('Squeeze Unsqueeze Concat Slice Gather Transpose Reshape Split Cast Identity Flatten'.split(' '))
 /** Words in the names of states. */
 const STATE =
   /state|cache|hidden|hid|memor|recur|carry|past|ctx|context|buffer|^[hc](_?\d+|_?n|_?in|_?0)?$|(^|[_.])[hc][nt]?$/i

@@ -32,9 +32,12 @@ export function branching(joint: Joint, branches: readonly Branch[], options: La
   checkIsList(kind, branches)
   const chains = branches.map((branch) => (isChain(branch) ? branch : [branch]))
   for (const chain of chains) checkAreLayers(`make ${kind}`, chain)
+  // That of an embedding is required by a join of embeddings.
+  const input = chains.map(([first]) => first?.input).find((each) => each !== undefined)
   const definition: LayerDefinition = {
     kind,
     name: options.name,
+    ...(input !== undefined && { input }),
     isStepwise: chains.every((chain) => chain.every(({ isStepwise }) => isStepwise)),
     config: { branches: chains.map((chain) => chain.map(savedLayer)) },
     build(input, build) {

@@ -15,7 +15,7 @@ import { type Signal, signalText } from './signal.js'
  */
 export function buildChain(definitions: readonly LayerDefinition[], input: Signal, build: LayerBuild): Layer[] {
   const layers: Layer[] = []
-  build.reserve(definitions.map(({ name }) => name))
+  build.reserve(definitions.flatMap(namesIn))
   try {
     for (const definition of definitions) {
       const before = layers.at(-1)
@@ -26,6 +26,12 @@ export function buildChain(definitions: readonly LayerDefinition[], input: Signa
     for (const layer of layers) layer.dispose()
     throw error
   }
+}
+
+/** Names that users gave to a layer and to those in its branches. */
+function namesIn({ name, config = {} }: Partial<LayerDefinition>): (string | undefined)[] {
+  const branches = Array.isArray(config['branches']) ? (config['branches'] as unknown as LayerDefinition[][]) : []
+  return [name, ...branches.flat().flatMap(namesIn)]
 }
 
 function built(definition: LayerDefinition, input: Signal, before: Layer | undefined, build: LayerBuild): Layer {

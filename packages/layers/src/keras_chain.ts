@@ -3,18 +3,17 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { codedRangeError } from './coded_error.js'
 import { unknownLayer } from './keras_options.js'
+import { chainOfNodes, type FileLayer, type GraphNode } from './keras_graph.js'
 import { KERAS_ROWS } from './keras_rows.js'
 import type { Padding } from './masked_steps.js'
 
 export const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
 
-/** A layer of the file with its place there. */
-export interface FileLayer {
-  readonly className: string
-  readonly config: Json
-  /** `layers/dense_1`, where a file of Keras 3 keeps its variables. */
-  readonly place: string
-}
+/** Layers that join several inputs, and the operations of the same names. */
+const JOINS = new Set<unknown>(['Add', 'Subtract', 'Multiply', 'Average', 'Maximum', 'Minimum', 'Concatenate'])
+
+/** Arguments that are inputs: of attention, each the same one. */
+const SOURCES = new Set(['inputs', 'query', 'key', 'value'])
 
 /** The layers of the model in order, without its InputLayer. */
 export function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
@@ -51,22 +50,18 @@ export function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
     const place = `layers/${uniqueKerasName(places, className)}`
     return { className, config: jsonRecord(record['config']) ?? {}, place }
   })
-  if (kind !== 'Sequential') checkIsChain(path, computing, masks)
-  return layers
-}
-
-/** Throws unless each layer is called once, with the output of the one before it. */
-function checkIsChain(path: string, layers: readonly Json[], masks: ReadonlySet<unknown>): void {
-  for (const [index, layer] of layers.entries()) {
-    const calls = layer['inbound_nodes']
-    const before = index === 0 ? [] : [layers[index - 1]?.['name']]
-    const inputs = Array.isArray(calls) ? calls.map((call) => inputsOf(call, masks)) : []
-    if (JSON.stringify(inputs) === JSON.stringify(index === 0 ? inputs.map(() => []) : [before])) continue
-    throw notAModel(
-      path,
-      `a functional model must be one chain: ${describeValue(layer['name'])} (${describeValue(layer['class_name'])}) does not have the output of the layer before it as its one input. By hand: importWeights has its recurrent networks, and concat, add and multiply join branches`,
-    )
-  }
+  if (kind === 'Sequential') return layers
+  const nodes = computing.map((record, index): GraphNode => {
+    const layer = layers[index] as FileLayer
+    const { sources, options } = callOf(record, masks)
+    return { name: record['name'], layer: { ...layer, config: { ...layer.config, ...options } }, sources }
+  })
+  const outputs = [jsonRecord(config)?.['output_layers'] ?? [[computing.at(-1)?.['name']]]].flat(2)
+  const refuse = (rule: string) => notAModel(path, rule)
+  const named = outputs.filter((each) => typeof each === 'string')
+  if (named.length !== 1) throw refuse(`a functional model must have one output: current number is ${named.length}`)
+  const inputs = layers.filter(({ className }) => className === 'InputLayer')
+  return [...inputs, ...chainOfNodes(nodes, named[0], refuse)]
 }
 
 /**
@@ -75,8 +70,7 @@ function checkIsChain(path: string, layers: readonly Json[], masks: ReadonlySet<
  */
 function masksIn(records: readonly Json[]): ReadonlySet<unknown> {
   const masks = new Set<unknown>()
-  const callOf = (record: Json) => jsonRecord([record['inbound_nodes']].flat()[0])
-  const argumentsOf = (record: Json) => [callOf(record)?.['args']].flat()
+  const argumentsOf = (record: Json) => [jsonRecord([record['inbound_nodes']].flat()[0])?.['args']].flat()
   const masking = records.flatMap((record) => {
     const config = jsonRecord(record['config']) ?? {}
     if (!makesMask({ className: record['class_name'], config })) return []
@@ -92,24 +86,37 @@ function masksIn(records: readonly Json[]): ReadonlySet<unknown> {
   return masks
 }
 
-/** The name of the layer that a tensor comes from. */
+/** The name of the layer that a tensor comes from, in the forms of Keras 3 and 2. */
 function sourceOf(tensor: unknown): unknown {
-  return [jsonRecord(jsonRecord(tensor)?.['config'])?.['keras_history']].flat()[0]
+  const [name] = [jsonRecord(jsonRecord(tensor)?.['config'])?.['keras_history']].flat()
+  return name ?? (Array.isArray(tensor) && tensor.length > 2 ? tensor[0] : undefined)
 }
 
-/** Names of the layers whose outputs a call takes; unlike any list of one name if it takes something else. */
-function inputsOf(call: unknown, masks: ReadonlySet<unknown>): unknown {
-  const { args, kwargs } = jsonRecord(call) ?? {}
-  if (Array.isArray(args)) {
-    const isPlain = Object.entries(jsonRecord(kwargs) ?? {}).every(
-      ([name, value]) => value === null || (name === 'mask' && masks.has(sourceOf(value))) || value === false,
-    )
-    return isPlain ? args.map(sourceOf) : null
-  }
-  if (!Array.isArray(call)) return null
-  return call.map((each) =>
-    Array.isArray(each) && Object.keys(jsonRecord(each[3]) ?? {}).length === 0 ? each[0] : null,
-  )
+/** The call of a layer of a functional model: the layers whose outputs it takes, and its other arguments as options. */
+function callOf(record: Json, masks: ReadonlySet<unknown>) {
+  const calls = [record['inbound_nodes'] ?? []].flat()
+  const call = calls[0]
+  if (call === undefined) return { sources: [], options: {} }
+  // Keras 2 lists [layer, call, output, options].
+  const isOld = Array.isArray(call)
+  const positional = isOld ? call : [jsonRecord(call)?.['args']].flat(2)
+  const named = isOld ? call.map((each) => [each].flat()[3]) : [jsonRecord(call)?.['kwargs']]
+  const given = Object.entries(Object.assign({}, ...named.map(jsonRecord)) as Json)
+  const inputs = given.filter(([name]) => SOURCES.has(name)).map(([, value]) => value)
+  const options = given.filter(([name, value]) => {
+    const isMask = name === 'mask' && masks.has(sourceOf(value))
+    return value !== null && value !== false && !isMask && !SOURCES.has(name)
+  })
+  const sources = [...positional, ...inputs.filter((value) => value !== null)].map(sourceOf)
+  const single = new Set(sources).size === 1 ? sources.slice(0, 1) : null
+  const taken = JOINS.has(record['class_name']) && sources.length > 1 ? sources : single
+  const isAttention = record['class_name'] === 'MultiHeadAttention'
+  const isKnown =
+    calls.length === 1 &&
+    (taken !== single || isAttention || sources.length < 2) &&
+    (isAttention || options.length === 0) &&
+    sources.every((each) => typeof each === 'string')
+  return { sources: isKnown ? taken : null, options: Object.fromEntries(options) }
 }
 
 /** The masks that a layer sees. */
@@ -122,16 +129,24 @@ export interface MaskAt {
   readonly zeroesSides: boolean
 }
 
-/** How masks reach layers, by Keras' rules. Throws RangeError `ERR_UNKNOWN_LAYER` for a way that has no counterpart. */
-export function masksOf(layers: readonly FileLayer[], zeroesSides: boolean): MaskAt[] {
+/**
+ * How masks reach layers, by Keras' rules. Throws RangeError `ERR_UNKNOWN_LAYER` for a way that has no counterpart.
+ *
+ * @param isBranch behind its end other layers would see its masks.
+ */
+export function masksOf(layers: readonly FileLayer[], zeroesSides: boolean, isBranch: boolean): MaskAt[] {
   const none: MaskAt = { mask: 'none', isMasked: false, holds: false, zeroesSides }
   const found = layers.map(() => none)
   const computing = layers.findIndex(({ className }) => className !== 'InputLayer')
   for (const [start, layer] of layers.entries()) {
     if (!makesMask(layer)) continue
     let last = -1
+    let isSeen = isBranch
     for (let at = start + 1; at < layers.length; at++) {
       const use = maskUseOf(layers[at] as FileLayer)
+      if (layers[at]?.branches !== undefined) {
+        throw unknownLayer(labelOf(layers[at] as FileLayer), `the mask of ${labelOf(layer)} must end before it`)
+      }
       if (use === 'normalizes') {
         throw unknownLayer(
           labelOf(layers[at] as FileLayer),
@@ -147,8 +162,10 @@ export function masksOf(layers: readonly FileLayer[], zeroesSides: boolean): Mas
           `it drops the mask of ${labelOf(layer)}, and takes its padding for steps`,
         )
       }
+      isSeen = false
       break
     }
+    if (isSeen) throw unknownLayer(labelOf(layer), 'its mask must end within its branch')
     if (last === -1) continue
     if (start !== computing) throw unknownLayer(labelOf(layer), 'a layer that masks must be the first of the model')
     const holds = givesSequences(layers[last] as FileLayer)

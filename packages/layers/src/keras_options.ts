@@ -9,10 +9,13 @@ export class KerasOptions {
   readonly className: string
   /** Name and class, for messages. */
   readonly label: string
+  /** Release of Keras that wrote the file, where it is known. */
+  readonly major: number | undefined
   readonly #config: Json
   readonly #read = new Set<string>()
 
-  constructor(className: string, config: Json, name: unknown = config['name']) {
+  constructor(className: string, config: Json, name: unknown = config['name'], major?: number) {
+    this.major = major
     this.className = className
     this.label = `${typeof name === 'string' ? name : className} (${className})`
     this.#config = config
@@ -43,10 +46,28 @@ export class KerasOptions {
     throw this.wrong(option, 'one integer >= 1')
   }
 
+  /** A number, which old files have as an array of one. */
   number(option: string, absent?: number): number {
-    const value = this.value(option) ?? absent
+    const given = this.value(option) ?? absent
+    const value = Array.isArray(given) && given.length === 1 ? given[0] : given
     if (typeof value === 'number' && Number.isFinite(value)) return value
     throw this.wrong(option, 'a finite number')
+  }
+
+  /** Two integers, written as one where they are equal: along time and height, or at the beginning and the end. */
+  pair(option: string, absent: readonly [number, number], minimum = 1): readonly [number, number] {
+    const [first, second = first, ...more] = [this.value(option) ?? absent].flat()
+    const isCount = (size: unknown): size is number => Number.isSafeInteger(size) && (size as number) >= minimum
+    if (isCount(first) && isCount(second) && more.length === 0) return [first, second]
+    throw this.wrong(option, `one or two integers >= ${minimum}`)
+  }
+
+  /** A list of integers, at least `minimum`. */
+  sizes(option: string, minimum: number): readonly number[] {
+    const value = this.value(option)
+    const isSize = (size: unknown) => Number.isSafeInteger(size) && (size as number) >= minimum
+    if (Array.isArray(value) && value.length > 0 && value.every(isSize)) return value as number[]
+    throw this.wrong(option, 'a list of integers')
   }
 
   flag(option: string, absent: boolean): boolean {

@@ -13,18 +13,18 @@ import {
 import { ofDtype } from '@cudnn-rnn/executor-kit'
 import { type ImportedCell, type ImportedNetwork, importWeights, type OpenWeightFile } from '@cudnn-rnn/interop'
 import { rnn } from './cell_layer.js'
+import { diagonal } from './column_factors.js'
 import { concat } from './concat.js'
 import { dense } from './dense.js'
 import { holdPadding } from './hold_padding.js'
 import type { MaskAt } from './keras_chain.js'
 import { KerasOptions } from './keras_options.js'
-import { diagonal, featuresOf } from './keras_rows.js'
+import { columnsOf, type KerasSignal } from './keras_plan.js'
 import type { Layer, LayerDefinition } from './layer.js'
 import { multiply } from './multiply.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
 import { reverse } from './reverse.js'
 import { lastStep } from './sequence_pooling.js'
-import type { Signal } from './signal.js'
 
 const RECURRENT = {
   lstm: cudnnLSTM,
@@ -59,9 +59,9 @@ export function recurrentPlan(
   outer: KerasOptions,
   networkName: string,
   name: { readonly name?: string },
-  input: Signal,
+  input: KerasSignal,
   at: MaskAt,
-): { readonly output: Signal; readonly recurrent: RecurrentPlan } {
+): { readonly output: KerasSignal; readonly recurrent: RecurrentPlan } {
   const isBidirectional = outer.className === 'Bidirectional'
   if (!input.isSequence) throw outer.refused('its input must be a sequence')
   const inner = isBidirectional ? outer.object('layer') : undefined
@@ -91,13 +91,17 @@ export function recurrentPlan(
     label: outer.label,
     name,
     networkName,
-    inputSize: featuresOf(outer, input),
+    inputSize: columnsOf(outer, input),
     returnsSequences,
     holds,
     merge: isBidirectional ? MERGES.get(outer.value('merge_mode'))?.(units) : undefined,
   }
   const sides = isBidirectional && plan.merge === undefined ? 2 : 1
-  const output = { isSequence: returnsSequences, features: units * sides }
+  const output = {
+    isSequence: returnsSequences,
+    features: units * sides,
+    time: returnsSequences ? input.time : undefined,
+  }
   return { output, recurrent: plan }
 }
 
@@ -205,9 +209,12 @@ function cellLayer(backend: Backend, network: ImportedCell, name: { readonly nam
 }
 
 /** A layer whose variables have `values`. */
-export function assigning(backend: Backend, definition: LayerDefinition, values: readonly Tensor<FloatArray>[]): Made {
-  const assign = (layer: Layer) => {
-    for (const [index, value] of values.entries()) layer.variables[index]?.assign(ofDtype(backend.dtype, value))
-  }
-  return { definition, assign }
+function assigning(backend: Backend, definition: LayerDefinition, values: readonly Tensor<FloatArray>[]): Made {
+  return { definition, assign: (layer) => assignAll(backend, [layer], values) }
+}
+
+/** Gives the variables of layers their values, in their order. */
+export function assignAll(backend: Backend, layers: readonly Layer[], values: readonly Tensor<FloatArray>[]): void {
+  const variables = layers.flatMap((layer) => layer.variables)
+  for (const [index, value] of values.entries()) variables[index]?.assign(ofDtype(backend.dtype, value))
 }

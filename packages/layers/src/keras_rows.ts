@@ -1,50 +1,30 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { activation } from './activation.js'
-import { conv1d } from './convolution.js'
+import { columnFactors, diagonal } from './column_factors.js'
+import { columnScale, columnSlope } from './column_layers.js'
 import { dense } from './dense.js'
 import { dropout } from './dropout.js'
 import { embedding } from './embedding.js'
+import { CONVOLUTIONS, maxOverPictures, stepsUnder } from './keras_convolutions.js'
+import { activationOf } from './keras_functions.js'
 import type { KerasOptions } from './keras_options.js'
-import type { LayerDefinition } from './layer.js'
+import {
+  columnsOf,
+  type KerasRow,
+  type KerasSignal,
+  type KerasVariable,
+  type LayerAt,
+  type PlannedLayer,
+} from './keras_plan.js'
 import { layerNorm } from './layer_norm.js'
-import type { Padding } from './masked_steps.js'
 import { masking } from './masking.js'
 import { maxPool1d } from './max_pooling.js'
+import { multiHeadAttention, timeSoftmax } from './multi_head_attention.js'
+import { rearrange } from './rearrange.js'
 import { repeatVector } from './repeat_vector.js'
 import { maxOverTime, meanOverTime } from './sequence_pooling.js'
-import type { Signal } from './signal.js'
-
-/** A variable of a layer, by its own name and its shape. */
-export type KerasVariable = readonly [own: string, shape: readonly number[]]
-
-/** A layer of Keras as layers here. */
-export interface PlannedLayer {
-  readonly output: Signal
-  readonly layers: readonly LayerDefinition[]
-  /** Of the first layer, as the file has them; it lists those with a name here first. */
-  readonly variables?: readonly KerasVariable[]
-  /** The first layer's values from those of `variables`. Default: these. */
-  readonly values?: (stored: readonly Tensor<FloatArray>[]) => readonly Tensor<FloatArray>[]
-}
-
-/** The parts of a file from which a row makes a layer. */
-interface LayerAt {
-  readonly options: KerasOptions
-  readonly name: { readonly name?: string }
-  readonly input: Signal
-  /** Of a layer that masks: where masked steps may be, or `none` if nothing behind it looks at the mask. */
-  readonly mask: Padding | 'none'
-}
-
-/** The use of the mask of an earlier layer. A row that states none drops the mask, as Keras does. */
-type MaskUse = 'makes' | 'uses' | 'passes' | 'ends' | 'normalizes'
-
-interface Row {
-  readonly mask?: MaskUse
-  readonly plan: (at: LayerAt) => PlannedLayer
-}
-
-const ACTIVATIONS = ['linear', 'tanh', 'sigmoid', 'relu', 'elu', 'softplus', 'softmax'] as const
+import { stepFunction } from './step_function.js'
+import { averagePool1d, spreadSteps } from './step_windows.js'
 
 /** A layer without effect in inference. */
 const nothing =
@@ -58,8 +38,8 @@ const withBias = (hasBias: boolean, units: number): Pick<PlannedLayer, 'values'>
   hasBias ? {} : { values: (stored) => [...stored, { data: new Float32Array(units), shape: [units] }] }
 
 /** The layers that are imported; recurrent ones and wrappers are read beside them. */
-export const KERAS_ROWS: ReadonlyMap<string, Row> = new Map(
-  Object.entries<Row>({
+export const KERAS_ROWS: ReadonlyMap<string, KerasRow> = new Map(
+  Object.entries<KerasRow>({
     Embedding: {
       mask: 'makes',
       plan({ options, name, input, mask }) {
@@ -67,7 +47,7 @@ export const KERAS_ROWS: ReadonlyMap<string, Row> = new Map(
         options.flag('mask_zero', false)
         options.only({ sparse: [false] })
         return {
-          output: { isSequence: input.isSequence, features: units },
+          output: { ...input, features: units },
           layers: [embedding({ size, units, ...(mask !== 'none' && { maskZero: mask }), ...name })],
           variables: [['embeddings', [size, units]]],
         }
@@ -86,35 +66,16 @@ export const KERAS_ROWS: ReadonlyMap<string, Row> = new Map(
         const units = options.count('units')
         const hasBias = options.flag('use_bias', true)
         options.ignore('input_dim')
+        const { fused, behind } = activationOf(options)
         return {
-          output: { isSequence: input.isSequence, features: units },
-          layers: [dense({ units, activation: options.choice('activation', ACTIVATIONS, 'linear'), ...name })],
-          variables: [['kernel', [featuresOf(options, input), units]], ...bias(hasBias, units)],
+          output: { ...input, features: units },
+          layers: [dense({ units, activation: fused, ...name }), ...behind],
+          variables: [['kernel', [columnsOf(options, input), units]], ...bias(hasBias, units)],
           ...withBias(hasBias, units),
         }
       },
     },
-    Conv1D: {
-      plan({ options, name, input }) {
-        const [filters, kernelSize, strides] = [
-          options.count('filters'),
-          options.axis('kernel_size'),
-          options.axis('strides'),
-        ]
-        const isPlain = options.axis('dilation_rate') === 1 && (options.value('groups') ?? 1) === 1
-        if (!isPlain) throw options.refused('it must have neither dilation nor groups')
-        options.only({ data_format: ['channels_last'] })
-        const hasBias = options.flag('use_bias', true)
-        const padding = options.choice('padding', ['valid', 'same', 'causal'], 'valid')
-        const own = { filters, kernelSize, strides, padding }
-        return {
-          output: { isSequence: true, features: filters },
-          layers: [conv1d({ ...own, activation: options.choice('activation', ACTIVATIONS, 'linear'), ...name })],
-          variables: [['kernel', [kernelSize, featuresOf(options, input), filters]], ...bias(hasBias, filters)],
-          ...withBias(hasBias, filters),
-        }
-      },
-    },
+    ...CONVOLUTIONS,
     MaxPooling1D: {
       plan({ options, name, input }) {
         const poolSize = options.axis('pool_size', 2)
@@ -122,36 +83,213 @@ export const KERAS_ROWS: ReadonlyMap<string, Row> = new Map(
         const padding = options.choice('padding', ['valid', 'same'], 'valid')
         // Keras' None is the size of the pool.
         const own = { poolSize, strides: options.axis('strides', poolSize), padding }
-        return { output: { isSequence: true, features: input.features }, layers: [maxPool1d({ ...own, ...name })] }
+        const pool = poolOf(options, input, own)
+        return { output: pool, layers: [maxPool1d({ ...own, ...name })] }
+      },
+    },
+    AveragePooling1D: {
+      plan({ options, name, input }) {
+        const poolSize = options.axis('pool_size', 2)
+        options.only({ data_format: ['channels_last'] })
+        const padding = options.choice('padding', ['valid', 'same'], 'valid')
+        const own = { poolSize, strides: options.axis('strides', poolSize), padding }
+        const pool = poolOf(options, input, own)
+        return { output: pool, layers: [averagePool1d({ ...own, ...name })] }
+      },
+    },
+    MaxPooling2D: {
+      pictures: true,
+      plan({ options, name, input }) {
+        if (input.height === undefined) throw options.refused('its input must be pictures [time,height,channels]')
+        options.only({ data_format: ['channels_last'] })
+        const poolSize = options.pair('pool_size', [2, 2])
+        const strides = options.pair('strides', poolSize)
+        const padding = options.choice('padding', ['valid', 'same'], 'valid')
+        return maxOverPictures(input, name, { poolSize, strides, padding })
+      },
+    },
+    ZeroPadding1D: {
+      plan({ options, name, input }) {
+        options.only({ data_format: ['channels_last'] })
+        const [zerosBefore, zerosAfter] = options.pair('padding', [1, 1], 0)
+        return spread(options, input, { zerosBefore, zerosAfter, ...name })
+      },
+    },
+    Cropping1D: {
+      plan({ options, name, input }) {
+        const [croppedBefore, croppedAfter] = options.pair('cropping', [1, 1], 0)
+        return spread(options, input, { croppedBefore, croppedAfter, ...name })
+      },
+    },
+    UpSampling1D: {
+      plan({ options, name, input }) {
+        return spread(options, input, { repeats: options.axis('size'), ...name })
+      },
+    },
+    Flatten: {
+      pictures: true,
+      plan({ options, name, input }) {
+        options.only({ data_format: ['channels_last'] })
+        return rearranged(options, input, [-1], name)
+      },
+    },
+    Reshape: {
+      pictures: true,
+      plan({ options, name, input }) {
+        return rearranged(options, input, options.sizes('target_shape', -1), name)
+      },
+    },
+    Permute: {
+      plan({ options, name, input }) {
+        const dims = String(options.value('dims'))
+        if (dims === (input.isSequence ? '1,2' : '1')) return { output: input, layers: [] }
+        const columns = columnsOf(options, input)
+        if (dims !== '2,1' || !input.isSequence) throw options.wrong('dims', '[2, 1]')
+        const time = stepsOf(options, input)
+        const own = { from: [time, columns], to: [columns, time], transposed: true, ...name }
+        return { output: { isSequence: true, features: time, time: columns }, layers: [rearrange(own)] }
+      },
+    },
+    MultiHeadAttention: {
+      mask: 'normalizes',
+      plan({ options, name, input }) {
+        const columns = columnsOf(options, input)
+        if (!input.isSequence) throw options.refused('its input must be a sequence')
+        const [heads, keySize] = [options.count('num_heads'), options.count('key_dim')]
+        const valueSize = options.value('value_dim') == null ? keySize : options.count('value_dim')
+        options.only({ output_shape: [], attention_axes: [[1]], use_gate: [false] })
+        options.ignore('dropout', 'flash_attention', 'query_shape', 'key_shape', 'value_shape', 'training')
+        const hasBias = options.flag('use_bias', true)
+        const isCausal = options.flag('use_causal_mask', false)
+        const named = (own: string, last: string) => {
+          return own === 'output' ? [`output/${last}`, `attention_output/${last}`] : `${own}/${last}`
+        }
+        const part = (own: string, kernel: readonly number[], biases: readonly number[]): KerasVariable[] => [
+          [named(own, 'kernel'), kernel],
+          ...(hasBias ? [[named(own, 'bias'), biases] as const] : []),
+        ]
+        const of = (own: string, size: number) => part(own, [columns, heads, size], [heads, size])
+        return {
+          output: input,
+          layers: [multiHeadAttention({ heads, keySize, valueSize, isCausal, ...name })],
+          variables: [
+            ...[...of('query', keySize), ...of('key', keySize), ...of('value', valueSize)],
+            ...part('output', [heads, valueSize, columns], [columns]),
+          ],
+          values: (stored) => {
+            const outer = [keySize, keySize, valueSize].map((size) => [columns, heads * size])
+            return [...outer, [heads * valueSize, columns]].flatMap(([rows, units], k) => {
+              const [kernel, own] = hasBias ? stored.slice(2 * k, 2 * k + 2) : [stored[k]]
+              return [
+                { data: (kernel as Tensor<FloatArray>).data, shape: [rows as number, units as number] },
+                { data: own?.data ?? new Float32Array(units as number), shape: [units as number] },
+              ]
+            })
+          },
+        }
       },
     },
     Activation: {
       mask: 'passes',
+      pictures: true,
       plan({ options, name, input }) {
-        const kind = options.choice('activation', ACTIVATIONS, 'linear')
-        return { output: input, layers: kind === 'linear' ? [] : [activation(kind, name)] }
+        const { fused, behind } = activationOf(options)
+        if (fused === 'softmax') columnsOf(options, input)
+        return { output: input, layers: fused === 'linear' ? behind : [activation(fused, name)] }
       },
     },
     ReLU: {
       mask: 'passes',
+      pictures: true,
       plan({ options, name, input }) {
-        options.only({ negative_slope: [0, [0]], threshold: [0, [0]] })
-        const maximum = options.value('max_value') ?? undefined
-        if (maximum !== undefined && !(typeof maximum === 'number' && maximum > 0)) {
+        const [slope, threshold] = ['negative_slope', 'threshold'].map((each) => options.number(each, 0)) as [
+          number,
+          number,
+        ]
+        const given = options.value('max_value') ?? undefined
+        if (given !== undefined && !(typeof given === 'number' && given > 0)) {
           throw options.wrong('max_value', 'a number > 0')
         }
-        return { output: input, layers: [activation('relu', { ...(maximum !== undefined && { maximum }), ...name })] }
+        const maximum = given !== undefined && { maximum: given }
+        const isPlain = slope === 0 && threshold === 0
+        const own = isPlain
+          ? activation('relu', { ...maximum, ...name })
+          : stepFunction({ function: 'relu', slope, threshold, ...maximum, ...name })
+        return { output: input, layers: [own] }
+      },
+    },
+    LeakyReLU: {
+      mask: 'passes',
+      pictures: true,
+      plan({ options, name, input }) {
+        const [old, given] = [options.value('alpha'), options.value('negative_slope')]
+        const slope = options.number(given == null && old != null ? 'alpha' : 'negative_slope', 0.3)
+        return { output: input, layers: [stepFunction({ function: 'relu', slope, ...name })] }
+      },
+    },
+    ELU: {
+      mask: 'passes',
+      pictures: true,
+      plan({ options, name, input }) {
+        const slope = options.number('alpha', 1)
+        return { output: input, layers: [stepFunction({ function: 'elu', slope, ...name })] }
+      },
+    },
+    PReLU: {
+      mask: 'passes',
+      plan({ options, name, input }) {
+        const columns = columnsOf(options, input)
+        const isShared = String(options.value('shared_axes') ?? '') === '1'
+        if (input.isSequence !== isShared) throw options.wrong('shared_axes', input.isSequence ? '[1]' : 'null')
+        return {
+          output: input,
+          layers: [columnSlope(name)],
+          variables: [['alpha', input.isSequence ? [1, columns] : [columns]]],
+          values: ([slope]) => [{ data: (slope as Tensor<FloatArray>).data, shape: [columns] }],
+        }
       },
     },
     Softmax: {
       mask: 'normalizes',
       plan({ options, name, input }) {
+        const isOverTime = input.isSequence && String(options.value('axis')) === '1'
+        if (isOverTime) return { output: input, layers: [timeSoftmax(name)] }
         checkLastAxis(options, input, 'its axis must be the last one')
         return { output: input, layers: [activation('softmax', name)] }
       },
     },
+    Identity: { mask: 'passes', pictures: true, plan: nothing() },
+    Rescaling: {
+      mask: 'passes',
+      pictures: true,
+      plan({ options, name, input }) {
+        const [slope, offset] = [options.number('scale'), options.number('offset', 0)]
+        return { output: input, layers: [stepFunction({ function: 'line', slope, offset, ...name })] }
+      },
+    },
+    UnitNormalization: {
+      mask: 'passes',
+      plan({ options, name, input }) {
+        checkLastAxis(options, input, 'it must normalize the last axis')
+        return { output: input, layers: [stepFunction({ function: 'unit', ...name })] }
+      },
+    },
+    RMSNormalization: {
+      plan({ options, name, input }) {
+        checkLastAxis(options, input, 'it must normalize the last axis')
+        const channels = columnsOf(options, input)
+        const epsilon = options.number('epsilon', 1e-6)
+        return {
+          output: input,
+          layers: [stepFunction({ function: 'rms', epsilon, ...name }), columnScale({ channels })],
+          variables: [['scale', [channels]]],
+          values: ([scale]) => [scale as Tensor<FloatArray>, { data: new Float32Array(channels), shape: [channels] }],
+        }
+      },
+    },
     Dropout: {
       mask: 'passes',
+      pictures: true,
       plan({ options, name, input }) {
         options.ignore('noise_shape')
         const rate = options.number(options.value('rate') === undefined ? 'p' : 'rate')
@@ -159,11 +297,11 @@ export const KERAS_ROWS: ReadonlyMap<string, Row> = new Map(
         return { output: input, layers: [dropout({ rate, ...name })] }
       },
     },
-    SpatialDropout1D: { mask: 'passes', plan: nothing('rate', 'p', 'noise_shape', 'dim_ordering') },
-    GaussianDropout: { mask: 'passes', plan: nothing('rate', 'p') },
-    GaussianNoise: { mask: 'passes', plan: nothing('stddev', 'sigma') },
-    AlphaDropout: { mask: 'passes', plan: nothing('rate', 'p', 'noise_shape') },
-    ActivityRegularization: { mask: 'passes', plan: nothing('l1', 'l2') },
+    SpatialDropout1D: { mask: 'passes', pictures: true, plan: nothing('rate', 'p', 'noise_shape', 'dim_ordering') },
+    GaussianDropout: { mask: 'passes', pictures: true, plan: nothing('rate', 'p') },
+    GaussianNoise: { mask: 'passes', pictures: true, plan: nothing('stddev', 'sigma') },
+    AlphaDropout: { mask: 'passes', pictures: true, plan: nothing('rate', 'p', 'noise_shape') },
+    ActivityRegularization: { mask: 'passes', pictures: true, plan: nothing('l1', 'l2') },
     LayerNormalization: {
       mask: 'passes',
       plan({ options, name, input }) {
@@ -172,42 +310,44 @@ export const KERAS_ROWS: ReadonlyMap<string, Row> = new Map(
         return {
           output: input,
           layers: [layerNorm({ epsilon: options.number('epsilon', 1e-3), ...name })],
-          ...scaleAndCenter(options, featuresOf(options, input)),
+          ...scaleAndCenter(options, columnsOf(options, input)),
         }
       },
     },
     BatchNormalization: {
       mask: 'passes',
+      pictures: true,
       plan({ options, name, input }) {
         checkLastAxis(options, input, 'it must normalize the last axis')
         options.only({ renorm: [false] })
         options.ignore('momentum', 'synchronized', 'fused', 'renorm_clipping', 'renorm_momentum')
-        const features = featuresOf(options, input)
+        const isPicture = input.height !== undefined
+        const features = isPicture ? (input.features as number) / (input.height as number) : columnsOf(options, input)
         const epsilon = options.number('epsilon', 1e-3)
         const { variables, values } = scaleAndCenter(options, features)
         return {
           output: input,
           // In inference a factor and an offset of each column.
-          layers: [dense({ units: features, ...name })],
+          layers: [isPicture ? columnScale({ channels: features, ...name }) : dense({ units: features, ...name })],
           variables: [...variables, ['moving_mean', [features]], ['moving_variance', [features]]],
           values: (stored) => {
-            const [mean, variance] = stored.slice(variables.length).map(({ data }) => data) as [FloatArray, FloatArray]
-            const [gamma, beta] = values(stored).map(({ data }) => data) as [FloatArray, FloatArray]
-            const factors = Float64Array.from(gamma, (scale, k) => scale / Math.sqrt((variance[k] as number) + epsilon))
-            const offsets = Float64Array.from(
-              beta,
-              (offset, k) => offset - (factors[k] as number) * (mean[k] as number),
-            )
-            return [diagonal([factors]), { data: offsets, shape: [features] }]
+            const [mean, variance] = stored.slice(variables.length)
+            const [gamma, beta] = values(stored)
+            const { factors, offsets } = columnFactors({ mean, variance, gamma, beta }, features, epsilon)
+            return [
+              isPicture ? { data: factors, shape: [features] } : diagonal([factors]),
+              { data: offsets, shape: [features] },
+            ]
           },
         }
       },
     },
     RepeatVector: {
       plan({ options, name, input }) {
+        const steps = options.count('n')
         return {
-          output: { isSequence: true, features: input.features },
-          layers: [repeatVector({ steps: options.count('n'), ...name })],
+          output: { isSequence: true, features: columnsOf(options, input), time: steps },
+          layers: [repeatVector({ steps, ...name })],
         }
       },
     },
@@ -246,27 +386,67 @@ function scaleAndCenter(options: KerasOptions, features: number) {
   }
 }
 
-/** Diagonal matrices above each other, a kernel that adds up as many groups of columns, each by its factors. */
-export function diagonal(groups: readonly FloatArray[]): Tensor<FloatArray> {
-  const size = groups[0]?.length ?? 0
-  const data = new Float64Array(groups.length * size * size)
-  for (const [group, factors] of groups.entries()) {
-    for (const [k, factor] of factors.entries()) data[(group * size + k) * size + k] = factor
-  }
-  return { data, shape: [groups.length * size, size] }
-}
-
 function bias(hasBias: boolean, units: number): KerasVariable[] {
   return hasBias ? [['bias', [units]]] : []
 }
 
-export function featuresOf(options: KerasOptions, { features }: Signal): number {
-  if (features !== null) return features
-  throw options.refused('its input must be numbers, not class ids: an Embedding must come before it')
+/** Keras 2 counts an axis from the batch: 2 of [B,T,E], 1 of [B,E], 3 of pictures. */
+function checkLastAxis(options: KerasOptions, { isSequence, height }: KerasSignal, rule: string): void {
+  const [axis, ...others] = [options.value('axis') ?? -1].flat()
+  const last = 1 + Number(isSequence) + Number(height !== undefined)
+  if (others.length > 0 || (axis !== -1 && axis !== last)) throw options.refused(rule)
 }
 
-/** Keras 2 counts an axis from the batch: 2 of [B,T,E], 1 of [B,E]. */
-function checkLastAxis(options: KerasOptions, { isSequence }: Signal, rule: string): void {
-  const [axis, ...others] = [options.value('axis') ?? -1].flat()
-  if (others.length > 0 || (axis !== -1 && axis !== (isSequence ? 2 : 1))) throw options.refused(rule)
+interface Pool {
+  readonly poolSize: number
+  readonly strides: number
+  readonly padding: 'valid' | 'same'
+}
+
+function poolOf(options: KerasOptions, input: KerasSignal, { poolSize, strides, padding }: Pool): KerasSignal {
+  return stepsUnder(input, { isSequence: true, features: columnsOf(options, input) }, poolSize, strides, padding)
+}
+
+/** Steps of an input whose number the file has. */
+function stepsOf(options: KerasOptions, { time }: KerasSignal): number {
+  if (time !== undefined) return time
+  throw options.refused('its input must have a number of steps in the file')
+}
+
+function spread(options: KerasOptions, input: KerasSignal, own: Parameters<typeof spreadSteps>[0]): PlannedLayer {
+  columnsOf(options, input)
+  const { repeats = 1, croppedBefore = 0, croppedAfter = 0, zerosBefore = 0, zerosAfter = 0 } = own
+  const { time } = input
+  const steps = time && Math.max(0, time - croppedBefore - croppedAfter) * repeats + zerosBefore + zerosAfter
+  return { output: { ...input, time: steps }, layers: [spreadSteps(own)] }
+}
+
+/** The numbers of each row in another form, of which one size may be -1. */
+function rearranged(
+  options: KerasOptions,
+  input: KerasSignal,
+  given: readonly number[],
+  name: LayerAt['name'],
+): PlannedLayer {
+  const { features, height } = input
+  if (features === null) throw options.refused('its input must be numbers, not class ids')
+  const from = input.isSequence ? [stepsOf(options, input), features] : [features]
+  const [all, known] = [from, given.filter((size) => size !== -1)].map((sizes) => sizes.reduce((a, b) => a * b, 1)) as [
+    number,
+    number,
+  ]
+  const form = given.map((size) => (size === -1 ? all / known : size))
+  const isForm =
+    form.every((size) => Number.isSafeInteger(size) && size >= 1) && form.reduce((a, b) => a * b, 1) === all
+  if (!isForm || form.length > 3)
+    throw options.refused(`its shape must be one of ${all} numbers in 1..3 dimensions: current shape is [${given}]`)
+  const [first, ...rest] = form as [number, ...number[]]
+  const columns = rest.reduce((a, b) => a * b, 1)
+  const output: KerasSignal =
+    rest.length === 0
+      ? { isSequence: false, features: first }
+      : { isSequence: true, features: columns, time: first, height: rest.length === 2 ? rest[0] : undefined }
+  const to = rest.length === 0 ? [first] : [first, columns]
+  const isSame = String(to) === String(from) && (rest.length !== 2 || height === undefined || height === rest[0])
+  return { output, layers: isSame ? [] : [rearrange({ from, to, ...name })] }
 }

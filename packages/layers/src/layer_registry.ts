@@ -5,6 +5,7 @@ import { add } from './add.js'
 import { attentionPooling } from './attention_pooling.js'
 import type { Branch } from './branch_layer.js'
 import { codedRangeError } from './coded_error.js'
+import { columnFold, columnScale, columnSlope } from './column_layers.js'
 import { concat } from './concat.js'
 import { conv1d, conv2d } from './convolution.js'
 import { dense } from './dense.js'
@@ -16,11 +17,15 @@ import { layerNorm } from './layer_norm.js'
 import type { LayerOptions } from './layer_options.js'
 import { masking } from './masking.js'
 import { maxPool1d, maxPool2d } from './max_pooling.js'
+import { multiHeadAttention, timeSoftmax } from './multi_head_attention.js'
 import { multiply } from './multiply.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
+import { rearrange } from './rearrange.js'
 import { repeatVector } from './repeat_vector.js'
 import { reverse } from './reverse.js'
 import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
+import { stepFunction } from './step_function.js'
+import { averagePool1d, spreadSteps } from './step_windows.js'
 import { timeDistributed } from './time_distributed.js'
 
 /** A layer's options as read from a file; each function checks them. */
@@ -48,6 +53,15 @@ const MAKERS: Readonly<Record<string, (config: Config) => LayerDefinition>> = {
   conv2d,
   maxPool1d,
   maxPool2d,
+  averagePool1d,
+  spreadSteps,
+  rearrange,
+  stepFunction,
+  columnScale,
+  columnSlope,
+  columnFold,
+  multiHeadAttention,
+  timeSoftmax,
   activation: ({ activation: name, ...options }: { activation: 'tanh' }) => activation(name, options),
 }
 

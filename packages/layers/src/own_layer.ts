@@ -39,6 +39,8 @@ export interface LayerPlan<Table extends VariableTable = VariableTable> {
   readonly output: Signal
   /** Each step of a sequence is computed without the others: then the layer streams. */
   readonly isStepwise?: boolean | undefined
+  /** The lengths of the output's rows, given those of the input's. Default: the same. */
+  readonly outputLengths?: ((lengths: Int32Array) => Int32Array) | undefined
   /**
    * Computes the output on a tape, which is a scope; its gradients follow.
    *
@@ -121,6 +123,10 @@ class OwnLayer extends Layer {
     return recordedForward(this.backend, this.variables, input, isTraining, async (t, x) => ({
       output: await this.#plan.forward(t, x, this.#named, { lengths: lengths?.data ?? null }),
     }))
+  }
+
+  override outputLengths(lengths: Int32Array): Int32Array {
+    return this.#plan.outputLengths?.(lengths) ?? lengths
   }
 
   override openStream(batch: number): LayerStream {

@@ -118,6 +118,56 @@ describe('importKeras computes in closed form', () => {
     expect(await convolved({ padding: 'causal', dilation_rate: [1], groups: 1 })).toEqual([1.5, 12.5, 23.5])
     expect(await convolved({ strides: [2], kernel_size: 2 })).toEqual([12.5])
     expect(await convolved({ use_bias: false, activation: 'linear' })).toEqual([12, 23])
+    expect(await convolved({ dilation_rate: [2] })).toEqual([13.5])
+  })
+
+  test('Conv1D of groups, DepthwiseConv1D and SeparableConv1D are convolutions with zeros', async () => {
+    const input = doubles([2, 1, 2], 1, 2, 3, 4)
+    const own = { kernel_size: [2], use_bias: false }
+    // Each filter of one channel: 1·1 + 10·3 and 2·2 + 20·4.
+    const kernel = tensor([2, 1, 2], 1, 2, 10, 20)
+    const groups = layer('Conv1D', { ...own, filters: 2, groups: 2 })
+    const grouped = await outputOf([inputLayer(null, 2), groups], { 'conv1d/vars/0': kernel }, input)
+    expect([...grouped.data]).toEqual([31, 84])
+    const depthwise = layer('DepthwiseConv1D', { ...own, depth_multiplier: 1 })
+    const taps = { 'depthwise_conv1d/vars/0': tensor([2, 2, 1], 1, 2, 10, 20) }
+    expect([...(await outputOf([inputLayer(null, 2), depthwise], taps, input)).data]).toEqual([31, 84])
+    const separable = layer('SeparableConv1D', { ...own, filters: 1, depth_multiplier: 1 })
+    const both = {
+      'separable_conv1d/vars/0': tensor([2, 2, 1], 1, 2, 10, 20),
+      'separable_conv1d/vars/1': tensor([1, 2, 1], 1, -1),
+    }
+    expect([...(await outputOf([inputLayer(null, 2), separable], both, input)).data]).toEqual([31 - 84])
+  })
+
+  test.each<[string, Json, readonly number[], readonly number[]]>([
+    ['AveragePooling1D', { pool_size: [2], strides: [1], padding: 'same' }, [3, 1, 2], [2, 3, 4, 5, 5, 6]],
+    ['AveragePooling1D', { pool_size: [3] }, [1, 1, 2], [3, 4]],
+    ['ZeroPadding1D', { padding: [1, 0] }, [4, 1, 2], [0, 0, 1, 2, 3, 4, 5, 6]],
+    ['Cropping1D', { cropping: 1 }, [1, 1, 2], [3, 4]],
+    ['UpSampling1D', { size: 2 }, [6, 1, 2], [1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6]],
+    ['Flatten', {}, [1, 6], [1, 2, 3, 4, 5, 6]],
+    ['Reshape', { target_shape: [2, -1] }, [2, 1, 3], [1, 2, 3, 4, 5, 6]],
+    ['Permute', { dims: [2, 1] }, [2, 1, 3], [1, 3, 5, 2, 4, 6]],
+    ['Rescaling', { scale: 2, offset: 1 }, [3, 1, 2], [3, 5, 7, 9, 11, 13]],
+    ['LeakyReLU', { negative_slope: 0.5 }, [3, 1, 2], [1, 2, 3, 4, 5, 6]],
+    ['ReLU', { threshold: 4, negative_slope: 2 }, [3, 1, 2], [-6, -4, -2, 4, 5, 6]],
+  ])('%s %j', async (className, config, shape, expected) => {
+    const input = doubles([3, 1, 2], 1, 2, 3, 4, 5, 6)
+    const output = await outputOf([inputLayer(3, 2), layer(className, config)], {}, input)
+    expect([output.shape, ...output.data]).toEqual([shape, ...expected])
+  })
+
+  test('Reshape refuses rows of other lengths than those of the file', async () => {
+    await withModel([inputLayer(3, 2), layer('Flatten')], {}, async (model) => {
+      const input = doubles([3, 1, 2], 1, 2, 3, 4, 5, 6)
+      for (const [given, options] of [
+        [doubles([1, 1, 2], 1, 2), {}],
+        [input, { sequenceLengths: [2] }],
+      ] as const) {
+        await expect(model.predict(given, options)).rejects.toThrow(coded('ERR_SEQUENCE_LENGTHS'))
+      }
+    })
   })
 
   test('MaxPooling1D: the strides are the size of the pool where none are given', async () => {
@@ -356,11 +406,11 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
   const norm = { 'layer_normalization/vars/0': tensor([2], 1, 1), 'layer_normalization/vars/1': tensor([2], 0, 0) }
 
   test.each<[string, string, Json, Variables]>([
-    ['a class that is not here', 'l (LeakyReLU)', layer('LeakyReLU', { name: 'l' }), {}],
+    ['a class that is not here', 'l (ConvLSTM1D)', layer('ConvLSTM1D', { name: 'l' }), {}],
     ['a model within', 'inner (Sequential)', layer('Sequential', { name: 'inner', layers: [] }), {}],
     ['no units', 'top (Dense)', dense({ units: 0 }), kernel],
     ['units that are not a number', 'top (Dense)', dense({ units: '1' }), kernel],
-    ['another activation', 'top (Dense)', dense({ activation: 'gelu' }), kernel],
+    ['another activation', 'top (Dense)', dense({ activation: 'mine' }), kernel],
     ['a custom activation', 'top (Dense)', dense({ activation: { class_name: 'mine' } }), kernel],
     ['variables that are missing', 'top (Dense)', dense({}), {}],
     ['a bias that is missing', 'top (Dense)', dense({}), { 'dense/vars/0': tensor([2, 1], 1, 1) }],
@@ -376,8 +426,7 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
       layer('Embedding', { name: 'e', input_dim: 4, output_dim: 2 }),
       { 'embedding/vars/0': tensor([3, 2], 1, 2, 3, 4, 5, 6) },
     ],
-    ['dilation', 'conv (Conv1D)', conv1d({ dilation_rate: [2] }), convolution],
-    ['groups', 'conv (Conv1D)', conv1d({ groups: 2 }), convolution],
+    ['groups that divide no channels', 'conv (Conv1D)', conv1d({ groups: 2 }), convolution],
     ['two axes', 'conv (Conv1D)', conv1d({ kernel_size: [1, 1] }), convolution],
     ['strides of zero', 'conv (Conv1D)', conv1d({ strides: [0] }), convolution],
     ['another padding', 'conv (Conv1D)', conv1d({ padding: 'full' }), convolution],
@@ -388,11 +437,26 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
       layer('MaxPooling1D', { name: 'p', pool_size: 2, strides: 2, padding: 'causal' }),
       {},
     ],
-    ['a slope', 'r (ReLU)', layer('ReLU', { name: 'r', negative_slope: 0.1 }), {}],
-    ['a threshold', 'r (ReLU)', layer('ReLU', { name: 'r', threshold: 1 }), {}],
+    ['a slope that is text', 'r (ReLU)', layer('ReLU', { name: 'r', negative_slope: '0.1' }), {}],
+    ['pictures of sequences', 'c (Conv2D)', layer('Conv2D', { name: 'c', filters: 1, kernel_size: [1, 1] }), {}],
+    ['a form of other numbers', 'f (Reshape)', layer('Reshape', { name: 'f', target_shape: [3, 5] }), {}],
+    ['a form of unknown steps', 'f (Flatten)', layer('Flatten', { name: 'f' }), {}],
+    ['an order of more axes', 'p (Permute)', layer('Permute', { name: 'p', dims: [2, 1, 3] }), {}],
+    ['slopes of each step', 'p (PReLU)', layer('PReLU', { name: 'p' }), {}],
+    [
+      'attention between axes',
+      'a (MultiHeadAttention)',
+      layer('MultiHeadAttention', { name: 'a', num_heads: 1, key_dim: 1, attention_axes: [2] }),
+      {},
+    ],
+    [
+      'a layer of several steps at each step',
+      't (TimeDistributed)',
+      layer('TimeDistributed', { name: 't', layer: layer('UpSampling1D', { size: 2 }) }),
+      {},
+    ],
     ['a bound of zero', 'r (ReLU)', layer('ReLU', { name: 'r', max_value: 0 }), {}],
     ['a bound that is not a number', 'r (ReLU)', layer('ReLU', { name: 'r', max_value: 'six' }), {}],
-    ['a softmax over time', 's (Softmax)', layer('Softmax', { name: 's', axis: 1 }), {}],
     ['a softmax over two axes', 's (Softmax)', layer('Softmax', { name: 's', axis: [-2, -1] }), {}],
     ['an unknown option', 'd (Dropout)', layer('Dropout', { name: 'd', rate: 0.1, shared: true }), {}],
     ['half precision', 'top (Dense)', dense({ dtype: { config: { name: 'mixed_float16' } } }), kernel],
@@ -631,6 +695,42 @@ describe('importKeras masks as Keras does', () => {
     for (const model of [functional(1, 'ne'), functional(0, 'embedded')]) {
       expect(await refusalOf([], variables, model)).toEqual(coded('ERR_NOT_A_MODEL'))
     }
+  })
+
+  test('refuses a mask that reaches attention, or a join out of a branch', async () => {
+    const attention = layer('MultiHeadAttention', { name: 'attention', num_heads: 1, key_dim: 1 })
+    expect(await refusalOf([embedded, attention], variables)).toEqual(
+      coded('ERR_UNKNOWN_LAYER', { layer: 'attention (MultiHeadAttention)' }),
+    )
+    const tensorOf = (name: string) => ({ class_name: '__keras_tensor__', config: { keras_history: [name, 0, 0] } })
+    const called = (each: Json, name: string, ...inputs: string[]): Json => ({
+      ...each,
+      name,
+      inbound_nodes: inputs.length === 0 ? [] : [{ args: [inputs.map(tensorOf)], kwargs: {} }],
+    })
+    const own = { name: 'first', input_dim: 5, output_dim: 2 }
+    const branched = [
+      called(layer('InputLayer', { batch_shape: [null, 4] }), 'ids'),
+      called(layer('Embedding', { ...own, mask_zero: true }), 'first', 'ids'),
+      called(layer('Embedding', { ...own, name: 'second' }), 'second', 'ids'),
+      called(layer('Add', { name: 'sum' }), 'sum', 'first', 'second'),
+      called(lstmOf(), 'lstm', 'sum'),
+    ]
+    const tables = { 'embedding/vars/0': waves(0, 5, 2), 'embedding_1/vars/0': waves(1, 5, 2), ...lstmAt('lstm', 1) }
+    const functional = { class_name: 'Functional', config: { name: 'net', layers: branched } } as Json
+    expect(await refusalOf([], tables, functional)).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'first (Embedding)' }))
+    const plain = JSON.parse(JSON.stringify(functional).replace('"mask_zero":true', '"mask_zero":false')) as Json
+    const sum = await withModel([], tables, (model) => model.predict(ids([0, 3, 0, 1])), plain)
+    expect(sum.shape).toEqual([1, 2])
+    // Keras 2 lists [layer, call, output, options].
+    const layers = (plain['config'] as { readonly layers: readonly Json[] }).layers.map((each) => {
+      const [call] = each['inbound_nodes'] as readonly { readonly args: readonly [readonly Json[]] }[]
+      const sources = call?.args[0].map((value) => [...((value['config'] as Json)['keras_history'] as unknown[]), {}])
+      return { ...each, inbound_nodes: sources === undefined ? [] : [sources] }
+    })
+    const old = { class_name: 'Model', config: { name: 'net', layers, output_layers: [['lstm', 0, 0]] } }
+    const again = await withModel([], tables, (model) => model.predict(ids([0, 3, 0, 1])), old)
+    expect([...again.data]).toEqual([...sum.data])
   })
 
   test('Masking hides the steps of its value', async () => {

@@ -22,13 +22,19 @@ import {
   maxPool1d,
   maxPool2d,
   meanOverTime,
+  multiHeadAttention,
   multiply,
   reverse,
   rnn,
   timeDistributed,
 } from '../src/index.js'
+import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
 import { layersFromConfig } from '../src/layer_registry.js'
+import { timeSoftmax } from '../src/multi_head_attention.js'
+import { rearrange } from '../src/rearrange.js'
 import { savedLayer } from '../src/saved_layer.js'
+import { stepFunction } from '../src/step_function.js'
+import { averagePool1d, spreadSteps } from '../src/step_windows.js'
 
 const asFile = (layers: readonly LayerDefinition[]): unknown[] => JSON.parse(JSON.stringify(layers.map(savedLayer)))
 const read = (layers: readonly unknown[], given: Readonly<Record<string, LayerDefinition>> = {}) =>
@@ -62,6 +68,15 @@ describe('layersFromConfig', () => {
     ['concat', concat([lastStep(), [dense({ units: 2 }), meanOverTime()]])],
     ['add', add([[], dense({ units: 2 })], { name: 'sum' })],
     ['multiply', multiply([[], dense({ units: 2, activation: 'sigmoid' })])],
+    ['stepFunction', stepFunction({ function: 'relu', slope: 0.1, maximum: 6 })],
+    ['columnScale', columnScale({ channels: 3 })],
+    ['columnSlope', columnSlope({ name: 'own' })],
+    ['columnFold', columnFold({ columns: [3, 1], by: 'average' })],
+    ['rearrange', rearrange({ from: [4, 3], to: [12] })],
+    ['averagePool1d', averagePool1d({ poolSize: 2, strides: 1, padding: 'same' })],
+    ['spreadSteps', spreadSteps({ repeats: 2, zerosAfter: 1 })],
+    ['multiHeadAttention', multiHeadAttention({ heads: 2, keySize: 3, isCausal: true })],
+    ['timeSoftmax', timeSoftmax({})],
     ['branches within branches', concat([[], add([[], multiply([[], dense({ units: 2 })])])])],
   ])('makes the layer that was saved: %s', (_, layer) => {
     const [again] = read(asFile([layer]))

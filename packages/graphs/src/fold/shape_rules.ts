@@ -134,43 +134,29 @@ const RULES: Readonly<Record<string, ShapeRule>> = {
   },
 }
 
-function sharing(rule: ShapeRule, ...names: readonly string[]): void {
-  for (const name of names) SHAPES.set(name, rule)
-}
+/** Operators by their rule. */
+const SHARED: readonly (readonly [ShapeRule, string])[] = [
+  [recurrent, 'LSTM GRU RNN'],
+  [pooling, 'MaxPool AveragePool LpPool'],
+  [globalPooling, 'GlobalAveragePool GlobalMaxPool'],
+  [reduction, 'ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL2 ReduceSumSquare'],
+  [
+    broadcastOfAll,
+    'Add Sub Mul Div Pow Mod Min Max Sum Mean Where And Or Equal Less Greater LessOrEqual GreaterOrEqual',
+  ],
+  [
+    sameAsFirst,
+    `Relu Sigmoid Tanh Sqrt Exp Log Abs Erf Neg Reciprocal Floor Ceil Round Sin Cos Sign Clip PRelu LeakyRelu
+     Elu Selu Celu Gelu Mish HardSigmoid HardSwish Softplus Softsign ThresholdedRelu Softmax LogSoftmax
+     BatchNormalization InstanceNormalization LayerNormalization GroupNormalization Dropout LpNormalization
+     ScatterND ScatterElements CumSum`,
+  ],
+]
 
-const SHAPES = new Map<string, ShapeRule>(Object.entries(RULES))
-sharing(recurrent, 'LSTM', 'GRU', 'RNN')
-sharing(pooling, 'MaxPool', 'AveragePool', 'LpPool')
-sharing(globalPooling, 'GlobalAveragePool', 'GlobalMaxPool')
-sharing(reduction, 'ReduceMean', 'ReduceSum', 'ReduceMax', 'ReduceMin', 'ReduceProd', 'ReduceL2', 'ReduceSumSquare')
-sharing(broadcastOfAll, 'Add', 'Sub', 'Mul', 'Div', 'Pow', 'Mod', 'Min', 'Max', 'Sum', 'Mean', 'Where', 'And', 'Or')
-sharing(broadcastOfAll, 'Equal', 'Less', 'Greater', 'LessOrEqual', 'GreaterOrEqual')
-sharing(
-  sameAsFirst,
-  'Relu',
-  'Sigmoid',
-  'Tanh',
-  'Sqrt',
-  'Exp',
-  'Log',
-  'Abs',
-  'Erf',
-  'Neg',
-  'Reciprocal',
-  'Floor',
-  'Ceil',
-)
-sharing(sameAsFirst, 'Round', 'Sin', 'Cos', 'Sign', 'Clip', 'PRelu', 'LeakyRelu', 'Elu', 'Selu', 'Celu', 'Gelu', 'Mish')
-sharing(sameAsFirst, 'HardSigmoid', 'HardSwish', 'Softplus', 'Softsign', 'ThresholdedRelu', 'Softmax', 'LogSoftmax')
-sharing(
-  sameAsFirst,
-  'BatchNormalization',
-  'InstanceNormalization',
-  'LayerNormalization',
-  'GroupNormalization',
-  'Dropout',
-)
-sharing(sameAsFirst, 'LpNormalization', 'ScatterND', 'ScatterElements', 'CumSum')
+const SHAPES = new Map<string, ShapeRule>([
+  ...Object.entries(RULES),
+  ...SHARED.flatMap(([rule, names]) => names.split(/\s+/).map((name) => [name, rule] as const)),
+])
 
 /** Operators whose results have another type than their first operand. */
 const TYPES: Readonly<Record<string, ElementTypeName>> = {

@@ -1,0 +1,167 @@
+import { checkArguments, FUNCTION, fields, integerFrom, listOf, oneOf, TEXT } from '@cudnn-rnn/arguments'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import type { WeightFile } from '@cudnn-rnn/interop'
+import { codedRangeError } from './coded_error.js'
+import { columnFactors, diagonal } from './column_factors.js'
+import { transpose } from './transpose.js'
+
+type Floats = Tensor<FloatArray>
+
+/** Options of layers with the tensors of a file, by the kind of its layer. */
+export interface LayerWeights {
+  /** Of {@link dense}: a linear layer. */
+  readonly dense: { readonly units: number; readonly kernelInitializer: Floats; readonly biasInitializer: Floats | 0 }
+  /** Of {@link dense}: the inference of a batch normalization, a factor and an offset of each column. */
+  readonly batchNorm: LayerWeights['dense']
+  /** Of {@link embedding}. */
+  readonly embedding: { readonly size: number; readonly units: number; readonly initializer: Floats }
+  /** Of {@link conv1d}: strides and padding are not in a file. */
+  readonly conv1d: {
+    readonly filters: number
+    readonly kernelSize: number
+    readonly kernelInitializer: Floats
+    readonly biasInitializer: Floats | 0
+  }
+  /** Of {@link layerNorm}; `epsilon` is the default of the file's framework. */
+  readonly layerNorm: {
+    readonly epsilon: number
+    readonly gammaInitializer: Floats
+    readonly betaInitializer: Floats | 0
+  }
+}
+
+export type LayerKind = keyof LayerWeights
+
+/** The names of a framework's tensors, in the order in which `make` takes them; the axes of the first in the order of TensorFlow. */
+interface Names {
+  readonly names: readonly string[]
+  readonly axes?: readonly number[]
+  readonly epsilon?: number
+}
+
+interface Kind<Options> {
+  /** Of the first tensor, which must be there. */
+  readonly rank: number
+  readonly frameworks: readonly Names[]
+  readonly make: (tensors: readonly (Floats | undefined)[], epsilon: number) => Options
+}
+
+const orZero = (tensor: Floats | undefined) => tensor ?? (0 as const)
+const sizesOf = ({ shape }: Floats) => shape as readonly [number, number, number]
+
+/** By names of PyTorch, of TensorFlow and Flax, and of the places in files of Keras 3. */
+const KINDS: { readonly [Name in LayerKind]: Kind<LayerWeights[Name]> } = {
+  dense: {
+    rank: 2,
+    frameworks: [
+      { names: ['.weight', '.bias'], axes: [1, 0] },
+      { names: ['/kernel', '/bias'] },
+      { names: ['/vars/0', '/vars/1'] },
+    ],
+    make: ([kernel, bias]) => denseOf(kernel as Floats, bias),
+  },
+  embedding: {
+    rank: 2,
+    frameworks: [{ names: ['.weight'] }, { names: ['/embedding'] }, { names: ['/embeddings'] }, { names: ['/vars/0'] }],
+    make: ([table]) => {
+      const [size, units] = sizesOf(table as Floats)
+      return { size, units, initializer: table as Floats }
+    },
+  },
+  conv1d: {
+    rank: 3,
+    frameworks: [
+      { names: ['.weight', '.bias'], axes: [2, 1, 0] },
+      { names: ['/kernel', '/bias'] },
+      { names: ['/vars/0', '/vars/1'] },
+    ],
+    make: ([kernel, bias]) => {
+      const [kernelSize, , filters] = sizesOf(kernel as Floats)
+      return { filters, kernelSize, kernelInitializer: kernel as Floats, biasInitializer: orZero(bias) }
+    },
+  },
+  layerNorm: {
+    rank: 1,
+    frameworks: [
+      { names: ['.weight', '.bias'], epsilon: 1e-5 },
+      { names: ['/scale', '/bias'], epsilon: 1e-6 },
+      { names: ['/gamma', '/beta'], epsilon: 1e-3 },
+      { names: ['/vars/0', '/vars/1'], epsilon: 1e-3 },
+    ],
+    make: ([gamma, beta], epsilon) => {
+      return { epsilon, gammaInitializer: gamma as Floats, betaInitializer: orZero(beta) }
+    },
+  },
+  batchNorm: {
+    rank: 1,
+    frameworks: [
+      { names: ['.running_mean', '.running_var', '.weight', '.bias'], epsilon: 1e-5 },
+      { names: ['/moving_mean', '/moving_variance', '/gamma', '/beta'], epsilon: 1e-3 },
+    ],
+    make: ([mean, variance, gamma, beta], epsilon) => {
+      const { factors, offsets } = columnFactors({ mean, variance, gamma, beta }, (mean as Floats).data.length, epsilon)
+      return denseOf(diagonal([factors]), { data: offsets, shape: [offsets.length] })
+    },
+  },
+}
+
+function denseOf(kernel: Floats, bias: Floats | undefined): LayerWeights['dense'] {
+  return { units: sizesOf(kernel)[1], kernelInitializer: kernel, biasInitializer: orZero(bias) }
+}
+
+const FILE = fields({ tensors: listOf(fields({ name: TEXT, shape: listOf(integerFrom(0)), read: FUNCTION })) })
+const KIND = oneOf(Object.keys(KINDS) as LayerKind[])
+
+/**
+ * The options with which a layer computes one of a file: PyTorch's `Linear`, `Embedding`, `Conv1d`, `LayerNorm` and `BatchNorm1d`
+ * ("fc": `fc.weight`, `fc.bias`), and those of TensorFlow, Flax and Keras ("head": `head/kernel`, `head/bias`). No size is typed
+ * twice.
+ *
+ *     dense({ ...(await layerWeights('dense', file, 'fc')), activation: 'relu' })
+ *
+ * A batch normalization becomes a dense layer of its factors and offsets in inference.
+ *
+ * @param kind `dense`, `embedding`, `conv1d`, `layerNorm` or `batchNorm`
+ * @param file open, as `openWeightFile` returns it
+ * @param name the prefix of its tensors
+ * @throws RangeError `ERR_INVALID_OPTION` if the file has no such layer of that name; TypeError `ERR_INVALID_OPTION_TYPE`; errors
+ *   of reading the file
+ * @example
+ * ```ts
+ * import { cudnnLSTM, dense, importWeights, openBackend, sequential } from '@cudnn-rnn/rnn'
+ * import { openWeightFile } from '@cudnn-rnn/rnn/interop'
+ * import { layerWeights } from '@cudnn-rnn/rnn/layers'
+ *
+ * const file = await openWeightFile('../fixtures/interop/guide/sine.pt')
+ * const network = (await importWeights(file)).network()
+ * const head = dense(await layerWeights('dense', file, 'model.head'))
+ * await file.close()
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [cudnnLSTM({ network }), head])
+ * const { shape } = await model.predict({ data: new Float32Array(20), shape: [20, 1, 1] })
+ * console.log(shape) // [20, 1, 1]
+ * ```
+ */
+export async function layerWeights<Name extends LayerKind>(
+  kind: Name,
+  file: WeightFile,
+  name: string,
+): Promise<LayerWeights[Name]> {
+  checkArguments('read a layer', { kind, file, name }, { kind: KIND, file: FILE, name: TEXT })
+  const { rank, frameworks, make } = KINDS[kind] as Kind<LayerWeights[Name]>
+  const stored = new Map(file.tensors.map((tensor) => [tensor.name, tensor]))
+  for (const { names, axes, epsilon = 0 } of frameworks) {
+    const found = names.map((own) => stored.get(`${name}${own}`))
+    if (found[0]?.shape.length !== rank || (kind === 'batchNorm' && found[1] === undefined)) continue
+    const tensors: (Floats | undefined)[] = []
+    for (const tensor of found) tensors.push(tensor && { data: await tensor.read(), shape: tensor.shape })
+    const [first, ...rest] = tensors as [Floats, ...(Floats | undefined)[]]
+    return make([axes === undefined ? first : transpose(first, axes), ...rest], epsilon)
+  }
+  const wanted = frameworks.map(({ names }) => `${name}${names[0]}`).join(', ')
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot read a layer as the file must have a ${kind} of its name: there is no tensor of ${rank} dimensions of ${wanted}. Names: file.tensors`,
+    { option: 'name', value: name },
+  )
+}
