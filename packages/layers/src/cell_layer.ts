@@ -1,12 +1,12 @@
 import { entryOf, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/arguments'
-import { type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
-import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor, type GradientTape, Value } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
 import { codedTypeError } from './coded_error.js'
-import type { Forwarded } from './forwarded.js'
+import type { Forwarded, LayerInput } from './forwarded.js'
 import { hostTensor } from './host_tensor.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
@@ -21,7 +21,6 @@ import {
 import { checkStateList, type LayerStream } from './layer_stream.js'
 import { positionOfStream } from './random_streams.js'
 import { featuresOf } from './signal.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -84,18 +83,40 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
         cell.setVariables(Object.fromEntries(zeros))
       }
       cell.build(features, { seed })
-      using made = new UnfinishedTensors()
-      const variables = made.finish(
-        [...cell.variables].map(([own, value]) => {
-          const tensor = made.add(backend.tensor(value))
-          return new Variable(backend, tensor, scopedName(name, scopedName(cell.scope, own)))
-        }),
-      )
+      const names = [...cell.variables.keys()]
+      const variables = uploaded(backend, [...cell.variables.values()]).map((tensor, k) => {
+        return new Variable(backend, tensor, scopedName(name, scopedName(cell.scope, names[k])))
+      })
       const output = { isSequence: true, features: cell.outputSize }
       return new CellLayer(build, { definition, name, input, output, variables }, cell)
     },
   }
   return definition
+}
+
+interface CellPass extends Pick<Pass, 'lengths' | 'keepsStates'> {
+  readonly isTraining: boolean
+}
+
+/** A cell over a sequence. */
+interface CellRun {
+  /** The output, and the final states where the pass keeps them. */
+  readonly results: readonly BackendTensor[]
+  /** The gradients of the input and the variables. */
+  readonly backward: (dy: BackendTensor) => readonly BackendTensor[] | Promise<readonly BackendTensor[]>
+  readonly dispose: () => void
+}
+
+/** Host tensors on the executor; if one cannot be made, the others are disposed. */
+function uploaded(backend: Backend, tensors: readonly FloatTensor[]): readonly BackendTensor[] {
+  const made: BackendTensor[] = []
+  try {
+    for (const tensor of tensors) made.push(backend.tensor(tensor))
+    return made
+  } catch (error) {
+    for (const tensor of made) tensor.dispose()
+    throw error
+  }
 }
 
 class CellLayer extends Layer {
@@ -117,28 +138,29 @@ class CellLayer extends Layer {
     return leavesOf(this.#cell.zeroState(batch)).map(({ shape }) => shape)
   }
 
-  async forward(
-    input: TensorLike,
-    { isTraining, lengths, keepsStates }: Pass,
-    states: readonly TensorLike[] | null,
-  ): Promise<Forwarded> {
-    if (this.#runsOnTensors) return this.#forwardOnTensors(input, { isTraining, lengths, keepsStates }, states)
-    const { backend } = this
-    const initial = states && ((await Promise.all(states.map(hostTensor))) as FloatTensor[])
-    const { outputs, state, tape } = await this.#run(input, initial, isTraining, lengths?.data ?? null)
-    using made = new UnfinishedTensors()
-    const output = made.add(backend.tensor(outputs))
-    const backward = async (dy: BackendTensor) => {
-      const gradients = required(tape, 'only a training pass has a backward, and it has a tape').gradients({
-        outputs: (await hostTensor(dy)) as FloatTensor,
+  async forward(t: GradientTape, x: LayerInput, { lengths, states, keepsStates }: Pass): Promise<Forwarded> {
+    const { recording, isTraining, made } = t
+    const input = x instanceof Value ? x : undefined
+    const operands = [input, ...this.variables.map((variable) => t.value(variable))]
+    const inputs = input?.tensor ?? (x as TensorLike)
+    const initial = states?.map((state) => (state instanceof Value ? state.tensor : state)) ?? null
+    const run = this.#runsOnTensors
+      ? this.#runOnTensors(inputs, initial, { isTraining, lengths, keepsStates })
+      : await this.#runOnHost(inputs, initial, { isTraining, lengths, keepsStates })
+    const [output, ...final] = run.results.map((tensor, k) => recording.newValue(tensor, isTraining && k === 0, made))
+    if (!isTraining) run.dispose()
+    else {
+      recording.add({
+        ...{ name: `layer ${this.name}`, operands, results: [output], held: [], dispose: () => run.dispose() },
+        operandName: (k) => (k === 0 ? 'the input' : this.variables[k - 1].name),
+        async pass([dy]) {
+          const gradients = await run.backward(dy as BackendTensor)
+          for (const gradient of gradients) recording.own(gradient)
+          return { gradients, made: gradients }
+        },
       })
-      using made = new UnfinishedTensors()
-      const variables = this.#names.map((name) => made.add(backend.tensor(entryOf(gradients.variables, name))))
-      return made.finish({ input: backend.tensor(gradients.inputs), variables })
     }
-    const release = () => tape?.dispose()
-    const final = keepsStates && { states: leavesOf(state).map((leaf) => made.add(backend.tensor(leaf))) }
-    return made.finish({ output, backward, release, ...final })
+    return { output, ...(keepsStates && { states: final }) }
   }
 
   /** Whether the executor has neither kernels for cells nor its tensors in host memory, and the cell can do without them. */
@@ -146,29 +168,38 @@ class CellLayer extends Layer {
     return this.backend.products === undefined && this.#cell.runsOnTensors
   }
 
-  #forwardOnTensors(inputs: TensorLike, pass: Pass, initialState: readonly TensorLike[] | null): Forwarded {
-    const result = this.#runOnTensors(inputs, initialState, pass)
+  async #runOnHost(input: TensorLike, states: readonly TensorLike[] | null, pass: CellPass): Promise<CellRun> {
+    const initial = states && ((await Promise.all(states.map(hostTensor))) as FloatTensor[])
+    const { outputs, state, tape } = await this.#run(input, initial, pass.isTraining, pass.lengths)
     return {
-      output: result.outputs,
-      backward: (dy) => {
-        const { inputs: input, variables } = result.backward(dy)
-        return { input, variables }
+      results: uploaded(this.backend, [outputs, ...(pass.keepsStates ? leavesOf(state) : [])]),
+      backward: async (dy) => {
+        const given = (await hostTensor(dy)) as FloatTensor
+        const { inputs, variables } = required(tape, 'a training pass has a tape').gradients({ outputs: given })
+        return uploaded(this.backend, [inputs, ...this.#names.map((name) => entryOf(variables, name))])
       },
-      release: () => result.dispose(),
-      ...(pass.keepsStates && { states: result.state }),
+      dispose: () => tape?.dispose(),
     }
   }
 
-  #runOnTensors(inputs: TensorLike, initialState: readonly TensorLike[] | null, pass: Pass) {
-    return tensorRnn(this.#cell, {
+  #runOnTensors(inputs: TensorLike, initialState: readonly TensorLike[] | null, pass: CellPass): CellRun {
+    const run = tensorRnn(this.#cell, {
       backend: this.backend,
       variables: new Map(this.#names.map((name, index) => [name, this.variables[index].value])),
       inputs,
       initialState,
-      sequenceLength: pass.lengths?.data ?? null,
+      sequenceLength: pass.lengths,
       training: pass.isTraining,
       keepsState: pass.keepsStates,
     })
+    return {
+      results: [run.outputs, ...(pass.keepsStates ? run.state : [])],
+      backward: (dy) => {
+        const { inputs: input, variables } = run.backward(dy)
+        return [input, ...variables]
+      },
+      dispose: () => run.dispose(),
+    }
   }
 
   #streamOnTensors(batch: number): LayerStream {
@@ -180,10 +211,12 @@ class CellLayer extends Layer {
     }
     return {
       step: async (input) => {
-        const result = this.#runOnTensors(input, state, { isTraining: false, lengths: null, keepsStates: true })
-        result.dispose()
-        replace(result.state)
-        return result.outputs
+        const pass = { isTraining: false, lengths: null, keepsStates: true }
+        const { results, dispose } = this.#runOnTensors(input, state, pass)
+        dispose()
+        const [output, ...next] = results
+        replace(next)
+        return output
       },
       reset: (rows) => {
         const reset = new Set(rows ?? Array(batch).keys())

@@ -50,7 +50,8 @@ export type { LayerOptions } from './layer_options.js'
 export { integer, type NumberLimits, number } from './layer_rules.js'
 export { type MaxPool1DOptions, type MaxPool2DOptions, maxPool1d, maxPool2d } from './max_pooling.js'
 export { multiply } from './multiply.js'
-export { type FeatureSignal, type ForwardPass, type LayerPlan, layer } from './own_layer.js'
+export { layer } from './own_layer.js'
+export type { FeatureSignal, LayerPlan } from './planned_layer.js'
 export {
   type CudnnLSTMLayerOptions,
   cudnnGRU,
@@ -71,7 +72,7 @@ export type { Padding } from './windows.js'
 
 export { scope } from '@cudnn-rnn/executor-kit'
 export { streamPoolOf } from '@cudnn-rnn/models'
-export type { Forwarded, LayerGradients } from './forwarded.js'
+export type { Forwarded, LayerGradients, LayerInput } from './forwarded.js'
 export {
   type ConfigValue,
   Layer,
@@ -80,6 +81,7 @@ export {
   type LayerConfig,
   type LayerDefinition,
   type LayerInfo,
+  type LayerRecordOptions,
   type Pass,
 } from './layer.js'
 export { LayerBuild, type LayerInitializer, type LayerInitializerFunction, type VariableSpec } from './layer_build.js'

@@ -10,6 +10,7 @@ import {
 } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { GradientTape } from '@cudnn-rnn/executor-kit'
 import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
@@ -20,7 +21,7 @@ import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evalua
 import { encodeKeras } from './export_keras.js'
 import { encodeOnnx } from './export_onnx.js'
 import { fitModel, type ModelFitOptions } from './fit_model.js'
-import type { Forwarded } from './forwarded.js'
+import type { Forwarded, LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type Pass } from './layer.js'
 import { type FileVariables, LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
@@ -148,8 +149,8 @@ export class SequentialModel extends Layer implements WholeModel {
     return chainLengths(this.layers, lengths)
   }
 
-  forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded> {
-    return forwardChain(this.layers, input, pass, states)
+  forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
+    return forwardChain(this.layers, t, x, pass)
   }
 
   /**

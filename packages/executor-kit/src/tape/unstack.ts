@@ -24,7 +24,7 @@ export function unstack(recording: Recording, x: Value, made: Value[]): Value[] 
   const results = Array.from({ length: count }, (_, k) => {
     const part = ops.slice(x.tensor, [k, ...shape.map(() => 0)], [1, ...shape])
     try {
-      return recording.result(ops.reshape(part, shape), x.isDifferentiated, made)
+      return recording.newValue(ops.reshape(part, shape), x.isDifferentiated, made)
     } finally {
       part.dispose()
     }
