@@ -95,12 +95,8 @@ export class BranchLayer extends Layer {
     this.#join = join
   }
 
-  override get stateCount(): number {
-    return this.branches.flat().reduce((sum, { stateCount }) => sum + stateCount, 0)
-  }
-
-  override stateShapes(batch: number): readonly (readonly number[])[] {
-    return this.branches.flat().flatMap((layer) => layer.stateShapes(batch))
+  override get parts(): readonly Layer[] {
+    return this.branches.flat()
   }
 
   override outputLengths(lengths: Int32Array): Int32Array {
@@ -151,21 +147,13 @@ export class BranchLayer extends Layer {
   }
 
   override async randomState(): Promise<ConfigValue> {
-    const states = await Promise.all(this.branches.flat().map((layer) => layer.randomState()))
+    const states = await Promise.all(this.parts.map((layer) => layer.randomState()))
     return states.some((state) => state !== null) ? states : null
   }
 
   override restoreRandomState(state: ConfigValue): void {
     if (!Array.isArray(state)) return
-    for (const [index, layer] of this.branches.flat().entries()) layer.restoreRandomState(state[index] ?? null)
-  }
-
-  override useRandomStream(stream: number): void {
-    for (const layer of this.branches.flat()) layer.useRandomStream(stream)
-  }
-
-  override dispose(): void {
-    for (const layer of this.branches.flat()) layer.dispose()
+    for (const [index, layer] of this.parts.entries()) layer.restoreRandomState(state[index] ?? null)
   }
 }
 

@@ -140,14 +140,19 @@ export abstract class Layer {
     return this.toString()
   }
 
+  /** The layers that it is made of: states, generators and variables are theirs. */
+  get parts(): readonly Layer[] {
+    return []
+  }
+
   /** How many tensors of state a pass takes and returns. */
   get stateCount(): number {
-    return 0
+    return this.parts.reduce((sum, { stateCount }) => sum + stateCount, 0)
   }
 
   /** Shapes of those tensors for B rows. */
-  stateShapes(_batch: number): readonly (readonly number[])[] {
-    return []
+  stateShapes(batch: number): readonly (readonly number[])[] {
+    return this.parts.flatMap((part) => part.stateShapes(batch))
   }
 
   /** The lengths of the output's rows, given those of the input's: fewer where the layer takes several steps together. */
@@ -257,11 +262,13 @@ export abstract class Layer {
    *
    * @param stream an integer in 0..2^17-1
    */
-  useRandomStream(_stream: number): void {}
+  useRandomStream(stream: number): void {
+    for (const part of this.parts) part.useRandomStream(stream)
+  }
 
   /** Releases the variables. */
   dispose(): void {
-    for (const variable of this.variables) variable.dispose()
+    for (const owner of this.parts.length > 0 ? this.parts : this.variables) owner.dispose()
   }
 
   [Symbol.dispose](): void {

@@ -137,12 +137,8 @@ export class SequentialModel extends Layer implements WholeModel {
     return this.backend
   }
 
-  override get stateCount(): number {
-    return this.layers.reduce((sum, { stateCount }) => sum + stateCount, 0)
-  }
-
-  override stateShapes(batch: number): readonly (readonly number[])[] {
-    return this.layers.flatMap((layer) => layer.stateShapes(batch))
+  override get parts(): readonly Layer[] {
+    return this.layers
   }
 
   override outputLengths(lengths: Int32Array): Int32Array {
@@ -272,14 +268,6 @@ export class SequentialModel extends Layer implements WholeModel {
     if (typeof state !== 'object' || state === null) return
     const states = new Map<string, ConfigValue>(Object.entries(state))
     for (const layer of this.layers) layer.restoreRandomState(states.get(layer.name) ?? null)
-  }
-
-  override useRandomStream(stream: number): void {
-    for (const layer of this.layers) layer.useRandomStream(stream)
-  }
-
-  override dispose(): void {
-    for (const layer of this.layers) layer.dispose()
   }
 }
 

@@ -54,6 +54,10 @@ export class TimeDistributedLayer extends Layer {
     this.inner = inner
   }
 
+  override get parts(): readonly Layer[] {
+    return [this.inner]
+  }
+
   forward(t: GradientTape, x: LayerInput, pass: Pass) {
     return this.inner.forward(t, x, pass)
   }
@@ -62,19 +66,11 @@ export class TimeDistributedLayer extends Layer {
     return this.inner.openStream(batch)
   }
 
-  override dispose(): void {
-    this.inner.dispose()
-  }
-
   override randomState(): Promise<ConfigValue> {
     return this.inner.randomState()
   }
 
   override restoreRandomState(state: ConfigValue): void {
     this.inner.restoreRandomState(state)
-  }
-
-  override useRandomStream(stream: number): void {
-    this.inner.useRandomStream(stream)
   }
 }
