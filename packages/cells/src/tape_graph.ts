@@ -182,7 +182,7 @@ export class TapeGraph extends StepGraph<Value> {
     made?: readonly BackendTensor[],
   ): Value {
     const { recording } = this.#t
-    const result = recording.result(tensor, recording.differentiates(operands), this.#t.made)
+    const result = recording.newValue(tensor, recording.differentiates(operands), this.#t.made)
     if (!result.isDifferentiated) return result
     recording.add({
       ...{ name, operands, held, results: [result] },

@@ -109,5 +109,5 @@ export function tensorRnn<State extends CellState>(
 }
 
 function zeros(t: GradientTape, shape: readonly number[]): Value {
-  return t.recording.result(t.backend.zeros(shape), false, t.made)
+  return t.recording.newValue(t.backend.zeros(shape), false, t.made)
 }

@@ -144,7 +144,7 @@ export function registerTensorGradientConformance({ open, dtype, extent }: Execu
       const byKey = <Value>(values: readonly Value[]) =>
         isList ? { [keys[0]]: values } : Object.fromEntries(keys.map((key, k) => [key, values[k]]))
       const gradients = (checked.row.gradient as GradientRule).pass(backend.tensor(dy), {
-        ...{ ops: backend.ops, zeros: (shape) => backend.zeros(shape), wants: () => true, isOne: false },
+        ...{ ops: backend.ops, zeros: (shape) => backend.zeros(shape), wants: () => true },
         read: { ...byKey(operands), output },
         shapes: { ...byKey(shapes), output: output.shape },
         options: {

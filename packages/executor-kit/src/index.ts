@@ -78,9 +78,10 @@ export { checkUpdate } from './update_operands.js'
 export { Recording, type Entry, type Operand } from './tape/recording.js'
 export { type GradientTape, handleOf, TapeHandle, type TapeOperations } from './tape/tape_handle.js'
 export { TAPE_ROWS } from './tape/row_call.js'
-export { type Cell, type CellState, type ScanOptions, type ScanResult, scan } from './tape/scan.js'
+export { type Cell, type CellState, type ScanOptions, type ScanResult, scan, TAPE } from './tape/scan.js'
 export { Value } from './tape/value.js'
-export { grad, infer, type ValueAndGradients, valueAndGrad } from './tape/value_and_grad.js'
+export { grad, infer, lossGradients, onTape, type ValueAndGradients, valueAndGrad } from './tape/value_and_grad.js'
+export { withGradient } from './tape/with_gradient.js'
 export { backendOf, type GradientsOf, type TapeVariable, type Variables, variablesIn } from './tape/variables.js'
 
 // Random numbers

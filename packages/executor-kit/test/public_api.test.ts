@@ -30,6 +30,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "RnnTape",
       "SMALL_PRODUCT",
       "StreamRows",
+      "TAPE",
       "TAPE_ROWS",
       "TENSOR_ROWS",
       "TapeHandle",
@@ -87,8 +88,10 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "loadNativeAddon",
       "logAddExp",
       "logSoftmaxInto",
+      "lossGradients",
       "matrix",
       "ofDtype",
+      "onTape",
       "openKernelBackend",
       "outOfMemory",
       "ownTensor",
@@ -110,6 +113,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "variablesIn",
       "viewOffset",
       "walkCount",
+      "withGradient",
       "zeros",
     ]
   `)

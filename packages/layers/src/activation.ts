@@ -1,18 +1,8 @@
 import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { ACTIVATIONS, type ActivationName, type ActivationOptions } from '@cudnn-rnn/executor-kit'
-import type { Forwarded } from './forwarded.js'
-import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
-import type { LayerBuild } from './layer_build.js'
-import {
-  ANY_FLOATS,
-  checkInputRule,
-  checkLayerOptions,
-  invalidOption,
-  LAYER_OPTIONS,
-  type LayerOptions,
-} from './layer_options.js'
-import { type LayerStream, statelessStream } from './layer_stream.js'
+import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
+import type { LayerDefinition } from './layer.js'
+import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
+import { planned } from './planned_layer.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -48,41 +38,7 @@ export function activation(name: ActivationName, options: ActivationLayerOptions
   if (maximum !== undefined && !(name === 'relu' && typeof maximum === 'number' && maximum > 0)) {
     throw invalidOption('activation', 'maximum', name === 'relu' ? 'a number > 0' : `absent for ${name}`, maximum)
   }
-  const definition: LayerDefinition = {
-    kind: 'activation',
-    name: options.name,
-    isStepwise: true,
-    config: { activation: name, ...(maximum !== undefined && { maximum }) },
-    build(input, build) {
-      checkInputRule(definition, input, ANY_FLOATS)
-      const own = build.nameOf(options.name, 'activation')
-      return new ActivationLayer(build, { definition, name: own, input, output: input }, name, { maximum })
-    },
-  }
-  return definition
-}
-
-class ActivationLayer extends Layer {
-  readonly #activation: ActivationName
-  readonly #options: ActivationOptions
-
-  constructor({ backend }: LayerBuild, info: LayerInfo, activation: ActivationName, options: ActivationOptions) {
-    super(backend, info)
-    this.#activation = activation
-    this.#options = options
-  }
-
-  async forward(input: TensorLike): Promise<Forwarded> {
-    const { ops } = this.backend
-    const output = ops.activate(input, this.#activation, this.#options)
-    const backward = (dy: BackendTensor) => ({
-      input: ops.activationGradient(output, dy, this.#activation, this.#options),
-      variables: [],
-    })
-    return { output, backward }
-  }
-
-  override openStream(): LayerStream {
-    return statelessStream(async (input) => this.backend.ops.activate(input, this.#activation, this.#options))
-  }
+  const config = { activation: name, ...(maximum !== undefined && { maximum }) }
+  const row = { kind: 'activation', base: 'activation', name: options.name, isStepwise: true, config }
+  return planned(row, (input) => ({ output: input, forward: (t, x) => t.activate(x, name, { maximum }) }))
 }

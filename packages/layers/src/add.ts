@@ -1,15 +1,13 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { type Branch, BranchLayer, branching, type Joint } from './branch_layer.js'
+import { type Branch, branching, type Joint } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import type { LayerOptions } from './layer_options.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const ADD: Joint = {
   kind: 'add',
   base: 'add',
   features: ([first, ...others]) => (others.every((count) => count === first) ? first : undefined),
   rule: 'its branches must give columns of one number',
-  make: (build, info, branches) => new AddLayer(build, info, branches),
+  join: (t, outputs) => outputs.reduce((sum, output) => t.add(sum, output)),
 }
 
 /**
@@ -33,19 +31,4 @@ const ADD: Joint = {
  */
 export function add(branches: readonly Branch[], options: LayerOptions = {}): LayerDefinition {
   return branching(ADD, branches, options)
-}
-
-class AddLayer extends BranchLayer {
-  protected join([first, ...others]: readonly [TensorLike, ...TensorLike[]]): BackendTensor {
-    const { ops } = this.backend
-    using made = new UnfinishedTensors()
-    const sum = made.add(ops.concat([first]))
-    for (const output of others) ops.accumulate(sum, output)
-    return made.finish(sum)
-  }
-
-  protected split(outputs: readonly TensorLike[], outputGradient: BackendTensor): BackendTensor[] {
-    using made = new UnfinishedTensors()
-    return made.finish(outputs.map(() => made.add(this.backend.ops.concat([outputGradient]))))
-  }
 }

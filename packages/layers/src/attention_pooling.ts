@@ -1,18 +1,9 @@
 import { FLAG, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import type { Forwarded } from './forwarded.js'
-import { Layer, type LayerDefinition, type Pass } from './layer.js'
-import { INITIALIZER, type VariableSpec } from './layer_build.js'
-import {
-  checkInputRule,
-  checkLayerOptions,
-  invalidOption,
-  LAYER_OPTIONS,
-  type LayerOptions,
-  SEQUENCE,
-} from './layer_options.js'
-import { featuresOf } from './signal.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
+import type { LayerDefinition } from './layer.js'
+import { INITIALIZER } from './layer_build.js'
+import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { lengthsOperand } from './lengths_operand.js'
+import { planned, type VariableTable } from './planned_layer.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -49,90 +40,21 @@ export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDe
   checkLayerOptions(kind, options, OPTIONS)
   const { units: given, isLinear = false, contextInitializer = 'glorot_uniform' } = options
   if (isLinear && given !== undefined) throw invalidOption(kind, 'units', 'absent for linear scores', given)
-  const definition: LayerDefinition = {
-    kind,
-    name: options.name,
-    config: { ...(given !== undefined && { units: given }), ...(isLinear && { isLinear }) },
-    build(input, build) {
-      checkInputRule(definition, input, SEQUENCE)
-      const name = build.nameOf(options.name, 'attention_pooling')
-      const features = featuresOf(input)
-      const units = given ?? features
-      const hidden: readonly VariableSpec[] = [
-        ['kernel', [features, units], 'glorot_uniform'],
-        ['bias', [units], 0],
-      ]
-      const variables = build.variables(name, [
-        ...(isLinear ? [] : hidden),
-        ['context', [units, 1], contextInitializer],
-      ])
-      const output = { isSequence: false, features }
-      const AttentionLayer = isLinear ? LinearAttentionLayer : AttentionPoolingLayer
-      return new AttentionLayer(build.backend, { definition, name, input, output, variables })
-    },
-  }
-  return definition
-}
-
-/** Scores v·x. */
-class LinearAttentionLayer extends Layer {
-  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
-    const { ops } = this.backend
-    const context = this.variables[0].value
-    using none = this.backend.zeros([1])
-    using scores = ops.linear(input, context, none)
-    const { output, weights } = ops.attend(input, scores, lengths)
-    const backward = (dy: BackendTensor) => {
-      using made = new UnfinishedTensors()
-      const attended = ops.attendGradients(input, weights, dy)
-      made.add(attended.input)
-      using dScores = attended.scores
-      const gradients = ops.linearGradients(input, context, dScores)
-      made.add(gradients.kernel)
-      using throughScores = gradients.input
-      gradients.bias.dispose()
-      ops.accumulate(attended.input, throughScores)
-      return made.finish({ input: attended.input, variables: [gradients.kernel] })
+  const config = { ...(given !== undefined && { units: given }), ...(isLinear && { isLinear }) }
+  const row = { kind, base: 'attention_pooling', name: options.name, takes: SEQUENCE, config }
+  return planned<VariableTable>(row, ({ features }) => {
+    const units = given ?? features
+    return {
+      variables: {
+        ...(!isLinear && { kernel: [[features, units], 'glorot_uniform'], bias: [[units], 0] }),
+        context: [[units, 1], contextInitializer],
+      },
+      output: { isSequence: false, features },
+      forward(t, x, { kernel, bias, context }, { lengths }) {
+        const hidden = isLinear ? x : t.activate(t.linear(x, kernel, bias), 'tanh')
+        // A bias of the scores would add one number to all scores of a row, which their softmax cancels.
+        return t.attend(x, t.matmul(hidden, context), lengthsOperand(lengths))
+      },
     }
-    return { output, backward, release: () => weights.dispose() }
-  }
-}
-
-class AttentionPoolingLayer extends Layer {
-  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
-    const { ops } = this.backend
-    const [kernel, bias, context] = this.variables.map(({ value }) => value) as [
-      BackendTensor,
-      BackendTensor,
-      BackendTensor,
-    ]
-    using made = new UnfinishedTensors()
-    using product = ops.linear(input, kernel, bias)
-    const hidden = made.add(ops.activate(product, 'tanh'))
-    // A bias of the scores would add one number to all scores of a row, which their softmax cancels.
-    using none = this.backend.zeros([1])
-    using scores = ops.linear(hidden, context, none)
-    const { output, weights } = ops.attend(input, scores, lengths)
-    const backward = (dy: BackendTensor) => {
-      using gradients = new UnfinishedTensors()
-      const attended = ops.attendGradients(input, weights, dy)
-      gradients.add(attended.input)
-      using dScores = attended.scores
-      const top = ops.linearGradients(hidden, context, dScores)
-      gradients.add(top.kernel)
-      top.bias.dispose()
-      using dHidden = top.input
-      using dProduct = ops.activationGradient(hidden, dHidden, 'tanh')
-      const bottom = ops.linearGradients(input, kernel, dProduct)
-      using throughScores = bottom.input
-      const variables = [gradients.add(bottom.kernel), gradients.add(bottom.bias), top.kernel]
-      ops.accumulate(attended.input, throughScores)
-      return gradients.finish({ input: attended.input, variables })
-    }
-    const release = () => {
-      hidden.dispose()
-      weights.dispose()
-    }
-    return made.finish({ output, backward, release })
-  }
+  })
 }

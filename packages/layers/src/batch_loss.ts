@@ -1,52 +1,38 @@
-import type { BackendTensor, FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { type CtcLabels, ctcLoss } from '@cudnn-rnn/ctc'
-import { handleOf, Recording } from '@cudnn-rnn/executor-kit'
+import { type GradientTape, type Value, withGradient } from '@cudnn-rnn/executor-kit'
 import { exampleError, type LayerBatch, stepWeights } from './batches.js'
-import { type CheckedLoss, isCtc, type LossFunction, type LossResult, lossOf, type RowLossName } from './losses.js'
+import { type CheckedLoss, ELEMENT_LOSSES, isCtc, type RowLossName } from './losses.js'
 import type { WholeModel } from './whole_model.js'
 
-/** The loss of a model's output for a batch. Executors with a kernel for it read nothing. */
+/** The loss of a model's output for a batch, on the tape of the output. Executors with a kernel for it read nothing. */
 export async function batchLoss(
+  t: GradientTape,
   model: WholeModel,
   loss: CheckedLoss,
-  output: BackendTensor,
+  output: Value,
   batch: LayerBatch,
-): Promise<LossResult> {
-  const { executor: backend } = model
-  if (typeof loss === 'function') return recordedLoss(model, loss, output, batch)
-  if (!isCtc(loss)) return lossOf(backend, loss, output, rowLabels(loss, batch), weightsOf(model, batch, backend.dtype))
+): Promise<Value> {
+  if (typeof loss === 'function') return loss(t, output, batch)
+  if (!isCtc(loss)) {
+    const [labels, weights] = [rowLabels(loss, batch), weightsOf(model, batch, model.executor.dtype)]
+    return loss === 'softmax_cross_entropy'
+      ? t.softmaxCrossEntropy(output, labels, weights)
+      : t.elementLoss(output, labels, ELEMENT_LOSSES[loss], weights)
+  }
   if (batch.weights !== undefined) throw exampleError('a batch must have no weights for the loss ctc')
-  const { name: _, ...settings } = loss
+  const { name, ...settings } = loss
   const { labels, labelLengths } = batch
-  const result = await ctcLoss(backend, {
+  const result = await ctcLoss(model.executor, {
     ...settings,
-    logits: output,
+    logits: output.tensor,
     labels: labels as CtcLabels,
     labelLengths,
     logitLengths: outputLengths(model, batch.sequenceLengths) ?? undefined,
   })
   result.rowLosses.dispose()
-  return { loss: result.loss, gradient: result.logitsGradient }
-}
-
-/** A loss of the caller, on its own tape. */
-async function recordedLoss(
-  { executor }: WholeModel,
-  loss: LossFunction,
-  value: BackendTensor,
-  batch: LayerBatch,
-): Promise<LossResult> {
-  const output = { name: 'output', value }
-  const recording = new Recording(executor, [output])
-  try {
-    const t = handleOf(recording)
-    const result = await loss(t, t.value(output), batch)
-    await recording.differentiate(result)
-    return { loss: recording.take(result), gradient: recording.gradientOf(output) }
-  } finally {
-    await recording.end()
-  }
+  return withGradient(t, name, output, result.loss, result.logitsGradient)
 }
 
 /** The labels of a batch for a loss that has one for every row. Throws `ERR_EXAMPLE` for label sequences. */

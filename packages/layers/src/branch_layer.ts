@@ -1,9 +1,9 @@
-import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type GradientTape, onTape, Recording, type Value } from '@cudnn-rnn/executor-kit'
 import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
 import { codedRangeError } from './coded_error.js'
-import type { Forwarded } from './forwarded.js'
+import type { Forwarded, LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
-import type { LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
 import { checkLayerOptions, doesNotFit, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { combinedStream, type LayerStream, openStreams } from './layer_stream.js'
@@ -22,7 +22,7 @@ export interface Joint {
   readonly features: (ofBranches: readonly number[]) => number | undefined
   /** The rule for the columns, for an error. */
   readonly rule: string
-  readonly make: (build: LayerBuild, info: LayerInfo, branches: readonly (readonly Layer[])[]) => BranchLayer
+  readonly join: (t: GradientTape, outputs: readonly Value[]) => Value
 }
 
 /** The definition of a layer that gives its input to several branches and joins their outputs. */
@@ -50,7 +50,7 @@ export function branching(joint: Joint, branches: readonly Branch[], options: La
         for (const chain of chains) layers.push(buildChain(chain, input, build))
         const output = joinedSignal(joint, name, input, layers)
         const variables = layers.flat().flatMap((layer) => layer.variables)
-        return joint.make(build, { definition, name, input, output, variables }, layers)
+        return new BranchLayer(build.backend, { definition, name, input, output, variables }, layers, joint.join)
       } catch (error) {
         for (const layer of layers.flat()) layer.dispose()
         throw error
@@ -88,82 +88,40 @@ function joinedSignal(joint: Joint, name: string, input: Signal, layers: readonl
 }
 
 /** A layer of branches. */
-export abstract class BranchLayer extends Layer {
+export class BranchLayer extends Layer {
   readonly branches: readonly (readonly Layer[])[]
+  readonly #join: Joint['join']
 
-  constructor({ backend }: LayerBuild, info: LayerInfo, branches: readonly (readonly Layer[])[]) {
+  constructor(backend: Backend, info: LayerInfo, branches: readonly (readonly Layer[])[], join: Joint['join']) {
     super(backend, info)
     this.branches = branches
+    this.#join = join
   }
 
-  override get stateCount(): number {
-    return this.branches.flat().reduce((sum, { stateCount }) => sum + stateCount, 0)
-  }
-
-  override stateShapes(batch: number): readonly (readonly number[])[] {
-    return this.branches.flat().flatMap((layer) => layer.stateShapes(batch))
+  override get parts(): readonly Layer[] {
+    return this.branches.flat()
   }
 
   override outputLengths(lengths: Int32Array): Int32Array {
     return chainLengths(this.branches[0], lengths)
   }
 
-  /** A new tensor of the branches' outputs. */
-  protected abstract join(outputs: readonly TensorLike[]): BackendTensor
-
-  /** A new tensor for each branch: the gradient of its output. */
-  protected abstract split(outputs: readonly TensorLike[], outputGradient: BackendTensor): readonly BackendTensor[]
-
-  async forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded> {
-    const parts: (Forwarded | undefined)[] = []
-    const release = () => {
-      for (const part of parts) {
-        part?.release?.()
-        part?.output.dispose()
-      }
-    }
+  async forward(t: GradientTape, given: LayerInput, pass: Pass): Promise<Forwarded> {
+    // Branches share it, and their gradients of it are one sum; class ids have none, and are read on the host.
+    const value = this.input.features === null ? undefined : t.value(given)
+    const x = value === undefined ? given : t.recording.alias(value, value.isDifferentiated, t.made)
+    const outputs: Value[] = []
+    const states: Value[] = []
     let used = 0
-    try {
-      for (const branch of this.branches) {
-        const count = branch.reduce((sum, { stateCount }) => sum + stateCount, 0)
-        const own = states?.slice(used, used + count) ?? null
-        used += count
-        parts.push(branch.length === 0 ? undefined : await forwardChain(branch, input, pass, own))
-      }
-      const outputs = parts.map((part) => part?.output ?? input)
-      const output = this.join(outputs)
-      const backward = (dy: BackendTensor) => this.#backward(parts, this.split(outputs, dy))
-      return { output, backward, release, states: parts.flatMap((part) => part?.states ?? []) }
-    } catch (error) {
-      release()
-      for (const state of parts.flatMap((part) => part?.states ?? [])) state.dispose()
-      throw error
+    for (const branch of this.branches) {
+      const begin = used
+      used += branch.reduce((sum, { stateCount }) => sum + stateCount, 0)
+      const own = { ...pass, states: pass.states?.slice(begin, used) ?? null }
+      const result = await forwardChain(branch, t, x, own)
+      outputs.push(result.output)
+      states.push(...(result.states ?? []))
     }
-  }
-
-  async #backward(parts: readonly (Forwarded | undefined)[], slices: readonly BackendTensor[]) {
-    const { ops } = this.backend
-    const variables: BackendTensor[] = []
-    let dInput: BackendTensor | undefined
-    try {
-      for (const [index, part] of parts.entries()) {
-        const slice = slices[index]
-        const gradients = part === undefined ? { input: slice, variables: [] } : await part.backward(slice)
-        if (part !== undefined) slice.dispose()
-        variables.push(...gradients.variables)
-        if (dInput === undefined) {
-          dInput = gradients.input
-        } else if (gradients.input !== undefined) {
-          using own = gradients.input
-          ops.accumulate(dInput, own)
-        }
-      }
-      return { input: dInput, variables }
-    } catch (error) {
-      for (const tensor of [...slices, ...variables]) tensor.dispose()
-      dInput?.dispose()
-      throw error
-    }
+    return { output: this.#join(t, outputs), states }
   }
 
   override openStream(batch: number): LayerStream {
@@ -173,29 +131,32 @@ export abstract class BranchLayer extends Layer {
       const outputs = steps.filter((step) => step.status === 'fulfilled').map(({ value }) => value)
       try {
         for (const step of steps) if (step.status === 'rejected') throw step.reason
-        return this.join(outputs)
+        return await this.#joined(outputs)
       } finally {
         for (const output of outputs) if (output !== input && isBackendTensor(output)) output.dispose()
       }
     })
   }
 
+  #joined(outputs: readonly TensorLike[]): Promise<BackendTensor> {
+    return onTape(new Recording(this.backend, [], false), async (t) => {
+      const joined = this.#join(
+        t,
+        outputs.map((output) => t.value(output)),
+      )
+      const [y] = t.recording.take([joined])
+      return y
+    })
+  }
+
   override async randomState(): Promise<ConfigValue> {
-    const states = await Promise.all(this.branches.flat().map((layer) => layer.randomState()))
+    const states = await Promise.all(this.parts.map((layer) => layer.randomState()))
     return states.some((state) => state !== null) ? states : null
   }
 
   override restoreRandomState(state: ConfigValue): void {
     if (!Array.isArray(state)) return
-    for (const [index, layer] of this.branches.flat().entries()) layer.restoreRandomState(state[index] ?? null)
-  }
-
-  override useRandomStream(stream: number): void {
-    for (const layer of this.branches.flat()) layer.useRandomStream(stream)
-  }
-
-  override dispose(): void {
-    for (const layer of this.branches.flat()) layer.dispose()
+    for (const [index, layer] of this.parts.entries()) layer.restoreRandomState(state[index] ?? null)
   }
 }
 

@@ -1,12 +1,12 @@
 import { entryOf, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/arguments'
-import { type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize, StateTree } from '@cudnn-rnn/cells'
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
-import { checkTensor, type Operand, type Value } from '@cudnn-rnn/executor-kit'
+import { checkTensor, type GradientTape, type Operand, Value } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
 import { codedTypeError } from './coded_error.js'
-import type { Forwarded } from './forwarded.js'
+import type { Forwarded, LayerInput } from './forwarded.js'
 import { hostTensor } from './host_tensor.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
@@ -20,9 +20,7 @@ import {
 } from './layer_options.js'
 import { checkStateList, type LayerStream } from './layer_stream.js'
 import { positionOfStream } from './random_streams.js'
-import { recordedForward } from './recorded_forward.js'
 import { featuresOf } from './signal.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -85,18 +83,40 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
         cell.setVariables(Object.fromEntries(zeros))
       }
       cell.build(features, { seed })
-      using made = new UnfinishedTensors()
-      const variables = made.finish(
-        [...cell.variables].map(([own, value]) => {
-          const tensor = made.add(backend.tensor(value))
-          return new Variable(backend, tensor, scopedName(name, scopedName(cell.scope, own)))
-        }),
-      )
+      const names = [...cell.variables.keys()]
+      const variables = uploaded(backend, [...cell.variables.values()]).map((tensor, k) => {
+        return new Variable(backend, tensor, scopedName(name, scopedName(cell.scope, names[k])))
+      })
       const output = { isSequence: true, features: cell.outputSize }
       return new CellLayer(build, { definition, name, input, output, variables }, cell)
     },
   }
   return definition
+}
+
+interface CellPass extends Pick<Pass, 'lengths' | 'keepsStates'> {
+  readonly isTraining: boolean
+}
+
+/** A cell over a sequence. */
+interface CellRun {
+  /** The output, and the final states where the pass keeps them. */
+  readonly results: readonly BackendTensor[]
+  /** The gradients of the input and the variables. */
+  readonly backward: (dy: BackendTensor) => readonly BackendTensor[] | Promise<readonly BackendTensor[]>
+  readonly dispose: () => void
+}
+
+/** Host tensors on the executor; if one cannot be made, the others are disposed. */
+function uploaded(backend: Backend, tensors: readonly FloatTensor[]): readonly BackendTensor[] {
+  const made: BackendTensor[] = []
+  try {
+    for (const tensor of tensors) made.push(backend.tensor(tensor))
+    return made
+  } catch (error) {
+    for (const tensor of made) tensor.dispose()
+    throw error
+  }
 }
 
 class CellLayer extends Layer {
@@ -118,28 +138,29 @@ class CellLayer extends Layer {
     return leavesOf(this.#cell.zeroState(batch)).map(({ shape }) => shape)
   }
 
-  async forward(
-    input: TensorLike,
-    { isTraining, lengths, keepsStates }: Pass,
-    states: readonly TensorLike[] | null,
-  ): Promise<Forwarded> {
-    if (this.#runsOnTensors) return this.#forwardOnTensors(input, { isTraining, lengths, keepsStates }, states)
-    const { backend } = this
-    const initial = states && ((await Promise.all(states.map(hostTensor))) as FloatTensor[])
-    const { outputs, state, tape } = await this.#run(input, initial, isTraining, lengths?.data ?? null)
-    using made = new UnfinishedTensors()
-    const output = made.add(backend.tensor(outputs))
-    const backward = async (dy: BackendTensor) => {
-      const gradients = required(tape, 'only a training pass has a backward, and it has a tape').gradients({
-        outputs: (await hostTensor(dy)) as FloatTensor,
+  async forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
+    if (this.#runsOnTensors) return this.#forwardOnTensors(t, x, pass)
+    const { lengths, states, keepsStates } = pass
+    const { recording, isTraining, made } = t
+    const input = x instanceof Value ? x : undefined
+    const operands = [input, ...this.variables.map((variable) => t.value(variable))]
+    const inputs = input?.tensor ?? (x as TensorLike)
+    const initial = states?.map((state) => (state instanceof Value ? state.tensor : state)) ?? null
+    const run = await this.#runOnHost(inputs, initial, { isTraining, lengths, keepsStates })
+    const [output, ...final] = run.results.map((tensor, k) => recording.newValue(tensor, isTraining && k === 0, made))
+    if (!isTraining) run.dispose()
+    else {
+      recording.add({
+        ...{ name: `layer ${this.name}`, operands, results: [output], held: [], dispose: () => run.dispose() },
+        operandName: (k) => (k === 0 ? 'the input' : this.variables[k - 1].name),
+        async pass([dy]) {
+          const gradients = await run.backward(dy as BackendTensor)
+          for (const gradient of gradients) recording.own(gradient)
+          return { gradients, made: gradients }
+        },
       })
-      using made = new UnfinishedTensors()
-      const variables = this.#names.map((name) => made.add(backend.tensor(entryOf(gradients.variables, name))))
-      return made.finish({ input: backend.tensor(gradients.inputs), variables })
     }
-    const release = () => tape?.dispose()
-    const final = keepsStates && { states: leavesOf(state).map((leaf) => made.add(backend.tensor(leaf))) }
-    return made.finish({ output, backward, release, ...final })
+    return { output, ...(keepsStates && { states: final }) }
   }
 
   /** Whether the executor has neither kernels for cells nor its tensors in host memory, and the cell can do without them. */
@@ -147,22 +168,29 @@ class CellLayer extends Layer {
     return this.backend.products === undefined && this.#cell.runsOnTensors
   }
 
-  #forwardOnTensors(
-    input: TensorLike,
-    { isTraining, lengths, keepsStates }: Pass,
-    states: readonly TensorLike[] | null,
-  ): Promise<Forwarded> {
-    const { backend, variables } = this
+  async #runOnHost(input: TensorLike, states: readonly TensorLike[] | null, pass: CellPass): Promise<CellRun> {
+    const initial = states && ((await Promise.all(states.map(hostTensor))) as FloatTensor[])
+    const { outputs, state, tape } = await this.#run(input, initial, pass.isTraining, pass.lengths)
+    return {
+      results: uploaded(this.backend, [outputs, ...(pass.keepsStates ? leavesOf(state) : [])]),
+      backward: async (dy) => {
+        const given = (await hostTensor(dy)) as FloatTensor
+        const { inputs, variables } = required(tape, 'a training pass has a tape').gradients({ outputs: given })
+        return uploaded(this.backend, [inputs, ...this.#names.map((name) => entryOf(variables, name))])
+      },
+      dispose: () => tape?.dispose(),
+    }
+  }
+
+  #forwardOnTensors(t: GradientTape, x: LayerInput, { lengths, states, keepsStates }: Pass): Forwarded {
     const cell = this.#cell
-    return recordedForward(backend, variables, input, isTraining, (t, x) => {
-      const named = new Map(this.#names.map((name, index) => [name, variables[index]]))
-      const before = states && stateOf<Operand>(cell.stateSize, states)
-      const { output, state } = tensorRnn(t, cell, named, x, { state: before, lengths: lengths?.data ?? null })
-      if (!keepsStates) return { output }
-      // Copies in training: the gradients read the values themselves.
-      const own = (value: Value) => (isTraining ? t.reshape(t.stopGradient(value), value.shape) : value)
-      return { output, states: leavesOf<Value>(state).map(own) }
-    })
+    const named = new Map(this.#names.map((name, index) => [name, this.variables[index]]))
+    const before = states && stateOf<Operand>(cell.stateSize, states)
+    const { output, state } = tensorRnn(t, cell, named, x, { state: before, lengths })
+    if (!keepsStates) return { output }
+    // Copies in training: the gradients read the values themselves.
+    const own = (value: Value) => (t.isTraining ? t.reshape(t.stopGradient(value), value.shape) : value)
+    return { output, states: leavesOf<Value>(state).map(own) }
   }
 
   #streamOnTensors(batch: number): LayerStream {
@@ -174,10 +202,9 @@ class CellLayer extends Layer {
     }
     return {
       step: async (input) => {
-        const pass = { isTraining: false, lengths: null, keepsStates: true }
-        const { output, states = [], release } = await this.#forwardOnTensors(input, pass, state)
-        release?.()
-        replace(states)
+        const pass = { lengths: null, states: state, keepsStates: true, isStream: true }
+        const [output, ...next] = await this.results(input, pass)
+        replace(next)
         return output
       },
       reset: (rows) => {

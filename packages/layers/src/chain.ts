@@ -1,8 +1,7 @@
-import { required } from '@cudnn-rnn/arguments'
-import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import type { Tensor } from '@cudnn-rnn/canonical'
+import { isBackendTensor } from '@cudnn-rnn/backend'
+import { type GradientTape, Value } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
-import type { Forwarded, LayerGradients } from './forwarded.js'
+import { type Forwarded, forwardedOf, type LayerInput } from './forwarded.js'
 import type { Layer, LayerDefinition, Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { combinedStream, type LayerStream, openStreams } from './layer_stream.js'
@@ -53,65 +52,29 @@ export function chainLengths(layers: readonly Layer[], lengths: Int32Array): Int
   return layers.reduce((own, layer) => layer.outputLengths(own), lengths)
 }
 
-/** Runs layers one after another; the layers' own tensors in between are released as soon as nothing needs them. */
+/** Runs layers one after another; a tensor between two is freed as soon as neither a layer nor a gradient reads it. */
 export async function forwardChain(
   layers: readonly Layer[],
-  input: TensorLike,
+  t: GradientTape,
+  input: LayerInput,
   pass: Pass,
-  states: readonly TensorLike[] | null,
 ): Promise<Forwarded> {
-  const steps: Forwarded[] = []
-  const kept: BackendTensor[] = []
-  const release = () => {
-    for (const step of steps) step.release?.()
-    for (const { output } of steps.slice(0, -1)) output.dispose()
-  }
   let [x, used] = [input, 0]
-  let current = pass
-  try {
-    for (const layer of layers) {
-      const own = states === null ? null : states.slice(used, used + layer.stateCount)
-      used += layer.stateCount
-      const step = await layer.forward(x, current, own)
-      steps.push(step)
-      kept.push(...(step.states ?? []))
-      if (!pass.isTraining) {
-        step.release?.()
-        if (x !== input && isBackendTensor(x)) x.dispose()
-      }
-      x = step.output
-      const lengths = step.lengths ?? current.lengths
-      if (lengths !== null) current = { ...current, lengths: lengthsAfter(layer, lengths) }
-    }
-  } catch (error) {
-    release()
-    for (const tensor of [...kept, ...steps.map(({ output }) => output)]) tensor.dispose()
-    throw error
+  let { lengths } = pass
+  const kept: Value[] = []
+  for (const layer of layers) {
+    const [taken, begin] = [x, used]
+    used += layer.stateCount
+    const own = { ...pass, lengths, states: pass.states?.slice(begin, used) ?? null }
+    const result = t.scope((inner) => layer.forward(inner, taken, own))
+    const forwarded = forwardedOf(t, result instanceof Promise ? await result : result)
+    x = forwarded.output
+    if (taken instanceof Value && taken !== input && taken !== x) t.free(taken)
+    if (forwarded.states !== undefined) kept.push(...forwarded.states)
+    lengths = forwarded.lengths ?? lengths
+    if (lengths !== null) lengths = layer.outputLengths(lengths)
   }
-  const backward = async (outputGradient: BackendTensor): Promise<LayerGradients> => {
-    const variables: (readonly BackendTensor[])[] = []
-    let gradient: BackendTensor | undefined = outputGradient
-    try {
-      for (const step of [...steps].reverse()) {
-        const upstream = required(gradient, 'only the first layer of a chain can have an input without a gradient')
-        const gradients = await step.backward(upstream)
-        if (upstream !== outputGradient) upstream.dispose()
-        gradient = gradients.input
-        variables.unshift(gradients.variables)
-      }
-      return { input: gradient, variables: variables.flat() }
-    } catch (error) {
-      if (gradient !== outputGradient) gradient?.dispose()
-      for (const tensor of variables.flat()) tensor.dispose()
-      throw error
-    }
-  }
-  return { output: x as BackendTensor, backward, release: pass.isTraining ? release : undefined, states: kept }
-}
-
-function lengthsAfter(layer: Layer, lengths: Tensor<Int32Array>): Tensor<Int32Array> {
-  const data = layer.outputLengths(lengths.data)
-  return data === lengths.data ? lengths : { data, shape: lengths.shape }
+  return { output: t.value(x), states: kept }
 }
 
 /** The streams of layers as one. */

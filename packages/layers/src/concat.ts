@@ -1,15 +1,13 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { type Branch, BranchLayer, branching, type Joint } from './branch_layer.js'
+import { type Branch, branching, type Joint } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import type { LayerOptions } from './layer_options.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const CONCAT: Joint = {
   kind: 'concat',
   base: 'concatenate',
   features: (columns) => columns.reduce((sum, count) => sum + count, 0),
   rule: 'its branches must give numbers',
-  make: (build, info, branches) => new ConcatLayer(build, info, branches),
+  join: (t, outputs) => t.concat(outputs),
 }
 
 /**
@@ -32,21 +30,4 @@ const CONCAT: Joint = {
  */
 export function concat(branches: readonly Branch[], options: LayerOptions = {}): LayerDefinition {
   return branching(CONCAT, branches, options)
-}
-
-class ConcatLayer extends BranchLayer {
-  protected join(outputs: readonly TensorLike[]): BackendTensor {
-    return this.backend.ops.concat(outputs)
-  }
-
-  protected split(outputs: readonly TensorLike[], outputGradient: BackendTensor): BackendTensor[] {
-    using made = new UnfinishedTensors()
-    let begin = 0
-    const slices = outputs.map(({ shape }) => {
-      const columns = shape[shape.length - 1]
-      begin += columns
-      return made.add(this.backend.ops.columns(outputGradient, begin - columns, columns))
-    })
-    return made.finish(slices)
-  }
 }

@@ -1,24 +1,25 @@
 import { either, integerFrom, NUMBER, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import { type BackendTensor, DTYPES, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
+import { ACTIVATIONS } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from './coded_error.js'
-import type { Forwarded } from './forwarded.js'
-import type { LayerDefinition, LayerInfo, Pass } from './layer.js'
-import { INITIALIZER, type LayerBuild, type LayerInitializerFunction } from './layer_build.js'
-import {
-  checkInputRule,
-  checkLayerOptions,
-  invalidOption,
-  LAYER_OPTIONS,
-  type LayerOptions,
-  SEQUENCE,
-} from './layer_options.js'
+import { activated } from './dense.js'
+import { hostTensor } from './host_tensor.js'
+import type { LayerDefinition } from './layer.js'
+import { INITIALIZER, type LayerInitializerFunction } from './layer_build.js'
+import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
-import { featuresOf } from './signal.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
-import { channelsOf, EXTENT, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
-import { PADDINGS, type Windows, windowsOf } from './windows.js'
+import { planned } from './planned_layer.js'
+import {
+  channelsOf,
+  EXTENT,
+  gathered,
+  outputHeight,
+  type WindowSizes,
+  windowLengths,
+  windowsUnder,
+} from './window_layer.js'
+import { PADDINGS } from './windows.js'
 
 const SHARED_OPTIONS = {
   ...LAYER_OPTIONS,
@@ -33,7 +34,7 @@ const SHARED_OPTIONS = {
 }
 
 /** What both convolutions have. */
-type ConvolutionOptions = OptionsOf<typeof SHARED_OPTIONS>
+type ConvolutionOptions = LayerOptions & OptionsOf<typeof SHARED_OPTIONS>
 
 const OPTIONS_1D = {
   ...SHARED_OPTIONS,
@@ -133,27 +134,38 @@ function convolution(
   config: LayerDefinition['config'],
   kernelShape: (sizes: WindowSizes, channels: number) => readonly number[],
 ): LayerDefinition {
-  const { filters, activation = 'linear', kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
-  const definition: LayerDefinition = {
-    kind,
-    name: options.name,
-    config: { filters, ...config, activation },
-    build(input, build) {
-      checkInputRule(definition, input, SEQUENCE)
-      const channels = channelsOf(definition, input, sizes)
-      const name = build.nameOf(options.name, kind)
-      const shape = [...kernelShape(sizes, channels), filters]
-      const taps = sizes.size[0] * sizes.size[1]
-      const initializer = kernelInitializer === 'glorot_uniform' ? glorot(taps, channels, filters) : kernelInitializer
-      const variables = build.variables(name, [
-        ['kernel', shape, initializer],
-        ['bias', [filters], biasInitializer],
-      ])
-      const output = { isSequence: true, features: outputHeight(sizes) * filters }
-      return new ConvolutionLayer(build, { definition, name, input, output, variables }, sizes, channels, activation)
-    },
-  }
-  return definition
+  const { name, filters, activation = 'linear', biasInitializer = 0 } = options
+  const { size, strides, padding, height } = sizes
+  const row = { kind, base: kind, name, takes: SEQUENCE, config: { filters, ...config, activation } }
+  const taps = size[0] * size[1]
+  return planned(row, (input, own) => {
+    const channels = channelsOf(row, input, sizes)
+    const { kernelInitializer = 'glorot_uniform' } = options
+    const initializer = kernelInitializer === 'glorot_uniform' ? glorot(taps, channels, filters) : kernelInitializer
+    const features = outputHeight(sizes) * filters
+    const isCausal = height === 1 && strides[0] === 1 && (padding === 'causal' || size[0] === 1)
+    return {
+      variables: {
+        kernel: [[...kernelShape(sizes, channels), filters], initializer],
+        bias: [[filters], biasInitializer],
+      },
+      output: { isSequence: true, features },
+      outputLengths: (lengths) => windowLengths(sizes, lengths),
+      forward(t, x, { kernel, bias }, { lengths, isStream }) {
+        // The window of a stream begins with the steps before.
+        const under = isStream ? { ...sizes, padding: 'valid' as const } : sizes
+        const windows = windowsUnder(`${own} (${kind})`, x.shape, lengths, under, 'zeros', 'taps last')
+        const [, batch] = x.shape
+        const { time, height } = windows
+        const rows = gathered(t, x, windows, channels, [time, batch * height, taps])
+        const patches = t.reshape(rows, [time, batch * height, taps * channels])
+        const product = t.linear(patches, t.reshape(kernel, [taps * channels, filters]), bias)
+        return t.reshape(activated(t, product, activation), [time, batch, features])
+      },
+      openStream: (batch, { dtype }, step) =>
+        isCausal ? new CausalStream(dtype, [size[0] - 1, batch, channels], step) : undefined,
+    }
+  })
 }
 
 /** Glorot & Bengio's limit, where every tap of the window counts as an input and as an output. */
@@ -161,99 +173,6 @@ function glorot(taps: number, inputs: number, outputs: number): LayerInitializer
   const limit = Math.sqrt(6 / (taps * (inputs + outputs)))
   return (values, _, random) => {
     random.fillUniform(values, limit)
-  }
-}
-
-class ConvolutionLayer extends WindowLayer {
-  readonly #activation: ActivationName | 'linear'
-
-  constructor(
-    build: LayerBuild,
-    info: LayerInfo,
-    sizes: WindowSizes,
-    channels: number,
-    activation: ActivationName | 'linear',
-  ) {
-    super(build, info, sizes, channels)
-    this.#activation = activation
-  }
-
-  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
-    const { ops } = this.backend
-    const windows = windowsOf(this.batchOf(input, lengths), this.sizes, 'zeros', 'taps last')
-    const activation = this.#activation
-    const { patches, activated, output } = this.#convolve(input, windows)
-    const backward = (dy: BackendTensor) => {
-      using flat = ops.reshape(dy, activated.shape)
-      using slope = activation === 'linear' ? undefined : ops.activationGradient(activated, flat, activation)
-      const dProduct = slope ?? flat
-      using kernel = this.#matrix()
-      using made = new UnfinishedTensors()
-      const { input: dPatches, kernel: dKernel, bias } = ops.linearGradients(patches, kernel, dProduct)
-      made.add(bias)
-      using _dPatches = dPatches
-      using _dKernel = dKernel
-      const [time, rows] = patches.shape as readonly [number, number]
-      const gathered = [time, rows, this.#taps]
-      using dRows = ops.reshape(dPatches, [...gathered, this.channels])
-      const dInput = made.add(this.scatter(dRows, windows, gathered, input.shape))
-      return made.finish({ input: dInput, variables: [ops.reshape(dKernel, this.variables[0].shape), bias] })
-    }
-    const release = () => {
-      patches.dispose()
-      activated.dispose()
-    }
-    return { output, backward, release }
-  }
-
-  override openStream(batch: number): LayerStream {
-    const { size, strides, padding, height } = this.sizes
-    const isCausal = height === 1 && strides[0] === 1 && (padding === 'causal' || size[0] === 1)
-    if (!isCausal) return super.openStream(batch)
-    return new CausalStream(this.backend.dtype, [size[0] - 1, batch, this.channels], async (window) => {
-      const [time] = window.shape as readonly [number]
-      const places = windowsOf(
-        { time, batch, height: 1, lengths: null },
-        { ...this.sizes, padding: 'valid' },
-        'zeros',
-        'taps last',
-      )
-      const { patches, activated, output } = this.#convolve(window, places)
-      patches.dispose()
-      activated.dispose()
-      return output
-    })
-  }
-
-  get #taps(): number {
-    return this.sizes.size[0] * this.sizes.size[1]
-  }
-
-  /** The kernel as [taps·C,O]. */
-  #matrix(): BackendTensor {
-    const { shape, value } = this.variables[0]
-    const [outputs] = shape.slice(-1)
-    return this.backend.ops.reshape(value, [this.#taps * this.channels, outputs])
-  }
-
-  /** Patches [T',B·height',taps·C], their activated product with the kernel, and the same as the output's own tensor. */
-  #convolve(input: TensorLike, windows: Windows) {
-    const { ops } = this.backend
-    const [, batch] = input.shape as readonly [number, number]
-    const { time, height } = windows
-    using made = new UnfinishedTensors()
-    using rows = this.gather(input, windows, [time, batch * height, this.#taps])
-    const patches = made.add(ops.reshape(rows, [time, batch * height, this.#taps * this.channels]))
-    using kernel = this.#matrix()
-    const activated = made.add(this.#activated(ops.linear(patches, kernel, this.variables[1].value)))
-    const output = ops.reshape(activated, [time, batch, featuresOf(this.output)])
-    return made.finish({ patches, activated, output })
-  }
-
-  #activated(product: BackendTensor): BackendTensor {
-    if (this.#activation === 'linear') return product
-    using finished = product
-    return this.backend.ops.activate(finished, this.#activation)
   }
 }
 
@@ -276,7 +195,7 @@ class CausalStream implements LayerStream {
   }
 
   async step(input: TensorLike): Promise<BackendTensor> {
-    const { data, shape } = (isBackendTensor(input) ? await input.read() : input) as Tensor<FloatArray>
+    const { data, shape } = (await hostTensor(input)) as Tensor<FloatArray>
     const [before, batch, channels] = this.#shape
     const all: FloatArray = new DTYPES[this.#dtype].array(this.#carried.length + data.length)
     all.set(this.#carried)

@@ -1,12 +1,9 @@
 import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
-import type { Forwarded } from './forwarded.js'
-import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
-import { INITIALIZER, type LayerBuild } from './layer_build.js'
-import { ANY_FLOATS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
-import { type LayerStream, statelessStream } from './layer_stream.js'
-import { featuresOf } from './signal.js'
+import { ACTIVATIONS, type ActivationName, type GradientTape, type Value } from '@cudnn-rnn/executor-kit'
+import type { LayerDefinition } from './layer.js'
+import { INITIALIZER } from './layer_build.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
+import { planned } from './planned_layer.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -41,61 +38,16 @@ export interface DenseOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
  */
 export function dense(options: DenseOptions): LayerDefinition {
   checkLayerOptions('dense', options, OPTIONS)
-  const { units, activation = 'linear' } = options
-  const definition: LayerDefinition = {
-    kind: 'dense',
-    name: options.name,
-    isStepwise: true,
-    config: { units, activation },
-    build(input, build) {
-      checkInputRule(definition, input, ANY_FLOATS)
-      const name = build.nameOf(options.name, 'dense')
-      const { kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
-      const variables = build.variables(name, [
-        ['kernel', [featuresOf(input), units], kernelInitializer],
-        ['bias', [units], biasInitializer],
-      ])
-      const output = { isSequence: input.isSequence, features: units }
-      return new DenseLayer(build, { definition, name, input, output, variables }, activation)
-    },
-  }
-  return definition
+  const { units, activation = 'linear', kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
+  const row = { kind: 'dense', base: 'dense', name: options.name, isStepwise: true, config: { units, activation } }
+  return planned(row, ({ isSequence, features }) => ({
+    variables: { kernel: [[features, units], kernelInitializer], bias: [[units], biasInitializer] },
+    output: { isSequence, features: units },
+    forward: (t, x, { kernel, bias }) => activated(t, t.linear(x, kernel, bias), activation),
+  }))
 }
 
-class DenseLayer extends Layer {
-  readonly #activation: ActivationName | 'linear'
-
-  constructor({ backend }: LayerBuild, info: LayerInfo, activation: ActivationName | 'linear') {
-    super(backend, info)
-    this.#activation = activation
-  }
-
-  async forward(input: TensorLike): Promise<Forwarded> {
-    const { ops } = this.backend
-    const activation = this.#activation
-    const output = this.#apply(input)
-    const backward = (dy: BackendTensor) => {
-      const dProduct = activation === 'linear' ? dy : ops.activationGradient(output, dy, activation)
-      try {
-        const gradients = ops.linearGradients(input, this.variables[0].value, dProduct)
-        return { input: gradients.input, variables: [gradients.kernel, gradients.bias] }
-      } finally {
-        if (dProduct !== dy) dProduct.dispose()
-      }
-    }
-    return { output, backward }
-  }
-
-  override openStream(): LayerStream {
-    return statelessStream(async (input) => this.#apply(input))
-  }
-
-  #apply(input: TensorLike): BackendTensor {
-    const { ops } = this.backend
-    const [kernel, bias] = this.variables
-    const product = ops.linear(input, kernel.value, bias.value)
-    if (this.#activation === 'linear') return product
-    using finished = product
-    return ops.activate(finished, this.#activation)
-  }
+/** Of a product; `linear` is the product itself. */
+export function activated(t: GradientTape, product: Value, activation: ActivationName | 'linear'): Value {
+  return activation === 'linear' ? product : t.activate(product, activation)
 }

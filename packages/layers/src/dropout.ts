@@ -1,13 +1,10 @@
 import { checkArguments, integerFrom, nullable, type OptionsOf, optional, SHARE } from '@cudnn-rnn/arguments'
-import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import type { Forwarded } from './forwarded.js'
-import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import type { GradientTape } from '@cudnn-rnn/executor-kit'
+import type { LayerInput } from './forwarded.js'
+import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { ANY_FLOATS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
-import { type LayerStream, statelessStream } from './layer_stream.js'
 import { seedOfStream } from './random_streams.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -67,18 +64,10 @@ class DropoutLayer extends Layer {
     this.#options = options
   }
 
-  async forward(input: TensorLike, { isTraining }: Pass): Promise<Forwarded> {
-    const { ops } = this.backend
-    // The tensor itself would have two owners.
-    if (!isTraining) return { output: this.#copy(input), backward: copyOnly }
+  forward(t: GradientTape, x: LayerInput) {
+    if (!t.isTraining) return t.value(x)
     const { rate, seed } = this.#options
-    const mask = { rate, seed: seedOfStream(seed, this.#stream), draw: this.#draw++ }
-    const backward = (dy: BackendTensor) => ({ input: ops.dropout(dy, mask), variables: [] })
-    return { output: ops.dropout(input, mask), backward }
-  }
-
-  override openStream(): LayerStream {
-    return statelessStream(async (input) => this.#copy(input))
+    return t.dropout(x, { rate, seed: seedOfStream(seed, this.#stream), draw: this.#draw++ })
   }
 
   override async randomState(): Promise<ConfigValue> {
@@ -94,16 +83,4 @@ class DropoutLayer extends Layer {
   override useRandomStream(stream: number): void {
     this.#stream = stream
   }
-
-  #copy(input: TensorLike): BackendTensor {
-    if (!isBackendTensor(input)) return this.backend.tensor(input as Tensor<FloatArray>)
-    using made = new UnfinishedTensors()
-    const copy = made.add(this.backend.zeros(input.shape))
-    this.backend.ops.assign(copy, input)
-    return made.finish(copy)
-  }
-}
-
-function copyOnly(): never {
-  throw new Error('an inference has no backward')
 }

@@ -1,13 +1,11 @@
 import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import type { Forwarded } from './forwarded.js'
 import { hostTensor } from './host_tensor.js'
-import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import type { LayerDefinition } from './layer.js'
 import { INITIALIZER } from './layer_build.js'
-import { CLASS_IDS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
-import { type LayerStream, statelessStream } from './layer_stream.js'
-import { PADDINGS, type Padding, withoutMasked } from './masked_steps.js'
+import { CLASS_IDS, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
+import { PADDINGS, withoutMasked } from './masked_steps.js'
+import { planned } from './planned_layer.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -43,58 +41,24 @@ export interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS
  */
 export function embedding(options: EmbeddingOptions): LayerDefinition {
   checkLayerOptions('embedding', options, OPTIONS)
-  const { size, units, maskZero = 'none' } = options
-  const definition: LayerDefinition = {
-    kind: 'embedding',
-    name: options.name,
-    isStepwise: true,
+  const { size, units, maskZero = 'none', initializer = { uniform: 0.05 } } = options
+  const row = {
+    ...{ kind: 'embedding', base: 'embedding', name: options.name, isStepwise: true, takes: CLASS_IDS },
     config: { size, units, ...(maskZero !== 'none' && { maskZero }) },
     input: { isSequence: true, features: null },
-    build(input, build) {
-      checkInputRule(definition, input, CLASS_IDS)
-      const name = build.nameOf(options.name, 'embedding')
-      const initializer = options.initializer ?? { uniform: 0.05 }
-      const variables = build.variables(name, [['embeddings', [size, units], initializer]])
-      const output = { isSequence: input.isSequence, features: units }
-      return new EmbeddingLayer(build.backend, { definition, name, input, output, variables }, maskZero)
+  }
+  return planned(row, ({ isSequence }, name) => ({
+    variables: { embeddings: [[size, units], initializer] },
+    output: { isSequence, features: units },
+    forward(t, given, { embeddings }, { lengths, isStream }) {
+      if (maskZero === 'none') return t.embedding(embeddings, given)
+      // A stream has no end of a row to move steps to.
+      const padding = isStream ? 'end' : maskZero
+      return hostTensor(given).then((host) => {
+        const ids = host as Tensor<Int32Array>
+        const { steps, lengths: found } = withoutMasked(name, ids, lengths, padding, (k) => ids.data[k] !== 0)
+        return { output: t.embedding(embeddings, steps), lengths: found }
+      })
     },
-  }
-  return definition
-}
-
-class EmbeddingLayer extends Layer {
-  readonly #maskZero: Padding | 'none'
-
-  constructor(backend: Backend, info: LayerInfo, maskZero: Padding | 'none') {
-    super(backend, info)
-    this.#maskZero = maskZero
-  }
-
-  async forward(given: TensorLike, { lengths: before }: Pass): Promise<Forwarded> {
-    const { ops } = this.backend
-    const masked = this.#maskZero === 'none' ? undefined : await this.#withoutZeros(given, before, this.#maskZero)
-    const ids = masked?.steps ?? given
-    const output = this.#lookUp(ids)
-    const backward = (dy: BackendTensor) => ({
-      input: undefined,
-      variables: [ops.embeddingGradient(this.variables[0].shape[0], ids, dy)],
-    })
-    return { output, backward, ...(masked && { lengths: masked.lengths }) }
-  }
-
-  async #withoutZeros(given: TensorLike, lengths: Pass['lengths'], padding: Padding) {
-    const ids = (await hostTensor(given)) as Tensor<Int32Array>
-    return withoutMasked(this.name, ids, lengths, padding, (element) => ids.data[element] !== 0)
-  }
-
-  override openStream(): LayerStream {
-    return statelessStream(async (ids) => {
-      if (this.#maskZero !== 'none') await this.#withoutZeros(ids, null, 'end')
-      return this.#lookUp(ids)
-    })
-  }
-
-  #lookUp(ids: TensorLike): BackendTensor {
-    return this.backend.ops.embedding(this.variables[0].value, ids)
-  }
+  }))
 }

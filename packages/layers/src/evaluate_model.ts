@@ -9,6 +9,7 @@ import {
 } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { labelErrorRate } from '@cudnn-rnn/ctc'
+import { onTape, Recording } from '@cudnn-rnn/executor-kit'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
 import { batchLoss, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
@@ -17,7 +18,10 @@ import { CarriedStates } from './carried_states.js'
 import { codedRangeError } from './coded_error.js'
 import { greedyLabels, labelRows } from './label_sequences.js'
 import { type CheckedLoss, checkLoss, countHits, isCtc, type Loss } from './losses.js'
+import { passOptions } from './model_pass.js'
 import type { WholeModel } from './whole_model.js'
+
+const ACTION = 'evaluate'
 
 // Checked by `checkLoss` and by those that read the data.
 const OPTIONS = {
@@ -46,15 +50,14 @@ export async function evaluateModel(
   data: LayerData,
   options: EvaluateOptions,
 ): Promise<ModelMetrics> {
-  const action = 'evaluate'
-  checkOptions(action, options, OPTIONS)
+  checkOptions(ACTION, options, OPTIONS)
   if (options.loss === undefined && model.loss === undefined) {
     throw codedRangeError(
       'ERR_NO_LOSS',
       'Cannot evaluate as the loss must be given of a model that was not trained: current loss is undefined',
     )
   }
-  const loss = checkLoss(action, options.loss ?? model.loss, model)
+  const loss = checkLoss(ACTION, options.loss ?? model.loss, model)
   const shape = dataShapeOf(model, loss)
   const { signal } = options
   const totals = { loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }
@@ -83,26 +86,21 @@ export async function evaluateModel(
 const COUNTS = ['loss', 'rows', 'hits', 'edits', 'labels'] as const
 
 /** The sum of a batch's losses over the rows that count; rows that are right; of label sequences, edits and labels. */
-async function countBatch(
+function countBatch(
   model: WholeModel,
   loss: CheckedLoss,
   batch: LayerBatch,
   carried: CarriedStates | undefined,
 ): Promise<Readonly<Record<(typeof COUNTS)[number], number>>> {
-  const { sequenceLengths } = batch
-  const carrying = carried && { states: carried.before(batch), keepStates: true }
-  const pass = await model.call(batch.input, { isTraining: false, sequenceLengths, ...carrying })
-  using result = pass.output
-  try {
-    const { loss: mean, gradient } = await batchLoss(model, loss, result, batch)
-    gradient.dispose()
-    using scalar = mean
-    carried?.keep(pass.states)
-    const [value, outputs] = [(await scalar.read()).data[0], (await result.read()) as Tensor<FloatArray>]
+  return onTape(new Recording(model.executor, [], false), async (t) => {
+    const { output, states = [] } = await model.record(t, batch.input, passOptions(batch, carried))
+    const mean = t.recording.result(ACTION, await batchLoss(t, model, loss, output, batch))
+    carried?.keep(states.map(({ tensor }) => tensor))
+    const [value, outputs] = [(await mean.read()).data[0], await output.read()]
     if (isCtc(loss)) {
       const truths = labelRows(batch)
       const { edits, labels } = labelErrorRate(
-        greedyLabels(outputs, outputLengths(model, sequenceLengths), loss),
+        greedyLabels(outputs, outputLengths(model, batch.sequenceLengths), loss),
         truths,
       )
       const rows = truths.length
@@ -116,7 +114,5 @@ async function countBatch(
     const { hits, total } = countHits(loss, outputs, rowLabels(loss, batch), weights)
     // A batch without a row that counts has a loss of 0.
     return { loss: value * total, rows: total, hits, edits: 0, labels: 0 }
-  } finally {
-    for (const state of pass.states) state.dispose()
-  }
+  })
 }

@@ -1,4 +1,3 @@
-import { entryOf } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   canonicalToKeras,
@@ -24,25 +23,6 @@ interface KerasLayer {
   readonly variables: Readonly<Record<string, Tensor<FloatArray>>>
 }
 
-/** In snake case, as Keras names the places of layers in a file. */
-const PLACES: ReadonlyMap<string, string> = new Map([
-  ['Embedding', 'embedding'],
-  ['LSTM', 'lstm'],
-  ['GRU', 'gru'],
-  ['SimpleRNN', 'simple_rnn'],
-  ['Bidirectional', 'bidirectional'],
-  ['Dense', 'dense'],
-  ['Activation', 'activation'],
-  ['Dropout', 'dropout'],
-  ['LayerNormalization', 'layer_normalization'],
-  ['GlobalAveragePooling1D', 'global_average_pooling1d'],
-  ['GlobalMaxPooling1D', 'global_max_pooling1d'],
-  ['TimeDistributed', 'time_distributed'],
-  ['Conv1D', 'conv1d'],
-  ['MaxPooling1D', 'max_pooling1d'],
-  ['ReLU', 're_lu'],
-])
-
 const CLASS_NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'SimpleRNN', rnn_relu: 'SimpleRNN' } as const
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
 
@@ -64,7 +44,7 @@ export async function encodeKeras(model: WholeModel): Promise<Uint8Array> {
   const variables = new Map<string, Tensor<FloatArray>>()
   const counts = new Map<string, number>()
   for (const layer of await kerasLayers(model.layers)) {
-    const base = entryOf(PLACES, layer.className)
+    const base = placeOf(layer.className)
     const count = counts.get(base) ?? 0
     counts.set(base, count + 1)
     const place = count === 0 ? base : `${base}_${count}`
@@ -138,14 +118,13 @@ async function recurrentLayers({ name, model, variables }: RecurrentLayer, isLas
 }
 
 async function plainLayer(layer: Layer): Promise<KerasLayer> {
-  const { config } = layer.definition
   const read = await Promise.all(layer.variables.map(({ value }) => value.read()))
   const variables = Object.fromEntries(
     read.map(({ data, shape }, index) => [`vars/${index}`, { data: data.slice() as FloatArray, shape }]),
   )
   if (layer instanceof TimeDistributedLayer) {
     const inner = await plainLayer(layer.inner)
-    const name = entryOf(PLACES, inner.className)
+    const name = placeOf(inner.className)
     const own = Object.entries(inner.variables).map(([path, tensor]) => [`layer/${path}`, tensor])
     return {
       className: 'TimeDistributed',
@@ -153,39 +132,43 @@ async function plainLayer(layer: Layer): Promise<KerasLayer> {
       variables: Object.fromEntries(own),
     }
   }
-  switch (layer.kind) {
-    case 'embedding':
-      return {
-        className: 'Embedding',
-        config: { input_dim: config['size'], output_dim: config['units'], mask_zero: config['maskZero'] !== undefined },
-        variables,
-      }
+  const [className, options] = counterpartOf(layer)
+  return { className, config: options, variables }
+}
+
+/** The class of Keras that computes a layer, and its options. */
+function counterpartOf({ name, kind, definition: { config } }: Layer): readonly [className: string, config: Json] {
+  const { activation, maximum, padding } = config
+  switch (kind) {
+    case 'embedding': {
+      const { size, units, maskZero } = config
+      return ['Embedding', { input_dim: size, output_dim: units, mask_zero: maskZero !== undefined }]
+    }
     case 'dense':
-      return { className: 'Dense', config: { units: config['units'], activation: config['activation'] }, variables }
+      return ['Dense', { units: config['units'], activation }]
     case 'conv1d': {
-      const { filters, kernelSize, strides, padding, activation } = config
-      if (typeof padding === 'number')
-        throw noExport('Keras', { name: layer.name, kind: 'conv1d with a number of zeros' })
-      const sizes = { filters, kernel_size: [kernelSize], strides: [strides], padding, activation }
-      return { className: 'Conv1D', config: sizes, variables }
+      const { filters, kernelSize, strides } = config
+      if (typeof padding === 'number') throw noExport('Keras', { name, kind: 'conv1d with a number of zeros' })
+      return ['Conv1D', { filters, kernel_size: [kernelSize], strides: [strides], padding, activation }]
     }
-    case 'maxPool1d': {
-      const { poolSize, strides, padding } = config
-      return { className: 'MaxPooling1D', config: { pool_size: [poolSize], strides: [strides], padding }, variables }
-    }
+    case 'maxPool1d':
+      return ['MaxPooling1D', { pool_size: [config['poolSize']], strides: [config['strides']], padding }]
     case 'activation':
-      if (config['maximum'] !== undefined) {
-        return { className: 'ReLU', config: { max_value: config['maximum'] }, variables }
-      }
-      return { className: 'Activation', config: { activation: config['activation'] }, variables }
+      return maximum === undefined ? ['Activation', { activation }] : ['ReLU', { max_value: maximum }]
     case 'dropout':
-      return { className: 'Dropout', config: { rate: config['rate'] }, variables }
+      return ['Dropout', { rate: config['rate'] }]
     case 'layerNorm':
-      return { className: 'LayerNormalization', config: { axis: -1, epsilon: config['epsilon'] }, variables }
+      return ['LayerNormalization', { axis: -1, epsilon: config['epsilon'] }]
     case 'meanOverTime':
-      return { className: 'GlobalAveragePooling1D', config: {}, variables }
+      return ['GlobalAveragePooling1D', {}]
     case 'maxOverTime':
-      return { className: 'GlobalMaxPooling1D', config: {}, variables }
+      return ['GlobalMaxPooling1D', {}]
   }
-  throw noExport('Keras', layer)
+  throw noExport('Keras', { name, kind })
+}
+
+/** In snake case, as Keras names the places of layers in a file: `re_lu`, `max_pooling1d`. */
+function placeOf(className: string): string {
+  const words = className.replace(/(.)([A-Z][a-z]+)/g, '$1_$2').replace(/([a-z])([A-Z])/g, '$1_$2')
+  return words.toLowerCase()
 }

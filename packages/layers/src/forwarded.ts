@@ -1,5 +1,5 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
-import type { Tensor } from '@cudnn-rnn/canonical'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { type GradientTape, Value } from '@cudnn-rnn/executor-kit'
 
 export interface LayerGradients {
   /** Undefined for class ids, which have none. */
@@ -8,15 +8,25 @@ export interface LayerGradients {
   readonly variables: readonly BackendTensor[]
 }
 
-/** The result of a layer's own forward. */
+/** The input of a pass: a value of its tape, or a tensor that no gradient reaches, such as class ids. */
+export type LayerInput = Value | TensorLike
+
+/** The result of a layer's forward that is more than its output. */
 export interface Forwarded {
-  readonly output: BackendTensor
+  readonly output: Value
   /** Lengths of the output's rows if the layer finds padding itself; otherwise those of the pass go on. */
-  readonly lengths?: Tensor<Int32Array>
-  /** The layer's own gradients. Called at most once, in training. */
-  readonly backward: (outputGradient: BackendTensor) => LayerGradients | Promise<LayerGradients>
-  /** Disposes the other tensors of the pass: not the output and the states. */
-  readonly release?: (() => void) | undefined
+  readonly lengths?: Int32Array | undefined
   /** Where the pass keeps states. */
-  readonly states?: readonly BackendTensor[] | undefined
+  readonly states?: readonly Value[] | undefined
+}
+
+/**
+ * The result of a forward in its long form.
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_NOT_AWAITED`; RangeError `ERR_SECOND_ORDER`, unless its output is a value of the tape
+ */
+export function forwardedOf({ recording }: GradientTape, result: Value | Forwarded): Forwarded {
+  const isLong = !(result instanceof Value) && (result as Forwarded | undefined)?.output instanceof Value
+  const output = recording.result('end a tape', isLong ? result.output : result)
+  return isLong ? { ...result, output } : { output }
 }

@@ -1,9 +1,8 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import type { Forwarded } from './forwarded.js'
-import { hostTensor } from './host_tensor.js'
-import { Layer, type LayerDefinition, type Pass } from './layer.js'
-import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import type { LayerDefinition } from './layer.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { lengthsOperand } from './lengths_operand.js'
+import { planned } from './planned_layer.js'
 
 /**
  * Past the length of a row, the row's last step: what Keras' recurrent layers give at masked steps. Columns that were computed
@@ -11,51 +10,24 @@ import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SE
  */
 export function holdPadding(options: LayerOptions = {}): LayerDefinition {
   checkLayerOptions('holdPadding', options, LAYER_OPTIONS)
-  const definition: LayerDefinition = {
-    kind: 'holdPadding',
-    name: options.name,
-    config: {},
-    build(input, build) {
-      checkInputRule(definition, input, SEQUENCE)
-      const name = build.nameOf(options.name, 'hold_padding')
-      return new HoldPaddingLayer(build.backend, { definition, name, input, output: input })
+  const row = { kind: 'holdPadding', base: 'hold_padding', name: options.name, takes: SEQUENCE, config: {} }
+  return planned(row, (input) => ({
+    output: input,
+    forward(t, x, _, { lengths }) {
+      if (lengths === null) return t.value(x)
+      const last = t.poolSequence(x, lengthsOperand(lengths), { pooling: 'last', reversedFrom: input.reversedFrom })
+      return t.select(paddingOf(t.backend.dtype, x.shape, lengths, input.reversedFrom), last, x)
     },
-  }
-  return definition
+  }))
 }
 
-class HoldPaddingLayer extends Layer {
-  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
-    const { backend } = this
-    const changed = async (tensor: TensorLike, change: (data: FloatArray, from: number, to: number) => void) => {
-      const { data, shape } = (await hostTensor(tensor)) as Tensor<FloatArray>
-      const copy = data.slice() as FloatArray
-      this.#eachPadding(shape, lengths, (from, to) => change(copy, from, to))
-      return backend.tensor({ data: copy, shape })
-    }
-    const backward = async (dy: BackendTensor) => {
-      const gradient = await changed(dy, (data, from, to) => {
-        data[from] += data[to]
-        data[to] = 0
-      })
-      return { input: gradient, variables: [] }
-    }
-    const output = await changed(input, (data, from, to) => {
-      data[to] = data[from]
-    })
-    return { output, backward }
+/** 1 past the lengths of rows that have steps, in the columns before `held`; else 0. */
+function paddingOf(dtype: FloatDType, shape: readonly number[], lengths: Int32Array, held = shape[2]) {
+  const [time, batch, columns] = shape as readonly [number, number, number]
+  const data = new DTYPES[dtype].array(time * batch * columns)
+  for (let b = 0; b < batch; b++) {
+    for (let t = lengths[b]; t < time && t > 0; t++)
+      data.fill(1, (t * batch + b) * columns, (t * batch + b) * columns + held)
   }
-
-  /** Elements of the last steps of rows, each with one of a step behind it. */
-  #eachPadding(shape: readonly number[], lengths: Pass['lengths'], visit: (from: number, to: number) => void): void {
-    if (lengths === null) return
-    const [time, batch, columns] = shape as [number, number, number]
-    const held = this.input.reversedFrom ?? columns
-    for (let b = 0; b < batch; b++) {
-      const length = lengths.data[b]
-      for (let t = Math.max(1, length); t < time && length > 0; t++) {
-        for (let k = 0; k < held; k++) visit(((length - 1) * batch + b) * columns + k, (t * batch + b) * columns + k)
-      }
-    }
-  }
+  return { data, shape }
 }

@@ -1,7 +1,7 @@
-import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
+import type { LayerInput } from './forwarded.js'
 
 /** A tensor in host memory: itself, or read from its executor. */
-export async function hostTensor(tensor: TensorLike): Promise<Tensor> {
-  return isBackendTensor(tensor) ? await tensor.read() : tensor
+export async function hostTensor(tensor: LayerInput): Promise<Tensor> {
+  return 'read' in tensor ? await tensor.read() : tensor
 }

@@ -51,7 +51,8 @@ export { type LayerKind, type LayerWeights, layerWeights } from './layer_weights
 export { type MaxPool1DOptions, type MaxPool2DOptions, maxPool1d, maxPool2d } from './max_pooling.js'
 export { multiHeadAttention } from './multi_head_attention.js'
 export { multiply } from './multiply.js'
-export { type FeatureSignal, type ForwardPass, type LayerPlan, layer } from './own_layer.js'
+export { layer } from './own_layer.js'
+export type { FeatureSignal, LayerPlan } from './planned_layer.js'
 export {
   type CudnnLSTMLayerOptions,
   cudnnGRU,
@@ -72,7 +73,7 @@ export type { Padding } from './windows.js'
 
 export { scope } from '@cudnn-rnn/executor-kit'
 export { streamPoolOf } from '@cudnn-rnn/models'
-export type { Forwarded, LayerGradients } from './forwarded.js'
+export type { Forwarded, LayerGradients, LayerInput } from './forwarded.js'
 export {
   type ConfigValue,
   Layer,
@@ -81,6 +82,7 @@ export {
   type LayerConfig,
   type LayerDefinition,
   type LayerInfo,
+  type LayerRecordOptions,
   type Pass,
 } from './layer.js'
 export { LayerBuild, type LayerInitializer, type LayerInitializerFunction, type VariableSpec } from './layer_build.js'

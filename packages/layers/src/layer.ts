@@ -1,12 +1,21 @@
-import { checkedElsewhere, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkedElsewhere, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkSequenceLengths, checkTensor } from '@cudnn-rnn/executor-kit'
+import {
+  checkSequenceLengths,
+  checkTensor,
+  type GradientTape,
+  handleOf,
+  onTape,
+  Recording,
+  TAPE,
+  Value,
+} from '@cudnn-rnn/executor-kit'
 import type { Variable } from '@cudnn-rnn/models'
 import { codedRangeError } from './coded_error.js'
-import type { Forwarded, LayerGradients } from './forwarded.js'
+import { type Forwarded, forwardedOf, type LayerGradients, type LayerInput } from './forwarded.js'
 import type { LayerBuild } from './layer_build.js'
-import type { LayerStream } from './layer_stream.js'
+import { type LayerStream, statelessStream } from './layer_stream.js'
 import { LayerTape } from './layer_tape.js'
 import { type Signal, signalText } from './signal.js'
 
@@ -56,13 +65,24 @@ export interface LayerCallResult {
   readonly states: readonly BackendTensor[]
 }
 
-/** One pass, as layers see it. */
+const { isTraining: _, ...RECORD_OPTIONS } = CALL_OPTIONS
+
+/** Options of one pass on a tape. */
+export interface LayerRecordOptions extends OptionsOf<typeof RECORD_OPTIONS> {}
+
+/** One pass, as the forward of a layer sees it. */
 export interface Pass {
-  readonly isTraining: boolean
-  /** [B], or null. */
-  readonly lengths: Tensor<Int32Array> | null
+  /** [B], or null where every row has all steps. */
+  readonly lengths: Int32Array | null
+  /** The layer's own initial states; null for zeros. */
+  readonly states: readonly LayerInput[] | null
   readonly keepsStates: boolean
+  /** Other passes bring the steps that follow. */
+  readonly isStream: boolean
 }
+
+/** The pass of a step of a stream. */
+const STEP: Pass = { lengths: null, states: null, keepsStates: false, isStream: true }
 
 export interface LayerInfo {
   readonly definition: LayerDefinition
@@ -120,14 +140,19 @@ export abstract class Layer {
     return this.toString()
   }
 
+  /** The layers that it is made of: states, generators and variables are theirs. */
+  get parts(): readonly Layer[] {
+    return []
+  }
+
   /** How many tensors of state a pass takes and returns. */
   get stateCount(): number {
-    return 0
+    return this.parts.reduce((sum, { stateCount }) => sum + stateCount, 0)
   }
 
   /** Shapes of those tensors for B rows. */
-  stateShapes(_batch: number): readonly (readonly number[])[] {
-    return []
+  stateShapes(batch: number): readonly (readonly number[])[] {
+    return this.parts.flatMap((part) => part.stateShapes(batch))
   }
 
   /** The lengths of the output's rows, given those of the input's: fewer where the layer takes several steps together. */
@@ -145,24 +170,45 @@ export abstract class Layer {
   async call(input: TensorLike, options: LayerCallOptions = {}): Promise<LayerCallResult> {
     const action = `call ${this.name}`
     checkOptions(action, options, CALL_OPTIONS)
-    const { isTraining = true, states = null } = options
-    const taken = this.#checkInput(action, input)
-    const pass = {
-      isTraining,
-      lengths: this.#lengths(action, taken, options),
-      keepsStates: options.keepStates ?? false,
+    const { isTraining = true } = options
+    const given = this.#checkInput(action, input)
+    const pass = this.#pass(action, given, options)
+    if (!isTraining) {
+      return onTape(new Recording(this.backend, [], false), async (t) => {
+        const { output, states = [] } = await this.#forwarded(t, given, pass)
+        const [y, ...final] = t.recording.take([output, ...states])
+        return { output: y, tape: undefined, states: final }
+      })
     }
-    if (states !== null && (!Array.isArray(states) || states.length !== this.stateCount)) {
-      throw codedRangeError(
-        'ERR_LAYER_STATES',
-        `Cannot ${action} as states must be a list of ${this.stateCount}: current value is ${Array.isArray(states) ? `a list of ${states.length}` : describeValue(states)}`,
-        { expected: this.stateCount },
-      )
+    // The gradient of class ids is none.
+    const isNumbers = this.input.features !== null
+    const value = isBackendTensor(given) || !isNumbers ? given : this.backend.tensor(given as Tensor<FloatArray>)
+    const x = { name: 'input', value: value as BackendTensor }
+    const sources = isNumbers ? [x, ...this.variables] : this.variables
+    const recording = new Recording(this.backend, sources)
+    if (value !== given) recording.own(x.value)
+    try {
+      const t = handleOf(recording)
+      const { output, states = [] } = await this.#forwarded(t, isNumbers ? t.value(x) : value, pass)
+      const [y, ...final] = recording.take([output, ...states])
+      return { output: y, tape: new LayerTape(this, { recording, output, sources }), states: final }
+    } catch (error) {
+      await recording.end()
+      throw error
     }
-    const forwarded = await this.forward(taken, pass, states)
-    const tape = isTraining ? new LayerTape(this, forwarded) : undefined
-    if (!isTraining) forwarded.release?.()
-    return { output: forwarded.output, tape, states: forwarded.states ?? [] }
+  }
+
+  /**
+   * Runs a batch on a tape, which trains the variables that it lists: a layer or a model in a loss of your own.
+   *
+   * @throws as {@link call}; TypeError `ERR_INVALID_ARGUMENT`
+   */
+  async record(t: GradientTape, input: LayerInput, options: LayerRecordOptions = {}): Promise<Forwarded> {
+    const action = `call ${this.name}`
+    checkArguments(action, { t }, { t: TAPE })
+    checkOptions(action, options, RECORD_OPTIONS)
+    const x = this.#checkInput(action, input)
+    return this.#forwarded(t, x, this.#pass(action, x, options))
   }
 
   /**
@@ -173,25 +219,28 @@ export abstract class Layer {
   async gradients(tape: LayerTape, outputGradient: TensorLike): Promise<LayerGradients> {
     const action = `compute the gradients of ${this.name}`
     const { dtype } = this.backend
-    const { output } = LayerTape.of(action, this, tape)
+    const { recording, output, sources } = LayerTape.of(action, this, tape)
     checkTensor(action, 'outputGradient', outputGradient, { dtype, shape: output.shape })
-    const backward = tape.consume()
+    tape.consume()
     try {
       const gradient = outputGradient as BackendTensor | Tensor<FloatArray>
-      if (isBackendTensor(gradient)) return await backward(gradient)
-      using uploaded = this.backend.tensor(gradient)
-      return await backward(uploaded)
+      using uploaded = isBackendTensor(gradient) ? undefined : this.backend.tensor(gradient)
+      await recording.differentiate(output, uploaded ?? (gradient as BackendTensor))
+      const gradients = recording.take([], sources)
+      const input = sources === this.variables ? undefined : gradients.shift()
+      return { input, variables: gradients }
     } finally {
       tape.dispose()
     }
   }
 
   /**
-   * Steps of streams through this layer, states at zero.
+   * Steps of streams through this layer, states at zero. Those of a layer that treats steps alone follow from its forward.
    *
    * @throws RangeError `ERR_NO_STREAM`
    */
   openStream(_batch: number): LayerStream {
+    if (this.isStepwise) return statelessStream((input) => this.step(input))
     throw codedRangeError(
       'ERR_NO_STREAM',
       `Cannot open a stream as layer ${this.name} (${this.kind}) needs the whole sequence: use predict()`,
@@ -213,29 +262,55 @@ export abstract class Layer {
    *
    * @param stream an integer in 0..2^17-1
    */
-  useRandomStream(_stream: number): void {}
+  useRandomStream(stream: number): void {
+    for (const part of this.parts) part.useRandomStream(stream)
+  }
 
   /** Releases the variables. */
   dispose(): void {
-    for (const variable of this.variables) variable.dispose()
+    for (const owner of this.parts.length > 0 ? this.parts : this.variables) owner.dispose()
   }
 
   [Symbol.dispose](): void {
     this.dispose()
   }
 
-  /** The pass itself, on an input that fits {@link Layer.input}. */
-  abstract forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded>
+  /** Each step of a sequence is computed without the others. */
+  protected get isStepwise(): boolean {
+    return this.definition.isStepwise === true
+  }
 
-  #checkInput(action: string, input: TensorLike): TensorLike {
+  /** The output of a pass without gradients, then its states. */
+  protected results(x: TensorLike, pass: Pass): Promise<BackendTensor[]> {
+    return onTape(new Recording(this.backend, [], false), async (t) => {
+      const { output, states = [] } = await this.#forwarded(t, x, pass)
+      return t.recording.take([output, ...states])
+    })
+  }
+
+  /** The forward of steps of a stream, without gradients. */
+  protected async step(x: TensorLike): Promise<BackendTensor> {
+    const [y] = await this.results(x, STEP)
+    return y
+  }
+
+  /** The pass itself, on a tape that is a scope and an input that fits {@link Layer.input}; its gradients follow. */
+  abstract forward(t: GradientTape, x: LayerInput, pass: Pass): Value | Forwarded | Promise<Value | Forwarded>
+
+  async #forwarded(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
+    return forwardedOf(t, await t.scope((inner) => this.forward(inner, x, pass)))
+  }
+
+  #checkInput<Input extends LayerInput>(action: string, input: Input): Input | TensorLike {
     const { isSequence, features } = this.input
     const leading = isSequence ? ['T', 'B'] : ['B']
     const rule =
       features === null
         ? ({ dtype: 'int32', shape: leading } as const)
         : { dtype: this.backend.dtype, shape: [...leading, features] }
-    const taken = checkTensor(action, 'input', input, rule)
-    if (taken.shape.slice(0, leading.length).every((size) => size > 0)) return taken
+    const isValue = input instanceof Value
+    const taken = checkTensor(action, 'input', isValue ? input.tensor : (input as TensorLike), rule)
+    if (taken.shape.slice(0, leading.length).every((size) => size > 0)) return isValue ? input : taken
     throw codedRangeError(
       'ERR_EMPTY_BATCH',
       `Cannot ${action} as there must be at least one row${isSequence ? ' and one step' : ''}: current shape is [${taken.shape.join(',')}]`,
@@ -243,7 +318,20 @@ export abstract class Layer {
     )
   }
 
-  #lengths(action: string, input: TensorLike, { sequenceLengths }: LayerCallOptions): Tensor<Int32Array> | null {
+  #pass(action: string, input: LayerInput, options: LayerRecordOptions): Pass {
+    const { states = null, keepStates = false } = options
+    const lengths = this.#lengths(action, input, options)
+    if (states === null || (Array.isArray(states) && states.length === this.stateCount)) {
+      return { lengths, states, keepsStates: keepStates, isStream: false }
+    }
+    throw codedRangeError(
+      'ERR_LAYER_STATES',
+      `Cannot ${action} as states must be a list of ${this.stateCount}: current value is ${Array.isArray(states) ? `a list of ${states.length}` : describeValue(states)}`,
+      { expected: this.stateCount },
+    )
+  }
+
+  #lengths(action: string, { shape }: LayerInput, { sequenceLengths }: LayerRecordOptions): Int32Array | null {
     if (sequenceLengths === null || sequenceLengths === undefined) return null
     if (!this.input.isSequence) {
       throw codedRangeError(
@@ -251,8 +339,7 @@ export abstract class Layer {
         `Cannot ${action} as sequenceLengths are for sequences: current input is ${signalText(this.input)}`,
       )
     }
-    const [time, batch] = input.shape as [number, number]
-    const lengths = checkSequenceLengths(action, sequenceLengths, time, batch)
-    return lengths && { data: lengths, shape: [batch] }
+    const [time, batch] = shape as readonly [number, number]
+    return checkSequenceLengths(action, sequenceLengths, time, batch)
   }
 }

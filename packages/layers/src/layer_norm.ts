@@ -1,11 +1,8 @@
 import { FINITE, type OptionsOf, optional, where } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import type { Forwarded } from './forwarded.js'
-import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
-import { INITIALIZER, type LayerBuild } from './layer_build.js'
-import { ANY_FLOATS, checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
-import { type LayerStream, statelessStream } from './layer_stream.js'
-import { featuresOf } from './signal.js'
+import type { LayerDefinition } from './layer.js'
+import { INITIALIZER } from './layer_build.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
+import { planned } from './planned_layer.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -37,47 +34,11 @@ export interface LayerNormLayerOptions extends LayerOptions, OptionsOf<typeof OP
 export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition {
   checkLayerOptions('layerNorm', options, OPTIONS)
   const { epsilon = 1e-3, gammaInitializer = 1, betaInitializer = 0 } = options
-  const definition: LayerDefinition = {
-    kind: 'layerNorm',
-    name: options.name,
-    isStepwise: true,
-    config: { epsilon },
-    build(input, build) {
-      checkInputRule(definition, input, ANY_FLOATS)
-      const name = build.nameOf(options.name, 'layer_normalization')
-      const shape = [featuresOf(input)]
-      const variables = build.variables(name, [
-        ['gamma', shape, gammaInitializer],
-        ['beta', shape, betaInitializer],
-      ])
-      return new LayerNormLayer(build, { definition, name, input, output: input, variables }, epsilon)
-    },
-  }
-  return definition
-}
-
-class LayerNormLayer extends Layer {
-  readonly #options: { readonly epsilon: number }
-
-  constructor({ backend }: LayerBuild, info: LayerInfo, epsilon: number) {
-    super(backend, info)
-    this.#options = { epsilon }
-  }
-
-  async forward(input: TensorLike): Promise<Forwarded> {
-    const backward = (dy: BackendTensor) => {
-      const gradients = this.backend.ops.layerNormGradients(input, this.variables[0].value, dy, this.#options)
-      return { input: gradients.input, variables: [gradients.gamma, gradients.beta] }
-    }
-    return { output: this.#apply(input), backward }
-  }
-
-  override openStream(): LayerStream {
-    return statelessStream(async (input) => this.#apply(input))
-  }
-
-  #apply(input: TensorLike): BackendTensor {
-    const [gamma, beta] = this.variables
-    return this.backend.ops.layerNorm(input, gamma.value, beta.value, this.#options)
-  }
+  const { name } = options
+  const row = { kind: 'layerNorm', base: 'layer_normalization', name, isStepwise: true, config: { epsilon } }
+  return planned(row, (input) => ({
+    variables: { gamma: [[input.features], gammaInitializer], beta: [[input.features], betaInitializer] },
+    output: input,
+    forward: (t, x, { gamma, beta }) => t.layerNorm(x, gamma, beta, { epsilon }),
+  }))
 }

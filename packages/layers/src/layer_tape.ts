@@ -1,11 +1,18 @@
-import { required } from '@cudnn-rnn/arguments'
 import { describeValue } from '@cudnn-rnn/canonical'
+import type { Recording, TapeVariable, Value } from '@cudnn-rnn/executor-kit'
 import { codedRangeError, codedTypeError } from './coded_error.js'
-import type { Forwarded } from './forwarded.js'
 
 /** Whose pass it is. */
 interface Owner {
   readonly name: string
+}
+
+/** A pass that was recorded. */
+interface RecordedPass {
+  readonly recording: Recording
+  readonly output: Value
+  /** Those whose gradients are computed: the input, unless it is of class ids, and the variables. */
+  readonly sources: readonly TapeVariable[]
 }
 
 /**
@@ -26,17 +33,17 @@ interface Owner {
  */
 export class LayerTape {
   readonly #layer: Owner
-  #forwarded: Forwarded | undefined
+  #pass: RecordedPass | undefined
   #isConsumed = false
 
-  constructor(layer: Owner, forwarded: Forwarded) {
+  constructor(layer: Owner, pass: RecordedPass) {
     this.#layer = layer
-    this.#forwarded = forwarded
+    this.#pass = pass
   }
 
   /** The pass of `tape`. Throws TypeError `ERR_LAYER_TAPE` for a value that is not a tape; RangeError for another layer's or a used one. */
-  static of(action: string, layer: Owner, tape: LayerTape): Forwarded {
-    if (typeof tape !== 'object' || tape === null || !(#forwarded in tape)) {
+  static of(action: string, layer: Owner, tape: LayerTape): RecordedPass {
+    if (typeof tape !== 'object' || tape === null || !(#pass in tape)) {
       throw codedTypeError(
         'ERR_LAYER_TAPE',
         `Cannot ${action} as tape must be what call() returned in training: current value is ${describeValue(tape)}`,
@@ -49,23 +56,22 @@ export class LayerTape {
         { layer: tape.#layer.name },
       )
     }
-    if (tape.#forwarded === undefined) {
+    if (tape.#pass === undefined) {
       const what = tape.#isConsumed ? 'consumed' : 'disposed'
       throw codedRangeError('ERR_LAYER_TAPE', `Cannot ${action} as the tape was ${what} before: call() makes another`)
     }
-    return tape.#forwarded
+    return tape.#pass
   }
 
-  /** The backward, for the one time that it is called. */
-  consume(): Forwarded['backward'] {
+  /** Marks that its one backward begins. */
+  consume(): void {
     this.#isConsumed = true
-    return required(this.#forwarded, 'an open tape has its forward pass').backward
   }
 
   /** Releases the intermediate values of the pass; the output stays. Idempotent. */
   dispose(): void {
-    this.#forwarded?.release?.()
-    this.#forwarded = undefined
+    this.#pass?.recording.dispose()
+    this.#pass = undefined
   }
 
   [Symbol.dispose](): void {

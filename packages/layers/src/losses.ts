@@ -35,7 +35,7 @@ export interface CtcLoss extends CtcLossSettings {
  * A loss of your own, a scalar on a tape: `output` is the model's, and the rest of the batch are constants. Mean over the rows of the
  * batch, where gradients of several batches are averaged.
  */
-export type LossFunction = (t: GradientTape, output: Value, batch: LayerBatch) => Value | Promise<Value>
+type LossFunction = (t: GradientTape, output: Value, batch: LayerBatch) => Value | Promise<Value>
 
 export type Loss = LossName | CtcLoss | LossFunction
 
@@ -49,7 +49,7 @@ export interface LossResult {
   readonly gradient: BackendTensor
 }
 
-const ELEMENT_LOSSES: Readonly<Record<Exclude<RowLossName, 'softmax_cross_entropy'>, ElementLoss>> = {
+export const ELEMENT_LOSSES: Readonly<Record<Exclude<RowLossName, 'softmax_cross_entropy'>, ElementLoss>> = {
   sigmoid_cross_entropy: 'sigmoid_cross_entropy',
   mean_squared_error: 'squared_error',
   mean_absolute_error: 'absolute_error',

@@ -19,13 +19,13 @@ export function withoutMasked<Data extends Int32Array | Float32Array | Float64Ar
   lengths: Pass['lengths'],
   padding: Padding,
   isStep: (element: number, columns: number) => boolean,
-): { readonly steps: Tensor<Data>; readonly lengths: Tensor<Int32Array> } {
+): { readonly steps: Tensor<Data>; readonly lengths: Int32Array } {
   const [time, batch] = shape as [number, number]
   const columns = data.length / (time * batch)
   const counts = new Int32Array(batch)
   const moved = data.slice() as Data
   for (let b = 0; b < batch; b++) {
-    const end = lengths?.data[b] ?? time
+    const end = lengths?.[b] ?? time
     for (let t = 0; t < end; t++) {
       const from = (t * batch + b) * columns
       if (!isStep(from, columns)) continue
@@ -38,7 +38,7 @@ export function withoutMasked<Data extends Int32Array | Float32Array | Float64Ar
     }
     if (counts[b] === 0) throw refusal(layer, `each row must have a step that is not masked: row ${b} has none`)
   }
-  return { steps: { data: moved, shape }, lengths: { data: counts, shape: [batch] } }
+  return { steps: { data: moved, shape }, lengths: counts }
 }
 
 function refusal(layer: string, rule: string) {

@@ -1,11 +1,17 @@
 import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import type { Forwarded } from './forwarded.js'
-import type { LayerDefinition, Pass } from './layer.js'
-import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
-import { channelsOf, EXTENT, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
-import { type Padding, windowsOf } from './windows.js'
+import type { LayerDefinition } from './layer.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { planned } from './planned_layer.js'
+import {
+  channelsOf,
+  EXTENT,
+  gathered,
+  outputHeight,
+  type WindowSizes,
+  windowLengths,
+  windowsUnder,
+} from './window_layer.js'
+import type { Padding } from './windows.js'
 
 const PADDED = ['valid', 'same'] as const satisfies readonly Padding[]
 
@@ -90,46 +96,27 @@ export function maxPool2d(options: MaxPool2DOptions): LayerDefinition {
   return maxPooling(kind, 'max_pooling2d', options.name, sizes, { height, poolSize, strides, padding })
 }
 
+/** A window is a sequence of its places, of which `poolSequence` takes the maximum. */
 function maxPooling(
   kind: string,
   base: string,
-  given: string | undefined,
+  name: string | undefined,
   sizes: WindowSizes,
   config: LayerDefinition['config'],
 ): LayerDefinition {
-  const definition: LayerDefinition = {
-    kind,
-    name: given,
-    config,
-    build(input, build) {
-      checkInputRule(definition, input, SEQUENCE)
-      const channels = channelsOf(definition, input, sizes)
-      const name = build.nameOf(given, base)
-      const output = { isSequence: true, features: outputHeight(sizes) * channels }
-      return new MaxPoolingLayer(build, { definition, name, input, output }, sizes, channels)
-    },
-  }
-  return definition
-}
-
-/** A window is a sequence of its places, of which `poolSequence` takes the maximum. */
-class MaxPoolingLayer extends WindowLayer {
-  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
-    const { ops } = this.backend
-    const { size } = this.sizes
-    const windows = windowsOf(this.batchOf(input, lengths), this.sizes, 'inside', 'taps first')
-    const [, batch] = input.shape as readonly [number, number]
-    const { time, height } = windows
-    const gathered = [size[0] * size[1], time * batch * height]
-    using made = new UnfinishedTensors()
-    const rows = made.add(this.gather(input, windows, gathered))
-    using pooled = ops.poolSequence(rows, null, { pooling: 'max' })
-    const output = ops.reshape(pooled, [time, batch, height * this.channels])
-    const backward = (dy: BackendTensor) => {
-      using flat = ops.reshape(dy, [gathered[1], this.channels])
-      using dRows = ops.poolSequenceGradient(rows, null, flat, { pooling: 'max' })
-      return { input: this.scatter(dRows, windows, gathered, input.shape), variables: [] }
+  const row = { kind, base, name, takes: SEQUENCE, config }
+  return planned(row, (input, own) => {
+    const channels = channelsOf(row, input, sizes)
+    return {
+      output: { isSequence: true, features: outputHeight(sizes) * channels },
+      outputLengths: (lengths) => windowLengths(sizes, lengths),
+      forward(t, x, _, { lengths }) {
+        const windows = windowsUnder(`${own} (${kind})`, x.shape, lengths, sizes, 'inside', 'taps first')
+        const { time, height } = windows
+        const [, batch] = x.shape
+        const rows = gathered(t, x, windows, channels, [sizes.size[0] * sizes.size[1], time * batch * height])
+        return t.reshape(t.poolSequence(rows, null, { pooling: 'max' }), [time, batch, height * channels])
+      },
     }
-    return made.finish({ output, backward, release: () => rows.dispose() })
-  }
+  })
 }

@@ -1,16 +1,17 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
+import { onTape, Recording } from '@cudnn-rnn/executor-kit'
 import type { BatchResult } from '@cudnn-rnn/train'
 import { batchLoss, weightsOf } from './batch_loss.js'
 import type { LayerBatch } from './batches.js'
 import type { CarriedStates } from './carried_states.js'
+import type { LayerRecordOptions } from './layer.js'
 import { type CheckedLoss, isCtc } from './losses.js'
 import type { WholeModel } from './whole_model.js'
 
 /** The denominator of a batch's mean loss: the number of its rows, or the sum of their weights. */
-function weightOfRows(model: WholeModel, loss: CheckedLoss, { shape }: BackendTensor, batch: LayerBatch): number {
+function weightOfRows(model: WholeModel, loss: CheckedLoss, shape: readonly number[], batch: LayerBatch): number {
   if (typeof loss === 'function') return shape[Number(model.output.isSequence)]
   if (isCtc(loss)) return loss.reduction === 'sum' ? 1 : (shape[1] ?? 1)
   const weights = weightsOf(model, batch, model.executor.dtype)
@@ -21,37 +22,30 @@ function weightOfRows(model: WholeModel, loss: CheckedLoss, { shape }: BackendTe
 }
 
 /**
- * Loss and gradients of one batch. Nothing is read, so that executors can queue a step as a whole.
+ * Loss and gradients of one batch, on one tape. Nothing is read, so that executors can queue a step as a whole.
  *
  * @param carried the states that the batch continues; moved on.
  */
-export async function modelGradients(
+export function modelGradients(
   model: WholeModel,
   batch: LayerBatch,
   loss: CheckedLoss,
   carried?: CarriedStates,
 ): Promise<BatchResult & { readonly loss: BackendTensor }> {
-  const { sequenceLengths } = batch
-  const carrying = carried && { states: carried.before(batch), keepStates: true }
-  const { output, tape, states } = await model.call(batch.input, { sequenceLengths, ...carrying })
-  try {
-    const result = await batchLoss(model, loss, output, batch)
-    using _gradient = result.gradient
-    try {
-      const { input, variables } = await model.gradients(
-        required(tape, 'a call in training, the default, has a tape'),
-        result.gradient,
-      )
-      input?.dispose()
-      carried?.keep(states)
-      return { loss: result.loss, gradients: variables, weight: weightOfRows(model, loss, output, batch) }
-    } catch (error) {
-      result.loss.dispose()
-      throw error
-    }
-  } finally {
-    tape?.dispose()
-    output.dispose()
-    for (const state of states) state.dispose()
+  return onTape(new Recording(model.executor, model.variables), async (t) => {
+    const { output, states = [] } = await model.record(t, batch.input, passOptions(batch, carried))
+    const value = await batchLoss(t, model, loss, output, batch)
+    await t.recording.differentiate(value)
+    carried?.keep(states.map(({ tensor }) => tensor))
+    const [mean, ...gradients] = t.recording.take([value], model.variables)
+    return { loss: mean, gradients, weight: weightOfRows(model, loss, output.shape, batch) }
+  })
+}
+
+/** Options of a model's pass over a batch. */
+export function passOptions(batch: LayerBatch, carried: CarriedStates | undefined): LayerRecordOptions {
+  return {
+    sequenceLengths: batch.sequenceLengths,
+    ...(carried && { states: carried.before(batch), keepStates: true }),
   }
 }

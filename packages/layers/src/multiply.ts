@@ -1,15 +1,13 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { type Branch, BranchLayer, branching, type Joint } from './branch_layer.js'
+import { type Branch, branching, type Joint } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import { invalidOption, type LayerOptions } from './layer_options.js'
-import { UnfinishedTensors } from './unfinished_tensors.js'
 
 const MULTIPLY: Joint = {
   kind: 'multiply',
   base: 'multiply',
   features: ([first, ...others]) => (others.every((count) => count === first) ? first : undefined),
   rule: 'its branches must give columns of one number',
-  make: (build, info, branches) => new MultiplyLayer(build, info, branches),
+  join: (t, [a, b]) => t.multiply(a, b),
 }
 
 /**
@@ -36,16 +34,4 @@ export function multiply(branches: readonly [Branch, Branch], options: LayerOpti
   const definition = branching(MULTIPLY, branches, options)
   if (branches.length === 2) return definition
   throw invalidOption('multiply', 'branches', 'a list of two', branches)
-}
-
-class MultiplyLayer extends BranchLayer {
-  protected join([a, b]: readonly [TensorLike, TensorLike]): BackendTensor {
-    return this.backend.ops.multiply(a, b)
-  }
-
-  protected split([a, b]: readonly [TensorLike, TensorLike], outputGradient: BackendTensor): BackendTensor[] {
-    const { ops } = this.backend
-    using made = new UnfinishedTensors()
-    return made.finish([b, a].map((other) => made.add(ops.multiply(outputGradient, other))))
-  }
 }

@@ -1,6 +1,6 @@
-import { checkIsObject, required } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { checkIsObject } from '@cudnn-rnn/arguments'
 import { type CellMode, checkNames, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
+import type { GradientTape } from '@cudnn-rnn/executor-kit'
 import type { ImportedNetwork } from '@cudnn-rnn/interop'
 import {
   CudnnGRU,
@@ -14,7 +14,7 @@ import {
 } from '@cudnn-rnn/models'
 import { fromBase64, toBase64 } from './base64.js'
 import { codedRangeError } from './coded_error.js'
-import type { Forwarded } from './forwarded.js'
+import type { Forwarded, LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, doesNotFit, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
@@ -256,37 +256,10 @@ export class RecurrentLayer extends Layer {
     return this.model.rnnMode === 'lstm' ? [h, [h[0], batch, this.model.descriptor.numUnits]] : [h]
   }
 
-  async forward(
-    input: TensorLike,
-    { isTraining, lengths, keepsStates }: Pass,
-    states: readonly TensorLike[] | null,
-  ): Promise<Forwarded> {
-    const { model } = this
-    const params = this.variables[0]
-    const options = { isTraining, sequenceLengths: lengths?.data ?? null }
-    const [h = null, c = null] = states ?? []
-    const result =
-      model instanceof CudnnLSTM
-        ? await model.call(input, h, c, params, options)
-        : await model.call(input, h, params, options)
-    const { output, outputH, tape } = result
-    const final: BackendTensor[] = 'outputC' in result ? [outputH, result.outputC as BackendTensor] : [outputH]
-    const backward = async (dy: BackendTensor) => {
-      const {
-        input: dx,
-        params: dParams,
-        ...ofStates
-      } = await model.gradients(required(tape, 'only a training pass has a backward, and it has a tape'), {
-        output: dy,
-      })
-      for (const gradient of Object.values(ofStates)) gradient.dispose()
-      return { input: dx, variables: [dParams] }
-    }
-    const release = () => {
-      tape?.dispose()
-      if (!keepsStates) for (const state of final) state.dispose()
-    }
-    return { output, backward, release, ...(keepsStates && { states: final }) }
+  async forward(t: GradientTape, x: LayerInput, { lengths, states, keepsStates }: Pass): Promise<Forwarded> {
+    const [h, c] = states ?? []
+    const { output, state } = await this.model.run(t, this.variables[0], x, { lengths, state: states && { h, c } })
+    return { output, ...(keepsStates && { states: [state.h, state.c].filter((each) => each !== undefined) }) }
   }
 
   override openStream(batch: number): LayerStream {

@@ -1,8 +1,7 @@
 import { integerFrom, type OptionsOf } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import type { Forwarded } from './forwarded.js'
-import { Layer, type LayerDefinition } from './layer.js'
-import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
+import type { LayerDefinition } from './layer.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
+import { planned } from './planned_layer.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -16,34 +15,13 @@ export interface RepeatVectorOptions extends LayerOptions, OptionsOf<typeof OPTI
 /** [B,E] at each of T steps: [T,B,E], as Keras' `RepeatVector`. */
 export function repeatVector(options: RepeatVectorOptions): LayerDefinition {
   checkLayerOptions('repeatVector', options, OPTIONS)
-  const definition: LayerDefinition = {
-    kind: 'repeatVector',
-    name: options.name,
-    config: { steps: options.steps },
-    build(input, build) {
-      checkInputRule(definition, input, { isSequence: false, isIds: false, text: '[B,E]' })
-      const name = build.nameOf(options.name, 'repeat_vector')
-      const output = { isSequence: true, features: input.features }
-      return new RepeatVectorLayer(build.backend, { definition, name, input, output })
-    },
-  }
-  return definition
-}
-
-class RepeatVectorLayer extends Layer {
-  /** The lengths of the sequence before the vector are not those of the new one. */
-  override outputLengths(lengths: Int32Array): Int32Array {
-    const { steps } = this.definition.config as { readonly steps: number }
-    return lengths.map(() => steps)
-  }
-
-  async forward(input: TensorLike): Promise<Forwarded> {
-    const { ops } = this.backend
-    const { steps } = this.definition.config as { readonly steps: number }
-    const [batch] = input.shape as [number]
-    // Each row is the vector of its number.
-    const rows = { data: Int32Array.from({ length: steps * batch }, (_, k) => k % batch), shape: [steps, batch] }
-    const backward = (dy: BackendTensor) => ({ input: ops.embeddingGradient(batch, rows, dy), variables: [] })
-    return { output: ops.embedding(input, rows), backward }
-  }
+  const { steps, name } = options
+  const takes = { isSequence: false, isIds: false, text: '[B,E]' }
+  const row = { kind: 'repeatVector', base: 'repeat_vector', name, takes, config: { steps } }
+  return planned(row, ({ features }) => ({
+    output: { isSequence: true, features },
+    // The lengths of the sequence before the vector are not those of the new one.
+    outputLengths: (lengths) => lengths.map(() => steps),
+    forward: (t, x) => t.broadcast(x, [steps, ...x.shape]),
+  }))
 }

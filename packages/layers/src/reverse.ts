@@ -1,7 +1,7 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import type { Forwarded } from './forwarded.js'
-import { Layer, type LayerDefinition, type Pass } from './layer.js'
-import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
+import type { LayerDefinition } from './layer.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { lengthsOperand } from './lengths_operand.js'
+import { planned } from './planned_layer.js'
 
 /**
  * Turns each row's steps around: [T,B,E] to [T,B,E], zero past the row's length.
@@ -20,24 +20,9 @@ import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SE
  */
 export function reverse(options: LayerOptions = {}): LayerDefinition {
   checkLayerOptions('reverse', options, LAYER_OPTIONS)
-  const definition: LayerDefinition = {
-    kind: 'reverse',
-    name: options.name,
-    config: {},
-    build(input, build) {
-      checkInputRule(definition, input, SEQUENCE)
-      const name = build.nameOf(options.name, 'reverse')
-      const output = { isSequence: true, features: input.features }
-      return new ReverseLayer(build.backend, { definition, name, input, output })
-    },
-  }
-  return definition
-}
-
-class ReverseLayer extends Layer {
-  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
-    const { ops } = this.backend
-    const backward = (dy: BackendTensor) => ({ input: ops.reverseSequence(dy, lengths), variables: [] })
-    return { output: ops.reverseSequence(input, lengths), backward }
-  }
+  const row = { kind: 'reverse', base: 'reverse', name: options.name, takes: SEQUENCE, config: {} }
+  return planned(row, ({ features }) => ({
+    output: { isSequence: true, features },
+    forward: (t, x, _, { lengths }) => t.reverseSequence(x, lengthsOperand(lengths)),
+  }))
 }

@@ -1,7 +1,6 @@
 import { describeValue, type FloatArray } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import { hostTensor } from './host_tensor.js'
-import type { Layer } from './layer.js'
 import type { LayerStream } from './layer_stream.js'
 
 /** The steps since the reset and, by column, their sum or maximum, for each row of the batch. */
@@ -13,12 +12,12 @@ interface RunningPool {
 
 /** The stream of a mean or maximum over time: at each step that over the steps since the reset. Computed on the host. */
 export function runningPool(
-  layer: Layer,
+  layer: { readonly name: string; readonly features: number },
   array: typeof Float32Array | typeof Float64Array,
   batch: number,
   pooling: 'mean' | 'max',
 ): LayerStream {
-  const width = layer.input.features ?? 0
+  const width = layer.features
   const counts = new Float64Array(batch)
   const values = new Float64Array(batch * width)
   const advance = (data: FloatArray, step: number, y: FloatArray) => {

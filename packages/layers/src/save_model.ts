@@ -3,7 +3,6 @@ import { OBJECT, type OptionsOf, optional, recordOf } from '@cudnn-rnn/arguments
 import type { FileStore } from '@cudnn-rnn/checkpoint'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
-import { BranchLayer } from './branch_layer.js'
 import type { Layer } from './layer.js'
 import type { Loss } from './losses.js'
 import { RecurrentLayer, type RecurrentModel } from './recurrent.js'
@@ -29,9 +28,9 @@ export function recurrentModels({ layers }: WholeModel): RecurrentModel[] {
   return allLayers(layers).flatMap((layer) => (layer instanceof RecurrentLayer ? [layer.model] : []))
 }
 
-/** Layers, those of branches included. */
+/** Layers, with those that they are made of. */
 function allLayers(layers: readonly Layer[]): Layer[] {
-  return layers.flatMap((layer) => (layer instanceof BranchLayer ? allLayers(layer.branches.flat()) : [layer]))
+  return layers.flatMap((layer) => [layer, ...allLayers(layer.parts)])
 }
 
 /** Rules of {@link SaveModelOptions}. */

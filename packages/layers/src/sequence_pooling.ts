@@ -1,11 +1,10 @@
 import { type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import { type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
-import type { Pooling, PoolOptions } from '@cudnn-rnn/executor-kit'
-import type { Forwarded } from './forwarded.js'
-import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
-import type { LayerBuild } from './layer_build.js'
-import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
-import { type LayerStream, statelessStream } from './layer_stream.js'
+import { DTYPES } from '@cudnn-rnn/backend'
+import type { Pooling } from '@cudnn-rnn/executor-kit'
+import type { Layer, LayerDefinition } from './layer.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
+import { lengthsOperand } from './lengths_operand.js'
+import { planned } from './planned_layer.js'
 import { runningPool } from './running_pool.js'
 
 const LAST_STEP_OPTIONS = {
@@ -90,43 +89,19 @@ function pooling(
   config: LayerDefinition['config'] = {},
 ): LayerDefinition {
   checkLayerOptions(kind, options, LAYER_OPTIONS)
-  const definition: LayerDefinition = {
-    kind,
-    name: options.name,
-    config,
-    build(input, build) {
-      checkInputRule(definition, input, SEQUENCE)
-      const name = build.nameOf(options.name, base)
-      const output = { isSequence: false, features: input.features }
-      const reversedFrom = config['of'] === 'sequence' ? undefined : input.reversedFrom
-      return new PoolingLayer(build, { definition, name, input, output }, { pooling: pool, reversedFrom })
+  return planned(
+    { kind, base, name: options.name, takes: SEQUENCE, config },
+    ({ features, reversedFrom: reversed }, name) => {
+      const reversedFrom = config['of'] === 'sequence' ? undefined : reversed
+      return {
+        output: { isSequence: false, features },
+        // The result of a sequence that ends with the step: the stream of a last step passes its input on.
+        isStepwise: pool === 'last',
+        forward: (t, x, _, { lengths, isStream }) =>
+          isStream ? t.value(x) : t.poolSequence(x, lengthsOperand(lengths), { pooling: pool, reversedFrom }),
+        openStream: (batch, { dtype }) =>
+          pool === 'last' ? undefined : runningPool({ name, features }, DTYPES[dtype].array, batch, pool),
+      }
     },
-  }
-  return definition
-}
-
-class PoolingLayer extends Layer {
-  readonly #options: PoolOptions
-
-  constructor({ backend }: LayerBuild, info: LayerInfo, options: PoolOptions) {
-    super(backend, info)
-    this.#options = options
-  }
-
-  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
-    const { ops } = this.backend
-    const output = ops.poolSequence(input, lengths, this.#options)
-    const backward = (dy: BackendTensor) => ({
-      input: ops.poolSequenceGradient(input, lengths, dy, this.#options),
-      variables: [],
-    })
-    return { output, backward }
-  }
-
-  /** The result of a sequence that ends with the step: the stream of a last step passes its input on. */
-  override openStream(batch: number): LayerStream {
-    const { pooling } = this.#options
-    if (pooling !== 'last') return runningPool(this, DTYPES[this.backend.dtype].array, batch, pooling)
-    return statelessStream(async (input) => this.backend.ops.reshape(input, input.shape))
-  }
+  )
 }

@@ -10,6 +10,7 @@ import {
 } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { GradientTape } from '@cudnn-rnn/executor-kit'
 import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
@@ -20,7 +21,7 @@ import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evalua
 import { encodeKeras } from './export_keras.js'
 import { encodeOnnx } from './export_onnx.js'
 import { fitModel, type ModelFitOptions } from './fit_model.js'
-import type { Forwarded } from './forwarded.js'
+import type { Forwarded, LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type Pass } from './layer.js'
 import { type FileVariables, LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
@@ -136,20 +137,16 @@ export class SequentialModel extends Layer implements WholeModel {
     return this.backend
   }
 
-  override get stateCount(): number {
-    return this.layers.reduce((sum, { stateCount }) => sum + stateCount, 0)
-  }
-
-  override stateShapes(batch: number): readonly (readonly number[])[] {
-    return this.layers.flatMap((layer) => layer.stateShapes(batch))
+  override get parts(): readonly Layer[] {
+    return this.layers
   }
 
   override outputLengths(lengths: Int32Array): Int32Array {
     return chainLengths(this.layers, lengths)
   }
 
-  forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded> {
-    return forwardChain(this.layers, input, pass, states)
+  forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
+    return forwardChain(this.layers, t, x, pass)
   }
 
   /**
@@ -271,14 +268,6 @@ export class SequentialModel extends Layer implements WholeModel {
     if (typeof state !== 'object' || state === null) return
     const states = new Map<string, ConfigValue>(Object.entries(state))
     for (const layer of this.layers) layer.restoreRandomState(states.get(layer.name) ?? null)
-  }
-
-  override useRandomStream(stream: number): void {
-    for (const layer of this.layers) layer.useRandomStream(stream)
-  }
-
-  override dispose(): void {
-    for (const layer of this.layers) layer.dispose()
   }
 }
 

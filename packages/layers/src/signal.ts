@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { checkArguments, NUMBER, nullable, required } from '@cudnn-rnn/arguments'
 import { checkIsObject } from '@cudnn-rnn/canonical'
 
 /** The form of the tensors between two layers, as far as it is known before there is data. */
@@ -25,6 +25,7 @@ export interface Signal {
 export function signalText(signal: Signal): string {
   checkIsObject('describe a signal', 'signal', signal)
   const { isSequence, features } = signal
+  checkArguments('describe a signal', { features }, { features: nullable(NUMBER) })
   const leading = isSequence ? 'T,B' : 'B'
   return features === null ? `[${leading}] of class ids` : `[${leading},${features}]`
 }

@@ -23,13 +23,7 @@ export const averagePool1d = layer(
       outputLengths: (lengths) => lengths.map((length) => windowCount(length, poolSize, strides, padding)),
       forward: (t, x, _, { lengths }) => {
         const [time, batch] = x.shape as readonly [number, number]
-        const ofRows = lengths && { data: lengths, shape: [batch] }
-        const { places, time: count } = windowsOf(
-          { time, batch, height: 1, lengths: ofRows },
-          rule,
-          'zeros',
-          'taps first',
-        )
+        const { places, time: count } = windowsOf({ time, batch, height: 1, lengths }, rule, 'zeros', 'taps first')
         const windows = count * batch
         const inside = new Float64Array(windows)
         for (const [k, place] of places.entries()) if (place < time * batch) inside[k % windows]++

@@ -24,9 +24,6 @@ export function summaryOf({ layers, input }: WholeModel): string {
 
 function countOf(layer: Layer): number {
   if (layer instanceof RecurrentLayer) return parameterCount(layer.model)
-  if ('branches' in layer) {
-    const branches = layer.branches as readonly (readonly Layer[])[]
-    return branches.flat().reduce((sum, each) => sum + countOf(each), 0)
-  }
+  if (layer.parts.length > 0) return layer.parts.reduce((sum, part) => sum + countOf(part), 0)
   return layer.variables.reduce((sum, { shape }) => sum + elementCount(shape), 0)
 }

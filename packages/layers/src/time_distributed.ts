@@ -1,5 +1,5 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
-import type { Forwarded } from './forwarded.js'
+import type { GradientTape } from '@cudnn-rnn/executor-kit'
+import type { LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { checkIsLayer } from './layer_list.js'
@@ -54,16 +54,16 @@ export class TimeDistributedLayer extends Layer {
     this.inner = inner
   }
 
-  forward(input: TensorLike, pass: Pass): Promise<Forwarded> {
-    return this.inner.forward(input, pass, null)
+  override get parts(): readonly Layer[] {
+    return [this.inner]
+  }
+
+  forward(t: GradientTape, x: LayerInput, pass: Pass) {
+    return this.inner.forward(t, x, pass)
   }
 
   override openStream(batch: number): LayerStream {
     return this.inner.openStream(batch)
-  }
-
-  override dispose(): void {
-    this.inner.dispose()
   }
 
   override randomState(): Promise<ConfigValue> {
@@ -72,9 +72,5 @@ export class TimeDistributedLayer extends Layer {
 
   override restoreRandomState(state: ConfigValue): void {
     this.inner.restoreRandomState(state)
-  }
-
-  override useRandomStream(stream: number): void {
-    this.inner.useRandomStream(stream)
   }
 }

@@ -1,5 +1,3 @@
-import type { Tensor } from '@cudnn-rnn/canonical'
-
 /** Padding of a sequence: none; zeros on both sides, so that stride 1 keeps the length; or zeros before it only. */
 export const PADDINGS = ['valid', 'same', 'causal'] as const
 
@@ -19,7 +17,7 @@ export interface WindowedBatch {
   readonly time: number
   readonly batch: number
   readonly height: number
-  readonly lengths: Tensor<Int32Array> | null
+  readonly lengths: Int32Array | null
 }
 
 /** Windows of a batch, as places in a table of its rows: place ((t·B)+b)·height + h. */
@@ -73,7 +71,7 @@ export function windowsOf(
   const under = new Int32Array(taps)
   let hasZeros = false
   for (let b = 0; b < batch; b++) {
-    const length = lengths?.data[b] ?? time
+    const length = lengths?.[b] ?? time
     const count = windowCount(length, size[0], strides[0], padding)
     const before = paddingBefore(length, size[0], strides[0], padding)
     for (let t = 0; t < outTime; t++) {

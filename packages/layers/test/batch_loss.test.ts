@@ -1,8 +1,11 @@
+import type { BackendTensor } from '@cudnn-rnn/backend'
+import { lossGradients } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { batchLoss, outputLengths, rowLabels, weightsOf } from '../src/batch_loss.js'
-import { dense, lastStep, maxPool1d, sequential } from '../src/index.js'
+import { dense, type LayerBatch, lastStep, maxPool1d, sequential } from '../src/index.js'
+import type { CheckedLoss } from '../src/losses.js'
 
 const floats = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })
 const halved = { output: { isSequence: true, features: 1 }, outputLengths: (n: Int32Array) => n.map((t) => t >> 1) }
@@ -62,6 +65,18 @@ describe('weightsOf', () => {
 })
 
 describe('batchLoss', () => {
+  /** The loss of an output, and its gradient with respect to the output. */
+  const lossOf = async (
+    model: ReturnType<typeof sequential>,
+    loss: CheckedLoss,
+    value: BackendTensor,
+    batch: LayerBatch,
+  ) => {
+    const output = { name: 'output', value }
+    const made = await lossGradients(model.executor, [output], (t) => batchLoss(t, model, loss, t.value(output), batch))
+    return { loss: made.loss, gradient: made.gradients[0]! }
+  }
+
   /** A model that gives its input back, pooled by two steps. */
   const pooled = (backend: ReturnType<typeof openReferenceBackend>) => {
     const kernelInitializer = floats([1, 1], 1)
@@ -74,7 +89,7 @@ describe('batchLoss', () => {
     // Two rows, whose outputs have 2 and 1 steps: errors 1, 2 and 10; the fourth lies past the length.
     using output = backend.tensor(floats([2, 2, 1], 1, 10, 2, 999))
     const labels = floats([2, 2, 1], 0, 0, 0, 0)
-    const result = await batchLoss(model, 'mean_squared_error', output, {
+    const result = await lossOf(model, 'mean_squared_error', output, {
       input: labels,
       labels,
       sequenceLengths: [4, 3],
@@ -84,7 +99,7 @@ describe('batchLoss', () => {
       [2 / 3, 20 / 3, 4 / 3, 0].map((value) => expect.closeTo(value, 12)),
     )
     expect(
-      (await batchLoss(model, 'mean_absolute_error', output, { input: labels, labels, sequenceLengths: [4, 3] })).loss,
+      (await lossOf(model, 'mean_absolute_error', output, { input: labels, labels, sequenceLengths: [4, 3] })).loss,
     ).toMatchObject({
       shape: [],
     })
@@ -96,7 +111,7 @@ describe('batchLoss', () => {
     using output = backend.tensor(floats([1, 1, 2], Math.log(3), 0))
     const batch = { input: floats([1, 1, 1], 0), labels: [[0]] }
     const { tensors } = backend.stats()
-    const { loss, gradient } = await batchLoss(model, { name: 'ctc' }, output, batch)
+    const { loss, gradient } = await lossOf(model, { name: 'ctc' }, output, batch)
     // The label has the probability 3/4; the gradient with respect to the logits is softmax - onehot.
     expect((await loss.read()).data[0]).toBeCloseTo(Math.log(4 / 3), 12)
     expect([...(await gradient.read()).data]).toEqual([expect.closeTo(-0.25, 12), expect.closeTo(0.25, 12)])
@@ -109,7 +124,7 @@ describe('batchLoss', () => {
     using output = backend.zeros([1, 1, 2])
     const { tensors } = backend.stats()
     const batch = { input: floats([1, 1, 1], 0), labels: [[0]], weights: floats([1, 1], 1) }
-    await expect(batchLoss(model, { name: 'ctc' }, output, batch)).rejects.toThrow(coded('ERR_EXAMPLE'))
+    await expect(lossOf(model, { name: 'ctc' }, output, batch)).rejects.toThrow(coded('ERR_EXAMPLE'))
     expect(backend.stats().tensors).toBe(tensors)
   })
 
@@ -119,7 +134,7 @@ describe('batchLoss', () => {
     using output = backend.tensor(floats([2, 2], 0, Math.log(3), 0, 0))
     const labels = { data: Int32Array.of(1, 0), shape: [2] }
     const batch = { input: floats([1, 2, 2], 0, 0, 0, 0), labels, sequenceLengths: [1, 0] }
-    const { loss } = await batchLoss(model, 'softmax_cross_entropy', output, batch)
+    const { loss } = await lossOf(model, 'softmax_cross_entropy', output, batch)
     // Rows have equal weights, those of length 0 included: -ln 3/4 and -ln 1/2.
     expect((await loss.read()).data[0]).toBeCloseTo((Math.log(4 / 3) + Math.log(2)) / 2, 12)
   })

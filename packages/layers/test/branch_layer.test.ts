@@ -1,4 +1,4 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
+import type { GradientTape } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -9,9 +9,9 @@ import {
   cudnnGRU,
   cudnnLSTM,
   dense,
-  type Forwarded,
   Layer,
   type LayerDefinition,
+  type LayerInput,
   lastStep,
   multiply,
   sequential,
@@ -21,7 +21,7 @@ const dtype = 'float64' as const
 const doubles = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })
 const failure = new Error('no memory is left')
 
-/** A layer whose output is its input, of which one method fails. */
+/** A layer of zeros, of which one method fails. */
 function failing(method: 'backward' | 'step'): LayerDefinition {
   const definition: LayerDefinition = {
     kind: 'failing',
@@ -33,11 +33,14 @@ function failing(method: 'backward' | 'step'): LayerDefinition {
 }
 
 class FailingLayer extends Layer {
-  async forward(input: TensorLike): Promise<Forwarded> {
-    const backward = () => {
+  forward(t: GradientTape, x: LayerInput) {
+    const result = t.recording.newValue(t.backend.zeros(x.shape), true, t.made)
+    const pass = () => {
       throw failure
     }
-    return { output: this.backend.ops.activate(input, 'relu'), backward }
+    const operands = [t.value(x)]
+    t.recording.add({ name: 'failing', operands, results: [result], held: [], operandName: () => 'x', pass })
+    return result
   }
 
   override openStream() {

@@ -1,5 +1,5 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import type { GradientTape } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -15,6 +15,7 @@ import {
   embedding,
   Layer,
   type LayerDefinition,
+  type LayerInput,
   layerNorm,
   sequential,
   timeDistributed,
@@ -255,11 +256,8 @@ test('timeDistributed disposes its layer, with all that it holds', () => {
   using backend = openReferenceBackend()
   let disposals = 0
   class OwnLayer extends Layer {
-    async forward(input: TensorLike) {
-      return {
-        output: this.backend.ops.activate(input, 'tanh'),
-        backward: (input: BackendTensor) => ({ input, variables: [] }),
-      }
+    forward(t: GradientTape, x: LayerInput) {
+      return t.activate(x, 'tanh')
     }
 
     override dispose(): void {

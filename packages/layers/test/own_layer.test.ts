@@ -1,4 +1,5 @@
 import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { infer, valueAndGrad } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -84,6 +85,48 @@ const squares = (
   y: never,
   labels: unknown,
 ) => t.mean(t.square(t.subtract(y, labels)))
+
+it('a model on the tape of its caller has the gradients of call and gradients', async () => {
+  using backend = openReferenceBackend()
+  using model = sequential(backend, [gated({ units: 4 }), cudnnGRU({ numUnits: 1 })], { inputSize: I, seed: 1 })
+  const { tensors } = backend.stats()
+  const sequenceLengths = [5, 2, 4]
+  const loss = valueAndGrad(async (t, _: typeof model.variables) => {
+    const { output } = await model.record(t, batch.input, { sequenceLengths })
+    return t.elementLoss(output, batch.labels, 'squared_error')
+  })
+  const recorded = await loss(model.variables)
+  const { output, tape } = await model.call(batch.input, { sequenceLengths })
+  const { gradient, ...made } = backend.ops.elementLoss(output, batch.labels, 'squared_error')
+  const called = await model.gradients(tape!, gradient)
+  const read = (list: readonly { read(): Promise<unknown> }[]) => Promise.all(list.map((tensor) => tensor.read()))
+  expect(await read(recorded.gradients)).toEqual(await read(called.variables))
+  expect(await recorded.value.read()).toEqual(await made.loss.read())
+  const all = [recorded.value, ...recorded.gradients, output, gradient, made.loss, called.input, ...called.variables]
+  for (const tensor of all) tensor?.dispose()
+  expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
+})
+
+it('refuses wrong arguments of a model on a tape, and leaves nothing', async () => {
+  using backend = openReferenceBackend()
+  using model = sequential(backend, [gated({ units: 4 })], { inputSize: I })
+  const { tensors } = backend.stats()
+  await expect(model.record({} as never, batch.input)).rejects.toThrow(coded('ERR_INVALID_ARGUMENT'))
+  const given: readonly (readonly [unknown, unknown, string])[] = [
+    [host([T, B, 3]), {}, 'ERR_SHAPE'],
+    [undefined, {}, 'ERR_NOT_A_TENSOR'],
+    [batch.input, { isTraining: true }, 'ERR_UNKNOWN_OPTION'],
+    [batch.input, { sequenceLengths: [1] }, 'ERR_SEQUENCE_LENGTHS'],
+    [batch.input, { states: [batch.input] }, 'ERR_LAYER_STATES'],
+  ]
+  for (const [input, options, code] of given) {
+    const run = infer(
+      async (t, _: typeof model.variables) => (await model.record(t, input as never, options as never)).output,
+    )
+    await expect(run(model.variables), code).rejects.toThrow(coded(code))
+  }
+  expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
+})
 
 it('disposes everything where a forward or a loss fails', async () => {
   using backend = openReferenceBackend()

@@ -40,7 +40,7 @@ export async function recordedRun(
   const run = async (): Promise<RecordedRun> => {
     const { output, outputH, outputC, tape } = await forward
     const tensors = outputC === undefined ? [output, outputH] : [output, outputH, outputC]
-    const results = tensors.map((tensor) => recording.result(tensor, training, made))
+    const results = tensors.map((tensor) => recording.newValue(tensor, training, made))
     if (tape !== undefined) {
       recording.add({
         ...{ name: ACTION, operands, results, dispose: () => tape.dispose() },

@@ -54,6 +54,8 @@ export interface CheckedRow {
   readonly options: readonly OptionArgument[]
   readonly optionsIndex: number
   readonly optionNames: readonly string[]
+  /** Operands and results that its gradient reads, each by its place; the other place is -1. */
+  readonly reads: readonly { readonly key: string; readonly operand: number; readonly result: number }[]
   /** The kernel of its gradient, where that is one. */
   readonly gradient?: CheckedRow
 }
@@ -81,6 +83,8 @@ function checkedRow(name: RowName, row: Row): CheckedRow {
   const optionNames = Object.keys(options).filter((option) => !takes.includes(option))
   const isMeasure = (k: number) => Number(operands[k].pattern.key === measure)
   const results = [...gives, ...keeps]
+  const reads = typeof row.gradient === 'object' ? (row.gradient.reads ?? []) : []
+  const keyed = (key: string) => (text: string) => parsePattern(text)?.key === key
   const dimsOf = (text: string) => text.slice(text.indexOf(' ['))
   const texts = takes.filter((text) => parsePattern(text) !== undefined && !text.includes('*'))
   return {
@@ -88,6 +92,10 @@ function checkedRow(name: RowName, row: Row): CheckedRow {
     order: [...operands.keys()].sort((a, b) => isMeasure(b) - isMeasure(a)),
     bounded: [...operands.keys()].filter((k) => operands[k].pattern.bound !== undefined),
     hasOptions: Object.keys(options).length > 0,
+    reads: reads.map((key) => {
+      const operand = operands.findIndex(({ pattern }) => pattern.key === key)
+      return { key, operand, result: operand === -1 ? results.findIndex(keyed(key)) : -1 }
+    }),
     results: results.map((text) => required(parsePattern(text), 'a result is a pattern')),
     alike: results.map((text) => texts.findIndex((operand) => dimsOf(operand) === dimsOf(text))),
     options: optionNames.map((option) => optionArgument(optionsIndex, option, options)),

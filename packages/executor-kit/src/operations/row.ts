@@ -75,6 +75,8 @@ interface GradientKernel<Name extends string = string, Reads extends Texts = Tex
 export interface GradientRule<Reads extends Texts = Texts> {
   /** Keys of the operands and results whose elements it reads: all others may be freed before it is called. */
   readonly reads?: Reads
+  /** The operand whose gradient it reads: where that of the result is 1, no product is needed. */
+  readonly made?: string
   /**
    * The gradients of the floating operands by their keys, of a list of operands a list. They may be the given gradient
    * itself, or tensors that it reads. Every other tensor that it makes by `ops` and `zeros` is disposed when it returns. An operand that has no gradient is left out.
@@ -99,8 +101,6 @@ export interface GradientContext {
   readonly options: Readonly<Record<string, any>>
   /** Whether the gradient of an operand is needed. One that is not may be left out. */
   readonly wants: (key: string) => boolean
-  /** Whether the given gradient is the number 1, that of the loss itself: then no product with it is needed. */
-  readonly isOne: boolean
 }
 
 export function row<

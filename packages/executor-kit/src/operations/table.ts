@@ -32,7 +32,8 @@ const POOL = {
 function gradientMade<const Made extends string>(made: Made, operand: string): GradientRule<readonly [Made]> {
   return {
     reads: [made],
-    pass: (given, { ops, read, isOne }) => ({ [operand]: isOne ? read[made] : ops.multiply(read[made], given) }),
+    made: operand,
+    pass: (given, { ops, read }) => ({ [operand]: ops.multiply(read[made], given) }),
   }
 }
 

@@ -1,12 +1,14 @@
 import { type BackendTensor, type DenseOps, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import type { GradientContext, GradientRule } from './row.js'
+import { isSameShape } from './walk.js'
 
 type Shape = readonly number[]
 type Pass = GradientRule['pass']
 
 /** Sums x over the dimensions in which `shape` was repeated to it; x itself where there are none. */
 export function sumTo(ops: DenseOps, x: BackendTensor, shape: Shape): BackendTensor {
+  if (isSameShape(x.shape, shape)) return x
   const more = x.shape.length - shape.length
   const axes = [...x.shape.keys()].filter((axis) => axis < more || (shape[axis - more] === 1 && x.shape[axis] !== 1))
   if (axes.length === 0) return x

@@ -49,7 +49,7 @@ export function split(recording: Recording, x: Value, count: number, made: Value
 /** One gradient of all parts together is passed back: parts by `slice` would have one of the whole tensor each. */
 function inParts(recording: Recording, x: Value, { name, count, shape, part, joined }: Parting, made: Value[]) {
   const { ops } = recording.backend
-  const results = Array.from({ length: count }, (_, k) => recording.result(part(ops, k), x.isDifferentiated, made))
+  const results = Array.from({ length: count }, (_, k) => recording.newValue(part(ops, k), x.isDifferentiated, made))
   if (!x.isDifferentiated) return results
   const operations = GradientOperations.of(recording.backend)
   recording.add({

@@ -7,6 +7,9 @@ import { isVariable, type TapeVariable } from './variables.js'
 /** Operands of operations on a tape. All but values and variables are constants, and so are variables that are not listed. */
 export type Operand = Value | TapeVariable | TensorLike | number
 
+/** An operand with numbers and variables replaced. */
+export type Taken = Value | TensorLike | undefined
+
 /** The gradients of an entry's operands. */
 export interface Passed {
   readonly gradients: readonly (BackendTensor | undefined)[]
@@ -25,6 +28,8 @@ export interface Entry {
   readonly held: readonly BackendTensor[]
   /** The gradients of the operands from those of the results. */
   readonly pass: (given: readonly (BackendTensor | undefined)[]) => Passed | Promise<Passed>
+  /** The gradients of the operands where that of the result is 1; absent where they are not known. */
+  readonly known?: readonly (BackendTensor | undefined)[] | undefined
   /** Frees what only this entry has. */
   readonly dispose?: (() => void) | undefined
 }
@@ -46,8 +51,6 @@ export class Recording {
   readonly #leaves = new Map<BackendTensor, Value>()
   readonly #gradients = new Map<Value, BackendTensor>()
   readonly #pending = new Set<Promise<unknown>>()
-  /** The gradient of the loss. */
-  #one: BackendTensor | undefined
   #state: 'open' | 'consumed' | 'disposed' = 'open'
 
   /** @param variables those that are differentiated; without them nothing is recorded. */
@@ -72,7 +75,7 @@ export class Recording {
    *
    * @throws RangeError `ERR_SECOND_ORDER`; TypeError `ERR_NOT_AWAITED`
    */
-  operand(action: string, name: string, given: unknown): Value | TensorLike | undefined {
+  operand(action: string, name: string, given: unknown): Taken {
     if (given instanceof Value) {
       if (given.isOf(this)) return given
       throw codedRangeError(
@@ -101,7 +104,7 @@ export class Recording {
   value(action: string, name: string, given: unknown, made: Value[]): Value {
     const operand = this.operand(action, name, given)
     if (operand instanceof Value) return operand
-    if (!isBackendTensor(operand)) return this.result(this.backend.tensor(operand as never), false, made)
+    if (!isBackendTensor(operand)) return this.newValue(this.backend.tensor(operand as never), false, made)
     if (this.backend.owns(operand)) return this.#leaf(operand as BackendTensor)
     throw codedTypeError(
       'ERR_FOREIGN_TENSOR',
@@ -111,18 +114,23 @@ export class Recording {
   }
 
   /** A value of a new tensor, which the tape owns from now on. */
-  result(tensor: BackendTensor, isDifferentiated: boolean, made: Value[]): Value {
+  newValue(tensor: BackendTensor, isDifferentiated: boolean, made: Value[]): Value {
     this.#holders.set(tensor, 1)
     const value = new Value(this, tensor, isDifferentiated)
     made.push(value)
     return value
   }
 
-  /** The same tensor as a constant. */
-  constant({ tensor }: Value, made: Value[]): Value {
-    this.hold(tensor)
-    const value = new Value(this, tensor, false)
+  /** The same tensor as a constant, or as a value whose gradients are added up before their sum is passed on to `x`. */
+  alias(x: Value, isDifferentiated: boolean, made: Value[]): Value {
+    this.hold(x.tensor)
+    const value = new Value(this, x.tensor, isDifferentiated)
     made.push(value)
+    if (!isDifferentiated) return value
+    this.add({
+      ...{ name: 'a part of the model', operands: [x], results: [value], held: [], operandName: () => 'its input' },
+      pass: (gradients) => ({ gradients, made: [] }),
+    })
     return value
   }
 
@@ -169,7 +177,7 @@ export class Recording {
   }
 
   /**
-   * Passes gradients from `loss` back to the variables; {@link gradientOf} has them then. Once: the operations are freed on
+   * Passes gradients from `loss` back to the variables; {@link take} has them then. Once: the operations are freed on
    * the way.
    *
    * @param given the gradient of `loss`, where it is not a scalar
@@ -180,14 +188,20 @@ export class Recording {
     this.checkOpen(ACTION)
     const value = this.#checkedLoss(loss, given)
     this.#state = 'consumed'
-    const { dtype } = this.backend
-    const one = given ?? this.backend.tensor({ data: DTYPES[dtype].array.of(1), shape: [] })
-    if (given === undefined) this.own(one)
-    this.#one = given === undefined ? one : undefined
-    if (value.isDifferentiated) this.#give(value, one)
+    const last = this.#entries.at(-1)
+    const known = given === undefined && last?.results[0] === value ? last.known : undefined
+    const one = known === undefined ? (given ?? this.#ofNumber(1)) : undefined
+    if (value.isDifferentiated && one !== undefined) this.#give(value, one)
     for (let entry = this.#entries.at(-1); entry !== undefined; entry = this.#entries.at(-1)) {
-      const gradients = entry.results.map((result) => this.#gradients.get(result))
-      if (gradients.some((gradient) => gradient !== undefined)) {
+      const gradients: (BackendTensor | undefined)[] = []
+      let isReached = false
+      for (const result of entry.results) {
+        const gradient = this.#gradients.get(result)
+        gradients.push(gradient)
+        isReached ||= gradient !== undefined
+      }
+      if (known !== undefined && entry === last) this.#receive(entry, { gradients: known, made: [] })
+      else if (isReached) {
         const passed = entry.pass(gradients)
         this.#receive(entry, passed instanceof Promise ? await passed : passed)
       }
@@ -196,41 +210,41 @@ export class Recording {
       entry.dispose?.()
       this.#entries.pop()
     }
-    if (given === undefined) this.letGo(one)
-  }
-
-  /** Whether a gradient is that of the loss itself, the number 1. */
-  isOne(gradient: BackendTensor): boolean {
-    return gradient === this.#one
-  }
-
-  /** The gradient of a variable, once; the caller's. Zeros where the loss does not depend on it. */
-  gradientOf({ value: tensor }: TapeVariable): BackendTensor {
-    const leaf = this.#leaves.get(tensor)
-    const gradient = leaf && this.#gradients.get(leaf)
-    if (leaf === undefined || gradient === undefined) return this.#zeros(tensor)
-    this.#gradients.delete(leaf)
-    return this.#released(gradient)
+    if (given === undefined && one !== undefined) this.letGo(one)
   }
 
   /**
-   * Takes a tensor out of the tape; it is the caller's.
+   * Takes tensors out of the tape, the values of `results` and the gradients of `variables`: all or none. They are the caller's,
+   * who keeps those of results until the gradients are computed. A gradient is taken once; it is zero where the loss does not
+   * depend on the variable.
    *
    * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_NOT_AWAITED`; RangeError `ERR_SECOND_ORDER`
    */
-  take(result: unknown): BackendTensor {
-    const value = this.#checkedResult(TAKE, result)
-    return this.#released(value.tensor)
+  take(results: readonly unknown[], variables: readonly TapeVariable[] = []): BackendTensor[] {
+    this.#checkAwaited(TAKE)
+    const taken = new Set<BackendTensor>()
+    for (const result of results) {
+      const { tensor } = this.result(TAKE, result)
+      taken.add(this.#holders.has(tensor) && !taken.has(tensor) ? tensor : this.#copy(tensor))
+    }
+    for (const { value } of variables) taken.add(this.#gradientOf(value))
+    // Until here a failure disposes them with all others.
+    for (const tensor of taken) this.#holders.delete(tensor)
+    return [...taken]
   }
 
   /**
-   * As {@link take}, before the gradients: the caller keeps the tensor until they are computed.
+   * The value that a function of the tape returned.
    *
-   * @throws as {@link take}
+   * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_NOT_AWAITED`; RangeError `ERR_SECOND_ORDER`
    */
-  handOver(result: unknown): BackendTensor {
-    const { tensor } = this.#checkedResult(TAKE, result)
-    return this.#holders.delete(tensor) ? tensor : this.#copy(tensor)
+  result(action: string, given: unknown): Value {
+    const value = this.operand(action, 'the result', given)
+    if (value instanceof Value) return value
+    throw codedTypeError(
+      'ERR_NOT_A_TENSOR',
+      `Cannot ${action} as the function must return a value of its tape: current value is ${describeValue(given)}`,
+    )
   }
 
   /** Waits for work that is not awaited, and disposes everything. */
@@ -260,20 +274,14 @@ export class Recording {
     return leaf
   }
 
-  #checkedResult(action: string, result: unknown): Value {
-    if (this.#pending.size > 0) {
-      throw codedTypeError('ERR_NOT_AWAITED', `Cannot ${action} as every call on it must be awaited: one is running`)
-    }
-    const value = this.operand(action, 'the result', result)
-    if (value instanceof Value) return value
-    throw codedTypeError(
-      'ERR_NOT_A_TENSOR',
-      `Cannot ${action} as the function must return a value of its tape: current value is ${describeValue(result)}`,
-    )
+  #checkAwaited(action: string): void {
+    if (this.#pending.size === 0) return
+    throw codedTypeError('ERR_NOT_AWAITED', `Cannot ${action} as every call on it must be awaited: one is running`)
   }
 
   #checkedLoss(loss: unknown, given: BackendTensor | undefined): Value {
-    const value = this.#checkedResult(ACTION, loss)
+    this.#checkAwaited(ACTION)
+    const value = this.result(ACTION, loss)
     if (value.shape.length === 0 || given !== undefined) return value
     throw codedRangeError(
       'ERR_SHAPE',
@@ -282,16 +290,18 @@ export class Recording {
     )
   }
 
-  #receive({ name, operands, operandName }: Entry, { gradients, made }: Passed): void {
+  #receive(entry: Entry, { gradients, made }: Passed): void {
+    const { name, operands } = entry
     for (let k = 0; k < operands.length; k++) {
       const operand = operands[k]
       if (!operand?.isDifferentiated) continue
       const gradient = gradients[k]
       if (gradient === undefined) {
+        const argument = entry.operandName(k)
         throw codedRangeError(
           'ERR_NO_GRADIENT',
-          `Cannot ${ACTION} as ${name} has none with respect to ${operandName(k)}: pass t.stopGradient(${operandName(k)}) if it is a constant`,
-          { operation: name, argument: operandName(k) },
+          `Cannot ${ACTION} as ${name} has none with respect to ${argument}: pass t.stopGradient(${argument}) if it is a constant`,
+          { operation: name, argument },
         )
       }
       this.#give(operand, gradient)
@@ -310,7 +320,6 @@ export class Recording {
       ops.accumulate(sum, gradient)
     } else {
       const both = this.#copy(sum)
-      this.own(both)
       ops.accumulate(both, gradient)
       this.letGo(sum)
       this.#gradients.set(value, both)
@@ -324,14 +333,20 @@ export class Recording {
     this.letGo(gradient)
   }
 
-  /** The tensor itself where it has one holder, else a copy. */
-  #released(tensor: BackendTensor): BackendTensor {
-    if (this.#holders.get(tensor) !== 1) {
-      const copy = this.#copy(tensor)
-      this.letGo(tensor)
-      return copy
-    }
-    this.#holders.delete(tensor)
+  #gradientOf(variable: BackendTensor): BackendTensor {
+    const leaf = this.#leaves.get(variable)
+    const gradient = leaf && this.#gradients.get(leaf)
+    if (leaf === undefined || gradient === undefined) return this.#zeros(variable)
+    this.#gradients.delete(leaf)
+    if (this.#holders.get(gradient) === 1) return gradient
+    const copy = this.#copy(gradient)
+    this.letGo(gradient)
+    return copy
+  }
+
+  #ofNumber(number: number): BackendTensor {
+    const tensor = this.backend.tensor({ data: DTYPES[this.backend.dtype].array.of(number), shape: [] })
+    this.own(tensor)
     return tensor
   }
 
@@ -342,6 +357,8 @@ export class Recording {
   }
 
   #zeros({ shape, layout }: BackendTensor): BackendTensor {
-    return this.backend.zeros(shape, { layout })
+    const zeros = this.backend.zeros(shape, { layout })
+    this.own(zeros)
+    return zeros
   }
 }

@@ -105,7 +105,8 @@ export function scan<State extends CellState>(
   return { output: t.stack(outputs), state: state as State }
 }
 
-const TAPE = kind('the tape t of the function', (value): value is GradientTape => value instanceof TapeHandle)
+/** Rule of an argument that is a tape. */
+export const TAPE = kind('the tape t of the function', (value): value is GradientTape => value instanceof TapeHandle)
 
 function checkedStep(result: unknown): { readonly output: Value; readonly state: unknown } {
   const { output, state } = (result ?? {}) as { output?: unknown; state?: unknown }

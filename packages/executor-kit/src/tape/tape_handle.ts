@@ -56,7 +56,7 @@ export class TapeHandle {
 
   /** The same elements as a constant, through which no gradient passes. */
   stopGradient(x: Operand): Value {
-    return this.recording.constant(this.#value('stop a gradient', x), this.made)
+    return this.recording.alias(this.#value('stop a gradient', x), false, this.made)
   }
 
   /** The parts of the first dimension, which `t.stack` joins again. Throws RangeError `ERR_SHAPE` for a scalar. */
@@ -82,7 +82,7 @@ export class TapeHandle {
    */
   scope<Result>(body: (t: GradientTape) => Result): Result {
     this.recording.checkOpen('open a scope')
-    checkArguments('open a scope', { body }, { body: FUNCTION })
+    if (typeof body !== 'function') checkArguments('open a scope', { body }, { body: FUNCTION })
     const inner = new TapeHandle(this.recording)
     let result: Result
     try {
@@ -108,16 +108,28 @@ export class TapeHandle {
     return this.recording.pending(closing) as Result
   }
 
+  /** Frees a value of this scope before its end, where nothing but gradients reads it any more. */
+  free(x: Value): void {
+    const place = this.made.lastIndexOf(x)
+    if (place === -1) return
+    this.made.splice(place, 1)
+    this.recording.letGo(x.tensor)
+  }
+
   #value(action: string, x: unknown): Value {
     this.recording.checkOpen(action)
     return this.recording.value(action, 'x', x, this.made)
   }
 
   #close(inner: TapeHandle, result: unknown): void {
-    const kept = new Set<Value>()
-    noteValues(result, kept, new Set())
+    let isKept = (value: Value) => value === result
+    if (!(result instanceof Value)) {
+      const kept = new Set<Value>()
+      noteValues(result, kept, new Set())
+      isKept = (value) => kept.has(value)
+    }
     for (const value of inner.made) {
-      if (kept.has(value)) this.made.push(value)
+      if (isKept(value)) this.made.push(value)
       else this.recording.letGo(value.tensor)
     }
     inner.made.length = 0

@@ -1,9 +1,16 @@
 import { checkArguments, FUNCTION } from '@cudnn-rnn/arguments'
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { Recording } from './recording.js'
 import { type GradientTape, handleOf } from './tape_handle.js'
 import { Value } from './value.js'
-import { backendOf, type GradientsOf, mapVariables, type Variables, variablesIn } from './variables.js'
+import {
+  backendOf,
+  type GradientsOf,
+  mapVariables,
+  type TapeVariable,
+  type Variables,
+  variablesIn,
+} from './variables.js'
 
 /** A function of variables on a tape. */
 type OnTape<Params, Rest extends readonly unknown[], Result> = (
@@ -50,12 +57,11 @@ export function valueAndGrad<Params extends Variables, Rest extends readonly unk
   const action = 'compute gradients'
   checkArguments(action, { f }, { f: FUNCTION })
   return (params, ...rest) =>
-    recorded(action, params, true, async (recording): Promise<ValueAndGradients<Params>> => {
-      const loss = await f(handleOf(recording), params, ...rest)
-      await recording.differentiate(loss)
-      const gradients = mapVariables(params, (variable) => recording.gradientOf(variable))
+    overVariables(action, params, async (backend, variables): Promise<ValueAndGradients<Params>> => {
+      const made = await lossGradients(backend, variables, (t) => f(t, params, ...rest))
+      const gradients = made.gradients.values()
       // A cast: the compiler would follow the structure without end.
-      return { value: recording.take(loss), gradients } as never
+      return { value: made.loss, gradients: mapVariables(params, () => gradients.next().value) } as never
     })
 }
 
@@ -115,34 +121,67 @@ export function infer<Params extends Variables, Rest extends readonly unknown[],
   const action = 'infer'
   checkArguments(action, { f }, { f: FUNCTION })
   return (params, ...rest) =>
-    recorded(action, params, false, async (recording) => {
-      const result = await f(handleOf(recording), params, ...rest)
-      return taken(recording, result) as TensorsOf<Result>
-    })
+    overVariables(action, params, (backend) =>
+      onTape(new Recording(backend, [], false), async (t) => {
+        const result = await f(t, params, ...rest)
+        return taken(t.recording, result) as TensorsOf<Result>
+      }),
+    )
 }
 
-/** Runs `body` on a recording; then all that it made and did not take out is disposed, after a failure too. */
-async function recorded<Result>(
+/** Calls `body` with the variables of `params` and their executor, as one step where the executor has steps. */
+async function overVariables<Result>(
   action: string,
   params: Variables,
-  isTraining: boolean,
-  body: (recording: Recording) => Promise<Result>,
+  body: (backend: Backend, variables: readonly TapeVariable[]) => Promise<Result>,
 ): Promise<Result> {
   const variables = variablesIn(action, params)
   const backend = backendOf(action, variables)
-  const recording = new Recording(backend, variables, isTraining)
-  const run = async () => {
-    try {
-      return await body(recording)
-    } finally {
-      await recording.end()
-    }
-  }
+  const run = () => body(backend, variables)
   return backend.steps === undefined ? run() : backend.steps.run(run)
 }
 
+/** Runs `body` on a tape; then all that it made and did not take out is disposed, after a failure too. */
+export async function onTape<Result>(
+  recording: Recording,
+  body: (t: GradientTape) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await body(handleOf(recording))
+  } finally {
+    await recording.end()
+  }
+}
+
+/**
+ * The value of a loss and its gradients with respect to `variables`, in their order; the caller's.
+ *
+ * @throws as {@link Recording.differentiate} and {@link Recording.take}; errors of `loss`
+ */
+export function lossGradients(
+  backend: Backend,
+  variables: readonly TapeVariable[],
+  loss: (t: GradientTape) => unknown,
+): Promise<{ readonly loss: BackendTensor; readonly gradients: readonly BackendTensor[] }> {
+  return onTape(new Recording(backend, variables), async (t) => {
+    const { recording } = t
+    const result = await loss(t)
+    await recording.differentiate(result)
+    const [value, ...gradients] = recording.take([result], variables)
+    return { loss: value, gradients }
+  })
+}
+
+/** The structure of `result` with tensors in the place of its values. */
 function taken(recording: Recording, result: unknown): unknown {
-  if (result instanceof Value || typeof result !== 'object' || result === null) return recording.take(result)
-  if (Array.isArray(result)) return result.map((part) => taken(recording, part))
-  return Object.fromEntries(Object.entries(result).map(([name, part]) => [name, taken(recording, part)]))
+  const values: unknown[] = []
+  mapResult(result, (value) => values.push(value))
+  const tensors = recording.take(values).values()
+  return mapResult(result, () => tensors.next().value)
+}
+
+function mapResult(result: unknown, make: (value: unknown) => unknown): unknown {
+  if (result instanceof Value || typeof result !== 'object' || result === null) return make(result)
+  if (Array.isArray(result)) return result.map((part) => mapResult(part, make))
+  return Object.fromEntries(Object.entries(result).map(([name, part]) => [name, mapResult(part, make)]))
 }

@@ -2,8 +2,7 @@ import { checkOptionValues, either, FUNCTION, keyOf, optional } from '@cudnn-rnn
 import {
   backendOf,
   type GradientTape,
-  handleOf,
-  Recording,
+  lossGradients,
   type TapeVariable,
   type Value,
   variablesIn,
@@ -46,15 +45,6 @@ export function gradientOptions<Batch>(
     ...rest,
     backend,
     optimizer: make(backend, variables),
-    async batchGradients(batch) {
-      const recording = new Recording(backend, variables)
-      try {
-        const result = await loss(handleOf(recording), batch)
-        await recording.differentiate(result)
-        return { loss: recording.take(result), gradients: variables.map((each) => recording.gradientOf(each)) }
-      } finally {
-        await recording.end()
-      }
-    },
+    batchGradients: (batch) => lossGradients(backend, variables, (t) => loss(t, batch)),
   }
 }

@@ -26,7 +26,6 @@ import {
   sequential,
   timeDistributed,
 } from '../src/index.js'
-import { UnfinishedTensors } from '../src/unfinished_tensors.js'
 import { waves } from './small_data.js'
 
 const dtype = 'float64' as const
@@ -103,19 +102,5 @@ describe('a failure of the executor, wherever it happens, leaves no tensor,', ()
       await expect(run(failingAt(backend, call))).rejects.toThrow('out of memory')
       expect(backend.stats(), `call ${call}`).toMatchObject({ tensors: 0, tapes: 0 })
     }
-  })
-})
-
-describe('UnfinishedTensors', () => {
-  test('disposes its tensors where the pass does not finish, and none where it does', () => {
-    using backend = openReferenceBackend({ dtype })
-    const run = (finishes: boolean) => {
-      using made = new UnfinishedTensors()
-      const tensor = made.add(backend.zeros([1]))
-      return finishes ? made.finish(tensor) : tensor
-    }
-    expect(run(false).disposed).toBe(true)
-    using kept = run(true)
-    expect(kept.disposed).toBe(false)
   })
 })
