@@ -152,7 +152,7 @@ function fieldTexts(
   const [month, hour] = [date.getUTCMonth(), date.getUTCHours()]
   const name = MONTHS[month].slice(0, b.length === 3 ? 3 : undefined)
   return {
-    y: String(date.getUTCFullYear()).slice(-y.length),
+    y: String(date.getUTCFullYear()).padStart(4, '0').slice(-y.length),
     m: number('m', month + 1),
     q: String(Math.floor(month / 3) + 1),
     b: letters(b, b === b.toLowerCase() ? name : name[0].toUpperCase() + name.slice(1)),
