@@ -148,6 +148,7 @@ describe('importWeights of an ONNX node', () => {
 
   it.each<[string, Node]>([
     ['input_forget', { attributes: { input_forget: 1 } }],
+    ['clip 0', { attributes: { clip: { float: 0 } } }],
     ['an activation of no cell', { attributes: { activations: ['Sigmoid', 'Tanh', 'Swish'] } }],
     ['empty rows beside states', { inputs: { initial_h: [1, B, H], sequence_lens: [0, 2] } }],
   ])('is refused as another function with %s', async (_, node) => {

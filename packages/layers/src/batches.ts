@@ -149,8 +149,10 @@ function joinedLabels(
       : []
     const shape = [...steps, ...ending]
     const tensor = asTensor(typeof label === 'number' ? [label] : label, type)
-    // A list of numbers will do for [1] and for [t,1].
-    if (tensor !== undefined && tensor.data.length === elementCount(shape)) return { data: tensor.data, shape }
+    // A list of numbers will do for any shape, and a tensor without its dimensions of 1.
+    if (tensor?.data.length === elementCount(shape) && (tensor.shape.length === 1 || areAlike(tensor.shape, shape))) {
+      return { data: tensor.data, shape }
+    }
     const actual = tensor === undefined ? describeValue(label) : `shape [${tensor.shape.join(',')}]`
     throw exampleError(
       `the label of row ${row} must be ${isIds ? 'class ids' : 'numbers'} of shape [${shape.join(',')}] for ${loss} of ${signalText(output)}: current value is ${actual}`,
@@ -164,6 +166,11 @@ function joinedLabels(
     return { data: new type(elementCount(shape)) as FloatArray, shape }
   }
   return stacked(tensors, type)
+}
+
+function areAlike(a: readonly number[], b: readonly number[]): boolean {
+  const [one, other] = [a, b].map((shape) => shape.filter((size) => size !== 1).join())
+  return one === other
 }
 
 function labelSequences(labels: readonly LayerExample['label'][]): Int32Array[] {
@@ -222,7 +229,7 @@ export function stepWeights(time: number, lengths: ArrayLike<number>, dtype: Flo
   return { data, shape: [time, batch] }
 }
 
-function emptyData() {
+export function emptyData() {
   return exampleError('there must be at least one: current number is 0')
 }
 

@@ -13,7 +13,7 @@ import { onTape, Recording } from '@cudnn-rnn/executor-kit'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
 import { batchLoss, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
-import { batchesOf, dataShapeOf, type LayerBatch, type LayerData } from './batches.js'
+import { batchesOf, dataShapeOf, exampleError, type LayerBatch, type LayerData } from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { codedRangeError } from './coded_error.js'
 import { greedyLabels, labelRows } from './label_sequences.js'
@@ -76,6 +76,7 @@ export async function evaluateModel(
   const sums = Float64Array.from(COUNTS, (name) => totals[name])
   await options.communicator?.allReduce(sums)
   const [sum, rows, hits, edits, labels] = sums
+  if (rows === 0) throw exampleError('there must be at least one row that counts: current number is 0')
   return {
     loss: sum / rows,
     ...((loss === 'softmax_cross_entropy' || loss === 'sigmoid_cross_entropy') && { accuracy: hits / rows }),

@@ -32,7 +32,7 @@ import {
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { dataOfRank } from './batch_share.js'
-import { batchesOf, dataShapeOf, type LayerBatch, type LayerData } from './batches.js'
+import { batchesOf, dataShapeOf, emptyData, type LayerBatch, type LayerData } from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { codedRangeError } from './coded_error.js'
 import { evaluateModel } from './evaluate_model.js'
@@ -202,6 +202,7 @@ async function stepsOf(
   let batches = 0
   if (Array.isArray(data)) batches = Math.ceil(data.length / (batchSize ?? 1))
   else for await (const _ of epoch) batches++
+  if (batches === 0) throw emptyData()
   const perEpoch = Math.ceil(batches / accumulate)
   return { all: maxSteps ?? Math.ceil((epochs * batches) / accumulate), evaluateEvery: evaluateEvery ?? perEpoch }
 }

@@ -1,7 +1,5 @@
-import { dirname } from 'node:path'
 import { OBJECT, type OptionsOf, optional, recordOf } from '@cudnn-rnn/arguments'
 import type { FileStore } from '@cudnn-rnn/checkpoint'
-import { makeDirectory } from '@cudnn-rnn/files'
 import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
 import type { Layer } from './layer.js'
 import type { Loss } from './losses.js'
@@ -50,7 +48,6 @@ export async function saveModel(
   path: string,
   { notes = {}, store }: SaveModelOptions,
 ): Promise<void> {
-  if (store === undefined) await makeDirectory(dirname(path))
   const all = { ...notes, ...modelNote(model, model.loss) }
   const variables = saveablesOf(model.executor, model.variables, recurrentModels(model))
   const saved = Object.entries(all).map(([name, tensor]) => savedOnly(name, tensor))

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -22,6 +24,9 @@ it('methods of a model refuse arguments of another kind with a code', async () =
   for (const path of [undefined, 3, ['a']])
     await expect(model.save(path as never)).rejects.toThrow(coded('ERR_INVALID_ARGUMENT'))
   await expect(model.save('a\0b')).rejects.toThrow(coded('ERR_INVALID_OPTION'))
+  // A file in place of a folder.
+  const below = join(fileURLToPath(import.meta.url), 'folder', 'model')
+  await expect(model.save(below)).rejects.toThrow(coded('ERR_CHECKPOINT_IO', { path: below }))
   for (const format of [{}, Object.create(null)])
     await expect(model.export(format as never)).rejects.toThrow(/current value is an object without fields/)
   expect(() => model.batchInputs(undefined as never)).toThrow(coded('ERR_EXAMPLE'))

@@ -57,6 +57,21 @@ describe('batchesOf examples', () => {
     expect(wide?.input.data).toBeInstanceOf(Float64Array)
   })
 
+  it('takes a list of numbers for labels of any shape, and tensors without a dimension of 1', async () => {
+    const labels = [
+      [5, 6],
+      Float32Array.of(5, 6),
+      { data: Float32Array.of(5, 6), shape: [2] },
+      { data: [5, 6], shape: [1, 2, 1] },
+    ]
+    for (const label of labels) {
+      const example = { input: sequence(1, 2, 3, 4), label }
+      const given = shape({ loss: 'mean_squared_error', output: numbers(true, 1) })
+      const [batch] = await batchesIn([example], { batchSize: 1 }, given)
+      expect(batch?.labels).toMatchObject({ data: Float32Array.of(5, 6), shape: [2, 1, 1] })
+    }
+  })
+
   it('shuffles arrays by the seed, the same way each time', async () => {
     const data = Array.from({ length: 20 }, (_, k) => ({ input: sequence(k, 0), label: 0 }))
     const order = async (options: object) => {
@@ -101,6 +116,15 @@ describe('batchesOf examples', () => {
       { input: sequence(1, 2), label: [1, 2] },
       { loss: 'mean_squared_error' },
       /must be numbers of shape \[3\]/,
+    ],
+    [
+      'a label that is transposed',
+      {
+        input: sequence(1, 2, 3, 4),
+        label: { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [3, 2] },
+      },
+      { loss: 'mean_squared_error', output: numbers(true, 3) },
+      /must be numbers of shape \[2,3\] .* current value is shape \[3,2\]/,
     ],
     [
       'a class id for ctc',

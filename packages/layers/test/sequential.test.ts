@@ -21,6 +21,7 @@ import {
   dropout,
   embedding,
   type LayerDefinition,
+  type LayerExample,
   lastStep,
   layerNorm,
   loadModel,
@@ -396,9 +397,12 @@ describe('data that does not fit is refused', () => {
     expect(await values(model)).toEqual(before)
     return hasErrorCode(error) ? error.code : String(error)
   }
+  const NOTHING = Dataset.fromArray<LayerExample>([])
   const batch = { input: { data: Int32Array.of(1, 2), shape: [2, 1] }, labels: { data: Int32Array.of(1), shape: [1] } }
   test.each<readonly [string, string, (model: SequentialModel) => Promise<unknown>]>([
     ['no examples', 'ERR_EXAMPLE', (model) => model.fit([], FIT)],
+    ['a dataset without examples', 'ERR_EXAMPLE', (model) => model.fit(NOTHING, FIT)],
+    ['nothing to evaluate', 'ERR_EXAMPLE', (model) => model.evaluate(NOTHING, { loss: FIT.loss, batchSize: 1 })],
     ['something else than data', 'ERR_EXAMPLE', (model) => model.fit(3 as never, FIT)],
     ['examples without a batchSize', 'ERR_EXAMPLE', (model) => model.fit(SENTENCES, { loss: FIT.loss })],
     ['an example without a label', 'ERR_EXAMPLE', (model) => model.fit([{ input: [1] }] as never, FIT)],

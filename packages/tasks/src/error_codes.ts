@@ -22,8 +22,8 @@ export const ERROR_CODES = {
   },
   ERR_SERIES: {
     meaning:
-      'a series has no values, infinite ones, no dates where the forecaster needs them, or a part whose values are all missing',
-    remedy: 'mark missing values by NaN; give one date for each value',
+      'a series has no values, infinite or huge ones, tiny ones alone, no dates where the forecaster needs them, or a part whose values are all missing',
+    remedy: 'mark missing values by NaN; scale huge and tiny values; give one date for each value',
   },
   ERR_SERIES_TOO_SHORT: {
     meaning: 'a series has too few values for its windows',

@@ -1,7 +1,7 @@
 import { type Calendar, calendarFeatures, usualStep } from './calendar.js'
 import { codedRangeError } from './coded_error.js'
 import { fillMissing } from './missing_values.js'
-import { lastKnown, placeOf, type TimeSeries } from './time_series.js'
+import { lastKnown, MAGNITUDES, placeOf, type TimeSeries } from './time_series.js'
 
 /** A covariate as a forecaster reads it: scaled by mean and deviation of the training part. */
 export interface Covariate {
@@ -70,10 +70,10 @@ export function covariateValues(
     Float64Array.from({ length: needed }, (_, index) => given[index]),
     1,
   )
-  if (filled.every(Number.isFinite)) return filled
+  if (filled.every((value) => Math.abs(value) <= MAGNITUDES.most)) return filled
   throw codedRangeError(
     'ERR_COVARIATES',
-    `Cannot forecast as the covariate ${name} of ${place} must have finite numbers: current numbers are all missing, or some are infinite`,
+    `Cannot forecast as the covariate ${name} of ${place} must have numbers of a magnitude up to ${MAGNITUDES.most}: current numbers are all missing, or some are larger`,
     { covariate: name },
   )
 }

@@ -52,9 +52,12 @@ function isNumbers(value: unknown): value is ArrayLike<number> {
   return Array.isArray(value) && value.every((each) => typeof each === 'number')
 }
 
+/** The squares of their sums are numbers, too. */
+export const MAGNITUDES = { least: 1e-100, most: 1e100 }
+
 /**
- * Throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_SERIES` for a series without values, with infinite ones, or with
- * another number of dates.
+ * Throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_SERIES` for a series without values, with infinite or huge ones,
+ * with tiny ones alone, or with another number of dates.
  */
 export function checkTimeSeries(action: string, series: TimeSeries): void {
   checkArguments(action, { series }, { series: TIME_SERIES })
@@ -70,6 +73,11 @@ export function checkTimeSeries(action: string, series: TimeSeries): void {
       `value ${infinite} of ${place} must be finite, or NaN where it is missing`,
       values[infinite],
     )
+  }
+  const largest = Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0)
+  if (largest !== 0 && !(largest >= MAGNITUDES.least && largest <= MAGNITUDES.most)) {
+    const rule = `the largest value of ${place} must be 0 or from ${MAGNITUDES.least} to ${MAGNITUDES.most} in magnitude`
+    throw seriesError(action, rule, largest)
   }
   if (lastKnown(values) < 0) throw seriesError(action, `${place} must have values`, 'none')
 }

@@ -36,7 +36,8 @@ export class WindowEncoder {
     const window = series.values.subarray(origin - this.shape.window + 1, origin + 1)
     if (window.every((value) => value === window[0])) return 1
     const mean = window.reduce((sum, value) => sum + value, 0) / window.length
-    return Math.sqrt(window.reduce((sum, value) => sum + (value - mean) ** 2, 0) / window.length)
+    // The squares of differences below 1e-162 are 0.
+    return Math.sqrt(window.reduce((sum, value) => sum + (value - mean) ** 2, 0) / window.length) || 1
   }
 
   /** [W,B,I]: the windows that end at the places. */

@@ -137,6 +137,9 @@ describe('Forecaster', () => {
     expect(train([{ values: values.subarray(0, 20) }])).toThrow(coded('ERR_SERIES_TOO_SHORT'))
     expect(train([{ values: [1, Number.POSITIVE_INFINITY] }])).toThrow(coded('ERR_SERIES'))
     expect(train([{ values: [Number.NaN] }])).toThrow(coded('ERR_SERIES'))
+    for (const scale of [1e306, 1e-310]) {
+      expect(train([{ values: values.map((value) => scale * value) }])).toThrow(coded('ERR_SERIES'))
+    }
     expect(train([{ values, dates: [new Date()] }])).toThrow(coded('ERR_SERIES'))
     expect(train([{ values: '1,2,3' }])).toThrow(coded('ERR_INVALID_ARGUMENT'))
     expect(train([{ values }], { horizn: 3 })).toThrow(coded('ERR_UNKNOWN_OPTION'))

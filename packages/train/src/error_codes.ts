@@ -17,7 +17,7 @@ export const ERROR_CODES = {
     remedy: 'read a copy; begin a new run',
   },
   ERR_DATA_COLUMN: {
-    meaning: 'a data file has no column of that name',
+    meaning: 'a data file has no column of that name, or two of one name',
     remedy: 'the message names the columns',
   },
   ERR_DATA_EMPTY: {

@@ -29,14 +29,17 @@ const FORMS: readonly DateForm[] = [
   form(String.raw`(?<y>\d{4})[- ]?Q(?<q>[1-4])`),
   form(String.raw`Q(?<q>[1-4])[-/ ]?(?<y>\d{4})`),
   form(String.raw`${DAY_OF_MONTH}\.${MONTH}\.${YEAR}${TIME}`),
-  // Both orders are in use: a column that fits both is decided by its steps, or refused.
+  // These orders are in use: a column that fits several is decided by its steps, or refused.
+  form(String.raw`(?<y>\d{2})([-/.])${MONTH}\k<sep>${DAY_OF_MONTH}${TIME}`),
   form(String.raw`${MONTH}([-/])${DAY_OF_MONTH}\k<sep>${YEAR}${TIME}`),
   form(String.raw`${DAY_OF_MONTH}([-/])${MONTH}\k<sep>${YEAR}${TIME}`),
   form(`${DAY_OF_MONTH}[-/ ]${MONTH_NAME}[-/ ]${YEAR}${TIME}`),
   form(String.raw`${MONTH_NAME} ${DAY_OF_MONTH},? (?<y>\d{4})${TIME}`),
   form(String.raw`${MONTH_NAME}[-/ ](?<y>\d{4})`),
+  form(`(?<y>\\d{4})[-/ ]${MONTH_NAME}`),
   form(String.raw`${MONTH}[-/.](?<y>\d{4})`),
   form(String.raw`(?<y>\d{4})`, /year|date/i),
+  form(String.raw`(?<y>\d{4})(?<m>\d{2})`, /date|month|period/i),
   form(String.raw`(?<y>\d{4})(?<m>\d{2})(?<d>\d{2})`, /date|day/i),
   form(String.raw`(?<u>\d{9,10})(?:\.(?<f>\d{1,9}))?`, /date|time|epoch|unix|^ts$/i),
   form(String.raw`(?<n>\d{12,13})`, /date|time|epoch|unix|^ts$/i),
@@ -149,7 +152,7 @@ function fieldTexts(
   const [month, hour] = [date.getUTCMonth(), date.getUTCHours()]
   const name = MONTHS[month].slice(0, b.length === 3 ? 3 : undefined)
   return {
-    y: String(date.getUTCFullYear()).slice(-y.length),
+    y: String(date.getUTCFullYear()).padStart(4, '0').slice(-y.length),
     m: number('m', month + 1),
     q: String(Math.floor(month / 3) + 1),
     b: letters(b, b === b.toLowerCase() ? name : name[0].toUpperCase() + name.slice(1)),

@@ -123,7 +123,49 @@ function columnsOf(path: string, rows: readonly NumberedRow[], source: SeriesSou
       free.filter((column) => column !== date),
       known,
     )
+  if (date === undefined) {
+    checkRowsInOrder(
+      path,
+      rows,
+      free.filter((column) => column !== value),
+      ({ fields }) => (series === undefined ? '' : fields[series]),
+    )
+  }
   return { value, date, series, covariates, knownAhead }
+}
+
+/** Names of columns that state the time of a row. */
+const OF_TIME = /(?:^|[^a-z])(?:date|time|timestamp|datetime|day|week|month|quarter|year|period)(?:$|[^a-z])/i
+
+/**
+ * Without dates, rows are in order of time. A column that names each row in a way that is not known may say otherwise: files
+ * with the newest row first would be forecast into the past.
+ */
+function checkRowsInOrder(
+  path: string,
+  rows: readonly NumberedRow[],
+  columns: readonly string[],
+  seriesOf: (row: NumberedRow) => string,
+): void {
+  const column = columns.find((each) => {
+    const texts = rows.map(({ fields }) => fields[each].trim())
+    const numbers = texts.map(Number)
+    if (numbers.every(Number.isFinite)) {
+      const steps = numbers.flatMap((number, n) =>
+        n > 0 && seriesOf(rows[n]) === seriesOf(rows[n - 1]) ? [number - numbers[n - 1]] : [],
+      )
+      // Times in days, or numbers of rows that count down.
+      return OF_TIME.test(each)
+        ? steps.some((step) => step <= 0)
+        : steps.length > 1 && steps.every((step) => step === -1)
+    }
+    const areNames = new Set(rows.map((row, n) => JSON.stringify([seriesOf(row), texts[n]]))).size === rows.length
+    return OF_TIME.test(each) || (areNames && texts.every((text) => /\d/.test(text)))
+  })
+  if (column === undefined) return
+  const text = JSON.stringify(firstText(rows, column))
+  const message = `Cannot read ${path} as the order of its rows must be known: column ${column} holds texts such as ${text}, which have no known form of dates. Write them as 2020-04-30, choose a column of dates by --date, or remove the column if the oldest row is the first`
+  throw new DataError('ERR_DATA_VALUE', message, { path, column })
 }
 
 const MARKS = ['.', ','] as const

@@ -55,6 +55,9 @@ export function timeAxis({ clocks, offsets, write }: ReadDates): TimeAxis | NotA
   ].filter(({ steps }) => steps.places[steps.places.length - 1] < MAX_SPARSITY * clocks.length)
   const [best] = candidates.sort((a, b) => a.steps.irregular - b.steps.irregular)
   if (best === undefined) return widestPair(sorted, order)
+  if (best.steps.offStep !== undefined) {
+    return { rows: rowsOf(order, best.steps.offStep), reason: 'are off the usual step, as are many others' }
+  }
   const { steps, clockAt, momentAt } = best
   const places = new Array<number>(clocks.length)
   for (const [n, row] of order.entries()) places[row] = steps.places[n]
@@ -119,7 +122,12 @@ interface Steps {
   readonly places: readonly number[]
   at(step: number): number
   readonly irregular: number
+  /** The first date off the step, where so many are off it that those to forecast would drift away: two days of each month. */
+  readonly offStep?: number | undefined
 }
+
+/** Of the days between dates: more of them off the step, and a larger drift of all, are not equal steps. */
+const OFF_STEP = { share: 0.2, drift: 0.01 }
 
 function evenSteps(times: readonly number[]): Steps[] {
   const steps = differences(times)
@@ -129,7 +137,13 @@ function evenSteps(times: readonly number[]): Steps[] {
   for (const step of steps) places.push(places[places.length - 1] + Math.round(step / usual))
   if (!areDistinct(places)) return []
   const off = steps.filter((step) => step % usual !== 0).length
-  return [stepsWith(times, places, off, (time, count) => time + count * usual)]
+  // Clocks of sensors are never exact; days are.
+  const areDays = steps.every((step) => step % DAY === 0)
+  const span = times[times.length - 1] - times[0]
+  const drift = Math.abs(span - places[places.length - 1] * usual)
+  const isOff = off > OFF_STEP.share * steps.length && drift > OFF_STEP.drift * span
+  const found = stepsWith(times, places, off, (time, count) => time + count * usual)
+  return [{ ...found, ...(areDays && isOff && { offStep: 1 + steps.findIndex((step) => step % usual !== 0) }) }]
 }
 
 /** Months, quarters or years: on one day of the month, its end, or its first or last working day. */

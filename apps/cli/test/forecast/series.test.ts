@@ -52,3 +52,37 @@ it.each([
   })
   await expect(readSeries({ csv: await writeTable(header, rows) })).rejects.toThrow(refused)
 })
+
+it.each([
+  ['date', ['Dec-23', 'Nov-23', 'Oct-23']],
+  ['when', ['2024-W07', '2024-W06', '2024-W05']],
+  ['period', ['3', '2', '1']],
+  ['id', ['3', '2', '1']],
+])('readSeries refuses rows whose order column %j leaves open', async (column, texts) => {
+  const rows = texts.map((text, n) => `${text},${n + 0.5}`)
+  const csv = await writeTable(`${column},sold`, rows)
+  const message = expect.stringContaining(`column ${column} holds texts such as "${texts[0]}"`)
+  await expect(readSeries({ csv, value: 'sold' })).rejects.toThrow(coded('ERR_DATA_VALUE', { message }))
+})
+
+it('readSeries takes periods that rise in each series for rows in order', async () => {
+  const csv = await writeTable('shop,week,sold', ['a,1,8', 'a,2,5', 'b,1,9', 'b,2,7'])
+  const { series } = await readSeries({ csv, series: 'shop', value: 'sold' })
+  expect(series.map(({ values }) => [...values])).toEqual([
+    [8, 5],
+    [9, 7],
+  ])
+})
+
+it('readSeries finds by the steps that years of two digits come first', async () => {
+  const days = Array.from({ length: 60 }, (_, n) => new Date(Date.UTC(2023, 0, 1 + n)).toISOString().slice(2, 10))
+  const [{ axis }] = (
+    await readSeries({
+      csv: await writeTable(
+        'date,sold',
+        days.map((day, n) => `${day},${n + 0.5}`),
+      ),
+    })
+  ).series
+  expect([axis?.length, axis?.text(60)]).toEqual([60, '23-03-02'])
+})

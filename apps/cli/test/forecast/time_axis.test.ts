@@ -246,6 +246,12 @@ it.each([
     'are closer than the usual step',
   ],
   ['a date of another century', ['2020-01-01', '2020-01-02', '2020-01-03', '1920-01-01'], [0, 3], 'many usual steps'],
+  [
+    'two days of each month',
+    Array.from({ length: 24 }, (_, n) => `2024-${String(1 + (n >> 1)).padStart(2, '0')}-${n % 2 === 0 ? '01' : '15'}`),
+    [1, 2],
+    'are off the usual step',
+  ],
 ])('refuses %s', (_, texts, rows, reason) => {
   const read = readDates(texts)
   if (typeof read === 'number') throw new Error('no form')

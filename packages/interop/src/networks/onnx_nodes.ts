@@ -251,9 +251,11 @@ async function networkOf(
 
 /** The bound of the inputs of activations, if any; models have none (their cellClip bounds the cell state). */
 function clipOf(path: string, name: string, scope: OnnxScope, node: OnnxNodeMessage): number | undefined {
-  const clip = scope.attribute(node, 'clip')?.f ?? 0
-  if (Number.isNaN(clip) || clip < 0) throw otherFunction(path, name, 'clip must be a number > 0, or 0 for none', clip)
-  return clip > 0 && clip !== Number.POSITIVE_INFINITY ? clip : undefined
+  const attribute = scope.attribute(node, 'clip')
+  const clip = attribute === undefined ? Number.POSITIVE_INFINITY : (attribute.f ?? 0)
+  // Of 0, ONNX Runtime makes zeros of an RNN, and refuses the others.
+  if (!(clip > 0)) throw otherFunction(path, name, 'clip must be a number > 0, or absent', clip)
+  return clip === Number.POSITIVE_INFINITY ? undefined : clip
 }
 
 const DIRECTIONS = ['forward', 'reverse', 'bidirectional']

@@ -20,7 +20,7 @@ export interface CsvOptions extends OptionsOf<typeof OPTIONS> {}
  * The rows of a CSV file with a header line. Values stay text; `finiteNumber` turns them into numbers.
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED` (a row with more or fewer fields than the header),
- *   `ERR_DATA_SYNTAX` (quotes), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
+ *   `ERR_DATA_COLUMN` (two columns of one name), `ERR_DATA_SYNTAX` (quotes), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
@@ -38,7 +38,7 @@ export function csvDataset(path: string, options: CsvOptions = {}): Dataset<CsvR
     // The parser is loaded with the first file.
     const { CsvError, parse } = await import('csv-parse')
     const parser = parse({
-      columns: true,
+      columns: (header: string[]) => differentNames(path, header),
       bom: true,
       record_delimiter: ['\r\n', '\n'],
       delimiter,
@@ -63,4 +63,12 @@ export function csvDataset(path: string, options: CsvOptions = {}): Dataset<CsvR
       bytes.destroy()
     }
   })
+}
+
+/** Of two columns of one name a row would have the second alone. Exports of spreadsheets have several without a name. */
+function differentNames(path: string, header: readonly string[]): string[] {
+  const twice = header.find((name, index) => name !== '' && header.indexOf(name) < index)
+  if (twice === undefined) return [...header]
+  const message = `Cannot read ${path} as its columns must have different names: the header has ${JSON.stringify(twice)} twice`
+  throw new DataError('ERR_DATA_COLUMN', message, { path, row: 1, column: twice })
 }

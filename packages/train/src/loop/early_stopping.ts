@@ -1,15 +1,15 @@
-import { fields, NUMBER, type OptionsOf, oneOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import { fields, NUMBER, type OptionsOf, oneOf, optional, TEXT, where } from '@cudnn-rnn/arguments'
 import type { TrainingRecord } from './training_saver.js'
 
 const OPTIONS = {
   /** Name of a metric that `evaluate` returns. */
   metric: TEXT,
-  /** Evaluations without an improvement until training stops; default Infinity: only record the best. */
-  patience: optional(NUMBER),
+  /** Evaluations without an improvement until training stops, at least 1; default Infinity: only record the best. */
+  patience: optional(where(NUMBER, 'a number >= 1', (count) => count >= 1)),
   /** Default 'min'. */
   mode: optional(oneOf(['min', 'max'])),
   /** Smallest decrease that counts as an improvement; default 0. */
-  minDelta: optional(NUMBER),
+  minDelta: optional(where(NUMBER, 'a finite number', Number.isFinite)),
 }
 
 /** Rule of {@link EarlyStoppingOptions}. */

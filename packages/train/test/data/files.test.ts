@@ -47,6 +47,12 @@ it('csvDataset names the ragged row', async () => {
   await expect(collect(csvDataset(quotes))).rejects.toThrow(failing('ERR_DATA_SYNTAX'))
 })
 
+it('csvDataset refuses two columns of one name, and takes several without a name', async () => {
+  const twice = failing('ERR_DATA_COLUMN', { row: 1, column: 'a' })
+  await expect(collect(csvDataset(await file('a,b,a\n1,2,3\n')))).rejects.toThrow(twice)
+  expect(await collect(csvDataset(await file('a,,\n1,2,3\n')))).toEqual([{ a: '1', '': '3' }])
+})
+
 it('an empty file is refused by every reader', async () => {
   const path = await file('')
   for (const dataset of [csvDataset(path), textDataset(path), jsonLinesDataset(path)]) {
