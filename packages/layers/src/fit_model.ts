@@ -96,6 +96,11 @@ const OPTIONS = {
   onStart: optional<(step: number, resumed?: ResumedTraining) => void | Promise<void>>(FUNCTION),
   /** Called after every step, before it is saved. */
   onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
+  /**
+   * Prints step, loss, metrics with the best of the watched one, and the time left, as the `fit` of `@cudnn-rnn/train`; a
+   * function receives these lines. Default: true if standard output is a terminal and `onStep` is absent, otherwise false.
+   */
+  progress: optional<boolean | ((line: string) => void)>(either(FLAG, FUNCTION)),
   /** Every element of the gradients is clamped to ± this; default never. */
   clipValue: COUNT,
   /** Gradients are scaled down to this global norm; default never. */
@@ -132,7 +137,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   }
   const { optimizer: given = 'adam' } = options
   using optimizer = (typeof given === 'function' ? given : OPTIMIZERS[given])(backend, model.variables)
-  const { earlyStopping, onStart, onStep, saveEvery, accumulate, clipNorm, clipValue, wire } = options
+  const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = first && CarriedStates.for(model, first)
   const masks = new MasksOfRank(model, communicator)
@@ -155,7 +160,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
       sharedSettings: sharedSettings(model, loss, options),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
-      ...{ saver, communicator, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
+      ...{ saver, communicator, onStart, onStep, progress, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
     })
   } catch (error) {
     model.loss = before

@@ -1,6 +1,8 @@
 import {
   checkedElsewhere,
   checkOptions,
+  either,
+  FLAG,
   FUNCTION,
   fields,
   kind,
@@ -140,6 +142,12 @@ const OPTIONS = {
    * is queued by then, unless this one is evaluated or saved.
    */
   onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
+  /**
+   * Prints step, loss, metrics with the best of the watched one, and the time left: one line that is drawn again if standard
+   * output is a terminal, otherwise a line every five seconds and one at the end. A function receives these lines. Default: true
+   * if standard output is a terminal and `onStep` is absent, otherwise false.
+   */
+  progress: optional<boolean | ((line: string) => void)>(either(FLAG, FUNCTION)),
   /**
    * Ends the training, saved. Passes and saves in progress are completed; data, `evaluate`, `onStart` and `onStep` that do not
    * answer are abandoned, and an evaluation is made up for when the run continues. Ranks end together, after a step.

@@ -6,6 +6,7 @@ import { constantRate, type Schedule } from '../optimizers/learning_rate.js'
 import { watchBest } from './early_stopping.js'
 import type { FitOptions, ResumedTraining, StepReport } from './fit_options.js'
 import { NonFiniteError } from './non_finite_error.js'
+import { outputOf, ProgressLine } from './progress_line.js'
 import { trainingDescription } from './training_description.js'
 import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, SkippedCheckpoint, TrainingRecord } from './training_saver.js'
@@ -69,11 +70,14 @@ export class TrainingLoop<Batch> {
   /** A step whose evaluation was aborted: it is reported, and saved as evaluated, after it was evaluated. */
   #unevaluated: StepReport | undefined
   readonly #history: HistoryEntry[] = []
+  readonly #progress: ProgressLine | undefined
   /** The steps after those of the history. */
   #recent = { losses: 0, updates: 0, skipped: 0 }
 
   private constructor(options: FitOptions<Batch>, ranks: TrainingRanks, restored: RestoredRecord | undefined) {
-    const { learningRate } = options
+    const { learningRate, progress, onStep } = options
+    const output = outputOf(progress, onStep !== undefined)
+    this.#progress = output && new ProgressLine(output)
     this.#options = options
     this.#ranks = ranks
     this.#rateOf = typeof learningRate === 'number' ? constantRate(learningRate) : learningRate
@@ -119,6 +123,7 @@ export class TrainingLoop<Batch> {
       }
       return await this.#finish(this.#ending ?? 'finished')
     } finally {
+      this.#progress?.stop()
       // After a failure: the count of updates is settled, and the step's results are disposed.
       await this.#queued?.work.outcome().catch(() => {})
       await abandonable(this.#options.signal, this.#batches?.return())
@@ -245,14 +250,17 @@ export class TrainingLoop<Batch> {
   ): Promise<void> {
     const resumed = this.#resumed
     this.#resumed = undefined
+    const { onStep, maxSteps, earlyStopping } = this.#options
+    const report: StepReport = {
+      ...{ step, loss, learningRate, gradientNorm, skipped, seconds },
+      ...(metrics && { metrics }),
+      ...(resumed && resumed.skipped.length > 0 && { resumed }),
+    }
     await this.#interruptible(
-      this.#ranks.attemptFirst(() =>
-        this.#options.onStep?.({
-          ...{ step, loss, learningRate, gradientNorm, skipped, seconds },
-          ...(metrics && { metrics }),
-          ...(resumed && resumed.skipped.length > 0 && { resumed }),
-        }),
-      ),
+      this.#ranks.attemptFirst(() => {
+        this.#progress?.update(report, { maxSteps, watched: earlyStopping?.metric, best: this.#best })
+        return onStep?.(report)
+      }),
     )
   }
 
