@@ -1,4 +1,4 @@
-import type { DType } from '@cudnn-rnn/backend'
+import type { DType, NestedNumbers } from '@cudnn-rnn/backend'
 import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import type { VersionedTensor } from './executor_memory.js'
 import { tensorSummary } from './summaries.js'
@@ -45,6 +45,15 @@ export abstract class ExecutorTensor<Data extends FloatArray | Int32Array = Floa
 
   abstract read(): Promise<Tensor<Data>>
 
+  async data(): Promise<Data> {
+    return (await this.read()).data
+  }
+
+  async toArray(): Promise<NestedNumbers> {
+    const { data, shape } = await this.read()
+    return nested(data, shape, 0, 0)
+  }
+
   abstract dispose(): void
 
   [Symbol.dispose](): void {
@@ -54,4 +63,10 @@ export abstract class ExecutorTensor<Data extends FloatArray | Int32Array = Floa
   protected override summary(): Summary {
     return tensorSummary(this)
   }
+}
+
+/** The elements from `start` on as lists of the axes from `axis` on; `start` counts blocks of their size. */
+function nested(data: FloatArray | Int32Array, shape: readonly number[], axis: number, start: number): NestedNumbers {
+  if (axis === shape.length) return data[start]
+  return Array.from({ length: shape[axis] }, (_, index) => nested(data, shape, axis + 1, start * shape[axis] + index))
 }

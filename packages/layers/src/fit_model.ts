@@ -120,7 +120,6 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   if (isCtc(loss) && loss.reduction === 'sum' && !isSole(communicator)) {
     throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
   }
-  const { executor: backend } = model
   const shape = dataShapeOf(model, loss)
   const shuffleSeed = shuffle ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
@@ -136,7 +135,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
     if (!isAbort(signal, error)) throw error
   }
   const { optimizer: given = 'adam' } = options
-  using optimizer = (typeof given === 'function' ? given : OPTIMIZERS[given])(backend, model.variables)
+  using optimizer = (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
   const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = first && CarriedStates.for(model, first)
@@ -145,7 +144,6 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   model.loss = loss
   try {
     return await fit<LayerBatch>({
-      backend,
       data: epoch.repeat(),
       batchGradients: (batch) => modelGradients(model, batch, loss, carried),
       optimizer,

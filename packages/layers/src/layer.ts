@@ -105,7 +105,7 @@ export interface LayerInfo {
  * const layer = definition.build({ isSequence: false, features: 3 }, new LayerBuild(backend))
  * const input = { data: Float32Array.of(1, 2, 3), shape: [1, 3] } // [B,I]
  * const { output, tape } = await layer.call(input)
- * console.log((await output.read()).data) // [6, 6]
+ * console.log(await output.data()) // [6, 6]
  * const { variables } = await layer.gradients(tape!, output)
  * console.log(variables.map(({ shape }) => shape)) // [[3, 2], [2]]
  * ```
