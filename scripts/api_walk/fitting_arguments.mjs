@@ -1,4 +1,4 @@
-// Arguments that fit where the declared types alone do not say which do, by the callable's label.
+// Arguments that fit if the declared types alone do not say which do, by the callable's label.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -16,7 +16,7 @@ import type { TrainingStep } from './training_step.js'
 export interface HistoryEntry {
   /** The last of them. */
   readonly step: number
-  /** Mean over those that updated; NaN where none did. */
+  /** Mean over those that updated; NaN if none did. */
   readonly loss: number
   /** Steps among them that updated nothing, as their gradients were not finite. */
   readonly skipped: number
@@ -32,7 +32,7 @@ export interface FitResult {
   readonly history: readonly HistoryEntry[]
   /** Checkpoints that the resume skipped; absent if none. */
   readonly skipped?: readonly SkippedCheckpoint[]
-  /** Of each rank, in the steps of this call; absent for one process. */
+  /** Seconds of each rank in the steps of this call; absent for one process. */
   readonly ranks?: readonly RankSeconds[]
 }
 
@@ -53,7 +53,7 @@ export class TrainingLoop<Batch> {
   /** Everything that a checkpoint holds. */
   readonly #tensors: TrainedTensors
   readonly #skipped: readonly SkippedCheckpoint[]
-  /** Undefined where this rank failed to open its data, which the first call of all ranks throws. */
+  /** Undefined if this rank failed to open its data, which the first call of all ranks throws. */
   #batches: DatasetIterator<Batch> | undefined
   #step: number
   #best: TrainingRecord['best']
@@ -65,7 +65,7 @@ export class TrainingLoop<Batch> {
   /** The step that was queued last, until its outcome is read. */
   #queued: QueuedStep | undefined
   #reportedAt = 0
-  /** Of the data, after the batches of the newest step. */
+  /** Position of the data, after the batches of the newest step. */
   #position: TrainingRecord['position']
   /** A step whose evaluation was aborted: it is reported, and saved as evaluated, after it was evaluated. */
   #unevaluated: StepReport | undefined
@@ -93,7 +93,7 @@ export class TrainingLoop<Batch> {
     this.#resumed = restored && { step, skipped: this.#skipped }
   }
 
-  /** Compares the ranks, and restores the newest checkpoint of the saver where it has one. */
+  /** Compares the ranks, and restores the newest checkpoint of the saver if it has one. */
   static async restore<Batch>(options: FitOptions<Batch>, ranks: TrainingRanks): Promise<TrainingLoop<Batch>> {
     const { optimizer, state, saver, data } = options
     await ranks.compare(() => trainingDescription(options))
