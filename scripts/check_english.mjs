@@ -5,6 +5,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ownTemporaryFolder from './temporary_folder.mjs'
+
+ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
