@@ -96,7 +96,7 @@ export interface DenseOps extends LayerOps, TensorOps {
   /** variable ← variable + scale · source (scale 1 by default). */
   accumulate(variable: BackendTensor, source: TensorLike, scale?: number): void
   /**
-   * Updates a variable and its slots in place by one of {@link OPTIMIZER_RULES}, which has the equations.
+   * Updates a variable and its slots in place by one of {@link OPTIMIZER_RULES}; docs/optimizer_rules.md has the equations.
    *
    * @param slots of the variable's shape and layout, in the order of the rule
    * @param source the gradient; of `weightDecay` a mask in the variable's shape that is 0 if nothing decays (the biases

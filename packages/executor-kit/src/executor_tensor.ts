@@ -51,7 +51,12 @@ export abstract class ExecutorTensor<Data extends FloatArray | Int32Array = Floa
 
   async toArray(): Promise<NestedNumbers> {
     const { data, shape } = await this.read()
-    return nested(data, shape, 0, 0)
+    const elements = data.values()
+    const nested = (axis: number): NestedNumbers =>
+      axis === shape.length
+        ? (elements.next().value as number)
+        : Array.from({ length: shape[axis] }, () => nested(axis + 1))
+    return nested(0)
   }
 
   abstract dispose(): void
@@ -63,10 +68,4 @@ export abstract class ExecutorTensor<Data extends FloatArray | Int32Array = Floa
   protected override summary(): Summary {
     return tensorSummary(this)
   }
-}
-
-/** The elements from `start` on as lists of the axes from `axis` on; `start` counts blocks of their size. */
-function nested(data: FloatArray | Int32Array, shape: readonly number[], axis: number, start: number): NestedNumbers {
-  if (axis === shape.length) return data[start]
-  return Array.from({ length: shape[axis] }, (_, index) => nested(data, shape, axis + 1, start * shape[axis] + index))
 }

@@ -28,7 +28,7 @@ const ADAGRAD = {
 } as const satisfies OptimizerSpec
 
 /**
- * Adagrad (Duchi et al. 2011), diagonal. Equation: rule `adagrad` of `OPTIMIZER_RULES`.
+ * Adagrad (Duchi et al. 2011), diagonal. Equation: rule `adagrad` in docs/optimizer_rules.md.
  *
  * @example
  * ```ts

@@ -31,7 +31,7 @@ const RMS_PROP = {
 } as const satisfies OptimizerSpec
 
 /**
- * RMSProp (Hinton's lecture 6e), not centered. Equation: rule `rmsProp` of `OPTIMIZER_RULES`.
+ * RMSProp (Hinton's lecture 6e), not centered. Equation: rule `rmsProp` in docs/optimizer_rules.md.
  *
  * @example
  * ```ts

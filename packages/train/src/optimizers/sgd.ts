@@ -32,7 +32,7 @@ const MOMENTUM = {
 } as const satisfies OptimizerSpec
 
 /**
- * Gradient descent, with momentum or Nesterov's look-ahead. Equations: rules `sgd` and `momentum` of `OPTIMIZER_RULES`.
+ * Gradient descent, with momentum or Nesterov's look-ahead. Equations: rules `sgd` and `momentum` in docs/optimizer_rules.md.
  *
  * @example
  * ```ts
