@@ -25,7 +25,7 @@ export const ACTIVATION = optional<CellActivation>(
 /** An activation as executors compute it: `operation` of scale·x + shift, or that argument itself. */
 interface ExecutorActivation {
   readonly operation?: Exclude<ActivationName, 'softmax'>
-  /** Of `relu`. */
+  /** Maximum of `relu`. */
   readonly maximum?: number
   readonly scale?: number
   readonly shift?: number

@@ -28,7 +28,7 @@ export interface VariableSpec {
 export type VariableMap = ReadonlyMap<string, FloatTensor>
 
 const BUILD_OPTIONS = {
-  /** Of the initial values; default 0. */
+  /** Seed of the initial values; default 0. */
   seed: optional(integerFrom(0)),
 }
 

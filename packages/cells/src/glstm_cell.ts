@@ -11,7 +11,7 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
-  /** Of the kernels. Default `glorot_uniform`. */
+  /** Initializer of the kernels. Default `glorot_uniform`. */
   initializer: INITIALIZER,
   /** P: m and the output are projected by `projection/kernel` [U,P]. Default null, none. */
   numProj: nullable(SIZE),
@@ -19,7 +19,7 @@ const OPTIONS = {
   numberOfGroups: optional(SIZE),
   /** Added to the forget gate, never stored. Default 1. */
   forgetBias: optional(FINITE),
-  /** Of the new cell state; the candidate is always tanh. Default tanh. */
+  /** Activation of the new cell state; the candidate is always tanh. Default tanh. */
   activation: ACTIVATION,
 }
 

@@ -26,7 +26,7 @@ const OPTIONS = {
   normShift: optional(FINITE),
   /** Probability, > 0, with which an element of the candidate is kept in training. Default 1. */
   dropoutKeepProb: KEEP_PROBABILITY,
-  /** Of the masks; they are not TensorFlow's. Default 0. */
+  /** Seed of the masks; they are not TensorFlow's. Default 0. */
   dropoutProbSeed: SEED,
 }
 
