@@ -37,7 +37,7 @@ const GATES = ['i', 'j', 'f', 'o'] as const
  *     [x_g, m_g]·K_g to i_g, j_g, f_g, o_g; each gate joined over the groups, plus its bias
  *     c' = σ(f + φ)∘c + σ(i)∘tanh(j)   m' = (σ(o)∘act(c'))·W
  *
- * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`, also where a size is not divisible by G
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`, also if a size is not divisible by G
  * @example
  * ```ts
  * import { GLSTMCell } from '@cudnn-rnn/rnn/cells'
@@ -78,7 +78,7 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
     return this.numProj ?? this.numUnits
   }
 
-  /** As every cell's; RangeError `ERR_INVALID_OPTION` also where the input is not divisible by the number of groups. */
+  /** As every cell's; RangeError `ERR_INVALID_OPTION` also if the input is not divisible by the number of groups. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
     checkDivisible(`build ${this.name}`, 'inputSize', inputSize, this.numberOfGroups)

@@ -18,7 +18,7 @@ export interface LSTMRule {
    */
   readonly clipGradient: 'straight_through' | 'zero_outside'
   readonly usePeepholes: boolean
-  /** P; null where h is not projected. */
+  /** P; null if h is not projected. */
   readonly numProj: number | null
   /** Bound of the projected h; Infinity for none. */
   readonly projClip: number

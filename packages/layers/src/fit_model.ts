@@ -57,7 +57,7 @@ const OPTIONS = {
   epochs: optional(integerFrom(0)),
   /** Steps of the whole run, in place of `epochs`; the data are repeated as often as needed. */
   maxSteps: COUNT,
-  /** Rows of a batch; then the data are examples, and arrays of them are shuffled. Absent where the data are batches. */
+  /** Rows of a batch; then the data are examples, and arrays of them are shuffled. Absent if the data are batches. */
   batchSize: COUNT,
   /** False keeps the order of an array of examples. Default true. */
   shuffle: optional(FLAG),

@@ -72,7 +72,7 @@ export interface LayerRecordOptions extends OptionsOf<typeof RECORD_OPTIONS> {}
 
 /** One pass, as the forward of a layer sees it. */
 export interface Pass {
-  /** [B], or null where every row has all steps. */
+  /** [B], or null if every row has all steps. */
   readonly lengths: Int32Array | null
   /** The layer's own initial states; null for zeros. */
   readonly states: readonly LayerInput[] | null
@@ -248,7 +248,7 @@ export abstract class Layer {
     )
   }
 
-  /** Number of the dropout mask to draw next, or the state of a generator; null where the layer draws nothing. */
+  /** Number of the dropout mask to draw next, or the state of a generator; null if the layer draws nothing. */
   async randomState(): Promise<ConfigValue> {
     return null
   }
