@@ -2,7 +2,7 @@
 // 1,239,136 parameters, 32 rows a rank, 64 steps:
 //   node scripts/bench_distributed.mjs [--python FILE] [--rounds N] [--steps N] [--units N] [--json FILE] [--write FILE]
 // - tokens per second of 1 and 2 ranks, with two processes that do not communicate as a control; rounds alternate
-// - the same of PyTorch's DistributedDataParallel over Gloo, where --python names an interpreter with torch
+// - the same of PyTorch's DistributedDataParallel over Gloo, if --python names an interpreter with torch
 // - the share of a step that collective calls take: the wait for the other rank, and the exchange
 // - an all-reduce of 16 MB from JavaScript, over the same in C++, which mpicxx compiles
 // - the time that a communicator of size 1 adds to a step

@@ -64,7 +64,7 @@ const rowsX = { data: new Float32Array(STREAMS * 128).fill(0.1), shape: [STREAMS
 const rowsOut = { data: new Float32Array(STREAMS * 128), shape: [STREAMS, 128] }
 const stepRows = () => microseconds(STREAMS, () => batch.stepRowsSync(rows, rowsX, rowsOut))
 
-/** A step of one stream of onnxruntime-node, whose state its caller carries; undefined where it is not installed. */
+/** A step of one stream of onnxruntime-node, whose state its caller carries; undefined if it is not installed. */
 async function openOnnxStreams() {
   let ort
   try {

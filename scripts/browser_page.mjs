@@ -29,7 +29,7 @@ export async function bundlePage(program, options = {}) {
 
 /**
  * Opens pages until `run` has returned. `report(files, headers, timeout)` is the value that a page's script logs as JSON within
- * `timeout` milliseconds, by default a minute. Returns undefined where there is no Chromium.
+ * `timeout` milliseconds, by default a minute. Returns undefined if there is no Chromium.
  */
 export async function withChromium(run) {
   if (!existsSync(executablePath)) {

@@ -1,4 +1,4 @@
-// Builds the native addons where that is possible and every package, side by side and quietly: turbo's output is shown only
+// Builds the native addons if that is possible and every package, side by side and quietly: turbo's output is shown only
 // when something fails.
 //
 //   node build.mjs               everything

@@ -1,5 +1,5 @@
 // Compiles the addons under native/ with cmake-js and stages each as prebuilds/<triple>/<name>.node, where its loader
-// looks. Where a C++ tool chain is missing that is said and is not an error: the executors in TypeScript go on.
+// looks. If a C++ tool chain is missing that is said and is not an error: the executors in TypeScript go on.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'

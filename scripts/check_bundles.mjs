@@ -1,5 +1,5 @@
 // Proves that a page can use the packed packages: installs them, bundles two pages with every usual bundler, and runs each
-// bundle in Chromium where there is one, those of esbuild in Firefox too. One page imports the facade, the other the slim entry
+// bundle in Chromium if there is one, those of esbuild in Firefox too. One page imports the facade, the other the slim entry
 // of wasm. A page may request its own files and those that its author fetches, nothing else. All bundles compute the same numbers.
 // Then that a program of Node.js opens an executor from a bundle of every format, wherever the bundle is moved.
 import { EventEmitter, once } from 'node:events'
@@ -52,7 +52,7 @@ async function report() {
   const params = gru.createParams({ seed: 1 })
   const input = { data: new Float32Array(8).fill(0.5), shape: [4, 1, 2] }
   const { steps } = await fit({
-    backend, data: Dataset.fromArray([1, 2]), optimizer: new Adam(backend, [params]), learningRate: constantRate(0.1), maxSteps: 2,
+    data: Dataset.fromArray([1, 2]), optimizer: new Adam([params]), learningRate: constantRate(0.1), maxSteps: 2,
     async batchGradients() {
       const { output, tape } = await gru.call(input, null, params)
       const gradients = await gru.gradients(tape, { output })
@@ -356,7 +356,7 @@ const timer = setInterval(() => {
 }, 20)
 </script>`
 
-/** Serves the files of a bundle, the model and, where there is none, a page that loads `main.js`. `reports` emits the reports that a page sends. */
+/** Serves the files of a bundle, the model and, if there is none, a page that loads `main.js`. `reports` emits the reports that a page sends. */
 async function serve(folder, scriptPage = SCRIPT_PAGE) {
   const missing = []
   const reports = new EventEmitter()
@@ -383,7 +383,7 @@ async function serve(folder, scriptPage = SCRIPT_PAGE) {
 }
 
 /**
- * The report of a page. Throws where it requests a file of another server, one that is not there, or anything by `fetch` that
+ * The report of a page. Throws if it requests a file of another server, one that is not there, or anything by `fetch` that
  * does not match `fetched`.
  */
 async function reportOf(browser, folder, path, fetched) {

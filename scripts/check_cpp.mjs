@@ -2,7 +2,7 @@
 //   node scripts/check_cpp.mjs [format | tidy | callbacks]… [--fix]
 // callbacks: those of Node-API are registered in native/common/callbacks.h, or by functions of node-addon-api that guard them.
 // What clang-tidy found nothing in is remembered by its contents in node_modules/.cache, so that a second run checks only what
-// changed. Each tool is skipped with a message where its pinned version is missing.
+// changed. Each tool is skipped with a message if its pinned version is missing.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

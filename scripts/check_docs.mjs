@@ -120,7 +120,7 @@ function typeErrors(program) {
   })
 }
 
-/** As JavaScript. Published packages stay imports of their builds; private ones have none and are bundled. */
+/** Like JavaScript. Published packages stay imports of their builds; private ones have none and are bundled. */
 async function compile(running) {
   await build({
     entryPoints: running.map(({ name }) => join(output, `${name}.ts`)),

@@ -1,4 +1,4 @@
-// Fails where an addon for Linux requires a newer glibc than is promised, or for a C++ library of the system:
+// Fails if an addon for Linux requires a newer glibc than is promised, or for a C++ library of the system:
 //   node scripts/check_glibc.mjs 2.32 FOLDER…    the addons in prebuilds/linux-*-gnu/ of each folder
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

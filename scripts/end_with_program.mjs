@@ -38,7 +38,7 @@ function listed(path) {
   }
 }
 
-/** Empty where the process has ended, or is another user's. */
+/** Empty if the process has ended, or is another user's. */
 function read(pid, name) {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8').trim()

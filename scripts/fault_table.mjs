@@ -157,7 +157,7 @@ async function measure(folder, program, launcher, environment) {
   return cells
 }
 
-/** Kills a rank once and starts again until the job ends. Throws where the result differs from an uninterrupted job. */
+/** Kills a rank once and starts again until the job ends. Throws if the result differs from an uninterrupted job. */
 async function restart(folder, program, launcher, environment) {
   const name = launcher.name.replaceAll(/\W/g, '')
   const settings = (checkpoint) => ({ engine: 'auto', backend: launcher.backend, epochs: 40, checkpoint })

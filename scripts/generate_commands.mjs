@@ -126,7 +126,7 @@ function typeOf(kind) {
     int: ['int', 'Int'],
     size: ['std::size_t', 'Size'],
     double: ['double', 'Double'],
-    // NaN where it is left out.
+    // NaN if it is left out.
     'double?': ['double', 'Double'],
     source: ['Source', 'HostSource'],
     'source?': ['Source', 'OptionalSource'],

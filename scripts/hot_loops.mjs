@@ -25,7 +25,7 @@ const MULTIPLY_ADD = /^(vfmadd\d+ps|fmla|vpdpbusd|vdpbf16ps)\b/
 const JUMP = /^(?:j[a-z]+|b(?:\.?[a-z]{2})?|cbn?z|tbn?z)\s+(?:[^.]*,\s*)?(\.L[\w$]+)$/
 const instructionOf = (line) => line.replace(/\s*\/\/.*$/, '').trim()
 
-/** The innermost loop of a function with the most multiply-adds among its instructions; undefined where there is none. */
+/** The innermost loop of a function with the most multiply-adds among its instructions; undefined if there is none. */
 export function hotLoop(lines) {
   const labels = new Map()
   const loops = []

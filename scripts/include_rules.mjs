@@ -13,7 +13,7 @@ const CPP = /\.(cc|cu|h)$/
 const NAPI_SETUP = 'native/common/napi_setup.h'
 
 /**
- * Violations in the folders of `includeOrder`: a source folder → its subfolders from the bottom layer up; none where the
+ * Violations in the folders of `includeOrder`: a source folder → its subfolders from the bottom layer up; none if the
  * folder is one layer. A file includes headers of the same layer and of those below, named from the source folder on. Every
  * folder below native/ that has C++ must be among them.
  */

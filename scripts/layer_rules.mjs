@@ -38,7 +38,7 @@ function declared(manifest, { scope }, kinds) {
 
 const RUNTIME = ['dependencies', 'peerDependencies', 'optionalDependencies']
 
-/** native-cpu-linux-x64-gnu where native-cpu is allowed: loaded by a name that is put together at run time. */
+/** native-cpu-linux-x64-gnu if native-cpu is allowed: loaded by a name that is put together at run time. */
 function isPlatformPackage(dependency, allowed) {
   return allowed.some((layer) => dependency.startsWith(`${layer}-`))
 }

@@ -1,5 +1,5 @@
 // Prints the disk space of an installation and the JavaScript and time of an import, beside onnxruntime-node's; fails
-// where a package is larger than its limit, or loads more than its limit. Times are of this machine and are printed only.
+// if a package is larger than its limit, or loads more than its limit. Times are of this machine and are printed only.
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'

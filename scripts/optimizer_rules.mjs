@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
 
 const TABLE = 'packages/backend/src/optimizer_rules.ts'
+const MEANINGS = 'packages/backend/src/optimizer_meanings.ts'
 const PAGE = 'docs/optimizer_rules.md'
 
 const HEAD = `# Optimizer rules
@@ -17,17 +18,19 @@ This page is made of the table \`OPTIMIZER_RULES\` in \`${TABLE}\` by \`node scr
 
 /** The table of rules, from its source. */
 export async function optimizerRules(root) {
-  const { code } = await transform(readFileSync(join(root, TABLE), 'utf8'), { loader: 'ts', format: 'esm' })
-  return (await import(`data:text/javascript,${encodeURIComponent(code)}`)).OPTIMIZER_RULES
+  return (await exportsOf(root, TABLE)).OPTIMIZER_RULES
+}
+
+async function exportsOf(root, file) {
+  const { code } = await transform(readFileSync(join(root, file), 'utf8'), { loader: 'ts', format: 'esm' })
+  return await import(`data:text/javascript,${encodeURIComponent(code)}`)
 }
 
 /** Defects of the page made from the table, as sentences; with `write` the page is written. */
 export async function checkOptimizerRules(root, write = false) {
-  const page =
-    HEAD +
-    Object.entries(await optimizerRules(root))
-      .map(sectionOf)
-      .join('')
+  const { OPTIMIZER_MEANINGS } = await exportsOf(root, MEANINGS)
+  const rules = Object.entries(await optimizerRules(root))
+  const page = HEAD + rules.map(([rule, row]) => sectionOf(rule, row, OPTIMIZER_MEANINGS[rule])).join('')
   if (write) writeFileSync(join(root, PAGE), page)
   else if (!existsSync(join(root, PAGE)) || readFileSync(join(root, PAGE), 'utf8') !== page) {
     return [`${PAGE} differs from the table: node scripts/optimizer_rules.mjs --write`]
@@ -35,11 +38,11 @@ export async function checkOptimizerRules(root, write = false) {
   return []
 }
 
-function sectionOf([rule, { title, slots, source, equations, options }]) {
+function sectionOf(rule, { title, slots, source, options }, { equations, options: meanings }) {
   const list = slots.map((slot) => `\`${slot}\``).join(', ') || 'none'
   const sourceText = `\`${source.name}\`${source.isNullable ? ', or null' : ''}`
   const rows = Object.entries(options).map(
-    ([name, option]) => `| \`${name}\` | ${valuesOf(option)} | ${option.default ?? 'required'} | ${option.meaning} |`,
+    ([name, option]) => `| \`${name}\` | ${valuesOf(option)} | ${option.default ?? 'required'} | ${meanings[name]} |`,
   )
   return `
 ## ${rule}

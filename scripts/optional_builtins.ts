@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url)
 
 /**
  * An esbuild plugin: the built-in modules of Node.js are taken from `process.getBuiltinModule`, not imported. One build then
- * runs in Node.js and in browsers, and every bundler can bundle it. Where there is no such module, its functions throw an
+ * runs in Node.js and in browsers, and every bundler can bundle it. If there is no such module, its functions throw an
  * Error with `code` `ERR_NODE_REQUIRED` when they are called.
  */
 export function optionalBuiltins(): Plugin {

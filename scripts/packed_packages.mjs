@@ -48,7 +48,7 @@ export async function packPackages(packageNames) {
     }
     return found
   }
-  /** The platform packages with their addons, where there are any: the others are never downloaded. */
+  /** The platform packages with their addons, if there are any: the others are never downloaded. */
   function packPlatforms() {
     const workspace = join(work, 'platforms')
     mkdirSync(workspace)

@@ -1,7 +1,7 @@
 // Runs the models of https://github.com/tensorflow/tfjs-examples from their own sources, on TensorFlow.js and accelerated:
 //   git clone --depth 1 https://github.com/tensorflow/tfjs-examples
 //   node scripts/run_tfjs_examples.mjs tfjs-examples
-// The sources are not changed. Where a function is not exported, a line at their end exports it; packages of their pages, such
+// The sources are not changed. If a function is not exported, a line at their end exports it; packages of their pages, such
 // as charts, are empty. The numbers are those of a few updates from the same weights on the same batch. Build first: npm run build.
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

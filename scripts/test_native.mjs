@@ -1,4 +1,4 @@
-// Tests the C++ of native/ under sanitizers, and the NEON kernels under an emulator where there is a cross compiler:
+// Tests the C++ of native/ under sanitizers, and the NEON kernels under an emulator if there is a cross compiler:
 //   node scripts/test_native.mjs [--every-kernel] [neon | thread | address | mpi | cudnn | suite]…    (all when none is named)
 // neon: the C++ tests, cross-compiled, under qemu-user, on the kernels of NEON alone unless --every-kernel is given. thread: those
 // of several threads under ThreadSanitizer, with the portable kernels alone unless --every-kernel is given, since instrumented
@@ -24,7 +24,7 @@ function run(command, args, env = {}) {
 
 const finds = (command) => spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0
 
-/** Whether the C++ tests can be built; prints a message where they cannot. */
+/** Whether the C++ tests can be built; prints a message if they cannot. */
 function hasDoctest() {
   if (
     spawnSync('g++', ['-E', '-x', 'c++', '-include', 'doctest/doctest.h', '/dev/null'], { stdio: 'ignore' }).status ===

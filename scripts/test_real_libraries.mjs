@@ -1,5 +1,5 @@
 // `npm run test:real-libraries`: NVIDIA's own libraries, which run without a driver up to their first CUDA call, judge the
-// binding, the kernels and the CUDA emulator. Writes docs/gpu/without_gpu.md. Where the wheels are unavailable it reports that
+// binding, the kernels and the CUDA emulator. Writes docs/gpu/without_gpu.md. If the wheels are unavailable it reports that
 // and succeeds.
 //
 //     node scripts/test_real_libraries.mjs [--site-packages FOLDER] [--seed NUMBER] [--cases NUMBER] [--check] [--brief]
@@ -42,7 +42,7 @@ const WHEELS = [
   'nvidia-nvvm==13.0.88',
 ]
 
-/** The folder `nvidia` of the wheels; undefined where they cannot be had. */
+/** The folder `nvidia` of the wheels; undefined if they cannot be had. */
 function wheels() {
   if (options['site-packages'] !== undefined) return join(options['site-packages'], 'nvidia')
   const environment = join(root, '.real_libraries')

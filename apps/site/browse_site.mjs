@@ -175,7 +175,7 @@ async function checkLayout(page, name) {
   for (const element of wide) problems.push(`${name}, ${page.url()}: ${element} is wider than the screen`)
 }
 
-/** Old and new code: side by side where there is space, otherwise one below the other. */
+/** Old and new code: side by side if there is space, otherwise one below the other. */
 async function checkColumns(page, name, narrow) {
   const pairs = await page
     .locator('.columns')

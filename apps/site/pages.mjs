@@ -17,6 +17,7 @@ const SECTIONS = [
       'streams',
       'onnx_models',
       'browsers_and_workers',
+      'bundling',
       'gpus',
       'cluster',
     ].map((name) => `docs/guide/${name}.md`),

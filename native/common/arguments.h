@@ -32,7 +32,7 @@ ElementSpan<T> Span(const Napi::Value& value) {
   napi_typedarray_type type;
   size_t count;
   void* data = nullptr;
-  // The array first, and null only where it is none: every question to Node-API takes 20 to 40 ns, and a stream's step
+  // The array first, and null only if it is none: every question to Node-API takes 20 to 40 ns, and a stream's step
   // of a small network about 1 µs.
   const napi_status status = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
   if (status == napi_ok && type == kArrayType<T>) return {static_cast<T*>(data), static_cast<ptrdiff_t>(count)};
@@ -60,7 +60,7 @@ ElementSpan<T> Span(const Napi::Value& value) {
   throw error;
 }
 
-// As Span, of exactly `expected` elements; null for null and undefined.
+// Like Span, of exactly `expected` elements; null for null and undefined.
 template <typename T>
 T* Elements(const Napi::Value& value, const char* name, ptrdiff_t expected) {
   const ElementSpan<T> span = Span<T>(value);
@@ -74,7 +74,7 @@ T* Elements(const Napi::Object& object, const char* name, ptrdiff_t expected) {
   return Elements<T>(object.Get(name), name, expected);
 }
 
-// As Elements, of an array that cannot be left out.
+// Like Elements, of an array that cannot be left out.
 template <typename T>
 T* Required(const Napi::Value& value, const char* name, ptrdiff_t expected) {
   T* data = Elements<T>(value, name, expected);

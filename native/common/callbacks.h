@@ -77,7 +77,7 @@ class Completions {
     const auto release = [](napi_env, void*, void* held) { delete static_cast<Settle*>(held); };
     const auto call = [](napi_env on, napi_value, void* held, void* data) {
       std::unique_ptr<Item> item(static_cast<Item*>(data));
-      // Null where Node.js drops the calls that wait. Their promises end with the environment.
+      // Null if Node.js drops the calls that wait. Their promises end with the environment.
       if (on == nullptr) return;
       RunCallback(on, [&] { (*static_cast<Settle*>(held))(on, std::move(item)); });
     };

@@ -128,7 +128,7 @@ class CudaEmulator {
 
 /**
  * The libraries of cuDNN `version` (9, on CUDA 13, or 8, on CUDA 12), enabled in this process. Both versions share the machine
- * of the process. `{ problem }` where they cannot be built.
+ * of the process. `{ problem }` if they cannot be built.
  */
 export function openCudaEmulator(version = 9) {
   const { build, problem } = buildCudaEmulator()

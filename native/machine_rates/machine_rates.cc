@@ -216,7 +216,7 @@ double BarrierNs(int threads) {
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 1;
-  // Huge pages where the system gives them: with small ones 8 MiB were read 2 % slower.
+  // Huge pages if the system gives them: with small ones 8 MiB were read 2 % slower.
   char* data = static_cast<char*>(std::aligned_alloc(kHugePage, kLargestRead));
   if (data == nullptr) return 1;
 #if defined(__linux__)

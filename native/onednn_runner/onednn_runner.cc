@@ -1,4 +1,4 @@
-// Times oneDNN's RNN primitives for the benchmark (apps/bench), which builds this program where libdnnl is installed.
+// Times oneDNN's RNN primitives for the benchmark (apps/bench), which builds this program if libdnnl is installed.
 // One command a line on stdin, one answer a line on stdout:
 //   load MODE T B I H FILE     MODE: lstm, gru, rnn_relu, rnn_tanh; FILE: float32 weights, bias and input, as Operands
 //   has them run SLICE_MS WARM_UP       milliseconds of each run, until they fill the slice; WARM_UP 1 begins with an

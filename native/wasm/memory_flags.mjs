@@ -9,7 +9,7 @@ export const SHARED_WITH_MAXIMUM = 3
 const IMPORT_SECTION = 2
 const MEMORY = 2
 
-/** The place of the flags in the bytes of a module whose imports are functions and one memory; undefined where it imports none. */
+/** The place of the flags in the bytes of a module whose imports are functions and one memory; undefined if it imports none. */
 export function findMemoryFlags(module) {
   let at = 8
   const number = () => {

@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Executors of one kind; `problem` where this machine has none. */
+/** Executors of one kind; `problem` if this machine has none. */
 export async function openExecutors(api, name) {
   const { make, options, engine, problem } = await MAKERS[name](api)
   if (problem !== undefined) throw new Error(problem)

@@ -1,4 +1,4 @@
-// Arguments that fit where the declared types alone do not say which do, by the callable's label.
+// Arguments that fit if the declared types alone do not say which do, by the callable's label.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -379,13 +379,13 @@ export function fittingArguments(api, subjects, fixtures) {
     'train: TrainingSaver.restore': () => [[subjects.Trainable()]],
     ...Object.fromEntries(
       ['Sgd', 'Adam', 'Adagrad', 'RmsProp', 'Optimizer'].flatMap((name) => [
-        [`train: new ${name}`, () => [subjects.Backend(), [subjects.Trainable()], { weightDecay: 0.1 }]],
+        [`train: new ${name}`, () => [[subjects.Trainable()], { weightDecay: 0.1 }]],
         [`train: ${name}.apply`, () => [[tensor(2)], 0.1]],
       ]),
     ),
     'train: fit': () => [
       {
-        ...{ backend: subjects.Backend(), data: subjects.Dataset(), optimizer: subjects.Sgd(), maxSteps: 1 },
+        ...{ data: subjects.Dataset(), optimizer: subjects.Sgd(), maxSteps: 1 },
         batchGradients: async () => ({ loss: 1, gradients: [zeros(2)] }),
         learningRate: () => 0.1,
       },

@@ -138,9 +138,9 @@ export function createSubjects(api, executors) {
   })
 
   // Training
-  const trainable = () => ({ name: 'v', value: open().zeros([2]) })
+  const trainable = () => ({ name: 'v', backend: open(), value: open().zeros([2]) })
   const optimizer = (name, options) => () => {
-    const made = new train[name](open(), [trainable()], options)
+    const made = new train[name]([trainable()], options)
     made.restoreStep(1)
     return made
   }

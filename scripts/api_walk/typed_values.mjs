@@ -3,7 +3,7 @@
 /** As deep as options nest. */
 const MAX_DEPTH = 4
 
-/** Makes values of shapes, from `subjects` (by the name of the type) where there is one. */
+/** Makes values of shapes, from `subjects` (by the name of the type) if there is one. */
 export class TypedValues {
   constructor(shapes, subjects, random) {
     this.shapes = shapes
@@ -11,7 +11,7 @@ export class TypedValues {
     this.random = random
   }
 
-  /** A value of the shape at `index`; undefined where nothing can be made. */
+  /** A value of the shape at `index`; undefined if nothing can be made. */
   async of(index, depth = 0) {
     const shape = this.shapes[index]
     switch (shape.kind) {

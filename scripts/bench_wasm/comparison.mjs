@@ -47,7 +47,7 @@ async function onnxPass(ort, { Cell }, { x, h }, network) {
 }
 
 /**
- * The median milliseconds of each executor of `backends` ({ wasm, … }) and of onnxruntime-web for one of `CASES`. Throws where
+ * The median milliseconds of each executor of `backends` ({ wasm, … }) and of onnxruntime-web for one of `CASES`. Throws if
  * outputs differ.
  */
 export async function compare(of, ort, backends, rounds) {

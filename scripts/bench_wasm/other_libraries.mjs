@@ -149,7 +149,7 @@ const TRAINING = [{ H: 128, B: 32, T: 100 }]
 
 /**
  * Median milliseconds of an LSTM on our executor and on each of `libraries` ({ name: opened }): { name, wasm, … } of inference
- * and of a forward with its backward. Throws where outputs or gradients differ.
+ * and of a forward with its backward. Throws if outputs or gradients differ.
  */
 export async function compareOthers(backend, libraries, rounds) {
   const results = []

@@ -36,7 +36,7 @@ export const KNOWN_DIFFERENCES = [
   },
 ]
 
-/** Runs `count` cases of `seed` through both libraries. Throws where a program ends early. */
+/** Runs `count` cases of `seed` through both libraries. Throws if a program ends early. */
 export function compareWithRealCudnn({ cudnn, emulator, seed, count, build }) {
   const program = join(build, 'differential')
   const file = join(source, 'real_libraries/differential.cc')

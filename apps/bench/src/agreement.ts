@@ -14,7 +14,7 @@ export const LARGEST_DIFFERENCE = 1e-4
 export type ComparableResults = readonly (readonly [name: string, data: Tensor<Float32Array>['data']])[]
 
 /**
- * Brings results to canonical layout: the output and, where they are there, the gradients with respect to input and
+ * Brings results to canonical layout: the output and, if they are there, the gradients with respect to input and
  * parameters.
  */
 export function comparableResults(
@@ -39,7 +39,7 @@ export function comparableResults(
 
 /**
  * The largest absolute difference between two implementations' results, each tensor measured in units of its largest value
- * where that is above 1 (gradients with respect to weights are sums over the batch). Infinity for results of other
+ * if that is above 1 (gradients with respect to weights are sums over the batch). Infinity for results of other
  * shapes or NaN.
  */
 export function largestDifference(ours: ComparableResults, theirs: ComparableResults): number {

@@ -16,7 +16,7 @@ export function baselineVersion(name: string): string {
   return requireBaseline<{ version: string }>(`${FOLDER}node_modules/${name}/package.json`).version
 }
 
-/** Installs the baselines where they are not yet. Returns why that failed, or undefined. */
+/** Installs the baselines if they are not yet. Returns why that failed, or undefined. */
 export function installBaselines(announce: (line: string) => void): string | undefined {
   if (existsSync(`${FOLDER}node_modules/.package-lock.json`)) return undefined
   announce('Installing the baselines once (ONNX Runtime and TensorFlow.js, about 540 MB) …')

@@ -19,9 +19,9 @@ export interface SeriesResult {
 }
 
 export interface ComparisonResult extends Omit<Comparison, 'seriesList'> {
-  /** Of one run, by the formula of `workloadFlops`. */
+  /** Flops of one run, by the formula of `workloadFlops`. */
   readonly flops: number
-  /** The least that this machine could take, in the table and in single steps; absent where its rates are unknown. */
+  /** The least that this machine could take, in the table and in single steps; absent if its rates are unknown. */
   readonly roofline?: Roofline
   readonly results: readonly SeriesResult[]
 }
@@ -45,7 +45,7 @@ export interface MachinePeak {
   readonly bandwidth: number
 }
 
-/** Memory of an implementation in a fresh process, in bytes; null where the system does not say. */
+/** Memory of an implementation in a fresh process, in bytes; null if the system does not say. */
 export interface MemoryResult {
   readonly implementation: string
   readonly pass: 'inference' | 'training'
@@ -102,7 +102,7 @@ export function medianOf(comparison: ComparisonResult, accepts: (series: Series)
   return undefined
 }
 
-/** The fastest baseline of a comparison and its median; undefined where none was measured. */
+/** The fastest baseline of a comparison and its median; undefined if none was measured. */
 export function bestBaseline(
   { results }: ComparisonResult,
   isBaseline: (name: string) => boolean,
@@ -117,7 +117,7 @@ export function bestBaseline(
     : baselines.reduce((best, baseline) => (baseline.ms < best.ms ? baseline : best))
 }
 
-/** Our time over that of the fastest baseline; undefined where one of them is missing. */
+/** Our time over that of the fastest baseline; undefined if one of them is missing. */
 export function ratioToBestBaseline(
   comparison: ComparisonResult,
   executor: string,

@@ -38,7 +38,7 @@ const LONGEST_RUN_MS = 60_000
  * Times the cells of the quick table with one executor as two checkouts build it. Both take turns in the same run, so
  * that a change of the machine's speed affects both.
  *
- * @throws Error `ERR_NO_EXECUTOR` where a checkout is not built or its executor does not work
+ * @throws Error `ERR_NO_EXECUTOR` if a checkout is not built or its executor does not work
  */
 export async function compareCheckouts(
   options: CheckoutComparison,

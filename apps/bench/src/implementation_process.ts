@@ -76,7 +76,7 @@ export class ImplementationProcess {
   }
 
   /**
-   * Starts a process, which ends with this one where `watch` is given, and waits for its greeting; a string states why the
+   * Starts a process, which ends with this one if `watch` is given, and waits for its greeting; a string states why the
    * implementation cannot run here.
    */
   static async start({ command, args, env }: Launch, watch?: ProcessWatch): Promise<ImplementationProcess | string> {

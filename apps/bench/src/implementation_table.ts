@@ -11,9 +11,9 @@ export interface Implementation {
   readonly language: 'node' | 'python'
   /** In which layout it takes its parameters and gives their gradients. */
   readonly layout: LayoutName
-  /** Why the baseline cannot be held to an instruction set; undefined where it can. */
+  /** Why the baseline cannot be held to an instruction set; undefined if it can. */
   readonly unbound?: string
-  /** Undefined where it can run the workload, else why not. */
+  /** Undefined if it can run the workload, else why not. */
   readonly refusal: (workload: Workload, pass: Pass) => string | undefined
 }
 

@@ -34,7 +34,7 @@ export function bindingEnvironment(
     : BASELINE_ENVIRONMENT[instructionSet]
 }
 
-/** Why an implementation computes with other instructions than those requested; undefined where it does not. */
+/** Why an implementation computes with other instructions than those requested; undefined if it does not. */
 export function bindingNote(
   { unbound }: Pick<Implementation, 'unbound'>,
   instructionSet: InstructionSet | undefined,

@@ -17,7 +17,7 @@ export interface NativeProgram {
   readonly packages: readonly string[]
 }
 
-/** Builds a program with g++ unless it is newer than its source; returns its path. Throws where that fails. */
+/** Builds a program with g++ unless it is newer than its source; returns its path. Throws if that fails. */
 export function buildNativeProgram({ name, output, flags, packages }: NativeProgram): string {
   const source = join(SOURCES, name, `${name}.cc`)
   const program = join(FOLDER, output)

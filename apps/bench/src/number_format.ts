@@ -12,7 +12,7 @@ export function percent(share: number): string {
   return `${Math.round(100 * share)} %`
 }
 
-/** Bytes as MiB, or "–" where they are unknown. */
+/** Bytes as MiB, or "–" if they are unknown. */
 export function mebibytes(bytes: number | null): string {
   return bytes === null ? '–' : `${Math.round(bytes / 2 ** 20)} MiB`
 }

@@ -16,7 +16,7 @@ type Canonical = CanonicalParams<Float32Array>
 /** How an implementation stores a network's parameters. */
 interface ParameterLayout {
   readonly fromCanonical: (descriptor: RnnDescriptor, canonical: Canonical) => Groups
-  /** Absent where no gradient is returned in this layout. */
+  /** Absent if no gradient is returned in this layout. */
   readonly toCanonical?: (descriptor: RnnDescriptor, groups: Groups) => Canonical
 }
 

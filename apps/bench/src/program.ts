@@ -30,7 +30,7 @@ interface Options {
 
 const DEFAULT_THREADS = Math.min(2, availableParallelism())
 
-/** The command line of the benchmark; sets the exit code to 1 where an implementation computed other numbers. */
+/** The command line of the benchmark; sets the exit code to 1 if an implementation computed other numbers. */
 export function createProgram(): Command {
   const program = new Command('bench')
     .description('Times our executors and their baselines in the same run, in turns, and prints the ratios.')

@@ -17,7 +17,7 @@ export interface Task {
 export interface LoadedTask {
   /** Runs it once, to the last number on the host. */
   run(): Promise<void> | void
-  /** Times of runs that a runner measures outside of this process; `run` is timed where it is absent. */
+  /** Times of runs that a runner measures outside of this process; `run` is timed if it is absent. */
   measure?(sliceMs: number, warmUp: boolean): Promise<number[]>
   /** Results of the last run: `output`, in training `inputGradient` and the parameters' gradients by their names. */
   results(): Promise<TensorRecord>
@@ -29,6 +29,6 @@ export interface Runner {
   readonly version: string
   readonly detail: string
   load(task: Task): Promise<LoadedTask>
-  /** One product of two float32 matrices [size,size] on the host, as a function to be timed; absent where it has none. */
+  /** One product of two float32 matrices [size,size] on the host, as a function to be timed; absent if it has none. */
   product?(size: number): Promise<() => Promise<void>>
 }

@@ -28,7 +28,7 @@ const LONGEST_RUN_MS = 4000
 /**
  * Times networks all over the space of sizes beside the fastest other libraries.
  *
- * @throws Error `ERR_NO_EXECUTOR` where the executor does not work
+ * @throws Error `ERR_NO_EXECUTOR` if the executor does not work
  */
 export async function runSpace(options: SpaceOptions, announce: (line: string) => void): Promise<SpaceReport> {
   const { executor, seed, only, python, instructionSet } = options

@@ -11,7 +11,7 @@ import type { Series } from './comparison.js'
 import { geometricMean } from './statistics.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
 
-/** A cell of a target and its measured ratio; undefined where it could not be measured. */
+/** A cell of a target and its measured ratio; undefined if it could not be measured. */
 interface Cell {
   readonly name: string
   readonly ratio: number | undefined
@@ -149,7 +149,7 @@ export function judgeTargets(
   ]
 }
 
-/** Bytes beyond those of the process before the workload was loaded; undefined where the system does not report them. */
+/** Bytes beyond those of the process before the workload was loaded; undefined if the system does not report them. */
 function addedByTraining(memory: readonly MemoryResult[], implementation: string): number | undefined {
   const found = memory.find((each) => each.implementation === implementation && each.pass === 'training')
   return found?.peak == null || found.resident === null ? undefined : found.peak - found.resident

@@ -22,7 +22,7 @@ export function writeTensorFile(path: string, tensors: TensorRecord): TensorFile
   return { path, tensors: Object.entries(tensors).map(([name, { shape }]) => ({ name, shape })) }
 }
 
-/** Reads all tensors of a file. Throws Error `ERR_TENSOR_FILE` where it is shorter than its list. */
+/** Reads all tensors of a file. Throws Error `ERR_TENSOR_FILE` if it is shorter than its list. */
 export function readTensorFile({ path, tensors }: TensorFile): TensorRecord {
   const file = openSync(path, 'r')
   try {

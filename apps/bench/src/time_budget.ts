@@ -13,7 +13,7 @@ export class TimeBudget {
     this.#flopsPerMs.set(key, Math.max(this.#flopsPerMs.get(key) ?? 0, flops / ms))
   }
 
-  /** Why a run of `flops` is too long, judged by the fastest rate seen; undefined where it is not or nothing is known. */
+  /** Why a run of `flops` is too long, judged by the fastest rate seen; undefined if it is not or nothing is known. */
   refusal(key: string, flops: number): string | undefined {
     const rate = this.#flopsPerMs.get(key)
     if (rate === undefined) return undefined

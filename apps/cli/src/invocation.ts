@@ -10,7 +10,7 @@ export interface Invocation {
 }
 
 /**
- * The command that installs a package where this program finds it, or that starts it with the package again.
+ * The command that installs a package if this program finds it, or that starts it with the package again.
  *
  * @param args of the program, which a command that starts it repeats
  */

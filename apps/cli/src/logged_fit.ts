@@ -40,7 +40,7 @@ export interface LoggedFitOptions {
 
 export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
   readonly ending: FitResult['ending'] | 'interrupted' | 'out of time'
-  /** Of the whole run, including the part before a resume. */
+  /** Reports of the whole run, including the part before a resume. */
   readonly reports: readonly StepReport[]
 }
 

@@ -31,7 +31,7 @@ export async function overRanks(work: (world: Communicator) => Promise<void>): P
 }
 
 /**
- * Runs `work` on every rank, without calls between ranks; where it fails on one, it fails on all.
+ * Runs `work` on every rank, without calls between ranks; if it fails on one, it fails on all.
  *
  * @param world undefined for one process, here and below
  */

@@ -29,7 +29,7 @@ export function announceResume(
   process.stdout.write(`${colors.bold('Resumed')}   ${from}${hint}\n\n`)
 }
 
-/** Throws RangeError `ERR_STEPS_DONE` where a run has done more steps than it shall have. */
+/** Throws RangeError `ERR_STEPS_DONE` if a run has done more steps than it shall have. */
 export function checkSteps(directory: string, step: number, maxSteps: number): void {
   if (step <= maxSteps) return
   throw codedRangeError(
@@ -40,7 +40,7 @@ export function checkSteps(directory: string, step: number, maxSteps: number): v
 }
 
 /**
- * A run without a checkpoint starts over only where none was ever saved. A step is logged before it is saved, so steps after
+ * A run without a checkpoint starts over only if none was ever saved. A step is logged before it is saved, so steps after
  * an evaluation prove that a save was done.
  *
  * @throws RangeError `ERR_NO_WHOLE_CHECKPOINT`

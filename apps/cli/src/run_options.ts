@@ -3,7 +3,7 @@ import { numberUpTo } from './number_options.js'
 
 /** Options of every command that trains, which its run does not record. */
 export interface RunOptions {
-  /** Go on with the run in the directory; 'auto' begins one where there is none. */
+  /** Go on with the run in the directory; 'auto' begins one if there is none. */
   readonly resume?: boolean | 'auto' | undefined
   /** Replace a run that the directory holds. */
   readonly overwrite?: boolean | undefined

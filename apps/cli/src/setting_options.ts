@@ -59,7 +59,7 @@ export function settingsOf<Settings>(settings: readonly SettingOption[], options
 }
 
 /**
- * The settings of a run to be resumed: those of the run, changed where an option that is given may change.
+ * The settings of a run to be resumed: those of the run, changed if an option that is given may change.
  *
  * @param given names of the options that are given on the command line; the others keep the values of the run
  * @throws RangeError `ERR_RESUME_OPTION` for another value of a setting that affects the results

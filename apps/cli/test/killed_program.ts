@@ -15,7 +15,7 @@ const KILLS = Number(process.env['CUDNN_RNN_KILLS'] ?? 1)
 
 /**
  * Runs a task once from end to end, and once more killed at random moments and started again by the same command line.
- * Every run is a separate process: a run in this process would take the CUDA emulator as its executor where another test
+ * Every run is a separate process: a run in this process would take the CUDA emulator as its executor if another test
  * has loaded it.
  */
 export async function killedAndWhole(

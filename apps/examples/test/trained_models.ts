@@ -11,7 +11,7 @@ export function modelPath(path: string): string {
   return `${FOLDER}${path}`
 }
 
-/** A suite that needs those models; where they are absent it is skipped, which its title and the count say. */
+/** A suite that needs those models; if they are absent it is skipped, which its title and the count say. */
 export function describeWithModels(title: string, suite: () => void): void {
   const isThere = existsSync(FOLDER)
   describe.skipIf(!isThere)(isThere ? title : `${title} (skipped: no trained models in ../shared/models)`, () => {

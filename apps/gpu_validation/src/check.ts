@@ -16,7 +16,7 @@ export interface CheckContext {
   readonly folder: string
   /**
    * Runs one item of the section, unless an earlier process of this run has begun it: a section that was ended is
-   * started again behind the item that it ended in. Ends the process where the item lost the device.
+   * started again behind the item that it ended in. Ends the process if the item lost the device.
    */
   readonly once: (item: string, run: () => Promise<void> | void) => Promise<void>
 }
@@ -50,7 +50,7 @@ export function wave(count: number, scale: number, pace = 0.37): Float64Array {
   return Float64Array.from({ length: count }, (_, k) => scale * Math.sin(pace * (k + 1)))
 }
 
-/** The largest difference, divided by the larger of 1 and the largest expected magnitude; NaN where one side is NaN. */
+/** The largest difference, divided by the larger of 1 and the largest expected magnitude; NaN if one side is NaN. */
 export function distance(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   if (actual.length !== expected.length) return Number.POSITIVE_INFINITY
   let magnitude = 1

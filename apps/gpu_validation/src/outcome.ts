@@ -14,7 +14,7 @@ export interface Outcome {
 
 export type Report = (outcome: Outcome) => void
 
-/** An outcome that passes where `holds`. */
+/** An outcome that passes if `holds`. */
 export function judged(id: string, what: string, expected: string, measured: unknown, holds: boolean): Outcome {
   return { id, what, expected, measured, verdict: holds ? 'pass' : 'fail' }
 }

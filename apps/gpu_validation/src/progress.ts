@@ -29,7 +29,7 @@ export class Progress {
     this.interrupted = [...this.#begun].filter((item) => !ended.has(item))
   }
 
-  /** Notes that `item` begins; false where it had begun before. */
+  /** Notes that `item` begins; false if it had begun before. */
   begin(item: string): boolean {
     if (this.#begun.has(item)) return false
     this.#begun.add(item)

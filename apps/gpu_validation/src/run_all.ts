@@ -22,7 +22,7 @@ const MOST_ATTEMPTS = 6
 
 /**
  * Runs every section in a separate process, and writes the report after each: whenever this process ends, results and
- * report are on the disk, and `--resume` runs the rest. Resolves with the exit status: 1 where anything failed.
+ * report are on the disk, and `--resume` runs the rest. Resolves with the exit status: 1 if anything failed.
  */
 export async function runAll(options: RunOptions): Promise<number> {
   const { folder, python, limit, only, isResumed } = options
@@ -86,7 +86,7 @@ function environment({ wheels }: RunOptions, cache: string, extra: Section['env'
   return env
 }
 
-/** Runs one section until a time of performance.now(), again where its process ended early; resolves with its failures. */
+/** Runs one section until a time of performance.now(), again if its process ended early; resolves with its failures. */
 async function runSection(options: RunOptions, section: Section, until: number, cache: string): Promise<number> {
   const { folder } = options
   const { name, file } = section
@@ -123,7 +123,7 @@ async function runSection(options: RunOptions, section: Section, until: number, 
   return count('fail')
 }
 
-/** Runs one process of a section; resolves with how it ended, where that was not with status 0. */
+/** Runs one process of a section; resolves with how it ended, if that was not with status 0. */
 async function runProcess(
   options: RunOptions,
   { name, env }: Section,

@@ -11,11 +11,11 @@ export interface RunOptions {
   readonly wheels: string | undefined
   /** Seconds for the whole run; 0 for no limit, of its sections neither. */
   readonly limit: number
-  /** Names of the sections to run; all where it is empty. */
+  /** Names of the sections to run; all if it is empty. */
   readonly only: readonly string[]
   /** Write the report of the outcomes in `folder` here, and run nothing. */
   readonly report: string | undefined
-  /** Sections that run side by side, where they measure neither times nor memory. */
+  /** Sections that run side by side, if they measure neither times nor memory. */
   readonly jobs: number
   /** Go on with the run whose results are in `folder`. */
   readonly isResumed: boolean
@@ -69,7 +69,7 @@ export function parseOptions(args: readonly string[], run: Run): RunOptions {
   }
 }
 
-/** The Python named, else python3; its wheels hold cuDNN where PyTorch was installed by pip. */
+/** The Python named, else python3; its wheels hold cuDNN if PyTorch was installed by pip. */
 function pythonOf(named: string | undefined, run: Run): { python: string; wheels: string | undefined } {
   if (named === 'none') return { python: '', wheels: undefined }
   const python = named ?? 'python3'

@@ -1,7 +1,7 @@
 import type { FiledOutcome } from './result_files.js'
 import { comparedCells, geometricMean } from './time_tables.js'
 
-/** One number that was to be reached, and whether it was; undefined where it was not measured. */
+/** One number that was to be reached, and whether it was; undefined if it was not measured. */
 export interface Target {
   readonly what: string
   readonly asked: string

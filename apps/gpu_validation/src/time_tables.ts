@@ -23,7 +23,7 @@ export function geometricMean(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length)
 }
 
-/** One table per cell, depth and precision: milliseconds ours / PyTorch's and their ratio; nothing where none are there. */
+/** One table per cell, depth and precision: milliseconds ours / PyTorch's and their ratio; nothing if none are there. */
 export function timeTables(outcomes: readonly FiledOutcome[]): readonly string[] {
   const timed = outcomes.filter(({ id, units }) => id === '13.3' && units !== undefined) as unknown as (TimingCase & {
     readonly measured: Partial<ComparedCell>
@@ -55,7 +55,7 @@ function overCalls(measured: readonly Partial<ComparedCell>[]): readonly string[
   return [`Over PyTorch's calls alone the geometric mean is ${one} forward and ${other} in training.`]
 }
 
-/** Of one network, as torch_baseline.py gives them. */
+/** Torch times of one network, as torch_baseline.py gives them. */
 type TorchTimes = Readonly<Record<'forward' | 'training', { readonly calls: number }>>
 
 function titleOf({ cellMode, layers, precision }: TimingCase): string {

@@ -14,7 +14,7 @@ export interface TorchAnswer {
 }
 
 const PROGRAM = fileURLToPath(new URL('./torch_baseline.py', import.meta.url))
-/** Where the sections of a run find the PyTorch that they share, and the process to end where it hangs. */
+/** Where the sections of a run find the PyTorch that they share, and the process to end if it hangs. */
 const SOCKET = 'CUDNN_RNN_TORCH_SOCKET'
 const PROCESS = 'CUDNN_RNN_TORCH_PROCESS'
 
@@ -34,7 +34,7 @@ interface Connection {
   readonly kill: () => void
 }
 
-/** The PyTorch of the run; undefined where there is none, or it has ended. */
+/** The PyTorch of the run; undefined if there is none, or it has ended. */
 async function shared(): Promise<Connection | undefined> {
   const { [SOCKET]: path, [PROCESS]: pid } = process.env
   if (path === undefined) return undefined
@@ -83,7 +83,7 @@ export class TorchBaseline {
     return { problem }
   }
 
-  /** The answer to `request`; one with `error` where there is none in `seconds`. Send it within the section's deadline. */
+  /** The answer to `request`; one with `error` if there is none in `seconds`. Send it within the section's deadline. */
   ask(request: object, seconds = 60): Promise<TorchAnswer> {
     if (this.#problem !== undefined) return Promise.resolve({ error: this.#problem })
     return new Promise((resolve) => {

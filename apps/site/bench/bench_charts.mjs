@@ -1,4 +1,4 @@
-// The charts of docs/bench: numbers of the stored results, or, where a benchmark stores none, of the tables that it writes into
+// The charts of docs/bench: numbers of the stored results, or, if a benchmark stores none, of the tables that it writes into
 // its page.
 import { barChart, dotChart, lineChart } from './charts.mjs'
 import { headingLine, markdownTable, numberIn, tableLine } from './markdown_table.mjs'

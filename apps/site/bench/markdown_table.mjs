@@ -1,6 +1,6 @@
 /**
  * The table number `index` below a heading as `{ header, rows }`, cells as text without emphasis or code marks. Benchmarks write
- * the tables of their pages; charts read them, so that a number is in one place. Throws where there is no such table.
+ * the tables of their pages; charts read them, so that a number is in one place. Throws if there is no such table.
  */
 export function markdownTable(markdown, heading, index = 0) {
   const lines = markdown.split('\n')
@@ -29,7 +29,7 @@ export function headingLine(lines, heading) {
   return line
 }
 
-/** The first number of a text: `0.129 / 2.84` is 0.129, `12,569 tokens/s` is 12569. Throws where there is none. */
+/** The first number of a text: `0.129 / 2.84` is 0.129, `12,569 tokens/s` is 12569. Throws if there is none. */
 export function numberIn(text) {
   const [digits] = /-?\d[\d,]*(\.\d+)?/.exec(text) ?? []
   if (digits === undefined) throw new Error(`Cannot draw a chart as there is no number in "${text}"`)

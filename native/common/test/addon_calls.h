@@ -84,7 +84,7 @@ std::vector<T> ElementsOf(const Napi::Object& object, const char* name) {
 // Takes the memory of an array's buffer away, as postMessage() with a transfer list does.
 inline void Transfer(const Napi::Object& array) { array.As<Napi::TypedArray>().ArrayBuffer().Detach(); }
 
-// "name code" of the exception that `call` throws; "" where it throws none.
+// "name code" of the exception that `call` throws; "" if it throws none.
 template <typename Call>
 std::string ErrorOf(const Call& call) {
   try {

@@ -206,7 +206,7 @@ TEST_CASE("CtcLoss treats rows without an alignment as the problem states") {
   CHECK(of_row(zero, 1) == of_row(infinite, 1));
   CHECK(of_row(zero, 1) == of_row(nan, 1));
 
-  // Where repeated labels are not merged, two steps are enough.
+  // If repeated labels are not merged, two steps are enough.
   each.merge_repeated = false;
   CHECK(std::isfinite(Run(each, logits).row_losses[0]));
 }

@@ -223,7 +223,7 @@ TEST_CASE_TEMPLATE("ctcLoss weighs the loss of a row", T, float, double) {
 
 TEST_CASE_TEMPLATE("ctcLoss reads the rules of repeated labels and of rows without an alignment", T, float, double) {
   ExecutorCalls<T> calls;
-  // The labels 1 1 need a blank between them where equal neighbors merge, and both steps where they do not.
+  // The labels 1 1 need a blank between them if equal neighbors merge, and both steps if they do not.
   const auto run = [&](bool merges, double infeasible) {
     const Napi::Object arguments = Ctc(calls);
     arguments.Set("labelLengths", calls.template Array<int32_t>({2}));

@@ -169,7 +169,7 @@ CrossEntropy<T> CrossEntropyOf(const Kernels& kernels, const std::vector<T>& log
 TEST_CASE_TEMPLATE("SoftmaxCrossEntropy of equal logits is the logarithm of their number", T, float, double) {
   for (const Kernels* kernels : TestedKernels()) {
     for (const size_t classes : {1, 2, 8, 16, 17, 100}) {
-      // Exponentials of 1000 overflow where the maximum is not subtracted.
+      // Exponentials of 1000 overflow if the maximum is not subtracted.
       for (const T logit : {T{0}, T{1000}, T{-1000}}) {
         const auto [loss, gradient] = CrossEntropyOf<T>(*kernels, std::vector<T>(classes, logit), {0});
         INFO(kernels->name << ", " << classes << " classes of " << logit);

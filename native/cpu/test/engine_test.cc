@@ -22,7 +22,7 @@ int MembersOf(const ThreadPool& pool, double barriers) {
   return MembersFor(pool, kernels, barriers * pool.barrier_ns() * kernels.operations_per_ns);
 }
 
-// The time of m threads of n is w/m + (m - 1)/(n - 1), in barriers: two gain where w/2 > 1.
+// The time of m threads of n is w/m + (m - 1)/(n - 1), in barriers: two gain if w/2 > 1.
 TEST_CASE("MembersFor takes a second thread where it saves more than a barrier") {
   ThreadPool pool(2, RisingClock);
   REQUIRE(pool.barrier_ns() > 0);

@@ -13,7 +13,7 @@
 
 namespace cudnn_rnn {
 
-// The parameters of one pseudo-layer: of each gate a matrix, row-major, and a bias; empty where the network has none.
+// The parameters of one pseudo-layer: of each gate a matrix, row-major, and a bias; empty if the network has none.
 struct ReferenceLayer {
   std::vector<std::vector<double>> input, recurrent, input_bias, recurrent_bias;
   std::vector<double> projection;

@@ -19,7 +19,7 @@ TEST_CASE("SharedLoops runs every item of every loop once, and one loop after an
     CAPTURE(threads);
     ThreadPool pool(threads);
     SharedLoops loops(threads);
-    // Not atomic: ThreadSanitizer reports a race where items of two loops overlap in time.
+    // Not atomic: ThreadSanitizer reports a race if items of two loops overlap in time.
     std::vector<int> counts(kItems, 0);
     std::atomic<bool> in_order{true};
     pool.Run(threads, [&](int index) {

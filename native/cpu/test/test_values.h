@@ -74,7 +74,7 @@ std::vector<Element> PanelFor(PanelOrder order, const std::vector<Element>& rows
   return panel;
 }
 
-// The largest difference, in units of the largest expected magnitude where that is above 1. NaN for a NaN.
+// The largest difference, in units of the largest expected magnitude if that is above 1. NaN for a NaN.
 template <typename T>
 double Difference(const std::vector<T>& actual, const std::vector<T>& expected) {
   double magnitude = 1, difference = 0;

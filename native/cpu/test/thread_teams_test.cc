@@ -81,7 +81,7 @@ TEST_CASE("ThreadTeams runs every item of every branch once, in the order of the
       CAPTURE(branches);
       ThreadPool pool(threads);
       ThreadTeams teams(threads, branches);
-      // Not atomic: ThreadSanitizer reports a race where two threads have one item.
+      // Not atomic: ThreadSanitizer reports a race if two threads have one item.
       std::vector<int> counts(static_cast<size_t>(branches * kItems), 0);
       std::atomic<bool> in_order{true};
       std::atomic<int> over_all{0};

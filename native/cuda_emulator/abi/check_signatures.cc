@@ -1,5 +1,5 @@
 // Compares every row of the function tables with NVIDIA's headers: as many parameters, each of the same size and kind.
-// Compiled only where the headers are given; nothing is linked.
+// Compiled only if the headers are given; nothing is linked.
 
 // Templates of this header overload functions of the C interface.
 #define __CUDA_RUNTIME_H__

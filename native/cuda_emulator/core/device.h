@@ -7,7 +7,7 @@ namespace emulator {
 /// The calling thread's device.
 int CurrentDevice();
 void SetCurrentDevice(int device);
-/// Reports a violation where this thread never chose a device: CUDA would use the context of device 0, or create it.
+/// Reports a violation if this thread never chose a device: CUDA would use the context of device 0, or create it.
 void CheckDeviceChosen(const char* call);
 
 /// The sticky error of `device`, 0 while it is well. Once set, nothing runs on the device any more.

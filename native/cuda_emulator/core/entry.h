@@ -17,6 +17,6 @@ std::optional<int> Enter(const char* symbol, const EntryRules& rules);
 
 }  // namespace emulator
 
-/// Fails the calling function where `Enter` fails.
+/// Fails the calling function if `Enter` fails.
 #define EMULATOR_ENTER(rules) \
   if (const auto failure = ::emulator::Enter(__func__, rules)) return *failure

@@ -33,7 +33,7 @@ class LiveObjects {
     return found == objects_.end() ? nullptr : found->second;
   }
 
-  /// Takes the object out; null when there is none, which is reported where the handle is not null.
+  /// Takes the object out; null when there is none, which is reported if the handle is not null.
   std::shared_ptr<T> Remove(Handle handle) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);

@@ -10,7 +10,7 @@
 
 namespace emulator {
 
-/// cuBLAS's answers where it cannot work: no GPU, a process that ends, a broken device.
+/// cuBLAS's answers if it cannot work: no GPU, a process that ends, a broken device.
 constexpr EntryRules kCublas{CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_NOT_INITIALIZED,
                              CUBLAS_STATUS_EXECUTION_FAILED};
 constexpr EntryRules kCublasAlways{CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_NOT_INITIALIZED, 0};

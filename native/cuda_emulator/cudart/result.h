@@ -5,7 +5,7 @@
 
 namespace emulator {
 
-/// The runtime's answers where it cannot work: no driver, a process that ends, a broken device.
+/// The runtime's answers if it cannot work: no driver, a process that ends, a broken device.
 constexpr EntryRules kCudart{cudaErrorInsufficientDriver, cudaErrorCudartUnloading, -1};
 
 /// As kCudart, for calls that a broken device still answers.

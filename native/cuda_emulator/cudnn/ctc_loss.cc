@@ -57,7 +57,7 @@ std::size_t WorkspaceBytes(const CtcShape& shape, int max_label_length) {
 
 double LogAdd(double a, double b) {
   const double high = std::max(a, b);
-  // Also where both are NaN.
+  // Also if both are NaN.
   if (!(high > kNever)) return a + b;
   return high + std::log(std::exp(a - high) + std::exp(b - high));
 }

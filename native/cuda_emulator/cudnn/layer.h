@@ -8,7 +8,7 @@
 namespace emulator {
 
 /// The weights of one pseudo-layer, widened: W [G·H, in] (empty when skipped), R [G·H, P], projection [P, H] (empty
-/// without one), biases [G·H] (zero where the network has none).
+/// without one), biases [G·H] (zero if the network has none).
 struct LayerWeights {
   LayerWeights(const RnnShape& shape, std::size_t pseudo, const void* space);
 

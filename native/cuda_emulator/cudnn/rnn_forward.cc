@@ -180,7 +180,7 @@ void StageLengths(const std::shared_ptr<const RnnPass>& pass) {
   staged = pass;
 }
 
-/// `pass` with the lengths staged last, where these are of as many rows and steps.
+/// `pass` with the lengths staged last, if these are of as many rows and steps.
 std::shared_ptr<const RnnPass> WithStagedLengths(const std::shared_ptr<const RnnPass>& pass) {
   const std::lock_guard lock(staged_mutex);
   const bool fits =

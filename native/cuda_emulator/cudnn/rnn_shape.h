@@ -42,7 +42,7 @@ struct RnnShape {
   std::size_t BiasesPerLayer() const { return (input_bias + recurrent_bias) * gates * hidden; }
   std::size_t Elements() const { return BiasStart(PseudoLayers()); }
 
-  /// The pieces with cuDNN's linLayerID: 0 … G-1 W, G … 2G-1 R, 2G the projection. Nothing where the network has none.
+  /// The pieces with cuDNN's linLayerID: 0 … G-1 W, G … 2G-1 R, 2G the projection. Nothing if the network has none.
   std::optional<Piece> Matrix(std::size_t pseudo, std::size_t id) const;
   std::optional<Piece> Bias(std::size_t pseudo, std::size_t id) const;
 };

@@ -43,7 +43,7 @@ enum : cudnnStatus_t {
 };
 #endif
 
-/// cuDNN's answers where it cannot work: no GPU, a process that ends, a broken device.
+/// cuDNN's answers if it cannot work: no GPU, a process that ends, a broken device.
 constexpr EntryRules kCudnn{kNotInitialized, kNotInitialized, kExecutionFailedCudart};
 
 /// As kCudnn for descriptors, which a broken device does not touch.

@@ -137,7 +137,7 @@ void CheckGroup(const char* call, const Communicator& communicator) {
   if (ranks > 1) ReportViolation(std::string(call) + " for one of several ranks of a thread was made outside a group");
 }
 
-/// What all collectives require; null where `result` states why the call is refused.
+/// What all collectives require; null if `result` states why the call is refused.
 std::shared_ptr<Communicator> Ready(const char* call, ncclComm_t handle, const std::shared_ptr<Stream>& stream, int type,
                                     ncclResult_t* result) {
   auto communicator = Communicators().Find(handle);

@@ -20,7 +20,7 @@ class SharedBarrier {
   SharedBarrier(const SharedBarrier&) = delete;
   SharedBarrier& operator=(const SharedBarrier&) = delete;
 
-  /// Waits for all ranks; false where this one was aborted meanwhile.
+  /// Waits for all ranks; false if this one was aborted meanwhile.
   bool Wait();
   void Abort() { aborted_ = true; }
   /// What rank `rank` has written before the last barrier.

@@ -5,7 +5,7 @@
 
 namespace emulator {
 
-/// NVRTC itself needs no GPU, but nothing of the emulator works where it is not enabled.
+/// NVRTC itself needs no GPU, but nothing of the emulator works if it is not enabled.
 constexpr EntryRules kNvrtc{NVRTC_ERROR_INTERNAL_ERROR, NVRTC_ERROR_INTERNAL_ERROR, 0};
 
 }  // namespace emulator

@@ -5,7 +5,7 @@
 // Prints one line per case: its number, then `call=status` for every call. Cases depend on seed and number alone, so
 // that the outputs of both libraries can be compared line by line (differential.mjs).
 //
-// The real library validates everything on the host before its first CUDA call, which fails with 5003 where there is no
+// The real library validates everything on the host before its first CUDA call, which fails with 5003 if there is no
 // driver: that counts as accepted. It reads the compute capability (major·100 + minor·10) from its handle, so it gets a
 // page that is full of it. The emulator records the passes in a capture and never runs them.
 #include <algorithm>

@@ -5,8 +5,8 @@
 // threads and use static __shared__ memory with __syncthreads(), which every thread of the block reaches; there are no
 // warp intrinsics and no atomics, so results do not depend on scheduling.
 //
-// Kernels with REAL scalars take a last pointer, `live`: where it is not null, the scalars are read from there and not
-// from the parameters, which are fixed in a graph. Updates take a `guard` before it: where it is not null and not
+// Kernels with REAL scalars take a last pointer, `live`: if it is not null, the scalars are read from there and not
+// from the parameters, which are fixed in a graph. Updates take a `guard` before it: if it is not null and not
 // finite, they change nothing.
 
 #ifndef BLOCK
@@ -114,7 +114,7 @@ extern "C" __global__ void from_float16(REAL* y, const unsigned short* x, Index 
 
 // ---- sequences ------------------------------------------------------------------------------------------------------
 
-// y [T,B,C] = x where t < lengths[b], else 0. In place where y = x.
+// y [T,B,C] = x if t < lengths[b], else 0. In place if y = x.
 extern "C" __global__ void mask_sequence(REAL* y, const REAL* x, const int* lengths, Index count, Index batch,
                                          Index columns) {
   EACH(k, count) {
@@ -123,7 +123,7 @@ extern "C" __global__ void mask_sequence(REAL* y, const REAL* x, const int* leng
   }
 }
 
-// y [L,B,C] = x where lengths[b] > 0, else source (0 where source is null). In place where y = x.
+// y [L,B,C] = x if lengths[b] > 0, else source (0 if source is null). In place if y = x.
 extern "C" __global__ void replace_empty_rows(REAL* y, const REAL* x, const REAL* source, const int* lengths,
                                               Index count, Index batch, Index columns) {
   EACH(k, count) {
@@ -132,7 +132,7 @@ extern "C" __global__ void replace_empty_rows(REAL* y, const REAL* x, const REAL
   }
 }
 
-// y = x where |state| < limit, else 0: the gradient of a state that a clip holds. In place where y = x.
+// y = x if |state| < limit, else 0: the gradient of a state that a clip holds. In place if y = x.
 extern "C" __global__ void mask_clipped(REAL* y, const REAL* x, const REAL* state, Index count, REAL limit,
                                         const REAL* live) {
   if (live) limit = live[0];
@@ -266,7 +266,7 @@ extern "C" __global__ void norm_of_partials(REAL* norm, const double* partial, I
   if (threadIdx.x == 0) *norm = (REAL)sqrt(sum);
 }
 
-// x ← x·limit/norm where norm > limit and finite.
+// x ← x·limit/norm if norm > limit and finite.
 extern "C" __global__ void clip_by_norm(REAL* x, const REAL* norm, Index count, REAL limit, const REAL* live) {
   if (live) limit = live[0];
   REAL current = *norm;
@@ -291,7 +291,7 @@ extern "C" __global__ void sum(double* total, const REAL* x, Index count) {
 // ---- softmax cross-entropy ------------------------------------------------------------------------------------------
 
 // One block per row: loss[n] = w·(log Σ exp(z - max z) - (z_label - max z)), gradient = w·(softmax(z) - onehot), with
-// w = weights[n]/total (1/rows without weights; 0 where total is 0). A label outside the classes gives NaN.
+// w = weights[n]/total (1/rows without weights; 0 if total is 0). A label outside the classes gives NaN.
 // Exponentials are REAL, as GPUs other than the data center's have few units for double; sums and differences are
 // double.
 extern "C" __global__ void softmax_cross_entropy(REAL* gradient, double* loss, const REAL* logits, const int* labels,
@@ -345,7 +345,7 @@ extern "C" __global__ void apply_momentum(REAL* x, REAL* v, const REAL* g, Index
 // 1/(1-βᵗ) of rest = 1-β, without the cancellation of small t: 1-βᵗ = -expm1(t·log(β)).
 static __device__ REAL bias_correction(REAL rest, REAL step) { return -1 / expm1(step * log1p(-rest)); }
 
-// Kingma & Ba's algorithm 1. The step is *steps where that is not null: a count of updates on the device, in which
+// Kingma & Ba's algorithm 1. The step is *steps if that is not null: a count of updates on the device, in which
 // those that a guard stopped are missing. With epsilonHat, ε is added to √v before the bias correction.
 extern "C" __global__ void apply_adam(REAL* x, REAL* m, REAL* v, const REAL* g, Index count, const REAL* steps,
                                       REAL rate, REAL beta1, REAL rest1, REAL beta2, REAL rest2, REAL step,
@@ -402,7 +402,7 @@ extern "C" __global__ void apply_adagrad(REAL* x, REAL* s, const REAL* g, Index 
   }
 }
 
-// x ← x - rate·mask·x (mask 1 everywhere where it is null)
+// x ← x - rate·mask·x (mask 1 everywhere if it is null)
 extern "C" __global__ void apply_weight_decay(REAL* x, const REAL* mask, Index count, REAL rate,
                                               const REAL* guard, const REAL* live) {
   if (stopped(guard)) return;

@@ -45,7 +45,7 @@ extern "C" __global__ void bounded_relu(REAL* y, const REAL* x, Index count, REA
   EACH(k, count) y[k] = x[k] < 0 ? (REAL)0 : x[k] > maximum ? maximum : x[k];
 }
 
-// dx = dy where 0 < y < maximum, else 0
+// dx = dy if 0 < y < maximum, else 0
 extern "C" __global__ void bounded_relu_gradient(REAL* dx, const REAL* y, const REAL* dy, Index count, REAL maximum,
                                                  const REAL* live) {
   if (live) maximum = live[0];
@@ -357,7 +357,7 @@ extern "C" __global__ void phased_gate_time_gradient(REAL* dtimes, const REAL* t
 enum { SQUARED_ERROR, ABSOLUTE_ERROR, SIGMOID_CROSS_ENTROPY };
 
 // One block per row: loss[n] = w·Σ_o l(p,y), gradient = w·l'(p,y), with w = weights[n]/(total·columns)
-// (1/(rows·columns) without weights; 0 where total is 0).
+// (1/(rows·columns) without weights; 0 if total is 0).
 extern "C" __global__ void element_loss(REAL* gradient, double* loss, const REAL* predictions, const REAL* targets,
                                         const REAL* weights, const double* total, Index rows, Index columns,
                                         Index rule) {

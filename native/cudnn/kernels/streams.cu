@@ -11,7 +11,7 @@ extern "C" __global__ void gather_states(REAL* y, const REAL* x, const int* rows
   }
 }
 
-// y[l,rows[r],c] = x[l,r,c], or 0 where x is null. Each row is named once. `count` is L·R·C.
+// y[l,rows[r],c] = x[l,r,c], or 0 if x is null. Each row is named once. `count` is L·R·C.
 extern "C" __global__ void scatter_states(REAL* y, const REAL* x, const int* rows, Index count, Index picked,
                                           Index batch, Index columns) {
   EACH(k, count) {

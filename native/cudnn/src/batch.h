@@ -47,7 +47,7 @@ struct Batch {
   std::vector<double> scalars;
   std::vector<Source> sources;
   std::vector<Target> targets;
-  /// Released after the commands, also where they failed.
+  /// Released after the commands, also if they failed.
   std::vector<Id> releases;
 
   /// After this batch only exclusive ones run, until one of them ends that.
@@ -61,7 +61,7 @@ struct Batch {
   bool is_step = false;
   /// Capture the commands into the graph of this id, instead of running them.
   Id graph = 0;
-  /// Where the captured kernels read their scalars.
+  /// Memory from which the captured kernels read their scalars.
   Id live_scalars = 0;
   /// A call of NCCL on the memory of `slots`, in the place of commands; see Note [Calls on an executor's stream].
   std::optional<WorkerEnd> stream_call;

@@ -14,7 +14,7 @@ namespace cudnn_rnn {
 /// Posted to by JavaScript's thread, emptied by the worker.
 class CommandQueue {
  public:
-  /// False where the session is closed; the batch stays the caller's.
+  /// False if the session is closed; the batch stays the caller's.
   bool Post(std::unique_ptr<Batch>& batch, bool is_exclusive);
   /// Blocks until there is a batch to run; null once the session closes.
   std::unique_ptr<Batch> Next();

@@ -4,8 +4,8 @@
 
 namespace cudnn_rnn {
 
-/// Opens the library at `path` (or by name, where it holds no separator) for the rest of the process; null and the
-/// loader's text in `error` where that fails. Symbols stay local: two CUDA libraries may live side by side.
+/// Opens the library at `path` (or by name, if it holds no separator) for the rest of the process; null and the
+/// loader's text in `error` if that fails. Symbols stay local: two CUDA libraries may live side by side.
 void* OpenLibrary(const std::string& path, std::string* error);
 
 /// The address of an exported function, or null.

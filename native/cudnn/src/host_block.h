@@ -10,7 +10,7 @@
 
 namespace cudnn_rnn {
 
-/// Host memory for copies to and from the device; pageable where page-locked memory was not to be had.
+/// Host memory for copies to and from the device; pageable if page-locked memory was not to be had.
 struct HostBlock {
   void* data = nullptr;
   /// Bytes of `data`: a power of two for page-locked blocks.

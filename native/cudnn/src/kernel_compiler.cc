@@ -58,7 +58,7 @@ std::vector<char> Compile(const Libraries& libraries, const std::string& source,
 
 // nvrtcResult nvrtcGetNumSupportedArchs(int* count)
 // nvrtcResult nvrtcGetSupportedArchs(int* architectures)
-// supportedArchitectures(libraries): number[] — 90 is compute capability 9.0; empty where NVRTC cannot say
+// supportedArchitectures(libraries): number[] — 90 is compute capability 9.0; empty if NVRTC cannot say
 Napi::Value SupportedArchitectures(const Napi::CallbackInfo& info) {
   const auto libraries = Unwrap<Libraries>(info[0]);
   const auto& nvrtc = libraries->nvrtc;

@@ -9,7 +9,7 @@ namespace cudnn_rnn {
 /// Kinds of parameters: pointers with their access, a `long long` count, or a REAL scalar.
 enum class KernelParameter { kIn, kOptionalIn, kOut, kInOut, kCount, kScalar };
 
-/// A kernel of kernels/dense.cu. One with scalars has one parameter more: where they are in memory, or null.
+/// A kernel of kernels/dense.cu. One with scalars has one parameter more: if they are in memory, or null.
 struct KernelShape {
   const char* name;
   std::vector<KernelParameter> parameters;

@@ -85,7 +85,7 @@ Napi::Value BindLibraries(const Napi::CallbackInfo& info) {
 }
 
 // cudnnStatus_t cudnnAdvVersionCheck(void): the sub-libraries in use are of one version.
-// versionConflict(libraries): string, empty where they are
+// versionConflict(libraries): string, empty if they are
 Napi::Value VersionConflict(const Napi::CallbackInfo& info) {
   const auto libraries = Unwrap<Libraries>(info[0]);
   const auto check = libraries->cudnn.cudnnAdvVersionCheck;

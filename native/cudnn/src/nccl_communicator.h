@@ -112,7 +112,7 @@ class NcclCommunicator {
   void CallOnStreams(NcclOperation& operation);
   /// Waits until all workers have reached the call. The error is that of the first whose arrays are of no use.
   std::vector<StreamArrival> WaitForWorkers(const char* call, NcclOperation& operation, ErrorRef* error);
-  /// Lets the workers of the streams continue, with the operation's error where it has one. Idempotent.
+  /// Lets the workers of the streams continue, with the operation's error if it has one. Idempotent.
   static void LetContinue(NcclOperation& operation);
   void Close();
   void Release();

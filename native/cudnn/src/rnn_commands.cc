@@ -11,7 +11,7 @@ char* WeightSpaceBase() {
   return reinterpret_cast<char*>(std::uintptr_t{1} << 40);  // NOLINT(performance-no-int-to-ptr): never read
 }
 
-/// Appends offset (-1 where absent), rows and columns of one piece of a weight space.
+/// Appends offset (-1 if absent), rows and columns of one piece of a weight space.
 void ReportPiece(const Libraries& libraries, cudnnTensorDescriptor_t descriptor, const void* address,
                  std::vector<double>& results) {
   int dtype = 0;

@@ -39,7 +39,7 @@ class Session {
   bool Post(std::unique_ptr<Batch>& batch, bool is_exclusive) { return queue_.Post(batch, is_exclusive); }
   /// Drops the batches that have not begun and ends the threads after the batch under way. Never waits; idempotent.
   void BeginClose();
-  /// As BeginClose, and waits for the threads: no call is under way afterwards. Idempotent.
+  /// Like BeginClose, and waits for the threads: no call is under way afterwards. Idempotent.
   void Close();
 
   HostBlockPool& host_blocks() { return host_blocks_; }

@@ -14,7 +14,7 @@ using AwaitedBatch = std::promise<std::unique_ptr<Batch>>;
 
 /// Its arrays are the targets of the device's results.
 struct BatchSettlement : Settlement {
-  /// Set where JavaScript's thread waits for the batch. Shared: the waiting thread may return before `set_value` does.
+  /// Set if JavaScript's thread waits for the batch. Shared: the waiting thread may return before `set_value` does.
   std::shared_ptr<AwaitedBatch> awaited;
 };
 
@@ -52,7 +52,7 @@ void SettleOnJavaScript(Napi::Env env, SessionHandle& handle, const Batch* batch
   settlement.Resolve(env, batch->results.empty() ? env.Undefined() : ResultsOf(env, *batch));
 }
 
-/// Hands a settled batch to JavaScript's thread if it waits for it; false where it does not.
+/// Hands a settled batch to JavaScript's thread if it waits for it; false if it does not.
 bool GiveToAwaiter(std::unique_ptr<Batch>& batch) {
   if (batch == nullptr) return false;
   const std::shared_ptr<AwaitedBatch> awaited = static_cast<BatchSettlement*>(batch->settlement.get())->awaited;
@@ -109,7 +109,7 @@ Napi::Value SessionInfo(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// closeSession(session): Promise<void> — resolves when the device has everything back; undefined where it has already
+// closeSession(session): Promise<void> — resolves when the device has everything back; undefined if it has already
 Napi::Value CloseSession(const Napi::CallbackInfo& info) {
   SessionHandle& handle = *Unwrap<SessionHandle>(info[0]);
   if (!handle.settled.is_open() || handle.closing != nullptr) return info.Env().Undefined();
@@ -241,7 +241,7 @@ Napi::Value Submit(const Napi::CallbackInfo& info) {
 // submitAndWait(session, message: Float64Array, count: number, sources?: TypedArray[], targets?: TypedArray[]):
 //   Float64Array
 //
-// As submit(), and blocks JavaScript's thread until the batch is settled; throws where submit() rejects. The worker and
+// As submit(), and blocks JavaScript's thread until the batch is settled; throws if submit() rejects. The worker and
 // the waiter need nothing of JavaScript's thread to settle a batch. An exclusive section does, as JavaScript ends it:
 // the caller makes sure that none is under way.
 Napi::Value SubmitAndWait(const Napi::CallbackInfo& info) {

@@ -13,7 +13,7 @@ namespace {
 /// PyTorch gives cuBLAS this much on Hopper; a fixed workspace also keeps products reproducible and graphs valid.
 constexpr std::size_t kCublasWorkspace = std::size_t{32} << 20;
 
-/// What `run` throws; null where it does not.
+/// What `run` throws; null if it does not.
 template <typename Function>
 ErrorRef Attempt(const Function& run) {
   try {

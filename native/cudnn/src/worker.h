@@ -37,7 +37,7 @@ class Worker {
   /// Runs a batch of commands that need no device, on any thread, and destroys the objects that they made.
   void RunWithoutDevice(Batch& batch);
 
-  /// The object of this id; null where there is none.
+  /// The object of this id; null if there is none.
   Object* Find(Id id);
   /// A new object.
   Object& Make(Id id);
@@ -75,7 +75,7 @@ class Worker {
   void StartTimer();
   double StopTimer();
   void DestroyTimer();
-  /// After a failure: the error that killed the device's context, where one did. Libraries hide it behind their own.
+  /// After a failure: the error that killed the device's context, if one did. Libraries hide it behind their own.
   ErrorRef WithLostDevice(ErrorRef error) const;
 
   std::unordered_map<Id, Object> objects_;

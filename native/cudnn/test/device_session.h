@@ -79,7 +79,7 @@ class OpenWorker {
     words.Add(Opcode::kUpload, {words.Slot(id), 0, words.Source(pool, values)});
     REQUIRE(Run(words).error == nullptr);
   }
-  /// The contents of a buffer; the batch's error where it cannot be read.
+  /// The contents of a buffer; the batch's error if it cannot be read.
   template <typename T>
   ErrorRef Read(Id id, std::vector<T>& values) {
     BatchWords words;

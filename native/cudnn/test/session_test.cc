@@ -91,7 +91,7 @@ class OpenSession {
   }
   Session* operator->() { return &*session_; }
 
-  /// Allocates buffer `id`, fills it with `value`, and downloads it to `target` where there is one.
+  /// Allocates buffer `id`, fills it with `value`, and downloads it to `target` if there is one.
   std::unique_ptr<Batch> RoundTrip(Id id, float value, std::vector<float>* target) {
     BatchWords words;
     words.Segment().Allocate(id, sizeof value);
@@ -242,7 +242,7 @@ TEST_CASE("Where no event can be had the stream is waited for, and the download 
     // The failure is cleared: a later call must not report it.
     CHECK(session.device.count("cudaGetLastError") > 0);
     CHECK(session.device.live()["event"] == before);
-    // And where the stream fails too, the array is left.
+    // And if the stream fails too, the array is left.
     session.device.Fail("cudaStreamSynchronize", 700);
     target = {-1};
     const auto failed = session.Run(session.RoundTrip(1, 6, &target));

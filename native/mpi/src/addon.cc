@@ -241,7 +241,7 @@ Napi::Value Barrier(const Napi::CallbackInfo& info) { return PostOf(info, Operat
 // close(): Promise<void> — waits for all ranks, then finalizes MPI
 Napi::Value Close(const Napi::CallbackInfo& info) { return PostOf(info, OperationKind::kClose); }
 
-// closeAtExit(): boolean — the same at the end of the process; false where operations are pending
+// closeAtExit(): boolean — the same at the end of the process; false if operations are pending
 Napi::Value CloseAtExit(const Napi::CallbackInfo& info) {
   const bool is_closed = World::Instance().CloseAtExit();
   if (is_closed) TheOwner().settled.Close();

@@ -25,7 +25,7 @@ struct JobOptions {
   double silence_seconds = 8;
   /// See Note [Busy ranks].
   double busy_seconds = 60;
-  /// The limit of a rank is longer at the start, and where it has computed for long before.
+  /// The limit of a rank is longer at the start, and if it has computed for long before.
   bool learns_busy = false;
 };
 
@@ -48,7 +48,7 @@ class Job {
   /// be used in this process.
   enum class Opened { kOpen, kNoLibrary, kUnusable };
 
-  /// Initializes MPI. Fills `failure` where the result is not kOpen; throws MpiError.
+  /// Initializes MPI. Fills `failure` if the result is not kOpen; throws MpiError.
   Opened Open(const JobOptions& options, Failure* failure);
   /// Frees the communicators and finalizes MPI; throws MpiError.
   void Finalize();

@@ -54,7 +54,7 @@ MpiConstants StandardConstants() {
   return c;
 }
 
-/// A handle of Open MPI is the address of an object that the library exports. False where one is missing.
+/// A handle of Open MPI is the address of an object that the library exports. False if one is missing.
 bool OpenMpiConstants(void* library, MpiConstants* c) {
   const struct {
     const char* name;

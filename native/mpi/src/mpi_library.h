@@ -75,7 +75,7 @@ struct MpiLibrary {
   void Check(int status, const char* call) const;
 };
 
-/// Opens the first library of `names` that is an MPI, for the rest of the process; false where none is, and then
+/// Opens the first library of `names` that is an MPI, for the rest of the process; false if none is, and then
 /// `attempts` has one sentence for each name.
 bool OpenMpiLibrary(const std::vector<std::string>& names, MpiLibrary* library, std::vector<std::string>* attempts);
 

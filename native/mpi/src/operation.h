@@ -18,7 +18,7 @@ enum class ElementKind { kFloat32, kFloat64, kInt32 };
 /// so float sums may differ between libraries and between numbers of ranks.
 enum class ReduceKind { kSum, kMin, kMax };
 
-/// The reason why an operation failed; none where `code` is empty.
+/// The reason why an operation failed; none if `code` is empty.
 struct Failure {
   std::string code;
   /// The function of MPI that failed, and its text.

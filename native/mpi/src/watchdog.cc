@@ -201,7 +201,7 @@ void Watchdog::AnswerRollCall() {
       continue;
     // Never freed, as the send may never complete; a job queries all ranks a few times before its end.
     auto* report = new Progress(progress_.Current());
-    // Where MPI_Isend fails, the heartbeats are sent in the next turn. The rank that waits for the report continues
+    // If MPI_Isend fails, the heartbeats are sent in the next turn. The rank that waits for the report continues
     // without it.
     if (!StartSend(report, sizeof *report, rank, kReportTag)) return;
   }

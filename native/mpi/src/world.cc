@@ -17,7 +17,7 @@ void World::Start(JobOptions options, std::unique_ptr<Operation> first, Settle s
   // Before the thread starts, which loops while the state is kOpen.
   state_ = State::kOpen;
   Post(std::move(first));
-  // First: Run() stops the watchdog where opening fails, which can be before this function returns.
+  // First: Run() stops the watchdog if opening fails, which can be before this function returns.
   watchdog_.Start(options_);
   caller_ = std::thread([this] { Run(); });
 }
@@ -37,7 +37,7 @@ bool World::CloseAtExit() {
   queue_.back()->kind = OperationKind::kClose;
   pending_++;
   changed_.notify_all();
-  // The watchdog ends the process where this takes too long.
+  // The watchdog ends the process if this takes too long.
   changed_.wait(lock, [this] { return pending_ == 0; });
   lock.unlock();
   // A close that failed leaves MPI initialized; the caller then aborts.

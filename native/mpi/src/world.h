@@ -40,7 +40,7 @@ class World {
   void Start(JobOptions options, std::unique_ptr<Operation> first, Settle settle);
   /// Queues an operation behind all others; the order of calls must be the same on all ranks. Any thread may post.
   void Post(std::unique_ptr<Operation> operation);
-  /// Closes from JavaScript's thread at the end of the process; false where operations are pending or closing failed.
+  /// Closes from JavaScript's thread at the end of the process; false if operations are pending or closing failed.
   bool CloseAtExit();
   /// JavaScript's event loop has turned.
   void Beat() { watchdog_.Beat(); }

@@ -202,7 +202,7 @@ MPI_EXPORT int MPI_Abi_get_version(int* major, int* minor) {
   return 0;
 }
 #elif IN_PROCESS_MPI_ABI == 2
-// As Open MPI's ordinary library.
+// Like Open MPI's ordinary library.
 MPI_EXPORT int MPI_Abi_get_version(int* major, int* minor) {
   *major = -1;
   *minor = -1;

@@ -24,11 +24,11 @@ struct Job {
   int size = 1;
   int ranks_per_host = 1;
   bool was_initialized = false;
-  /// What MPI_Init_thread provides: MPI_THREAD_MULTIPLE of the interface where it is negative.
+  /// What MPI_Init_thread provides: MPI_THREAD_MULTIPLE of the interface if it is negative.
   int provided = -1;
   /// The function that fails on every rank, without its prefix, with the status 17.
   std::string failing;
-  /// The rank to which no message arrives; none where it is negative.
+  /// The rank to which no message arrives; none if it is negative.
   int deaf = -1;
   /// As many calls of MPI_Recv for a message that is not empty fail first, with the status 17.
   int failing_reports = 0;

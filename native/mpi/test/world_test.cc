@@ -300,7 +300,7 @@ TEST_CASE("World rounds to bfloat16 as IEEE 754 rounds to the nearest, ties to e
     const float expected = std::isinf(values[k]) ? values[k] : NearestBfloat16(values[k]);
     CHECK(rounded[k] == expected);
   }
-  // Every NaN stays one, also where a carry would leave the exponent, or the upper half has no bit of the payload.
+  // Every NaN stays one, also if a carry would leave the exponent, or the upper half has no bit of the payload.
   const std::vector<float> nans = {OfBits(0x7fc00000), OfBits(0x7fffffff), OfBits(0xffffffff), OfBits(0x7f800001),
                                    OfBits(0xff800001)};
   const auto summed = SumAsBfloat16<float>(ranks, ElementKind::kFloat32, {nans});

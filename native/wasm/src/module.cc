@@ -60,7 +60,7 @@ CUDNN_RNN_EXPORT(takeOutOfMemory) bool TakeOutOfMemory() {
   return was;
 }
 
-// Memory for operands; 0 where there is none. The argument is a double, as JavaScript's sizes may be beyond 32 bits.
+// Memory for operands; 0 if there is none. The argument is a double, as JavaScript's sizes may be beyond 32 bits.
 CUDNN_RNN_EXPORT(allocate) void* Allocate(double bytes) {
   constexpr double kMostBytes = 4.0e9;
   if (!(bytes < kMostBytes)) return nullptr;
@@ -93,7 +93,7 @@ void operator delete[](void* memory, size_t) noexcept { cudnn_rnn::Free(memory);
 void operator delete[](void* memory, std::align_val_t) noexcept { cudnn_rnn::Free(memory); }
 void operator delete[](void* memory, size_t, std::align_val_t) noexcept { cudnn_rnn::Free(memory); }
 
-// The library's own would read the system's time, and print a message where that fails.
+// The library's own would read the system's time, and print a message if that fails.
 std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept {
   return time_point(nanoseconds(static_cast<int64_t>(cudnn_rnn::Now() * 1e6)));
 }

@@ -17,15 +17,15 @@
 namespace cudnn_rnn {
 
 struct Module {
-  // Of the caller's thread and the workers (threads.cc).
+  // Pool of the caller's thread and the workers (threads.cc).
   std::unique_ptr<ThreadPool> pool;
-  // Of finished passes and consumed tapes.
+  // Blocks of finished passes and consumed tapes.
   BlockCache blocks{size_t{64} << 20};
 };
 
 Module& TheModule();
 
-// Null where memory is short.
+// Null if memory is short.
 void* AllocateAligned(size_t bytes, size_t alignment);
 
 // Says with how many threads the module computes, after all have begun `runThread`.
@@ -38,7 +38,7 @@ void LetCallerSleep();
 // ERR_OUT_OF_MEMORY. The operation is lost with the memory that it held: modules are built without exceptions.
 [[noreturn]] void OutOfMemory();
 
-// Traps as OutOfMemory does where an operation needs more bytes than addresses of 32 bits reach. Sizes are computed in
+// Traps as OutOfMemory does if an operation needs more bytes than addresses of 32 bits reach. Sizes are computed in
 // double, as a product of theirs may not fit ptrdiff_t.
 inline void CheckBytes(double bytes) {
   constexpr double kMostBytes = 4.0e9;

@@ -35,7 +35,7 @@ async function turn(): Promise<void> {
  * Waits for `work`, and lets other events in; once the signal is aborted, not for long. Work that does not end then is abandoned: its error is ignored.
  *
  * @param late disposes a result of work that was abandoned; its own failure is printed
- * @returns rejects with the reason of the signal where the work is abandoned
+ * @returns rejects with the reason of the signal if the work is abandoned
  */
 export function abortable<Result>(
   signal: AbortSignalLike | undefined,

@@ -7,7 +7,7 @@ type Values = Readonly<Record<string, unknown>>
 type Rules = Readonly<Record<string, AnyRule>>
 
 /**
- * A rule for each option: where the type of the options is known, the compiler refuses a table that lacks one, has another
+ * A rule for each option: if the type of the options is known, the compiler refuses a table that lacks one, has another
  * or has one for values of another kind.
  */
 export type OptionRules<Options> = keyof Options extends never
@@ -40,7 +40,7 @@ export function checkOptions<Options extends object>(
   checkOptionValues(action, options, rules as Rules)
 }
 
-/** As {@link checkOptions}, of options whose names were checked and that have rules elsewhere too. */
+/** Like {@link checkOptions}, of options whose names were checked and that have rules elsewhere too. */
 export function checkOptionValues(action: string, options: object, rules: Rules): void {
   check('ERR_INVALID_OPTION_TYPE', action, options as Values, rules)
 }

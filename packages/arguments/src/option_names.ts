@@ -8,7 +8,7 @@ type Complete<Options, Known extends readonly string[]> =
     : { readonly missing: Exclude<keyof Options, Known[number]> }
 
 /**
- * Names of options, for {@link checkOptionNames}: where the type of the options is known, the compiler refuses a list that
+ * Names of options, for {@link checkOptionNames}: if the type of the options is known, the compiler refuses a list that
  * lacks one of them or has another. Options of the type `object` may have any list.
  */
 export type OptionNames<Options, Known extends readonly string[]> = keyof Options extends never
@@ -46,7 +46,7 @@ export function checkOptionNames<Options extends object, const Known extends rea
 }
 
 /**
- * As {@link checkOptionNames}, of a list that is put together at run time.
+ * Like {@link checkOptionNames}, of a list that is put together at run time.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
  * @example

@@ -8,7 +8,7 @@ export interface Fault {
   /** What there must be: completes "<path> must be …". */
   readonly words: string
   readonly value: unknown
-  /** True where the value is of another kind (a TypeError), false where it is one that is not allowed (a RangeError). */
+  /** True if the value is of another kind (a TypeError), false if it is one that is not allowed (a RangeError). */
   readonly isOtherKind: boolean
 }
 
@@ -24,7 +24,7 @@ export interface AnyRule {
  * The requirement of an argument, whose type is `Value`. Rules are made once, beside the function whose arguments they
  * describe.
  *
- * A rule fits an argument of another type where every value of that type is of the rule's kind, and where the rule admits no
+ * A rule fits an argument of another type if every value of that type is of the rule's kind, and if the rule admits no
  * other text, number, boolean, null or undefined. So a rule of objects may look at a part of their fields.
  */
 export interface Rule<in Value, out Plain = NoInfer<Exclude<Value, object>>> extends AnyRule {
@@ -38,7 +38,7 @@ export type ValueOf<Given extends AnyRule> = Given extends { readonly admits?: (
   : never
 
 /**
- * The type of an object whose fields follow `Rules`: a field is optional where its rule admits undefined. The fields keep the
+ * The type of an object whose fields follow `Rules`: a field is optional if its rule admits undefined. The fields keep the
  * doc comments of the table's entries.
  */
 export type OptionsOf<Rules extends Readonly<Record<string, AnyRule>>> = Flat<
@@ -168,7 +168,7 @@ export function optional<Value>(rule: Rule<Value>): Rule<Value | undefined> {
   return { words: rule.words, find: (value, path) => (value === undefined ? undefined : rule.find(value, path)) }
 }
 
-/** As {@link optional}, null too. */
+/** Like {@link optional}, null too. */
 export function nullable<Value>(rule: Rule<Value>): Rule<Value | null | undefined> {
   const words = `${rule.words}, or null`
   return {

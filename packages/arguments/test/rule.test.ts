@@ -181,7 +181,7 @@ describe('checkedElsewhere', () => {
   })
 })
 
-/** Passes the compiler where `rule` fits an argument of the type `Value`. */
+/** Passes the compiler if `rule` fits an argument of the type `Value`. */
 const fits = <Value>(rule: Rule<Value>): AnyRule => rule
 type Mode = 'min' | 'max'
 

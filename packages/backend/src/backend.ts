@@ -32,7 +32,7 @@ export interface Backend {
    * otherwise. The ranks of a training must agree in it.
    */
   readonly implementation?: string | undefined
-  /** The order of opaque buffers, where executors of this name have several. They exchange no buffers of different orders. */
+  /** The order of opaque buffers, if executors of this name have several. They exchange no buffers of different orders. */
   readonly opaqueOrder?: string | undefined
   /** The floating type of everything it computes. */
   readonly dtype: FloatDType
@@ -45,17 +45,17 @@ export interface Backend {
   readonly steps?: TrainingSteps | undefined
   /** Present on executors of devices that exchange tensors without the host. */
   readonly groups?: DeviceGroups | undefined
-  /** Present where tensors are in host memory. */
+  /** Present if tensors are in host memory. */
   readonly shared?: SharedMemory | undefined
   /** Copies a host tensor in. Throws `ERR_DTYPE`, `ERR_SHAPE`. */
   tensor<Data extends FloatArray | Int32Array>(host: Tensor<Data>): BackendTensor<Data>
   /** A tensor of zeros in the executor's dtype; with `layout`, a slot of an opaque buffer. */
   zeros(shape: readonly number[], options?: { readonly layout?: string | undefined }): BackendTensor
   /**
-   * As `tensor.read()`, and blocks the calling thread until the device has the values; nothing else runs in it meanwhile.
+   * Like `tensor.read()`, and blocks the calling thread until the device has the values; nothing else runs in it meanwhile.
    * Present on executors of devices, for callers that cannot await.
    *
-   * @throws as `read` rejects; TypeError `ERR_FOREIGN_TENSOR`, `ERR_NOT_A_TENSOR`; RangeError `ERR_EXECUTOR_BUSY` where waiting
+   * @throws as `read` rejects; TypeError `ERR_FOREIGN_TENSOR`, `ERR_NOT_A_TENSOR`; RangeError `ERR_EXECUTOR_BUSY` if waiting
    *   would not end
    */
   readSync?<Data extends FloatArray | Int32Array>(tensor: BackendTensor<Data>): Tensor<Data>
@@ -73,7 +73,7 @@ export interface Backend {
 export interface DeviceGroups {
   /**
    * @param devices executors on different devices, in the order of the tensors' devices
-   * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where they cannot be connected
+   * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` if they cannot be connected
    */
   connect(devices: readonly Backend[], options?: DeviceGroupOptions): Promise<DeviceGroup>
 }

@@ -1,6 +1,9 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { DType } from './dtype.js'
 
+/** Numbers in lists of one depth and one length each. */
+export type NestedNumbers = number | readonly NestedNumbers[]
+
 /**
  * A tensor that lives where its executor computes. Only calls of the executor that made it accept it.
  *
@@ -25,6 +28,10 @@ export interface BackendTensor<Data extends FloatArray | Int32Array = FloatArray
    * Rejects with `ERR_TENSOR_DISPOSED`, or with the error of the queued work that should have filled the tensor.
    */
   read(): Promise<Tensor<Data>>
+  /** The elements of `read()`, in row-major order. */
+  data(): Promise<Data>
+  /** The elements of `read()` as nested arrays, one level for each dimension; a number for a scalar. */
+  toArray(): Promise<NestedNumbers>
   /** Releases the memory; further uses are refused with `ERR_TENSOR_DISPOSED`. Idempotent. */
   dispose(): void
   [Symbol.dispose](): void

@@ -67,7 +67,7 @@ export interface DenseOps extends LayerOps, TensorOps {
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult
   /**
    * Connectionist temporal classification: loss of logits [T,B,K] (softmax is part of it) against labels [B,S] on the
-   * host, with its gradient. Absent where an executor has no kernel for it. A promise where the executor must query its
+   * host, with its gradient. Absent if an executor has no kernel for it. A promise if the executor must query its
    * device first.
    */
   ctcLoss?(
@@ -96,11 +96,11 @@ export interface DenseOps extends LayerOps, TensorOps {
   /** variable ← variable + scale · source (scale 1 by default). */
   accumulate(variable: BackendTensor, source: TensorLike, scale?: number): void
   /**
-   * Updates a variable and its slots in place by one of {@link OPTIMIZER_RULES}, which has the equations.
+   * Updates a variable and its slots in place by one of {@link OPTIMIZER_RULES}; docs/optimizer_rules.md has the equations.
    *
    * @param slots of the variable's shape and layout, in the order of the rule
-   * @param source the gradient; of `weightDecay` a mask in the variable's shape that is 0 where nothing decays (the biases
-   *   inside an opaque buffer), or null where everything decays
+   * @param source the gradient; of `weightDecay` a mask in the variable's shape that is 0 if nothing decays (the biases
+   *   inside an opaque buffer), or null if everything decays
    * @throws RangeError `ERR_HYPERPARAMETER`, `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_TENSOR_DISPOSED`, `ERR_INVALID_OPTION`;
    *   TypeError `ERR_DTYPE`, `ERR_NOT_A_TENSOR`, `ERR_FOREIGN_TENSOR`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`,
    *   `ERR_INVALID_ARGUMENT`

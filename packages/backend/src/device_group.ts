@@ -9,7 +9,7 @@ export type DeviceGroupOptions = {
 /**
  * Executors on several devices of this process that exchange tensors without the host. Its calls take their places in the
  * order of each executor's calls. Every call rejects with `ERR_NCCL` after one that failed on a device has rejected, and with
- * `ERR_BACKEND_DISPOSED` where an executor or the group was closed.
+ * `ERR_BACKEND_DISPOSED` if an executor or the group was closed.
  */
 export interface DeviceGroup {
   readonly engine: 'nccl'
@@ -17,7 +17,7 @@ export interface DeviceGroup {
   readonly reason: string
   /**
    * Sums tensors of the executors' dtype over the devices in place: `tensors[d][k]` of all devices `d`. Resolves when all
-   * devices have the sums. Where a device could not compute one of them, it rejects with that error, and the group stays
+   * devices have the sums. If a device could not compute one of them, it rejects with that error, and the group stays
    * usable.
    */
   sum(tensors: readonly (readonly BackendTensor[])[]): Promise<void>

@@ -30,12 +30,12 @@ type HostLstmOperands = {
   readonly time: number
   readonly batch: number
   readonly units: number
-  /** [B], 0..T each; null where every row has T steps. */
+  /** [B], 0..T each; null if every row has T steps. */
   readonly lengths: Int32Array | null
   /** The cell's kernel [·,4H]; its recurrent rows [H,4H] begin at element `kernelBegin`. */
   readonly kernel: FloatArray
   readonly kernelBegin: number
-  /** `sigmoid` where there are norms: no cell of TensorFlow has both. */
+  /** `sigmoid` if there are norms: no cell of TensorFlow has both. */
   readonly gateActivation: LstmGateActivation
   readonly forgetBias: number
   /** [T,B,H], factors of the candidate g; null for none. */
@@ -90,6 +90,6 @@ type HostLstmPass = {
  * the caller's.
  */
 export interface HostLstm {
-  /** @throws `ERR_BACKEND_DISPOSED`, `ERR_OUT_OF_MEMORY`; RangeError `ERR_TENSOR_TRANSFERRED` where an array has another length, `ERR_INVALID_OPTION` for norms without sigmoid gates */
+  /** @throws `ERR_BACKEND_DISPOSED`, `ERR_OUT_OF_MEMORY`; RangeError `ERR_TENSOR_TRANSFERRED` if an array has another length, `ERR_INVALID_OPTION` for norms without sigmoid gates */
   forward(operands: HostLstmOperands): HostLstmPass
 }

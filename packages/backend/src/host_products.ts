@@ -17,7 +17,7 @@ export interface HostProducts {
   /**
    * C[M,N] += A[M,K] · B[K,N], all in the executor's dtype. It waits for the operations that the executor has queued.
    *
-   * @throws `ERR_BACKEND_DISPOSED`, `ERR_OUT_OF_MEMORY`; RangeError where an array is too short for its view
+   * @throws `ERR_BACKEND_DISPOSED`, `ERR_OUT_OF_MEMORY`; RangeError if an array is too short for its view
    */
   addProduct(c: MatrixView, a: MatrixView, b: MatrixView, m: number, n: number, k: number): void
 }

@@ -23,7 +23,13 @@
  * @packageDocumentation
  */
 export type { Backend, BackendStats, DeviceGroups } from './backend.js'
-export { type AnyBackendTensor, type BackendTensor, isBackendTensor, type TensorLike } from './backend_tensor.js'
+export {
+  type AnyBackendTensor,
+  type BackendTensor,
+  isBackendTensor,
+  type NestedNumbers,
+  type TensorLike,
+} from './backend_tensor.js'
 export {
   type BackendAttempt,
   BackendUnavailableError,

@@ -12,7 +12,7 @@ type ActivationName = 'tanh' | 'sigmoid' | 'relu' | 'elu' | 'softplus' | 'softma
  * @inline
  */
 type ActivationOptions = {
-  /** Of `relu`: min(max(x, 0), maximum), positive; its derivative there is 0. Default: none. */
+  /** Maximum of `relu`: min(max(x, 0), maximum), positive; its derivative there is 0. Default: none. */
   readonly maximum?: number | undefined
 }
 
@@ -85,7 +85,7 @@ type ElementLossResult = {
 /**
  * The operations of layers around a recurrent network, on the executor's memory; as `DenseOps`, calls queue work and return.
  *
- * Sequences are [T,B,E]. `lengths` is [B], int32, values in 0..T, or null where every row has T steps; a row of length 0
+ * Sequences are [T,B,E]. `lengths` is [B], int32, values in 0..T, or null if every row has T steps; a row of length 0
  * gives zeros. The gradients take the operands of the forward: nothing is kept in between.
  */
 export interface LayerOps {

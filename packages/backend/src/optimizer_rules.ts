@@ -2,7 +2,6 @@ import type { BackendTensor, TensorLike } from './backend_tensor.js'
 
 /** A number among the options of a rule. */
 interface NumberOption {
-  readonly meaning: string
   readonly minimum: number
   /** The value must be less. */
   readonly below?: number
@@ -11,7 +10,6 @@ interface NumberOption {
 
 /** A switch among the options of a rule. */
 interface FlagOption {
-  readonly meaning: string
   readonly default: boolean
 }
 
@@ -20,7 +18,7 @@ interface CountOption extends NumberOption {
   readonly isCount: true
 }
 
-/** One rule: its operands, its equations and its options, in the order in which kernels take them. */
+/** One rule: its operands and its options, in the order in which kernels take them. */
 interface RuleRow {
   /** As messages and docs/optimizer_rules.md name it. */
   readonly title: string
@@ -28,23 +26,12 @@ interface RuleRow {
   readonly slots: readonly string[]
   /** The tensor that is only read. */
   readonly source: { readonly name: string; readonly isNullable?: true }
-  readonly equations: readonly string[]
   readonly options: Readonly<Record<string, NumberOption | FlagOption | CountOption>>
 }
 
-const LEARNING_RATE = { minimum: 0, meaning: 'learning rate' } as const
+const NOT_NEGATIVE = { minimum: 0 } as const
+const OFF = { default: false } as const
 const GRADIENT = { name: 'gradient' } as const
-const MOMENTUM = { minimum: 0, meaning: 'how much of the velocity remains' } as const
-const RATE_IN_VELOCITY = {
-  default: false,
-  meaning:
-    'false: the rate multiplies the velocity (PyTorch, TensorFlow’s `ApplyMomentum`); true: it multiplies the increment of the velocity (Keras), which differs when the rate changes',
-} as const
-const ROOT_EPSILON = { minimum: 0, meaning: 'keeps the division finite' } as const
-const EPSILON_IN_ROOT = {
-  default: false,
-  meaning: 'false: root(x) = √x + ε (PyTorch); true: √(x + ε) (Keras, TensorFlow’s RMSProp)',
-} as const
 
 /**
  * The optimizer rules: elementwise updates of a variable in place, each a `rule` of `DenseOps.update`. The types of its
@@ -56,96 +43,51 @@ export const OPTIMIZER_RULES = {
     title: 'SGD',
     slots: [],
     source: GRADIENT,
-    equations: ['variable ← variable − learningRate·gradient'],
-    options: { learningRate: LEARNING_RATE },
+    options: { learningRate: NOT_NEGATIVE },
   },
   momentum: {
     title: 'momentum',
     slots: ['velocity'],
     source: GRADIENT,
-    equations: [
-      'velocity ← momentum·velocity + gradient',
-      'variable ← variable − learningRate·velocity',
-      'nesterov: variable ← variable − learningRate·(gradient + momentum·velocity)',
-    ],
-    options: {
-      learningRate: LEARNING_RATE,
-      momentum: MOMENTUM,
-      nesterov: { default: false, meaning: 'Nesterov’s look-ahead' },
-      rateInVelocity: RATE_IN_VELOCITY,
-    },
+    options: { learningRate: NOT_NEGATIVE, momentum: NOT_NEGATIVE, nesterov: OFF, rateInVelocity: OFF },
   },
   adam: {
     title: 'Adam',
     slots: ['firstMoment', 'secondMoment'],
     source: GRADIENT,
-    equations: [
-      'firstMoment ← β₁·firstMoment + (1 − β₁)·gradient',
-      'secondMoment ← β₂·secondMoment + (1 − β₂)·gradient²',
-      'variable ← variable − learningRate·(firstMoment/(1 − β₁ᵗ)) / (√(secondMoment/(1 − β₂ᵗ)) + ε)',
-    ],
     options: {
-      learningRate: LEARNING_RATE,
-      beta1: { default: 0.9, minimum: 0, below: 1, meaning: 'β₁' },
-      beta2: { default: 0.999, minimum: 0, below: 1, meaning: 'β₂' },
-      epsilon: {
-        default: 1e-8,
-        minimum: 0,
-        meaning:
-          'ε, added to the root of the bias-corrected second moment (algorithm 1 of the paper, arXiv 1412.6980; PyTorch)',
-      },
-      step: {
-        isCount: true,
-        minimum: 1,
-        meaning:
-          't, 1 for the first update. On executors with `Backend.steps` also a scalar tensor that counts updates and is read when this one runs: a count that `whereFinite` guards leaves skipped updates out. float32 counts to 2²⁴',
-      },
-      epsilonHat: {
-        default: false,
-        meaning:
-          'true: ε is the paper’s ε̂, added to √secondMoment before the bias correction (TensorFlow, Keras), which is ε/√(1 − β₂ᵗ) after it',
-      },
+      learningRate: NOT_NEGATIVE,
+      beta1: { default: 0.9, minimum: 0, below: 1 },
+      beta2: { default: 0.999, minimum: 0, below: 1 },
+      epsilon: { default: 1e-8, minimum: 0 },
+      step: { isCount: true, minimum: 1 },
+      epsilonHat: OFF,
     },
   },
   rmsProp: {
     title: 'RMSProp',
     slots: ['meanSquare', 'velocity'],
     source: GRADIENT,
-    equations: [
-      'meanSquare ← decay·meanSquare + (1 − decay)·gradient²',
-      'velocity ← momentum·velocity + gradient/root(meanSquare)',
-      'variable ← variable − learningRate·velocity',
-    ],
     options: {
-      learningRate: LEARNING_RATE,
-      decay: {
-        default: 0.9,
-        minimum: 0,
-        below: 1,
-        meaning: 'how much of the mean square remains (PyTorch’s alpha, TensorFlow’s rho)',
-      },
-      momentum: { ...MOMENTUM, default: 0 },
-      epsilon: ROOT_EPSILON,
-      epsilonInRoot: EPSILON_IN_ROOT,
-      rateInVelocity: RATE_IN_VELOCITY,
+      learningRate: NOT_NEGATIVE,
+      decay: { default: 0.9, minimum: 0, below: 1 },
+      momentum: { default: 0, minimum: 0 },
+      epsilon: NOT_NEGATIVE,
+      epsilonInRoot: OFF,
+      rateInVelocity: OFF,
     },
   },
   adagrad: {
     title: 'Adagrad',
     slots: ['sumOfSquares'],
     source: GRADIENT,
-    equations: [
-      'sumOfSquares ← sumOfSquares + gradient²',
-      'variable ← variable − learningRate·gradient/root(sumOfSquares)',
-    ],
-    options: { learningRate: LEARNING_RATE, epsilon: ROOT_EPSILON, epsilonInRoot: EPSILON_IN_ROOT },
+    options: { learningRate: NOT_NEGATIVE, epsilon: NOT_NEGATIVE, epsilonInRoot: OFF },
   },
   weightDecay: {
     title: 'weight decay',
     slots: [],
     source: { name: 'mask', isNullable: true },
-    equations: ['variable ← variable − rate·mask·variable (decoupled weight decay; null: the mask is 1 everywhere)'],
-    options: { rate: { minimum: 0, meaning: 'learning rate times coefficient of the decay' } },
+    options: { rate: NOT_NEGATIVE },
   },
 } as const satisfies Readonly<Record<string, RuleRow>>
 

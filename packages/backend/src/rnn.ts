@@ -130,14 +130,14 @@ export interface RnnStepper {
 }
 
 /**
- * As {@link RnnStepper}, on executors that compute elsewhere. Its caller checks row numbers, dtypes and shapes, makes no call
+ * Like {@link RnnStepper}, on executors that compute elsewhere. Its caller checks row numbers, dtypes and shapes, makes no call
  * before the promise of the one before is settled, and does not change arguments before.
  */
 export interface RnnQueuedStepper {
   readonly batch: number
   /**
-   * Throws RangeError `ERR_STREAM_DISPOSED`, `ERR_BACKEND_DISPOSED` or `ERR_RNN_DISPOSED` where no step is possible any more.
-   * The caller makes this check before those of the arguments, as an {@link RnnStepper} does. Where it is absent, the
+   * Throws RangeError `ERR_STREAM_DISPOSED`, `ERR_BACKEND_DISPOSED` or `ERR_RNN_DISPOSED` if no step is possible any more.
+   * The caller makes this check before those of the arguments, as an {@link RnnStepper} does. If it is absent, the
    * step reports the same errors.
    */
   checkCanStep?(): void
@@ -146,11 +146,11 @@ export interface RnnQueuedStepper {
   /** One step of R batch rows, at least one: [R,I] → [R,·]. */
   stepRows(rows: Int32Array, input: Tensor): Promise<Tensor>
   /**
-   * As {@link step}, into `out`, and blocks the calling thread until the device is done. Throws RangeError
-   * `ERR_EXECUTOR_BUSY` where waiting would not end. Absent on executors that cannot wait.
+   * Like {@link step}, into `out`, and blocks the calling thread until the device is done. Throws RangeError
+   * `ERR_EXECUTOR_BUSY` if waiting would not end. Absent on executors that cannot wait.
    */
   stepSync?(input: Tensor, out: FloatArray): void
-  /** As {@link stepRows}; as {@link stepSync} otherwise. */
+  /** Like {@link stepRows}; as {@link stepSync} otherwise. */
   stepRowsSync?(rows: Int32Array, input: Tensor, out: FloatArray): void
   reset(rows?: Int32Array): void
   state(rows?: Int32Array): Promise<RnnStreamState>

@@ -8,7 +8,7 @@ import type { BackendTensor } from './backend_tensor.js'
  */
 type SharedTensorOptions = {
   readonly shape: readonly number[]
-  /** As `BackendTensor.layout`. */
+  /** Like `BackendTensor.layout`. */
   readonly layout: string | undefined
   /** Names the elements in all threads: an executor keeps one copy of derived data, such as quantized weights, for each id. */
   readonly id: string

@@ -42,19 +42,19 @@ export interface TensorOps {
   subtract(a: TensorLike, b: TensorLike): BackendTensor
   multiply(a: TensorLike, b: TensorLike): BackendTensor
   divide(a: TensorLike, b: TensorLike): BackendTensor
-  /** NaN where one is. */
+  /** NaN if one is. */
   minimum(a: TensorLike, b: TensorLike): BackendTensor
-  /** NaN where one is. */
+  /** NaN if one is. */
   maximum(a: TensorLike, b: TensorLike): BackendTensor
   /** a to the power of b. */
   power(a: TensorLike, b: TensorLike): BackendTensor
-  /** 1 where a > b, else 0. */
+  /** 1 if a > b, else 0. */
   greater(a: TensorLike, b: TensorLike): BackendTensor
-  /** 1 where a < b, else 0. */
+  /** 1 if a < b, else 0. */
   less(a: TensorLike, b: TensorLike): BackendTensor
-  /** 1 where a = b, else 0. */
+  /** 1 if a = b, else 0. */
   equal(a: TensorLike, b: TensorLike): BackendTensor
-  /** a where `condition` is not 0, else b; all three broadcast. */
+  /** a if `condition` is not 0, else b; all three broadcast. */
   select(condition: TensorLike, a: TensorLike, b: TensorLike): BackendTensor
   exp(input: TensorLike): BackendTensor
   /** The natural logarithm. */
@@ -68,7 +68,7 @@ export interface TensorOps {
   sum(input: TensorLike, options?: ReductionOptions): BackendTensor
   /** NaN of no elements. */
   mean(input: TensorLike, options?: ReductionOptions): BackendTensor
-  /** NaN where an element is. Throws `ERR_SHAPE` for no elements. */
+  /** NaN if an element is. Throws `ERR_SHAPE` for no elements. */
   max(input: TensorLike, options?: ReductionOptions): BackendTensor
   /** a [...,M,K] · b [...,K,N]: [...,M,N]. The leading dimensions are the same, or one operand has none. */
   matmul(a: TensorLike, b: TensorLike, options?: ProductOptions): BackendTensor

@@ -15,7 +15,7 @@ export interface TrainingSteps {
   run<Result>(step: () => Promise<Result>): Promise<Result>
   /**
    * Calls `updates`; the optimizers' updates called in it (`accumulate` and `update` of {@link DenseOps}) change nothing
-   * where one of `scalars` is not finite. The host does not wait for the scalars.
+   * if one of `scalars` is not finite. The host does not wait for the scalars.
    *
    * @throws RangeError `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_FOREIGN_TENSOR`; errors of `updates`
    */

@@ -6,6 +6,7 @@ import {
   type OptimizerSlots,
   type TensorLike,
 } from '../src/index.js'
+import { OPTIMIZER_MEANINGS } from '../src/optimizer_meanings.js'
 import type { OptimizerSource } from '../src/optimizer_rules.js'
 
 describe('OPTIMIZER_RULES', () => {
@@ -17,11 +18,14 @@ describe('OPTIMIZER_RULES', () => {
     }
   })
 
-  it.each(Object.entries(OPTIMIZER_RULES))('%s has equations that change the variable and every slot', (_, rule) => {
-    for (const name of ['variable', ...rule.slots]) {
-      expect(rule.equations.some((equation) => equation.startsWith(`${name} ←`))).toBe(true)
-    }
-  })
+  it.each(Object.entries(OPTIMIZER_MEANINGS))(
+    '%s has equations that change the variable and every slot',
+    (rule, { equations }) => {
+      for (const name of ['variable', ...OPTIMIZER_RULES[rule as keyof typeof OPTIMIZER_RULES].slots]) {
+        expect(equations.some((equation) => equation.startsWith(`${name} ←`))).toBe(true)
+      }
+    },
+  )
 
   // 4 operands and 8 numbers: kMaxOperands and kMaxNumbers of native/cpu/src/dense/optimizer_updates.h.
   it.each(Object.entries(OPTIMIZER_RULES))('%s fits into the arrays of the kernels', (_, { slots, options }) => {

@@ -38,7 +38,7 @@ export const CELL_ACTIVATIONS = Object.freeze({
 
 export type CellActivationName = keyof typeof CELL_ACTIVATIONS
 
-/** A function of {@link CELL_ACTIVATIONS}, with parameters other than its defaults where it has any. */
+/** A function of {@link CELL_ACTIVATIONS}, with parameters other than its defaults if it has any. */
 export type CellActivation =
   | CellActivationName
   | { readonly name: CellActivationName; readonly alpha?: number; readonly beta?: number }

@@ -40,7 +40,7 @@ export interface LayoutRules {
   readonly pseudoLayersPerGroup: number
   readonly shapes: (group: number) => Readonly<Record<string, readonly number[]>>
   readonly place: (region: GateRegion) => Placement
-  /** The place of a projection; absent where the framework has none. */
+  /** The place of a projection; absent if the framework has none. */
   readonly placeProjection?: (region: ParamRegion) => Placement
 }
 

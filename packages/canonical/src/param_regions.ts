@@ -19,7 +19,7 @@ export interface ParamRegion {
   readonly gate: GateName | undefined
   /** cuDNN's linLayerID; also k in the checkpoint key `weight_<k>` or `bias_<k>`. */
   readonly linLayerId: number
-  /** Weight [rows = output, columns = input], row-major (y = W·x); bias [H]. A dimension is 0 where cuDNN has no such region. */
+  /** Weight [rows = output, columns = input], row-major (y = W·x); bias [H]. A dimension is 0 if cuDNN has no such region. */
   readonly shape: readonly [number, number] | readonly [number]
   /** Product of `shape`: 0 for absent regions (skip_input's input side, a bias that biasMode leaves out). */
   readonly size: number

@@ -60,7 +60,7 @@ describe('flatLayout', () => {
     ['lstm', 'bidirectional', 1, 100, 20, 97_600],
     ['gru', 'unidirectional', 1, 76, 300, 86_184],
     // Sums of TensorFlow's canonical shapes at the sizes of cudnn_rnn_ops_test.py (v1.0.0) and cudnn_rnn_test.py (v1.15.5),
-    // with I ≠ H, where auto_select is linear.
+    // with I ≠ H, if auto_select is linear.
     ['lstm', 'unidirectional', 4, 200, 300, 1_366_400],
     ['lstm', 'bidirectional', 4, 200, 300, 3_692_800],
     ['gru', 'unidirectional', 4, 200, 300, 1_024_800],

@@ -25,7 +25,7 @@ export const ACTIVATION = optional<CellActivation>(
 /** An activation as executors compute it: `operation` of scale·x + shift, or that argument itself. */
 interface ExecutorActivation {
   readonly operation?: Exclude<ActivationName, 'softmax'>
-  /** Of `relu`. */
+  /** Maximum of `relu`. */
   readonly maximum?: number
   readonly scale?: number
   readonly shift?: number
@@ -53,7 +53,7 @@ export function executorActivation(activation: CellActivation): ExecutorActivati
 }
 
 /**
- * A function whose slope follows from its result, of an argument bounded to [-clip, clip]; where the bound holds, the slope
+ * A function whose slope follows from its result, of an argument bounded to [-clip, clip]; if the bound holds, the slope
  * is 0. Source: the attribute `clip` of ONNX's recurrent operators (onnx/defs/rnn/defs.cc), as ONNX Runtime computes it.
  *
  * @param clip Infinity for none.

@@ -72,7 +72,7 @@ export function checkCellOptions<Options extends CellOptions>(
   checkOptions(action, options, rules)
 }
 
-/** A clip that was checked, as the Infinity that clips nothing where it is null. */
+/** A clip that was checked, as the Infinity that clips nothing if it is null. */
 export function clipBound(clip: number | null | undefined): number {
   return clip ?? Number.POSITIVE_INFINITY
 }

@@ -28,7 +28,7 @@ export interface VariableSpec {
 export type VariableMap = ReadonlyMap<string, FloatTensor>
 
 const BUILD_OPTIONS = {
-  /** Of the initial values; default 0. */
+  /** Seed of the initial values; default 0. */
   seed: optional(integerFrom(0)),
 }
 
@@ -83,7 +83,7 @@ export abstract class CellVariables extends Inspectable {
     return { kind: this.constructor.name, name, dtype, inputSize, variables: variableTexts(this.variables) }
   }
 
-  /** Scope of the variables inside the caller's; empty where they are in the caller's own. */
+  /** Scope of the variables inside the caller's; empty if they are in the caller's own. */
   get scope(): string {
     return this.name
   }
@@ -161,7 +161,7 @@ export abstract class CellVariables extends Inspectable {
     }
   }
 
-  /** The function that gives the cell back the variables that it has now, or none where it is not built. */
+  /** The function that gives the cell back the variables that it has now, or none if it is not built. */
   savepoint(): () => void {
     const [inputSize, variables] = [this.#inputSize, this.#variables]
     return () => {

@@ -52,7 +52,7 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
     )
   }
 
-  /** Builds every part, or none where one refuses; part k draws from seed + k. */
+  /** Builds every part, or none if one refuses; part k draws from seed + k. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
     this.checkInputSize(inputSize)
@@ -71,7 +71,7 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
     }
   }
 
-  /** Throws RangeError `ERR_INVALID_OPTION` where the cell itself cannot take inputs of `inputSize` columns, which its parts can. */
+  /** Throws RangeError `ERR_INVALID_OPTION` if the cell itself cannot take inputs of `inputSize` columns, which its parts can. */
   protected checkInputSize(_inputSize: number): void {}
 
   override prepareVariables(values: Readonly<Record<string, FloatTensor>>): () => void {
@@ -102,7 +102,7 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
     )
   }
 
-  /** Throws unless the values are those of one inputSize, where it is known or the first of them states it. */
+  /** Throws unless the values are those of one inputSize, if it is known or the first of them states it. */
   #checkFit(action: string, values: Readonly<Record<string, FloatTensor>>, ofOne: readonly VariableSpec[]): void {
     const ofNone = this.variableSpecs(0)
     const lead = ofOne.find(({ shape }, k) => shape[0] !== ofNone[k].shape[0])?.name ?? ''

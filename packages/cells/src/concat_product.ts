@@ -15,7 +15,7 @@ export interface ConcatKernel {
   readonly inputSize: number
 }
 
-/** z[M,N] = x[M,I]·K[0:I] + b; z must be zeros where there is no bias. */
+/** z[M,N] = x[M,I]·K[0:I] + b; z must be zeros if there is no bias. */
 export function inputSide(
   run: CellRun,
   z: FloatArray,

@@ -15,7 +15,7 @@ const OPTIONS = {
   stateKeepProb: KEEP_PROBABILITY,
   /** One mask for all steps of a run and all rows of the batch, as Gal & Ghahramani 2016 do. Default false. */
   variationalRecurrent: optional(FLAG),
-  /** Of the masks; they are not TensorFlow's. Default 0. */
+  /** Seed of the masks; they are not TensorFlow's. Default 0. */
   seed: SEED,
   /**
    * Whether a tensor of the state, named as in `state.h` or `state[1].c`, is dropped. Default: all but the c of an LSTM, as

@@ -11,7 +11,7 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
-  /** Of the kernels. Default `glorot_uniform`. */
+  /** Initializer of the kernels. Default `glorot_uniform`. */
   initializer: INITIALIZER,
   /** P: m and the output are projected by `projection/kernel` [U,P]. Default null, none. */
   numProj: nullable(SIZE),
@@ -19,7 +19,7 @@ const OPTIONS = {
   numberOfGroups: optional(SIZE),
   /** Added to the forget gate, never stored. Default 1. */
   forgetBias: optional(FINITE),
-  /** Of the new cell state; the candidate is always tanh. Default tanh. */
+  /** Activation of the new cell state; the candidate is always tanh. Default tanh. */
   activation: ACTIVATION,
 }
 
@@ -37,7 +37,7 @@ const GATES = ['i', 'j', 'f', 'o'] as const
  *     [x_g, m_g]·K_g to i_g, j_g, f_g, o_g; each gate joined over the groups, plus its bias
  *     c' = σ(f + φ)∘c + σ(i)∘tanh(j)   m' = (σ(o)∘act(c'))·W
  *
- * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`, also where a size is not divisible by G
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`, also if a size is not divisible by G
  * @example
  * ```ts
  * import { GLSTMCell } from '@cudnn-rnn/rnn/cells'
@@ -78,7 +78,7 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
     return this.numProj ?? this.numUnits
   }
 
-  /** As every cell's; RangeError `ERR_INVALID_OPTION` also where the input is not divisible by the number of groups. */
+  /** As every cell's; RangeError `ERR_INVALID_OPTION` also if the input is not divisible by the number of groups. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
     checkDivisible(`build ${this.name}`, 'inputSize', inputSize, this.numberOfGroups)

@@ -26,7 +26,7 @@ const OPTIONS = {
   normShift: optional(FINITE),
   /** Probability, > 0, with which an element of the candidate is kept in training. Default 1. */
   dropoutKeepProb: KEEP_PROBABILITY,
-  /** Of the masks; they are not TensorFlow's. Default 0. */
+  /** Seed of the masks; they are not TensorFlow's. Default 0. */
   dropoutProbSeed: SEED,
 }
 
@@ -111,7 +111,7 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     return [kernel, ...norms]
   }
 
-  /** On the executor's kernel for LSTMs, where it has one. */
+  /** On the executor's kernel for LSTMs, if it has one. */
   override sequencePass(
     inputs: FloatTensor,
     state: LSTMStateTuple,
@@ -151,7 +151,7 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     return mask === null ? candidate : graph.masked(candidate, mask)
   }
 
-  /** The factors of the next `count` elements of candidates; null where nothing is dropped. */
+  /** The factors of the next `count` elements of candidates; null if nothing is dropped. */
   #mask(run: CellRun, count: number): FloatArray | null {
     if (this.dropoutKeepProb === 1 || !run.training) return null
     return this.#masks.draw(this.dtype, count, this.dropoutKeepProb)

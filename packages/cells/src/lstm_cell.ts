@@ -29,7 +29,7 @@ const OPTIONS = {
   projClip: CLIP,
   /** Added to the forget gate, never stored; 0 where the variables come from a CudnnLSTM. Default 1. */
   forgetBias: optional(FINITE),
-  /** Of the new cell state, before the output gate. Default that of the candidate. */
+  /** State activation of the new cell state, before the output gate. Default that of the candidate. */
   stateActivation: ACTIVATION,
 }
 

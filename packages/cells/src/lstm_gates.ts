@@ -17,7 +17,7 @@ export interface LSTMGateRule extends LSTMRule {
  *     i = σ(ẑ_i + p_i∘c)   g = act(ẑ_c)   f = σ(ẑ_f + φ + p_f∘c)
  *     c' = clip(f∘c + i∘g)   o = σ(ẑ_o + p_o∘c')   m = o∘act(c')
  *
- * Source: TensorFlow's `LSTMCell` (rnn_cell_impl.py) and `BlockLSTM` (lstm_ops.cc), v1.15.5. Where the rule has a
+ * Source: TensorFlow's `LSTMCell` (rnn_cell_impl.py) and `BlockLSTM` (lstm_ops.cc), v1.15.5. If the rule has a
  * `preactivationClip`, it bounds the arguments of σ and of act(ẑ_c).
  *
  * @param gates [4H] at `gatesBegin`: preactivations, replaced by i, g, f, o in the kernel's column order.

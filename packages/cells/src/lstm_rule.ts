@@ -18,14 +18,14 @@ export interface LSTMRule {
    */
   readonly clipGradient: 'straight_through' | 'zero_outside'
   readonly usePeepholes: boolean
-  /** P; null where h is not projected. */
+  /** P; null if h is not projected. */
   readonly numProj: number | null
   /** Bound of the projected h; Infinity for none. */
   readonly projClip: number
-  /** Of the candidate. */
+  /** Activation of the candidate. */
   readonly activation: CellActivation
   readonly recurrentActivation: CellActivation
-  /** Of the new cell state. */
+  /** State activation of the new cell state. */
   readonly stateActivation: CellActivation
   /** Bound of the inputs of the gates and the candidate, not of c' within act(c'); Infinity for none. */
   readonly preactivationClip: number

@@ -86,7 +86,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
     return this.numUnits
   }
 
-  /** As every cell's; RangeError `ERR_INVALID_OPTION` also where there is no column beside the time. */
+  /** As every cell's; RangeError `ERR_INVALID_OPTION` also if there is no column beside the time. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
     if (inputSize < 2) {

@@ -16,7 +16,7 @@ export interface HostKernels {
 const TYPESCRIPT: HostProducts = { addProduct }
 
 /**
- * The kernels that a run uses: the executor's where it has some, else those in TypeScript.
+ * The kernels that a run uses: the executor's if it has some, else those in TypeScript.
  *
  * @throws TypeError `ERR_INVALID_OPTION_TYPE`, `ERR_DTYPE` for an executor of another dtype
  */

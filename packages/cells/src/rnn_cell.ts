@@ -93,7 +93,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
   /** The step itself, on arguments that were checked; for wrappers, which check once per sequence. */
   abstract step(input: FloatTensor, state: State, run: CellRun): CellStep<State>
 
-  /** A whole sequence [T,B,I] at once, in cells that do better than step by step; undefined where this run does not. */
+  /** A whole sequence [T,B,I] at once, in cells that do better than step by step; undefined if this run does not. */
   sequencePass?(
     inputs: FloatTensor,
     state: State,

@@ -35,7 +35,7 @@ export class HostValue implements GraphValue {
     return this.#gradient
   }
 
-  /** False where no later operation has a gradient for this value: then its own operation has none to pass on. */
+  /** False if no later operation has a gradient for this value: then its own operation has none to pass on. */
   get hasGradient(): boolean {
     return this.#gradient !== undefined
   }
@@ -73,7 +73,7 @@ export class StepTape {
    * The result of an operation.
    *
    * @param backward adds to the gradients of the operands and of the variables, given the result's gradient; not called
-   *   where the result has none.
+   *   if the result has none.
    */
   result(
     data: FloatArray,

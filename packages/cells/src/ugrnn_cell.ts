@@ -11,11 +11,11 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
-  /** Of the kernel. Default `glorot_uniform`. */
+  /** Initializer of the kernel. Default `glorot_uniform`. */
   initializer: INITIALIZER,
   /** Added to the gate, never stored. Default 1. */
   forgetBias: optional(FINITE),
-  /** Of the candidate. Default tanh. */
+  /** Activation of the candidate. Default tanh. */
   activation: ACTIVATION,
 }
 

@@ -80,7 +80,7 @@ export function dot(a: FloatTensor, b: FloatTensor): number {
   return sum
 }
 
-/** As {@link dot}, over all tensors of two states. */
+/** Like {@link dot}, over all tensors of two states. */
 export function dotState(a: CellState, b: CellState): number {
   return leaves(a).reduce((sum, leaf, k) => sum + dot(leaf, leaves(b)[k]), 0)
 }

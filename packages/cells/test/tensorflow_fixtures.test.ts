@@ -36,7 +36,7 @@ const GRU_NAMES: Record<string, string> = {
   'candidate/bias': 'b_c',
 }
 
-/** TensorFlow's own float32 rounding where the block ops made the numbers; both sides double otherwise. */
+/** TensorFlow's own float32 rounding if the block ops made the numbers; both sides double otherwise. */
 const TOLERANCE = { float32: 2e-6, float64: 1e-12 }
 
 interface Case {

@@ -175,7 +175,7 @@ export class BundleReader implements CheckpointReader {
             },
           )
         }
-        // Saves use the names of data files again. Where checksums are not compared, the index must show that it is this one.
+        // Saves use the names of data files again. If checksums are not compared, the index must show that it is this one.
         if (this.#verify || (await this.#isCurrent())) return opened
         await opened.close()
         throw this.#replaced()

@@ -38,14 +38,14 @@ export interface WriteCheckpointOptions extends OptionsOf<typeof OPTIONS> {}
 /**
  * Writes a TensorFlow V2 checkpoint with one data file: complete, or not at all.
  *
- * Tensors are taken one by one and written in that order, in ascending order of names where the caller gives them so, as
+ * Tensors are taken one by one and written in that order, in ascending order of names if the caller gives them so, as
  * TensorFlow does; the index is sorted in any case. Any number of threads and processes may write into one directory at
  * once. Over a checkpoint of the same prefix, the old one is whole until one rename makes it the new one. When writing
  * fails, everything is as it was before.
  *
  * @param prefix path without the endings `.index` and `.data-…`; its directory is made when it is missing.
  * @throws CheckpointError `ERR_TENSOR_INVALID` (a name twice, or data that does not fit), `ERR_CHECKPOINT_IO`,
- *   `ERR_CHECKPOINT_LOCKED` where another process keeps the directory locked for minutes
+ *   `ERR_CHECKPOINT_LOCKED` if another process keeps the directory locked for minutes
  * @example
  * ```ts
  * import { latestCheckpoint, writeCheckpoint } from '@cudnn-rnn/rnn'

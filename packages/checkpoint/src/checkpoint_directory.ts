@@ -87,7 +87,7 @@ export async function latestCheckpoint(directory: string | FileStore, fileName =
   return null
 }
 
-/** The prefix of a checkpoint of a state file; undefined where its files are not there. */
+/** The prefix of a checkpoint of a state file; undefined if its files are not there. */
 async function foundPrefix(directory: string | FileStore, path: string): Promise<string | undefined> {
   if (isFileStore(directory)) return (await directory.names()).includes(`${path}.index`) ? path : undefined
   const prefix = resolvePath(directory, path)

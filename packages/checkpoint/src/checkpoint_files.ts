@@ -46,7 +46,7 @@ export async function removeUnusedData(prefix: string): Promise<void> {
   }
 }
 
-/** 0 without an index; undefined where it is damaged. */
+/** 0 without an index; undefined if it is damaged. */
 async function numShardsOf(prefix: string): Promise<number | undefined> {
   try {
     const path = `${prefix}.index`

@@ -20,7 +20,7 @@ function loadNativeCrc32c(): Crc | undefined {
 let chosen: Crc | undefined
 
 /**
- * CRC-32C by the CPU's instruction where `@node-rs/crc32` has a build for the platform, which is many times faster, else by
+ * CRC-32C by the CPU's instruction if `@node-rs/crc32` has a build for the platform, which is many times faster, else by
  * tables. The addon is loaded with the first checksum.
  */
 export const crc32c: Crc = (bytes, previous) => {

@@ -153,7 +153,7 @@ class DirectoryStore implements FileStore {
   }
 }
 
-/** Undefined where a file or a directory does not exist. */
+/** Undefined if a file or a directory does not exist. */
 async function present<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {
     return await found

@@ -21,7 +21,7 @@ const HEARTBEAT = 10_000
 /** A lock whose holder cannot be queried is abandoned after so long without a heartbeat. */
 const LEASE = 120_000
 
-/** A waiting process gives up where one holder kept the lock for so long. */
+/** A waiting process gives up if one holder kept the lock for so long. */
 const LONGEST_WAIT = 300_000
 
 /** Contents of another holder's lock file. */
@@ -48,7 +48,7 @@ export interface FileLockOptions extends OptionsOf<typeof OPTIONS> {}
  * A hard link decides who holds it: like exclusive creation, every file system, NFS included, makes one atomically or
  * refuses, and the file has its content from the first moment on. Its first line states who the holder is (see
  * {@link Owner}). A holder that was killed leaves the file; it is taken over as soon as its thread
- * does not run, or this computer has started again; where that cannot be known, after two minutes without a heartbeat.
+ * does not run, or this computer has started again; if that cannot be known, after two minutes without a heartbeat.
  *
  * Taking over must not remove a lock that a third process took meanwhile. So the process that takes over first acquires
  * `<path>.<token of the old holder>`, a lock of the same kind: only its holder may remove the file with that token.
@@ -119,7 +119,7 @@ export class FileLock {
     }
   }
 
-  /** Throws `ERR_CHECKPOINT_LOCKED` where another took the lock over: after a pause of minutes, a suspended machine. */
+  /** Throws `ERR_CHECKPOINT_LOCKED` if another took the lock over: after a pause of minutes, a suspended machine. */
   async check(): Promise<void> {
     const held = await readLock(this.path)
     if (held?.owner?.token !== this.#token) throw locked(this.path, held)
@@ -191,7 +191,7 @@ async function waitFor(path: string, beside: string, { wait, recover }: FileLock
   }
 }
 
-/** False where the lock exists. */
+/** False if the lock exists. */
 async function linkLock(beside: string, path: string): Promise<boolean> {
   try {
     await link(beside, path)

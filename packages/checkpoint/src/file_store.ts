@@ -8,13 +8,13 @@ import type { ByteSource } from './byte_source.js'
 export interface FileStore {
   /** Name in messages. */
   readonly name: string
-  /** Names of the files, in any order; none where the folder does not exist yet. */
+  /** Names of the files, in any order; none if the folder does not exist yet. */
   names(): Promise<readonly string[]>
-  /** A file as it is now; undefined where there is none of this name. */
+  /** A file as it is now; undefined if there is none of this name. */
   open(name: string): Promise<ByteSource | undefined>
   /** Replaces a file whole: a reader sees the old bytes or the new ones, and a failure leaves the old ones. */
   write(name: string, parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void>
-  /** Resolves where there is no such file, too. */
+  /** Resolves if there is no such file, too. */
   remove(name: string): Promise<void>
   /** A folder within; it is created with its first file. */
   folder(name: string): FileStore

@@ -26,7 +26,7 @@ export interface OpenCheckpointOptions extends OptionsOf<typeof OPEN_OPTIONS> {}
 const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
 
 /**
- * Opens a checkpoint through any kind of files: V2 where `<prefix>.index` exists, else V1 where `<prefix>` does.
+ * Opens a checkpoint through any kind of files: V2 if `<prefix>.index` exists, else V1 if `<prefix>` does.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`,
  *   `ERR_CHECKPOINT_UNSUPPORTED`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`

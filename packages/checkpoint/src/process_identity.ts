@@ -9,7 +9,7 @@ import { crc32c } from './crc32c.js'
  *
  *     <host>-<pid>-<thread>-<start>-<random>
  *
- * - host: the CRC-32C of host name, boot and pid namespace. Process ids are comparable only where it is the same.
+ * - host: the CRC-32C of host name, boot and pid namespace. Process ids are comparable only if it is the same.
  * - pid and thread: worker threads share a pid, and a terminated worker leaves files while its process runs. Linux
  *   names threads; elsewhere the thread is 0.
  * - start: the thread's start in clock ticks since boot, which distinguishes a reused id from the owner; 0 if unknown.
@@ -81,7 +81,7 @@ function readIdentity(): Omit<Owner, 'token'> {
   return { host, pid: process.pid, thread, start }
 }
 
-/** Undefined where the process exists and belongs to someone else. */
+/** Undefined if the process exists and belongs to someone else. */
 function processExists(pid: number): boolean | undefined {
   try {
     process.kill(pid, 0)

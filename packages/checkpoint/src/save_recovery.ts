@@ -46,9 +46,9 @@ export function withDirectoryLock<Result>(
 }
 
 /**
- * Undoes or completes a save that was killed in a directory, as the next save would. Does nothing where there is none.
+ * Undoes or completes a save that was killed in a directory, as the next save would. Does nothing if there is none.
  *
- * @returns false where the directory may not be changed, or one process keeps it locked for minutes.
+ * @returns false if the directory may not be changed, or one process keeps it locked for minutes.
  * @example
  * ```ts
  * import { recoverSaves, writeCheckpoint } from '@cudnn-rnn/rnn/checkpoint'

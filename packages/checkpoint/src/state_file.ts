@@ -13,7 +13,7 @@ export const STATE_FILE = 'checkpoint'
 const LARGEST_STATE = 2 ** 24
 
 /**
- * The state of a directory of checkpoints, or undefined where it has none. Rejects with `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_IO`.
+ * The state of a directory of checkpoints, or undefined if it has none. Rejects with `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_IO`.
  *
  * @example
  * ```ts

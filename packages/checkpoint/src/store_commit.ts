@@ -86,7 +86,7 @@ async function note(store: FileStore, prefix: string, retention: Retention): Pro
   }
 }
 
-/** The state of a store. Where the file is damaged, the checkpoints of this name with any step are the history, by step. */
+/** The state of a store. If the file is damaged, the checkpoints of this name with any step are the history, by step. */
 async function presentState(store: FileStore, prefix: string): Promise<CheckpointState | undefined> {
   try {
     return await readCheckpointState(store)

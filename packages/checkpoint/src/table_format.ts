@@ -19,7 +19,7 @@ export const TRAILER_SIZE = 5
 export const MAGIC = [0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb]
 export const BLOCK_TYPES = { raw: 0, snappy: 1 } as const
 
-/** Where a block lies. */
+/** Place of a block. */
 export interface BlockHandle {
   readonly offset: number
   readonly size: number

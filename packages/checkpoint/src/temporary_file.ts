@@ -4,7 +4,7 @@ import { LARGEST_TRANSFER } from './file_source.js'
 import { createOwnerToken, ownerState, parseOwnerToken } from './process_identity.js'
 
 /**
- * Milliseconds without a write after which a file is abandoned, where its owner's state is unknown: on another host, or
+ * Milliseconds without a write after which a file is abandoned, if its owner's state is unknown: on another host, or
  * after a reboot.
  */
 const LONGEST_SILENCE = 3_600_000
@@ -64,7 +64,7 @@ export async function silence(path: string): Promise<number> {
   return now.mtimeMs - stats.mtimeMs
 }
 
-/** Removes a file if it can: for cleaning up, where another error may be under way. */
+/** Removes a file if it can: for cleaning up, if another error may be under way. */
 export async function removeQuietly(path: string): Promise<void> {
   try {
     await rm(path, { force: true })
@@ -77,7 +77,7 @@ export async function removeQuietly(path: string): Promise<void> {
 /** Temporary files of this thread that it could not remove. */
 const notRemoved = new Set<string>()
 
-/** The names in a directory; none where it is not there. */
+/** The names in a directory; none if it is not there. */
 export async function namesIn(directory: string): Promise<string[]> {
   return readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []

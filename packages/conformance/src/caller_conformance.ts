@@ -14,7 +14,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
   const shape = [SMALL_TIME, SMALL_BATCH, 2]
   const ones = () => ({ data: new own(elements).fill(1), shape })
 
-  /** Detaches the buffer of a host tensor where the runtime and the executor allow it. */
+  /** Detaches the buffer of a host tensor if the runtime and the executor allow it. */
   const transfer = ({ data }: Tensor) => {
     try {
       structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 
-/** The largest difference, divided by the larger of 1 and the largest expected magnitude; NaN where one is NaN. */
+/** The largest difference, divided by the larger of 1 and the largest expected magnitude; NaN if one is NaN. */
 export function errorOf(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   return worstOf(actual, expected).error
 }

@@ -17,7 +17,7 @@ export interface CommunicatorUnderTest {
   dispose(): Promise<void>
 }
 
-/** One property of every communicator. Each rank runs it; it throws where the property does not hold. */
+/** One property of every communicator. Each rank runs it; it throws if the property does not hold. */
 export interface CommunicatorCase {
   readonly name: string
   run(world: CommunicatorUnderTest): Promise<void>

@@ -74,7 +74,7 @@ export function registerCtcConformance({ open, dtype, tolerance }: ExecutorUnder
       }
     })
 
-    // One row per call, as executors compute a row without frames on the host where their library refuses it. One frame, as
+    // One row per call, as executors compute a row without frames on the host if their library refuses it. One frame, as
     // sums of logarithms over several are rounded.
     test.each([
       ['no frames and no labels', 0, []],

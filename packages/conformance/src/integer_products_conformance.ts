@@ -5,7 +5,7 @@ import { expectAllclose } from './closeness.js'
 import { filled, filledCanonical } from './fills.js'
 import { readAll } from './small_network.js'
 
-/** A matrix has exact int8 weights where they are multiples of its scale, the largest weight of a column over 127. */
+/** A matrix has exact int8 weights if they are multiples of its scale, the largest weight of a column over 127. */
 const SCALE = 1 / 1024
 
 // More rows than the integers' sums go over, and no multiple of the four that a step of the loop takes.

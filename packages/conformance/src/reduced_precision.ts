@@ -9,7 +9,7 @@ export const REDUCED_PRECISION_TOLERANCES = { tf32: 1e-2, float16: 1e-2, bfloat1
 /**
  * How near to the sums of NVIDIA's sample, and in which cells. In float16 1/(512·512) is a subnormal number, and sums of
  * relu's products leave its range. The sample saturates a GRU's gates, and
- * its dx is a product of 1 - z and 1 - n²: where states and gates are rounded to bfloat16, it is 9.2% too large in exact
+ * its dx is a product of 1 - z and 1 - n²: if states and gates are rounded to bfloat16, it is 9.2% too large in exact
  * arithmetic as well.
  */
 export const REDUCED_PRECISION_SAMPLES: Readonly<Record<ReducedPrecision, NvidiaSampleOptions>> = {

@@ -233,7 +233,7 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
 
 type Calls = 'step' | 'stepRows' | 'reset' | 'state' | 'restore' | 'dispose'
 
-/** The stepper of an executor of either kind, as one that computes elsewhere; undefined where it has none. */
+/** The stepper of an executor of either kind, as one that computes elsewhere; undefined if it has none. */
 function anyStepper(rnn: Rnn, params: TensorLike, batch: number) {
   const queued = rnn.queuedStepper?.(params, batch)
   const own = rnn.stepper?.(params, batch)

@@ -7,7 +7,7 @@ export interface TrainingResult extends RnnForwardResult {
   readonly tape: Tape
 }
 
-/** A training forward. Rejects with `ERR_BROKEN_INVARIANT` where the executor returns no tape. */
+/** A training forward. Rejects with `ERR_BROKEN_INVARIANT` if the executor returns no tape. */
 export async function trainingForward(
   rnn: Pick<Rnn, 'forward'>,
   inputs: Omit<RnnForwardInputs, 'training'>,

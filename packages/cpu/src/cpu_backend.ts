@@ -37,7 +37,7 @@ const OPTIONS = {
   weights: optional(oneOf(WEIGHT_FORMATS)),
   /**
    * Arithmetic of the matrix products of inference, default float32. bfloat16 rounds both factors; sums, states and gates
-   * stay float32. It is faster where the processor multiplies bfloat16 (AVX512_BF16); others compute the same numbers, but
+   * stay float32. It is faster if the processor multiplies bfloat16 (AVX512_BF16); others compute the same numbers, but
    * for the order of sums. Training always computes in float32.
    */
   precision: optional(oneOf(['float32', 'bfloat16'])),
@@ -58,7 +58,7 @@ export type CpuBackend = HostBackend<KernelRnn>
 /**
  * Opens the CPU executor: C++ kernels on a pool of threads.
  *
- * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the native addon cannot be loaded, or the processor lacks
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` if the native addon cannot be loaded, or the processor lacks
  *   `instructionSet`
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
@@ -68,7 +68,7 @@ export type CpuBackend = HostBackend<KernelRnn>
  * const backend = openCpuBackend({ threads: 2 })
  * const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
  * backend.ops.accumulate(x, { data: Float32Array.of(10, 10), shape: [2] })
- * console.log(backend.name, (await x.read()).data) // cpu [11, 12]
+ * console.log(backend.name, await x.data()) // cpu [11, 12]
  * backend.dispose()
  * ```
  */

@@ -17,7 +17,7 @@
  *   sequenceLengths: null,
  *   training: false,
  * })
- * console.log(backend.reason, (await outputH.read()).data)
+ * console.log(backend.reason, await outputH.data())
  * backend.dispose()
  * ```
  * @packageDocumentation

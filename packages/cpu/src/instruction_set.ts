@@ -1,6 +1,6 @@
 /**
  * Instruction sets that the kernels exist in: AVX-512 with VNNI (which only products of int8 weights use; those of bfloat16 use
- * AVX512_BF16 where the processor has it), AVX-512 (F, BW, VL, DQ), AVX2 with FMA, 64-bit ARM's NEON, and plain C++.
+ * AVX512_BF16 if the processor has it), AVX-512 (F, BW, VL, DQ), AVX2 with FMA, 64-bit ARM's NEON, and plain C++.
  */
 export const INSTRUCTION_SETS = Object.freeze(['avx512-vnni', 'avx512', 'avx2', 'neon', 'portable'] as const)
 
@@ -8,7 +8,7 @@ export type InstructionSet = (typeof INSTRUCTION_SETS)[number]
 
 /**
  * The instruction set to use: the one that was requested, or the best of `supported`, which are best first. Returns undefined
- * where the processor lacks the one that was requested.
+ * if the processor lacks the one that was requested.
  */
 export function chooseInstructionSet(
   asked: InstructionSet | undefined,

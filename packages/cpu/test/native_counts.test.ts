@@ -13,7 +13,7 @@ const floats = (count: number) => new Float32Array(count)
 
 /** The elements that a tensor computes in, which no caller of the public API sees before read() pins them. */
 const detach = (tensor: unknown) => {
-  const { buffer } = (tensor as HostTensor).data
+  const { buffer } = (tensor as HostTensor).live
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] })
 }
 

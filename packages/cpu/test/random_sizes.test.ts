@@ -107,7 +107,7 @@ async function run(backend: Backend, { options, time, batch, lengths, initialSta
   }
 }
 
-/** The outputs of a stream over the whole input; none where the executor, or the case, has no streams. */
+/** The outputs of a stream over the whole input; none if the executor, or the case, has no streams. */
 function stream(rnn: Rnn, pass: Omit<RnnForwardInputs, 'training'>, batch: number) {
   const { params, input, inputH, inputC, sequenceLengths } = pass
   if (rnn.stepper === undefined || rnn.descriptor.direction === 'bidirectional' || sequenceLengths !== null) return null

@@ -36,7 +36,7 @@ export interface CtcLossOptions extends CtcLossSettings, OptionsOf<typeof OPTION
 
 /**
  * The CTC loss of logits [T,B,K] against label sequences: `tf.nn.ctc_loss` of TensorFlow 1, or
- * `torch.nn.functional.ctc_loss`, with its gradient. Computed by the executor; on the host where it has no kernel for it.
+ * `torch.nn.functional.ctc_loss`, with its gradient. Computed by the executor; on the host if it has no kernel for it.
  *
  * A row without labels is the probability of blanks alone, as in PyTorch (TensorFlow 1 refuses it). NaN logits of a row
  * give it loss and gradient NaN; logits after a row's length are not read.
@@ -53,7 +53,7 @@ export interface CtcLossOptions extends CtcLossSettings, OptionsOf<typeof OPTION
  * const backend = await openBackend('reference')
  * const logits = { data: new Float32Array(2 * 1 * 3), shape: [2, 1, 3] } // uniform over two classes and the blank
  * const { loss } = await ctcLoss(backend, { logits, labels: [[0]] })
- * console.log(((await loss.read()).data[0] ?? 0).toFixed(4)) // 1.0986: three of nine paths spell label 0
+ * console.log(((await loss.data())[0] ?? 0).toFixed(4)) // 1.0986: three of nine paths spell label 0
  * ```
  */
 export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promise<CtcLossResult> {

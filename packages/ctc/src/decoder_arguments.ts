@@ -15,7 +15,7 @@ export interface DecoderArguments {
 }
 
 /**
- * Checks logits [T,B,K], the lengths of their rows (T for each where null) and the blank.
+ * Checks logits [T,B,K], the lengths of their rows (T for each if null) and the blank.
  *
  * @throws TypeError `ERR_NOT_A_TENSOR` (a backend tensor, too), `ERR_DTYPE`, `ERR_SEQUENCE_LENGTHS`; RangeError
  *   `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_CTC_BLANK`, `ERR_CTC_LOGITS` for NaN

@@ -19,8 +19,8 @@ export type EditDistanceOptions = OptionsOf<typeof OPTIONS>
 
 /**
  * TensorFlow's `tf.edit_distance` of one pair: the least number of insertions, deletions and substitutions that turn
- * `hypothesis` into `truth`, divided by the truth's length where `normalize` (the default). Against an empty truth the
- * normalized distance is ∞, or 0 where the hypothesis is empty, too.
+ * `hypothesis` into `truth`, divided by the truth's length if `normalize` (the default). Against an empty truth the
+ * normalized distance is ∞, or 0 if the hypothesis is empty, too.
  *
  * @throws TypeError `ERR_CTC_LABELS`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  * @example
@@ -99,7 +99,7 @@ function levenshtein(a: Sequence, b: Sequence): number {
   return above[b.length]
 }
 
-/** Of a sequence: a row of the table takes 128 MiB. */
+/** Most elements of a sequence: a row of the table takes 128 MiB. */
 const MOST_ELEMENTS = 2 ** 24
 
 function checkSequence(name: string, sequence: Sequence): void {

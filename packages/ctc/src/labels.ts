@@ -14,7 +14,7 @@ export interface PaddedLabels {
 /**
  * Labels of either form as a padded tensor.
  *
- * @param lengths of a tensor's rows, S for each where absent; refused for arrays, which have their own lengths.
+ * @param lengths of a tensor's rows, S for each if absent; refused for arrays, which have their own lengths.
  * @throws TypeError `ERR_CTC_LABELS`, `ERR_NOT_A_TENSOR`; RangeError `ERR_SHAPE`
  */
 export function paddedLabels(

@@ -18,7 +18,7 @@ import { codedTypeError } from './coded_error.js'
  * ```
  */
 export interface PrefixScorer<State> {
-  /** Of the empty prefix. */
+  /** Initial state of the empty prefix. */
   readonly initialState: State
   /**
    * The state after `label` is appended, and the term added to the log-probability of the longer prefix: a weighted

@@ -22,7 +22,7 @@ function reader(dtype: 'float32' | 'float64', inputSize: number, numUnits: numbe
     name: 'kernel',
     value: backend.tensor(tensor([2 * numUnits, classes], (k) => 0.3 * Math.sin(7 * k))),
   }
-  const bias = { name: 'bias', value: backend.zeros([classes]) }
+  const bias = { name: 'bias', backend, value: backend.zeros([classes]) }
   return { backend, lstm, params, kernel, bias, tensor }
 }
 
@@ -97,10 +97,9 @@ describe('ctcLoss in training', () => {
       return { inputs, lengths, labels }
     }
     const result = await fit({
-      backend,
       data: Dataset.fromArray(Array.from({ length: 150 }, (_, seed) => sample(seed + 1))),
       batchGradients: (batch: Batch) => batchGradients(model, batch),
-      optimizer: new Adam(backend, [params, kernel, bias]),
+      optimizer: new Adam([params, kernel, bias]),
       learningRate: constantRate(0.02),
       maxSteps: 150,
     })

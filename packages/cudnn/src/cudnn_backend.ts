@@ -46,7 +46,7 @@ import { versionText } from './sys/version_text.js'
  *
  * const backend: CudnnBackend = await openCudnnBackend({ device: 0 })
  * const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
- * console.log((await x.read()).data) // [1, 2]
+ * console.log(await x.data()) // [1, 2]
  * backend.dispose()
  * ```
  */
@@ -162,7 +162,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     void this.close()
   }
 
-  /** As `dispose`, and resolves when the device has everything back. */
+  /** Like `dispose`, and resolves when the device has everything back. */
   close(): Promise<void> {
     this.#executor.memory.life.end()
     return this.#executor.session.close()

@@ -7,18 +7,18 @@ import { versionText } from './sys/version_text.js'
 
 /** Whether the cuDNN executor works on this machine, and if not, the reason; for people and for bug reports. */
 export interface CudnnReport {
-  /** The addon's file; undefined where there is none. */
+  /** The addon's file; undefined if there is none. */
   readonly addon: string | undefined
-  /** Where each library was found. */
+  /** Place of each library. */
   readonly files: LibraryFiles
   /** "9.24.0" */
   readonly cudnn: string | undefined
-  /** Undefined where no device opens. */
+  /** Undefined if no device opens. */
   readonly device: SessionInfo | undefined
   readonly attempts: readonly BackendAttempt[]
   /** Supported features beyond float32. */
   readonly features: readonly string[]
-  /** What to do next; empty where everything works. */
+  /** What to do next; empty if everything works. */
   readonly advice: string
 }
 

@@ -34,7 +34,7 @@ const OPTIONS = {
   /** cuDNN's algorithm; default `measured`: the fastest of those that cuDNN accepts, timed once per shape. */
   algorithm: optional(oneOf(['measured', ...(Object.keys(ALGORITHMS) as Algorithm[])])),
   /**
-   * Replay recurring passes and training steps as CUDA graphs; default `measured`: where that is faster than the
+   * Replay recurring passes and training steps as CUDA graphs; default `measured`: if that is faster than the
    * calls, timed once per shape.
    */
   graphs: optional(either(FLAG, oneOf(['measured']))),
@@ -51,7 +51,7 @@ const FIRST_BFLOAT16_VERSION = 91_300
 /**
  * Opens the cuDNN executor on one GPU.
  *
- * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where it cannot work here, with everything that was tried
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` if it cannot work here, with everything that was tried
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts no-run

@@ -5,7 +5,7 @@ import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { type CudnnBackendOptions, openCudnnBackend } from '../src/index.js'
 import { loadAddon } from '../src/load_addon.js'
 
-/** The CUDA emulator, version 9 or 8; a message where there is no compiler or no addon. */
+/** The CUDA emulator, version 9 or 8; a message if there is no compiler or no addon. */
 export function openEmulatedGpu(version: 8 | 9 = 9) {
   const { addon } = loadAddon()
   if (addon === undefined) return { problem: 'the cuDNN addon is not built: npm run build:native' }

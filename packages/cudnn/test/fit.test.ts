@@ -24,20 +24,19 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
       const value = backend.zeros(shape, { layout })
       const size = elementCount(shape)
       ops.accumulate(value, { data: Float32Array.from({ length: size }, (_, k) => 0.3 * Math.sin(2 * k + 1)), shape })
-      return { name, value }
+      return { name, backend, value }
     }
     const table = variable('table', [VOCABULARY, COLUMNS])
     const params = variable('gru', [rnn.paramsSize], layoutKey(descriptor))
     const kernel = variable('kernel', [UNITS, VOCABULARY])
     const bias = variable('bias', [VOCABULARY])
-    using optimizer = new Adam(backend, [table, params, kernel, bias], { weightDecay: 0.01 })
+    using optimizer = new Adam([table, params, kernel, bias], { weightDecay: 0.01 })
     const reports: StepReport[] = []
     const ids = (from: number) => ({
       data: Int32Array.from({ length: TIME * BATCH }, (_, k) => (3 * k + from) % VOCABULARY),
       shape: [TIME, BATCH],
     })
     await fit({
-      backend,
       data: Dataset.fromArray(Array.from({ length: 30 }, (_, k) => k)),
       async batchGradients(from) {
         const inputs = ids(from)
@@ -81,7 +80,7 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
       /** Parameters after updates of which every third has a gradient that is not finite. */
       const updated = async (backend: Backend) => {
         const value = backend.tensor({ data: Float32Array.of(1, -2, 0.5), shape: [3] })
-        using optimizer = new Adam(backend, [{ name: 'v', value }], { definition, epsilon: 1e-3 })
+        using optimizer = new Adam([{ name: 'v', backend, value }], { definition, epsilon: 1e-3 })
         optimizer.restoreStep(2)
         for (let update = 0; update < 12; update++) {
           const isSkipped = update % 3 === 1
@@ -108,10 +107,9 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
   it('queues a step before it reads the loss of the one before', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: true })
     const [value, ones] = [backend.zeros([4]), { data: new Float32Array(4).fill(1), shape: [4] }]
-    using optimizer = new Adam(backend, [{ name: 'v', value }])
+    using optimizer = new Adam([{ name: 'v', backend, value }])
     const events: string[] = []
     await fit({
-      backend,
       data: Dataset.fromArray(Array.from({ length: 10 }, (_, k) => k + 1)),
       async batchGradients(step) {
         events.push(`queue ${step}`)
@@ -139,10 +137,9 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
   it('a step that fails behind one that was skipped leaves the count of updates exact', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: true })
     const value = backend.zeros([2])
-    using optimizer = new Adam(backend, [{ name: 'v', value }])
+    using optimizer = new Adam([{ name: 'v', backend, value }])
     const reported: boolean[] = []
     const training = fit({
-      backend,
       data: Dataset.fromArray([1, 2, 3]),
       async batchGradients(step) {
         if (step === 3) throw new Error('no batch')

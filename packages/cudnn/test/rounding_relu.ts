@@ -8,7 +8,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 type Round = (values: ArrayLike<number>) => Float64Array
 
 /**
- * Relu networks of the reference in float64, taken one step of one layer at a time, so that `round` applies where cuDNN
+ * Relu networks of the reference in float64, taken one step of one layer at a time, so that `round` applies if cuDNN
  * stores numbers in its element type: to parameters, inputs, and every state on its way to the next step and layer.
  */
 export function roundingRelu(round: Round): NetworkMaker {

@@ -15,7 +15,7 @@ export interface Closeness {
 
 const AMPLIFICATION = 20
 
-/** Where two traces differ first, in words; undefined where they agree. */
+/** Where two traces differ first, in words; undefined if they agree. */
 export function firstDifference(
   actual: Trace,
   expected: Trace,

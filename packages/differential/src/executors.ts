@@ -15,7 +15,7 @@ export interface TestedExecutor {
   /** Whether its dropout draws the masks of the reference. */
   readonly sharesMasks: boolean
   readonly open: (program: Program) => Promise<Backend>
-  /** Waits until the executor is closed; throws where it left something on the device or broke its rules. */
+  /** Waits until the executor is closed; throws if it left something on the device or broke its rules. */
   readonly inspect?: (backend: Backend) => Promise<void>
 }
 

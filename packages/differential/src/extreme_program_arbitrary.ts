@@ -105,7 +105,7 @@ const extremeStatements: readonly fc.WeightedArbitrary<Statement>[] = [
 
 /**
  * Programs whose parameters, inputs, states and gradients hold NaN, infinities and huge numbers. Results are read after each
- * statement, so that the comparison can stop where a value nears the end of the type's range.
+ * statement, so that the comparison can stop if a value nears the end of the type's range.
  */
 export const extremePrograms: fc.Arbitrary<Program> = fc
   .record({

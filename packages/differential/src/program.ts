@@ -197,7 +197,7 @@ export type Statement =
   | { readonly op: 'closeExecutor' }
   /** Starts all before awaiting any. */
   | { readonly op: 'together'; readonly body: readonly Statement[] }
-  /** As one step of `TrainingSteps`, where the executor has them. */
+  /** Like one step of `TrainingSteps`, if the executor has them. */
   | { readonly op: 'trainingStep'; readonly body: readonly Statement[] }
 
 /** Statements of one kind. */

@@ -12,7 +12,7 @@ import { begin, isBlock } from './statement_table.js'
 interface Outcome {
   /** Its position in the program, and its kind. */
   readonly statement: string
-  /** Of the error, where it failed. */
+  /** Code of the error, if it failed. */
   readonly code?: string
   readonly values: Readonly<Record<string, ArrayLike<number>>>
 }
@@ -32,7 +32,7 @@ interface Pending {
 /**
  * Runs a program on an executor and disposes both.
  *
- * @throws BrokenRule where an error has no code, a failed statement changed something, or something is alive at the end
+ * @throws BrokenRule if an error has no code, a failed statement changed something, or something is alive at the end
  */
 export async function runProgram(program: Program, backend: Backend, elsewhere: Backend): Promise<Trace> {
   const folder = await mkdtemp(join(tmpdir(), 'rnn-program-'))

@@ -13,7 +13,7 @@ export interface Effect {
 
 /**
  * Runs one kind of statement. All calls of the library are begun before it returns, so that statements may be begun one
- * after another without being awaited; undefined where there is nothing to run it on.
+ * after another without being awaited; undefined if there is nothing to run it on.
  */
 export type Begin<Statement> = (programState: ProgramState, statement: Statement) => Promise<Effect> | undefined
 

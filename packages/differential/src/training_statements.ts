@@ -1,5 +1,5 @@
 import { required } from '@cudnn-rnn/arguments'
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/backend'
 import { Adagrad, Adam, type BatchResult, Dataset, fit, type Optimizer, RmsProp, Sgd } from '@cudnn-rnn/train'
 import { makeArgument } from './arguments.js'
 import { callModel, modelGradients } from './call_model.js'
@@ -14,22 +14,21 @@ export const beginOptimizer: Begin<StatementOf<'optimizer'>> = async (programSta
   const opaques = [...new Set(statement.params.map((index) => pick(programState.opaques, index)))]
   const chosen = opaques.filter((opaque) => opaque !== undefined)
   if (chosen.length === 0) return {}
-  const optimizer = makeOptimizer(programState.backend, chosen, statement)
+  const optimizer = makeOptimizer(chosen, statement)
   return { commit: () => void programState.optimizers.push({ optimizer, opaques: chosen, isGone: false }) }
 }
 
 function makeOptimizer(
-  backend: Backend,
   opaques: readonly MadeOpaque[],
   { rule, tensorflow, weightDecay }: StatementOf<'optimizer'>,
 ): Optimizer {
   const variables = opaques.map(({ variable }) => variable)
   const options = { weightDecay, definition: tensorflow ? 'tensorflow' : 'pytorch' } as const
-  if (rule === 'sgd') return new Sgd(backend, variables, options)
-  if (rule === 'momentum') return new Sgd(backend, variables, { ...options, momentum: 0.9, nesterov: true })
-  if (rule === 'adam') return new Adam(backend, variables, { ...options, epsilon: EPSILON })
-  if (rule === 'rmsProp') return new RmsProp(backend, variables, { ...options, epsilon: EPSILON })
-  return new Adagrad(backend, variables, { ...options, epsilon: EPSILON })
+  if (rule === 'sgd') return new Sgd(variables, options)
+  if (rule === 'momentum') return new Sgd(variables, { ...options, momentum: 0.9, nesterov: true })
+  if (rule === 'adam') return new Adam(variables, { ...options, epsilon: EPSILON })
+  if (rule === 'rmsProp') return new RmsProp(variables, { ...options, epsilon: EPSILON })
+  return new Adagrad(variables, { ...options, epsilon: EPSILON })
 }
 
 export const beginApply: Begin<StatementOf<'apply'>> = async (
@@ -63,7 +62,7 @@ export const beginTrain: Begin<StatementOf<'train'>> = (programState, statement)
   const { optimizer, opaques } = made
   const norms: number[] = []
   return fit({
-    ...{ backend: programState.backend, optimizer },
+    optimizer,
     ...(statement.maxNorm !== undefined && { clipNorm: statement.maxNorm }),
     data: Dataset.fromArray([0, 1, 2]).repeat(),
     batchGradients: (fill) => batchGradients(programState, opaques, fill, statement),

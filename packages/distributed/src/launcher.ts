@@ -8,7 +8,7 @@ export interface Launcher {
   readonly engine: 'mpi' | 'nccl'
   readonly rank: number
   readonly size: number
-  /** What to do where an MPI library sees fewer processes. */
+  /** What to do if an MPI library sees fewer processes. */
   readonly remedy: string
 }
 
@@ -60,7 +60,7 @@ const LAUNCHERS: readonly Row[] = [
 /**
  * The launcher of this process: mpirun, mpiexec (also within Kubeflow's MPIJob), srun, torchrun, PyTorchJob.
  *
- * @returns undefined where the process was started alone.
+ * @returns undefined if the process was started alone.
  * @throws CommunicatorError `ERR_LAUNCHER_ENVIRONMENT`
  * @example
  * ```ts

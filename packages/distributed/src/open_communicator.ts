@@ -10,12 +10,12 @@ const OPTIONS = {
   /** Every collective call must end within this time, or the job is ended; default 600, at most 2,000,000. */
   timeoutSeconds: optional(SECONDS),
   /**
-   * The job is ended where a rank sends no heartbeat for this long while another waits for it; default 8. A thread of
+   * The job is ended if a rank sends no heartbeat for this long while another waits for it; default 8. A thread of
    * the addon gives it, so that JavaScript may compute for longer: the process was stopped, or its host is dead.
    */
   silenceSeconds: optional(SECONDS),
   /**
-   * The job is ended where JavaScript of a rank does not return to its event loop for this long while another waits for it. An
+   * The job is ended if JavaScript of a rank does not return to its event loop for this long while another waits for it. An
    * endless loop does so, and so does a longer computation without `await`. The default is 8, but 60 for a rank that has made
    * fewer than 32 calls, and never less than twice the longest such time of that rank.
    */
@@ -29,13 +29,13 @@ export interface CommunicatorOptions extends OptionsOf<typeof OPTIONS> {}
 
 const DEFAULT_TIMEOUT_SECONDS = 600
 const DEFAULT_SILENCE_SECONDS = 8
-/** Of a rank that has made its first calls; a longer limit is learned. */
+/** Least busy seconds of a rank that has made its first calls; a longer limit is learned. */
 const LEAST_BUSY_SECONDS = 8
 
 /**
  * Opens the communicator between the processes that a launcher started. 'auto' takes the engine of the launcher: MPI under
  * mpirun, mpiexec and srun, NCCL under torchrun and in a PyTorchJob; and 'none', a communicator of size 1, without a launcher
- * or where it started one process. 'nccl' under a launcher of MPI sums on the GPUs, and the ranks connect over MPI.
+ * or if it started one process. 'nccl' under a launcher of MPI sums on the GPUs, and the ranks connect over MPI.
  *
  * MPI can be opened once per process. A process that ends with an error, or is ended, before `dispose` ends all ranks; one
  * that ends normally closes the communicator first.

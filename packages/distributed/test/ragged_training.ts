@@ -30,7 +30,6 @@ export async function trainOnRagged(world: Communicator): Promise<RaggedTraining
   const task = new RaggedTask(gru, params)
   const [losses, norms, metrics]: number[][] = [[], [], []]
   const { step, ending, best } = await fit({
-    backend,
     data: Dataset.fromArray(RAGGED_SEQUENCES)
       .shuffle({ bufferSize: RAGGED_SEQUENCES.length, seed: 4 })
       .batch(BATCH)
@@ -38,7 +37,7 @@ export async function trainOnRagged(world: Communicator): Promise<RaggedTraining
       .shard(world)
       .map((share) => padSequences(share)),
     batchGradients: (batch) => task.batchGradients(batch),
-    optimizer: new Adam(backend, [params]),
+    optimizer: new Adam([params]),
     learningRate: 0.05,
     maxSteps: 1000,
     clipNorm: 0.2,

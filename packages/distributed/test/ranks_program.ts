@@ -12,7 +12,7 @@ const [what = '', engine = 'auto', library] = process.argv.slice(2)
 
 const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
 
-/** Sums of tensors of which some are small and one is large, between other calls; throws where one is wrong. */
+/** Sums of tensors of which some are small and one is large, between other calls; throws if one is wrong. */
 async function sumTensors(world: Awaited<ReturnType<typeof openCommunicator>>): Promise<void> {
   const { rank, size } = world
   const ranks = (size * (size + 1)) / 2

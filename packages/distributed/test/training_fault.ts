@@ -11,7 +11,7 @@ export interface Fault {
   readonly file: string
 }
 
-/** Fails in the way of `fault.kind`; returns at once where that has happened before. */
+/** Fails in the way of `fault.kind`; returns at once if that has happened before. */
 export async function makeFault({ kind, file }: Fault): Promise<void> {
   if (existsSync(file)) return
   writeFileSync(file, String(Date.now()))
@@ -24,7 +24,7 @@ export async function makeFault({ kind, file }: Fault): Promise<void> {
   for (;;);
 }
 
-/** V8 ends the process, where its heap has a limit. */
+/** V8 ends the process, if its heap has a limit. */
 function fillHeap(): never {
   const kept: number[][] = []
   for (;;) kept.push(new Array<number>(10_000).fill(kept.length + 0.5))

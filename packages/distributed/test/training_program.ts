@@ -52,7 +52,7 @@ using backend =
   name === 'cudnn' ? await openCudnnBackend({ device: world.localRank, graphs: true }) : openReferenceBackend()
 const stop = new AbortController()
 if (stopsAt !== undefined) for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => stop.abort())
-const kernel = { name: 'kernel', value: backend.zeros([2, 1]) }
+const kernel = { name: 'kernel', backend, value: backend.zeros([2, 1]) }
 const bias = { data: new Float32Array(1), shape: [1] }
 const losses: number[] = []
 let batches = 0
@@ -77,7 +77,6 @@ const saver: TrainingSaver = {
 
 const numbers = Array.from({ length: ROWS }, (_, k) => k)
 await fit({
-  backend,
   data: Dataset.fromArray(numbers).shuffle({ bufferSize: ROWS, seed: 4 }).repeat(epochs).batch(BATCH).shard(world),
   async batchGradients(batch) {
     batches++
@@ -97,7 +96,7 @@ await fit({
     for (const tensor of [gradient, gradients.input, gradients.bias]) tensor.dispose()
     return { loss, gradients: [gradients.kernel] }
   },
-  optimizer: new Adam(backend, [kernel]),
+  optimizer: new Adam([kernel]),
   learningRate: constantRate(0.1),
   maxSteps: 100_000,
   clipNorm: 0.5,

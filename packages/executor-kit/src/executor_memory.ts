@@ -54,7 +54,7 @@ export function ownTensor<Own extends BackendTensor>(
 }
 
 /**
- * As {@link ownTensor}, for a tensor that is about to be written.
+ * Like {@link ownTensor}, for a tensor that is about to be written.
  *
  * @throws RangeError `ERR_SHARED_TENSOR` for one that other threads read
  */
@@ -86,7 +86,7 @@ export function checkOwnTensors(
   for (const name in operands) checkOwnTensor(executor, action, name, operands[name])
 }
 
-/** As {@link checkOwnTensors}, for one operand. */
+/** Like {@link checkOwnTensors}, for one operand. */
 export function checkOwnTensor(
   executor: Pick<ArgumentOwner, 'owns'>,
   action: string,

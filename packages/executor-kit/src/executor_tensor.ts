@@ -1,4 +1,4 @@
-import type { DType } from '@cudnn-rnn/backend'
+import type { DType, NestedNumbers } from '@cudnn-rnn/backend'
 import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import type { VersionedTensor } from './executor_memory.js'
 import { tensorSummary } from './summaries.js'
@@ -44,6 +44,20 @@ export abstract class ExecutorTensor<Data extends FloatArray | Int32Array = Floa
   abstract get disposed(): boolean
 
   abstract read(): Promise<Tensor<Data>>
+
+  async data(): Promise<Data> {
+    return (await this.read()).data
+  }
+
+  async toArray(): Promise<NestedNumbers> {
+    const { data, shape } = await this.read()
+    const elements = data.values()
+    const nested = (axis: number): NestedNumbers =>
+      axis === shape.length
+        ? (elements.next().value as number)
+        : Array.from({ length: shape[axis] }, () => nested(axis + 1))
+    return nested(0)
+  }
 
   abstract dispose(): void
 

@@ -1,10 +1,8 @@
+import type { NestedNumbers } from '@cudnn-rnn/backend'
 import { arrayTypeOf, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { dtypeOf } from './dtype_of.js'
 import { checkDimensions } from './tensor_arguments.js'
-
-/** Numbers in lists of one depth and one length each. */
-export type NestedNumbers = number | readonly NestedNumbers[]
 
 const ACTION = 'make a tensor'
 const DEEPEST = 64
@@ -13,7 +11,7 @@ const DEEPEST = 64
  * A host tensor of nested lists of numbers (float32), or of a typed array, which is not copied.
  *
  * @param shape default: that of the lists, or the number of elements.
- * @throws RangeError `ERR_SHAPE` where the elements do not fill the shape, or lists of one depth differ in length; TypeError
+ * @throws RangeError `ERR_SHAPE` if the elements do not fill the shape, or lists of one depth differ in length; TypeError
  *   `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
  * @example
  * ```ts

@@ -12,7 +12,7 @@ export { claimForTraining } from './claim_for_training.js'
 export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
 export { dtypeOf } from './dtype_of.js'
 export { checkStreamBatch } from './host/host_stepper.js'
-export { full, type NestedNumbers, tensor, zeros } from './host_tensors.js'
+export { full, tensor, zeros } from './host_tensors.js'
 export { checkHyperparameter } from './hyperparameter.js'
 export { type PassShapes, passShapes } from './pass_shapes.js'
 export {

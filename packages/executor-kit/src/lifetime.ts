@@ -30,7 +30,7 @@ export class Lifetime {
     this.#executor?.check(action)
   }
 
-  /** Ends it; false where it had ended before. */
+  /** Ends it; false if it had ended before. */
   end(): boolean {
     if (this.#ended) return false
     this.#ended = true

@@ -21,7 +21,7 @@ export type OptimizerUpdate =
   | { readonly rule: 'addScaled'; readonly scale: number }
   | {
       [Rule in Exclude<OptimizerRule, 'sgd'>]: { readonly rule: Rule } & RuleValues<Rule> & {
-          /** The scalar tensor that counts the updates where the step is NaN. */
+          /** The scalar tensor that counts the updates if the step is NaN. */
           readonly count?: BackendTensor | undefined
         }
     }[Exclude<OptimizerRule, 'sgd'>]
@@ -84,7 +84,7 @@ export function checkRuleArguments(rule: unknown, slots: unknown): RuleArguments
 /**
  * An update whose options were checked by the table, with defaults in place.
  *
- * @param count the tensor that was given as a count, where the executor reads it
+ * @param count the tensor that was given as a count, if the executor reads it
  * @throws RangeError `ERR_HYPERPARAMETER`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  */
 export function completeUpdate(

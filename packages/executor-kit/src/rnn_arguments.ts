@@ -139,7 +139,7 @@ function checkState(
   return state === null || state === undefined ? null : checkTensor(action, name, state, { dtype, shape })
 }
 
-/** The shape of a cell state; throws RangeError `ERR_NO_CELL_STATE` where one is given and the cell has none. */
+/** The shape of a cell state; throws RangeError `ERR_NO_CELL_STATE` if one is given and the cell has none. */
 function cellShape(
   action: string,
   name: string,

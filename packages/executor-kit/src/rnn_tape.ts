@@ -33,7 +33,7 @@ export class RnnTape<Contents> extends OpenTape {
    * The contents, for a backward of `rnn`.
    *
    * @throws as `checkOpen`; RangeError `ERR_TAPE_STALE` for overwritten operands
-   * @throws TypeError `ERR_TAPE_FOREIGN` where another network ran the forward
+   * @throws TypeError `ERR_TAPE_FOREIGN` if another network ran the forward
    */
   contentsFor(rnn: object): Contents {
     this.checkOpen()

@@ -36,7 +36,7 @@ export class StreamRows {
     this.#batch = batch
   }
 
-  /** Of the last successful {@link take}: row numbers from 0 on, as many as it returned. */
+  /** Numbers of the last successful {@link take}: row numbers from 0 on, as many as it returned. */
   get numbers(): Int32Array {
     return this.#numbers
   }

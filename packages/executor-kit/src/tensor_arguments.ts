@@ -52,7 +52,7 @@ export function checkTensor<Given extends TensorLike>(
   return tensor
 }
 
-/** As {@link checkTensor}, for a tensor that {@link checkIsTensor} returned. */
+/** Like {@link checkTensor}, for a tensor that {@link checkIsTensor} returned. */
 export function checkRule(action: string, name: string, tensor: TensorLike, rule: TensorRule): void {
   const dtype = tensorDType(tensor)
   if (dtype !== rule.dtype) {
@@ -143,7 +143,7 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
 }
 
 /**
- * As {@link checkIsTensor}, for arguments that must be host tensors.
+ * Like {@link checkIsTensor}, for arguments that must be host tensors.
  *
  * @throws TypeError `ERR_NOT_A_TENSOR` for a backend tensor too
  */

@@ -40,7 +40,7 @@ function scopes(): ScopeStorage {
   return storage
 }
 
-/** Where there is no AsyncLocalStorage: scopes must not overlap in time unless one is within the other. */
+/** If there is no AsyncLocalStorage: scopes must not overlap in time unless one is within the other. */
 class EnteredLast implements ScopeStorage {
   readonly #entered: Scope[] = []
 
@@ -90,7 +90,7 @@ export function noteInScope(made: object): void {
  *   backend.ops.accumulate(y, x)
  *   return y
  * })
- * console.log((await sum.read()).data, backend.stats().tensors) // [1, 2] 1
+ * console.log(await sum.data(), backend.stats().tensors) // [1, 2] 1
  * ```
  */
 export function scope<Result>(body: () => Result): Result {
@@ -127,7 +127,7 @@ export function scope<Result>(body: () => Result): Result {
 }
 
 /**
- * Disposes the tensors that are not part of `result`; the others belong to the outer scope. Disposes all where a getter of
+ * Disposes the tensors that are not part of `result`; the others belong to the outer scope. Disposes all if a getter of
  * the result throws: its caller gets the error in place of the result.
  */
 function end({ made, outer }: Scope, result: unknown): void {

@@ -8,7 +8,7 @@ export function checkUpdate(action: string, dtype: FloatDType, operands: Readonl
   checkAlike(action, dtype, names, tensors)
 }
 
-/** As {@link checkUpdate}, for tensors that `checkIsTensor` returned. */
+/** Like {@link checkUpdate}, for tensors that `checkIsTensor` returned. */
 export function checkAlike(
   action: string,
   dtype: FloatDType,

@@ -1,4 +1,4 @@
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { ExecutorTensor } from '../src/index.js'
 
@@ -10,7 +10,7 @@ class OwnTensor extends ExecutorTensor {
   }
 
   async read(): Promise<Tensor<FloatArray>> {
-    return { data: new Float32Array(2), shape: this.shape }
+    return { data: Float32Array.from({ length: elementCount(this.shape) }, (_, index) => index), shape: this.shape }
   }
 
   dispose(): void {
@@ -51,6 +51,23 @@ describe('ExecutorTensor', () => {
     expect(JSON.parse(JSON.stringify(tensor))).toEqual({
       ...{ kind: 'BackendTensor', shape: [2, 3], dtype: 'float32', state: 'disposed' },
     })
+  })
+
+  it.each([
+    [[], 0],
+    [[3], [0, 1, 2]],
+    [
+      [2, 1, 2],
+      [[[0, 1]], [[2, 3]]],
+    ],
+    [
+      [2, 0],
+      [[], []],
+    ],
+  ])('gives its elements as a typed array and as nested arrays, of shape %j', async (shape, expected) => {
+    const tensor = new OwnTensor(shape, 'float32', undefined)
+    expect(await tensor.toArray()).toEqual(expected)
+    expect(await tensor.data()).toEqual((await tensor.read()).data)
   })
 
   it('cannot be sent to another thread by mistake', () => {

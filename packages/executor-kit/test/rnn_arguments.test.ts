@@ -1,4 +1,4 @@
-import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, layoutKey, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { checkBackwardArguments, checkForwardArguments, MAX_TIME_STEPS } from '../src/index.js'
@@ -107,7 +107,7 @@ describe('arguments that change while they are read', () => {
   it('are copied where another thread may write them', () => {
     const data = new Float32Array(new SharedArrayBuffer(4 * T * B * I)) as unknown as Float32Array<ArrayBuffer>
     const { input } = forward({ input: { data, shape: [T, B, I] } })().operands
-    expect('data' in input && input.data.buffer).toBeInstanceOf(ArrayBuffer)
+    expect((input as Tensor).data.buffer).toBeInstanceOf(ArrayBuffer)
   })
 
   it('are refused by name once they were transferred', () => {

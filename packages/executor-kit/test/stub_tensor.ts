@@ -8,7 +8,12 @@ export function stubTensor(
 ): BackendTensor {
   const data = new DTYPES[dtype].array(elementCount(shape)) as FloatArray
   const dispose = () => {}
-  return { shape, dtype, layout, disposed, read: async () => ({ data, shape }), dispose, [Symbol.dispose]: dispose }
+  return {
+    ...{ shape, dtype, layout, disposed, dispose, [Symbol.dispose]: dispose },
+    read: async () => ({ data, shape }),
+    data: async () => data,
+    toArray: async () => [...data],
+  }
 }
 
 /** A host tensor of zeros. */

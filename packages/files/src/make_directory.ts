@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
  * Makes a directory and those above it, one by one, and flushes their parents. `mkdir` with `recursive` never returns for
  * a path below /proc.
  *
- * @throws the error of the system, also where `path` is something else than a directory
+ * @throws the error of the system, also if `path` is something else than a directory
  */
 export async function makeDirectory(path: string): Promise<void> {
   try {

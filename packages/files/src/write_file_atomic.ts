@@ -45,7 +45,7 @@ export async function writeFileAtomic(
   }
 }
 
-/** Both fail with EEXIST where `path` exists, a link included; not every file system has hard links. */
+/** Both fail with EEXIST if `path` exists, a link included; not every file system has hard links. */
 async function linkOrCopy(from: string, path: string): Promise<void> {
   try {
     await link(from, path)

@@ -2,7 +2,7 @@ import type * as Runtime from 'onnxruntime-node'
 import { describe } from 'vitest'
 import { describeWithModels } from './shared_models.js'
 
-/** ONNX Runtime, where its binary is installed and loads. */
+/** ONNX Runtime, if its binary is installed and loads. */
 const runtime: typeof Runtime | undefined = await import('onnxruntime-node').catch(() => undefined)
 
 /** ONNX Runtime in a suite of {@link describeWithRuntime}. */

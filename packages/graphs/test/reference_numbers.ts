@@ -19,7 +19,7 @@ export function row({ data, shape: [, ...shape] }: Numbers, place: number): Numb
   return { data: data.slice(place * size, (place + 1) * size), shape }
 }
 
-/** The largest difference of elements; NaN where one is not a number. */
+/** The largest difference of elements; NaN if one is not a number. */
 export function difference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   expect(a.length).toBe(b.length)
   return Array.from(a).reduce((most, value, at) => Math.max(most, Math.abs(value - (b[at] ?? Number.NaN))), 0)

@@ -69,7 +69,7 @@ export function someShape(random: Random): number[] {
   return Array.from({ length: random.pick([0, 1, 1, 2, 2, 2, 3, 3, 9]) }, () => someSize(random))
 }
 
-/** Elements of `shape`, where that is a number of bytes worth writing; else a few. */
+/** Elements of `shape`, if that is a number of bytes worth writing; else a few. */
 export function bytesFor(shape: readonly number[], elementBytes: number, random: Random): Uint8Array {
   const size = shape.reduce((product, length) => product * length, elementBytes)
   return new Uint8Array(size <= 2 ** 16 && random.chance(0.9) ? size : random.below(64))

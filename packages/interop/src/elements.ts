@@ -29,7 +29,7 @@ export const ELEMENT_TYPES = Object.freeze({
 export type ElementTypeName = keyof typeof ELEMENT_TYPES
 
 /**
- * The little-endian elements in `bytes`, copied where they are not aligned.
+ * The little-endian elements in `bytes`, copied if they are not aligned.
  *
  * @throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a type that is not floating point
  */

@@ -24,7 +24,7 @@ export type DecidingOption = 'convention' | 'cellMode' | 'direction'
 export class WeightFileError extends Error {
   override readonly name = 'WeightFileError'
   readonly code: WeightFileErrorCode
-  /** The file, where one was named. */
+  /** The file, if one was named. */
   readonly path: string | undefined
   /** For `ERR_WEIGHTS_AMBIGUOUS`: every interpretation, in words. */
   readonly interpretations: readonly string[]

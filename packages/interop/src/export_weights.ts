@@ -20,7 +20,7 @@ export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'keras', 'flax'] as
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 const OPTIONS = {
-  /** Of the file. */
+  /** Format of the file. */
   // Its errors have the code ERR_WEIGHTS_UNSUPPORTED.
   format: checkedElsewhere<ExportFormat>(),
 }
@@ -42,7 +42,7 @@ const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport
  * The bytes of a file that holds `networks` as another framework stores them; {@link importWeights} reads it back.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`; WeightFileError `ERR_WEIGHTS_UNSUPPORTED`; RangeError
- *   `ERR_UNSUPPORTED_BY_FRAMEWORK` (skip_input, a biasMode other than double, a projection where there is none)
+ *   `ERR_UNSUPPORTED_BY_FRAMEWORK` (skip_input, a biasMode other than double, a projection if there is none)
  * @example
  * ```ts
  * import { CudnnLSTM, exportWeights, importWeights, openBackend } from '@cudnn-rnn/rnn'

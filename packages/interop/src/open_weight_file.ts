@@ -42,7 +42,7 @@ export type NamedInput = NamedBlob | ResponseLike
 /**
  * Opens a weight file and lists its tensors; close it after use, or let `await using` close it.
  *
- * @param format where the file's first bytes need not be asked.
+ * @param format if the file's first bytes need not be asked.
  * @throws WeightFileError; TypeError `ERR_INVALID_ARGUMENT` for an input of another kind
  * @example
  * ```ts
@@ -168,7 +168,7 @@ function typeName(value: unknown): string {
   return Object.prototype.toString.call(value).slice('[object '.length, -1)
 }
 
-/** Throws WeightFileError `ERR_WEIGHTS_IO` where the system does not say, as for a loop of links. */
+/** Throws WeightFileError `ERR_WEIGHTS_IO` if the system does not say, as for a loop of links. */
 async function isDirectoryAt(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory()

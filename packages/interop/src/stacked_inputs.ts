@@ -24,7 +24,7 @@ export function stackedInputs(networks: readonly ImportedNetwork[]): FixedInputs
   }
 }
 
-/** The states [L·D,B,·] of one kind; undefined where all networks begin in zeros. */
+/** The states [L·D,B,·] of one kind; undefined if all networks begin in zeros. */
 function stackedStates(
   networks: readonly ImportedNetwork[],
   kind: 'initialH' | 'initialC',

@@ -12,6 +12,6 @@ export interface StoredTensor {
    * Tensors of one file that hold the same elements have the same function.
    */
   read(): Promise<FloatArray>
-  /** Elements of integer tensors, where the format has a use for them. */
+  /** Elements of integer tensors, if the format has a use for them. */
   integers?(): Promise<readonly number[] | Elements>
 }

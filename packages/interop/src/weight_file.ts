@@ -22,7 +22,7 @@ export interface WeightFile {
   readonly format: WeightFormat
   readonly path: string
   readonly tensors: readonly StoredTensor[]
-  /** Size of the file in bytes, unpacked where it is packed: imported networks take at most a multiple of it. */
+  /** Size of the file in bytes, unpacked if it is packed: imported networks take at most a multiple of it. */
   readonly heldBytes?: number
   /** Keras: the description of the model (JSON), which files of weights alone do not have. */
   readonly kerasModel?: unknown

@@ -7,7 +7,7 @@ const corrupt = coded('ERR_WEIGHTS_CORRUPT')
 const scannerOf = (...bytes: readonly number[]) => new MsgpackScanner(memorySource('model', Uint8Array.from(bytes)))
 const zeros = (length: number) => new Array<number>(length).fill(0)
 
-// Each first byte of the specification, its smallest and largest value where they matter.
+// Each first byte of the specification, its smallest and largest value if they matter.
 const HEADERS: readonly (readonly [string, readonly number[], object])[] = [
   ['positive fixint', [0x7f], { kind: 'integer', start: 1, end: 1, value: 127 }],
   ['fixmap', [0x82], { kind: 'map', start: 1, count: 2 }],

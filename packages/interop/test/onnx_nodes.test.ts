@@ -23,7 +23,7 @@ function attribute(name: string, value: number | { readonly float: number } | st
   return field(5, joined([textField(1, name), ...content]))
 }
 
-/** TensorProto of numbers that differ; int64 where `integers` are given. */
+/** TensorProto of numbers that differ; int64 if `integers` are given. */
 function tensor(name: string, shape: readonly number[], integers?: readonly number[]): Uint8Array {
   const size = elementCount(shape)
   const raw =

@@ -13,7 +13,7 @@ export function modelBytes(path: string): Uint8Array {
   return new Uint8Array(readFileSync(modelPath(path)))
 }
 
-/** A suite that needs those models; where they are absent it is skipped, which its title and the count say. */
+/** A suite that needs those models; if they are absent it is skipped, which its title and the count say. */
 export function describeWithModels(title: string, suite: () => void): void {
   const isThere = existsSync(FOLDER)
   describe.skipIf(!isThere)(isThere ? title : `${title} (skipped: no trained models in ../shared/models)`, () => {

@@ -63,7 +63,7 @@ describe('readGroups', () => {
       single,
       Float32Array.of(0.1),
     ])
-    // A network's tensors are in one precision also where only another group is in float32.
+    // A network's tensors are in one precision also if only another group is in float32.
     const [first] = await readGroups([group(double), group(single)])
     expect(first.t0?.data).toEqual(Float32Array.of(0.1))
   })

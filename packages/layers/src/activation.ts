@@ -6,7 +6,7 @@ import { planned } from './planned_layer.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
-  /** Of `relu`: min(max(x, 0), maximum), positive; its derivative there is 0. Default: none. */
+  /** Maximum of `relu`: min(max(x, 0), maximum), positive; its derivative there is 0. Default: none. */
   // Its values depend on the activation.
   maximum: checkedElsewhere<number | undefined>(),
 }

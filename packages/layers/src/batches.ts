@@ -23,7 +23,7 @@ export type { LayerBatch }
 export type LayerData = Dataset<LayerExample> | Dataset<LayerBatch> | readonly LayerExample[] | readonly LayerBatch[]
 
 export interface BatchOptions {
-  /** Rows of a batch; then the data are examples. Absent where they are batches. */
+  /** Rows of a batch; then the data are examples. Absent if they are batches. */
   readonly batchSize?: number | undefined
   /** Shuffles arrays of examples, another way in each epoch. */
   readonly shuffleSeed?: number | undefined

@@ -18,7 +18,7 @@ export interface Joint {
   readonly kind: string
   /** Names of layers begin with it. */
   readonly base: string
-  /** Columns of the output; undefined where those of the branches do not fit each other. */
+  /** Columns of the output; undefined if those of the branches do not fit each other. */
   readonly features: (ofBranches: readonly number[]) => number | undefined
   /** The rule for the columns, for an error. */
   readonly rule: string

@@ -168,7 +168,7 @@ function convolution(
   })
 }
 
-/** Glorot & Bengio's limit, where every tap of the window counts as an input and as an output. */
+/** Glorot & Bengio's limit, if every tap of the window counts as an input and as an output. */
 function glorot(taps: number, inputs: number, outputs: number): LayerInitializerFunction {
   const limit = Math.sqrt(6 / (taps * (inputs + outputs)))
   return (values, _, random) => {

@@ -33,7 +33,7 @@ export interface DropoutLayerOptions extends LayerOptions, OptionsOf<typeof OPTI
  * const input = { data: new Float32Array(8).fill(1), shape: [8, 1, 1] } // [T,B,E]
  * console.log((await model.predict(input)).data[0]) // 1
  * const { output } = await model.call(input) // in training
- * console.log((await output.read()).data.every((x) => x === 0 || x === 2)) // true
+ * console.log((await output.data()).every((x) => x === 0 || x === 2)) // true
  * ```
  */
 export function dropout(options: DropoutLayerOptions): LayerDefinition {

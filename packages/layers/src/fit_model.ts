@@ -57,7 +57,7 @@ const OPTIONS = {
   epochs: optional(integerFrom(0)),
   /** Steps of the whole run, in place of `epochs`; the data are repeated as often as needed. */
   maxSteps: COUNT,
-  /** Rows of a batch; then the data are examples, and arrays of them are shuffled. Absent where the data are batches. */
+  /** Rows of a batch; then the data are examples, and arrays of them are shuffled. Absent if the data are batches. */
   batchSize: COUNT,
   /** False keeps the order of an array of examples. Default true. */
   shuffle: optional(FLAG),
@@ -96,6 +96,11 @@ const OPTIONS = {
   onStart: optional<(step: number, resumed?: ResumedTraining) => void | Promise<void>>(FUNCTION),
   /** Called after every step, before it is saved. */
   onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
+  /**
+   * Prints step, loss, metrics with the best of the watched one, and the time left, as the `fit` of `@cudnn-rnn/train`; a
+   * function receives these lines. Default: true if standard output is a terminal and `onStep` is absent, otherwise false.
+   */
+  progress: optional<boolean | ((line: string) => void)>(either(FLAG, FUNCTION)),
   /** Every element of the gradients is clamped to ± this; default never. */
   clipValue: COUNT,
   /** Gradients are scaled down to this global norm; default never. */
@@ -115,7 +120,6 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   if (isCtc(loss) && loss.reduction === 'sum' && !isSole(communicator)) {
     throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
   }
-  const { executor: backend } = model
   const shape = dataShapeOf(model, loss)
   const shuffleSeed = shuffle ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
@@ -131,8 +135,8 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
     if (!isAbort(signal, error)) throw error
   }
   const { optimizer: given = 'adam' } = options
-  using optimizer = (typeof given === 'function' ? given : OPTIMIZERS[given])(backend, model.variables)
-  const { earlyStopping, onStart, onStep, saveEvery, accumulate, clipNorm, clipValue, wire } = options
+  using optimizer = (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
+  const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = first && CarriedStates.for(model, first)
   const masks = new MasksOfRank(model, communicator)
@@ -140,7 +144,6 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   model.loss = loss
   try {
     return await fit<LayerBatch>({
-      backend,
       data: epoch.repeat(),
       batchGradients: (batch) => modelGradients(model, batch, loss, carried),
       optimizer,
@@ -155,7 +158,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
       sharedSettings: sharedSettings(model, loss, options),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
-      ...{ saver, communicator, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
+      ...{ saver, communicator, onStart, onStep, progress, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
     })
   } catch (error) {
     model.loss = before

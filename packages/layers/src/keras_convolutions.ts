@@ -69,7 +69,7 @@ function alongTime({ options, input, name }: LayerAt) {
   return { size, dilation, channels, planned }
 }
 
-/** The number of steps after a layer of windows, where it is known. */
+/** The number of steps after a layer of windows, if it is known. */
 export function stepsUnder(
   { time }: KerasSignal,
   output: KerasSignal,

@@ -9,7 +9,7 @@ export class KerasOptions {
   readonly className: string
   /** Name and class, for messages. */
   readonly label: string
-  /** Release of Keras that wrote the file, where it is known. */
+  /** Release of Keras that wrote the file, if it is known. */
   readonly major: number | undefined
   readonly #config: Json
   readonly #read = new Set<string>()

@@ -9,7 +9,7 @@ export type KerasVariable = readonly [own: string | readonly string[], shape: re
 
 /** The input of a layer of Keras: [B,T,E], [B,E], or [B,T,height,C], whose columns are height·C here. */
 export interface KerasSignal extends Signal {
-  /** Steps, where the file has their number. */
+  /** Steps, if the file has their number. */
   readonly time?: number | undefined
   readonly height?: number | undefined
 }

@@ -72,7 +72,7 @@ export interface LayerRecordOptions extends OptionsOf<typeof RECORD_OPTIONS> {}
 
 /** One pass, as the forward of a layer sees it. */
 export interface Pass {
-  /** [B], or null where every row has all steps. */
+  /** [B], or null if every row has all steps. */
   readonly lengths: Int32Array | null
   /** The layer's own initial states; null for zeros. */
   readonly states: readonly LayerInput[] | null
@@ -105,7 +105,7 @@ export interface LayerInfo {
  * const layer = definition.build({ isSequence: false, features: 3 }, new LayerBuild(backend))
  * const input = { data: Float32Array.of(1, 2, 3), shape: [1, 3] } // [B,I]
  * const { output, tape } = await layer.call(input)
- * console.log((await output.read()).data) // [6, 6]
+ * console.log(await output.data()) // [6, 6]
  * const { variables } = await layer.gradients(tape!, output)
  * console.log(variables.map(({ shape }) => shape)) // [[3, 2], [2]]
  * ```
@@ -248,7 +248,7 @@ export abstract class Layer {
     )
   }
 
-  /** Number of the dropout mask to draw next, or the state of a generator; null where the layer draws nothing. */
+  /** Number of the dropout mask to draw next, or the state of a generator; null if the layer draws nothing. */
   async randomState(): Promise<ConfigValue> {
     return null
   }

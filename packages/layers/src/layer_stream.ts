@@ -8,7 +8,7 @@ export interface LayerStream {
   step(input: TensorLike): Promise<TensorLike>
   /** Zeroes the states of all rows, or of those named. */
   reset(rows?: readonly number[]): void
-  /** The carried states, as host copies; null where the layer has none. */
+  /** The carried states, as host copies; null if the layer has none. */
   state(): Promise<unknown>
   restore(state: unknown): void
   dispose(): void

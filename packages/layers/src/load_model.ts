@@ -119,7 +119,7 @@ interface Description {
   readonly input: Signal
   readonly seed: number
   readonly loss?: unknown
-  /** Of all tensors of the checkpoint. */
+  /** Elements of all tensors of the checkpoint. */
   readonly elements: number
 }
 

@@ -68,7 +68,7 @@ export const ELEMENT_LOSSES: Readonly<Record<Exclude<RowLossName, 'softmax_cross
  * const output = backend.tensor({ data: Float32Array.of(1, 2), shape: [1, 2] }) // [B,O]
  * const labels = { data: Float32Array.of(0, 4), shape: [1, 2] }
  * const { loss, gradient } = lossOf(backend, 'mean_squared_error', output, labels, undefined)
- * console.log((await loss.read()).data, (await gradient.read()).data) // [2.5] [1, -2]
+ * console.log(await loss.data(), await gradient.data()) // [2.5] [1, -2]
  * ```
  */
 export function lossOf(

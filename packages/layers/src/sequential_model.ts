@@ -38,7 +38,7 @@ const OPTIONS = {
   /** Of initial values and masks; an integer ≥ 0. Default 0. */
   // By LayerBuild, whose generators take it.
   seed: checkedElsewhere<number | undefined>(),
-  /** Size of one input vector, where the first layer does not say it. */
+  /** Size of one input vector, if the first layer does not say it. */
   inputSize: optional(integerFrom(1)),
   /** Whether inputs have a time axis. Default true. */
   isSequence: optional(FLAG),
@@ -163,7 +163,7 @@ export class SequentialModel extends Layer implements WholeModel {
    * The mean loss over all rows that count, without dropout; of the cross-entropies the accuracy, of CTC the label error rate
    * of the likeliest path.
    *
-   * @throws RangeError `ERR_NO_LOSS` where the model was not trained and no loss is given, `ERR_EXAMPLE`
+   * @throws RangeError `ERR_NO_LOSS` if the model was not trained and no loss is given, `ERR_EXAMPLE`
    */
   evaluate(data: LayerData, options: EvaluateOptions = {}): Promise<ModelMetrics> {
     return evaluateModel(this, data, options)
@@ -192,7 +192,7 @@ export class SequentialModel extends Layer implements WholeModel {
    * The label sequences that a model trained with CTC reads in a batch [T,B,…] or in a list of inputs of any lengths: by the
    * likeliest class of every step, or by beam search where `beamWidth` or `scorer` are given.
    *
-   * @throws RangeError `ERR_NO_LOSS` where the model was not trained with `ctc` and `loss` is not given, `ERR_CTC_LOGITS` for
+   * @throws RangeError `ERR_NO_LOSS` if the model was not trained with `ctc` and `loss` is not given, `ERR_CTC_LOGITS` for
    *   NaN; as `predict` and `ctcBeamSearchDecoder`
    */
   decode<State = undefined>(

@@ -7,7 +7,7 @@ export interface Signal {
   readonly isSequence: boolean
   /** Size of the last dimension; null for class ids (int32), which have none. */
   readonly features: number | null
-  /** Columns from this one on were computed from the end of the sequence to its beginning; undefined where none were. */
+  /** Columns from this one on were computed from the end of the sequence to its beginning; undefined if none were. */
   readonly reversedFrom?: number | undefined
 }
 

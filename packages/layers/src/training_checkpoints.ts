@@ -164,11 +164,11 @@ export class TrainingCheckpoints implements TrainingSaver {
   }
 
   /**
-   * Restores the newest whole checkpoint, all of it or nothing. `best` is the best of the run; where none of it is whole,
+   * Restores the newest whole checkpoint, all of it or nothing. `best` is the best of the run; if none of it is whole,
    * and for `latest` in the order of steps, the checkpoints of the other kind serve too. Skipped checkpoints are in the
    * record as `skipped`.
    *
-   * @returns undefined where the directory has no checkpoint and no trace of one.
+   * @returns undefined if the directory has no checkpoint and no trace of one.
    * @throws RangeError `ERR_NO_WHOLE_CHECKPOINT`, which lists every checkpoint with its defect; RestoreError for a
    *   checkpoint of other tensors; CheckpointError `ERR_CHECKPOINT_IO`
    */

@@ -47,10 +47,9 @@ async function byHand(backend: Backend): Promise<number[]> {
   using own = model(backend)
   const [table, params, kernel, bias] = own.variables
   const lstm = new CudnnLSTM(backend, { numLayers: L, numUnits: H, inputSize: E, inputMode: 'linear_input' })
-  const state = ['h', 'c'].map((name) => ({ name, value: backend.zeros(lstm.stateShape(B)) }))
+  const state = ['h', 'c'].map((name) => ({ name, backend, value: backend.zeros(lstm.stateShape(B)) }))
   const losses: number[] = []
   await fit({
-    backend,
     data: windows(T, B).repeat(),
     async batchGradients({ inputs, labels, restarts }) {
       for (const { value } of state) if (restarts) ops.assign(value, backend.zeros(value.shape))
@@ -63,7 +62,7 @@ async function byHand(backend: Backend): Promise<number[]> {
       ops.assign(state[1].value, run.outputC)
       return { loss, gradients: [ops.embeddingGradient(V, inputs, bottom.input), bottom.params, top.kernel, top.bias] }
     },
-    optimizer: new Adam(backend, own.variables),
+    optimizer: new Adam(own.variables),
     learningRate: FIT.learningRate,
     maxSteps: FIT.maxSteps,
     onStep: ({ loss }) => void losses.push(loss),

@@ -33,7 +33,7 @@ const reader = (backend: Backend, units = CLASSES) =>
     seed: 3,
   })
 
-/** Marks of two or three frames on one of three lines, and where `first` is 1 their labels begin with 1. */
+/** Marks of two or three frames on one of three lines, and if `first` is 1 their labels begin with 1. */
 function example(n: number, first = 0): LayerExample {
   const marks = Array.from({ length: 1 + (n % 3) }, (_, k) => (n * 7 + k * (1 + (n % 4))) % 3)
   const frames = marks.flatMap((mark, k) => [...Array(2 + ((n + k) % 2)).fill(mark), undefined])

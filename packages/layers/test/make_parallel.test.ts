@@ -22,11 +22,11 @@ type Rows = readonly number[]
 
 async function train(devices: readonly Backend[], options: ParallelOptions<Rows> = {}) {
   await using parallel = await makeParallel((device: Backend) => raggedReplica(device), devices, options)
-  const { backend, variables, batchGradients } = parallel
-  using optimizer = new Adam(backend, variables)
+  const { variables, batchGradients } = parallel
+  using optimizer = new Adam(variables)
   const reports: StepReport[] = []
   const onStep = (report: StepReport) => void reports.push(report)
-  await fit({ backend, data, batchGradients, optimizer, learningRate: 0.02, clipNorm: 0.5, maxSteps: 100, onStep })
+  await fit({ data, batchGradients, optimizer, learningRate: 0.02, clipNorm: 0.5, maxSteps: 100, onStep })
   const elements = await Promise.all(variables.map(async ({ value }) => [...(await value.read()).data]))
   return { elements: elements.flat(), losses: reports.map(({ loss }) => loss), reason: parallel.reason }
 }

@@ -14,7 +14,7 @@ import type { ModelOptions } from './model_options.js'
  * const params = rnn.createParams({ seed: 1 })
  * const input = { data: new Float32Array(5 * 3 * 4).fill(1), shape: [5, 3, 4] } // [T,B,I]
  * const { output } = await rnn.run(params, input)
- * console.log(output.shape, (await output.read()).data.every((h) => h >= 0)) // [5, 3, 8] true
+ * console.log(output.shape, (await output.data()).every((h) => h >= 0)) // [5, 3, 8] true
  * ```
  */
 export class CudnnRNNRelu extends CelllessModel<'rnn_relu'> {

@@ -15,7 +15,7 @@ import { codedTypeError } from './coded_error.js'
  * const backend = await openBackend('reference')
  * const bias = new Variable(backend, backend.zeros([3]), 'bias')
  * bias.assign({ data: Float32Array.of(1, 2, 3), shape: [3] })
- * console.log(bias.name, bias.shape, (await bias.value.read()).data) // bias [3] [1, 2, 3]
+ * console.log(bias.name, bias.shape, await bias.value.data()) // bias [3] [1, 2, 3]
  * ```
  */
 export class Variable<Cell extends CellMode = CellMode> extends Inspectable {

@@ -19,7 +19,7 @@ export function clipInitialCells(cells: FloatArray, clip: number): void {
   for (let k = 0; k < cells.length; k++) cells[k] = Math.min(clip, Math.max(-clip, floatAt(cells, k)))
 }
 
-/** Sets the gradient of the initial cell state to 0 where the clip holds the state. */
+/** Sets the gradient of the initial cell state to 0 if the clip holds the state. */
 export function clipInitialCellGradients(gradients: FloatArray, initialCells: FloatArray, clip: number): void {
   for (let k = 0; k < gradients.length; k++) if (Math.abs(floatAt(initialCells, k)) >= clip) gradients[k] = 0
 }

@@ -17,7 +17,7 @@
  *   sequenceLengths: null,
  *   training: false,
  * })
- * console.log((await outputH.read()).data)
+ * console.log(await outputH.data())
  * ```
  * @packageDocumentation
  */

@@ -80,7 +80,7 @@ export function runLayerBackward(pass: LayerBackward): void {
       if (projection !== undefined) hiddenGradient.fill(0, b * columns, (b + 1) * columns)
       if (!step.sidesShareGradient) copyRow(recurrentSideGradient, row * gates, stepGradient, b * gates, gates)
     }
-    // Rows without a step keep theirs: a product of their zeros is NaN where a weight is not finite.
+    // Rows without a step keep theirs: a product of their zeros is NaN if a weight is not finite.
     const kept = order.isFull(n) ? undefined : hiddenGradient.slice()
     addProduct(dh, preActivation, recurrent, batch, columns, gates)
     for (let b = 0; kept !== undefined && b < batch; b++) {

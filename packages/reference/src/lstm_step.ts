@@ -12,7 +12,7 @@ import type { CellStep, StepBackward, StepForward } from './cell_step.js'
  * Backward, from ∂h = ∂L/∂h' and ∂c = ∂L/∂c' that arrive from the step after:
  *
  *     ∂a_o = ∂h∘tanh(c')∘o(1-o)
- *     ∂c  += ∂h∘o∘(1 - tanh²(c')), and 0 where the clip holds c'
+ *     ∂c  += ∂h∘o∘(1 - tanh²(c')), and 0 if the clip holds c'
  *     ∂a_i = ∂c∘g∘i(1-i)   ∂a_f = ∂c∘c∘f(1-f)   ∂a_g = ∂c∘i∘(1-g²)
  *     ∂c_prev = ∂c∘f       ∂h_prev = Rᵀ·∂a
  */

@@ -97,13 +97,13 @@ class ReferenceStatements implements StatementKernels<HostTensor> {
   /** √(Σ x²) over all tensors, in double precision. */
   norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {
     let sum = 0
-    for (const { data } of tensors) {
+    for (const { live: data } of tensors) {
       for (let index = 0; index < data.length; index++) sum += data[index] * data[index]
     }
     const norm = Math.sqrt(sum)
     // A norm that is not finite leaves the tensors as they are, for the caller to see.
     if (norm > maxNorm && Number.isFinite(norm)) {
-      for (const { data } of tensors) {
+      for (const { live: data } of tensors) {
         for (let index = 0; index < data.length; index++) data[index] *= maxNorm / norm
       }
     }
@@ -111,19 +111,19 @@ class ReferenceStatements implements StatementKernels<HostTensor> {
   }
 
   assign(variable: HostTensor, source: TensorLike): void {
-    variable.data.set(this.#memory.elements(source))
+    variable.live.set(this.#memory.elements(source))
   }
 
   clip(tensors: readonly HostTensor[], limit: number): void {
-    // All are looked at first: none is clipped where one was transferred elsewhere.
-    const arrays = tensors.map(({ data }) => data)
+    // All are looked at first: none is clipped if one was transferred elsewhere.
+    const arrays = tensors.map(({ live: data }) => data)
     for (const data of arrays) {
       for (let index = 0; index < data.length; index++) data[index] = Math.max(-limit, Math.min(limit, data[index]))
     }
   }
 
   update(update: OptimizerUpdate, written: readonly HostTensor[], source: TensorLike | undefined): void {
-    const data = written.map((tensor) => tensor.data as FloatArray)
+    const data = written.map((tensor) => tensor.live as FloatArray)
     applyUpdate(update, data, source && this.#memory.floats(source))
   }
 

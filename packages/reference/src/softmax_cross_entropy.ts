@@ -7,7 +7,7 @@ import { floatAt } from '@cudnn-rnn/executor-kit'
  *     loss_n = log Σ_v exp(z_v - max z) - (z_label - max z)      ∂loss_n/∂z = softmax(z) - onehot(label)
  *
  * Subtracting the maximum keeps every exponential in (0, 1]. Rows are weighted by `weights` (1 without them) and the mean
- * divides by the sum of the weights; where that is 0, loss and gradient are 0. A row of weight 0 is not read.
+ * divides by the sum of the weights; if that is 0, loss and gradient are 0. A row of weight 0 is not read.
  *
  * @param gradient [N,V], overwritten.
  * @returns the loss

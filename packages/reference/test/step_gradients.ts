@@ -46,7 +46,7 @@ export function gradientsOf(cell: CellStep, step: OneStep, dh: number, dc: numbe
   }
 }
 
-/** The same by central differences. Without `c` where the cell has no cell state. */
+/** The same by central differences. Without `c` if the cell has no cell state. */
 export function differencesOf(
   cell: CellStep,
   step: Required<Omit<OneStep, 'cellClip'>> & OneStep,

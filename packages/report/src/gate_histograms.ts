@@ -65,7 +65,7 @@ export function gateHistograms(gates: readonly GateWeights[]): string {
   return `<p class="legend">${legend.join('')} vertical: percent of the weights</p>\n${charts.join('\n')}`
 }
 
-/** Gates beside each other where there is room, below each other where there is not. */
+/** Gates beside each other if there is room, below each other if there is not. */
 function draw(bars: readonly Bar[], domain: readonly [number, number], { width, fontSize, className }: ChartSize) {
   const isWide = className === 'wide'
   const gates = [...new Set(bars.map(({ gate }) => gate))]

@@ -201,7 +201,7 @@ function textOf(x: number | Date): string {
   return x instanceof Date ? x.toISOString().slice(0, 10) : x.toLocaleString('en-US')
 }
 
-/** The texts of rules at their right end, moved apart where lines are near each other. */
+/** The texts of rules at their right end, moved apart if lines are near each other. */
 function ruleLabels(
   rules: readonly { readonly y: number; readonly text: string }[],
   [low, high]: readonly [number, number],

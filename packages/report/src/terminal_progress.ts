@@ -97,7 +97,7 @@ export class TerminalProgress {
   }
 }
 
-/** A bar that shrinks so that the line fits; where that is not enough, the time left goes, then the bar, then the last figures. */
+/** A bar that shrinks so that the line fits; if that is not enough, the time left goes, then the bar, then the last figures. */
 function barLine(options: Options, { progress, eta }: Params, figures: readonly string[], columns: number): string {
   const percentage = `${Math.floor(100 * progress)}%`
   const left = `${Format.TimeFormat(eta, options, 5)} left`

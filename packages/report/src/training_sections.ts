@@ -47,7 +47,7 @@ const CURVES = fields({
 /** Steps over which curves are averaged, the one in the middle among them. */
 const SMOOTHING = 21
 
-/** Losses of the first steps are cut off where they are this many times higher than all later ones. */
+/** Losses of the first steps are cut off if they are this many times higher than all later ones. */
 const MUCH_HIGHER = 1.5
 /** The share of a run whose losses may be cut off. */
 const FIRST_STEPS = 0.08
@@ -129,7 +129,7 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
 
 const STEP = 'training step'
 
-/** Where the vertical axis should end for the later steps to be seen; undefined where the first ones are not much higher. */
+/** Where the vertical axis should end for the later steps to be seen; undefined if the first ones are not much higher. */
 function zoomedTop(losses: readonly Point[], others: readonly number[]): number | undefined {
   const finite = losses.map(({ y }) => y).filter(Number.isFinite)
   const later = finite.slice(Math.ceil(finite.length * FIRST_STEPS))

@@ -67,7 +67,7 @@ export interface ModelFromNetwork<Model extends CudnnModel = CudnnModel> {
    */
   readonly model: Model
   readonly params: Variable
-  /** True where the network reads a sequence from its end: `run` turns it around, `call` of the model does not. */
+  /** True if the network reads a sequence from its end: `run` turns it around, `call` of the model does not. */
   readonly reverse: boolean
   /** input [T,B,I] */
   readonly run: Run
@@ -76,7 +76,7 @@ export interface ModelFromNetwork<Model extends CudnnModel = CudnnModel> {
 /** An imported network that only one of TensorFlow's cells computes, as that cell with its variables. */
 export interface CellFromNetwork {
   readonly cell: LSTMBlockCell | LSTMCell | GRUBlockCell | CudnnCompatibleGRUCell | BasicRNNCell
-  /** True where the network reads a sequence from its end: `run` turns it around, the cell does not. */
+  /** True if the network reads a sequence from its end: `run` turns it around, the cell does not. */
   readonly reverse: boolean
   /** input [T,B,I] */
   readonly run: Run
@@ -100,7 +100,7 @@ const MODELS = {
  *
  * @param network the first of `networks`, say: undefined is refused like any other value
  * @param modelClass of the model, which is then of that type. Default: the class of the network's cell.
- * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_OTHER_CELL` where `modelClass` computes another cell; the errors of
+ * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_OTHER_CELL` if `modelClass` computes another cell; the errors of
  *   models and cells
  * @example
  * ```ts

@@ -12,11 +12,11 @@ const OPTIONS = {
   // By openGraph, to which they are passed.
   /** ONNX Runtime, for ONNX files: the module `onnxruntime-node` or `onnxruntime-web`. */
   ort: checkedElsewhere<OnnxRuntime | undefined>(),
-  /** Of an ONNX file: constants in place of inputs and open sizes. */
+  /** Constants in place of inputs and open sizes of an ONNX file. */
   fixed: checkedElsewhere<FixedValues | undefined>(),
-  /** Of an ONNX file: the states. Default 'auto'. */
+  /** States of an ONNX file. Default 'auto'. */
   states: checkedElsewhere<StateChoice | undefined>(),
-  /** Of an ONNX file: options of ONNX Runtime's session. */
+  /** Options of ONNX Runtime's session, for an ONNX file. */
   session: checkedElsewhere<object | undefined>(),
 }
 

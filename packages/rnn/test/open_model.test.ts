@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { openModel } from '../src/index.js'
 
-/** ONNX Runtime, where its binary is installed and loads. */
+/** ONNX Runtime, if its binary is installed and loads. */
 const ort = await import('onnxruntime-node').catch(() => undefined)
 
 const fixture = (name: string) => new URL(`../../../fixtures/interop/${name}`, import.meta.url)

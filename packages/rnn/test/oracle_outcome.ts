@@ -19,7 +19,7 @@ export type Found = ImportedNetwork | ImportedCell
 /** float32 arithmetic of the frameworks against float64 here. */
 export const TOLERANCE = 1e-5
 
-/** Imports a case and, where it is not refused, compares every recorded call. */
+/** Imports a case and, if it is not refused, compares every recorded call. */
 export async function outcomeOf(pack: Pack, oracle: OracleCase): Promise<OracleOutcome> {
   const inputs = Object.entries(oracle.inputs ?? {}).map(([name, packed]) => [name, pack.array(packed)] as const)
   let imported: ImportedWeights

@@ -23,7 +23,7 @@ export interface OracleCall {
   readonly chain?: readonly string[]
   /** [T,B,I], or [T,B] with `ids` */
   readonly input: PackedArray
-  /** [T,B,·]; absent where the layer gives the last output alone. */
+  /** [T,B,·]; absent if the layer gives the last output alone. */
   readonly output?: PackedArray
   /** [B,·] */
   readonly last?: PackedArray

@@ -19,13 +19,12 @@ async function train(directory: string, maxSteps: number, saves = true) {
   using backend = openReferenceBackend()
   const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: H, inputSize: 1 })
   const params = lstm.createParams({ seed: 1, name: 'lstm/opaque_kernel' })
-  const kernel = { name: 'output/kernel', value: backend.zeros([H, 2]) }
+  const kernel = { name: 'output/kernel', backend, value: backend.zeros([H, 2]) }
   const bias = { data: new Float32Array(2), shape: [2] }
   const losses: number[] = []
   const evaluations: number[] = []
   const { ops } = backend
   const result = await fit({
-    backend,
     data: Dataset.fromArray([0, 1, 2, 3, 4, 5, 6]).shuffle({ bufferSize: 7, seed: 2 }).repeat(),
     async batchGradients(k) {
       const data = Float32Array.from({ length: T * B }, (_, n) => Math.sin(k + n))
@@ -37,7 +36,7 @@ async function train(directory: string, maxSteps: number, saves = true) {
       const bottom = await lstm.gradients(run.tape, { output: top.input })
       return { loss: (await loss.read()).data[0]!, gradients: [bottom.params, top.kernel] }
     },
-    optimizer: new Adam(backend, [params, kernel], { weightDecay: 0.01 }),
+    optimizer: new Adam([params, kernel], { weightDecay: 0.01 }),
     learningRate: () => 0.05,
     maxSteps,
     evaluate: async () => ({ loss: evaluations[evaluations.push(losses.at(-1) ?? 0) - 1]! }),

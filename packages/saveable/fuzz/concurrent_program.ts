@@ -1,5 +1,5 @@
 // Saves some rounds, in a separate process or worker thread: DIRECTORY NAME ROUNDS MAX_TO_KEEP (own | same)
-// Prints nothing where every save succeeds; rejects otherwise.
+// Prints nothing if every save succeeds; rejects otherwise.
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
 import { Saver } from '../src/index.js'

@@ -9,7 +9,7 @@ export type Call = (typeof CALLS)[number]
 export interface FileCall {
   /** Its kind: some functions open, write and close. */
   readonly call: Call
-  /** Of the function or method. */
+  /** Name of the function or method. */
   readonly name: string
   readonly args: readonly unknown[]
   /** The handle whose method it is. */
@@ -26,7 +26,7 @@ const FUNCTIONS = [
   ['rename', 'rename'],
   ['rm', 'unlink'],
 ] as const
-/** Of a file handle. */
+/** Methods of a file handle. */
 const METHODS = [
   ['write', 'write'],
   ['sync', 'fsync'],

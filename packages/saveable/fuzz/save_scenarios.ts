@@ -41,7 +41,7 @@ async function stepOfCheckpoint(prefix: string): Promise<number> {
 }
 
 /**
- * The step of the latest checkpoint, 0 where there is none. Throws where it, or any other that is listed, is not whole; one
+ * The step of the latest checkpoint, 0 if there is none. Throws if it, or any other that is listed, is not whole; one
  * whose removal was interrupted is listed without an index.
  */
 export async function latestStep(directory: string): Promise<number> {
@@ -55,7 +55,7 @@ export async function latestStep(directory: string): Promise<number> {
   return latest === null ? 0 : await stepOfCheckpoint(latest)
 }
 
-/** Throws where a directory holds anything but its state file and the files of the checkpoints listed in it. */
+/** Throws if a directory holds anything but its state file and the files of the checkpoints listed in it. */
 export async function checkNothingElse(directory: string): Promise<void> {
   const expected = ['checkpoint']
   for (const path of (await readCheckpointState(directory))?.allModelCheckpointPaths ?? []) {

@@ -1,5 +1,5 @@
 // Saves in a separate process: node saving_program.mjs DIRECTORY SCENARIO (FAULT as JSON | forever)
-// Prints `saved STEP` after every save, `failed CODE` where one rejects.
+// Prints `saved STEP` after every save, `failed CODE` if one rejects.
 import { type Fault, injectFault } from './file_faults.js'
 import { latestStep, SCENARIOS, type ScenarioName, saveStep } from './save_scenarios.js'
 

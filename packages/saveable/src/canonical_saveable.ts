@@ -95,12 +95,12 @@ export abstract class CanonicalSaveable implements Saveable {
     return toKeys(this.scheme(naming), structure.descriptor, tensors)
   }
 
-  /** As {@link tensors}, ascending by key; converts the canonical tensors of one key, or of one cell, at a time. */
+  /** Like {@link tensors}, ascending by key; converts the canonical tensors of one key, or of one cell, at a time. */
   async *stream(naming: Naming): AsyncGenerator<KeyedTensor> {
     checkArguments(`save ${this.name}`, { naming }, { naming: NAMING })
     const first = await this.#read(NOTHING)
     const { descriptor } = first.structure
-    // Where the function ignores the selection, one conversion serves all parts.
+    // If the function ignores the selection, one conversion serves all parts.
     const all = isWhole(first.tensors) ? first.tensors : undefined
     const firstKey = ({ keys }: SchemePart) => keys.toSorted()[0] ?? ''
     for (const part of this.scheme(naming)

@@ -12,7 +12,7 @@ const OPTIONS = {
   to: oneOf([...NAMINGS, 'cells']),
   /** The cell of a network whose sizes do not determine it; relu and tanh always need it. */
   cellMode: optional(keyOf(CELL_MODES)),
-  /** The same for TensorFlow 1.2's keys, where two layers may look like two directions. */
+  /** The same for TensorFlow 1.2's keys, if two layers may look like two directions. */
   direction: optional(oneOf(DIRECTIONS)),
 }
 
@@ -24,7 +24,7 @@ export interface ConvertedNetwork {
   readonly name: string
   readonly from: StorageForm
   readonly structure: RnnDescriptor
-  /** True where the two biases of a gate became their sum, or halves of it. */
+  /** True if the two biases of a gate became their sum, or halves of it. */
   readonly biasesSummed: boolean
 }
 

@@ -4,7 +4,7 @@ import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
 /** A tensor that lives on an executor; a backend tensor is one. */
 export interface ReadableTensor {
   readonly shape: readonly number[]
-  /** Where it is known without a read. */
+  /** If it is known without a read. */
   readonly dtype?: CheckpointDType | undefined
   read(): Promise<Tensor>
   dispose?(): void

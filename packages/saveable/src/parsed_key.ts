@@ -55,7 +55,7 @@ export function parseKey(key: string, of13: Pick<ReadonlySet<string>, 'has'>): P
   return opaque === undefined ? undefined : { form: 'opaque', name: opaque['name'] ?? '' }
 }
 
-/** Whether a key is of a network, also where that network has no such tensor. */
+/** Whether a key is of a network, also if that network has no such tensor. */
 export function ownsKey({ form, name }: SavedNetwork, key: string): boolean {
   const of13 = { has: () => form === 'tf-1.3' }
   const parsed = parseKey(key, of13)

@@ -29,11 +29,11 @@ export interface ExpectedTensor {
 /** Something a {@link Saver} saves and restores. */
 export interface Saveable {
   readonly name: string
-  /** Tensors to write. Throws RangeError `ERR_NAMING` where the naming has no place for them. */
+  /** Tensors to write. Throws RangeError `ERR_NAMING` if the naming has no place for them. */
   tensors(naming: Naming): Promise<KeyedTensors>
   /**
    * The tensors of {@link tensors} one at a time, ascending by key, so that a save holds one of them. A {@link Saver} takes
-   * them from here where the method exists. The values must not change meanwhile.
+   * them from here if the method exists. The values must not change meanwhile.
    */
   stream?(naming: Naming): AsyncIterable<KeyedTensor>
   /** The keys that {@link prepare} needs. */

@@ -152,7 +152,7 @@ export class Saver {
   }
 
   /**
-   * Restores everything from a checkpoint, or changes nothing. Where saves replace the checkpoint meanwhile, it is read again.
+   * Restores everything from a checkpoint, or changes nothing. If saves replace the checkpoint meanwhile, it is read again.
    *
    * @throws RestoreError naming every missing, extra or misshapen tensor at once; CheckpointError, of which
    *   `ERR_CHECKPOINT_REPLACED` states that a save with `maxToKeep` removed the checkpoint: restore the latest one

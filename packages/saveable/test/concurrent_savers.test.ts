@@ -16,7 +16,7 @@ const KEPT = 3
 
 const { program, newDirectory } = await useConcurrentProgram()
 
-/** Saves in this thread; rejects where one save does. */
+/** Saves in this thread; rejects if one save does. */
 async function saveHere(directory: string, name: string, prefixes: 'own' | 'same'): Promise<void> {
   for (let round = 1; round <= ROUNDS; round++) {
     const saver = new Saver(savedTensors(1, round).saveables, { maxToKeep: KEPT })

@@ -77,7 +77,7 @@ export function usualShape(length: number, season: number, given: ForecastShapeO
   checkArguments(action, { length, season, given }, { length: COUNT, season: COUNT, given: GIVEN })
   const { horizon = season * Math.ceil(12 / season) } = given
   const { heldOut = Math.max(horizon, Math.min(6 * horizon, Math.floor(length / 6))) } = given
-  // Three seasons, and at least 24 steps; fewer where no windows would be left to learn from.
+  // Three seasons, and at least 24 steps; fewer if no windows would be left to learn from.
   const most = season === 1 ? 24 : season * Math.max(3, Math.ceil(24 / season))
   const free = length - 2 * heldOut - horizon - season
   const seasons = Math.max(1, Math.min(most / season, Math.floor(free / 2 / season)))

@@ -25,7 +25,7 @@ export interface ForecasterRecord {
   readonly calendar: Calendar
   readonly covariates: readonly Covariate[]
   readonly members: readonly BlendMember[]
-  /** Of the network's correction that is added, 0..1. */
+  /** Share of the network's correction that is added, 0..1. */
   readonly share: number
   /** Half the width of the interval at each step ahead, relative to the deviation of the window. */
   readonly widths: readonly number[]

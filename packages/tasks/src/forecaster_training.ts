@@ -178,7 +178,7 @@ export class ForecasterTraining {
     this.model = this.#network(backend)
   }
 
-  /** Trains the network, or resumes its training where `checkpoints` hold some of it. Throws what `fit` throws. */
+  /** Trains the network, or resumes its training if `checkpoints` hold some of it. Throws what `fit` throws. */
   async fit(options: ForecasterFitOptions = {}): Promise<FitResult> {
     const { maxSteps = 600, batchSize = 32, learningRate = 0.003, evaluateEvery = 25, patience = 10 } = this.#options
     const data = Dataset.fromArray(this.#train)
@@ -328,7 +328,7 @@ export async function trainForecaster(
  * Split conformal prediction (Papadopoulos et al. 2002): for each step ahead the ⌈(n+1)·coverage⌉-th smallest of n absolute
  * errors; later ones are within it as often if the distribution of errors does not change.
  *
- * @param errors [n][horizon]; NaN where the value is missing.
+ * @param errors [n][horizon]; NaN if the value is missing.
  */
 export function intervalWidths(errors: readonly (readonly number[])[], coverage: number): number[] {
   const horizon = errors[0]?.length ?? 0

@@ -2,7 +2,7 @@ import { CholeskyDecomposition, Matrix } from 'ml-matrix'
 import { upperMedian } from './upper_median.js'
 import { ANCHORS, type Anchor, type WindowEncoder, type WindowPlace } from './window_encoder.js'
 
-/** A forecast that is linear in the window: an anchor plus, where it has coefficients, a scaled change from it. */
+/** A forecast that is linear in the window: an anchor plus, if it has coefficients, a scaled change from it. */
 export interface BlendMember {
   readonly anchor: Anchor
   /** [F][horizon]; absent for the anchor alone. */

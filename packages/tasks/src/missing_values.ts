@@ -32,7 +32,7 @@ export function fillMissing(values: ArrayLike<number>, season: number): Float64A
   return filled
 }
 
-/** Fills begin..end-1; the value before it is known, the one at `end` where there is one. */
+/** Fills begin..end-1; the value before it is known, the one at `end` if there is one. */
 function fillGap(values: Float64Array, begin: number, end: number, season: number): void {
   // The last season before the gap, repeated; without one 0, which leaves the values themselves to interpolate.
   const hasSeason = season > 1 && begin > season

@@ -23,7 +23,7 @@ export interface SeriesEncoding {
 export interface PreparedSeries {
   /** With missing values filled in. */
   readonly values: Float64Array
-  /** 1 where a value was there, 0 where it was filled in. */
+  /** 1 if a value was there, 0 if it was filled in. */
   readonly isKnown: Uint8Array
   /** By covariate, scaled; those that are known ahead also of the steps after the last value. */
   readonly covariates: readonly Float64Array[]

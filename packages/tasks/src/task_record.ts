@@ -24,7 +24,7 @@ export function taskNote(task: TaskName, record: object) {
  * The record of a task and the prefix of its checkpoint.
  *
  * @param path a prefix, or the directory of a run.
- * @throws RangeError with the code of the task, where the path holds no such task; CheckpointError
+ * @throws RangeError with the code of the task, if the path holds no such task; CheckpointError
  */
 export async function readTask(
   task: TaskName,
@@ -46,7 +46,7 @@ export function notATask(task: TaskName, path: string, reason: string): RangeErr
   return codedRangeError(code, `Cannot load ${words} as ${path} must hold one: ${reason}`, { path })
 }
 
-/** Undefined where there is no checkpoint. */
+/** Undefined if there is no checkpoint. */
 async function recordAt(task: TaskName, prefix: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   if (!(await isThere(prefix))) return undefined
   await using reader = await openCheckpoint(prefix)

@@ -37,9 +37,9 @@ export interface LabeledText {
 /** The class of a text. */
 export interface Classification {
   readonly label: string
-  /** Of `label`, 0..1. */
+  /** Probability of `label`, 0..1. */
   readonly probability: number
-  /** Of every class, by label. */
+  /** Probabilities of every class, by label. */
   readonly probabilities: Readonly<Record<string, number>>
 }
 

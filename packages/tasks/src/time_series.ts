@@ -15,12 +15,12 @@ import { codedRangeError } from './coded_error.js'
 export interface TimeSeries {
   /** For messages. */
   readonly name?: string | undefined
-  /** One for each step; NaN where a value is missing. */
+  /** One for each step; NaN if a value is missing. */
   readonly values: ArrayLike<number>
   /** The date of each step, from which the forecaster reads weekdays and seasons of the year. */
   readonly dates?: readonly Date[] | undefined
   /**
-   * Other numbers by name, one for each step and NaN where one is missing; those that are known ahead also for the steps that
+   * Other numbers by name, one for each step and NaN if one is missing; those that are known ahead also for the steps that
    * are to be forecast.
    */
   readonly covariates?: Readonly<Record<string, ArrayLike<number>>> | undefined

@@ -31,7 +31,7 @@ export class WindowEncoder {
     this.inputSize = 2 + encoding.covariates.length + ahead + CALENDAR_SIZES[encoding.calendar]
   }
 
-  /** Deviation of the values of a window; 1 where all are equal. */
+  /** Deviation of the values of a window; 1 if all are equal. */
   scale({ series, origin }: WindowPlace): number {
     const window = series.values.subarray(origin - this.shape.window + 1, origin + 1)
     if (window.every((value) => value === window[0])) return 1
@@ -87,7 +87,7 @@ export class WindowEncoder {
     return count === 0 ? seasonalNaive(values, origin, ahead, season) : sum / count
   }
 
-  /** The values that came; NaN where they are missing. */
+  /** The values that came; NaN if they are missing. */
   actuals({ series, origin }: WindowPlace): number[] {
     return Array.from({ length: this.shape.horizon }, (_, k) => {
       const index = origin + 1 + k

@@ -23,7 +23,7 @@ export interface LayerReport {
   readonly className: string
   /** The executor's name, or `tensorflow.js`. */
   readonly computedBy: string
-  /** Why TensorFlow.js computed it; undefined where the executor did. */
+  /** Why TensorFlow.js computed it; undefined if the executor did. */
   readonly reason: string | undefined
 }
 

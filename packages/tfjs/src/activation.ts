@@ -16,7 +16,7 @@ export const ACTIVATIONS = Object.freeze({
 
 export type ActivationName = keyof typeof ACTIVATIONS
 
-/** As Math.tanh, within 1e-7 of it, in half its time: the exponential saturates at both ends without a branch. */
+/** Like Math.tanh, within 1e-7 of it, in half its time: the exponential saturates at both ends without a branch. */
 function tanh(x: number): number {
   return 1 - 2 / (Math.exp(2 * x) + 1)
 }

@@ -86,7 +86,7 @@ interface StepMask {
 
 interface MaskedStep {
   readonly step: DeviceStep
-  /** Undefined where no row is masked. */
+  /** Undefined if no row is masked. */
   readonly mask: StepMask | undefined
   /** After the step, those of masked rows from before it. */
   readonly states: readonly BackendTensor[]

@@ -88,7 +88,7 @@ function isBetween(rate: number): boolean {
   return rate > 0 && rate < 1
 }
 
-/** The states of each cell; they are given for the top cell first. Undefined where their number is another. */
+/** The states of each cell; they are given for the top cell first. Undefined if their number is another. */
 function distributed(
   cells: readonly PlannedCell[],
   states: readonly Tensor2D[] | null,

@@ -14,7 +14,7 @@ interface NamedActivation {
 export interface CellFields {
   readonly units: number
   readonly activation: NamedActivation
-  /** Of LSTM and GRU. */
+  /** Recurrent activation of LSTM and GRU. */
   readonly recurrentActivation?: NamedActivation
   /** [I,G·H] */
   readonly kernel?: Weight
@@ -38,7 +38,7 @@ export interface RecurrentLayer {
   readonly returnState: boolean
   readonly goBackwards: boolean
   readonly stateful: boolean
-  /** Of a stateful layer, as `initialState`. */
+  /** States of a stateful layer, as `initialState`. */
   readonly states_: Tensor2D[] | null
   /** Keeps copies of the states for the next batch. */
   resetStates(states: Tensor2D[], training: boolean): void
@@ -77,8 +77,8 @@ export interface PlannedCell {
   readonly fields: CellFields
   readonly kind: 'lstm' | 'gru' | 'simple'
   readonly activation: ActivationName
-  /** Of LSTM and GRU. */
+  /** Recurrent activation of LSTM and GRU. */
   readonly recurrentActivation: ActivationName
-  /** Factor of every step's input, 0 where there is none. */
+  /** Factor of every step's input, 0 if there is none. */
   readonly dropout: number
 }

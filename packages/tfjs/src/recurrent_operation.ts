@@ -137,7 +137,7 @@ function firstOrder(
   return constant(...inputs)
 }
 
-/** Rows [B, columns]: the outputs, of all steps or of the last, then the final states where there is room for them. */
+/** Rows [B, columns]: the outputs, of all steps or of the last, then the final states if there is room for them. */
 function packResults(
   { time, batch, units }: SequenceOperands,
   { hidden, finalCells }: SequencePass,

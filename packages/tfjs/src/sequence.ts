@@ -27,7 +27,7 @@ export interface SequenceOperands {
   readonly recurrentKernel: Float32Array
   /** h, and for LSTM c, [B,H] each */
   readonly states: readonly Float32Array[]
-  /** [T,B], 0 where a step is masked: the states stay, and h is also the output. Null for none. */
+  /** [T,B], 0 if a step is masked: the states stay, and h is also the output. Null for none. */
   readonly mask: Uint8Array | null
 }
 

@@ -29,7 +29,7 @@ const lstmOn = (own: Kernels) => (o: SequenceOperands) => lstmRecurrence(own, o,
 const device: SynchronousDevice = {
   ops: reference.ops,
   tensor: (host) => reference.tensor(host),
-  readSync: (tensor) => ({ data: (tensor as HostTensor<never>).data.slice() as never, shape: tensor.shape }),
+  readSync: (tensor) => ({ data: (tensor as HostTensor<never>).live.slice() as never, shape: tensor.shape }),
 }
 const onDevice = (kind: PlannedCell['kind']) => (o: SequenceOperands) =>
   deviceRecurrences(device).run({ kind, activation: 'tanh', recurrentActivation: 'sigmoid' } as PlannedCell, o)

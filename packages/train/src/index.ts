@@ -9,27 +9,27 @@
  * import { Adam, constantRate, Dataset, fit, openBackend } from '@cudnn-rnn/rnn'
  *
  * const backend = await openBackend('reference')
- * const slope = { name: 'slope', value: backend.zeros([1]) }
+ * const slope = { name: 'slope', backend, value: backend.zeros([1]) }
  * const result = await fit({
- *   backend,
  *   data: Dataset.fromArray([1, 2, 3, 4]).shuffle({ bufferSize: 4, seed: 1 }).repeat().batch(2),
  *   async batchGradients(xs) {
- *     const a = (await slope.value.read()).data[0] ?? 0
+ *     const a = (await slope.value.data())[0] ?? 0
  *     const errors = xs.map((x) => a * x - 3 * x)
  *     const gradient = errors.reduce((sum, error, k) => sum + error * (xs[k] ?? 0), 0) / xs.length
  *     const loss = errors.reduce((sum, error) => sum + error * error, 0) / (2 * xs.length)
  *     return { loss, gradients: [backend.tensor({ data: Float32Array.of(gradient), shape: [1] })] }
  *   },
- *   optimizer: new Adam(backend, [slope]),
+ *   optimizer: new Adam([slope]),
  *   learningRate: constantRate(0.1),
  *   maxSteps: 300,
  * })
  * console.log(result.ending) // finished
- * console.log((await slope.value.read()).data[0]?.toFixed(2)) // 3.00
+ * console.log((await slope.value.data())[0]?.toFixed(2)) // 3.00
  * ```
  * @packageDocumentation
  */
 
+export type { NestedNumbers } from '@cudnn-rnn/backend'
 export type { AbortSignalLike } from '@cudnn-rnn/canonical'
 export {
   type Cell,
@@ -39,7 +39,6 @@ export {
   type GradientTape,
   grad,
   infer,
-  type NestedNumbers,
   type Operand,
   type ScanOptions,
   type ScanResult,

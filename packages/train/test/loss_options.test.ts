@@ -21,7 +21,7 @@ it('trains the listed variables, and no others', async () => {
   const { step } = await fit({
     ...all,
     variables: [slope, offset],
-    optimizer: (own, variables) => new Sgd(own, variables),
+    optimizer: (variables) => new Sgd(variables),
   })
   expect(step).toBe(60)
   const { step: untilTheEnd } = await fit({ variables: [slope], loss, data: data() })

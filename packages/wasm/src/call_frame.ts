@@ -38,7 +38,7 @@ export class CallFrame {
     return address
   }
 
-  /** As {@link read}, for an array that the call changes. */
+  /** Like {@link read}, for an array that the call changes. */
   update(array: Operand | null): Address {
     if (array === null) return 0
     const address = this.read(array)

@@ -13,7 +13,7 @@ const EXPORTS_OF_OURS = ['elementBytes', 'stepperNew', '_initialize']
 
 /** The option `module` of a page. */
 export class GivenModule {
-  /** Why it computes on one thread; empty where its bytes are known, in which a memory becomes a shared one. */
+  /** Why it computes on one thread; empty if its bytes are known, in which a memory becomes a shared one. */
   readonly shortage: string
   readonly #source: WebAssembly.Module | Uint8Array<ArrayBuffer>
 
@@ -25,7 +25,7 @@ export class GivenModule {
   /**
    * Reads the option: an address is fetched, the body of a response read.
    *
-   * @throws TypeError `ERR_INVALID_OPTION_TYPE`; BackendUnavailableError where the server has no such file, or the engine
+   * @throws TypeError `ERR_INVALID_OPTION_TYPE`; BackendUnavailableError if the server has no such file, or the engine
    *   does not take the module
    */
   static async read(option: unknown): Promise<GivenModule> {

@@ -1,5 +1,5 @@
 /**
- * The kernels of the cpu executor as WebAssembly with SIMD: for browsers, and for Node.js, Deno and Bun where there is no
+ * The kernels of the cpu executor as WebAssembly with SIMD: for browsers, and for Node.js, Deno and Bun if there is no
  * native addon. One module is loaded, for relaxed SIMD or for simd128.
  *
  * @example
@@ -17,7 +17,7 @@
  *   sequenceLengths: null,
  *   training: false,
  * })
- * console.log(backend.reason, (await outputH.read()).data)
+ * console.log(backend.reason, await outputH.data())
  * backend.dispose()
  * ```
  * @packageDocumentation

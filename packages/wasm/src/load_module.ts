@@ -26,7 +26,7 @@ const MODULES: Readonly<Record<WasmInstructionSet, Readonly<Record<FloatDType, (
   },
 }
 
-/** As `loadModule`. */
+/** Like `loadModule`. */
 export type ModuleLoader = (
   dtype: FloatDType,
   asked: WasmInstructionSet | undefined,
@@ -65,7 +65,7 @@ export function createModuleLoader(): ModuleLoader {
  * for each thread: the second executor opens without decoding anything.
  *
  * @param hasThreads whether the module takes a shared memory
- * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the engine lacks SIMD, or may not compile WebAssembly
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` if the engine lacks SIMD, or may not compile WebAssembly
  */
 export const loadModule: ModuleLoader = createModuleLoader()
 

@@ -10,7 +10,7 @@ const CSP =
  *
  * @param bytes may be changed.
  * @param hasThreads whether the module takes a shared memory, which one byte of it states. A module without a memory stays as it is.
- * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the page may not compile WebAssembly
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` if the page may not compile WebAssembly
  */
 export async function compileModule(bytes: Uint8Array<ArrayBuffer>, hasThreads: boolean): Promise<WebAssembly.Module> {
   const memoryFlagsAt = hasThreads ? findMemoryFlags(bytes) : undefined

@@ -36,7 +36,7 @@ const OPTIONS = {
   /** How inference reads the matrices, default float32; as the option of the same name of the cpu executor. */
   weights: optional(oneOf(WEIGHT_FORMATS)),
   /**
-   * Threads that compute, 1..256: the caller's and workers; default: half of the logical processors, at most 4. One where there
+   * Threads that compute, 1..256: the caller's and workers; default: half of the logical processors, at most 4. One if there
    * can be no workers over shared memory, as in a page that is not cross-origin isolated; `reason` names the number.
    */
   threads: optional(integerIn(1, 256)),
@@ -79,7 +79,7 @@ export async function openWasm(options: WasmBackendOptions, load: ModuleLoader):
 /**
  * The module on as many of the `requested` threads as there can be here.
  *
- * @param refusal why the module has no threads; empty where it has.
+ * @param refusal why the module has no threads; empty if it has.
  */
 async function instanceOf(
   compile: (hasThreads: boolean) => Promise<LoadedModule>,

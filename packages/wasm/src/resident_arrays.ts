@@ -52,7 +52,7 @@ export class ResidentArrays {
     return copy.address
   }
 
-  /** Frees all copies but the one that was used last; false where there was no other. */
+  /** Frees all copies but the one that was used last; false if there was no other. */
   evict(): boolean {
     const others = [...this.#order].slice(0, -1)
     for (const copy of others) this.#free(copy)

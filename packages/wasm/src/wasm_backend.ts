@@ -5,8 +5,8 @@ import { openWasm, type WasmBackend, type WasmBackendOptions } from './open_wasm
  * Opens the WebAssembly executor: the kernels of the cpu executor on the calling thread and on workers. Every call
  * computes before it returns its promise.
  *
- * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the engine lacks SIMD, or may not compile WebAssembly, or
- *   where `module` cannot be fetched
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` if the engine lacks SIMD, or may not compile WebAssembly, or
+ *   if `module` cannot be fetched
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example
  * ```ts
@@ -15,7 +15,7 @@ import { openWasm, type WasmBackend, type WasmBackendOptions } from './open_wasm
  * const backend = await openWasmBackend({ threads: 1 })
  * const x = backend.tensor({ data: Float32Array.of(1, 2), shape: [2] })
  * backend.ops.accumulate(x, { data: Float32Array.of(10, 10), shape: [2] })
- * console.log(backend.name, (await x.read()).data) // wasm [11, 12]
+ * console.log(backend.name, await x.data()) // wasm [11, 12]
  * backend.dispose()
  * ```
  */

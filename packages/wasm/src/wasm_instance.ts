@@ -4,7 +4,7 @@ import { startThreads, type WasmThreads } from './wasm_threads.js'
 /** Pages of 64 KiB: those that a module needs at first (native/wasm/compiler.mjs), and the 4 GiB that addresses reach. */
 const INITIAL_PAGES = 16
 const MOST_PAGES = 65536
-/** The address space that a shared memory reserves where 4 GiB are refused. */
+/** The address space that a shared memory reserves if 4 GiB are refused. */
 const FEWER_PAGES = 16384
 
 /** The module with its memory, on one or several threads. */
@@ -23,7 +23,7 @@ export function instantiate(module: WebAssembly.Module): WasmInstance {
   return { exports: exportsOver(module, memoryOf({ shared: false })), threads: 1, shortage: '', stop: () => undefined }
 }
 
-/** An instance of a module with a shared memory on `threads` threads; on one, with the reason, where workers do not start. */
+/** An instance of a module with a shared memory on `threads` threads; on one, with the reason, if workers do not start. */
 export async function instantiateWithThreads(module: WebAssembly.Module, threads: number): Promise<WasmInstance> {
   const memory = memoryOf({ shared: true })
   const exports = exportsOver(module, memory)
@@ -56,7 +56,7 @@ function exportsOver(module: WebAssembly.Module, memory: WebAssembly.Memory): Wa
 /** Whether this thread may sleep until another one wakes it: the main thread of a page may not, and polls. */
 export function maySleep({ buffer }: WebAssembly.Memory): boolean {
   try {
-    // The value is not the one expected, so that the wait ends at once where it is allowed.
+    // The value is not the one expected, so that the wait ends at once if it is allowed.
     const [value] = new Int32Array(buffer, 0, 1)
     Atomics.wait(new Int32Array(buffer), 0, ~(value as number), 0)
     return true

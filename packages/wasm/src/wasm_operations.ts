@@ -197,7 +197,7 @@ export class WasmOperations implements KernelOperations {
     }
     const last = operands.length - 1
     this.#heap.call('update a variable', (frame, exports) => {
-      // The last operand is read, where there are several: the gradient, the source or the mask.
+      // The last operand is read, if there are several: the gradient, the source or the mask.
       const addresses = operands.map((operand, index) =>
         index === last && last > 0 ? frame.read(operand) : frame.update(operand),
       )

@@ -46,7 +46,7 @@ port.onmessage = async ({ data: { module, memory, index, stack } }) => {
   }
 }`
 
-/** Starts `count` workers, which wait for the pool that `exports.open` makes. Rejects where one of them does not start. */
+/** Starts `count` workers, which wait for the pool that `exports.open` makes. Rejects if one of them does not start. */
 export async function startThreads(
   module: WebAssembly.Module,
   memory: WebAssembly.Memory,
@@ -115,7 +115,7 @@ function nodeWorkers(): NodeWorkers | undefined {
   return typeof found?.Worker === 'function' ? found : undefined
 }
 
-/** Why there can be no threads here; empty where there can. */
+/** Why there can be no threads here; empty if there can. */
 export function threadsRefused(): string {
   // Only browsers have this property.
   if (platform.crossOriginIsolated === true) return ''
@@ -123,7 +123,7 @@ export function threadsRefused(): string {
   return nodeWorkers() === undefined ? 'this platform has no worker threads' : ''
 }
 
-/** Threads where no number is requested: half of the logical processors, which are two for a core of most machines, at most 4. */
+/** Threads if no number is requested: half of the logical processors, which are two for a core of most machines, at most 4. */
 export function defaultThreads(): number {
   const os = platform.process?.getBuiltinModule?.('node:os') as NodeOs | undefined
   const processors = os?.availableParallelism?.() ?? platform.navigator?.hardwareConcurrency ?? 1

@@ -50,7 +50,7 @@ export interface CharacterSettings extends RunSettings {
   readonly textFile: string | undefined
   /** Begun by `demo`, so that the next one may replace it. */
   readonly isDemo?: boolean | undefined
-  /** Of the text; see `dataFingerprint`. */
+  /** Fingerprint of the text; see `dataFingerprint`. */
   readonly fingerprint: string
   readonly characters: readonly string[]
   readonly sizes: CharModelSizes

@@ -33,8 +33,7 @@ export async function bagOfWordsPredictions(
     using model = sequential(backend, [dense({ units: classifier.labels.length, name: 'bag' })], options)
     await model.fit(learned, {
       loss: 'softmax_cross_entropy',
-      optimizer: (executor, variables) =>
-        new Adam(executor, variables, { weightDecay, decayMask: ({ name }) => name === 'bag/kernel' }),
+      optimizer: (variables) => new Adam(variables, { weightDecay, decayMask: ({ name }) => name === 'bag/kernel' }),
       learningRate: RATE,
       epochs: EPOCHS,
       batchSize: BATCH,

@@ -30,7 +30,7 @@ const CLASSIFIER_FILE = join('classifier', 'model')
 export interface ClassifySettings extends RunSettings {
   readonly format: typeof CLASSIFY_FORMAT
   readonly source: CorpusSource
-  /** Of texts and labels; see `dataFingerprint`. */
+  /** Fingerprint of texts and labels; see `dataFingerprint`. */
   readonly fingerprint: string
   readonly encoding: {
     /** Most frequent words of the training part; all others are one word. */
@@ -167,8 +167,8 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
         model.fit(data, {
           ...hooks,
           loss: 'softmax_cross_entropy',
-          optimizer: (backend, variables) =>
-            new Adam(backend, variables, {
+          optimizer: (variables) =>
+            new Adam(variables, {
               weightDecay,
               decayMask: ({ name, value }) => (value.layout === undefined ? !name.endsWith('bias') : mask),
             }),

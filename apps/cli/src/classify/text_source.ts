@@ -5,7 +5,7 @@ import { csvDataset, DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'
 
-/** A text, its place in the data, and its class where that is known. */
+/** A text, its place in the data, and its class if that is known. */
 export interface SourceText {
   /** A file, with the row of a table. */
   readonly source: string
@@ -17,7 +17,7 @@ export interface SourceText {
 export interface TextColumns {
   readonly textField: string
   readonly labelField: string
-  /** Of CSV; undefined: the one that the header has. */
+  /** Delimiter of CSV; undefined: the one that the header has. */
   readonly delimiter?: string | undefined
 }
 

@@ -45,7 +45,7 @@ export function addImportCommand(program: Command): void {
   })
 }
 
-/** How tensors are to be read where a file leaves it open; `export` has these too. */
+/** How tensors are to be read if a file leaves it open; `export` has these too. */
 export function addReadingOptions(command: Command): Command {
   return command
     .addOption(new Option('--cell <mode>', 'cell, if shapes are ambiguous').choices(Object.keys(CELL_MODES)))

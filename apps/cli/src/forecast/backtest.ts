@@ -1,4 +1,4 @@
-/** Forecasts from rolling origins: `forecasts[n][k]` is compared with `actuals[n][k]`, which is NaN where it is missing. */
+/** Forecasts from rolling origins: `forecasts[n][k]` is compared with `actuals[n][k]`, which is NaN if it is missing. */
 export interface Backtest {
   readonly name: string
   readonly forecasts: readonly (readonly number[])[]

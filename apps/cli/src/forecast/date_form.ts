@@ -4,7 +4,7 @@ import { ZONE_OFFSET_PATTERN, zoneOffset, zoneOffsetText } from './time_zone.js'
 export interface ReadDates {
   /** Clock times as the file has them, in milliseconds as if they were UTC. */
   readonly clocks: readonly number[]
-  /** Milliseconds that each clock is ahead of UTC; undefined where the form has no zone. */
+  /** Milliseconds that each clock is ahead of UTC; undefined if the form has no zone. */
   readonly offsets: readonly number[] | undefined
   /** The text of a clock time, in the form of the column. */
   write(clock: number, offset: number): string
@@ -57,7 +57,7 @@ export function isDate(column: string, text: string): boolean {
   return FORMS.some(({ pattern, columns }) => columns?.test(column) !== false && fieldsOf(pattern, text) !== undefined)
 }
 
-/** The column read in each form that fits all of its texts; the index of the first text that fits no form where there is none. */
+/** The column read in each form that fits all of its texts; the index of the first text that fits no form if there is none. */
 export function readDates(texts: readonly string[]): readonly ReadDates[] | number {
   let furthest = 0
   const read = FORMS.flatMap(({ pattern }) => {

@@ -1,7 +1,7 @@
 import { DataError } from '@cudnn-rnn/rnn/train'
 
 /**
- * The mark before the decimals of a column of numbers: a comma where one of them shows that it is, as in 0,5 or 1.234,56.
+ * The mark before the decimals of a column of numbers: a comma if one of them shows that it is, as in 0,5 or 1.234,56.
  *
  * @throws DataError `ERR_DATA_VALUE` for a column in which 1,234 may be either number
  */

@@ -10,7 +10,7 @@ export function futureLabels({ axis }: Series, { origin, values }: Forecast): st
   })
 }
 
-/** `date,forecast,low,high`, with the column of series before it where there are several. */
+/** `date,forecast,low,high`, with the column of series before it if there are several. */
 export function forecastCsv(
   results: readonly { readonly series: Series; readonly future: Forecast | undefined }[],
   seriesColumn: string | undefined,

@@ -28,7 +28,7 @@ export function forecastTable({ backtests }: ForecastResult): ResultTable {
   }
 }
 
-/** By how much `mae` is above or below `naive`: in percent, or in the series' unit where `naive` is 0, as of a constant series. */
+/** By how much `mae` is above or below `naive`: in percent, or in the series' unit if `naive` is 0, as of a constant series. */
 function difference(mae: number, naive: number): string {
   if (mae === naive) return '±0.0 %'
   const change = naive === 0 ? mae.toPrecision(2) : percent(mae, naive)
@@ -60,7 +60,7 @@ export function networkText({ settings }: Pick<ForecastRun, 'settings'>, { backt
   return `${network} takes the error of the linear part from ${before} to ${after} (${difference(whole, linear)}), with ${100 * share} % of its correction.`
 }
 
-/** ` on the same covariates`, where there are any. */
+/** ` on the same covariates`, if there are any. */
 function covariateText({ settings: { columns } }: Pick<ForecastRun, 'settings'>): string {
   return columns.covariates.length + columns.knownAhead.length === 0 ? '' : ' on the same covariates'
 }

@@ -30,7 +30,7 @@ export interface ForecastSettings extends RunSettings {
   readonly source: SeriesSource
   /** Those of the source, with the ones that were found. */
   readonly columns: SeriesColumns
-  /** Of the values; see `dataFingerprint`. */
+  /** Fingerprint of the values; see `dataFingerprint`. */
   readonly fingerprint: string
   readonly shape: ForecastShape
   readonly sizes: {
@@ -58,7 +58,7 @@ export interface SeriesResult {
   readonly series: Series
   /** On the held-out part. */
   readonly forecasts: readonly Forecast[]
-  /** Of the steps after the last value; undefined where covariates of these steps are missing. */
+  /** Of the steps after the last value; undefined if covariates of these steps are missing. */
   readonly future: Forecast | undefined
 }
 
@@ -69,7 +69,7 @@ export interface ForecastResult {
   readonly series: readonly SeriesResult[]
   /** Share of the held-out values that the interval holds. */
   readonly coverage: number
-  /** Of the network's correction that the forecaster adds, 0..1. */
+  /** Share of the network's correction that the forecaster adds, 0..1. */
   readonly share: number
 }
 
@@ -150,7 +150,7 @@ export class ForecastRun implements TaskRun<ForecastResult> {
     }
   }
 
-  /** Of the forecaster in tables. */
+  /** Name of the forecaster in tables. */
   get name(): string {
     return `linear + ${this.settings.sizes.cell.toUpperCase()}`
   }

@@ -1,7 +1,7 @@
 import type { ForecastShape } from '@cudnn-rnn/rnn/tasks'
 import { Matrix, solve } from 'ml-matrix'
 
-/** Keeps the normal equations solvable where values repeat; relative to the mean square of the inputs. */
+/** Keeps the normal equations solvable if values repeat; relative to the mean square of the inputs. */
 const RIDGE = 1e-6
 
 /** Numbers that a forecast reads beside the values. */

@@ -13,11 +13,11 @@ export interface Series {
   readonly name: string
   /** As the file has them; row numbers if there are no dates. Rows that the file lacks have theirs too. */
   readonly labels: readonly string[]
-  /** Undefined where rows have no dates. */
+  /** Undefined if rows have no dates. */
   readonly axis: TimeAxis | undefined
-  /** NaN where missing. */
+  /** NaN if missing. */
   readonly values: Float64Array
-  /** Numbers of each step by column; NaN where missing. */
+  /** Numbers of each step by column; NaN if missing. */
   readonly covariates: Readonly<Record<string, Float64Array>>
 }
 
@@ -25,7 +25,7 @@ export interface Series {
 export interface SeriesColumns {
   readonly value: string
   readonly date: string | undefined
-  /** Names the series of a row, where a file has several. */
+  /** Names the series of a row, if a file has several. */
   readonly series: string | undefined
   /** Known up to the last value. */
   readonly covariates: readonly string[]
@@ -191,7 +191,7 @@ function onlyNumericColumn(
   )
 }
 
-/** The first text that is not missing; empty where all are. */
+/** The first text that is not missing; empty if all are. */
 function firstText(rows: readonly NumberedRow[], column: string): string {
   return rows.find(({ fields }) => !isMissing(fields[column]))?.fields[column].trim() ?? ''
 }
@@ -266,7 +266,7 @@ function seriesOf(
     return numbers
   }
   const labels = Array.from({ length }, (_, step) => axis?.text(step) ?? String(step + 1))
-  // The texts of the file, where it has the row.
+  // The texts of the file, if it has the row.
   if (axis !== undefined) {
     for (const [index, place] of axis.places.entries()) labels[place] = rows[index].fields[columns.date ?? '']
   }

@@ -41,7 +41,7 @@ export function timeAxis({ clocks, offsets, write }: ReadDates): TimeAxis | NotA
   const sorted = order.map((row) => moments[row])
   const shown = order.map((row) => clocks[row])
   const isClockOrder = shown.every((clock, n) => n === 0 || clock > shown[n - 1])
-  // Clocks, which hours of trading follow, and moments, which a sensor follows, differ where clocks are changed.
+  // Clocks, which hours of trading follow, and moments, which a sensor follows, differ if clocks are changed.
   const onClock = isClockOrder ? [...stepsOfMonths(shown), ...evenSteps(shown), ...stepsOfCalendar(shown)] : []
   const isChanged = sorted.some((moment, n) => shown[n] - moment !== shown[0] - sorted[0])
   const onMoments = isChanged ? evenSteps(sorted) : []
@@ -156,7 +156,7 @@ function stepsOfMonths(times: readonly number[]): Steps[] {
   if (!areDistinct(places)) return []
   const days = times.map((time) => new Date(time).getUTCDate())
   const ofMonth = (day: number) => (month: number) => Math.min(day, daysOfMonth(month))
-  // The largest day, as shorter months lack it; the upper median where dates follow no rule.
+  // The largest day, as shorter months lack it; the upper median if dates follow no rule.
   const rules = [
     ofMonth(days.reduce((a, b) => Math.max(a, b))),
     lastWorkingDay,
@@ -255,7 +255,7 @@ function stepsWith(
   }
 }
 
-/** The index of the first of sorted numbers that is `value` or more; their count where there is none. */
+/** The index of the first of sorted numbers that is `value` or more; their count if there is none. */
 function firstFrom(sorted: readonly number[], value: number): number {
   let [begin, end] = [0, sorted.length]
   while (begin < end) {
@@ -274,7 +274,7 @@ function differences(times: readonly number[]): number[] {
   return times.slice(1).map((time, n) => time - times[n])
 }
 
-/** A step that occurs: the mean of two would be one between months of 30 and of 31 days. A day where there are none. */
+/** A step that occurs: the mean of two would be one between months of 30 and of 31 days. A day if there are none. */
 function upperMedian(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? DAY
 }

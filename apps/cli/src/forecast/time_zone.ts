@@ -84,7 +84,7 @@ export function clockOfOffsets(clocks: readonly number[], offsets: readonly numb
 }
 
 /**
- * The clock of a place that shows these times one after the other: an hour twice, where clocks are set back. Undefined where
+ * The clock of a place that shows these times one after the other: an hour twice, where clocks are set back. Undefined if
  * there is none, as the times are in another order or not those of a clock.
  */
 export function clockShowing(clocks: readonly number[]): ZoneClock | undefined {

@@ -77,7 +77,7 @@ interface Comparison {
   readonly coverage: number
 }
 
-/** How forecasts from earlier places of the file compare with the actual values; undefined where it is too short for one. */
+/** How forecasts from earlier places of the file compare with the actual values; undefined if it is too short for one. */
 function comparison(results: readonly ChartedForecasts[]): Comparison | undefined {
   const forecasts = results.flatMap((result) => result.forecasts)
   if (forecasts.length === 0) return undefined

@@ -16,7 +16,7 @@ const LENGTH = 60
 /** Enough that a model writes words of its text and no likeliest character is a close call. */
 const STEPS = 100
 
-// The cuDNN executor runs on the CUDA emulator where that can be built.
+// The cuDNN executor runs on the CUDA emulator if that can be built.
 const before = { ...process.env }
 const libraries = openCudaEmulator()
 if (libraries.problem === undefined) {

@@ -41,7 +41,7 @@ function linesHtml({ lines, read }: ReadLines): string {
   return lines.map((line, index) => lineHtml(line, read[index])).join('\n')
 }
 
-/** The image, the text that the model read with wrong words marked, and the true text where it differs. */
+/** The image, the text that the model read with wrong words marked, and the true text if it differs. */
 function lineHtml({ image, text, font }: Line, read: string): string {
   const truth = new Set(text.split(' '))
   const words = read.split(' ').map((word) => (truth.has(word) ? escapeHtml(word) : `<mark>${escapeHtml(word)}</mark>`))

@@ -100,7 +100,7 @@ export async function trainReader(
     await metrics?.close()
   }
   const { user, system } = cpuUsage(before)
-  // Of the whole run, including the part before a resume.
+  // Reports of the whole run, including the part before a resume.
   const reports = await readMetrics(metricsPath)
   return { reader, reports, cpuSeconds: (user + system) / 1e6 }
 }

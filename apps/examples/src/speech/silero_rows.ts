@@ -235,7 +235,7 @@ interface Activations {
 
 const RELU: Activations = { after: 'relu' }
 
-/** A matrix of the executor over shared memory where it computes on the host. */
+/** A matrix of the executor over shared memory if it computes on the host. */
 class Matrix {
   readonly #backend: Backend
   readonly #inputs: number

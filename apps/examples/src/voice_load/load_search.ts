@@ -1,10 +1,10 @@
 import type { LoadWindow } from './load_client.js'
 
-/** A load is held where its slow answers take no longer than this. */
+/** A load is held if its slow answers take no longer than this. */
 export const LIMIT_MS = 20
 
 export interface SearchResult {
-  /** The largest load that was held; undefined where not even the first was. */
+  /** The largest load that was held; undefined if not even the first was. */
   readonly held: LoadWindow | undefined
   readonly windows: readonly LoadWindow[]
 }
@@ -16,7 +16,7 @@ export function isHeld({ p99Ms, sent, answered, lost }: LoadWindow): boolean {
 
 /** Factor between loads while all are held. */
 const GROWTH = 4
-/** The search ends where the largest load held and the smallest one missed differ by less than this factor. */
+/** The search ends if the largest load held and the smallest one missed differ by less than this factor. */
 const PRECISION = 1.1
 
 /**

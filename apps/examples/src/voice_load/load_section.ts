@@ -33,7 +33,7 @@ export function loadSection(
   ].join('\n')
 }
 
-/** Replaces the results in a Markdown file, or appends them where it has none. */
+/** Replaces the results in a Markdown file, or appends them if it has none. */
 export async function writeLoadSection(
   file: string,
   report: LoadReport,

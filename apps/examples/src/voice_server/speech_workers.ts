@@ -10,7 +10,7 @@ export interface SpeechWorkersOptions {
   readonly workers: number
   /** Streams of each worker. */
   readonly maxStreams: number
-  /** `cpu`, or `reference` where its addon is missing. */
+  /** `cpu`, or `reference` if its addon is missing. */
   readonly backend: BackendName
   /** Milliseconds for which a frame may wait for those of other streams. */
   readonly maxDelayMs?: number

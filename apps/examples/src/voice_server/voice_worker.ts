@@ -17,7 +17,7 @@ export interface VoiceWorkerData {
 
 /** Added to the nice value of this thread. */
 const NICENESS = 5
-// A round keeps a core busy for milliseconds. Where clients, sockets and workers need more cores than there are, the thread
+// A round keeps a core busy for milliseconds. If clients, sockets and workers need more cores than there are, the thread
 // with the sockets would wait for as long; with the higher priority it interrupts the round. Only on Linux is the priority
 // that of the thread: elsewhere the whole process would get it.
 if (process.platform === 'linux') setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + NICENESS))

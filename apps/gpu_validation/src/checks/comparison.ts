@@ -19,7 +19,7 @@ async function warmUp(backend: CudnnBackend, isQuick: boolean): Promise<void> {
   } while (performance.now() < until)
 }
 
-/** Of one measurement. */
+/** Least seconds of one measurement. */
 const LEAST_SECONDS = 0.1
 
 /** Character models: the default of the command line, and one that keeps a GPU busier. */

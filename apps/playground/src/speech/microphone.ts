@@ -6,7 +6,7 @@ export interface MicrophoneRecording {
   discard(): void
 }
 
-/** Without loss where the browser can; its own default otherwise. */
+/** Without loss if the browser can; its own default otherwise. */
 const FORMAT = 'audio/webm;codecs=pcm'
 
 /** By the name of the error. */
@@ -43,7 +43,7 @@ export async function recordMicrophone(): Promise<MicrophoneRecording> {
   recorder.start()
   return {
     async finish() {
-      // The recorder has stopped already where the microphone was unplugged.
+      // The recorder has stopped already if the microphone was unplugged.
       if (recorder.state !== 'inactive') recorder.stop()
       await stopped
       release()

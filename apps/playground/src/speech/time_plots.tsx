@@ -23,7 +23,7 @@ export function Waveform({ label, samples, loudest, segments }: WaveformProps) {
     const scale = loudest > 0 ? HALF / loudest : 0
     const x = (column: number) => ((column * COLUMNS) / low.length).toFixed(1)
     const y = (value: number) => (HALF - value * scale).toFixed(1)
-    // A line of one unit where nothing is heard.
+    // A line of one unit if nothing is heard.
     const above = Array.from(high, (value, column) => `${x(column)} ${y(Math.max(value, 0.5 / scale))}`)
     const below = Array.from(low, (value, column) => `${x(column)} ${y(Math.min(value, -0.5 / scale))}`)
     return scale === 0 ? '' : `M${above.join('L')}L${below.reverse().join('L')}Z`

@@ -19,7 +19,7 @@ export type WeightsRequest =
 /** A network of a file, in a line. */
 export interface NetworkSummary {
   readonly name: string
-  /** False where only a cell computes it: peepholes, for example. Such a network is run, not shown or converted. */
+  /** False if only a cell computes it: peepholes, for example. Such a network is run, not shown or converted. */
   readonly isModel: boolean
   readonly description: string
   readonly notes: readonly string[]

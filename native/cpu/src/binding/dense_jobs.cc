@@ -74,7 +74,7 @@ T* MatrixOf(const Napi::Object& arguments, const char* name, const double* layou
 
 // addProduct({ c, a, b, layout: Float64Array }); layout: offset, row stride and column stride of c, a and b, then the
 // rows
-//   and columns of c and the depth. Throws where a matrix leaves its array.
+//   and columns of c and the depth. Throws if a matrix leaves its array.
 // c += a·b for views of arrays: any offset and strides, so JavaScript passes transposes and blocks without copies.
 template <typename T>
 Job AddProductJob(const JobContext& context, const Napi::Object& arguments) {
@@ -178,7 +178,7 @@ Job CtcLossJob(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
-// norm({ tensors: array[], maxNorm: number, norm }): scales the tensors down to maxNorm where that is finite
+// norm({ tensors: array[], maxNorm: number, norm }): scales the tensors down to maxNorm if that is finite
 // Clipping by the global norm (Pascanu, Mikolov and Bengio 2013, https://proceedings.mlr.press/v28/pascanu13.html), as
 // tf.clip_by_global_norm.
 // The global norm of all tensors, and their scaling if it exceeds maxNorm.

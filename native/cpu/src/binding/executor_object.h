@@ -33,7 +33,7 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   void Close(const Napi::CallbackInfo& info);
 
   Job JobOf(const Napi::CallbackInfo& info);
-  // Queues an operation, or runs it immediately where it is brief and nothing is queued.
+  // Queues an operation, or runs it immediately if it is brief and nothing is queued.
   Napi::Value Queue(const Napi::CallbackInfo& info);
   // Runs an operation after those queued, and returns when it is done.
   void RunNow(const Napi::CallbackInfo& info);

@@ -44,7 +44,7 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
   }
 }
 
-// The last argument; null where it is left out or null, and the parameters themselves are read. The number of arguments
+// The last argument; null if it is left out or null, and the parameters themselves are read. The number of arguments
 // is at hand, the type of a value costs a call of Node-API. The slot was filled by a queued job that JavaScript has
 // awaited, which orders its writes before this read.
 const QuantizedWeights* StepperObject::QuantizedWeightsAt(const Napi::CallbackInfo& info, size_t index) {

@@ -50,7 +50,7 @@ T Slope(Activation activation, T y) {
       // d/dx (e^x - 1) = e^x = y + 1.
       return y < 0 ? y + 1 : T{1};
     case Activation::kSoftplus:
-      // d/dx ln(1 + e^x) = σ(x) = 1 - e^-y. expm1 keeps the digits where y is near 0.
+      // d/dx ln(1 + e^x) = σ(x) = 1 - e^-y. expm1 keeps the digits if y is near 0.
       return -std::expm1(-y);
     case Activation::kSoftmax:
       break;

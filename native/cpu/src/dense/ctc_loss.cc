@@ -20,7 +20,7 @@ constexpr ptrdiff_t kStates = 8;
 constexpr ptrdiff_t kEdge = 8;
 // Sums that no path reached are near kCtcLogZero. CTC_LOG_UNREACHED in packages/executor-kit/src/host/ctc_loss.ts.
 constexpr double kUnreached = kCtcLogZero / 2;
-// The sum of a step's posteriors differs from 1 by less where its logarithms are of a size at which they have digits.
+// The sum of a step's posteriors differs from 1 by less if its logarithms are of a size at which they have digits.
 constexpr double kRounded = 1e-3;
 
 // 2S+1 states for S labels, with a blank before, between and after them, rounded up to whole vectors.
@@ -103,7 +103,7 @@ class CtcRow {
     const double log_p = time_ == 0 ? (states_ == 1 ? 0 : kCtcLogZero) : Forward();
     if (log_p < kUnreached) return Infeasible();
     Backward(log_p);
-    // Not -log_p, which is -0 where the labels are certain.
+    // Not -log_p, which is -0 if the labels are certain.
     return 0 - log_p;
   }
 
@@ -187,7 +187,7 @@ class CtcRow {
   }
 
   // Subtracts the posterior of every class at every step from the gradient. Beta includes y_t here, as alpha does.
-  // Needs two steps of β only, where α is kept for all steps.
+  // Needs two steps of β only, if α is kept for all steps.
   void Backward(double log_p) const {
     double* beta = scratch_.beta[0] + kEdge;
     double* next = scratch_.beta[1] + kEdge;

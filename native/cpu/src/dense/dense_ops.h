@@ -25,7 +25,7 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
               ptrdiff_t columns);
 
 // c [rows, columns] += a [rows, depth] · b [depth, columns], c_stride elements between the rows of c. Matrices whose
-// rows or columns are contiguous are read in place where that is faster than packing them.
+// rows or columns are contiguous are read in place if that is faster than packing them.
 template <typename T>
 void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdiff_t c_stride, ptrdiff_t rows,
                 ptrdiff_t depth, ptrdiff_t columns);
@@ -52,7 +52,7 @@ inline ptrdiff_t RowsPerPart(ptrdiff_t columns) {
   return std::max<ptrdiff_t>(1, kElementwisePart / 4 / std::max<ptrdiff_t>(1, columns));
 }
 
-// Runs `part` on ranges of `part_size` that cover [0, count), side by side where there are several.
+// Runs `part` on ranges of `part_size` that cover [0, count), side by side if there are several.
 template <typename T>
 void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
              const std::function<void(ptrdiff_t, ptrdiff_t)>& part);

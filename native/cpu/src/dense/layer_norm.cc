@@ -9,7 +9,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Of one row of x [N,columns]: μ, and 1/√(σ² + ε).
+// Moments of one row of x [N,columns]: μ, and 1/√(σ² + ε).
 struct Moments {
   double mean;
   double scale;

@@ -34,7 +34,7 @@ enum class LayerOp {
 template <typename T>
 struct LayerOperands {
   T* data[kMaxLayerOperands];
-  const int32_t* lengths;  // null where every row has all steps
+  const int32_t* lengths;  // null if every row has all steps
   // Sizes, the index of a rule, or scalars, in the order given at each operation.
   double numbers[kMaxLayerNumbers];
 

@@ -199,7 +199,7 @@ void MultiplyEach(const Engine<T>& engine, const Products& of, T* c, const T* a,
     Multiply<T>(by, {a + k * of.a_step, a_row, a_column}, {b + k * of.b_step, b_row, b_column}, nullptr,
                 c + k * of.c_step, of.rows, of.inner, of.columns);
   };
-  // Threads take whole products where there are enough of them, else parts of one.
+  // Threads take whole products if there are enough of them, else parts of one.
   if (of.count < 2 * engine.pool->size()) {
     for (ptrdiff_t k = 0; k < of.count; k++) multiply(engine, k);
     return;

@@ -105,7 +105,7 @@ static inline V Exp(V x) {
 //
 // Sigmoid: 1 / (1 + e^-x). For large |x| it is 1, or a number near e^x: never NaN from inf / inf, as e^-x stays finite.
 //
-// Hyperbolic tangent: (e^2|x| - 1) / (e^2|x| + 1) with the sign of x; e^2|x| - 1 keeps its digits where x is small.
+// Hyperbolic tangent: (e^2|x| - 1) / (e^2|x| + 1) with the sign of x; e^2|x| - 1 keeps its digits if x is small.
 // tanh is odd: |x| is computed and the sign copied, so tanh(-x) = -tanh(x) holds to the bit, and -0 stays -0. The limit
 // is the first operand of Min, so a NaN in x passes.
 template <int kSigmoids, typename V, int kCount>

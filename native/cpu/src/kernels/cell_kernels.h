@@ -76,7 +76,7 @@ static void LstmForward(const CellForward<typename V::Element>& p) {
 }
 
 // With σ' = σ·(1 - σ) and tanh' = 1 - tanh², all in terms of the activations that the forward kept in z:
-//   δc' += δh'·o·(1 - tanh²(c')), and 0 where the clip was active
+//   δc' += δh'·o·(1 - tanh²(c')), and 0 if the clip was active
 //   δa_i = δc'·g·i·(1 - i)   δa_f = δc'·c·f·(1 - f)
 //   δa_g = δc'·i·(1 - g²)    δa_o = δh'·tanh(c')·o·(1 - o)
 //   δc = δc'·f, the gradient that the step before receives
@@ -122,7 +122,7 @@ static inline void GruRows(const CellForward<typename V::Element>& p, ptrdiff_t 
   constexpr int kVectors = kVectorsOfChunk<V>;
   constexpr int kCount = kRows * kVectors;
   const auto z_of = [&](int k) { return p.z + (first + k / kVectors) * p.z_stride + k % kVectors * V::kLanes; };
-  // r and u are activated together where the vectors of both fit one group.
+  // r and u are activated together if the vectors of both fit one group.
   constexpr int kTogether = 2 * kCount <= kGroupVectors ? 2 : 1;
   V gates[2 / kTogether][kTogether * kCount], n[kCount];
   CUDNN_RNN_UNROLL

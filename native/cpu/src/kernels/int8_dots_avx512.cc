@@ -48,7 +48,7 @@ float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
   }
   const float limit = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(_mm512_reduce_max_epi32(largest))));
   const bool finite = limit <= 3.402823466e38f;
-  // Where the factor would overflow, the products are nothing beside any weight's rounding.
+  // If the factor would overflow, the products are nothing beside any weight's rounding.
   const __m512 factor = _mm512_set1_ps(finite && limit > 1e-30f ? kLargest / limit : 0.0f);
   for (ptrdiff_t k = 0; k < count; k += kLanes) {
     // VCVTPS2DQ rounds to nearest even. The offset makes every q positive, as VPDPBUSD takes unsigned bytes on this

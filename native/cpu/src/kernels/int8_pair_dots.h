@@ -64,7 +64,7 @@ struct Int8PairDots {
     // Of one row they are in place.
     alignas(64) int16_t line[kInt8BlockRows];
     int16_t* const row = stride == kInt8GroupRows ? numbers : line;
-    // Where the factor would overflow, the products are nothing beside any weight's rounding.
+    // If the factor would overflow, the products are nothing beside any weight's rounding.
     I::Round(a, count, finite && limit > 1e-30f ? largest / limit : 0.0f, row);
     for (ptrdiff_t k = count; k % kInt8GroupRows != 0; k++) row[k] = 0;
     if constexpr (I::kPerLoad > 1) {
@@ -108,7 +108,7 @@ struct Int8PairDots {
     constexpr int kInChunk = static_cast<int>(kChunk<float> / I::kColumns);
     const ptrdiff_t blocks = BlocksOf(p.depth);
     const ptrdiff_t stride = kInt8GroupRows * (kApart ? kChunk<float> : p.panel_stride);
-    // Where chunks are apart, a pointer for each.
+    // If chunks are apart, a pointer for each.
     constexpr int kWidth = kApart && kVectors > kInChunk ? kInChunk : kVectors;
     constexpr int kParts = kVectors / kWidth;
     static_assert(kVectors % kWidth == 0, "A tile has whole chunks, or a part of one");

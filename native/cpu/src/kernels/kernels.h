@@ -73,7 +73,7 @@ inline constexpr float kInt8Limit = 127;
 template <typename T>
 struct PanelProduct {
   const T* a;
-  ptrdiff_t a_stride;  // between rows; ignored where a is packed in tiles, [depth][rows of the tile] each
+  ptrdiff_t a_stride;  // between rows; ignored if a is packed in tiles, [depth][rows of the tile] each
   // Where a itself is in panels: elements of a row in each, whole chunks, and elements between them. 0 for one panel.
   ptrdiff_t a_panel_width;
   ptrdiff_t a_panel_stride;
@@ -202,7 +202,7 @@ template <typename T>
 struct LstmRowForward {
   T* z;             // [4][H] pre-activations; on return the activations, with norms the normalized pre-activations
   ptrdiff_t units;  // H
-  GateActivation gate_activation;  // kSigmoid where there are norms
+  GateActivation gate_activation;  // kSigmoid if there are norms
   T forget_bias;                   // added to the forget gate, after its norm
   const T* dropout;                // [H] factors of g; null for none
   const T* gamma;                  // [5][H]
@@ -220,7 +220,7 @@ template <typename T>
 struct LstmRowBackward {
   T* z;  // [4][H] as the forward left it; on return the gradients of the pre-activations
   ptrdiff_t units;
-  GateActivation gate_activation;  // kSigmoid where there are norms
+  GateActivation gate_activation;  // kSigmoid if there are norms
   T forget_bias;
   const T* dropout;
   const T* gamma;
@@ -243,7 +243,7 @@ struct KernelTable {
   double operations_per_ns;
   PanelOrder panel_order;  // of the panels of product, c of product_packed, and the products of one row
   ptrdiff_t tile_rows;     // rows of a packed tile
-  bool copies_rows;        // product and product_bfloat16 read several rows faster where there is a rows_copy
+  bool copies_rows;        // product and product_bfloat16 read several rows faster if there is a rows_copy
   void (*product)(const PanelProduct<T>&);
   void (*product_bfloat16)(const PanelProduct<T>&);
   void (*product_int8)(const PanelProduct<T>&);
@@ -257,12 +257,12 @@ struct KernelTable {
   void (*relu_forward)(const CellForward<T>&);
   void (*tanh_forward)(const CellForward<T>&);
   // Likewise for one row, with the product before it: its z += h_previous [depth] · panel, of as many chunks as the
-  // cell's. Null where the registers are too few for it.
+  // cell's. Null if the registers are too few for it.
   void (*lstm_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
   void (*gru_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
   void (*relu_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
   void (*tanh_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
-  // Null where the registers are too few for it.
+  // Null if the registers are too few for it.
   void (*lstm_row_step)(const RowStep<T>&);
   void (*gru_row_step)(const RowStep<T>&);
   void (*lstm_backward)(const CellBackward<T>&);
@@ -290,8 +290,8 @@ inline constexpr double kCtcLogZero = -1e300;
 struct CtcStep {
   const double* before;     // readable from two elements before the first state to two after the last
   ptrdiff_t direction;      // -1 forward in time, 1 backward
-  const double* stays;      // 0, or kCtcLogZero where a path must leave
-  const double* skips;      // 0, or kCtcLogZero where a path must not skip a state
+  const double* stays;      // 0, or kCtcLogZero if a path must leave
+  const double* skips;      // 0, or kCtcLogZero if a path must not skip a state
   const double* emissions;  // ln y of each state's class
   double* after;
   ptrdiff_t states;  // a multiple of 8

@@ -121,7 +121,7 @@ struct SigmoidGate {
   }
 };
 
-// Keras 2's: 0.2·x + 0.5 within [0, 1]. The derivative is 0.2, and 0 where x is clipped.
+// Keras 2's: 0.2·x + 0.5 within [0, 1]. The derivative is 0.2, and 0 if x is clipped.
 struct HardSigmoidGate {
   // As in Clamp, a NaN passes through Min and Max in the second operand.
   template <typename V>

@@ -97,7 +97,7 @@ static void ProductOfChunks(const PanelProduct<typename V::Element>& p) {
   const ptrdiff_t tiles = (p.rows + kRows - 1) / kRows;
   if constexpr (kReadsChunks<V, kOperands>) {
     if (tiles <= 1) return OneTileOfChunks<V, Weight, kRows, kVectors>(p);
-    // Of kRows + 1 rows the lower of two tiles has (kRows + 1) / 2.
+    // kRows + 1 rows are split into two tiles; the lower one has (kRows + 1) / 2.
     for (ptrdiff_t first = 0; first < tiles; first += kTilesAtOnce) {
       const ptrdiff_t last = Smaller(tiles, first + kTilesAtOnce);
       TilesOfChunks<V, Weight, (kRows + 1) / 2, kRows, kVectors>(p, tiles, first, last);

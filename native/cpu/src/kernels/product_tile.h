@@ -63,7 +63,7 @@ struct TileOperands {
   static constexpr int kPointers = kTiled ? 1 : (kRows + 2) / 3;
   const T* a[kPointers];
   ptrdiff_t a_stride;  // between rows
-  // Where chunks are apart, a pointer for each: their loads then need no index.
+  // If chunks are apart, a pointer for each: their loads then need no index.
   static constexpr int kWidth = kApart && kVectors > kVectorsOfChunk<V> ? kVectorsOfChunk<V> : kVectors;
   static constexpr int kParts = kVectors / kWidth;
   static_assert(kVectors % kWidth == 0, "A tile has whole chunks, or a part of one");
@@ -110,14 +110,14 @@ static inline void PrefetchLine(const void* line) { __builtin_prefetch(line); }
 static inline void PrefetchToSecondLevel(const void* line) { __builtin_prefetch(line, 0, 2); }
 #endif
 
-// The panel that the thread reads after this product, prefetched evenly over the steps of its tiles where these are
+// The panel that the thread reads after this product, prefetched evenly over the steps of its tiles if these are
 // narrower than the panel. Hardware prefetchers follow a part of a panel up to its end, so without it the first tiles
 // of the next part wait for the third-level cache. A tile as wide as the panel (AVX-512) reads consecutive lines, which
 // they follow: there readahead made LSTM and GRU 16 x 70 x 512 up to 20 % slower on Zen 4.
 struct Readahead {
   static constexpr ptrdiff_t kLine = 64;
   const char* position;
-  ptrdiff_t step_bytes;  // of each step of each tile; 0 where nothing follows
+  ptrdiff_t step_bytes;  // of each step of each tile; 0 if nothing follows
 };
 
 // Of a panel of the same size, or of a part of it that begins at element `begin` and has `width` elements of each step.
@@ -165,8 +165,8 @@ static inline void TileSteps(TileOperands<V, Weight, kRows, kVectors, kOperands>
   constexpr bool kTiled = kInTiles<kOperands>;
   constexpr int kGroup = kRowsOf<Weight>;
   constexpr ptrdiff_t kLine = 64 / sizeof(Weight);
-  // Where lanes of a register are multiplied by, a register holds a row's next steps or, of a tile, the rows of one
-  // step.
+  // If the instruction set multiplies by a lane, one register holds the next elements of a row, or one element of each
+  // row of the tile.
   constexpr int kHeld = kTiled ? (kRows + V::kLanes - 1) / V::kLanes : kRows;
   V held[V::kMultipliesLanes ? kHeld : 1];
   if constexpr (V::kMultipliesLanes && !kTiled) {
@@ -267,7 +267,7 @@ template <typename V, typename Weight, int kRows, int kVectors, Operands kOperan
   constexpr int kSteps = V::kMultipliesLanes ? static_cast<int>(V::kLanes) : Larger(kLeast, Larger(kSplit, kGroup));
   static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
   // Half as many lines as the tile itself reads, so that two tiles of rows prefetch the whole panel. Readahead stands
-  // between bursts of steps, as the inner loop has neither registers nor instructions to spare; where chunks are apart,
+  // between bursts of steps, as the inner loop has neither registers nor instructions to spare; if chunks are apart,
   // it prefetches no lines of the present panel, and has room for one of the next.
   constexpr bool kReadsAhead = kNarrow && kAddsInit;
   constexpr ptrdiff_t kBurst = OfTile::kApart ? 1 : 8;

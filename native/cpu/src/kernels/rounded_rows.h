@@ -1,4 +1,4 @@
-// Products of reduced weights and rows where no instruction multiplies them: the rows are rounded likewise and
+// Products of reduced weights and rows if no instruction multiplies them: the rows are rounded likewise and
 // multiplied as float32, which is exact for bfloat16. Included, after one vector_*.h, by the kernel files only.
 #pragma once
 

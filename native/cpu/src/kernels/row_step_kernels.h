@@ -27,7 +27,7 @@ template <typename V, int kFirst, int kVectors, int kSplit, int kSums>
 static inline void AddRowProduct(const typename V::Element* a, ptrdiff_t depth, const typename V::Element* panel,
                                  V (&sums)[kSplit][kSums]) {
   using T = typename V::Element;
-  // Where chunks are apart, a pointer for each: their loads then need no index.
+  // If chunks are apart, a pointer for each: their loads then need no index.
   constexpr bool kApart = kReadsChunks<V>;
   constexpr int kWidth = kApart ? kVectorsOfChunk<V> : kVectors;
   constexpr ptrdiff_t kStride = kWidth * V::kLanes;
@@ -117,7 +117,7 @@ static void RowStepOf(const RowStep<typename V::Element>& p) {
   }
 }
 
-// Of LSTM, and with three chunks of GRU, whose planes are x_n r u q_n; null where the sums do not fit.
+// Of LSTM, and with three chunks of GRU, whose planes are x_n r u q_n; null if the sums do not fit.
 template <typename V, int kChunks>
 static constexpr void (*RowStepKernel())(const RowStep<typename V::Element>&) {
   if constexpr (kRowStepFits<V>) {
@@ -205,7 +205,7 @@ static void PlainRowRecurrence(const typename V::Element* h_previous, ptrdiff_t 
   }
 }
 
-// `kernel`, or null where the sums do not fit.
+// `kernel`, or null if the sums do not fit.
 template <typename V, typename Kernel>
 static constexpr Kernel* RowRecurrenceKernel(Kernel* kernel) {
   return kRowStepFits<V> ? kernel : nullptr;

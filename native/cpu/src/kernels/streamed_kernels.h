@@ -2,7 +2,7 @@
 // kernel files only.
 //
 // The product of a single row uses every element of b once, so it is bound by the reading of b, and a packed copy costs
-// three times as many bytes. A panel in place is 256 bytes of each row of b. Where the rows are a power of two apart,
+// three times as many bytes. A panel in place is 256 bytes of each row of b. If the rows are a power of two apart,
 // as in a kernel [1024,2048], each of these pieces is on another page, at whose border the hardware prefetchers stop,
 // and all pieces are mapped to a sixteenth of the cache's sets: 42 GB/s. Hence this loop order: rows of b from end to
 // end, kSteps of them side by side, and the sums of c in the first-level cache. Zen 4 reads b at 80 GB/s that way, out

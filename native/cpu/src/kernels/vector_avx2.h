@@ -48,7 +48,7 @@ struct VectorF32 {
 
 // Latency and throughput of each: https://www.agner.org/optimize/ (instruction tables) and
 // https://www.intel.com/content/www/us/en/docs/intrinsics-guide/. VDIVPS is not pipelined, so the kernels divide once
-// where an activation needs a quotient and multiply elsewhere.
+// if an activation needs a quotient and multiply elsewhere.
 static inline VectorF32 operator+(VectorF32 a, VectorF32 b) { return {_mm256_add_ps(a.v, b.v)}; }
 static inline VectorF32 operator-(VectorF32 a, VectorF32 b) { return {_mm256_sub_ps(a.v, b.v)}; }
 static inline VectorF32 operator*(VectorF32 a, VectorF32 b) { return {_mm256_mul_ps(a.v, b.v)}; }

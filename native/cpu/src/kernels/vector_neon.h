@@ -68,7 +68,7 @@ static inline VectorF32 MultiplyAddLane(VectorF32 a, int lane, VectorF32 b, Vect
 static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {vminq_f32(a.v, b.v)}; }
 static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {vmaxq_f32(a.v, b.v)}; }
 static inline VectorF32 Abs(VectorF32 a) { return {vabsq_f32(a.v)}; }
-// BSL takes the bits of `sign` where the mask is set, and of `magnitude` elsewhere.
+// BSL takes the bits of `sign` if the mask is set, and of `magnitude` elsewhere.
 static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
   return {vbslq_f32(vdupq_n_u32(0x80000000u), sign.v, magnitude.v)};
 }
@@ -79,11 +79,11 @@ static inline VectorF32 Round(VectorF32 a) { return {vrndnq_f32(a.v)}; }
 static inline VectorF32 PowerOfTwo(VectorF32 n) {
   return {vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n.v), vdupq_n_s32(127)), 23))};
 }
-// x where a < b, else 0: FCMGT gives a mask of ones, AND applies it. False for a NaN, as the C operator.
+// x if a < b, else 0: FCMGT gives a mask of ones, AND applies it. False for a NaN, as the C operator.
 static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {vreinterpretq_f32_u32(vandq_u32(vcltq_f32(a.v, b.v), vreinterpretq_u32_f32(x.v)))};
 }
-// BIC clears x where a >= b. FCMGE is false for a NaN, so x is kept.
+// BIC clears x if a >= b. FCMGE is false for a NaN, so x is kept.
 static inline VectorF32 UnlessAtLeast(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(x.v), vcgeq_f32(a.v, b.v)))};
 }

@@ -108,7 +108,7 @@ struct PortableVector {
       return x;
     });
   }
-  // Selections without branches: compilers turn them into masks where the target has vectors.
+  // Selections without branches: compilers turn them into masks if the target has vectors.
   friend PortableVector WhereLess(PortableVector a, PortableVector b, PortableVector x) {
     return Map([&](int k) { return a.v[k] < b.v[k] ? x.v[k] : T{0}; });
   }

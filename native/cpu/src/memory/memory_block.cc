@@ -29,10 +29,10 @@ std::align_val_t AlignmentOf(size_t bytes) { return std::align_val_t{bytes >= kH
 MemoryBlock::MemoryBlock(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
 #if defined(__wasm__)
-  // Traps where memory is short: a module is built without exceptions.
+  // Traps if memory is short: a module is built without exceptions.
   data_ = static_cast<char*>(::operator new(bytes, AlignmentOf(bytes)));
 #else
-  // AddressSanitizer's operator without nothrow ends the process where memory is short.
+  // AddressSanitizer's operator without nothrow ends the process if memory is short.
   data_ = static_cast<char*>(::operator new(bytes, AlignmentOf(bytes), std::nothrow));
   if (data_ == nullptr) throw std::bad_alloc();
 #endif

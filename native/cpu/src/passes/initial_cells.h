@@ -14,7 +14,7 @@ void CopyInitialCells(const T* from, ptrdiff_t count, T clip, T* to) {
   std::transform(from, from + count, to, [clip](T c) { return std::clamp(c, -clip, clip); });
 }
 
-// The gradient with respect to such an element: 0 where the clip holds `c`, the clipped state.
+// The gradient with respect to such an element: 0 if the clip holds `c`, the clipped state.
 template <typename T>
 T InitialCellGradient(T c, T clip, T gradient) {
   return std::isfinite(clip) && std::abs(c) >= clip ? T{0} : gradient;

@@ -33,7 +33,7 @@ void LayerStep<T>::Run(SharedLoops::Member* member, bool backwards) const {
   if (rows.count == 1 && network.is_gated() && layout.input.present()) {
     if (params.quantized == nullptr) {
       const auto kernel = network.options().cell == Cell::kLstm ? kernels.lstm_row_step : kernels.gru_row_step;
-      // Null where the registers are too few for it.
+      // Null if the registers are too few for it.
       if (kernel != nullptr) return RunRow(member, kernel, backwards);
     } else if constexpr (sizeof(T) == 4) {
       const QuantizedRowStep<T> kernel{network,      kernels,         layout,       params, z,
@@ -104,7 +104,7 @@ void LayerStep<T>::RunPanel(const RecurrentStep<T>& step, RecurrentPanels<T>* pa
   if (!layout.projection.present()) CopyColumns(step.UnitsOf(panel));
 }
 
-// As RunPanels, of one row.
+// Like RunPanels, of one row.
 template <typename T>
 template <typename Kernel>
 void LayerStep<T>::RunRow(SharedLoops::Member* member, const Kernel& kernel, bool backwards) const {

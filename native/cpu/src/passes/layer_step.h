@@ -33,13 +33,13 @@ struct LayerStep {
   const T* h_previous;       // [rows][padded columns]
   T* h;                      // likewise
   T* cells;                  // of all rows of the batch; null without c
-  const int32_t* cell_rows;  // null where the rows begin at `cells`
+  const int32_t* cell_rows;  // null if the rows begin at `cells`
   T* state;                  // [B][padded columns], where h is copied to as well; null for none
   T* output;                 // [rows][columns]; null but for the last layer
   T* unprojected;            // [rows][padded units], with a projection
   T* z;                      // [1 + rows][z_width]: the calling thread's biases and pre-activations of a panel
-  OperandCopies* copies;     // the calling thread's; null where no kernel copies rows
-  // Of h. It, its projection and x take three numbers, so steps are four apart.
+  OperandCopies* copies;     // the calling thread's; null if no kernel copies rows
+  // Version of h. h, its projection and x use consecutive versions, so each step advances by 4.
   uint64_t version;
 
   // The part of the calling thread. `backwards` as in SharedLoops.

@@ -9,7 +9,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Rows of a step that a thread takes at a time where there are many. The number of such parts must not depend on that
+// Rows of a step that a thread takes at a time if there are many. The number of such parts must not depend on that
 // of the threads, as the last bits of a result depend on how many rows are summed side by side.
 constexpr ptrdiff_t kStepRows = 48;
 
@@ -152,7 +152,7 @@ void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const
   const ptrdiff_t width = part.last - part.first;
   product.next_column = n % 2 == 0 ? part.first - width : part.first + width;
   matrices_.recurrent.Multiply(*engine_.kernels, product, part.first, part.last);
-  // Past a row's end δz is 0, and its product is NaN where a weight is not finite.
+  // Past a row's end δz is 0, and its product is NaN if a weight is not finite.
   for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
     if (n < order_.Length(row)) continue;
     std::fill_n(memory_.dh + row * network_.padded_columns() + part.first, width, T{0});

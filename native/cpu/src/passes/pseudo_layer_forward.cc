@@ -200,7 +200,7 @@ void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBloc
   const ptrdiff_t batch = pass_.batch;
   const ptrdiff_t panels = network_.panels();
   // Two threads would share three panels as two and one: halves of their rows are separate items. Their number does
-  // not depend on that of the threads, and is one where all rows are copied or projected at once.
+  // not depend on that of the threads, and is one if all rows are copied or projected at once.
   const bool divides = panels % 2 == 1 && panels < kManyPanels && batch >= kDividedRows;
   const ptrdiff_t groups = divides && !projects && rows_copy == nullptr ? 2 : 1;
   RecurrentPanels<T> kernels(StepAt(time_block, time_block.begin, 0, batch, rows_copy));

@@ -23,9 +23,9 @@ class PseudoLayerForward {
   // Brings the biases and the initial states into place. Rows without steps are done with that.
   void Start() const;
 
-  // Whether its input must be gathered: where the time order is not that of the memory.
+  // Whether its input must be gathered: if the time order is not that of the memory.
   bool gathers() const { return memory_.record.own_input != nullptr; }
-  // Brings the input of step n of a time block into time order, with zeros where a row has ended.
+  // Brings the input of step n of a time block into time order, with zeros if a row has ended.
   void Gather(const TimeBlock& time_block, ptrdiff_t n) const;
 
   // z = x·Wᵀ + b of one panel, for the rows [first, last) of a time block's steps.

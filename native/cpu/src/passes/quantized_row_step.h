@@ -20,7 +20,7 @@ struct QuantizedRowStep {
   const LayerLayout& layout;
   const Params<T>& params;
   T* z;  // [z_width], scratch memory
-  // The calling thread's, null where no kernel copies rows, and another number for each operand.
+  // The calling thread's, null if no kernel copies rows, and another number for each operand.
   RowsCopy* input_copy;
   uint64_t input_version;
   RowsCopy* state_copy;

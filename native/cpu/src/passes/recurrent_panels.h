@@ -24,7 +24,7 @@ void (*ForwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellForwar
   }
 }
 
-// The same for one row, with its product before it; null where there is none.
+// The same for one row, with its product before it; null if there is none.
 template <typename T>
 void (*RowRecurrenceKernel(const KernelTable<T>& kernels, Cell cell))(const T*, ptrdiff_t, const T*,
                                                                       const CellForward<T>&) {
@@ -105,7 +105,7 @@ class RecurrentPanels {
 
  private:
   void (*const cell_kernel_)(const CellForward<T>&);
-  // One row with its product before it; null where there is none.
+  // One row with its product before it; null if there is none.
   void (*const row_kernel_)(const T*, ptrdiff_t, const T*, const CellForward<T>&);
   CellForward<T> cell_{};
   PanelProduct<T> product_{};

@@ -39,7 +39,7 @@ struct RecurrentStep {
   bool keep;
   // Elements: 8 KiB of float32, a part of the first-level cache.
   static constexpr ptrdiff_t kPrefetched = 2048;
-  // The calling thread's, null where no kernel copies rows, and its own even number for every step.
+  // The calling thread's, null if no kernel copies rows, and its own even number for every step.
   RowsCopy* rows_copy;
   uint64_t version;
 

@@ -57,7 +57,7 @@ void BackwardMemory<T>::CarveMatrices(const BackwardPass<T>& pass, const Backwar
   const Network<T>& network = *pass.network;
   const ptrdiff_t batch = pass.tape->batch;
   const int lanes = schedule.lanes();
-  // Elements of the largest copy of a lane; 0 where the stored matrix is read.
+  // Elements of the largest copy of a lane; 0 if the stored matrix is read.
   const auto size_of = [&](PanelMatrix LayerLayout::* matrix, int lane, ptrdiff_t products, ptrdiff_t rows) {
     ptrdiff_t size = 0;
     if (!TransposedMatrix<T>::IsWorthPacking(products, rows)) return size;

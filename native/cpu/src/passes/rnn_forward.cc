@@ -85,7 +85,7 @@ class Forward {
   }
 
   // Block of rows by block of rows: 96 rows of x (192 KiB at I 512) and a panel (128 KiB) stay in the second-level
-  // cache, where all panels go by before the next rows.
+  // cache, if all panels go by before the next rows.
   void MultiplyInput(SharedLoops::Member* all, const std::vector<TimeBlock>& time_blocks, RowsCopy* rows_copy) const {
     // The same number for all time blocks, though the last one of a pseudo-layer may be shorter.
     const ptrdiff_t blocks = schedule_.input_blocks();

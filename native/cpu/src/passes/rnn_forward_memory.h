@@ -34,7 +34,7 @@ class ForwardMemory {
   ForwardMemory& operator=(const ForwardMemory&) = delete;
 
   const PseudoLayerMemory<T>& pseudo_layer(int pseudo_layer) const { return pseudo_layers_[pseudo_layer]; }
-  // Null where no kernel copies rows.
+  // Null if no kernel copies rows.
   RowsCopy* rows_copy(int thread) { return copies_.empty() ? nullptr : &copies_[thread]; }
 
  private:

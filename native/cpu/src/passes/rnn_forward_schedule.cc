@@ -11,7 +11,7 @@ namespace {
 // Pre-activations computed ahead of the recurrence in inference: they stay in the cache until the recurrence reads
 // them.
 constexpr ptrdiff_t kAheadBytes = 1 << 20;
-// Of the third-level cache of a processor, what one process can count on.
+// Shared cache bytes of the third-level cache of a processor, what one process can count on.
 constexpr ptrdiff_t kSharedCacheBytes = ptrdiff_t{16} << 20;
 // Rows of a time block of such a network.
 constexpr ptrdiff_t kManyRows = 512;
@@ -37,7 +37,7 @@ ForwardSchedule::ForwardSchedule(const Network<T>& network, ptrdiff_t time, ptrd
     ptrdiff_t rows_at_once = kRowBlock;
     const ptrdiff_t matrix_bytes =
         (weights + largest_input * network.gates() * network.options().units) * static_cast<ptrdiff_t>(sizeof(T));
-    // Every time block reads both matrices. Where they do not fit the shared cache side by side, each evicts the other:
+    // Every time block reads both matrices. If they do not fit the shared cache side by side, each evicts the other:
     // with longer blocks that happens less often. LSTM 64 x 50 x 1024: 8 steps instead of 2 save a tenth of the pass.
     if (matrix_bytes > kSharedCacheBytes) rows_at_once = kManyRows;
     const ptrdiff_t step_bytes = network.panels() * network.z_width() * static_cast<ptrdiff_t>(sizeof(T)) * batch;

@@ -131,7 +131,7 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, const TimeB
 }
 
 // Columns [first, last) of the rows [row, row + rows) of dx [T·B][size] that are past a row's steps: the product of
-// their zeros is NaN where a weight is not finite.
+// their zeros is NaN if a weight is not finite.
 template <typename T>
 void LayerGradients<T>::ClearPadding(ptrdiff_t row, ptrdiff_t rows, ptrdiff_t first, ptrdiff_t last, ptrdiff_t size,
                                      T* dx) const {

@@ -49,7 +49,7 @@ void Stepper<T>::Carve(Arena* arena) {
   }
 }
 
-// Blocks that `count` rows are cut into; 1 where the threads share the panels of a layer.
+// Blocks that `count` rows are cut into; 1 if the threads share the panels of a layer.
 template <typename T>
 ptrdiff_t Stepper<T>::BlocksOf(ptrdiff_t count) const {
   const ptrdiff_t blocks = std::max(DivideUp(count, kBlockRows), std::min<ptrdiff_t>(threads_, count / kLeastRows));

@@ -74,12 +74,12 @@ class Stepper {
   const int threads_;
   StepperStates<T> states_;
   SharedLoops loops_;
-  std::vector<Scratch> scratch_;  // by thread, where rows are cut into blocks
+  std::vector<Scratch> scratch_;  // by thread, if rows are cut into blocks
   // By thread: [1 + R][z_width], the biases and the pre-activations of the panel that it computes. One panel of 128
   // rows is as large as the first-level cache; of all panels, the pre-activations would pass through the second.
   std::vector<T*> z_;
   const WeightFormat format_;
-  std::vector<OperandCopies> copies_;  // by thread; none where no kernel copies rows
+  std::vector<OperandCopies> copies_;  // by thread; none if no kernel copies rows
   uint64_t version_ = 4;               // of the next step's states
   MemoryBlock memory_;
 };

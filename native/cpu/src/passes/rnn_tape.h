@@ -19,7 +19,7 @@ struct LayerRecord {
   T* hidden = nullptr;       // [T+1][B][padded columns]: h before step n, and the last one
   T* cells = nullptr;        // [T+1][B][padded units], LSTM
   T* unprojected = nullptr;  // [T][B][padded units], with a projection
-  T* own_input = nullptr;    // [T·B][in] in time order, where that is not the layer's input itself
+  T* own_input = nullptr;    // [T·B][in] in time order, if that is not the layer's input itself
 };
 
 template <typename T>

@@ -17,7 +17,7 @@ double StepOperations(const Network<T>& network, ptrdiff_t batch) {
   return 2.0 * batch * network.gates() * network.options().units * network.columns();
 }
 
-// A wavefront pays where threads that share every step would spend it on waiting for each other: as long as a step is
+// A wavefront pays if threads that share every step would spend it on waiting for each other: as long as a step is
 // brief, and the weights of a layer (256 Ki elements, 1 MiB in float32) stay in the second-level cache of the one core
 // that has it. A second direction would need the layer below to be complete.
 template <typename T>

@@ -1,7 +1,7 @@
 // How long a thread without work polls for the next call before it sleeps.
 //
 // Waking a thread takes 50 µs, and more on a virtual machine: as long as a pass of a small network. A caller that
-// awaits each result makes its next call some 10 to 50 µs later, with its own work in between. Where calls follow each
+// awaits each result makes its next call some 10 to 50 µs later, with its own work in between. If calls follow each
 // other like that, polling for them keeps the threads awake; a thread that is called rarely sleeps soon.
 #pragma once
 

@@ -26,7 +26,7 @@ class JobQueue {
   // Returns the job's number; numbers grow by one.
   uint64_t Push(std::function<void()> job);
 
-  // Runs the job before it returns where nothing is queued or at work, else as Push: for jobs that take less time than
+  // Runs the job before it returns if nothing is queued or at work, else as Push: for jobs that take less time than
   // waking a thread. One thread only may push.
   uint64_t RunOrPush(std::function<void()> job);
 
@@ -39,7 +39,7 @@ class JobQueue {
   // Blocks until job `number` is done.
   void Wait(uint64_t number) const;
 
-  // Why a job ended early; an empty message where it did not.
+  // Why a job ended early; an empty message if it did not.
   struct Failure {
     std::string message;
     bool is_out_of_memory = false;

@@ -53,7 +53,7 @@ class ThreadPool {
   // zero meanwhile. One call at a time; a second caller waits.
   void Run(int members, const Work& work);
 
-  // As Run, but on the calling thread alone while another caller has the pool.
+  // Like Run, but on the calling thread alone while another caller has the pool.
   void RunOrAlone(int members, const Work& work);
 
  private:

@@ -1,6 +1,6 @@
 // When a thread yields its processor to one that is late.
 //
-// Linux places a woken thread on a processor at work where no other is idle, and leaves it there when one becomes idle,
+// Linux places a woken thread on a processor at work if no other is idle, and leaves it there when one becomes idle,
 // until its periodic load balancing moves it: 12 to 16 ms on two processors, in which one of them has two threads of a
 // pool and the other none. A thread that sleeps for a moment leaves its processor to the late one, and is placed on the
 // idle one when it wakes.
@@ -41,7 +41,7 @@ class YieldSchedule {
   int64_t next_ = 0;
 };
 
-// Sleeps for as long as a thread that has queued work needs until it sleeps too, some 100 µs, where `schedule` is due.
+// Sleeps for as long as a thread that has queued work needs until it sleeps too, some 100 µs, if `schedule` is due.
 inline void YieldIfDue(YieldSchedule* schedule) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   if (schedule->IsDue(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count())) {

@@ -13,7 +13,7 @@ constexpr int kPanelChunks = 4;
 
 }  // namespace
 
-// Places of the matrices: see the head of network.h. Padding to whole chunks costs little where units are many, and
+// Places of the matrices: see the head of network.h. Padding to whole chunks costs little if units are many, and
 // saves every kernel the handling of a tail.
 template <typename T>
 Network<T>::Network(const NetworkOptions& options, PanelOrder order) : options_(options), order_(order) {
@@ -173,7 +173,7 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
 }
 
 // Biases have the order of the columns of a panel.
-// Elements of the padding are never written and stay 0. Nothing is moved where the network has no such bias.
+// Elements of the padding are never written and stay 0. Nothing is moved if the network has no such bias.
 template <typename T>
 void Network<T>::MoveBias(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
   const LayerLayout& layout = layers_[pseudo_layer];

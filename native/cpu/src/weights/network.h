@@ -78,7 +78,7 @@ class Network {
   // Panels of units, and how many units each has.
   ptrdiff_t panels() const { return panels_; }
   ptrdiff_t panel_units() const { return panel_units_; }
-  // Whether gates of a panel lie side by side without padding: of a last one, where that saves a chunk.
+  // Whether gates of a panel lie side by side without padding: of a last one, if that saves a chunk.
   bool IsPacked(ptrdiff_t panel) const { return packed_units_ > 0 && panel == panels_ - 1; }
   bool has_packed_panel() const { return packed_units_ > 0; }
   // Where plane number `plane` of four begins in a row of the packed panel's pre-activations.

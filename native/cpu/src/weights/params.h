@@ -9,7 +9,7 @@
 
 namespace cudnn_rnn {
 
-// The parameters of a pass: the opaque buffer, and its quantized copy where the inference reads that instead.
+// The parameters of a pass: the opaque buffer, and its quantized copy if the inference reads that instead.
 template <typename T>
 struct Params {
   const T* data;

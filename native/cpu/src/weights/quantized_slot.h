@@ -14,7 +14,7 @@ class QuantizedSlot {
   // The slot of `key`, which all threads of the process share: it lives as long as one of them holds it.
   static std::shared_ptr<QuantizedSlot> Shared(const std::string& key);
 
-  // Calls `make` unless the slot is filled. Threads that come meanwhile wait; where `make` throws, the next one tries.
+  // Calls `make` unless the slot is filled. Threads that come meanwhile wait; if `make` throws, the next one tries.
   template <typename Make>
   void FillOnce(const Make& make) {
     const std::lock_guard lock(mutex_);

@@ -8,7 +8,7 @@ namespace cudnn_rnn {
 namespace {
 
 // Rounds to the nearest bfloat16, ties to even; NaN stays NaN.
-// bfloat16 is the upper half of a float32: adding 0x7fff, and one more where the last kept bit is set, rounds to even.
+// bfloat16 is the upper half of a float32: adding 0x7fff, and one more if the last kept bit is set, rounds to even.
 // https://en.wikipedia.org/wiki/Bfloat16_floating-point_format
 uint32_t ToBfloat16(float x) {
   uint32_t bits;

@@ -11,7 +11,7 @@
 namespace cudnn_rnn {
 
 // The product with few rows reads the matrix as it is stored, as dot products along its rows. These cost up to a third
-// more than products of panels, whose sums never leave the lane they are made in; so where a pass multiplies many rows,
+// more than products of panels, whose sums never leave the lane they are made in; so if a pass multiplies many rows,
 // the matrix is first copied to panels of its transpose. That takes the time of a few rows, once per pass, and leaves
 // the opaque buffer in the order that forward passes stream through.
 template <typename T>

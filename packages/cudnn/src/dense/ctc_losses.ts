@@ -23,7 +23,7 @@ interface CtcPlan {
 }
 
 /**
- * The CTC loss by cudnnCTCLoss_v8, queued like any other operation; on the host where cuDNN does not compute the problem:
+ * The CTC loss by cudnnCTCLoss_v8, queued like any other operation; on the host if cuDNN does not compute the problem:
  * in float64, and as {@link cudnnCtcProblem} specifies. The first loss of a shape queries the size of its workspace.
  */
 export class CtcLosses {
@@ -72,7 +72,7 @@ export class CtcLosses {
     }
   }
 
-  /** The first loss of a shape; undefined where cuDNN refuses the shape. */
+  /** The first loss of a shape; undefined if cuDNN refuses the shape. */
   async #first(
     queue: CommandQueue,
     key: string,
@@ -105,7 +105,7 @@ export class CtcLosses {
     return results
   }
 
-  /** Queries the workspace of a shape; null where cuDNN refuses the shape. */
+  /** Queries the workspace of a shape; null if cuDNN refuses the shape. */
   async #plan(queue: CommandQueue, { time, batch, classes, maxLabels }: CudnnCtcProblem): Promise<CtcPlan | null> {
     const { session } = this.#executor
     const probs = session.newId<TensorDescriptor>()

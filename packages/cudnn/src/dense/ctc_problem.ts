@@ -24,7 +24,7 @@ export interface CudnnCtcProblem {
 }
 
 /**
- * The problem as cuDNN takes it; undefined where cuDNN refuses it or its result is not documented: labels that last one
+ * The problem as cuDNN takes it; undefined if cuDNN refuses it or its result is not documented: labels that last one
  * frame, rows without labels, and labels that need more frames than there are, for which its kernels read out of bounds.
  * Rows of weight 0, whose results are dropped, get one label and all frames.
  */

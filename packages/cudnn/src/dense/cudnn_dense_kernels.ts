@@ -31,7 +31,7 @@ const ELEMENTS_PER_NORM_BLOCK = 4 * BLOCK
 export class CudnnDenseKernels extends CudnnLayerKernels implements Omit<OperationKernels<CudnnTensor>, TensorRowName> {
   readonly readsCounts = true
   #ctcLosses: CtcLosses | undefined
-  /** Where it is not finite, updates change nothing. */
+  /** If it is not finite, updates change nothing. */
   #guard: CudnnTensor | undefined
 
   /** y [N,out] = x [N,in] · kernel [in,out] + bias [out]. */
@@ -246,7 +246,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements Omit<Operati
     }
   }
 
-  /** A scalar that is finite where both are. */
+  /** A scalar that is finite if both are. */
   #bothFinite(a: CudnnTensor, b: CudnnTensor): CudnnTensor {
     const operation = this.begin('guard updates')
     const guard = this.executor.memory.allocate(operation.list, 1)

@@ -12,7 +12,7 @@ export interface UpdateOperands {
   readonly source: DeviceBuffer | undefined
   /** The scalar that counts Adam's updates on the device. */
   readonly steps: DeviceBuffer | undefined
-  /** Where it is not finite, the update changes nothing. */
+  /** Skips the update if this scalar is not finite. */
   readonly guard: DeviceBuffer | undefined
 }
 

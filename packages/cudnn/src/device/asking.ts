@@ -23,7 +23,7 @@ export async function answer<Result>(queue: CommandQueue, asking: Asking<Result>
   return next.value
 }
 
-/** As {@link answer}, and blocks the calling thread. */
+/** Like {@link answer}, and blocks the calling thread. */
 export function answerNow<Result>(queue: CommandQueue, asking: Asking<Result>): Result {
   let next = asking.next()
   while (!next.done) {

@@ -136,7 +136,7 @@ export class CommandList {
   readonly scalars: number[] = []
   readonly sources: HostArray[] = []
   readonly targets: HostArray[] = []
-  /** "run forward": completes "Cannot … as …" where a segment fails. */
+  /** "run forward": completes "Cannot … as …" if a segment fails. */
   readonly actions: string[] = []
   /** Allocations and releases in their order: the index of a slot, or its bitwise complement. */
   readonly lifetimes: number[] = []
@@ -221,7 +221,7 @@ export class CommandList {
     this.add('copy', { to, toOffset: 0, from, fromOffset: 0, bytes: from.bytes })
   }
 
-  /** A launch of a kernel; nothing where there are no blocks. */
+  /** A launch of a kernel; nothing if there are no blocks. */
   launch<Name extends KernelName>(name: Name, blocks: number, threads: number, fields: KernelFields<Name>): void {
     if (blocks === 0) return
     const encoder = KERNEL_ENCODERS[name]

@@ -11,7 +11,7 @@ export interface Submission {
   readonly mode?: number
   /** Capture the commands into this graph instead of running them. */
   readonly graph?: Graph
-  /** Where the captured kernels read their scalars. */
+  /** Memory from which the captured kernels read their scalars. */
   readonly scalars?: DeviceBuffer | undefined
   /** Other buffers in the place of the list's own, by slot. */
   readonly buffers?: readonly DeviceBuffer[]
@@ -48,12 +48,12 @@ export class CommandQueue {
     this.submit(list)
   }
 
-  /** As `post`; settles with the numbers that the commands report once they were issued to the device. */
+  /** Like `post`; settles with the numbers that the commands report once they were issued to the device. */
   run(list: CommandList): Promise<Float64Array> {
     return this.settle(list, { mode: MODE.promise })
   }
 
-  /** As `run`, but settles when the device has done the work: downloads are complete then. */
+  /** Like `run`, but settles when the device has done the work: downloads are complete then. */
   finish(list: CommandList): Promise<Float64Array> {
     return this.settle(list, { mode: MODE.promise | MODE.wait })
   }
@@ -64,7 +64,7 @@ export class CommandQueue {
     return numbers[numbers.length - 1]
   }
 
-  /** As `submit` of a mode with `MODE.promise`, which alone has a promise. */
+  /** Like `submit` of a mode with `MODE.promise`, which alone has a promise. */
   settle(list: CommandList, submission: Submission): Promise<Float64Array> {
     return required(this.submit(list, submission), 'a submission with MODE.promise returns a promise')
   }
@@ -83,7 +83,7 @@ export class CommandQueue {
   }
 
   /**
-   * As `settle`, and blocks the calling thread until then. Deadlocks while an exclusive section is under way, as JavaScript
+   * Like `settle`, and blocks the calling thread until then. Deadlocks while an exclusive section is under way, as JavaScript
    * ends it.
    */
   settleNow(list: CommandList, submission: Submission = {}): Float64Array {
@@ -104,7 +104,7 @@ export class CommandQueue {
     if (this.#isClosed) return
     this.#releases.push(id)
     if (this.#isFlushScheduled) return
-    // It is sent with the next submission, or alone where none follows.
+    // It is sent with the next submission, or alone if none follows.
     this.#isFlushScheduled = true
     setImmediate(() => {
       this.#isFlushScheduled = false
@@ -167,7 +167,7 @@ function failureOf(list: CommandList, error: unknown): unknown {
 }
 
 /**
- * The message that native/cudnn/src/session_binding.cc reads, in `room` where it is large enough.
+ * The message that native/cudnn/src/session_binding.cc reads, in `room` if it is large enough.
  *
  * @public scripts/real_libraries uses it
  */

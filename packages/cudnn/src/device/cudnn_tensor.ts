@@ -37,7 +37,7 @@ export interface TensorHolding {
  *
  * const backend = await openCudnnBackend()
  * const x: CudnnTensor = backend.zeros([2, 3])
- * console.log(x.shape, (await x.read()).data) // [2, 3] [0, 0, 0, 0, 0, 0]
+ * console.log(x.shape, await x.data()) // [2, 3] [0, 0, 0, 0, 0, 0]
  * x.dispose()
  * backend.dispose()
  * ```
@@ -109,7 +109,7 @@ export class CudnnTensor<Data extends FloatArray | Int32Array = FloatArray> exte
     return result
   }
 
-  /** As {@link read}, and blocks the calling thread until then. Throws RangeError `ERR_EXECUTOR_BUSY`, too. */
+  /** Like {@link read}, and blocks the calling thread until then. Throws RangeError `ERR_EXECUTOR_BUSY`, too. */
   readSync(): Tensor<Data> {
     const { list, result } = this.#download()
     this.#memory.session.finishAndWait(list, 'read a tensor')
@@ -117,7 +117,7 @@ export class CudnnTensor<Data extends FloatArray | Int32Array = FloatArray> exte
   }
 
   /**
-   * As {@link read}, rounded to the nearest half; results of a network at precision `float16` are exact.
+   * Like {@link read}, rounded to the nearest half; results of a network at precision `float16` are exact.
    *
    * Rejects with TypeError `ERR_NO_FLOAT16_ARRAY` before Node.js 24, and as `read()`.
    */

@@ -42,7 +42,7 @@ async function compiled({ native, libraries }: DeviceSession, source: string, op
   }
 }
 
-/** Launches a kernel with one thread per element, or a grid that strides where there are more. */
+/** Launches a kernel with one thread per element, or a grid that strides if there are more. */
 export function launchEach<Name extends KernelName>(
   { info }: DeviceSession,
   list: CommandList,

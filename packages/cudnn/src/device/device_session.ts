@@ -118,7 +118,7 @@ export class DeviceSession implements BufferHome {
     if (list !== this.#step && !list.isEmpty) this.queue.post(list)
   }
 
-  /** As `post`, and as a graph where it recurs; settles once it was issued to the device, or recorded. */
+  /** Like `post`, and as a graph if it recurs; settles once it was issued to the device, or recorded. */
   async submit(list: CommandList): Promise<void> {
     if (list !== this.#step) await this.#graphs.submit(list)
   }
@@ -131,13 +131,13 @@ export class DeviceSession implements BufferHome {
     return this.queue.run(list)
   }
 
-  /** As `run`, but settles when the device has done the work: downloads are complete then. */
+  /** Like `run`, but settles when the device has done the work: downloads are complete then. */
   finish(list: CommandList): Promise<Float64Array> {
     this.flush()
     return this.queue.finish(list)
   }
 
-  /** As `finish`, and blocks the calling thread until then. Throws as {@link checkCanWait}. */
+  /** Like `finish`, and blocks the calling thread until then. Throws as {@link checkCanWait}. */
   finishAndWait(list: CommandList, action: string): void {
     this.checkCanWait(action)
     this.flush()

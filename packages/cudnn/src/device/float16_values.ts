@@ -16,7 +16,7 @@ export function isFloat16Tensor(host: Tensor | Float16Tensor): host is Float16Te
 /**
  * `values` rounded to the nearest half, ties to even.
  *
- * @throws TypeError `ERR_NO_FLOAT16_ARRAY` where the runtime has no Float16Array (Node.js before 24)
+ * @throws TypeError `ERR_NO_FLOAT16_ARRAY` if the runtime has no Float16Array (Node.js before 24)
  */
 export function asFloat16({ data, shape }: Tensor): Float16Tensor {
   const { Float16Array } = globalThis as { Float16Array?: { from(values: ArrayLike<number>): Float16Values } }

@@ -29,7 +29,7 @@ export class GraphTrial {
   }
 }
 
-/** Whether recurring command lists are replayed as CUDA graphs: where that proves faster, or regardless. */
+/** Whether recurring command lists are replayed as CUDA graphs: if that proves faster, or regardless. */
 export type GraphPolicy = 'measured' | 'always' | 'never'
 
 /** Times that a list is submitted before it is captured: the first makes plans, the second shows which buffers change. */
@@ -84,7 +84,7 @@ export class GraphCache {
   }
 
   /**
-   * As `submit`, then runs `reading`, and blocks the calling thread until the device has done both. `reading` names the
+   * Like `submit`, then runs `reading`, and blocks the calling thread until the device has done both. `reading` names the
    * buffers that `list` wrote, so it fails with what `list` met.
    */
   submitAndRead(list: CommandList, reading: CommandList): void {
@@ -142,7 +142,7 @@ export class GraphCache {
     }
   }
 
-  /** Captures and launches; where the capture fails the worker runs the commands instead. */
+  /** Captures and launches; if the capture fails the worker runs the commands instead. */
   async #capture(entry: CacheEntry, list: CommandList): Promise<void> {
     const graph = new CapturedGraph(this.#home, this.#queue, list, entry.changing, this.#dtype)
     if (graph.bytes > this.#mostGraphBytes) {
@@ -170,7 +170,7 @@ export class GraphCache {
     await Promise.all([launched, issued])
   }
 
-  /** Queues the calls of a list or the launch of a graph; waits for the device where it is timed. */
+  /** Queues the calls of a list or the launch of a graph; waits for the device if it is timed. */
   #submitNow(entry: CacheEntry, list: CommandList, way: 'calls' | 'graph'): void {
     const mode = way === 'calls' ? MODE.step : 0
     const trial = entry.trialOf(way)
@@ -182,7 +182,7 @@ export class GraphCache {
     entry.timed(trial, way, numbers[numbers.length - 1])
   }
 
-  /** The graph of a list; undefined where it cannot be captured, and is left to calls. */
+  /** The graph of a list; undefined if it cannot be captured, and is left to calls. */
   #captureNow(entry: CacheEntry, list: CommandList): CapturedGraph | undefined {
     const graph = new CapturedGraph(this.#home, this.#queue, list, entry.changing, this.#dtype)
     if (graph.bytes > this.#mostGraphBytes) {
@@ -280,7 +280,7 @@ class CacheEntry {
     if (++this.#failures >= MOST_FAILED_CAPTURES) this.refuse()
   }
 
-  /** The trial, where it awaits a time of this way. */
+  /** The trial, if it awaits a time of this way. */
   trialOf(way: 'calls' | 'graph'): GraphTrial | undefined {
     return this.#trial?.awaits(way) === true ? this.#trial : undefined
   }

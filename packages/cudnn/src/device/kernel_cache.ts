@@ -4,12 +4,12 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectory, replaceFile } from '@cudnn-rnn/files'
 
-/** Of the image, in front of it. */
+/** Digest bytes of the image, in front of it. */
 const DIGEST_BYTES = 32
 
 /**
  * Compiled kernels on disk, one file per source, options and compiler: the SHA-256 of the image, then the image. After any
- * error the kernels are compiled again, also where the image is damaged: the driver takes it without a length, and reads
+ * error the kernels are compiled again, also if the image is damaged: the driver takes it without a length, and reads
  * past the end of one that was cut off.
  */
 export class KernelCache {
@@ -47,7 +47,7 @@ export class KernelCache {
   }
 }
 
-/** The image of a file; undefined where it is not the one that was written. */
+/** The image of a file; undefined if it is not the one that was written. */
 function imageOf(file: Uint8Array): Uint8Array | undefined {
   const image = file.subarray(DIGEST_BYTES)
   return digestOf(image).equals(file.subarray(0, DIGEST_BYTES)) ? image : undefined

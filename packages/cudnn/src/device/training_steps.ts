@@ -10,7 +10,7 @@ export class CudnnTrainingSteps implements TrainingSteps {
   readonly #life: Lifetime
   readonly #isRecorded: boolean
 
-  /** @param isRecorded false where graphs are never used */
+  /** @param isRecorded false if graphs are never used */
   constructor(
     session: DeviceSession,
     life: Lifetime,

@@ -29,7 +29,7 @@ export interface NcclCommunicator {
     op: 'sum' | 'min' | 'max',
     wire?: 'bfloat16' | undefined,
   ): Promise<void>
-  /** Calls on the stream of an executor; undefined where it is not a cuDNN executor on the communicator's GPU. */
+  /** Calls on the stream of an executor; undefined if it is not a cuDNN executor on the communicator's GPU. */
   streamCallsOf(backend: Backend): StreamCalls | undefined
   /** Waits for all ranks. */
   close(): Promise<void>

@@ -29,7 +29,7 @@ export class StreamCalls {
     this.#communicator = communicator
   }
 
-  /** Undefined where `backend` is not a cuDNN executor on `device`. */
+  /** Undefined if `backend` is not a cuDNN executor on `device`. */
   static of(backend: Backend, device: number, communicator: NativeNccl): StreamCalls | undefined {
     const executor = CudnnBackend.executorOf(backend)
     return executor?.session.device === device ? new StreamCalls(executor, communicator) : undefined

@@ -41,7 +41,7 @@ export class AlgorithmTrials {
    * calls, as a graph, or as the faster of both.
    *
    * An algorithm that cuDNN refuses at any stage, the backward included, is out: persistent kernels may be refused as late
-   * as there. The answer is `standard` where nothing can be measured, as memory for a trial is short.
+   * as there. The answer is `standard` if nothing can be measured, as memory for a trial is short.
    */
   async fastest(algorithms: readonly Algorithm[]): Promise<Algorithm> {
     let best: Algorithm = 'standard'

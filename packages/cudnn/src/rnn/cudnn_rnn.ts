@@ -234,7 +234,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     return plan?.isReplayable === false ? session.list(action) : session.begin(action)
   }
 
-  /** Submits a pass and gives its results, which are disposed where that fails. */
+  /** Submits a pass and gives its results, which are disposed if that fails. */
   async #submit<Results extends object>(
     results: Results,
     { isReplayable }: RnnPlan,

@@ -15,7 +15,7 @@ export interface StepperOwner {
   readonly executor: CudnnExecutor
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
-  /** Of the network. */
+  /** Life of the network. */
   readonly life: Lifetime
   readonly planner: RnnPlanner
   readonly passes: RnnPasses
@@ -50,7 +50,7 @@ const dropped = new FinalizationRegistry<BufferOwner>((owner) => owner.release()
 
 /**
  * Streams whose states stay on the device. A step gathers the states of its rows, runs a forward and scatters the new
- * ones, as one list of commands that is replayed as a graph. The scattering is a separate segment: where the forward
+ * ones, as one list of commands that is replayed as a graph. The scattering is a separate segment: if the forward
  * fails, the states are not written.
  */
 export class CudnnStepper implements RnnQueuedStepper {
@@ -229,7 +229,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     }
   }
 
-  /** As {@link #step}, and blocks the calling thread until `out` [T,R,·] is filled. */
+  /** Like {@link #step}, and blocks the calling thread until `out` [T,R,·] is filled. */
   #stepNow(rows: Int32Array | undefined, input: FloatArray, size: StepSize, out: FloatArray): void {
     const { executor, planner } = this.#network
     const { session } = executor

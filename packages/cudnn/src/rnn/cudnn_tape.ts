@@ -14,7 +14,7 @@ export interface TapeContents {
     readonly y: DeviceBuffer
     readonly weights: DeviceBuffer
     readonly reserve: DeviceBuffer
-    /** Of a network with a clip: c before the first step, where one was given, and c after the last, unclipped. */
+    /** Of a network with a clip: c before the first step, if one was given, and c after the last, unclipped. */
     readonly initialC: DeviceBuffer | undefined
     readonly finalC: DeviceBuffer | undefined
   }

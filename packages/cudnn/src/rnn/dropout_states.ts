@@ -8,7 +8,7 @@ import type { DropoutDescriptor } from '../sys/native_addon.js'
 export interface DropoutGenerator {
   readonly descriptor: DropoutDescriptor
   readonly states: DeviceBuffer
-  /** A network's descriptor must not use `descriptor` before. Rejects where the generator could not be made. */
+  /** A network's descriptor must not use `descriptor` before. Rejects if the generator could not be made. */
   readonly ready: Promise<unknown>
 }
 
@@ -63,7 +63,7 @@ export class DropoutStates {
     const { states } = this.make()
     const list = this.#session.list('restore the dropout state')
     list.upload(states, bytes)
-    // Where it fails the buffer carries the error.
+    // If it fails the buffer carries the error.
     this.#session.run(list).catch(() => {})
   }
 

@@ -88,7 +88,7 @@ export function measuredAlgorithms(
   )
 }
 
-/** True where dropout touches anything: it acts between layers, in training. */
+/** True if dropout touches anything: it acts between layers, in training. */
 export function hasDropout({ dropout, numLayers }: RnnDescriptor): boolean {
   return dropout > 0 && numLayers > 1
 }

@@ -12,7 +12,7 @@ import { ScratchPass } from './scratch_pass.js'
 const DROPOUT_SIZES = { time: 1, batch: 64, sequenceLengths: null }
 
 /**
- * True where training forwards that are replayed draw the masks that they would have drawn as calls. cuDNN does not say
+ * True if training forwards that are replayed draw the masks that they would have drawn as calls. cuDNN does not say
  * where its generator counts: a counter on the host would be fixed in a graph, and every replay would drop the same
  * elements. So it is tried, in an exclusive section: two passes are called and replayed from the same state of the
  * generator. States and reserve spaces, which hold the masks, must agree. The state is put back afterwards.
@@ -72,7 +72,7 @@ export async function replaysDropout(
 const SMALL = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 32, inputSize: 32 })
 
 /**
- * True where a replayed pass keeps the lengths of its rows. cuDNN does not say how the lengths of a descriptor reach
+ * True if a replayed pass keeps the lengths of its rows. cuDNN does not say how the lengths of a descriptor reach
  * the device: if it stages them in its own memory, a graph holds the copy, and a replay would read the lengths of
  * the last other pass. So it is tried, in an exclusive section: a pass is captured, another with other lengths runs,
  * and the replay must leave the states of the first.

@@ -70,9 +70,9 @@ const FIRST_WITHOUT_DEVICE_LENGTHS = 8901
 export interface DeviceLengths {
   /** As cuDNN gets them, at least 1; undefined from cuDNN 8.9.1 on, which takes those of the descriptors. */
   readonly given: DeviceBuffer | undefined
-  /** The real ones; undefined where every row has T steps. */
+  /** The real ones; undefined if every row has T steps. */
   readonly real: DeviceBuffer | undefined
-  /** `real` where some row has no step; undefined where none is empty. */
+  /** `real` if some row has no step; undefined if none is empty. */
   readonly withEmptyRows: DeviceBuffer | undefined
   /** Whether no row has a step. */
   readonly areAllZero: boolean

@@ -31,7 +31,7 @@ export interface GivenForward {
   readonly inputH: DeviceBuffer | undefined
   readonly inputC: DeviceBuffer | undefined
   readonly params: DeviceBuffer
-  /** `params` as cuDNN reads them, where the pass need not convert them. */
+  /** `params` as cuDNN reads them, if the pass need not convert them. */
   readonly weights: DeviceBuffer | undefined
 }
 
@@ -85,7 +85,7 @@ export class RnnPasses {
     return given as Given<Tensors>
   }
 
-  /** The parameters as cuDNN reads them, where the conversion serves other passes too; the caller releases them. */
+  /** The parameters as cuDNN reads them, if the conversion serves other passes too; the caller releases them. */
   sharedWeights(params: TensorLike, training: boolean): DeviceBuffer | undefined {
     if (!(params instanceof CudnnTensor) || (training && this.#droppedInputs().length > 0)) return undefined
     return this.#conversion.shared(params, this.#layout.size)
@@ -179,7 +179,7 @@ export class RnnPasses {
     if (inputC && buffers.initialC) this.#maskClipped(list, inputC, inputC, buffers.initialC, sizes.c)
     // Everything that these matrices multiply was dropped.
     for (const region of this.#droppedInputs()) this.#clearRegion(list, params, region)
-    // What cuDNN computes in the steps of empty rows is 0, or NaN where a parameter is not finite.
+    // What cuDNN computes in the steps of empty rows is 0, or NaN if a parameter is not finite.
     if (lengths.areAllZero) list.add('clear', { to: params, offset: 0, bytes: params.bytes })
     return { input, inputH, inputC, params }
   }
@@ -313,7 +313,7 @@ export class RnnPasses {
    *
    * Note [Clipped cells]. cuDNN clips c wherever it uses it, the initial one included, with the true derivative; but it
    * returns the c of the last step as it was before its clip. The executor clips it, and the gradient that arrives for it
-   * is 0 where the clip holds. A call that continues from it computes the same either way.
+   * is 0 if the clip holds. A call that continues from it computes the same either way.
    */
   #clipped(list: CommandList, cells: DeviceBuffer, count: number, limit: number): DeviceBuffer {
     const x = this.#executor.memory.allocate(list, count)
@@ -322,7 +322,7 @@ export class RnnPasses {
     return x
   }
 
-  /** The gradient of the final c, with zeros where the clip holds `finalC`: see Note [Clipped cells]. */
+  /** The gradient of the final c, with zeros if the clip holds `finalC`: see Note [Clipped cells]. */
   #withoutClipped(
     list: CommandList,
     gradient: DeviceBuffer | undefined,
@@ -335,7 +335,7 @@ export class RnnPasses {
     return masked
   }
 
-  /** y = x, with zeros where the clip holds `state`. x and y may be one buffer. */
+  /** y = x, with zeros if the clip holds `state`. x and y may be one buffer. */
   #maskClipped(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, state: DeviceBuffer, count: number): void {
     const limit = required(this.#network.cellClip, 'states are kept for the backward of a network with a clip only')
     launchEach(this.#executor.session, list, 'mask_clipped', count, { y, x, state, count, limit })

@@ -10,7 +10,7 @@ export interface PlanParts extends RnnCall {
   /** Frozen: tensors share them. */
   readonly shapes: PassShapes
   readonly algorithm: Algorithm
-  /** False where a graph of these passes would repeat what each call draws or reads again. */
+  /** False if a graph of these passes would repeat what each call draws or reads again. */
   readonly isReplayable: boolean
 }
 
@@ -68,7 +68,7 @@ export class PlanCache {
     return plan
   }
 
-  /** Drops the plan that `plan` replaces, where there is one. */
+  /** Drops the plan that `plan` replaces, if there is one. */
   set(key: string, plan: RnnPlan): void {
     if (this.#plans.has(key)) this.#drop(key)
     this.#plans.set(key, plan)

@@ -30,7 +30,7 @@ const PLANS_PER_NETWORK = 32
 
 /** Makes the plans of one network, chooses algorithms, and keeps the dropout generator. */
 export class RnnPlanner {
-  /** Undefined where dropout touches nothing, or drops everything, for which no random numbers are needed. */
+  /** Undefined if dropout touches nothing, or drops everything, for which no random numbers are needed. */
   readonly dropout: DropoutStates | undefined
   readonly #executor: CudnnExecutor
   readonly #network: RnnDescriptor
@@ -103,7 +103,7 @@ export class RnnPlanner {
   }
 
   /**
-   * The plan for new lengths of a known shape, for which the device need not be queried; undefined where something
+   * The plan for new lengths of a known shape, for which the device need not be queried; undefined if something
    * must.
    */
   planNow(key: string, sizes: RnnPassSizes, training: boolean): RnnPlan | undefined {
@@ -115,7 +115,7 @@ export class RnnPlanner {
     const isReplayable = isGraphSized(this.#network, sizes) ? this.#knownReplayable(hasGenerator) : false
     if (rnn === undefined || temp === undefined || (graphs !== 'never' && isReplayable === undefined)) return undefined
     const parts = { sizes, training, algorithm: 'standard', rnn, isReplayable: isReplayable ?? true, ...temp } as const
-    // Where it fails the passes report it, as their lengths and descriptors carry the error.
+    // If it fails the passes report it, as their lengths and descriptors carry the error.
     return this.#made(session.queue, key, parts).plan
   }
 
@@ -237,7 +237,7 @@ export class RnnPlanner {
     }
   }
 
-  /** Whether graphs of these passes do what their calls do; tried once per executor where cuDNN does not say. */
+  /** Whether graphs of these passes do what their calls do; tried once per executor if cuDNN does not say. */
   async #isReplayable(
     queue: CommandQueue,
     sizes: RnnPassSizes,
@@ -260,7 +260,7 @@ export class RnnPlanner {
     return isReplayable
   }
 
-  /** {@link #isReplayable} of passes over rows of unequal length, where it is known. */
+  /** {@link #isReplayable} of passes over rows of unequal length, if it is known. */
   #knownReplayable(hasGenerator: boolean): boolean | undefined {
     const { replaysDropout: ofDropout, replaysLengths: ofLengths } = this.#executor
     if (ofLengths === undefined || !hasGenerator) return ofLengths

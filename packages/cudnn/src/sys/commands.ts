@@ -329,7 +329,7 @@ const REDUCTION = {
 
 /**
  * The kernels of native/cudnn/kernels and their parameters; the place in this table is a kernel's number. A
- * kernel with scalars has one parameter more: where they are in memory.
+ * kernel with scalars has one parameter more: if they are in memory.
  */
 export const KERNELS = {
   // x = value
@@ -349,7 +349,7 @@ export const KERNELS = {
     ...{ y: 'out', x: 'in', source: 'in?', lengths: 'in' },
     ...{ count: 'size', batch: 'size', columns: 'size' },
   },
-  // y = x, zeros where |state| >= limit
+  // y = x, zeros if |state| >= limit
   mask_clipped: { y: 'out', x: 'in', state: 'in', count: 'size', limit: 'scalar' },
   embedding: { rows: 'out', table: 'in', ids: 'in', count: 'size', columns: 'size', vocabulary: 'size' },
   // The three kernels of a stable radix sort: counts of a digit by block, their prefix sums, and the placement.

@@ -4,7 +4,7 @@ import type { BackendAttempt } from '@cudnn-rnn/backend'
 import { libraryFolders, libraryNames } from './library_places.js'
 import type { Libraries, LibraryKind, NativeAddon } from './native_addon.js'
 
-/** Where each library was found. */
+/** Place of each library. */
 export type LibraryFiles = Readonly<Partial<Record<LibraryKind | 'cublasLt', string>>>
 
 /** NVIDIA's libraries, found and bound; or the attempts, and one sentence of advice. */

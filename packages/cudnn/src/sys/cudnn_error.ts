@@ -36,7 +36,7 @@ export class CudnnError extends Error {
   readonly statusName: string
   /** The library's own text about this failure; often empty. */
   readonly detail: string
-  /** Bytes of device memory requested and free, where memory ran out; else 0. */
+  /** Bytes of device memory requested and free, if memory ran out; else 0. */
   readonly requestedBytes: number
   readonly freeBytes: number
 

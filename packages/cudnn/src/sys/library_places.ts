@@ -97,7 +97,7 @@ function sitePackages(): string[] {
     .flatMap((python) => [join(python, 'site-packages'), join(python, 'dist-packages')])
 }
 
-/** The subfolders of `folder` whose names begin with `prefix`, highest version first; none where it does not exist. */
+/** The subfolders of `folder` whose names begin with `prefix`, highest version first; none if it does not exist. */
 function subfolders(folder: string, prefix: string): string[] {
   try {
     return readdirSync(folder)

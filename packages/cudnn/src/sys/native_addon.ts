@@ -83,7 +83,7 @@ export interface NativeAddon {
     sources?: readonly HostArray[],
     targets?: readonly HostArray[],
   ): Promise<Float64Array | undefined> | undefined
-  /** As `submit`, and blocks the calling thread until the batch is settled; throws where `submit` rejects. */
+  /** Like `submit`, and blocks the calling thread until the batch is settled; throws if `submit` rejects. */
   submitAndWait(
     session: Session,
     message: Float64Array,
@@ -128,7 +128,7 @@ export interface NativeAddon {
     type: number,
     reduction: number,
   ): Promise<void>
-  /** As `ncclReduceOnStreams`, and copies the elements of rank `root`, which is an index of `sessions`. */
+  /** Like `ncclReduceOnStreams`, and copies the elements of rank `root`, which is an index of `sessions`. */
   ncclBroadcastOnStreams(
     communicator: NativeNccl,
     sessions: readonly Session[],

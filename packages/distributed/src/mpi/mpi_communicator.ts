@@ -29,7 +29,7 @@ export class MpiCommunicator extends CheckedCommunicator {
     this.#addon = addon
   }
 
-  /** A call of NCCL, which has the limits of a call of MPI: its ranks are named where they are exceeded. */
+  /** A call of NCCL, which has the limits of a call of MPI: its ranks are named if they are exceeded. */
   async deviceCall<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#addon.beginDeviceCall()
     try {

@@ -8,7 +8,7 @@ export interface NativeAddon {
     readonly timeoutSeconds: number
     readonly silenceSeconds: number
     readonly busySeconds: number
-    /** The limit is longer at the start, and where a rank has computed for long before. */
+    /** The limit is longer at the start, and if a rank has computed for long before. */
     readonly learnsBusy: boolean
   }): Promise<NativeWorld>
   allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number, asBfloat16: boolean): Promise<void>
@@ -19,7 +19,7 @@ export interface NativeAddon {
   barrier(): Promise<void>
   /** Waits for all ranks, then finalizes MPI. */
   close(): Promise<void>
-  /** The same on this thread, which waits. False where calls are pending. */
+  /** The same on this thread, which waits. False if calls are pending. */
   closeAtExit(): boolean
   /** A heartbeat of the event loop. */
   beat(): void

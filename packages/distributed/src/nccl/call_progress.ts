@@ -56,7 +56,7 @@ export function progressOf(value: unknown): Progress {
   return { sequence: sequence as number, pending: named, seconds: seconds as number }
 }
 
-/** The place of a rank that has not come to call `sequence`, `name`; undefined where it has. */
+/** The place of a rank that has not come to call `sequence`, `name`; undefined if it has. */
 export function whereElse(report: Progress | undefined, sequence: number, name: string): string | undefined {
   if (report === undefined) return 'does not answer'
   const other = report.pending.find(([number]) => number === sequence)?.[1]

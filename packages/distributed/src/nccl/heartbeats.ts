@@ -2,17 +2,17 @@ import { Worker } from 'node:worker_threads'
 
 export interface HeartbeatOptions {
   readonly rank: number
-  /** Of the first rank; `port` is 0 on it, which takes a free one. */
+  /** Host of the first rank; `port` is 0 on it, which takes a free one. */
   readonly host: string
   readonly port: number
   readonly size: number
-  /** As that of the first rank in `StarOptions`. */
+  /** Like that of the first rank in `StarOptions`. */
   readonly listenOn?: string | undefined
   /** Connections without it are refused. */
   readonly job: string
   readonly silenceSeconds: number
   readonly busySeconds: number
-  /** The limit of a rank is longer at the start, and where it has computed for long before. */
+  /** The limit of a rank is longer at the start, and if it has computed for long before. */
   readonly learnsBusy: boolean
   /** Collective calls of this rank. */
   readonly calls: () => number
@@ -183,7 +183,7 @@ setInterval(() => {
 export class Heartbeats {
   readonly #worker: Worker
   readonly #beat: NodeJS.Timeout
-  /** The port of the first rank, when this rank is connected to it. Rejects where the thread or the connection fails. */
+  /** The port of the first rank, when this rank is connected to it. Rejects if the thread or the connection fails. */
   readonly port: Promise<number>
 
   constructor({

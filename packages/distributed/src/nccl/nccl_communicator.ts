@@ -27,7 +27,7 @@ interface Peers {
   readonly localRank: number
   readonly localSize: number
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
-  /** The result, or where a rank is lost or fails before it, an Error that names that rank. */
+  /** The result, or, if a rank is lost or fails before it, an Error that names that rank. */
   orFailed<Result>(result: Promise<Result>): Promise<Result>
   /** A call of NCCL, which is not an exchange of messages. */
   deviceCall<Result>(run: () => Promise<Result>): Promise<Result>
@@ -147,7 +147,7 @@ export async function openNcclCommunicator(
   return world
 }
 
-/** The ranks that are not in a call at its deadline, or where another rank has named them, its message. */
+/** The ranks that are not in a call at its deadline, or if another rank has named them, its message. */
 async function lateRanks(peers: Peers, sequence: number, call: string, timeoutSeconds: number): Promise<string> {
   try {
     const missing = await peers.missingRanks?.(sequence, call)
@@ -157,7 +157,7 @@ async function lateRanks(peers: Peers, sequence: number, call: string, timeoutSe
   }
 }
 
-/** The rank that is lost, where this is known within a moment, for a message. */
+/** The rank that is lost, if this is known within a moment, for a message. */
 async function causeOf(peers: Peers): Promise<string> {
   const late = new Promise<string>((resolve) => setTimeout(resolve, CAUSE_MILLISECONDS, ''))
   return await peers.orFailed(late).catch(({ message }: Error) => ` (${message})`)
@@ -182,7 +182,7 @@ async function peersByTcp(
   const rememberUncaught = (error: unknown) => {
     uncaught = error
   }
-  // The others learn the cause; where they wait in no call, nothing is printed.
+  // The others learn the cause; if they wait in no call, nothing is printed.
   const leave = (code: number) => {
     const [firstLine] = uncaught === undefined ? [] : inspect(uncaught).split('\n')
     star.fail(

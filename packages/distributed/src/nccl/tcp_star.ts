@@ -20,10 +20,10 @@ const HELLO_SECONDS = 5
 export interface StarOptions {
   readonly rank: number
   readonly size: number
-  /** Of the first rank. */
+  /** Host of the first rank. */
   readonly host: string
   readonly port: number
-  /** The address at which the first rank listens; all where it is left out. */
+  /** The address at which the first rank listens; all if it is left out. */
   readonly listenOn?: string | undefined
   /** Connections of other jobs are refused. */
   readonly job: string
@@ -177,7 +177,7 @@ export class TcpStar {
     return gathered
   }
 
-  /** The result, or where a rank is lost or fails before it, an Error that names that rank. */
+  /** The result, or, if a rank is lost or fails before it, an Error that names that rank. */
   orFailed<Result>(result: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       // A race with a promise of the failure would keep every result: that promise is pending for the whole job.
@@ -272,7 +272,7 @@ export class TcpStar {
 
   #takeRoll: (roll: Roll) => void = () => {}
 
-  /** On the other ranks; undefined where the first does not answer. */
+  /** On the other ranks; undefined if the first does not answer. */
   async #requestRoll(): Promise<Roll | undefined> {
     const roll = new Promise<Roll>((resolve) => {
       this.#takeRoll = resolve

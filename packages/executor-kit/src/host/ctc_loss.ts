@@ -8,7 +8,7 @@ import { floatAt } from './float_at.js'
  *
  * The labels l of a row, with a blank before, between and after them, are the states l' of a left-to-right chain. A path
  * visits one state per frame; it starts in one of the first two and ends in one of the last two. From state s it stays, or
- * moves to s+1, or skips a blank to s+2 where the labels on both sides differ. With y = softmax(logits):
+ * moves to s+1, or skips a blank to s+2 if the labels on both sides differ. With y = softmax(logits):
  *
  *     α_t(s) = y_t(l'_s) · Σ α_{t-1}(predecessors of s)             the paths that are in s at time t, up to t
  *     β_t(s) = Σ y_{t+1}(l'_r) · β_{t+1}(r), r a successor of s     the same paths, after t
@@ -47,9 +47,9 @@ const CTC_LOG_UNREACHED = -5e299
 interface StateChain {
   /** Class of each state: blank, label, blank, …, blank. */
   readonly classes: Int32Array
-  /** 1 where a path may stay. */
+  /** 1 if a path may stay. */
   readonly stays: Uint8Array
-  /** 1 where a path may skip a state. */
+  /** 1 if a path may skip a state. */
   readonly skips: Uint8Array
 }
 
@@ -78,7 +78,7 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
   const logY = new Float64Array(time * classes)
   for (let t = 0; t < time; t++) {
     logSoftmaxInto(logY.subarray(t * classes, (t + 1) * classes), logits, frame(t))
-    // NaN in one class is NaN in all of the frame, and in all of the row: also where no path spells the labels.
+    // NaN in one class is NaN in all of the frame, and in all of the row: also if no path spells the labels.
     if (!Number.isNaN(logY[t * classes])) continue
     for (let of = 0; of < time; of++) gradient.fill(Number.NaN, frame(of), frame(of) + classes)
     return Number.NaN
@@ -102,7 +102,7 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
   for (let t = time - 1; t >= 0; t--) {
     const posterior = new Float64Array(classes)
     const both = logBeta.map((value, s) => value + floatAt(logAlpha, t * states + s))
-    // Their sum is p, which logP is too far from where logarithms of great magnitude were rounded.
+    // Their sum is p, which logP is too far from if logarithms of great magnitude were rounded.
     const most = both.reduce((high, value) => Math.max(high, value))
     let total = 0
     for (let s = 0; s < states; s++) {
@@ -115,7 +115,7 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
     }
     logBeta = previousBeta(logBeta, logY.subarray(t * classes, (t + 1) * classes), chain)
   }
-  // Not -logP, which is -0 where the labels are certain.
+  // Not -logP, which is -0 if the labels are certain.
   return 0 - logP
 }
 

@@ -6,7 +6,7 @@ import { codedRangeError } from '../coded_error.js'
  * Runs `allocate`, which makes arrays on the host, and turns the engine's refusal to make one into RangeError
  * `ERR_OUT_OF_MEMORY`.
  *
- * @param requestedBytes for the message; absent where it is not known.
+ * @param requestedBytes for the message; absent if it is not known.
  */
 export function allocating<Result>(action: string, allocate: () => Result, requestedBytes?: number): Result {
   try {

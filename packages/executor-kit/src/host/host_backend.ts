@@ -36,7 +36,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   readonly kernels: OperationKernels<HostTensor>
   readonly products: HostProducts
   readonly lstm?: HostLstm | undefined
-  /** Resolves when every operation that was queued before is done; absent where none is queued. */
+  /** Resolves when every operation that was queued before is done; absent if none is queued. */
   settled?(): Promise<void>
   /** Prepares a network; throws RangeError `ERR_PARAMS_TOO_LARGE`. */
   prepare(descriptor: RnnDescriptor): OwnRnn
@@ -116,7 +116,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
       checkRule(action, name, taken, { dtype: memory.dtype })
       return taken
     })
-    const arrays = own.map(({ data }) => data as FloatArray)
+    const arrays = own.map(({ live: data }) => data as FloatArray)
     for (const tensor of own) tensor.version++
     await Promise.all([this.#settled?.(), ...own.map(({ job }) => (job > 0 ? memory.done(job) : undefined))])
     return arrays

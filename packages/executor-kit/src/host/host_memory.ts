@@ -25,13 +25,13 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   readonly life = new Lifetime('backend')
   /** A zeroed array in the executor's dtype. Throws RangeError `ERR_OUT_OF_MEMORY`. */
   readonly allocate: (length: number) => FloatArray
-  /** As {@link allocate}, over a SharedArrayBuffer. */
+  /** Like {@link allocate}, over a SharedArrayBuffer. */
   readonly allocateShared: (length: number) => FloatArray
   readonly #queue: OperationQueue | undefined
 
   /**
-   * @param queue absent where every operation is done when it returns.
-   * @param allocation absent where arrays may have any address.
+   * @param queue absent if every operation is done when it returns.
+   * @param allocation absent if arrays may have any address.
    */
   constructor(dtype: FloatDType, queue?: OperationQueue, allocation?: HostAllocation) {
     this.dtype = dtype
@@ -93,18 +93,18 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
 
   /** The live elements of an argument that was checked before, its ownership included. */
   elements(tensor: TensorLike): FloatArray | Int32Array {
-    return isBackendTensor(tensor) ? (tensor as HostTensor).data : tensor.data
+    return isBackendTensor(tensor) ? (tensor as HostTensor).live : tensor.data
   }
 
   /**
    * The elements of a floating argument that was checked before, to be read by an operation: of a host tensor a copy
-   * where operations are queued, as its owner may overwrite it as soon as the call returns.
+   * if operations are queued, as its owner may overwrite it as soon as the call returns.
    */
   floats(tensor: TensorLike): FloatArray {
     return this.#queue === undefined ? (this.elements(tensor) as FloatArray) : this.lastingFloats(tensor)
   }
 
-  /** As {@link floats}, to be read by later operations too: always a copy of a host tensor. */
+  /** Like {@link floats}, to be read by later operations too: always a copy of a host tensor. */
   lastingFloats(tensor: TensorLike): FloatArray {
     const elements = this.elements(tensor) as FloatArray
     return isBackendTensor(tensor) ? elements : this.copy(elements)

@@ -56,7 +56,7 @@ export function checkStream(descriptor: RnnDescriptor, batch: number): void {
 /** The network of a stream and its sizes. */
 export interface StreamOwner {
   readonly memory: HostMemory
-  /** Of the network. */
+  /** Life of the network. */
   readonly life: Lifetime
   readonly descriptor: RnnDescriptor
   readonly params: TensorLike
@@ -198,7 +198,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
     return { kind: 'Stream', cell: cellMode, batch: this.batch, state: this.#life.ended ? 'disposed' : 'live' }
   }
 
-  /** Throws where the parameters were disposed after the stream was opened. */
+  /** Throws if the parameters were disposed after the stream was opened. */
   #checkParams(action: string): void {
     if (isBackendTensor(this.#params)) {
       if (this.#params.disposed) checkIsTensor(action, 'params', this.#params)

@@ -61,7 +61,7 @@ export class HostTensor<Data extends FloatArray | Int32Array = FloatArray> exten
    *
    * @throws RangeError `ERR_TENSOR_DISPOSED`; `ERR_TENSOR_TRANSFERRED` once the array of `read()` was transferred
    */
-  get data(): FloatArray | Int32Array {
+  get live(): FloatArray | Int32Array {
     if (this.#data === undefined || this.#home.life.ended) {
       throw codedRangeError(
         'ERR_TENSOR_DISPOSED',
@@ -79,7 +79,7 @@ export class HostTensor<Data extends FloatArray | Int32Array = FloatArray> exten
   }
 
   async read(): Promise<Tensor<Data>> {
-    const { data, shape } = this
+    const { live: data, shape } = this
     if (this.job > 0) await this.#home.done(this.job)
     const view = () => ownView(data as Data, DTYPES[this.dtype].array as never)
     if (this.sharedId !== undefined) return { data: view(), shape }

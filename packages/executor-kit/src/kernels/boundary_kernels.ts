@@ -91,20 +91,20 @@ class BoundaryStatements implements StatementKernels<HostTensor> {
   norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {
     const { memory, operations } = this.#executor
     const norm = memory.allocate(1)
-    const job = operations.norm({ tensors: tensors.map(({ data }) => data as FloatArray), maxNorm, norm })
+    const job = operations.norm({ tensors: tensors.map(({ live: data }) => data as FloatArray), maxNorm, norm })
     if (maxNorm < Number.POSITIVE_INFINITY) for (const tensor of tensors) tensor.job = job
     return memory.result([], norm, job)
   }
 
   assign(variable: HostTensor, source: TensorLike): void {
     // Queued work has copies of integers.
-    if (variable.dtype === 'int32') variable.data.set(this.#executor.memory.elements(source))
+    if (variable.dtype === 'int32') variable.live.set(this.#executor.memory.elements(source))
     else this.#queue('assign', [variable], [this.#executor.memory.floats(source)])
   }
 
   clip(tensors: readonly HostTensor[], limit: number): void {
-    // All are looked at first: none is clipped where one was transferred elsewhere.
-    for (const tensor of tensors) void tensor.data
+    // All are looked at first: none is clipped if one was transferred elsewhere.
+    for (const tensor of tensors) void tensor.live
     for (const tensor of tensors) this.#queue('clip', [tensor], [], [limit])
   }
 
@@ -121,7 +121,7 @@ class BoundaryStatements implements StatementKernels<HostTensor> {
   ): void {
     const job = this.#executor.operations.update({
       rule: UPDATE_RULES.indexOf(rule),
-      operands: [...written.map(({ data }) => data as FloatArray), ...read],
+      operands: [...written.map(({ live: data }) => data as FloatArray), ...read],
       numbers: Float64Array.from(numbers),
     })
     for (const tensor of written) tensor.job = job

@@ -74,9 +74,9 @@ export interface KernelTapeMemory {
 
 export interface KernelStepper {
   /**
-   * Called before each step where kernels work in a separate memory and keep a copy of the parameters there.
+   * Called before each step if kernels work in a separate memory and keep a copy of the parameters there.
    *
-   * @param version changes with the contents of the parameters; undefined where they may change unnoticed.
+   * @param version changes with the contents of the parameters; undefined if they may change unnoticed.
    */
   followParams?: ((version: number | undefined) => void) | undefined
   /** @param quantized must be filled. Leaving it out is faster than null. */
@@ -102,7 +102,7 @@ export interface KernelStepper {
   ): void
   /**
    * A function that computes one step from `input` [B,I] to `output` [B,P or H], whose addresses are taken once; left out
-   * where that saves nothing. None of the arrays may be transferred or resized before a call of the function.
+   * if that saves nothing. None of the arrays may be transferred or resized before a call of the function.
    */
   bind?: ((params: FloatArray, input: FloatArray, output: FloatArray) => () => void) | undefined
   resetRow(row: number): void
@@ -111,7 +111,7 @@ export interface KernelStepper {
 }
 
 /**
- * The operations of the kernels. They may be queued; each returns its number, or 0 where it is done when the call returns.
+ * The operations of the kernels. They may be queued; each returns its number, or 0 if it is done when the call returns.
  * Their arguments are kept alive until they are done.
  */
 export interface KernelOperations {
@@ -123,7 +123,7 @@ export interface KernelOperations {
     readonly h: FloatArray | null
     readonly c: FloatArray | null
     readonly params: FloatArray
-    /** As that of {@link KernelStepper.followParams}. */
+    /** Like that of {@link KernelStepper.followParams}. */
     readonly paramsVersion?: number | undefined
     /** Where the matrices are read from instead; float32 inference only. */
     readonly quantized: KernelQuantizedWeights | null
@@ -138,7 +138,7 @@ export interface KernelOperations {
     readonly network: KernelNetwork
     readonly input: FloatArray
     readonly params: FloatArray
-    /** As that of {@link KernelStepper.followParams}. */
+    /** Like that of {@link KernelStepper.followParams}. */
     readonly paramsVersion?: number | undefined
     readonly tape: KernelTapeMemory
     readonly dOutput: FloatArray | null
@@ -210,7 +210,7 @@ export interface KernelOperations {
       readonly gradient: FloatArray
     },
   ): number
-  /** Writes the global norm and, where it is above `maxNorm`, scales the tensors down to that. */
+  /** Writes the global norm and, if it is above `maxNorm`, scales the tensors down to that. */
   norm(job: { readonly tensors: readonly FloatArray[]; readonly maxNorm: number; readonly norm: FloatArray }): number
   update(job: {
     readonly rule: number
@@ -243,7 +243,7 @@ interface LinearJob {
 /** The arrays that both passes of an LSTM's recurrence use. */
 export interface LstmJob {
   readonly kernel: FloatArray
-  /** Of the recurrent rows, in elements. */
+  /** Kernel begin of the recurrent rows, in elements. */
   readonly kernelBegin: number
   readonly time: number
   readonly batch: number

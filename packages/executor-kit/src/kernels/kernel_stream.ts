@@ -26,7 +26,7 @@ export class KernelStream implements StreamKernel {
   /** Of a stepper that keeps a copy of the parameters. */
   readonly #follow: KernelStepper['followParams']
   readonly #allocate: (length: number) => FloatArray
-  /** Made at the first single step; null where a step is not bound. */
+  /** Made at the first single step; null if a step is not bound. */
   #bound: BoundStep | null | undefined
   readonly #quantized: QuantizedParamsCache
   readonly #params: FloatArray
@@ -73,7 +73,7 @@ export class KernelStream implements StreamKernel {
     this.#stepper.moveState(h, c, restoring, rows, count)
   }
 
-  /** One step between arrays of the stream; false where it is not bound. */
+  /** One step between arrays of the stream; false if it is not bound. */
   #stepBound(input: FloatArray, output: FloatArray): boolean {
     if (this.#bound === undefined) this.#bound = this.#bind(liveLength(input), liveLength(output))
     if (this.#bound === null) return false

@@ -22,7 +22,7 @@ export class QuantizedParamsCache {
   }
 
   /**
-   * The quantized copy of `params`, or null where the executor reads the parameters themselves.
+   * The quantized copy of `params`, or null if the executor reads the parameters themselves.
    *
    * @param key the argument: a host tensor is converted at every call, because its contents may change unnoticed.
    */

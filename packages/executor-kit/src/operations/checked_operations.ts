@@ -9,7 +9,7 @@ import type { RowKernels, RowName } from './table.js'
  * and backend tensors are `Own`. A kernel that throws has changed nothing.
  */
 export interface OperationKernels<Own extends BackendTensor> extends RowKernels, StatementKernels<Own> {
-  /** Class ids as they are now, or undefined where they are out of reach; the ids of other kernels are these. */
+  /** Class ids as they are now, or undefined if they are out of reach; the ids of other kernels are these. */
   readIds(ids: TensorLike): Int32Array | undefined
 }
 

@@ -56,7 +56,7 @@ export interface CheckedRow {
   readonly optionNames: readonly string[]
   /** Operands and results that its gradient reads, each by its place; the other place is -1. */
   readonly reads: readonly { readonly key: string; readonly operand: number; readonly result: number }[]
-  /** The kernel of its gradient, where that is one. */
+  /** The kernel of its gradient, if that is one. */
   readonly gradient?: CheckedRow
 }
 
@@ -158,7 +158,7 @@ const INTEGERS: TensorRule = { dtype: 'int32' }
  * Calls a kernel. The arguments are checked before anything is done with them: operands and their shapes, options, values of ids and
  * lengths as far as they can be read.
  *
- * @param readIds integers as they are now; undefined where they are out of reach.
+ * @param readIds integers as they are now; undefined if they are out of reach.
  */
 export function callKernel<Own extends VersionedTensor>(
   checked: CheckedRow,

@@ -1,7 +1,7 @@
 /**
  * One mask of dropout. Element i draws word i mod 4 of the block of Philox4x32-10 with the key (seedLow, seedHigh) and the
  * counter (low and high word of ⌊i/4⌋, drawLow, 2^24·2 + drawHigh): the last word keeps it apart from initial weights and from the
- * masks inside recurrent networks, which have 0 there. It is dropped where the word's upper 24 bits are below `threshold`.
+ * masks inside recurrent networks, which have 0 there. It is dropped if the word's upper 24 bits are below `threshold`.
  */
 export interface DropoutMask {
   readonly seedLow: number
@@ -12,7 +12,7 @@ export interface DropoutMask {
   readonly drawHigh: number
   /** 0..2^24 */
   readonly threshold: number
-  /** The factor of kept elements: 1/(1 - rate), 0 where all are dropped. */
+  /** The factor of kept elements: 1/(1 - rate), 0 if all are dropped. */
   readonly kept: number
 }
 

@@ -11,7 +11,7 @@ import { broadcastShape } from './walk.js'
 export interface OptionRule<Value> {
   /** For the documentation: the values that it takes. */
   readonly words: string
-  /** The value, complete. @throws RangeError and TypeError where it is not allowed */
+  /** The value, complete. @throws RangeError and TypeError if it is not allowed */
   readonly complete: (action: string, name: string, value: unknown, numbers: Numbers, sizes: Sizes) => Value
   /** Whether it may be left out. */
   readonly isOptional?: true

@@ -165,7 +165,7 @@ export function expectedShape(
   { slots, leading, rank }: Sizes,
 ): readonly Dimension[] {
   const first = shape.length - dims.length
-  // Leading dimensions that are free are N1, N2 and so on; where the last ones are missing, it is their number.
+  // Leading dimensions that are free are N1, N2 and so on; if the last ones are missing, it is their number.
   const open = first < 0 ? ['…'] : Array.from({ length: first }, (_, axis) => `N${axis + 1}`)
   const last = dims.map(({ letter, slot, size }) => size ?? (slot === -1 || slots[slot] === -1 ? letter : slots[slot]))
   return hasLeading ? [...(leading?.slice(0, rank) ?? open), ...last] : last

@@ -55,7 +55,7 @@ export interface Row<
   /** Executors in host memory have no kernel for it. */
   readonly isOfDevices?: true
   /**
-   * How a tape passes the gradient of the first result back: by its own kernel, by other operations, or as zero where
+   * How a tape passes the gradient of the first result back: by its own kernel, by other operations, or as zero if
    * the result is constant in pieces, such as a comparison. A tape refuses a row without it, never silently.
    */
   readonly gradient?: GradientKernel<Gradient, Reads> | GradientRule<Reads> | 'zero'
@@ -150,6 +150,6 @@ export type GradientArguments<R> =
       ]
     : never
 
-/** The name of a row's gradient; never where it has none. */
+/** The name of a row's gradient; never if it has none. */
 export type GradientNameOf<R> =
   R extends Row<infer _T, infer _G, infer _K, infer _O, infer _R, infer Gradient, infer _M> ? Gradient : never

@@ -24,7 +24,7 @@ import type { RowName } from './table.js'
 
 /** The kernels that write tensors. */
 export interface StatementKernels<Own extends BackendTensor> {
-  /** The global norm; the tensors are scaled down to `maxNorm` (possibly Infinity) where it is above, and finite. */
+  /** The global norm; the tensors are scaled down to `maxNorm` (possibly Infinity) if it is above, and finite. */
   norm(tensors: readonly Own[], maxNorm: number): Own
   assign(variable: Own, source: TensorLike): void
   /** Clamps to -limit…limit. */
@@ -106,7 +106,7 @@ export class Statements<Own extends VersionedTensor> implements Omit<DenseOps, R
    * building an object of them takes longer than the checks.
    *
    * @param names of the operands in the public API
-   * @param operands all are overwritten, but the last where it is the source
+   * @param operands all are overwritten, but the last if it is the source
    */
   #update(
     action: string,

@@ -6,7 +6,7 @@ import { isSameShape } from './walk.js'
 type Shape = readonly number[]
 type Pass = GradientRule['pass']
 
-/** Sums x over the dimensions in which `shape` was repeated to it; x itself where there are none. */
+/** Sums x over the dimensions in which `shape` was repeated to it; x itself if there are none. */
 export function sumTo(ops: DenseOps, x: BackendTensor, shape: Shape): BackendTensor {
   if (isSameShape(x.shape, shape)) return x
   const more = x.shape.length - shape.length
@@ -45,7 +45,7 @@ export function scalar({ dtype }: BackendTensor, value: number): TensorLike {
   return { data: DTYPES[dtype].array.of(value), shape: [] } as TensorLike
 }
 
-/** dy where `condition` is not 0, else 0; with `isElse` the other way around. */
+/** dy if `condition` is not 0, else 0; with `isElse` the other way around. */
 export function where(ops: DenseOps, condition: TensorLike, dy: BackendTensor, isElse = false): BackendTensor {
   const zero = scalar(dy, 0)
   return isElse ? ops.select(condition, zero, dy) : ops.select(condition, dy, zero)

@@ -158,7 +158,7 @@ interface Transposes {
 
 /** Products c = a·b of matrices, one behind the other. */
 export interface Products {
-  /** How many there are, and the elements from one to the next in c, a and b; 0 where it is the same matrix. */
+  /** How many there are, and the elements from one to the next in c, a and b; 0 if it is the same matrix. */
   readonly count: number
   readonly steps: readonly [c: number, a: number, b: number]
   readonly rows: number

@@ -28,7 +28,7 @@ export interface Entry {
   readonly held: readonly BackendTensor[]
   /** The gradients of the operands from those of the results. */
   readonly pass: (given: readonly (BackendTensor | undefined)[]) => Passed | Promise<Passed>
-  /** The gradients of the operands where that of the result is 1; absent where they are not known. */
+  /** The gradients of the operands where that of the result is 1; absent if they are not known. */
   readonly known?: readonly (BackendTensor | undefined)[] | undefined
   /** Frees what only this entry has. */
   readonly dispose?: (() => void) | undefined
@@ -149,7 +149,7 @@ export class Recording {
   pending<Result>(work: Promise<Result>): Promise<Result> {
     this.#pending.add(work)
     const settled = () => this.#pending.delete(work)
-    // Where the function has failed, the work is not awaited, and its failure must not be reported again.
+    // If the function has failed, the work is not awaited, and its failure must not be reported again.
     work.then(settled, settled)
     return work
   }
@@ -180,7 +180,7 @@ export class Recording {
    * Passes gradients from `loss` back to the variables; {@link take} has them then. Once: the operations are freed on
    * the way.
    *
-   * @param given the gradient of `loss`, where it is not a scalar
+   * @param given the gradient of `loss`, if it is not a scalar
    * @throws RangeError `ERR_TAPE_CONSUMED`, `ERR_SHAPE`, `ERR_NO_GRADIENT`, `ERR_TAPE_STALE`, `ERR_SECOND_ORDER`; TypeError
    *   `ERR_NOT_A_TENSOR`, `ERR_NOT_AWAITED`
    */
@@ -215,7 +215,7 @@ export class Recording {
 
   /**
    * Takes tensors out of the tape, the values of `results` and the gradients of `variables`: all or none. They are the caller's,
-   * who keeps those of results until the gradients are computed. A gradient is taken once; it is zero where the loss does not
+   * who keeps those of results until the gradients are computed. A gradient is taken once; it is zero if the loss does not
    * depend on the variable.
    *
    * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_NOT_AWAITED`; RangeError `ERR_SECOND_ORDER`

@@ -13,7 +13,7 @@ export type CellState = Value | readonly CellState[] | { readonly [name: string]
 
 /** A recurrent cell: one step of a batch. Its variables are those of `step`. */
 export interface Cell<State extends CellState = CellState> {
-  /** The state before the first step of B rows, where none is given. */
+  /** The state before the first step of B rows, if none is given. */
   zeroState?(t: GradientTape, batch: number): State
   /** @param x [B,…], the step of the sequence. */
   step(t: GradientTape, x: Value, state: State): { readonly output: Value; readonly state: State }
@@ -46,7 +46,7 @@ const ACTION = 'scan'
  *
  * @param x [T,B,…]
  * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`; TypeError `ERR_INVALID_ARGUMENT`,
- *   `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_TENSOR` where a step does not return values; errors of the cell
+ *   `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_TENSOR` if a step does not return values; errors of the cell
  * @example
  * ```ts
  * import { openBackend, tensor, type GradientTape, type Value, Variable } from '@cudnn-rnn/rnn'

@@ -48,7 +48,7 @@ export interface ValueAndGradients<Params> {
  *   t.elementLoss(t.linear(x, p.kernel, p.bias), targets, 'squared_error'),
  * )
  * const { value, gradients } = await loss(params, tensor([[1, 1]]), tensor([[2]]))
- * console.log((await value.read()).data, (await gradients.kernel.read()).data) // [1] [2, 2]
+ * console.log(await value.data(), await gradients.kernel.data()) // [1] [2, 2]
  * ```
  */
 export function valueAndGrad<Params extends Variables, Rest extends readonly unknown[]>(
@@ -66,7 +66,7 @@ export function valueAndGrad<Params extends Variables, Rest extends readonly unk
 }
 
 /**
- * As {@link valueAndGrad}, without the value.
+ * Like {@link valueAndGrad}, without the value.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export function valueAndGrad<Params extends Variables, Rest extends readonly unk
  * const backend = await openBackend('reference')
  * const x = new Variable(backend, backend.tensor(tensor([3])), 'x')
  * const gradient = await grad((t, p: typeof x) => t.elementLoss(t.multiply(p, p), tensor([0]), 'absolute_error'))(x)
- * console.log((await gradient.read()).data) // [6]
+ * console.log(await gradient.data()) // [6]
  * ```
  */
 export function grad<Params extends Variables, Rest extends readonly unknown[]>(
@@ -112,7 +112,7 @@ type TensorsOf<Result> = Result extends Value
  * const scale = new Variable(backend, backend.tensor(tensor([2, 3])), 'scale')
  * const scaled = infer((t, p: typeof scale) => t.multiply(p, tensor([1, 10])))
  * const y = await scaled(scale)
- * console.log((await y.read()).data, backend.stats().tensors) // [2, 30] 2
+ * console.log(await y.data(), backend.stats().tensors) // [2, 30] 2
  * ```
  */
 export function infer<Params extends Variables, Rest extends readonly unknown[], Result>(

@@ -63,15 +63,15 @@ export function mapVariables(params: unknown, make: (variable: TapeVariable) => 
 /**
  * The executor of all `variables`.
  *
- * @throws TypeError `ERR_INVALID_ARGUMENT` where there is none, `ERR_FOREIGN_TENSOR` where there are several
+ * @throws TypeError `ERR_INVALID_ARGUMENT` if there is none, `ERR_FOREIGN_TENSOR` if there are several
  */
-export function backendOf(action: string, variables: readonly TapeVariable[]): Backend {
+export function backendOf(action: string, variables: readonly TapeVariable[], argument = 'params'): Backend {
   const backend = variables[0]?.backend
   if (backend === undefined) {
     throw codedTypeError(
       'ERR_INVALID_ARGUMENT',
-      `Cannot ${action} as params must have a variable with an executor: make one with new Variable(backend, …)`,
-      { argument: 'params' },
+      `Cannot ${action} as ${argument} must have a variable with an executor: make one with new Variable(backend, …)`,
+      { argument },
     )
   }
   const foreign = variables.find((variable) => !backend.owns(variable.value))

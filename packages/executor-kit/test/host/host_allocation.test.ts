@@ -49,7 +49,7 @@ describe('HostMemory.allocate', () => {
   it('requests arrays at addresses that the executor chooses', () => {
     const own = new Float32Array(3)
     const memory = new HostMemory('float32', undefined, { own: () => own, shared: sharedAllocator('float32') })
-    expect(memory.zeros([3]).data).toBe(own)
+    expect(memory.zeros([3]).live).toBe(own)
   })
 })
 

@@ -71,7 +71,7 @@ describe('HostBackend', () => {
   it('makes zeros with a layout, and refuses other options', () => {
     const { backend } = open()
     expect(backend.zeros([2], { layout: 'lstm/1' }).layout).toBe('lstm/1')
-    expect(backend.zeros([]).data).toEqual(new Float32Array(1))
+    expect(backend.zeros([]).live).toEqual(new Float32Array(1))
     expect(() => backend.zeros([2], { dtype: 'float64' } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
     expect(() => backend.zeros([-1])).toThrow(coded('ERR_SHAPE'))
   })
@@ -98,9 +98,9 @@ describe('HostBackend.arraysToWrite', () => {
   it('gives the arrays themselves, in their order, and counts a write of each', async () => {
     const { backend } = open()
     const tensors = [backend.zeros([2]), backend.zeros([3]), backend.zeros([0])]
-    expect(await backend.arraysToWrite('reduce gradients', tensors)).toEqual(tensors.map(({ data }) => data))
+    expect(await backend.arraysToWrite('reduce gradients', tensors)).toEqual(tensors.map(({ live: data }) => data))
     const arrays = await backend.arraysToWrite('reduce gradients', tensors)
-    for (const [index, { data }] of tensors.entries()) expect(arrays[index]).toBe(data)
+    for (const [index, { live: data }] of tensors.entries()) expect(arrays[index]).toBe(data)
     expect(tensors.map(({ version }) => version)).toEqual([2, 2, 2])
     expect(await backend.arraysToWrite('reduce gradients', [])).toEqual([])
   })

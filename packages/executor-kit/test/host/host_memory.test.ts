@@ -22,7 +22,7 @@ describe('HostMemory', () => {
     const host = { data: Float64Array.of(1, 2), shape: [2] }
     const copy = memory.copyOf(host)
     host.data[0] = 9
-    expect([...copy.data]).toEqual([1, 2])
+    expect([...copy.live]).toEqual([1, 2])
     expect(memory.copyOf({ data: Int32Array.of(3), shape: [1] }).dtype).toBe('int32')
     expect(() => memory.copyOf({ data: new Float32Array(1), shape: [1] })).toThrow(coded('ERR_DTYPE'))
     expect(() => memory.copyOf({ data: new Float64Array(1), shape: [2] })).toThrow(coded('ERR_SHAPE'))
@@ -34,7 +34,7 @@ describe('HostMemory', () => {
     for (const queue of [undefined, openQueue()]) {
       const memory = new HostMemory('float32', queue)
       const tensor = memory.copyOf(host)
-      expect(memory.floats(tensor)).toBe(tensor.data)
+      expect(memory.floats(tensor)).toBe(tensor.live)
       expect(memory.floats(host) === host.data).toBe(queue === undefined)
       expect(memory.floats(host)).toEqual(host.data)
       expect(memory.lastingFloats(host)).not.toBe(host.data)
@@ -51,7 +51,7 @@ describe('HostMemory', () => {
     first.dispose()
     first.dispose()
     expect(memory.ledger.snapshot()).toMatchObject({ tensors: 1, bytes: 8 })
-    expect(() => first.data).toThrow(coded('ERR_TENSOR_DISPOSED'))
+    expect(() => first.live).toThrow(coded('ERR_TENSOR_DISPOSED'))
     memory.dispose()
     memory.dispose()
     expect(queue.closed).toBe(1)

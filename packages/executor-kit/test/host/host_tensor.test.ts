@@ -21,7 +21,7 @@ describe('HostTensor', () => {
   it('reads the live memory each time, in an array of its type', async () => {
     const { tensor } = open()
     const { data, shape } = await tensor.read()
-    tensor.data[0] = 7
+    tensor.live[0] = 7
     expect(data).toEqual(Float32Array.of(7, 2, 3, 4))
     expect(shape).toEqual([2, 2])
     expect((await tensor.read()).data).toBe(data)
@@ -44,7 +44,7 @@ describe('HostTensor', () => {
       disposed.dispose()
     }
     expect([tensor.disposed, memory.ledger.snapshot().bytes]).toEqual([true, 0])
-    expect(() => tensor.data).toThrow(coded('ERR_TENSOR_DISPOSED'))
+    expect(() => tensor.live).toThrow(coded('ERR_TENSOR_DISPOSED'))
     await expect(tensor.read()).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
     expect(tensor.shape).toEqual([2, 2])
   })
@@ -54,7 +54,7 @@ describe('HostTensor', () => {
     const { data } = await tensor.read()
     structuredClone(data, { transfer: [data.buffer as ArrayBuffer] })
     const refusal = coded('ERR_TENSOR_TRANSFERRED', { expected: 4, actual: 0 })
-    expect(() => tensor.data).toThrow(refusal)
+    expect(() => tensor.live).toThrow(refusal)
     await expect(tensor.read()).rejects.toThrow(refusal)
   })
 

@@ -18,7 +18,7 @@ describe('the operations of boundaryKernels', () => {
     bias.data.fill(9)
     const [{ job }] = jobs
     expect(job).toMatchObject({ input: new Float32Array(6), bias: Float32Array.of(1, 2, 3, 4) })
-    expect(job.kernel).toBe(kernel.data)
+    expect(job.kernel).toBe(kernel.live)
     expect(job).toMatchObject({ rows: 2, inputs: 3, outputs: 4 })
   })
 
@@ -38,7 +38,7 @@ describe('the operations of boundaryKernels', () => {
     expect(shapes).toEqual([[5, 2, 3], [3, 4], [4]])
     const { dInput, dKernel, dBias, dOutput } = jobs[0].job
     expect([dInput, dKernel, dBias, dOutput].map(({ length }) => length)).toEqual([30, 12, 4, 40])
-    expect((gradients.kernel as HostTensor).data).toBe(dKernel)
+    expect((gradients.kernel as HostTensor).live).toBe(dKernel)
   })
 
   it('look rows up and add their gradients, by copies of the ids', () => {
@@ -86,7 +86,7 @@ describe('the operations of boundaryKernels', () => {
     const clipped = backend.ops.clipByGlobalNorm(tensors, 5)
     expect([jobOf(clipped), ...tensors.map(jobOf)]).toEqual([2, 2, 2])
     expect(jobs.map(({ job }) => job.maxNorm)).toEqual([Number.POSITIVE_INFINITY, 5])
-    expect(jobs[1].job.tensors).toEqual(tensors.map(({ data }) => data))
+    expect(jobs[1].job.tensors).toEqual(tensors.map(({ live: data }) => data))
   })
 
   it('leave counts and versions as they were when the kernels refuse', () => {
@@ -181,7 +181,7 @@ describe('the updates of boundaryKernels', () => {
     const [{ name, job }] = jobs
     expect([name, UPDATE_RULES[job.rule], [...job.numbers]]).toEqual(['update', rule, numbers])
     expect(job.operands).toHaveLength(written + 1)
-    for (let slot = 0; slot < written; slot++) expect(job.operands[slot]).toBe(slots[slot].data)
+    for (let slot = 0; slot < written; slot++) expect(job.operands[slot]).toBe(slots[slot].live)
     expect(job.operands[written]).toEqual(Float32Array.of(3, 4))
     expect(slots.map(jobOf)).toEqual(slots.map((_, slot) => (slot < written ? 1 : 0)))
   })
@@ -197,7 +197,7 @@ describe('the updates of boundaryKernels', () => {
     const tensors = [memory.zeros([2]), memory.zeros([3])]
     backend.ops.clipByValue(tensors, 0.5)
     expect(jobs.map(({ job }) => [UPDATE_RULES[job.rule], job.operands, [...job.numbers]])).toEqual(
-      tensors.map(({ data }) => ['clip', [data], [0.5]]),
+      tensors.map(({ live: data }) => ['clip', [data], [0.5]]),
     )
     expect(tensors.map(jobOf)).toEqual([1, 2])
   })
@@ -216,7 +216,7 @@ describe('the updates of boundaryKernels', () => {
     const { backend, jobs } = openNotingExecutor()
     const variable = backend.tensor({ data: Int32Array.of(1, 2), shape: [2] })
     backend.ops.assign(variable as never, { data: Int32Array.of(3, 4), shape: [2] })
-    expect([...variable.data]).toEqual([3, 4])
+    expect([...variable.live]).toEqual([3, 4])
     expect([jobs.length, variable.job, variable.version]).toEqual([0, 0, 1])
   })
 })
@@ -239,7 +239,7 @@ describe('the operations of layers of boundaryKernels', () => {
       ['dropout', 1, [6, 6], [6, 5, 1, 7, 1, 2 ** 23, 2], null],
       ['poolSequenceGradient', 1, [24, 24, 6], [4, 2, 3, 2, 3], null],
     ])
-    const written = [output, weights, loss, gradient].map((tensor) => (tensor as HostTensor).data)
+    const written = [output, weights, loss, gradient].map((tensor) => (tensor as HostTensor).live)
     expect(written).toEqual(jobs.slice(0, 2).flatMap(({ job }) => job.operands.slice(0, 2)))
   })
 
@@ -256,7 +256,7 @@ describe('the operations of layers of boundaryKernels', () => {
       ['copy', [...[1, 1, 8, 2], ...[0, 0, 0, 2, 1], ...[1, 0, 0, 3, 1]]],
       ['copy', flat(24)],
     ])
-    for (const { job } of jobs.slice(0, 3)) expect(job.operands[0]).toBe(output.data)
+    for (const { job } of jobs.slice(0, 3)) expect(job.operands[0]).toBe(output.live)
     expect([output.shape, output.job]).toEqual([[2, 7], 3])
   })
 

@@ -24,7 +24,7 @@ describe('KernelRnn.forward', () => {
     const { name, job } = jobs[0]
     expect([name, jobs.length]).toEqual(['forward', 1])
     expect(job).toMatchObject({ time: T, batch: B, lengths: Int32Array.of(3, 1), dropoutPosition: 0, quantized: null })
-    expect(job.params).toBe(params.data)
+    expect(job.params).toBe(params.live)
     expect([result.output.shape, result.outputH.shape, result.outputC?.shape]).toEqual([
       [T, B, 2 * H],
       [4, B, H],
@@ -157,7 +157,7 @@ describe('KernelRnn', () => {
     const { rnn, params, jobs, moves, waited } = open()
     const pending = rnn.paramsToCanonical(params)
     const [{ name, job }] = jobs
-    expect([name, UPDATE_RULES[job.rule], job.operands[1]]).toEqual(['update', 'assign', params.data])
+    expect([name, UPDATE_RULES[job.rule], job.operands[1]]).toEqual(['update', 'assign', params.live])
     expect(moves).toEqual([])
     await pending
     expect(waited).toEqual([1])

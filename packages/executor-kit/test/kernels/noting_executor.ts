@@ -28,7 +28,7 @@ export type NotedCall = readonly [string, ...unknown[]]
 
 /**
  * An executor over kernels that compute nothing: its operations are numbered from 1 and kept in `jobs`, and the jobs that were
- * waited for in `waited`. An operation throws `failure` where it is set.
+ * waited for in `waited`. An operation throws `failure` if it is set.
  */
 export function openNotingExecutor({
   weightFormat = 'float32',

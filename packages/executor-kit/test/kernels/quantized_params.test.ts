@@ -16,7 +16,7 @@ describe('QuantizedParamsCache', () => {
   it('is empty where the parameters themselves are read', () => {
     const { cache, memory, jobs } = open('float32')
     const tensor = memory.zeros([2])
-    expect(cache.of(tensor, tensor.data as Float32Array)).toBeNull()
+    expect(cache.of(tensor, tensor.live as Float32Array)).toBeNull()
     expect(jobs).toEqual([])
   })
 
@@ -28,9 +28,9 @@ describe('QuantizedParamsCache', () => {
   ] as const)('quantizes to %s', (weightFormat, format) => {
     const { cache, memory, jobs, network } = open(weightFormat)
     const tensor = memory.zeros([2])
-    const made = cache.of(tensor, tensor.data as Float32Array)
+    const made = cache.of(tensor, tensor.live as Float32Array)
     expect(jobs).toEqual([
-      { name: 'quantize', job: { network, params: tensor.data, quantized: made?.weights, format } },
+      { name: 'quantize', job: { network, params: tensor.live, quantized: made?.weights, format } },
     ])
     expect(made?.job).toBe(1)
   })
@@ -38,7 +38,7 @@ describe('QuantizedParamsCache', () => {
   it('makes one copy of a tensor in each version', () => {
     const { cache, memory } = open('int8')
     const [first, second] = [memory.zeros([2]), memory.zeros([2])]
-    const of = (tensor: typeof first) => cache.of(tensor, tensor.data as Float32Array)
+    const of = (tensor: typeof first) => cache.of(tensor, tensor.live as Float32Array)
     const made = of(first)
     expect(of(first)).toBe(made)
     expect(of(second)?.weights).not.toBe(made?.weights)
@@ -58,16 +58,16 @@ describe('QuantizedParamsCache', () => {
   it('names the copy of shared parameters for other threads, by memory, layout and format', () => {
     const { cache, memory, quantizedKeys } = open('bfloat16')
     const shared = memory.shared(memory.allocateShared(2), { shape: [2], layout: 'gru/1', id: 'weights-7' })
-    cache.of(shared, shared.data as Float32Array)
+    cache.of(shared, shared.live as Float32Array)
     const own = memory.zeros([2], 'gru/1')
-    cache.of(own, own.data as Float32Array)
+    cache.of(own, own.live as Float32Array)
     expect(quantizedKeys).toEqual(['weights-7 gru/1 bfloat16', undefined])
   })
 
   it('keeps no copy whose operation was refused', () => {
     const { cache, memory, state, jobs } = open('int8')
     const tensor = memory.zeros([2])
-    const of = () => cache.of(tensor, tensor.data as Float32Array)
+    const of = () => cache.of(tensor, tensor.live as Float32Array)
     state.failure = new Error('the queue is closed')
     expect(of).toThrow(state.failure)
     state.failure = undefined

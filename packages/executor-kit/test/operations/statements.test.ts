@@ -3,7 +3,7 @@ import { coded } from '../../../../scripts/coded.mjs'
 import { checkedOperations, HostMemory, type HostTensor, type OperationKernels } from '../../src/index.js'
 import { ids, zeros } from '../stub_tensor.js'
 
-/** Operations whose kernels note their arguments, and throw where `failure` is set. */
+/** Operations whose kernels note their arguments, and throw if `failure` is set. */
 function open() {
   const memory = new HostMemory('float32')
   const noted: unknown[][] = []

@@ -32,10 +32,10 @@ interface Hdf5Service {
 const GROUPS_PER_REQUEST = 256
 
 /**
- * Opens an HDF5 file with the HDF5 library itself, compiled to WebAssembly, in a separate thread where there are threads.
+ * Opens an HDF5 file with the HDF5 library itself, compiled to WebAssembly, in a separate thread if there are threads.
  *
  * @param size of the file, in bytes.
- * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, also where the library does not finish; `ERR_WEIGHTS_UNSUPPORTED` for bytes
+ * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, also if the library does not finish; `ERR_WEIGHTS_UNSUPPORTED` for bytes
  *   beyond 2 GiB; Error `ERR_PACKAGE_MISSING`
  */
 export async function openHdf5(input: Hdf5Input, size: number): Promise<Hdf5File> {

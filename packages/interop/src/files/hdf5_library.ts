@@ -9,7 +9,7 @@ export type Hdf5Library = typeof import('h5wasm')['default']
  * Loads the HDF5 library, an optional peer dependency.
  *
  * @param action the operation that needs it: "read HDF5".
- * @throws Error `ERR_PACKAGE_MISSING` where it is not installed; WeightFileError `ERR_WEIGHTS_UNSUPPORTED` in an engine without
+ * @throws Error `ERR_PACKAGE_MISSING` if it is not installed; WeightFileError `ERR_WEIGHTS_UNSUPPORTED` in an engine without
  *   WebAssembly, and on a big-endian processor
  */
 export async function loadHdf5(action: string): Promise<Hdf5Library> {

@@ -206,7 +206,7 @@ export class Hdf5Session {
   }
 }
 
-/** The value, put together of slices along the first axis where it is large. */
+/** The value, put together of slices along the first axis if it is large. */
 function valueInParts(dataset: Dataset): unknown {
   const shape = dataset.shape ?? []
   const [rows = 1] = shape

@@ -34,7 +34,7 @@ export class Hdf5Thread {
   }
 
   /**
-   * Opens a file in a thread; undefined where there are no threads, or the program was bundled without the thread's file.
+   * Opens a file in a thread; undefined if there are no threads, or the program was bundled without the thread's file.
    *
    * @param secondsPerRequest for tests.
    * @throws as `Hdf5Session.open`

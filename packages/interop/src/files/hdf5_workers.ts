@@ -8,10 +8,10 @@ let idle: { readonly worker: Worker; readonly timer: NodeJS.Timeout } | undefine
 let canStart = true
 
 /**
- * A thread of the HDF5 library that serves no file; undefined where there are no threads, or a bundler left out the
+ * A thread of the HDF5 library that serves no file; undefined if there are no threads, or a bundler left out the
  * thread's program.
  *
- * @throws WeightFileError `ERR_WEIGHTS_IO` where the system refuses another thread
+ * @throws WeightFileError `ERR_WEIGHTS_IO` if the system refuses another thread
  */
 export async function freeWorker(path: string): Promise<Worker | undefined> {
   if (idle !== undefined) {

@@ -4,7 +4,7 @@ import { unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 
-/** `lstm_1_W_i`: the layer, the kind of weights, and the gate where each gate has its own. */
+/** `lstm_1_W_i`: the layer, the kind of weights, and the gate if each gate has its own. */
 const NAME = /^(.*?)([^/]+)_([WUb])(?:_([icfozrh]))?(?::0)?$/
 /** Before Keras 1 weights have numbers alone. */
 const UNNAMED = /(?:^|\/)layer_\d+\/param_\d+$/

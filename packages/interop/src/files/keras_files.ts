@@ -122,7 +122,7 @@ async function namesOf(file: Hdf5File): Promise<ReadonlyMap<string, string>> {
   return names
 }
 
-/** Tensors in the order of the model where the file lists them, the others by name, numbers by their value. */
+/** Tensors in the order of the model if the file lists them, the others by name, numbers by their value. */
 async function inOrder(file: Hdf5File): Promise<readonly StoredTensor[]> {
   const places = new Map<string, number>()
   const roots = ['', 'model_weights']

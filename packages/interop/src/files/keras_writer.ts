@@ -13,7 +13,7 @@ const OWN_NAMES: readonly string[] = ['kernel', 'recurrent_kernel', 'bias']
 
 /**
  * A `.weights.h5` file for `model.load_weights` of a Keras 3 model that has just these recurrent layers, one for each layer
- * of each network; with an embedding and a dense layer around them where the network has these. The layout is described in
+ * of each network; with an embedding and a dense layer around them if the network has these. The layout is described in
  * keras_files.ts. Keras's LSTM and SimpleRNN keep the sum of the two biases.
  */
 export async function encodeKerasWeights(networks: readonly NetworkToExport[]): Promise<Uint8Array> {

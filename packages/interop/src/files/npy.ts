@@ -72,7 +72,7 @@ export function decodeNpy(path: string, name: string, bytes: Uint8Array): NpyArr
   return { shape, dtype: letters ?? 'object', elements }
 }
 
-/** The sizes in the text of a tuple; undefined where it is not one. On Python 2, NumPy wrote sizes of type long as `3L`. */
+/** The sizes in the text of a tuple; undefined if it is not one. On Python 2, NumPy wrote sizes of type long as `3L`. */
 function sizesOf(tuple: string): number[] | undefined {
   const items = tuple.split(',')
   if (items.at(-1)?.trim() === '') items.pop()

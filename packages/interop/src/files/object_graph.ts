@@ -24,7 +24,7 @@ interface TrackedObject {
  * `variables/1/.ATTRIBUTES/VARIABLE_VALUE`. A variable that only lists hold has the name that it was created under; undefined
  * is in place of one that is in another list of the same object too. Slots of optimizers have their keys.
  *
- * @param graph the TrackableObjectGraph; undefined where the checkpoint has none, and keys are paths.
+ * @param graph the TrackableObjectGraph; undefined if the checkpoint has none, and keys are paths.
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`
  */
 export function objectNames(

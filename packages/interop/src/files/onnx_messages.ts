@@ -65,7 +65,7 @@ export interface OnnxNodeMessage {
 /** ValueInfoProto of a tensor. */
 export interface OnnxValueMessage {
   readonly name: string
-  /** TensorProto.DataType, 0 where it is not a tensor. */
+  /** TensorProto.DataType, 0 if it is not a tensor. */
   readonly dataType: number
   /** A size that the file leaves open is its name, '' without one; undefined without a shape. */
   readonly dims: readonly (number | string)[] | undefined

@@ -103,7 +103,7 @@ class Numbers<List extends Float32Array | Float64Array> {
     this.#list[this.#length++] = value
   }
 
-  /** Undefined where there was none. */
+  /** Undefined if there was none. */
   get values(): List | undefined {
     return this.#list?.subarray(0, this.#length) as List | undefined
   }

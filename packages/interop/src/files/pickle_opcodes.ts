@@ -123,7 +123,7 @@ function isKey(value: PickleValue): value is PickleKey {
   return ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
 }
 
-/** A little-endian two's complement integer: a number where it is exact. */
+/** A little-endian two's complement integer: a number if it is exact. */
 function long(bytes: Uint8Array): number | bigint {
   let value = 0n
   for (const byte of bytes.slice().reverse()) value = (value << 8n) | BigInt(byte)

@@ -40,7 +40,7 @@ export class PickleObject {
 /** A storage, or a part of one, that a persistent id names. */
 export class PickleStorage {
   constructor(
-    /** As `FloatStorage`, or the dtype that a tensor of an untyped storage names. */
+    /** Like `FloatStorage`, or the dtype that a tensor of an untyped storage names. */
     readonly type: string,
     readonly key: string,
     /** The first element of a view, in those of the storage. */

@@ -20,7 +20,7 @@ export type Elements =
   | Int32Array
   | Uint32Array
 
-/** The elements of `view`, row-major; undefined where it reaches beyond `storage`. */
+/** The elements of `view`, row-major; undefined if it reaches beyond `storage`. */
 export function stridedElements<Storage extends Elements>(
   storage: Storage,
   { offset, shape, strides }: StridedView,

@@ -14,7 +14,7 @@ export class TensorList<Listed extends { readonly name: string } = StoredTensor>
   readonly #mostNameLength: number
   #nameLength = 0
 
-  /** @param fileBytes size of the file, unpacked where it is packed. */
+  /** @param fileBytes size of the file, unpacked if it is packed. */
   constructor(path: string, fileBytes: number) {
     this.#path = path
     this.#mostNameLength = FREE_NAME_LENGTH + fileBytes

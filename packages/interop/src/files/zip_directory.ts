@@ -4,7 +4,7 @@ import { corrupt, unsupported } from '../errors.js'
 /** A file, as the central directory of a zip archive describes it. */
 export interface ZipPlace {
   readonly name: string
-  /** Of its local header. */
+  /** Offset of its local header. */
   readonly offset: number
   readonly method: number
   readonly isEncrypted: boolean
@@ -121,7 +121,7 @@ async function directoryOf(source: ByteSource): Promise<{ count: number; size: n
   throw corrupt(path, 'it is not a complete zip archive')
 }
 
-/** The end of a ZIP64 directory; undefined where there is none, as for an archive of 65,535 files. */
+/** The end of a ZIP64 directory; undefined if there is none, as for an archive of 65,535 files. */
 async function wideDirectory(
   source: ByteSource,
   end: number,

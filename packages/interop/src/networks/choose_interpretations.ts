@@ -24,7 +24,7 @@ export function chooseInterpretations(
     if (convention !== undefined) return interpretation.convention === convention
     return !left.has(interpretation) || !interpretation.tensors.some((tensor) => explained.has(tensor))
   })
-  // A cell or direction named decides where tensors are contested; networks that can be read in one way only stay.
+  // A cell or direction named decides if tensors are contested; networks that can be read in one way only stay.
   const isNamed = (interpretation: Interpretation) =>
     (cellMode === undefined || interpretation.cellMode === cellMode) &&
     (direction === undefined || interpretation.direction === undefined || interpretation.direction === direction)

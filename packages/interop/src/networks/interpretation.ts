@@ -45,9 +45,9 @@ export interface ImportedNetwork {
   readonly convention: Convention
   readonly descriptor: RnnDescriptor
   readonly canonical: CanonicalParams
-  /** True where a one-directional network reads the sequence from its end. */
+  /** True if a one-directional network reads the sequence from its end. */
   readonly reverse: boolean
-  /** True where its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
+  /** True if its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
   readonly outputReversed?: true
   readonly inputs: FixedInputs
   /** Names of the tensors it was made of. */
@@ -68,9 +68,9 @@ export interface ImportedCellOptions {
   readonly numProj?: number
   /** Of all but `LSTMBlockCell`, of the candidate. Default tanh. */
   readonly activation?: CellActivation
-  /** Of `LSTMCell` and the GRUs, of the gates. Default sigmoid. */
+  /** Recurrent activation of `LSTMCell` and the GRUs, of the gates. Default sigmoid. */
   readonly recurrentActivation?: CellActivation
-  /** Of `LSTMCell`, of the new cell state. Default `activation`. */
+  /** State activation of `LSTMCell`, of the new cell state. Default `activation`. */
   readonly stateActivation?: CellActivation
   /** ONNX's `clip`. */
   readonly preactivationClip?: number
@@ -90,7 +90,7 @@ export interface ImportedCell {
   /** The cell's variables by TensorFlow's names. */
   readonly variables: NamedTensors
   readonly reverse: boolean
-  /** True where its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
+  /** True if its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
   readonly outputReversed?: true
   readonly inputs: FixedInputs
   readonly tensorNames: readonly string[]
@@ -112,7 +112,7 @@ export interface Interpretation {
   readonly alsoUses?: readonly StoredTensor[]
   /**
    * Beginnings of names, separator included, that only tensors of this network should have: others are a doubt. Absent
-   * where the file itself describes the function, as a node of ONNX does.
+   * if the file itself describes the function, as a node of ONNX does.
    */
   readonly scopes?: readonly string[]
   /** A sentence on what else the tensors may be; the option `convention` settles it. */
@@ -120,13 +120,13 @@ export interface Interpretation {
   readonly result: (shared: SharedParameters) => Promise<readonly (ImportedNetwork | ImportedCell)[]>
 }
 
-/** Rules of {@link InterpretationOptions}: the options are checked where a file leaves them open. */
+/** Rules of {@link InterpretationOptions}: the options are checked if a file leaves them open. */
 export const INTERPRETATION_OPTIONS = {
-  /** Decides where shapes cannot, as for a plain RNN, which is tanh or relu. */
+  /** Decides if shapes cannot, as for a plain RNN, which is tanh or relu. */
   cellMode: checkedElsewhere<CellMode | undefined>(),
-  /** Decides where names and shapes are those of several frameworks. */
+  /** Decides if names and shapes are those of several frameworks. */
   convention: checkedElsewhere<Convention | undefined>(),
-  /** Decides where two layers may look like two directions: the keys of TensorFlow 1.0 to 1.2, and numbered cells of Flax. */
+  /** Decides if two layers may look like two directions: the keys of TensorFlow 1.0 to 1.2, and numbered cells of Flax. */
   direction: checkedElsewhere<Direction | undefined>(),
   /** Added to the forget gate's bias of TensorFlow's cells, which add it at run time. Default 1, as theirs. */
   forgetBias: checkedElsewhere<number | undefined>(),

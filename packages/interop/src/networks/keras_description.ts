@@ -8,14 +8,14 @@ import { corrupt } from '../errors.js'
 
 /** A cell: the variables `kernel`, `recurrent_kernel` and `bias`, and their configuration. */
 export interface KerasCell {
-  /** Its own name, such as `lstm_cell`; undefined where the layer has just this one. */
+  /** Its own name, such as `lstm_cell`; undefined if the layer has just this one. */
   readonly name: string | undefined
-  /** `LSTM`, `GRUCell`, …; with a package (`mine>Cell`) where it is not Keras' own. */
+  /** `LSTM`, `GRUCell`, …; with a package (`mine>Cell`) if it is not Keras' own. */
   readonly className: string
   readonly config: Json
   /** Where a file of Keras 3 keeps it: `layers/rnn/cell/cells/lstm_cell`. */
   readonly place: string
-  /** False where the cell or a model around it is frozen: older files list such weights last. */
+  /** False if the cell or a model around it is frozen: older files list such weights last. */
   readonly trainable: boolean
 }
 
@@ -33,9 +33,9 @@ export interface KerasLayer {
   /** The layer of the outermost model that it is, or is within: older files group weights by these. */
   readonly group: string
   readonly place: string
-  /** The layer, or of a `Bidirectional` both; empty where nothing describes them. */
+  /** The layer, or of a `Bidirectional` both; empty if nothing describes them. */
   readonly directions: readonly KerasDirection[]
-  /** Of a `Bidirectional`. */
+  /** Merge mode of a `Bidirectional`. */
   readonly mergeMode?: unknown
   /** Why the layer cannot be imported, for any cells. */
   readonly refusal?: string

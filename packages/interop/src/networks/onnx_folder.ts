@@ -12,9 +12,9 @@ import type { OnnxScope, OnnxValue } from './onnx_scopes.js'
 /** A value that the graph computes from constants alone. */
 export interface FoldedValue {
   readonly type: ElementTypeName
-  /** Undefined where the graph computes it from an input: every element is then `fill`. */
+  /** Undefined if the graph computes it from an input: every element is then `fill`. */
   readonly shape: readonly number[] | undefined
-  /** The number that every element is, where that is known without reading them. */
+  /** The number that every element is, if that is known without reading them. */
   readonly fill?: number
   /** How its elements are computed; undefined without a shape. */
   readonly made: Made | undefined
@@ -122,7 +122,7 @@ export class OnnxFolder {
     return elementCount(shape) > LONGEST_LIST ? undefined : Array.from(await this.#elements(made))
   }
 
-  /** The number that every element is; undefined where they differ. */
+  /** The number that every element is; undefined if they differ. */
   async uniform({ fill, made }: FoldedValue): Promise<number | undefined> {
     if (fill !== undefined || made === undefined) return fill
     const elements = await this.#elements(made)

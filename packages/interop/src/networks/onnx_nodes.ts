@@ -422,7 +422,7 @@ function checkShapes(
   }
 }
 
-/** Initial states as [L·D,B,H] and lengths, where they are constants. */
+/** Initial states as [L·D,B,H] and lengths, if they are constants. */
 async function fixedInputs(
   path: string,
   name: string,

@@ -48,7 +48,7 @@ function splitName(name: string): readonly [prefix: string, own: string] | undef
 
 /**
  * Weight drop (AWD-LSTM) keeps a matrix as `weight_hh_l0_raw`, in its module or around it, and drops elements of a copy while
- * it trains: in inference the matrix is the raw one, also where a copy of the last step is stored.
+ * it trains: in inference the matrix is the raw one, also if a copy of the last step is stored.
  *
  * @returns the copies of each module.
  */

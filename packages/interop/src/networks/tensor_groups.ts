@@ -30,7 +30,7 @@ export function groupTensors(
 
 type Group = ReadonlyMap<string, StoredTensor>
 
-/** Elements of every tensor of `groups`, one record for each: all float64 where every one is, else all float32. */
+/** Elements of every tensor of `groups`, one record for each: all float64 if every one is, else all float32. */
 export async function readGroups<Groups extends readonly Group[]>(
   groups: readonly [...Groups],
 ): Promise<{ [Index in keyof Groups]: NamedTensors }> {

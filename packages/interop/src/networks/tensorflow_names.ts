@@ -37,7 +37,7 @@ interface Cell extends StoredGroup {
   readonly network: string
   readonly layer: number
   readonly isBackward: boolean
-  /** Whether it reads from the end where it is a separate network. */
+  /** Whether it reads from the end if it is a separate network. */
   readonly reverse: boolean
 }
 
@@ -99,7 +99,7 @@ interface WholeSizes extends Sizes {
   readonly directions: 1 | 2
 }
 
-/** The sizes of cells in order, where they are all layers and directions of one network; else undefined. */
+/** The sizes of cells in order, if they are all layers and directions of one network; else undefined. */
 function sizesOfWhole(cells: readonly Cell[]): WholeSizes | undefined {
   const [first] = cells
   const sizes = first && sizesOf(first)

@@ -8,7 +8,7 @@ import { readUnchanged } from './unchanged_file.js'
  * The rows of an Arrow IPC file or stream (Feather version 2 is the former); a stream is read batch by batch.
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_SYNTAX`, `ERR_DATA_CHANGED`; Error `ERR_PACKAGE_MISSING`
- *   where the optional peer dependency `apache-arrow` is not installed
+ *   if the optional peer dependency `apache-arrow` is not installed
  * @example
  * ```ts
  * import { arrowDataset } from '@cudnn-rnn/rnn/train'

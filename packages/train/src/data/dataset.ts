@@ -153,7 +153,7 @@ export class Dataset<T> implements AsyncIterable<T> {
    * after it.
    *
    * @param world a communicator
-   * @param split the share of a batch that is not an array, `[]` where it is empty
+   * @param split the share of a batch that is not an array, `[]` if it is empty
    */
   shard(world: World, split?: (batch: T, world: World) => T): Dataset<T> {
     checkArguments(ACTION, { world, split }, { world: WORLD, split: optional(FUNCTION) })
@@ -183,7 +183,7 @@ export class Dataset<T> implements AsyncIterable<T> {
    * The elements and their order in words, with a fingerprint of arrays and files; ranks of a training must agree in it. Of a
    * file its size and at most 64 KiB are compared, not its path; they are read synchronously.
    *
-   * @throws DataError `ERR_DATA_IO` where a file cannot be read
+   * @throws DataError `ERR_DATA_IO` if a file cannot be read
    */
   describe(): string {
     return describe(this.#source)

@@ -30,7 +30,7 @@ export class Vocabulary {
   readonly unknownId: number | undefined
   readonly #ids: ReadonlyMap<string, number>
 
-  /** Throws RangeError `ERR_UNKNOWN_SYMBOL` where `options.unknown` is none of the symbols. */
+  /** Throws RangeError `ERR_UNKNOWN_SYMBOL` if `options.unknown` is none of the symbols. */
   constructor(symbols: Iterable<string>, options: VocabularyOptions = {}) {
     const action = 'make a vocabulary'
     checkArguments(action, { symbols }, { symbols: ITERABLE })

@@ -23,7 +23,7 @@ const ARGUMENTS = {
  * const backend = await openBackend('reference')
  * const state = backend.tensor({ data: Float32Array.of(1, 1, 2, 2), shape: [1, 2, 2] }) // [L·D,R,H]
  * const gathered = await gatherStateRows(backend, state, Int32Array.of(1, 1, 0))
- * console.log(gathered.shape, (await gathered.read()).data) // [1, 3, 2] [2, 2, 2, 2, 1, 1]
+ * console.log(gathered.shape, await gathered.data()) // [1, 3, 2] [2, 2, 2, 2, 1, 1]
  * ```
  */
 export async function gatherStateRows(

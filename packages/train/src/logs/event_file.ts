@@ -109,7 +109,7 @@ export class EventFile {
   }
 }
 
-/** Creates a file of this name, or of this name and a number where one exists: nothing is written into a file or link of others. */
+/** Creates a file of this name, or of this name and a number if one exists: nothing is written into a file or link of others. */
 async function newFile(path: string): Promise<[path: string, file: FileHandle]> {
   for (let number = 0; ; number++) {
     const free = number === 0 ? path : `${path}.${number}`

@@ -37,7 +37,7 @@ export function histogramOf(values: ArrayLike<number>): Histogram {
     sumSquares += value * value
   }
   if (num === 0) return { min: 0, max: 0, num, sum, sumSquares, limits: [0], counts: [0] }
-  // Half of each value where the distance of the extremes overflows.
+  // Half of each value if the distance of the extremes overflows.
   const scale = Number.isFinite(max - min) ? 1 : 0.5
   const width = (max * scale - min * scale) / BUCKETS
   if (width === 0) {

@@ -30,7 +30,7 @@ export type TensorSum = (tensors: readonly BackendTensor[], options?: Pick<AllRe
  * arrays of the same length, and each waits for all. A call that some rank never makes ends the whole job at the
  * deadline. `openCommunicator` of `@cudnn-rnn/distributed` opens one.
  *
- * Every call rejects with `ERR_COMMUNICATOR_CLOSED` after `dispose`, and with `ERR_COMMUNICATOR` where the engine fails.
+ * Every call rejects with `ERR_COMMUNICATOR_CLOSED` after `dispose`, and with `ERR_COMMUNICATOR` if the engine fails.
  */
 export interface Communicator {
   readonly engine: 'none' | 'mpi' | 'nccl'
@@ -44,7 +44,7 @@ export interface Communicator {
   readonly localSize: number
   /** Combines the arrays of all ranks element by element, in place. The array belongs to the call until it resolves. */
   allReduce(array: ReducibleArray, options?: AllReduceOptions): Promise<void>
-  /** The sum of tensors of `backend`; undefined where they must be copied to pass through {@link Communicator.allReduce}. */
+  /** The sum of tensors of `backend`; undefined if they must be copied to pass through {@link Communicator.allReduce}. */
   tensorSum?(backend: Backend): TensorSum | undefined
   /** Overwrites the bytes of every rank with those of `root`, 0 by default. */
   broadcast(bytes: Uint8Array, root?: number): Promise<void>

@@ -26,7 +26,7 @@ export function totalWeight(results: readonly ShareResult[]): number {
   return results.reduce((sum, { weight }) => sum + weight, 0)
 }
 
-/** The mean of losses that are all numbers; undefined where one is a tensor. */
+/** The mean of losses that are all numbers; undefined if one is a tensor. */
 export function meanOfNumbers(results: readonly ShareResult[]): number | undefined {
   const weight = totalWeight(results)
   let mean = 0

@@ -12,7 +12,7 @@ import type { TrainingRanks } from './training_ranks.js'
  * checkpoint, and later steps equal an uninterrupted run bit for bit on the same executor. A finished run continues if
  * `maxSteps` is larger than it was. A second `fit` of the same variables is refused while one is running.
  *
- * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`, also where no step updated anything; Error `ERR_BEING_TRAINED`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`; TypeError
+ * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`, also if no step updated anything; Error `ERR_BEING_TRAINED`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`; TypeError
  *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BATCH_RESULT`; over several ranks RangeError
  *   `ERR_RANKS_DIFFER`, `ERR_RANKS_DIVERGED`, `ERR_RANK_FAILED`; errors of batchGradients, evaluate, the
  *   saver and the data
@@ -30,7 +30,7 @@ import type { TrainingRanks } from './training_ranks.js'
  *   learningRate: 0.1,
  *   maxSteps: 40,
  * })
- * console.log(step, ending, (await slope.value.read()).data[0]?.toFixed(2)) // 40 finished 3.00
+ * console.log(step, ending, (await slope.value.data())[0]?.toFixed(2)) // 40 finished 3.00
  * ```
  */
 export async function fit<Batch>(options: FitOptions<Batch> | LossFitOptions<Batch>): Promise<FitResult> {
@@ -49,7 +49,7 @@ async function fitByGradients<Batch>(options: FitOptions<Batch>): Promise<FitRes
   return await loop.run()
 }
 
-/** The other ranks reject too where the options of one are wrong, and a mistake that all ranks make is reported once. */
+/** The other ranks reject too if the options of one are wrong, and a mistake that all ranks make is reported once. */
 async function checkOptions<Batch>(options: FitOptions<Batch>): Promise<void> {
   try {
     checkFitOptions(options)
@@ -60,7 +60,7 @@ async function checkOptions<Batch>(options: FitOptions<Batch>): Promise<void> {
   }
 }
 
-function ranksOf<Batch>({ communicator, backend, optimizer, signal, wire }: FitOptions<Batch>): TrainingRanks {
+function ranksOf<Batch>({ communicator, optimizer, signal, wire }: FitOptions<Batch>): TrainingRanks {
   if (communicator === undefined || communicator.size === 1) return new SoleRank(signal)
-  return new SeveralRanks(communicator, backend, optimizer.variables, { signal, wire })
+  return new SeveralRanks(communicator, optimizer.backend, optimizer.variables, { signal, wire })
 }

@@ -1,6 +1,8 @@
 import {
   checkedElsewhere,
   checkOptions,
+  either,
+  FLAG,
   FUNCTION,
   fields,
   kind,
@@ -13,7 +15,6 @@ import {
   optional,
   SIGNAL,
 } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import { codedRangeError } from '../coded_error.js'
@@ -72,7 +73,7 @@ const STATE_OPTIONS = {
   /** JSON to save, called at every checkpoint. */
   save: optional<() => Position | Promise<Position>>(FUNCTION),
   /**
-   * @param by the rank whose `save` returned `saved`, and the number of ranks then. Another rank than this one's where a
+   * @param by the rank whose `save` returned `saved`, and the number of ranks then. Another rank than this one's if a
    *   training continues over another number of ranks: a dropout generator should be seeded again.
    */
   restore: optional<(saved: Position, by: World) => void | Promise<void>>(FUNCTION),
@@ -83,8 +84,6 @@ export interface CarriedState extends OptionsOf<typeof STATE_OPTIONS> {}
 
 const OPTIONS = {
   ...CLIPPING_OPTIONS,
-  /** The executor of the variables. */
-  backend: kind('a result of openBackend()', isBackend),
   /** Updates the variables; it is not disposed. */
   optimizer: kind('an optimizer such as new Adam(…)', isOptimizer),
   /** A number is a constant rate. */
@@ -99,7 +98,7 @@ const OPTIONS = {
   evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
   /** Evaluate and save every so many steps, and at the end; default only at the end. */
   evaluateEvery: OPTIONAL_COUNT,
-  /** Save every so many steps, too; default only where `evaluateEvery` does. */
+  /** Save every so many steps, too; default only if `evaluateEvery` does. */
   saveEvery: OPTIONAL_COUNT,
   /** Watches a metric: the best is saved apart, and patience may end the training. */
   earlyStopping: optional<EarlyStoppingOptions>(EARLY_STOPPING),
@@ -141,6 +140,12 @@ const OPTIONS = {
    */
   onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
   /**
+   * Prints step, loss, metrics with the best of the watched one, and the time left: one line that is drawn again if standard
+   * output is a terminal, otherwise a line every five seconds and one at the end. A function receives these lines. Default: true
+   * if standard output is a terminal and `onStep` is absent, otherwise false.
+   */
+  progress: optional<boolean | ((line: string) => void)>(either(FLAG, FUNCTION)),
+  /**
    * Ends the training, saved. Passes and saves in progress are completed; data, `evaluate`, `onStart` and `onStep` that do not
    * answer are abandoned, and an evaluation is made up for when the run continues. Ranks end together, after a step.
    */
@@ -159,14 +164,10 @@ export interface FitOptions<Batch> extends ClippingOptions, OptionsOf<typeof OPT
   readonly batchGradients: (batch: Batch) => Promise<BatchResult>
 }
 
-function isBackend(value: unknown): value is Backend {
-  return typeof (value as Partial<Backend> | undefined | null)?.ops === 'object'
-}
-
 /** A function has a method `apply` too. */
 function isOptimizer(value: unknown): value is Optimizer {
-  const { apply, variables } = (value ?? {}) as Partial<Optimizer>
-  return typeof apply === 'function' && Array.isArray(variables)
+  const { apply, variables, backend } = (value ?? {}) as Partial<Optimizer>
+  return typeof apply === 'function' && Array.isArray(variables) && typeof backend?.ops === 'object'
 }
 
 function isRate(value: unknown): value is number | Schedule {

@@ -6,7 +6,7 @@ import type { Communicator } from './communicator.js'
 const FAILURE_SECONDS = 5
 
 /**
- * Runs `work` on every rank and collects the results, so that all ranks go on by the same values. Where it fails, that
+ * Runs `work` on every rank and collects the results, so that all ranks go on by the same values. If it fails, that
  * rank rejects with its error and the others with `ERR_RANK_FAILED`. So does a rank that fails as the first rank does, with
  * its own error as `cause`: a mistake that all ranks make is then reported once.
  *
@@ -45,7 +45,7 @@ export async function gatherResults<Result>(
   })
 }
 
-/** Waits for a call of a rank that has failed; ends the job where the others do not come to that call in time. */
+/** Waits for a call of a rank that has failed; ends the job if the others do not come to that call in time. */
 async function endIfLate<Result>(communicator: Communicator, error: unknown, call: Promise<Result>): Promise<Result> {
   const late = setTimeout(() => communicator.abort(messageOf(error)), FAILURE_SECONDS * 1000)
   try {

@@ -13,7 +13,7 @@ import type { FitOptions } from './fit_options.js'
 
 /** Options of `fit` by a loss, whose gradients follow. */
 export interface LossFitOptions<Batch>
-  extends Omit<FitOptions<Batch>, 'backend' | 'batchGradients' | 'optimizer' | 'learningRate' | 'maxSteps'>,
+  extends Omit<FitOptions<Batch>, 'batchGradients' | 'optimizer' | 'learningRate' | 'maxSteps'>,
     Partial<Pick<FitOptions<Batch>, 'learningRate' | 'maxSteps'>> {
   /** The variables that are trained, in any structure; all others that the loss uses are constants. */
   readonly variables: readonly TapeVariable[] | { readonly [name: string]: TapeVariable }
@@ -43,8 +43,7 @@ export function gradientOptions<Batch>(
     learningRate: DEFAULT_RATE,
     maxSteps: Number.MAX_SAFE_INTEGER,
     ...rest,
-    backend,
-    optimizer: make(backend, variables),
+    optimizer: make(variables),
     batchGradients: (batch) => lossGradients(backend, variables, (t) => loss(t, batch)),
   }
 }

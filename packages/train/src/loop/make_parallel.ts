@@ -34,14 +34,14 @@ export interface Replica<Batch> {
   readonly variables: readonly Trainable[]
   /** Loss and gradients of a share of a batch, on this device; `weight` as in {@link BatchResult}. */
   readonly batchGradients: (share: Batch) => Promise<BatchResult>
-  /** Called by the `dispose` of {@link Parallel}, and where a later replica cannot be made. */
+  /** Called by the `dispose` of {@link Parallel}, and if a later replica cannot be made. */
   [Symbol.dispose]?(): void
 }
 
 const OPTIONS = {
   /**
    * How variables and gradients pass between the devices: 'nccl', between GPUs without the host, or 'host', through its memory.
-   * Default 'auto': NCCL between several GPUs where it can be opened, else the host.
+   * Default 'auto': NCCL between several GPUs if it can be opened, else the host.
    */
   engine: optional(oneOf(['auto', 'nccl', 'host'])),
   /** Every call of NCCL must end within this time, or it rejects; default 600. */
@@ -51,7 +51,7 @@ const OPTIONS = {
 /** Options of {@link makeParallel}. */
 export interface ParallelOptions<Batch> extends OptionsOf<typeof OPTIONS> {
   /**
-   * The share of one device of a batch that is not an array, `[]` where it is empty. Default: of an array of L elements
+   * The share of one device of a batch that is not an array, `[]` if it is empty. Default: of an array of L elements
    * those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋, as `Dataset.shard` takes them.
    */
   readonly split?: ((batch: Batch, place: World) => Batch) | undefined
@@ -66,9 +66,7 @@ export interface Parallel<Own extends Replica<never>> extends Disposable, AsyncD
   readonly engine: 'nccl' | 'host'
   /** Why this engine, for people. */
   readonly reason: string
-  /** The first device, which makes the update. */
-  readonly backend: Backend
-  /** Those of the first replica, for the optimizer. */
+  /** Variables of the first replica, for the optimizer. */
   readonly variables: readonly Trainable[]
   /** Mean loss and gradients over the shares of all devices, on the first. */
   readonly batchGradients: (batch: BatchOf<Own>) => Promise<BatchResult>
@@ -76,7 +74,7 @@ export interface Parallel<Own extends Replica<never>> extends Disposable, AsyncD
   readonly replicas: readonly Own[]
   /** Disposes the replicas and closes NCCL; the devices are the caller's. Idempotent. */
   dispose(): void
-  /** As `dispose`, and resolves when NCCL's communicators are freed. Rejects with CudnnError `ERR_NCCL`. */
+  /** Like `dispose`, and resolves when NCCL's communicators are freed. Rejects with CudnnError `ERR_NCCL`. */
   close(): Promise<void>
 }
 
@@ -86,13 +84,13 @@ export interface Parallel<Own extends Replica<never>> extends Disposable, AsyncD
  * The variables are those of the first device; every call copies them to the others. The numbers are those of one device
  * with the whole batches, to rounding.
  *
- * Several GPUs are connected by NCCL where it can be opened: variables and gradients pass between them without the host. An
+ * Several GPUs are connected by NCCL if it can be opened: variables and gradients pass between them without the host. An
  * error of NCCL, or of a device in its calls, rejects the call of `batchGradients`, and no update is made.
  *
- * @param fn makes the replica of one device; where it has dropout, its seed should depend on `place.rank`
+ * @param fn makes the replica of one device; if it has dropout, its seed should depend on `place.rank`
  * @param devices executors of one kind, each once; the first one makes the updates
  * @throws RangeError `ERR_REPLICAS_DIFFER`, `ERR_INVALID_OPTION`; TypeError `ERR_FOREIGN_TENSOR`, `ERR_INVALID_ARGUMENT`,
- *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where `engine` is 'nccl' and
+ *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` if `engine` is 'nccl' and
  *   it cannot be used; CudnnError `ERR_NCCL`; errors of `fn`
  * @example
  * ```ts
@@ -100,19 +98,19 @@ export interface Parallel<Own extends Replica<never>> extends Disposable, AsyncD
  * import { Dataset, fit, makeParallel, Sgd } from '@cudnn-rnn/rnn/train'
  *
  * const devices = [await openBackend('reference'), await openBackend('reference')]
- * const { backend, variables, batchGradients } = await makeParallel((device) => {
+ * const { variables, batchGradients } = await makeParallel((device) => {
  *   const slope = { name: 'slope', value: device.zeros([1]) }
  *   return {
  *     variables: [slope],
  *     async batchGradients(xs: readonly number[]) {
- *       const a = (await slope.value.read()).data[0] ?? 0
+ *       const a = (await slope.value.data())[0] ?? 0
  *       const gradient = xs.reduce((sum, x) => sum + (a * x - 3 * x) * x, 0) / xs.length
  *       return { loss: (a - 3) ** 2, gradients: [device.tensor({ data: Float32Array.of(gradient), shape: [1] })] }
  *     },
  *   }
  * }, devices)
  * const data = Dataset.fromArray([1, 2, 3]).repeat().batch(3)
- * await fit({ backend, data, batchGradients, optimizer: new Sgd(backend, variables), learningRate: 0.1, maxSteps: 40 })
+ * await fit({ data, batchGradients, optimizer: new Sgd(variables), learningRate: 0.1, maxSteps: 40 })
  * console.log((await variables[0]?.value.read())?.data[0]?.toFixed(2)) // 3.00
  * ```
  */
@@ -161,8 +159,7 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
   return {
     engine: exchange.engine,
     reason: exchange.reason,
-    backend: devices[0],
-    variables: replicas[0].variables,
+    variables: replicas[0].variables.map(({ name, value }) => ({ name, value, backend: devices[0] })),
     batchGradients: (batch) => parallelGradients(devices, typed, exchange, batch, split),
     replicas,
     dispose,

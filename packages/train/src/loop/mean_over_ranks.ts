@@ -17,7 +17,7 @@ export interface RankCalls {
  * Checks and allocates before the collective call: a failure after that would leave the others waiting.
  *
  * The gradients of this rank become those of all, in their own memory: a second set would be written, and read again, in every
- * step. Only where one tensor is the gradient of two variables, or none counts, are the results new tensors.
+ * step. Only if one tensor is the gradient of two variables, or none counts, are the results new tensors.
  *
  * @param own of this rank; without batches its gradients are empty and its weight is 0
  * @throws RangeError `ERR_GRADIENT_COUNT`, `ERR_SHAPE`

@@ -7,13 +7,13 @@
  * import { Dataset, fit, NonFiniteError, Sgd } from '@cudnn-rnn/rnn/train'
  *
  * const backend = await openBackend('reference')
- * const weight = { name: 'weight', value: backend.zeros([1]) }
+ * const weight = { name: 'weight', backend, value: backend.zeros([1]) }
  * const gradient = { data: Float32Array.of(Number.NaN), shape: [1] }
  * const batchGradients = async () => ({ loss: Number.NaN, gradients: [backend.tensor(gradient)] })
  * const data = Dataset.fromArray([1]).repeat()
- * const optimizer = new Sgd(backend, [weight])
+ * const optimizer = new Sgd([weight])
  * try {
- *   await fit({ backend, data, batchGradients, optimizer, learningRate: 0.1, maxSteps: 100, maxSkipped: 3 })
+ *   await fit({ data, batchGradients, optimizer, learningRate: 0.1, maxSteps: 100, maxSkipped: 3 })
  * } catch (error) {
  *   if (error instanceof NonFiniteError) console.log(error.code, error.skipped) // ERR_NON_FINITE_GRADIENTS 3
  * }

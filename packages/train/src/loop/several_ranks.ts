@@ -145,7 +145,7 @@ export class SeveralRanks implements TrainingRanks {
     }
   }
 
-  /** Where another number of ranks has saved, rank r has the state of rank r mod their number. */
+  /** If another number of ranks has saved, rank r has the state of rank r mod their number. */
   ownState({ extra, ranks }: TrainingRecord) {
     if (ranks === undefined) return { saved: extra, by: { rank: 0, size: 1 } }
     const rank = this.#communicator.rank % ranks
@@ -239,7 +239,7 @@ export class SeveralRanks implements TrainingRanks {
     return this.#communicator.rank === 0
   }
 
-  /** Throws RangeError `ERR_RANKS_DIFFER` where the data of some ranks have ended and those of others have not. */
+  /** Throws RangeError `ERR_RANKS_DIFFER` if the data of some ranks have ended and those of others have not. */
   async #checkSameEnd(ended: number, isOutOfData: boolean): Promise<void> {
     if (ended === 0 || ended === this.#communicator.size) return
     await this.compare(() => ({ data: isOutOfData ? 'no further batch' : 'a batch' }))
@@ -323,7 +323,7 @@ export class SeveralRanks implements TrainingRanks {
     )
   }
 
-  /** As `gatherResults`; an earlier failure of this rank is the one that the others hear of. */
+  /** Like `gatherResults`; an earlier failure of this rank is the one that the others hear of. */
   async #gather<Result>(work: () => Promise<Result> | Result): Promise<Result[]> {
     const failure = this.#failure
     return await gatherResults(this.#communicator, () => {

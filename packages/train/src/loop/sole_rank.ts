@@ -50,7 +50,7 @@ export class SoleRank implements TrainingRanks {
     await saver.save(kind, [...shared, ...rows.tensors], record)
   }
 
-  /** Of a training over several ranks the first one's. */
+  /** Returns the state of rank 0 if the checkpoint was written by several ranks. */
   ownState({ extra, ranks }: TrainingRecord) {
     if (ranks === undefined) return { saved: extra, by: { rank: 0, size: 1 } }
     const [saved = null] = extra as readonly Position[]

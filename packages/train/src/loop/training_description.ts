@@ -8,7 +8,8 @@ const LONGEST_RUN = 30
 
 /** The settings that all ranks of a training must share; each is compared separately, under its name. */
 export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly<Record<string, unknown>> {
-  const { backend, optimizer, state, learningRate } = options
+  const { optimizer, state, learningRate } = options
+  const { backend } = optimizer
   const { accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps, wire } =
     options
   const form = ({ name, value }: Trainable) => [name, value.shape, value.dtype, value.layout]

@@ -6,6 +6,7 @@ import { constantRate, type Schedule } from '../optimizers/learning_rate.js'
 import { watchBest } from './early_stopping.js'
 import type { FitOptions, ResumedTraining, StepReport } from './fit_options.js'
 import { NonFiniteError } from './non_finite_error.js'
+import { outputOf, ProgressLine } from './progress_line.js'
 import { trainingDescription } from './training_description.js'
 import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, SkippedCheckpoint, TrainingRecord } from './training_saver.js'
@@ -15,7 +16,7 @@ import type { TrainingStep } from './training_step.js'
 export interface HistoryEntry {
   /** The last of them. */
   readonly step: number
-  /** Mean over those that updated; NaN where none did. */
+  /** Mean over those that updated; NaN if none did. */
   readonly loss: number
   /** Steps among them that updated nothing, as their gradients were not finite. */
   readonly skipped: number
@@ -31,7 +32,7 @@ export interface FitResult {
   readonly history: readonly HistoryEntry[]
   /** Checkpoints that the resume skipped; absent if none. */
   readonly skipped?: readonly SkippedCheckpoint[]
-  /** Of each rank, in the steps of this call; absent for one process. */
+  /** Seconds of each rank in the steps of this call; absent for one process. */
   readonly ranks?: readonly RankSeconds[]
 }
 
@@ -52,7 +53,7 @@ export class TrainingLoop<Batch> {
   /** Everything that a checkpoint holds. */
   readonly #tensors: TrainedTensors
   readonly #skipped: readonly SkippedCheckpoint[]
-  /** Undefined where this rank failed to open its data, which the first call of all ranks throws. */
+  /** Undefined if this rank failed to open its data, which the first call of all ranks throws. */
   #batches: DatasetIterator<Batch> | undefined
   #step: number
   #best: TrainingRecord['best']
@@ -64,16 +65,19 @@ export class TrainingLoop<Batch> {
   /** The step that was queued last, until its outcome is read. */
   #queued: QueuedStep | undefined
   #reportedAt = 0
-  /** Of the data, after the batches of the newest step. */
+  /** Position of the data, after the batches of the newest step. */
   #position: TrainingRecord['position']
   /** A step whose evaluation was aborted: it is reported, and saved as evaluated, after it was evaluated. */
   #unevaluated: StepReport | undefined
   readonly #history: HistoryEntry[] = []
+  readonly #progress: ProgressLine | undefined
   /** The steps after those of the history. */
   #recent = { losses: 0, updates: 0, skipped: 0 }
 
   private constructor(options: FitOptions<Batch>, ranks: TrainingRanks, restored: RestoredRecord | undefined) {
-    const { learningRate } = options
+    const { learningRate, progress, onStep } = options
+    const output = outputOf(progress, onStep !== undefined)
+    this.#progress = output && new ProgressLine(output)
     this.#options = options
     this.#ranks = ranks
     this.#rateOf = typeof learningRate === 'number' ? constantRate(learningRate) : learningRate
@@ -89,7 +93,7 @@ export class TrainingLoop<Batch> {
     this.#resumed = restored && { step, skipped: this.#skipped }
   }
 
-  /** Compares the ranks, and restores the newest checkpoint of the saver where it has one. */
+  /** Compares the ranks, and restores the newest checkpoint of the saver if it has one. */
   static async restore<Batch>(options: FitOptions<Batch>, ranks: TrainingRanks): Promise<TrainingLoop<Batch>> {
     const { optimizer, state, saver, data } = options
     await ranks.compare(() => trainingDescription(options))
@@ -119,6 +123,7 @@ export class TrainingLoop<Batch> {
       }
       return await this.#finish(this.#ending ?? 'finished')
     } finally {
+      this.#progress?.stop()
       // After a failure: the count of updates is settled, and the step's results are disposed.
       await this.#queued?.work.outcome().catch(() => {})
       await abandonable(this.#options.signal, this.#batches?.return())
@@ -245,14 +250,17 @@ export class TrainingLoop<Batch> {
   ): Promise<void> {
     const resumed = this.#resumed
     this.#resumed = undefined
+    const { onStep, maxSteps, earlyStopping } = this.#options
+    const report: StepReport = {
+      ...{ step, loss, learningRate, gradientNorm, skipped, seconds },
+      ...(metrics && { metrics }),
+      ...(resumed && resumed.skipped.length > 0 && { resumed }),
+    }
     await this.#interruptible(
-      this.#ranks.attemptFirst(() =>
-        this.#options.onStep?.({
-          ...{ step, loss, learningRate, gradientNorm, skipped, seconds },
-          ...(metrics && { metrics }),
-          ...(resumed && resumed.skipped.length > 0 && { resumed }),
-        }),
-      ),
+      this.#ranks.attemptFirst(() => {
+        this.#progress?.update(report, { maxSteps, watched: earlyStopping?.metric, best: this.#best })
+        return onStep?.(report)
+      }),
     )
   }
 

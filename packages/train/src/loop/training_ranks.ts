@@ -36,7 +36,7 @@ export interface TrainingRanks extends Disposable {
   wait<Result>(work: PromiseLike<Result>): PromiseLike<Result>
   /** Runs `work` here. Its error is thrown at the next call that all ranks make; then the result is undefined. */
   attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined>
-  /** As {@link TrainingRanks.attempt}, on the first rank alone. */
+  /** Like {@link TrainingRanks.attempt}, on the first rank alone. */
   attemptFirst(work: () => Promise<unknown> | unknown): Promise<void>
   /** Takes the lock of the first rank's saver. */
   lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined>
@@ -56,7 +56,7 @@ export interface TrainingRanks extends Disposable {
    * One update over the batches of all ranks.
    *
    * @param batches none at the end of the data
-   * @param before the step before this one, where its outcome was not read
+   * @param before the step before this one, if its outcome was not read
    * @returns undefined at the end of the data
    */
   step<Batch>(

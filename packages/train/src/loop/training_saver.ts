@@ -5,9 +5,9 @@ import type { Trainable } from '../optimizers/trainable.js'
 export interface TrainingRecord {
   /** Updates done. */
   readonly step: number
-  /** Of the optimizer; falls behind `step` when updates were skipped. */
+  /** Updates of the optimizer; falls behind `step` when updates were skipped. */
   readonly optimizerStep: number
-  /** Of the data. */
+  /** Position of the data. */
   readonly position: Position
   /** The best value of the watched metric and the evaluations since; null before the first. */
   readonly best: { readonly value: number; readonly step: number; readonly evaluationsSince: number } | null
@@ -25,14 +25,14 @@ export interface TrainingRecord {
 export interface SkippedCheckpoint {
   /** Path of the checkpoint, or of the file that lists them. */
   readonly path: string
-  /** Of the error that reading it gave. */
+  /** Code of the error that reading it gave. */
   readonly code: string
   readonly message: string
 }
 
 /** The record of the checkpoint that was restored. */
 export interface RestoredRecord extends TrainingRecord {
-  /** Newer checkpoints that were passed over, newest first; absent where there are none. */
+  /** Newer checkpoints that were passed over, newest first; absent if there are none. */
   readonly skipped?: readonly SkippedCheckpoint[] | undefined
 }
 
@@ -44,8 +44,8 @@ export interface TrainingSaver {
   /** Must be atomic: a process that dies meanwhile leaves the checkpoint before. */
   save(kind: 'latest' | 'best', tensors: readonly Trainable[], record: TrainingRecord): Promise<void>
   /**
-   * Writes the newest whole checkpoint into the tensors and returns its record; undefined, touching nothing, where none was
-   * ever saved. Rejects where some were saved and none is whole: a run must not start over without notice.
+   * Writes the newest whole checkpoint into the tensors and returns its record; undefined, touching nothing, if none was
+   * ever saved. Rejects if some were saved and none is whole: a run must not start over without notice.
    */
   restore(tensors: readonly Trainable[]): Promise<RestoredRecord | undefined>
   /** Keeps other processes from training with these checkpoints; `fit` disposes the lock when it ends. */

@@ -1,4 +1,4 @@
-import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
+import { type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import { type ClippingOptions, clipGradients } from './clip_gradients.js'
 import { type BatchResult, GradientAccumulator, type WeightedLoss } from './gradient_accumulator.js'
@@ -11,7 +11,6 @@ export interface StepMeans {
 }
 
 export interface TrainingStepOptions<Batch> extends ClippingOptions {
-  readonly backend: Backend
   readonly batchGradients: (batch: Batch) => Promise<BatchResult>
   readonly optimizer: Optimizer
   /**
@@ -43,7 +42,7 @@ export interface TrainingStep {
  * One update over the mean gradients of `batches`, by their weights. On executors with `Backend.steps` all of it is queued and nothing is
  * read: the device itself leaves out an update that is not finite. Elsewhere the outcome is known when it resolves.
  *
- * @param before the step before this one, where its outcome was not read: a failure restores the count behind it
+ * @param before the step before this one, if its outcome was not read: a failure restores the count behind it
  */
 export async function trainingStep<Batch>(
   options: TrainingStepOptions<Batch>,
@@ -51,7 +50,8 @@ export async function trainingStep<Batch>(
   learningRate: number,
   before?: TrainingStep,
 ): Promise<TrainingStep> {
-  const { backend, optimizer, batchGradients, overRanks } = options
+  const { optimizer, batchGradients, overRanks } = options
+  const { backend } = optimizer
   const { steps } = backend
   let isCounted = false
   /** The losses and the norm, which outlive `step`: a failure disposes them. */

@@ -12,7 +12,7 @@ export interface DiagonalGaussian {
 export interface GaussianKlResult {
   /** [N…]: the divergence of each row, summed over the last axis. */
   readonly divergence: FloatTensor
-  /** Of the sum of all divergences, by each input. */
+  /** Gradients of the sum of all divergences, by each input. */
   readonly gradients: { readonly q: DiagonalGaussian; readonly p: DiagonalGaussian }
 }
 

@@ -4,7 +4,7 @@ import { elementSum } from './element_sum.js'
 
 export interface MeanSquaredErrorResult {
   readonly loss: number
-  /** Of `loss`, shaped as the predictions. */
+  /** Gradients of `loss`, shaped as the predictions. */
   readonly gradients: { readonly predictions: FloatTensor; readonly targets: FloatTensor }
 }
 

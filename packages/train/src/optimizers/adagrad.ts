@@ -1,5 +1,5 @@
 import type { OptionsOf } from '@cudnn-rnn/arguments'
-import { type Backend, DTYPES } from '@cudnn-rnn/backend'
+import { DTYPES } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { Optimizer } from './optimizer.js'
 import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
@@ -28,7 +28,7 @@ const ADAGRAD = {
 } as const satisfies OptimizerSpec
 
 /**
- * Adagrad (Duchi et al. 2011), diagonal. Equation: rule `adagrad` of `OPTIMIZER_RULES`.
+ * Adagrad (Duchi et al. 2011), diagonal. Equation: rule `adagrad` in docs/optimizer_rules.md.
  *
  * @example
  * ```ts
@@ -36,16 +36,17 @@ const ADAGRAD = {
  * import { Adagrad } from '@cudnn-rnn/rnn/train'
  *
  * const backend = await openBackend('reference')
- * const weight = { name: 'weight', value: backend.zeros([1]) }
- * const optimizer = new Adagrad(backend, [weight])
+ * const weight = { name: 'weight', backend, value: backend.zeros([1]) }
+ * const optimizer = new Adagrad([weight])
  * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
- * console.log((await weight.value.read()).data) // [-0.5]
+ * console.log(await weight.value.data()) // [-0.5]
  * ```
  */
 export class Adagrad extends Optimizer {
-  constructor(backend: Backend, variables: readonly Trainable[], options: AdagradOptimizerOptions = {}) {
-    const { initialAccumulator, ...settings } = checkSettings(ADAGRAD, backend, variables, options)
-    super(backend, variables, { ...ADAGRAD, settings }, options)
+  constructor(variables: readonly Trainable[], options: AdagradOptimizerOptions = {}) {
+    const { initialAccumulator, ...settings } = checkSettings(ADAGRAD, variables, options)
+    super(variables, { ...ADAGRAD, settings }, options)
+    const { backend } = this
     for (const { value } of this.slots) {
       const data = new DTYPES[backend.dtype].array(elementCount(value.shape)).fill(initialAccumulator)
       backend.ops.assign(value, { data, shape: value.shape })

@@ -37,10 +37,10 @@ const ADAM = {
  * import { Adam, openBackend } from '@cudnn-rnn/rnn'
  *
  * const backend = await openBackend('reference')
- * const weight = { name: 'weight', value: backend.zeros([1]) }
- * const optimizer = new Adam(backend, [weight], { weightDecay: 0.01 })
+ * const weight = { name: 'weight', backend, value: backend.zeros([1]) }
+ * const optimizer = new Adam([weight], { weightDecay: 0.01 })
  * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
- * console.log((await weight.value.read()).data, optimizer.slots.map(({ name }) => name))
+ * console.log(await weight.value.data(), optimizer.slots.map(({ name }) => name))
  * // [-0.5] ['weight/Adam', 'weight/Adam_1']
  * ```
  */
@@ -48,11 +48,11 @@ export class Adam extends Optimizer {
   /** Counts updates on an executor with `steps`, where only the device determines which ones are skipped. */
   readonly #count: UpdateCount | undefined
 
-  constructor(backend: Backend, variables: readonly Trainable[], options: AdamOptimizerOptions = {}) {
-    const settings = checkSettings(ADAM, backend, variables, options)
-    super(backend, variables, { ...ADAM, settings }, options)
+  constructor(variables: readonly Trainable[], options: AdamOptimizerOptions = {}) {
+    const settings = checkSettings(ADAM, variables, options)
+    super(variables, { ...ADAM, settings }, options)
     try {
-      this.#count = backend.steps && updateCount(backend)
+      this.#count = this.backend.steps && updateCount(this.backend)
     } catch (error) {
       super.dispose()
       throw error

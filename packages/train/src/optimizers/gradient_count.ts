@@ -1,7 +1,7 @@
 import { codedRangeError } from '../coded_error.js'
 import type { Trainable } from './trainable.js'
 
-/** Throws RangeError `ERR_GRADIENT_COUNT` where there is not one gradient per variable. */
+/** Throws RangeError `ERR_GRADIENT_COUNT` if there is not one gradient per variable. */
 export function checkGradientCount(
   action: string,
   gradients: readonly unknown[],

@@ -1,4 +1,3 @@
-import type { Backend } from '@cudnn-rnn/backend'
 import { Adagrad } from './adagrad.js'
 import { Adam } from './adam.js'
 import type { Optimizer } from './optimizer.js'
@@ -7,15 +6,15 @@ import { Sgd } from './sgd.js'
 import type { Trainable } from './trainable.js'
 
 /** Makes the optimizer of variables; `fit` disposes its slots. */
-export type MakeOptimizer = (backend: Backend, variables: readonly Trainable[]) => Optimizer
+export type MakeOptimizer = (variables: readonly Trainable[]) => Optimizer
 
 /** Optimizers by the names that `fit` takes; `momentum` is SGD with momentum 0.9. */
 export const OPTIMIZERS = {
-  adam: (backend, variables) => new Adam(backend, variables),
-  sgd: (backend, variables) => new Sgd(backend, variables),
-  momentum: (backend, variables) => new Sgd(backend, variables, { momentum: 0.9 }),
-  rmsprop: (backend, variables) => new RmsProp(backend, variables),
-  adagrad: (backend, variables) => new Adagrad(backend, variables),
+  adam: (variables) => new Adam(variables),
+  sgd: (variables) => new Sgd(variables),
+  momentum: (variables) => new Sgd(variables, { momentum: 0.9 }),
+  rmsprop: (variables) => new RmsProp(variables),
+  adagrad: (variables) => new Adagrad(variables),
 } as const satisfies Readonly<Record<string, MakeOptimizer>>
 
 export type OptimizerName = keyof typeof OPTIMIZERS

@@ -8,7 +8,7 @@ import {
   type OptimizerSlots,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import { checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/executor-kit'
+import { backendOf, checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/executor-kit'
 import { fingerprintOf } from '../data/fingerprint.js'
 import { checkGradientCount } from './gradient_count.js'
 import type { OptimizerSpec, Settings } from './optimizer_spec.js'
@@ -28,9 +28,9 @@ export type UpdateOptions = Readonly<Record<string, number | boolean | BackendTe
  * import { Adam, Optimizer, Sgd } from '@cudnn-rnn/rnn/train'
  *
  * const backend = await openBackend('reference')
- * const weight = { name: 'weight', value: backend.tensor({ data: Float32Array.of(1, 2), shape: [2] }) }
+ * const weight = { name: 'weight', backend, value: backend.tensor({ data: Float32Array.of(1, 2), shape: [2] }) }
  * const gradient = { data: Float32Array.of(1, 1), shape: [2] }
- * const optimizers: Optimizer[] = [new Sgd(backend, [weight], { momentum: 0.9 }), new Adam(backend, [weight])]
+ * const optimizers: Optimizer[] = [new Sgd([weight], { momentum: 0.9 }), new Adam([weight])]
  * for (const optimizer of optimizers) optimizer.apply([gradient], 0.1)
  * console.log(optimizers.map(({ step, slots }) => [step, slots.length])) // [[1, 1], [1, 2]]
  * ```
@@ -41,7 +41,8 @@ export abstract class Optimizer {
   readonly slots: readonly Trainable[]
   /** Every number and choice of its formula, defaults included: ranks of a training must share them. */
   readonly settings: Readonly<Record<string, unknown>>
-  protected readonly backend: Backend
+  /** The executor of the variables. */
+  readonly backend: Backend
   readonly #rule: OptimizerRule
   readonly #settings: Settings
   readonly #slotCount: number
@@ -50,12 +51,12 @@ export abstract class Optimizer {
   #step = 0
 
   protected constructor(
-    backend: Backend,
     variables: readonly Trainable[],
     { rule, slots, settings }: Pick<OptimizerSpec, 'rule' | 'slots'> & { readonly settings: Settings },
     { weightDecay = 0, decayMask = () => true }: WeightDecayOptions,
   ) {
     checkHyperparameter('build optimizer', 'weightDecay', weightDecay, { minimum: 0 })
+    const backend = backendOf('build optimizer', variables, 'variables')
     this.backend = backend
     this.variables = [...variables]
     this.#rule = rule
@@ -164,7 +165,7 @@ export abstract class Optimizer {
   }
 }
 
-/** A mask by its elements, where they are in memory of the host. */
+/** A mask by its elements, if they are in memory of the host. */
 function described(mask: TensorLike | boolean): boolean | string {
   if (typeof mask === 'boolean') return mask
   return isBackendTensor(mask) ? `tensor [${mask.shape.join(',')}]` : fingerprintOf(mask)

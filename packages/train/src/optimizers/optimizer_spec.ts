@@ -1,6 +1,5 @@
 import {
   type AnyRule,
-  checkArguments,
   checkedElsewhere,
   checkOptions,
   checkOptionValues,
@@ -13,7 +12,7 @@ import {
   optional,
   TEXT,
 } from '@cudnn-rnn/arguments'
-import { type Backend, isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
+import { isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
 import { checkRuleValue } from '@cudnn-rnn/executor-kit'
 import type { Trainable } from './trainable.js'
 import { WEIGHT_DECAY_OPTIONS, type WeightDecayOptions } from './weight_decay_options.js'
@@ -59,19 +58,17 @@ const INITIAL_VALUE = { minimum: 0 }
 /**
  * Checks the arguments of an optimizer's constructor by the table of rules.
  *
- * @returns the options of the rule but the learning rate and the step, and `initialAccumulator` where the spec has it
+ * @returns the options of the rule but the learning rate and the step, and `initialAccumulator` if the spec has it
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_INVALID_ARGUMENT`; RangeError
  *   `ERR_HYPERPARAMETER`, `ERR_INVALID_OPTION`
  */
 export function checkSettings<Spec extends OptimizerSpec>(
   { rule, options: rules, defaults, fixed }: Spec,
-  backend: Backend,
   variables: readonly Trainable[],
   options: CommonOptions,
 ): Spec['defaults'][Definition] & Spec['fixed'][Definition] {
   const { title, options: rows } = OPTIMIZER_RULES[rule]
   const action = `build ${title}`
-  checkArguments(action, { backend }, { backend: BACKEND })
   checkOptionValues(action, { variables }, { variables: TRAINABLES })
   checkOptions<object>(action, options, rules)
   const { definition = 'pytorch', ...given } = options as { definition?: Definition } & Record<string, unknown>
@@ -91,4 +88,4 @@ export const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zero
 const TENSOR = kind('a tensor of the executor', isBackendTensor)
 
 /** Rule of the variables. */
-export const TRAINABLES = listOf(fields({ name: TEXT, value: TENSOR }))
+export const TRAINABLES = listOf(fields({ name: TEXT, value: TENSOR, backend: optional(BACKEND) }))

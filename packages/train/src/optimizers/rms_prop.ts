@@ -1,5 +1,4 @@
 import type { OptionsOf } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
 import { Optimizer } from './optimizer.js'
 import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
@@ -32,7 +31,7 @@ const RMS_PROP = {
 } as const satisfies OptimizerSpec
 
 /**
- * RMSProp (Hinton's lecture 6e), not centered. Equation: rule `rmsProp` of `OPTIMIZER_RULES`.
+ * RMSProp (Hinton's lecture 6e), not centered. Equation: rule `rmsProp` in docs/optimizer_rules.md.
  *
  * @example
  * ```ts
@@ -40,15 +39,15 @@ const RMS_PROP = {
  * import { RmsProp } from '@cudnn-rnn/rnn/train'
  *
  * const backend = await openBackend('reference')
- * const weight = { name: 'weight', value: backend.zeros([1]) }
- * const optimizer = new RmsProp(backend, [weight], { decay: 0.75 })
+ * const weight = { name: 'weight', backend, value: backend.zeros([1]) }
+ * const optimizer = new RmsProp([weight], { decay: 0.75 })
  * optimizer.apply([{ data: Float32Array.of(4), shape: [1] }], 0.5)
- * console.log((await weight.value.read()).data) // [-1]
+ * console.log(await weight.value.data()) // [-1]
  * ```
  */
 export class RmsProp extends Optimizer {
-  constructor(backend: Backend, variables: readonly Trainable[], options: RmsPropOptimizerOptions = {}) {
-    const settings = checkSettings(RMS_PROP, backend, variables, options)
-    super(backend, variables, { ...RMS_PROP, settings }, options)
+  constructor(variables: readonly Trainable[], options: RmsPropOptimizerOptions = {}) {
+    const settings = checkSettings(RMS_PROP, variables, options)
+    super(variables, { ...RMS_PROP, settings }, options)
   }
 }

@@ -1,5 +1,4 @@
 import type { OptionsOf } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
 import { Optimizer } from './optimizer.js'
 import {
   COMMON_OPTIONS,
@@ -33,23 +32,23 @@ const MOMENTUM = {
 } as const satisfies OptimizerSpec
 
 /**
- * Gradient descent, with momentum or Nesterov's look-ahead. Equations: rules `sgd` and `momentum` of `OPTIMIZER_RULES`.
+ * Gradient descent, with momentum or Nesterov's look-ahead. Equations: rules `sgd` and `momentum` in docs/optimizer_rules.md.
  *
  * @example
  * ```ts
  * import { openBackend, Sgd } from '@cudnn-rnn/rnn'
  *
  * const backend = await openBackend('reference')
- * const weight = { name: 'weight', value: backend.zeros([1]) }
- * const optimizer = new Sgd(backend, [weight], { momentum: 0.5 })
+ * const weight = { name: 'weight', backend, value: backend.zeros([1]) }
+ * const optimizer = new Sgd([weight], { momentum: 0.5 })
  * for (let step = 0; step < 2; step++) optimizer.apply([{ data: Float32Array.of(1), shape: [1] }], 1)
- * console.log((await weight.value.read()).data) // [-2.5]
+ * console.log(await weight.value.data()) // [-2.5]
  * ```
  */
 export class Sgd extends Optimizer {
-  constructor(backend: Backend, variables: readonly Trainable[], options: SgdOptions = {}) {
-    const settings = checkSettings(MOMENTUM, backend, variables, options)
+  constructor(variables: readonly Trainable[], options: SgdOptions = {}) {
+    const settings = checkSettings(MOMENTUM, variables, options)
     const isPlain = Number(settings.momentum) === 0
-    super(backend, variables, isPlain ? { rule: 'sgd', slots: [], settings: {} } : { ...MOMENTUM, settings }, options)
+    super(variables, isPlain ? { rule: 'sgd', slots: [], settings: {} } : { ...MOMENTUM, settings }, options)
   }
 }

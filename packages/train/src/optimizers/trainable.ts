@@ -1,7 +1,9 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 
 /** A named tensor that training writes into: the models' `Variable`, an opaque buffer or a plain tensor. */
 export interface Trainable {
   readonly name: string
   readonly value: BackendTensor
+  /** The executor of `value`, which an optimizer needs. */
+  readonly backend?: Backend
 }

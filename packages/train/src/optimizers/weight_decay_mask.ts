@@ -23,8 +23,8 @@ export interface CanonicalMap {
  * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
  * const params = lstm.createParams({ seed: 1 })
  * const mask = await weightDecayMask(backend, lstm) // biases do not decay
- * const optimizer = new Adam(backend, [params], { weightDecay: 0.01, decayMask: () => mask })
- * console.log([...(await mask.read()).data].filter((one) => one === 1).length, params.shape) // 112 [144]
+ * const optimizer = new Adam([params], { weightDecay: 0.01, decayMask: () => mask })
+ * console.log([...await mask.data()].filter((one) => one === 1).length, params.shape) // 112 [144]
  * ```
  */
 export async function weightDecayMask(backend: Backend, model: CanonicalMap): Promise<BackendTensor> {

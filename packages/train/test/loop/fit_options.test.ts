@@ -4,10 +4,9 @@ import { checkFitOptions, type FitOptions } from '../../src/loop/fit_options.js'
 
 /** The least that fit() takes; nothing of it is called. */
 const required = {
-  backend: { ops: {} },
   data: { iterate: () => {} },
   batchGradients: async () => {},
-  optimizer: { apply: () => {}, variables: [] },
+  optimizer: { apply: () => {}, variables: [], backend: { ops: {} } },
   learningRate: 0.1,
   maxSteps: 10,
 } as unknown as FitOptions<unknown>
@@ -34,10 +33,9 @@ describe('checkFitOptions', () => {
   })
 
   it.each<[string, unknown[]]>([
-    ['backend', [undefined, null, {}, { ops: () => {} }, 'cpu']],
     ['data', [undefined, null, [], { iterate: true }]],
     // A function has the method apply of Function.prototype.
-    ['optimizer', [undefined, null, {}, () => {}, { apply: () => {} }]],
+    ['optimizer', [undefined, null, {}, () => {}, { apply: () => {} }, { apply: () => {}, variables: [] }]],
     ['batchGradients', [undefined, null, {}]],
     ['learningRate', [undefined, null, '0.1']],
     ['evaluate', [3, {}]],

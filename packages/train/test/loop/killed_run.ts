@@ -22,7 +22,7 @@ const [T, B] = [6, 4]
 const backend = openReferenceBackend()
 const gru = new CudnnGRU(backend, { numLayers: 2, numUnits: 5, inputSize: 1, dropout: 0.3, seed: 7 })
 const params = gru.createParams({ seed: 1 })
-const state = { name: 'state', value: backend.zeros([2, B, 5]) }
+const state = { name: 'state', backend, value: backend.zeros([2, B, 5]) }
 
 interface Checkpoint {
   readonly elements: Float32Array[]
@@ -57,7 +57,6 @@ const wave = (phases: readonly number[], shift: number, columns: number) => ({
 let metrics: MetricsFile
 let lastLoss = 0
 await fit({
-  backend,
   data: Dataset.fromArray(Array.from({ length: 30 }, (_, k) => k))
     .shuffle({ bufferSize: 11, seed: 3 })
     .map((k) => k / 5, { concurrency: 3 })
@@ -73,7 +72,7 @@ await fit({
     lastLoss = loss
     return { loss, gradients: [gradient] }
   },
-  optimizer: new Adam(backend, [params], { weightDecay: 0.01 }),
+  optimizer: new Adam([params], { weightDecay: 0.01 }),
   learningRate: cosineRate({ peak: 0.02, steps: Number(steps), warmup: 5 }),
   maxSteps: Number(steps),
   accumulate: 2,

@@ -41,12 +41,11 @@ export class MemorySaver implements TrainingSaver {
 
 /** y = 2·x₀ - x₁ by least squares, on shuffled, endless data. */
 export function linearTask(backend: Backend, saver: MemorySaver, more: Partial<FitOptions<readonly number[]>> = {}) {
-  const kernel = { name: 'kernel', value: backend.zeros([2, 1]) }
+  const kernel = { name: 'kernel', backend, value: backend.zeros([2, 1]) }
   const bias = { data: new Float32Array(1), shape: [1] }
   const random = { draws: 0 }
   const numbers = Array.from({ length: 23 }, (_, k) => k)
   const options: FitOptions<readonly number[]> = {
-    backend,
     data: Dataset.fromArray(numbers).shuffle({ bufferSize: 23, seed: 4 }).repeat().batch(5).prefetch(2),
     async batchGradients(batch) {
       // Represents a dropout generator: the result depends on how often it was drawn from.
@@ -63,7 +62,7 @@ export function linearTask(backend: Backend, saver: MemorySaver, more: Partial<F
       gradients.bias.dispose()
       return { loss: errors.reduce((sum, error) => sum + error * error, 0) / 5, gradients: [gradients.kernel] }
     },
-    optimizer: new Adam(backend, [kernel]),
+    optimizer: new Adam([kernel]),
     learningRate: cosineRate({ peak: 0.2, steps: 60, warmup: 5 }),
     maxSteps: 60,
     clipNorm: 1,

@@ -28,12 +28,12 @@ const data = Dataset.fromArray(Array.from({ length: 23 }, (_, row) => row))
 
 async function train(count: number, accumulate = 1) {
   using parallel = await makeParallel((device) => raggedReplica(device), openDevices(count))
-  const { backend, variables, batchGradients, replicas } = parallel
-  using optimizer = new Adam(backend, variables)
+  const { variables, batchGradients, replicas } = parallel
+  using optimizer = new Adam(variables)
   const reports: StepReport[] = []
   const onStep = (report: StepReport) => void reports.push(report)
   const options = { learningRate: 0.02, clipNorm: 0.5, maxSteps: 100, accumulate, onStep }
-  await fit({ backend, data, batchGradients, optimizer, ...options })
+  await fit({ data, batchGradients, optimizer, ...options })
   const elements = await Promise.all(variables.map(async ({ value }) => [...(await value.read()).data]))
   return { reports, elements: elements.flat(), replicas }
 }

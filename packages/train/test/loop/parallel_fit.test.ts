@@ -54,10 +54,9 @@ async function train(
   const task = new RaggedTask(gru, params)
   const reports: StepReport[] = []
   const result = await fit({
-    backend,
     data: batches(4, RAGGED_SEQUENCES, world),
     batchGradients: (batch) => task.batchGradients(batch),
-    optimizer: new Adam(backend, [params]),
+    optimizer: new Adam([params]),
     learningRate: constantRate(0.05),
     maxSteps: 1000,
     clipNorm: 0.2,
@@ -89,6 +88,9 @@ async function trainOver(
 
 const failures = (runs: readonly PromiseSettledResult<unknown>[]) =>
   runs.map((run) => (run.status === 'rejected' ? (run.reason as Error & { code?: string }) : undefined))
+
+/** An executor that differs from the other ranks' by its instruction set. */
+const another = Object.assign(openReferenceBackend(), { implementation: 'another' })
 
 /** The rejection of every rank of a run of which `more` makes one fail. */
 async function failuresOver(
@@ -212,10 +214,9 @@ describe('fit over several ranks', () => {
       const whole = [1, 2, 3, 4, 5, 6, 7]
       const data = Dataset.fromArray(whole).repeat().batch(7).shard(world)
       const { value: share } = await data.iterate().next()
-      const rows = { name: 'rows', value: backend.zeros([2, share.length, 1]) }
-      const weight = { name: 'weight', value: backend.zeros([1]) }
+      const rows = { name: 'rows', backend, value: backend.zeros([2, share.length, 1]) }
+      const weight = { name: 'weight', backend, value: backend.zeros([1]) }
       await fit({
-        backend,
         data,
         async batchGradients(batch) {
           const { data: before } = await rows.value.read()
@@ -223,7 +224,7 @@ describe('fit over several ranks', () => {
           backend.ops.assign(rows.value, { data: sums, shape: rows.value.shape })
           return { loss: 0, gradients: [backend.zeros([1])] }
         },
-        optimizer: new Adam(backend, [weight]),
+        optimizer: new Adam([weight]),
         learningRate: 0.1,
         maxSteps,
         state: { tensors: [rows], batchAxes: [1] },
@@ -278,7 +279,6 @@ describe('fit over several ranks', () => {
         const value = backend.zeros([2])
         let steps = 0
         return await fit({
-          backend,
           data: Dataset.fromArray([1, 2, 3, 4]).batch(2).shard(communicator),
           async batchGradients() {
             steps++
@@ -286,7 +286,7 @@ describe('fit over several ranks', () => {
             const data = Float32Array.of(1, isSkipped && rank === 1 && steps < 2 ? Number.NaN : 1)
             return { loss: 1, gradients: [backend.tensor({ data, shape: [2] })] }
           },
-          optimizer: new Adam(backend, [{ name: 'v', value }]),
+          optimizer: new Adam([{ name: 'v', backend, value }]),
           learningRate: constantRate(0.1),
           maxSteps: 2,
           communicator: communicator as never,
@@ -345,7 +345,7 @@ describe('fit over several ranks', () => {
     ['wire', { wire: 'bfloat16' }, /the same wire: rank 0 has none, rank 1 has "bfloat16"/],
     [
       'instruction set',
-      { backend: Object.assign(openReferenceBackend(), { implementation: 'another' }) },
+      { optimizer: new Adam([new CudnnGRU(another, RAGGED_GRU).createParams()]) },
       /the same executor: rank 0 has \["reference","float32"(,null)?\], rank 1 has \["reference","float32","another"\]/,
     ],
     [
@@ -385,12 +385,11 @@ describe('fit over several ranks', () => {
         using backend = openReferenceBackend()
         const value = backend.zeros([1])
         const { step } = await fit({
-          backend,
           data: jsonLinesDataset<number>(path).batch(2).shard(communicator),
           async batchGradients([target]) {
             return { loss: 1, gradients: [backend.tensor({ data: Float32Array.of(target), shape: [1] })] }
           },
-          optimizer: new Adam(backend, [{ name: 'v', value }]),
+          optimizer: new Adam([{ name: 'v', backend, value }]),
           learningRate: 0.1,
           maxSteps: 2,
           communicator: communicator as never,

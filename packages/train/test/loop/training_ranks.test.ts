@@ -17,7 +17,7 @@ async function over<Result>(
   return await Promise.allSettled(
     localCommunicators(size).map(async (communicator, rank) => {
       using backend = openReferenceBackend()
-      const variables = [{ name: 'x', value: backend.zeros([2]) }]
+      const variables = [{ name: 'x', backend, value: backend.zeros([2]) }]
       const ranks = new SeveralRanks(communicator as unknown as Communicator, backend, variables, {})
       return await work(ranks, rank, backend, communicator)
     }),
@@ -92,7 +92,12 @@ describe('SeveralRanks', () => {
   it('refuses to evaluate variables that differ in one bit', async () => {
     const outcomes = await over(3, async (_, rank, backend, communicator) => {
       const value = backend.tensor({ data: Float32Array.of(0, rank === 1 ? 2 ** -149 : 0), shape: [2] })
-      const ranks = new SeveralRanks(communicator as unknown as Communicator, backend, [{ name: 'x', value }], {})
+      const ranks = new SeveralRanks(
+        communicator as unknown as Communicator,
+        backend,
+        [{ name: 'x', backend, value }],
+        {},
+      )
       return await ranks.evaluate(undefined)
     })
     for (const reason of reasons(outcomes)) expect(reason).toMatchObject({ code: 'ERR_RANKS_DIVERGED', rank: 1 })
@@ -138,23 +143,23 @@ describe('SeveralRanks', () => {
 const DIFFERENCES: readonly (readonly [string, (options: Options) => Partial<Options>, RegExp])[] = [
   [
     'another optimizer',
-    ({ backend, optimizer }) => ({ optimizer: new Sgd(backend, optimizer.variables) }),
+    ({ optimizer }) => ({ optimizer: new Sgd(optimizer.variables) }),
     /optimizer: rank 0 has \["Adam",\{"rule":"adam",.*rank 1 has \["Sgd",\{"rule":"sgd",/,
   ],
   [
     'another option of the optimizer',
-    ({ backend, optimizer }) => ({ optimizer: new Adam(backend, optimizer.variables, { beta2: 0.99 }) }),
+    ({ optimizer }) => ({ optimizer: new Adam(optimizer.variables, { beta2: 0.99 }) }),
     /optimizer: rank 0 has .*"beta2":"0.999".*rank 1 has .*"beta2":"0.99",/,
   ],
   [
     'another weight decay',
-    ({ backend, optimizer }) => ({ optimizer: new Adam(backend, optimizer.variables, { weightDecay: 0.1 }) }),
+    ({ optimizer }) => ({ optimizer: new Adam(optimizer.variables, { weightDecay: 0.1 }) }),
     /optimizer: rank 0 has .*"weightDecay":"0".*rank 1 has .*"weightDecay":"0.1"/,
   ],
   [
     'another mask of the weight decay',
-    ({ backend, optimizer }) => ({
-      optimizer: new Adam(backend, optimizer.variables, { weightDecay: 0.1, decayMask: () => false }),
+    ({ optimizer }) => ({
+      optimizer: new Adam(optimizer.variables, { weightDecay: 0.1, decayMask: () => false }),
     }),
     /optimizer: .*"weightDecay":"0.1","decayMask":\[false\]/,
   ],
@@ -180,17 +185,17 @@ const DIFFERENCES: readonly (readonly [string, (options: Options) => Partial<Opt
   ],
   [
     'another name',
-    ({ backend }) => variable(backend, 'y', [2]),
+    ({ optimizer }) => variable(optimizer.backend as Backend, 'y', [2]),
     /variables: rank 0 has \[\["x",\["2"\],.*rank 1 has \[\["y",/,
   ],
   [
     'another shape',
-    ({ backend }) => variable(backend, 'x', [1, 2]),
+    ({ optimizer }) => variable(optimizer.backend as Backend, 'x', [1, 2]),
     /variables: rank 0 has \[\["x",\["2"\],.*rank 1 has \[\["x",\["1","2"\]/,
   ],
   [
     'another layout',
-    ({ backend }) => variable(backend, 'x', [2], 'opaque'),
+    ({ optimizer }) => variable(optimizer.backend as Backend, 'x', [2], 'opaque'),
     /variables: rank 0 has .*rank 1 has .*"opaque"\]/,
   ],
   ['another setting', () => ({ sharedSettings: { dropout: 0.5 } }), /dropout: rank 0 has "0.1", rank 1 has "0.5"/],
@@ -203,13 +208,12 @@ const DIFFERENCES: readonly (readonly [string, (options: Options) => Partial<Opt
 
 type Options = FitOptions<number>
 
-function variable(backend: FitOptions<number>['backend'], name: string, shape: number[], layout?: string) {
-  return { optimizer: new Adam(backend, [{ name, value: backend.zeros(shape, { layout }) }]) }
+function variable(backend: Backend, name: string, shape: number[], layout?: string) {
+  return { optimizer: new Adam([{ name, backend, value: backend.zeros(shape, { layout }) }]) }
 }
 
 function optionsOf(backend: Backend): Options {
   return {
-    backend,
     data: Dataset.fromArray([1, 2]),
     batchGradients: () => Promise.reject(new Error('no batch is computed')),
     ...variable(backend, 'x', [2]),
@@ -278,24 +282,23 @@ describe('SoleRank', () => {
 describe('trainingDescription', () => {
   function described(changes: (backend: Backend) => Partial<FitOptions<readonly number[]>>) {
     using backend = openReferenceBackend()
-    const variables = [{ name: 'kernel', value: backend.zeros([2, 3]) }]
+    const variables = [{ name: 'kernel', backend, value: backend.zeros([2, 3]) }]
     return trainingDescription({
-      backend,
       data: Dataset.fromArray([1, 2, 3]).batch(2),
       batchGradients: async () => ({ loss: 0, gradients: [] }),
-      optimizer: new Adam(backend, variables),
+      optimizer: new Adam(variables),
       learningRate: 0.1,
       maxSteps: 5,
       ...changes(backend),
     })
   }
   const plain = described(() => ({}))
-  const kernel = (backend: Backend, shape: number[]) => ({ name: 'kernel', value: backend.zeros(shape) })
+  const kernel = (backend: Backend, shape: number[]) => ({ name: 'kernel', backend, value: backend.zeros(shape) })
 
   it.each<[string, string, (backend: Backend) => Partial<FitOptions<readonly number[]>>]>([
     ['data', 'data', () => ({ data: Dataset.fromArray([1, 2, 4]).batch(2) })],
-    ['optimizer', 'optimizer', (backend) => ({ optimizer: new Sgd(backend, [kernel(backend, [2, 3])]) })],
-    ['shapes', 'variables', (backend) => ({ optimizer: new Adam(backend, [kernel(backend, [3, 2])]) })],
+    ['optimizer', 'optimizer', (backend) => ({ optimizer: new Sgd([kernel(backend, [2, 3])]) })],
+    ['shapes', 'variables', (backend) => ({ optimizer: new Adam([kernel(backend, [3, 2])]) })],
     ['rate', 'learningRate at step 0', () => ({ learningRate: 0.2 })],
     ['steps', 'maxSteps', () => ({ maxSteps: 6 })],
     ['clipping', 'clipValue', () => ({ clipValue: 1 })],

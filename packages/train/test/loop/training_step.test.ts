@@ -11,9 +11,8 @@ const RATE = 0.5
 function task(result: (batch: number, of: ReturnType<typeof openReferenceBackend>) => Omit<BatchResult, 'weight'>) {
   const backend = openReferenceBackend()
   const value = backend.tensor({ data: Float32Array.of(1, 1), shape: [2] })
-  const optimizer = new Sgd(backend, [{ name: 'x', value }])
+  const optimizer = new Sgd([{ name: 'x', backend, value }])
   const options: TrainingStepOptions<number> = {
-    backend,
     optimizer,
     batchGradients: async (batch) => ({ ...result(batch, backend), weight: batch }),
   }

@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { CudnnLSTM } from '@cudnn-rnn/models'
@@ -24,23 +24,23 @@ const momentum = 0.875
 const betas = { beta1: 0.875, beta2: 1 - 2 ** -10 }
 const epsilon = 2 ** -10
 
-type Make = (backend: Backend, variables: readonly Trainable[], definition: Definition) => Optimizer
+type Make = (variables: readonly Trainable[], definition: Definition) => Optimizer
 
 const OPTIMIZERS: Readonly<Record<string, Make>> = {
-  sgd: (b, v, definition) => new Sgd(b, v, { definition }),
-  momentum: (b, v, definition) => new Sgd(b, v, { definition, momentum }),
-  nesterov: (b, v, definition) => new Sgd(b, v, { definition, momentum, nesterov: true }),
-  adam: (b, v, definition) => new Adam(b, v, { definition, ...betas, epsilon }),
-  adamw: (b, v, definition) => new Adam(b, v, { definition, ...betas, epsilon, weightDecay: 0.125 }),
-  rmsprop: (b, v, definition) => new RmsProp(b, v, { definition, epsilon, decay: momentum }),
-  rmspropMomentum: (b, v, definition) => new RmsProp(b, v, { definition, epsilon, decay: momentum, momentum }),
-  adagrad: (b, v, definition) => new Adagrad(b, v, { definition, epsilon, initialAccumulator: 0.125 }),
+  sgd: (v, definition) => new Sgd(v, { definition }),
+  momentum: (v, definition) => new Sgd(v, { definition, momentum }),
+  nesterov: (v, definition) => new Sgd(v, { definition, momentum, nesterov: true }),
+  adam: (v, definition) => new Adam(v, { definition, ...betas, epsilon }),
+  adamw: (v, definition) => new Adam(v, { definition, ...betas, epsilon, weightDecay: 0.125 }),
+  rmsprop: (v, definition) => new RmsProp(v, { definition, epsilon, decay: momentum }),
+  rmspropMomentum: (v, definition) => new RmsProp(v, { definition, epsilon, decay: momentum, momentum }),
+  adagrad: (v, definition) => new Adagrad(v, { definition, epsilon, initialAccumulator: 0.125 }),
 }
 
 async function run(make: Make, definition: Definition, onStep: (step: number, x: ArrayLike<number>) => void) {
   using backend = openReferenceBackend({ dtype: 'float64' })
   const value: BackendTensor = backend.tensor(start())
-  using optimizer = make(backend, [{ name: 'x', value }], definition)
+  using optimizer = make([{ name: 'x', backend, value }], definition)
   for (let step = 1; step <= 100; step++) {
     const x = (await value.read()).data
     const gradient = filled(6, 0.7, 0.43, 0.15 + 0.1 * step).map((g, k) => g + 0.1 * x[k])
@@ -90,7 +90,7 @@ it('weightDecayMask spares the biases inside an opaque buffer and nothing else',
   const zeroed = await lstm.paramsToCanonical(lstm.createParams({ seed: 1 }))
   const value = await lstm.canonicalToParams(ones(zeroed.weights), ones(zeroed.biases))
   const mask = await weightDecayMask(backend, lstm)
-  const optimizer = new Adam(backend, [{ name: 'opaque_kernel', value }], { weightDecay: 0.5, decayMask: () => mask })
+  const optimizer = new Adam([{ name: 'opaque_kernel', backend, value }], { weightDecay: 0.5, decayMask: () => mask })
   optimizer.apply([backend.zeros(value.shape, { layout: value.layout })], 0.5)
   const { weights, biases } = await lstm.paramsToCanonical(value)
   expect(new Set(weights.flatMap(({ data }) => [...data]))).toEqual(new Set([0.75]))
@@ -99,8 +99,8 @@ it('weightDecayMask spares the biases inside an opaque buffer and nothing else',
 
 it('Optimizer.apply refuses before it updates anything', async () => {
   using backend = openReferenceBackend()
-  const variables = ['a', 'b'].map((name) => ({ name, value: backend.zeros([2]) }))
-  const optimizer = new Sgd(backend, variables)
+  const variables = ['a', 'b'].map((name) => ({ name, backend, value: backend.zeros([2]) }))
+  const optimizer = new Sgd(variables)
   const ones = (count: number) => ({ data: new Float32Array(count).fill(1), shape: [count] })
   expect(() => optimizer.apply([ones(2)], 1)).toThrow(coded('ERR_GRADIENT_COUNT'))
   expect(() => optimizer.apply([ones(2), ones(3)], 1)).toThrow(coded('ERR_SHAPE'))
@@ -114,11 +114,11 @@ it('Optimizer.apply refuses before it updates anything', async () => {
 it('Optimizer.apply refuses slots that were disposed and masks that do not fit before it decays anything', async () => {
   using backend = openReferenceBackend()
   const ones = (count: number) => ({ data: new Float32Array(count).fill(1), shape: [count] })
-  const variable = { name: 'x', value: backend.tensor(ones(2)) }
-  const disposed = new Adam(backend, [variable], { weightDecay: 0.5 })
+  const variable = { name: 'x', backend, value: backend.tensor(ones(2)) }
+  const disposed = new Adam([variable], { weightDecay: 0.5 })
   disposed.dispose()
   expect(() => disposed.apply([ones(2)], 1)).toThrow(coded('ERR_TENSOR_DISPOSED'))
-  const masked = new Adam(backend, [variable], { weightDecay: 0.5, decayMask: () => ones(3) })
+  const masked = new Adam([variable], { weightDecay: 0.5, decayMask: () => ones(3) })
   expect(() => masked.apply([ones(2)], 1)).toThrow(coded('ERR_SHAPE'))
   expect([...(await variable.value.read()).data]).toEqual([1, 1])
   expect([disposed.step, masked.step]).toEqual([0, 0])
@@ -128,16 +128,25 @@ it('Optimizer slots have the layout of their variable and TensorFlow names', () 
   using backend = openReferenceBackend()
   using lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 2, inputSize: 2 })
   const params = lstm.createParams({ name: 'opaque_kernel' })
-  const { slots } = new Adam(backend, [params])
+  const { slots } = new Adam([params])
   expect(slots.map(({ name }) => name)).toEqual(['opaque_kernel/Adam', 'opaque_kernel/Adam_1'])
   expect(slots[0].value.layout).toBe(params.value.layout)
 })
 
-it.each([Sgd, Adam, RmsProp, Adagrad])('%o refuses unknown options, and a variable for a list', (Kind) => {
-  using backend = openReferenceBackend()
-  const variable = { name: 'a', value: backend.zeros([2]) }
-  const before = backend.stats()
-  expect(() => new Kind(backend, [variable], { weightdecay: 0.1 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
-  expect(() => new Kind(backend, variable as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
-  expect(backend.stats()).toEqual(before)
-})
+it.each([Sgd, Adam, RmsProp, Adagrad])(
+  '%o refuses unknown options, a variable for a list, and variables without an executor or of two',
+  (Kind) => {
+    using backend = openReferenceBackend()
+    const variable = { name: 'a', backend, value: backend.zeros([2]) }
+    const before = backend.stats()
+    expect(() => new Kind([variable], { weightdecay: 0.1 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
+    expect(() => new Kind(variable as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+    expect(() => new Kind([])).toThrow(coded('ERR_INVALID_ARGUMENT'))
+    const { name, value } = variable
+    expect(() => new Kind([{ name, value }])).toThrow(coded('ERR_INVALID_ARGUMENT'))
+    expect(() => new Kind([{ ...variable, backend: {} as never }])).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+    using other = openReferenceBackend()
+    expect(() => new Kind([variable, { name: 'b', value: other.zeros([2]) }])).toThrow(coded('ERR_FOREIGN_TENSOR'))
+    expect(backend.stats()).toEqual(before)
+  },
+)
