@@ -504,6 +504,7 @@ export function fittingArguments(api, subjects, fixtures) {
     'cudnn: openCudnnBackend': () => [cudnnOptions()],
     'cudnn: CudnnBackend.tensor': () => [tensor(2)],
     'rnn: openBackend': () => ['reference', {}],
+    'rnn: inspectBackends': () => [{ threads: 1 }],
     // Reports
     'report: tableText': () => [table()],
     'report: tableHtml': () => [table()],
