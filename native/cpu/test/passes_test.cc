@@ -210,9 +210,10 @@ TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
       for (const Kernels* kernels : TestedKernels()) {
         // With AVX-512 VNNI the activations are quantized as well. An h that differs in its last bit may be rounded to
         // the next bfloat16, 2^-8 of it, which a weight of a tenth multiplies; or to the next of 127 integers, 2^-7 of
-        // the row's largest.
+        // the row's largest, which the steps after it amplify: a row of 50 by 7e-3 with NEON. The integers themselves
+        // are compared by registerIntegerProductsConformance.
         const double tolerance = format == WeightFormat::kBfloat16       ? 2e-5
-                                 : format == WeightFormat::kInt8Products ? 2e-3
+                                 : format == WeightFormat::kInt8Products ? 2e-2
                                                                          : 1e-3;
         INFO(std::string(kernels->name));
         CHECK(Difference(Infer(*kernels, whole, format).output, expected) <= tolerance);

@@ -97,28 +97,27 @@ export function checkNames(action: string, options: object, known: readonly stri
  */
 export function checkIsObject(action: string, name: string, value: unknown): asserts value is object {
   if (typeof value === 'object' && value !== null) return
-  throw codedTypeError(
+  throw notAnObject(action, name, value)
+}
+
+function notAnObject(action: string, name: string, value: unknown) {
+  return codedTypeError(
     'ERR_INVALID_OPTION_TYPE',
     `Cannot ${action} as ${name} must be an object: current value is ${describeValue(value)}`,
     { argument: name },
   )
 }
 
-/** Objects without fields, whose contents would not be read. An array has a name for each element. */
-const WITHOUT_FIELDS = /^\[object (Map|Set|WeakMap|WeakSet|Promise|Date|RegExp|ArrayBuffer|SharedArrayBuffer)\]$/
-
 function namesOf(action: string, options: object): string[] {
   try {
-    const isEmptyArray = Array.isArray(options) && options.length === 0
-    if (!isEmptyArray && !WITHOUT_FIELDS.test(Object.prototype.toString.call(options))) return Object.keys(options)
+    const names = Object.keys(options)
+    // A Map, a promise or an empty array has contents that would not be read.
+    if (names.length > 0 || Object.prototype.toString.call(options) === '[object Object]') return names
   } catch (cause) {
     const message = `Cannot ${action} as the options cannot be read: ${describeValue(options)}`
     throw codedTypeError('ERR_INVALID_OPTION_TYPE', message, { cause })
   }
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot ${action} as the options must be an object with names: current value is ${describeValue(options)}`,
-  )
+  throw notAnObject(action, 'options', options)
 }
 
 /** Options of other libraries, in plain letters, and their names here. */

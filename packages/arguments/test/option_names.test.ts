@@ -86,7 +86,7 @@ describe('checkNames', () => {
     expect(() => checkNames('build a network', options, KNOWN)).toThrow(
       expect.objectContaining({
         code: 'ERR_INVALID_OPTION_TYPE',
-        message: `Cannot build a network as the options must be an object with names: current value is ${described}`,
+        message: `Cannot build a network as options must be an object: current value is ${described}`,
       }),
     )
   })

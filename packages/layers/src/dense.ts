@@ -47,7 +47,7 @@ export function dense(options: DenseOptions): LayerDefinition {
   }))
 }
 
-/** Of a product; `linear` is the product itself. */
+/** The activation of a product; `linear` is the product itself. */
 export function activated(t: GradientTape, product: Value, activation: ActivationName | 'linear'): Value {
   return activation === 'linear' ? product : t.activate(product, activation)
 }

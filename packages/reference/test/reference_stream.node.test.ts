@@ -17,10 +17,13 @@ it.each(['lstm', 'gru', 'rnn_tanh'] as const)(
     }
     run(20_000) // until the code is optimized
     const steps = 20_000
-    const before = process.memoryUsage().heapUsed
-    run(steps)
-    const grown = process.memoryUsage().heapUsed - before
-    // An object of the smallest size per step would be 16 bytes.
-    expect(grown / steps).toBeLessThan(16)
+    const growth = [0, 1, 2].map(() => {
+      const before = process.memoryUsage().heapUsed
+      run(steps)
+      return (process.memoryUsage().heapUsed - before) / steps
+    })
+    // An object of the smallest size per step would be 16 bytes in each of the three; a compiler of the engine, which may
+    // still be at work, allocates in one.
+    expect(growth.sort((a, b) => a - b)[1]).toBeLessThan(16)
   },
 )

@@ -37,6 +37,8 @@ export async function bagOfWordsPredictions(
       learningRate: RATE,
       epochs: EPOCHS,
       batchSize: BATCH,
+      // Its steps are not those that the command shows.
+      progress: false,
     })
     const { accuracy = 0 } = await model.evaluate(validated, { batchSize: BATCH })
     if (accuracy <= best.accuracy) continue

@@ -141,8 +141,9 @@ const OPTIONS = {
   onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
   /**
    * Prints step, loss, metrics with the best of the watched one, and the time left: one line that is drawn again if standard
-   * output is a terminal, otherwise a line every five seconds and one at the end. A function receives these lines. Default: true
-   * if standard output is a terminal and `onStep` is absent, otherwise false.
+   * output is a terminal, otherwise a line every five seconds and one at the end. A function receives these lines. If there are
+   * several ranks, the first alone shows them. Default: true if standard output is a terminal and `onStep` is absent, otherwise
+   * false.
    */
   progress: optional<boolean | ((line: string) => void)>(either(FLAG, FUNCTION)),
   /**

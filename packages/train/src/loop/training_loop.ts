@@ -75,8 +75,9 @@ export class TrainingLoop<Batch> {
   #recent = { losses: 0, updates: 0, skipped: 0 }
 
   private constructor(options: FitOptions<Batch>, ranks: TrainingRanks, restored: RestoredRecord | undefined) {
-    const { learningRate, progress, onStep } = options
-    const output = outputOf(progress, onStep !== undefined)
+    const { learningRate, progress, onStep, communicator } = options
+    const isFirst = (communicator?.rank ?? 0) === 0
+    const output = isFirst ? outputOf(progress, onStep !== undefined) : undefined
     this.#progress = output && new ProgressLine(output)
     this.#options = options
     this.#ranks = ranks
