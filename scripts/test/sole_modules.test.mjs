@@ -17,7 +17,7 @@ it.each([
   ],
   [
     'words any thrown value: a caller may throw an object without a text, or an error with a getter that throws',
-    /\bError \? (String\()?\w+\.message|[^.]\bString\(error\)/,
+    /\bError(\)| \?) (return )?(String\()?\w+\.message|[^.]\bString\(error\)/,
     'packages/arguments/src/described_value.ts',
   ],
   ['colors text: a file and a pipe have none on any platform', /from 'picocolors'/, 'apps/cli/src/colors.ts'],

@@ -34,10 +34,11 @@ export function describeValue(value: unknown): string {
 export function thrownMessage(error: unknown): string {
   if (typeof error === 'string') return error
   try {
-    return error instanceof Error ? String(error.message) : describeValue(error)
+    if (error instanceof Error) return String(error.message)
   } catch {
-    return 'an error whose message cannot be read'
+    // Its text is that of any other object.
   }
+  return describeValue(error)
 }
 
 /** The text in quotes, as '3' is not 3, with line breaks and control characters escaped. */

@@ -97,11 +97,7 @@ export function checkNames(action: string, options: object, known: readonly stri
  */
 export function checkIsObject(action: string, name: string, value: unknown): asserts value is object {
   if (typeof value === 'object' && value !== null) return
-  throw notAnObject(action, name, value)
-}
-
-function notAnObject(action: string, name: string, value: unknown) {
-  return codedTypeError(
+  throw codedTypeError(
     'ERR_INVALID_OPTION_TYPE',
     `Cannot ${action} as ${name} must be an object: current value is ${describeValue(value)}`,
     { argument: name },
@@ -109,15 +105,16 @@ function notAnObject(action: string, name: string, value: unknown) {
 }
 
 function namesOf(action: string, options: object): string[] {
+  let cause: unknown
   try {
     const names = Object.keys(options)
     // A Map, a promise or an empty array has contents that would not be read.
     if (names.length > 0 || Object.prototype.toString.call(options) === '[object Object]') return names
-  } catch (cause) {
-    const message = `Cannot ${action} as the options cannot be read: ${describeValue(options)}`
-    throw codedTypeError('ERR_INVALID_OPTION_TYPE', message, { cause })
+  } catch (error) {
+    cause = error
   }
-  throw notAnObject(action, 'options', options)
+  const message = `Cannot ${action} as the options cannot be read: ${describeValue(options)}`
+  throw codedTypeError('ERR_INVALID_OPTION_TYPE', message, { cause })
 }
 
 /** Options of other libraries, in plain letters, and their names here. */
@@ -133,8 +130,8 @@ const OTHER_NAMES = new Map([
   ['callbacks', 'onStep'],
 ])
 
-const TIME_MAJOR = 'Batches are time-major, [T,B,I]; the methods of a model join a list of rows [T,I].'
-const LABELS = 'Options are an object with names; labels come in the examples, { input, label }, or in the batches.'
+const TIME_MAJOR = 'Batches are time-major, [T,B,I]; models join a list of rows [T,I].'
+const LABELS = 'Labels come in the examples, { input, label }, or in the batches.'
 const ADVICE = new Map([
   // The first name of an array, and that of a tensor.
   ['0', LABELS],

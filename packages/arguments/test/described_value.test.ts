@@ -96,8 +96,8 @@ describe('thrownMessage', () => {
     ['disk full', 'disk full'],
     [undefined, 'undefined'],
     [Object.create(null), 'an object without fields'],
-    [unreadable, 'an error whose message cannot be read'],
-    [getter, 'an error whose message cannot be read'],
+    [unreadable, 'an object that cannot be read'],
+    [getter, 'an object without fields'],
     [Object.assign(new Error(), { message: Symbol('s') }), 'Symbol(s)'],
   ])('is the message of an error, and a text of anything else: case %#', (thrown, expected) => {
     expect(thrownMessage(thrown)).toBe(expected)

@@ -25,8 +25,8 @@ describe('checkNames', () => {
   it.each([
     ['batchFirst', 'time-major'],
     ['batch_first', 'time-major'],
-    ['0', 'labels come in the examples'],
-    ['data', 'labels come in the examples'],
+    ['0', 'Labels come in the examples'],
+    ['data', 'Labels come in the examples'],
   ])('advises on %s: %s', (option, advice) => {
     expect(refusal(option).message).toContain(advice)
   })
@@ -86,7 +86,7 @@ describe('checkNames', () => {
     expect(() => checkNames('build a network', options, KNOWN)).toThrow(
       expect.objectContaining({
         code: 'ERR_INVALID_OPTION_TYPE',
-        message: `Cannot build a network as options must be an object: current value is ${described}`,
+        message: `Cannot build a network as the options cannot be read: ${described}`,
       }),
     )
   })

@@ -6,6 +6,8 @@ const INITIAL_PAGES = 16
 const MOST_PAGES = 65536
 /** The address space that a shared memory reserves if 4 GiB are refused. */
 const FEWER_PAGES = 16384
+/** Before a memory is requested again: a disposed executor keeps its address space until its workers have ended. */
+const PAUSE_MS = 300
 
 /** The module with its memory, on one or several threads. */
 export interface WasmInstance {
@@ -25,7 +27,7 @@ export function instantiate(module: WebAssembly.Module): WasmInstance {
 
 /** An instance of a module with a shared memory on `threads` threads; on one, with the reason, if workers do not start. */
 export async function instantiateWithThreads(module: WebAssembly.Module, threads: number): Promise<WasmInstance> {
-  const memory = memoryOf({ shared: true })
+  const memory = await sharedMemory()
   const exports = exportsOver(module, memory)
   let workers: WasmThreads
   try {
@@ -35,6 +37,16 @@ export async function instantiateWithThreads(module: WebAssembly.Module, threads
     return { exports, threads: 1, shortage, stop: () => undefined }
   }
   return { exports, threads, shortage: '', stop: () => workers.stop() }
+}
+
+async function sharedMemory(tries = 4): Promise<WebAssembly.Memory> {
+  try {
+    return memoryOf({ shared: true })
+  } catch (error) {
+    if (tries === 1) throw error
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    return sharedMemory(tries - 1)
+  }
 }
 
 function memoryOf({ shared }: { readonly shared: boolean }): WebAssembly.Memory {

@@ -55,6 +55,21 @@ it(`ends all threads of ${LIVES} lives`, { timeout: 60_000 + LIVES * 500 }, asyn
   await vi.waitFor(() => expect(ended).toBe(started), { timeout: 100_000 })
 })
 
+it('requests a memory again while disposed executors keep their address space, and throws if none is free', async () => {
+  let refusals = 3
+  class ScarceMemory extends Memory {
+    constructor(wanted: WebAssembly.MemoryDescriptor) {
+      if (refusals-- > 0) throw new RangeError('WebAssembly.Memory(): could not allocate memory')
+      super(wanted)
+    }
+  }
+  WebAssembly.Memory = ScarceMemory
+  using backend = await openWasmBackend({ threads: 2 })
+  expect(await backend.zeros([2]).data()).toEqual(new Float32Array(2))
+  refusals = Number.MAX_SAFE_INTEGER
+  await expect(openWasmBackend({ threads: 2 })).rejects.toThrow(/could not allocate memory/)
+})
+
 it('ends the threads of executors that were collected', async () => {
   const abandon = async () => {
     for (let life = 0; life < 4; life++) await openWasmBackend({ threads: 2 })
