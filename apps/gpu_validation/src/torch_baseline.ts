@@ -14,7 +14,7 @@ export interface TorchAnswer {
 }
 
 const PROGRAM = fileURLToPath(new URL('./torch_baseline.py', import.meta.url))
-/** Where the sections of a run find the PyTorch that they share, and the process to end if it hangs. */
+/** Environment variables with the socket of the PyTorch that the sections of a run share, and the process to end if it hangs. */
 const SOCKET = 'CUDNN_RNN_TORCH_SOCKET'
 const PROCESS = 'CUDNN_RNN_TORCH_PROCESS'
 

@@ -3,7 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-// If there is no memory the sanitizers end the process, unless they are asked to fail as the system does. Visible,
+// The sanitizers end the process if there is no memory, unless they are asked to fail as the system does. Visible,
 // as their libraries look the functions up, and the project hides symbols.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 extern "C" {

@@ -125,7 +125,7 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     return this.#positions * (this.outputChannels + (this.skipConnection ? this.#inputChannels : 0))
   }
 
-  /** As every cell's; RangeError `ERR_INVALID_OPTION` also if `inputSize` is not the product of `inputShape`. */
+  /** Throws as the `build` of every cell, and RangeError `ERR_INVALID_OPTION` if `inputSize` is not the product of `inputShape`. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
     checkArguments(`build ${this.name}`, { inputSize }, { inputSize: this.#inputRule })

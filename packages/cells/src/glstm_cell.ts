@@ -78,7 +78,7 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
     return this.numProj ?? this.numUnits
   }
 
-  /** As every cell's; RangeError `ERR_INVALID_OPTION` also if the input is not divisible by the number of groups. */
+  /** Throws as the `build` of every cell, and RangeError `ERR_INVALID_OPTION` if the input is not divisible by the number of groups. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
     checkDivisible(`build ${this.name}`, 'inputSize', inputSize, this.numberOfGroups)

@@ -86,7 +86,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
     return this.numUnits
   }
 
-  /** As every cell's; RangeError `ERR_INVALID_OPTION` also if there is no column beside the time. */
+  /** Throws as the `build` of every cell, and RangeError `ERR_INVALID_OPTION` if there is no column beside the time. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
     if (inputSize < 2) {

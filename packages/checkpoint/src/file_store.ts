@@ -14,7 +14,7 @@ export interface FileStore {
   open(name: string): Promise<ByteSource | undefined>
   /** Replaces a file whole: a reader sees the old bytes or the new ones, and a failure leaves the old ones. */
   write(name: string, parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void>
-  /** Resolves if there is no such file, too. */
+  /** Resolves also if the file does not exist. */
   remove(name: string): Promise<void>
   /** A folder within; it is created with its first file. */
   folder(name: string): FileStore

@@ -115,7 +115,7 @@ async function standardInput(format: TextFormat = 'text'): Promise<SourceText[]>
   return textsOf('-', decodedText('standard input', Buffer.concat(pieces)), format)
 }
 
-/** Of the texts that have a class of the run; undefined if none has. */
+/** The matrix of the texts that have a class of the run; undefined if none has. */
 function matrixOf(texts: readonly ClassifiedText[], labels: readonly string[]): ConfusionMatrix | undefined {
   const labeled = texts.flatMap(({ label, result }) =>
     label !== undefined && labels.includes(label)

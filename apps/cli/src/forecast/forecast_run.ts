@@ -58,7 +58,7 @@ export interface SeriesResult {
   readonly series: Series
   /** On the held-out part. */
   readonly forecasts: readonly Forecast[]
-  /** Of the steps after the last value; undefined if covariates of these steps are missing. */
+  /** The forecast of the steps after the last value; undefined if covariates of these steps are missing. */
   readonly future: Forecast | undefined
 }
 

@@ -126,7 +126,7 @@ interface Steps {
   readonly offStep?: number | undefined
 }
 
-/** Of the days between dates: more of them off the step, and a larger drift of all, are not equal steps. */
+/** Steps in days are not equal if a larger share of them is off their step, and all together drift further. */
 const OFF_STEP = { share: 0.2, drift: 0.01 }
 
 function evenSteps(times: readonly number[]): Steps[] {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/dot_tiles_avx512.h"
 #include "kernels/int8_dots.h"
 #include "kernels/unroll.h"
 
@@ -23,16 +24,11 @@ constexpr int kByteOffset = 128;
 // _mm512_dpbusd_epi32). A row has 2 · 4 sums, for low and high bytes: three rows would have 24, with 4 weights, 2
 // digits and the offsets more than 32 registers.
 constexpr int kMaxRows = 2;
-// One digit: 6 · 4 sums, 4 weights and a quad of a row are 29 registers.
-constexpr int kMostRows = 6;
-constexpr ptrdiff_t kLanes = 16;
 
 // Quads of a block, and where the high bytes of a row's block begin.
 constexpr ptrdiff_t kQuads = kInt8BlockRows / 4;
 
 ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
-
-__mmask16 LanesBelow(ptrdiff_t count) { return count >= kLanes ? 0xffff : static_cast<__mmask16>((1u << count) - 1); }
 
 // One row of a block, in one digit or two. Returns the scale of the integers; NaN for a row that is not finite.
 template <bool kInBytes>
@@ -153,101 +149,77 @@ void Rows(const PanelProduct<float>& p) {
 }
 
 // The same of rows in bytes.
-template <int kRows, int kChunks>
-void ByteTile(const PanelProduct<float>& p, ptrdiff_t row) {
-  const ptrdiff_t blocks = BlocksOf(p.depth);
-  const ptrdiff_t row_quads = blocks * kQuads;
-  for (ptrdiff_t block = 0; block < blocks; block++) {
-    const ptrdiff_t first = block * kInt8BlockRows;
-    const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
-    const uint32_t* a = p.rows_copy->words + row * row_quads + block * kQuads;
-    const int32_t* column_sums = p.column_sums + block * p.panel_stride;
-    __m512i sums[kRows][kChunks];
-    CUDNN_RNN_UNROLL
-    for (int i = 0; i < kRows; i++) {
-      CUDNN_RNN_UNROLL
-      for (int j = 0; j < kChunks; j++) {
-        sums[i][j] = _mm512_setzero_si512();
-        KeepInRegister(&sums[i][j]);
-      }
-    }
-    const Int8Quad* weights = static_cast<const Int8Quad*>(p.panel) + first / 4 * p.panel_stride;
-    for (ptrdiff_t quad = 0; quad < (count + 3) / 4; quad++, weights += p.panel_stride) {
-      __m512i w[kChunks];
-      CUDNN_RNN_UNROLL
-      for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
+struct ByteTile {
+  template <int kRows, int kChunks>
+  static void Multiply(const PanelProduct<float>& p, ptrdiff_t row) {
+    const ptrdiff_t blocks = BlocksOf(p.depth);
+    const ptrdiff_t row_quads = blocks * kQuads;
+    for (ptrdiff_t block = 0; block < blocks; block++) {
+      const ptrdiff_t first = block * kInt8BlockRows;
+      const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
+      const uint32_t* a = p.rows_copy->words + row * row_quads + block * kQuads;
+      const int32_t* column_sums = p.column_sums + block * p.panel_stride;
+      __m512i sums[kRows][kChunks];
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
-        const __m512i x = _mm512_set1_epi32(static_cast<int>(a[i * row_quads + quad]));
         CUDNN_RNN_UNROLL
-        for (int j = 0; j < kChunks; j++) sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], x, w[j]);
+        for (int j = 0; j < kChunks; j++) {
+          sums[i][j] = _mm512_setzero_si512();
+          KeepInRegister(&sums[i][j]);
+        }
       }
-    }
-    const float* factors = p.rows_copy->factors + row * blocks + block;
-    CUDNN_RNN_UNROLL
-    for (int i = 0; i < kRows; i++) {
-      float* c = p.c + (row + i) * p.c_stride;
-      const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride;
+      const Int8Quad* weights = static_cast<const Int8Quad*>(p.panel) + first / 4 * p.panel_stride;
+      for (ptrdiff_t quad = 0; quad < (count + 3) / 4; quad++, weights += p.panel_stride) {
+        __m512i w[kChunks];
+        CUDNN_RNN_UNROLL
+        for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
+        CUDNN_RNN_UNROLL
+        for (int i = 0; i < kRows; i++) {
+          const __m512i x = _mm512_set1_epi32(static_cast<int>(a[i * row_quads + quad]));
+          CUDNN_RNN_UNROLL
+          for (int j = 0; j < kChunks; j++) sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], x, w[j]);
+        }
+      }
+      const float* factors = p.rows_copy->factors + row * blocks + block;
       CUDNN_RNN_UNROLL
-      for (int j = 0; j < kChunks; j++) {
-        const __m512 start = init == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(init + j * kLanes);
-        // At most 1024 · 127 · 127 < 2^24: the conversion is exact.
-        const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
-        const __m512 sum = _mm512_cvtepi32_ps(_mm512_sub_epi32(sums[i][j], offset));
-        const __m512 scale = _mm512_mul_ps(_mm512_loadu_ps(p.scales + j * kLanes), _mm512_set1_ps(factors[i * blocks]));
-        _mm512_storeu_ps(c + j * kLanes, _mm512_fmadd_ps(sum, scale, start));
+      for (int i = 0; i < kRows; i++) {
+        float* c = p.c + (row + i) * p.c_stride;
+        const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride;
+        CUDNN_RNN_UNROLL
+        for (int j = 0; j < kChunks; j++) {
+          const __m512 start = init == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(init + j * kLanes);
+          // At most 1024 · 127 · 127 < 2^24: the conversion is exact.
+          const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
+          const __m512 sum = _mm512_cvtepi32_ps(_mm512_sub_epi32(sums[i][j], offset));
+          const __m512 scale =
+              _mm512_mul_ps(_mm512_loadu_ps(p.scales + j * kLanes), _mm512_set1_ps(factors[i * blocks]));
+          _mm512_storeu_ps(c + j * kLanes, _mm512_fmadd_ps(sum, scale, start));
+        }
       }
     }
   }
-}
+};
 
-// `rows` <= kRows of them: the number becomes a constant.
-template <int kRows, int kChunks>
-void ByteTileOfRows(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t rows) {
-  if constexpr (kRows > 1) {
-    if (rows < kRows) return ByteTileOfRows<kRows - 1, kChunks>(p, row, rows);
-  }
-  ByteTile<kRows, kChunks>(p, row);
-}
-
-// Tiles of equal height.
-template <int kChunks>
-void ByteRows(const PanelProduct<float>& p) {
-  const ptrdiff_t tiles = (p.rows + kMostRows - 1) / kMostRows;
-  for (ptrdiff_t tile = 0; tile < tiles; tile++) {
-    const ptrdiff_t row = p.rows * tile / tiles;
-    ByteTileOfRows<kMostRows, kChunks>(p, row, p.rows * (tile + 1) / tiles - row);
-  }
-}
-
-template <bool kInBytes, int kChunks>
-void RowsOf(const PanelProduct<float>& p) {
-  if constexpr (kInBytes) {
-    ByteRows<kChunks>(p);
-  } else {
-    Rows<kChunks>(p);
-  }
-}
-
-template <bool kInBytes>
-void Multiply(const PanelProduct<float>& p) {
-  if (p.rows_copy->version != p.version) Quantize<kInBytes>(p);
+// Two digits.
+void MultiplyDigits(const PanelProduct<float>& p) {
   switch (p.chunks) {
     case 1:
-      return RowsOf<kInBytes, 1>(p);
+      return Rows<1>(p);
     case 2:
-      return RowsOf<kInBytes, 2>(p);
+      return Rows<2>(p);
     case 3:
-      return RowsOf<kInBytes, 3>(p);
+      return Rows<3>(p);
     default:
-      return RowsOf<kInBytes, 4>(p);
+      return Rows<4>(p);
   }
 }
 
 }  // namespace
 
 void ProductByInt8Dots(const PanelProduct<float>& p) {
-  return p.rows_copy->in_bytes ? Multiply<true>(p) : Multiply<false>(p);
+  const bool in_bytes = p.rows_copy->in_bytes;
+  if (p.rows_copy->version != p.version) in_bytes ? Quantize<true>(p) : Quantize<false>(p);
+  in_bytes ? Tiles<ByteTile>(p) : MultiplyDigits(p);
 }
 
 }  // namespace cudnn_rnn
