@@ -1,6 +1,7 @@
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
+  CallNumbers,
   ELEMENT_FUNCTIONS,
   floatView,
   HostMemory,
@@ -64,20 +65,22 @@ export function createCpuExecutor(
 }
 
 function tensorKernels(native: NativeExecutor): TensorKernels {
-  const numbersOf = (rule: number, operands: readonly FloatArray[], ...walks: readonly (readonly number[])[]) =>
-    Float64Array.from([rule, ...operands.map(({ length }) => length), ...walks.flat()])
+  const numbers = new CallNumbers()
+  const lengthsOf = (operands: readonly FloatArray[]) => operands.map(({ length }) => length)
   return {
     elements(name, walk, y, read) {
       const operands = [y, ...read]
-      return native.elements({ operands, numbers: numbersOf(ELEMENT_FUNCTIONS.indexOf(name), operands, walk) })
+      const place = ELEMENT_FUNCTIONS.indexOf(name)
+      return native.elements({ operands, numbers: numbers.of([place], lengthsOf(operands), walk) })
     },
     reduce(name, outer, inner, y, x) {
       const operands = [y, x]
-      return native.reduce({ operands, numbers: numbersOf(REDUCTIONS.indexOf(name), operands, outer, inner) })
+      const place = REDUCTIONS.indexOf(name)
+      return native.reduce({ operands, numbers: numbers.of([place], lengthsOf(operands), outer, inner) })
     },
     products({ count, steps, rows, columns, inner, transposeA, transposeB }, c, a, b) {
-      const transposes = [Number(transposeA), Number(transposeB)]
-      return native.products({ c, a, b, sizes: Float64Array.of(count, ...steps, rows, columns, inner, ...transposes) })
+      const sizes = [rows, columns, inner, Number(transposeA), Number(transposeB)]
+      return native.products({ c, a, b, sizes: numbers.of([count], steps, sizes) })
     },
   }
 }

@@ -130,6 +130,7 @@ export { eachProduct, HOST_TENSOR_KERNELS, type TensorKernels, tensorRow } from 
 
 export { openKernelBackend } from './kernels/kernel_backend.js'
 export {
+  CallNumbers,
   type EmbeddingJob,
   INFEASIBLE_ROWS,
   type KernelNetwork,

@@ -6,6 +6,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
     [
       "ACTIVATIONS",
       "CHECKED_ROWS",
+      "CallNumbers",
       "DROPOUT_COUNTER",
       "ELEMENT_FUNCTIONS",
       "ELEMENT_LOSSES",

@@ -1,5 +1,6 @@
 import { type FloatArray, liveLength } from '@cudnn-rnn/canonical'
 import {
+  CallNumbers,
   type EmbeddingJob,
   eachProduct,
   HOST_TENSOR_KERNELS,
@@ -33,6 +34,7 @@ const DONE = 0
 /** The operations of the kernels on the calling thread: each copies its operands to the module and its results back. */
 export class WasmOperations implements KernelOperations {
   readonly #heap: WasmHeap
+  readonly #numbers = new CallNumbers()
 
   constructor(heap: WasmHeap) {
     this.#heap = heap
@@ -202,7 +204,7 @@ export class WasmOperations implements KernelOperations {
         index === last && last > 0 ? frame.read(operand) : frame.update(operand),
       )
       const pointers = frame.pointers(padded(addresses, UPDATE_OPERANDS))
-      exports.update(rule, first.length, pointers, frame.read(Float64Array.from(padded([...numbers], MOST_NUMBERS))))
+      exports.update(rule, first.length, pointers, frame.read(this.#numbers.of(padded([...numbers], MOST_NUMBERS))))
     })
     return DONE
   }
@@ -213,7 +215,7 @@ export class WasmOperations implements KernelOperations {
         index < results ? frame.update(operand) : frame.read(operand),
       )
       const pointers = frame.pointers(padded(addresses, LAYER_OPERANDS))
-      const scalars = frame.read(Float64Array.from(padded([...numbers], MOST_NUMBERS)))
+      const scalars = frame.read(this.#numbers.of(padded([...numbers], MOST_NUMBERS)))
       exports.layer(op, pointers, frame.read(lengths), scalars)
     })
     return DONE

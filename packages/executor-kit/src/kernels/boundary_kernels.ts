@@ -11,7 +11,14 @@ import type { StatementKernels } from '../operations/statements.js'
 import type { HostRowName, RowName, TensorRowName } from '../operations/table.js'
 import { TENSOR_ROWS } from '../operations/tensor_rows.js'
 import type { OptimizerUpdate } from '../optimizer_update.js'
-import { INFEASIBLE_ROWS, LAYER_OPS, type LayerOpName, UPDATE_RULES, type UpdateRule } from './kernel_boundary.js'
+import {
+  CallNumbers,
+  INFEASIBLE_ROWS,
+  LAYER_OPS,
+  type LayerOpName,
+  UPDATE_RULES,
+  type UpdateRule,
+} from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 
 /** The operations of the kernels; those with a row are queued by it. */
@@ -65,24 +72,24 @@ function queue(executor: KernelExecutor, name: HostRowName): HostCompute {
   }
   const [lengthsPlace = -1] = CHECKED_ROWS.find((checked) => checked.name === name)?.bounded ?? []
   const op = name as LayerOpName
+  const [counts, scalars] = [new CallNumbers(), new CallNumbers()]
   return (results, read, numbers) => {
-    const buffers: readonly (FloatArray | undefined)[] = [
-      ...results,
-      ...read.filter((_, place) => place !== lengthsPlace),
-    ]
+    const operands: (FloatArray | null)[] = [...results]
+    for (let k = 0; k < read.length; k++) if (k !== lengthsPlace) operands.push(read[k] ?? null)
     return operations.layer({
       op: OPS.indexOf(op),
-      operands: buffers.map((buffer) => buffer ?? null),
+      operands,
       results: results.length,
-      counts: Float64Array.from(buffers, (buffer) => buffer?.length ?? 0),
+      counts: counts.of(operands.map((operand) => operand?.length ?? 0)),
       lengths: read[lengthsPlace] ?? null,
-      numbers: Float64Array.from(LAYER_OPS[op], (each) => numberOf(each, numbers)),
+      numbers: scalars.of(LAYER_OPS[op].map((each) => numberOf(each, numbers))),
     })
   }
 }
 
 class BoundaryStatements implements StatementKernels<HostTensor> {
   readonly #executor: KernelExecutor
+  readonly #numbers = new CallNumbers()
 
   constructor(executor: KernelExecutor) {
     this.#executor = executor
@@ -122,7 +129,7 @@ class BoundaryStatements implements StatementKernels<HostTensor> {
     const job = this.#executor.operations.update({
       rule: UPDATE_RULES.indexOf(rule),
       operands: [...written.map(({ live: data }) => data as FloatArray), ...read],
-      numbers: Float64Array.from(numbers),
+      numbers: this.#numbers.of(numbers),
     })
     for (const tensor of written) tensor.job = job
   }

@@ -48,6 +48,27 @@ export const LAYER_OPS = Object.freeze({
 
 export type LayerOpName = keyof typeof LAYER_OPS
 
+/** More than any call of a kernel has. */
+const MOST_NUMBERS = 64
+
+/**
+ * The numbers of a call in an array that the next call writes again: kernels copy them before they return. A new
+ * Float64Array would take as long as all else of a short call.
+ */
+export class CallNumbers {
+  readonly #array = new Float64Array(MOST_NUMBERS)
+  /** Its beginnings, by their lengths. */
+  readonly #views: Float64Array[] = []
+
+  /** `lists`, one after the other. */
+  of(...lists: readonly (readonly number[])[]): Float64Array {
+    let at = 0
+    for (const list of lists) for (let k = 0; k < list.length; k++) this.#array[at++] = list[k]
+    this.#views[at] ??= this.#array.subarray(0, at)
+    return this.#views[at]
+  }
+}
+
 /** Sizes and layout of one network. */
 export interface KernelNetwork {
   paramsSize(): number
