@@ -1,4 +1,4 @@
-import { checkArguments, checkedElsewhere, checkOptions, kind, MAP, type OptionsOf, where } from '@cudnn-rnn/arguments'
+import { checkArguments, checkedElsewhere, checkOptions, MAP, type OptionsOf, where } from '@cudnn-rnn/arguments'
 import {
   checkSequenceLengths,
   checkTensor,
@@ -6,7 +6,7 @@ import {
   type Operand,
   type ScanResult,
   scan,
-  TapeHandle,
+  tapeRule,
   type Value,
 } from '@cudnn-rnn/executor-kit'
 import { CellRun } from './cell_run.js'
@@ -28,7 +28,7 @@ export interface TensorRnnOptions extends OptionsOf<typeof OPTIONS> {}
 
 const ACTION = 'run tensorRnn'
 const RULES = {
-  t: kind('the tape t of the function', (value): value is GradientTape => value instanceof TapeHandle),
+  t: tapeRule(),
   cell: where(CELL, 'a cell whose runsOnTensors is true', (cell: RNNCell<CellState>) => cell.runsOnTensors === true),
   variables: MAP,
 }

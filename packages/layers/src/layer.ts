@@ -8,7 +8,7 @@ import {
   handleOf,
   onTape,
   Recording,
-  TAPE,
+  tapeRule,
   Value,
 } from '@cudnn-rnn/executor-kit'
 import type { Variable } from '@cudnn-rnn/models'
@@ -205,7 +205,7 @@ export abstract class Layer {
    */
   async record(t: GradientTape, input: LayerInput, options: LayerRecordOptions = {}): Promise<Forwarded> {
     const action = `call ${this.name}`
-    checkArguments(action, { t }, { t: TAPE })
+    checkArguments(action, { t }, { t: tapeRule() })
     checkOptions(action, options, RECORD_OPTIONS)
     const x = this.#checkInput(action, input)
     return this.#forwarded(t, x, this.#pass(action, x, options))

@@ -2,18 +2,13 @@ import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn
 import { codedRangeError } from '../coded_error.js'
 import type { VersionedTensor } from '../executor_memory.js'
 import { OperandVersions } from '../operand_versions.js'
-import { CHECKED_ROWS, type CheckedRow } from '../operations/checked_row.js'
+import type { CheckedRow } from '../operations/checked_row.js'
 import type { Entry, Passed, Recording, Taken } from './recording.js'
 import { rowGradient } from './row_gradient.js'
 import { Value } from './value.js'
 
 type Read = Readonly<Record<string, unknown>>
 type Method = (...given: readonly unknown[]) => unknown
-
-/** The rows of operations that a tape has: not those of gradients, and not those that only devices have. */
-export const TAPE_ROWS: readonly CheckedRow[] = CHECKED_ROWS.filter(
-  (checked) => !checked.row.isOfDevices && !CHECKED_ROWS.some(({ gradient }) => gradient === checked),
-)
 
 /**
  * Calls an operation of the executor, which checks its arguments, and records it if something that is differentiated is among

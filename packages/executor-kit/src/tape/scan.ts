@@ -1,4 +1,12 @@
-import { checkArguments, checkedElsewhere, checkOptions, kind, methods, type OptionsOf } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkedElsewhere,
+  checkOptions,
+  kind,
+  methods,
+  type OptionsOf,
+  type Rule,
+} from '@cudnn-rnn/arguments'
 import { DTYPES, isBackendTensor } from '@cudnn-rnn/backend'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
@@ -73,7 +81,7 @@ export function scan<State extends CellState>(
   x: Operand,
   options: ScanOptions<State> = {},
 ): ScanResult<State> {
-  checkArguments(ACTION, { t, cell }, { t: TAPE, cell: methods('a cell with a method step', 'step') })
+  checkArguments(ACTION, { t, cell }, { t: tapeRule(), cell: methods('a cell with a method step', 'step') })
   checkOptions(ACTION, options, OPTIONS)
   const sequence = t.value(x)
   const [time = 0, batch = 0] = sequence.shape
@@ -106,7 +114,9 @@ export function scan<State extends CellState>(
 }
 
 /** Rule of an argument that is a tape. */
-export const TAPE = kind('the tape t of the function', (value): value is GradientTape => value instanceof TapeHandle)
+export function tapeRule(): Rule<GradientTape> {
+  return kind('the tape t of the function', (value): value is GradientTape => value instanceof TapeHandle)
+}
 
 function checkedStep(result: unknown): { readonly output: Value; readonly state: unknown } {
   const { output, state } = (result ?? {}) as { output?: unknown; state?: unknown }

@@ -1,9 +1,10 @@
 import { checkArguments, FUNCTION } from '@cudnn-rnn/arguments'
 import { type Backend, type DenseOps, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { CHECKED_ROWS } from '../operations/checked_row.js'
 import type { OPERATIONS } from '../operations/table.js'
 import type { Operand, Recording } from './recording.js'
 import { split, unstack } from './parts.js'
-import { callRow, TAPE_ROWS } from './row_call.js'
+import { callRow } from './row_call.js'
 import { Value } from './value.js'
 
 /** The type of an operand on a tape, from that of the executor's operation. */
@@ -33,6 +34,7 @@ export class TapeHandle {
   readonly made: Value[] = []
 
   constructor(recording: Recording) {
+    if (!hasRows) addRows()
     this.recording = recording
   }
 
@@ -136,12 +138,20 @@ export class TapeHandle {
   }
 }
 
-for (const row of TAPE_ROWS) {
-  Object.defineProperty(TapeHandle.prototype, row.name, {
-    value(this: TapeHandle, ...given: readonly unknown[]) {
-      return callRow(this.recording, this.made, row, given)
-    },
-  })
+let hasRows = false
+
+/** Adds a method for each row but those of gradients and of devices: with the first tape, so that bundlers can leave tapes out. */
+function addRows(): void {
+  hasRows = true
+  const gradients = new Set(CHECKED_ROWS.map(({ gradient }) => gradient))
+  for (const checked of CHECKED_ROWS) {
+    if (checked.row.isOfDevices || gradients.has(checked)) continue
+    Object.defineProperty(TapeHandle.prototype, checked.name, {
+      value(this: TapeHandle, ...given: readonly unknown[]) {
+        return callRow(this.recording, this.made, checked, given)
+      },
+    })
+  }
 }
 
 /** The handle of a function's tape. */
