@@ -184,7 +184,7 @@ describe('cudnn-rnn train', () => {
     const { exitCode, stdout } = await run('train', '--text', text, '--out', out, '--max-seconds', '0', ...TINY)
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(/To beat +\d\.\d{3} bits\/char: the character bigram model/)
-    expect(stdout).toContain('Out of time after step 0 of 1300')
+    expect(stdout).toContain('Out of time after step 0 of 4000')
     expect(stdout).toContain(`train --resume --out ${out}`)
   })
 

@@ -80,6 +80,14 @@ function introduction({ backend, corpus, settings }: TrainingRun): string {
   ].join('\n')}\n\n`
 }
 
+/** Other commands that bring their own data. */
+function nextLines(): string[] {
+  return [
+    `${colors.bold('Forecast')}  ${programCommand()} forecast`,
+    `${colors.bold('Classify')}  ${programCommand()} classify`,
+  ]
+}
+
 /** The last line of `--json` over several ranks. */
 function summary({ settings: { plan } }: TrainingRun, { step, ending, ranks }: LoggedFitResult) {
   return { step, ending, ranks: rankSpeeds(ranks, plan.batch * plan.time) }
@@ -109,6 +117,7 @@ function conclusion(
     ...rankLines(ranks, settings.plan.batch * settings.plan.time, 'chars'),
     `${colors.bold('Report')}    ${visibleText(page)}`,
     `${colors.bold('Sample')}    ${programCommand()} sample ${shellWord(directory)}`,
+    ...(settings.isDemo ? nextLines() : []),
     ...unfinishedLines({ ending, step }, { command: 'train', directory, steps: settings.plan.steps }),
   ]
   return `${lines.join('\n')}\n`

@@ -73,7 +73,7 @@ const FINAL_SHARE = 0.1
 
 /** Samples for TensorBoard at every evaluation. */
 const LOGGED_CHARACTERS = 120
-const SAMPLE_TEMPERATURE = 0.7
+const SAMPLE_TEMPERATURE = 0.5
 
 /** The model's continuation of a prompt. */
 export interface Sample {
@@ -287,15 +287,15 @@ function checkpointsOf(directory: string, backend: Backend, model: SequentialMod
 
 /** The options that a run records; the defaults are the demo's: about a minute on one core. */
 export const CHARACTER_SETTINGS: readonly SettingOption[] = [
-  changeable('plan.steps', '--steps <n>', 'updates of the whole run', 1, 1300),
-  setting('sizes.numUnits', '--units <n>', 'LSTM units per layer', 1, 128),
+  changeable('plan.steps', '--steps <n>', 'updates of the whole run', 1, 4000),
+  setting('sizes.numUnits', '--units <n>', 'LSTM units per layer', 1, 256),
   setting('sizes.numLayers', '--layers <n>', 'LSTM layers', 1, 1),
   setting('sizes.embeddingSize', '--embedding <n>', 'size of a character vector', 1, 32),
   setting('sizes.dropout', '--dropout <p>', 'drop probability between layers', numberUpTo(1), 0),
-  setting('plan.batch', '--batch <n>', 'rows of text trained side by side', 1, 8),
-  setting('plan.time', '--time <n>', 'characters per window', 1, 24),
-  setting('plan.learningRate', '--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.01),
-  changeable('plan.evaluateEvery', '--evaluate-every <n>', 'evaluate and save every so many updates', 1, 130),
+  setting('plan.batch', '--batch <n>', 'rows of text trained side by side', 1, 16),
+  setting('plan.time', '--time <n>', 'characters per window', 1, 48),
+  setting('plan.learningRate', '--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.005),
+  changeable('plan.evaluateEvery', '--evaluate-every <n>', 'evaluate and save every so many updates', 1, 400),
   ...trainingSettings('plan.saveEvery', 'plan.seed'),
 ]
 
