@@ -1,7 +1,7 @@
 // `npm run test:site [-- --screenshots DIR]`: opens the built site in Chromium at two widths, light and dark, as a reader does:
 // navigation, search, reference, charts, migration guides. Fails on errors of the console, on requests that fail or leave the
 // site, and on content wider than the screen.
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -14,6 +14,8 @@ const site = fileURLToPath(new URL('.', import.meta.url))
 const built = join(site, '.vitepress/dist')
 const WIDTHS = [1280, 360]
 const THEMES = ['light', 'dark']
+/** Bytes: a reader's first query waits for it. */
+const LARGEST_INDEX = 1e6
 
 const { values } = parseArgs({ options: { screenshots: { type: 'string' } } })
 if (!existsSync(executablePath)) {
@@ -27,6 +29,10 @@ if (!existsSync(join(built, 'index.html'))) {
 if (values.screenshots !== undefined) mkdirSync(values.screenshots, { recursive: true })
 
 const problems = []
+const chunks = join(built, 'assets/chunks')
+const index = readdirSync(chunks).find((file) => file.startsWith('@localSearchIndex'))
+const { size } = statSync(join(chunks, index))
+if (size > LARGEST_INDEX) problems.push(`The index of the search has ${size} bytes: ${LARGEST_INDEX} at most`)
 const server = await serveFolder(built)
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
 try {
@@ -85,6 +91,7 @@ async function visit({ width, theme }) {
     await page.locator('.vp-doc').getByRole('link', { name: 'CudnnLSTM', exact: true }).first().click()
     await step('api_class', 'Class: CudnnLSTM')
 
+    await checkFirstHits(page, name, 'lstm', ['CudnnLSTM', 'cudnnLSTM()'])
     await search(page, name, 'ERR_WEIGHTS_OTHER_FUNCTION', '/errors')
     await step('errors', 'Errors')
     await search(page, name, 'beam search', '/ctc')
@@ -139,6 +146,20 @@ async function follow(page, narrow, text) {
     .locator(narrow ? '.VPNavScreen' : '.VPNavBarMenu')
     .getByRole('link', { name: text, exact: true })
     .click()
+}
+
+/** The names that most programs use are the first hits. */
+async function checkFirstHits(page, name, words, titles) {
+  await page.locator('.VPNavBarSearch button').first().click()
+  await page.locator('.VPLocalSearchBox input').fill(words)
+  const hits = page.locator('.VPLocalSearchBox .result .titles')
+  await hits.nth(titles.length - 1).waitFor()
+  const first = (await hits.allInnerTexts()).slice(0, titles.length)
+  for (const title of titles) {
+    if (!first.some((hit) => hit.trim().endsWith(` ${title}`)))
+      problems.push(`${name}: "${words}" finds ${first.join(', ')} before ${title}`)
+  }
+  await page.keyboard.press('Escape')
 }
 
 /** Searches, and follows the first hit in a page. */

@@ -27,9 +27,19 @@ function apiSidebars(): Record<string, SidebarItem[]> {
 
 const link = (page: string) => `/${page.replace(/(index)?\.md$/, '')}`
 
-/** Words of a text; a name such as ERR_INVALID_OPTION is a word, and its parts are. Runs in the reader's browser too. */
+// Both run in the reader's browser too.
+/** Words of a text, without numbers; a name such as ERR_INVALID_OPTION or CudnnLSTM is a word, and its parts are. */
 function searchedWords(text: string): string[] {
-  return text.split(/[^\p{L}\p{N}_]+/u).flatMap((word) => (word.includes('_') ? [word, ...word.split('_')] : [word]))
+  return text.split(/[^\p{L}\p{N}_]+/u).flatMap((word) => {
+    const parts = word.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+/gu) ?? []
+    if (parts.length === 0) return []
+    return parts.length > 1 ? [word, ...parts] : [word]
+  })
+}
+
+/** The classes and functions that most programs use come before all else. */
+function searchedBoost(page: string): number {
+  return /\/api\/@cudnn-rnn\/rnn\/(?:classes|functions)\//.test(page) ? 3 : 1
 }
 
 export default defineConfig({
@@ -46,7 +56,10 @@ export default defineConfig({
   themeConfig: {
     search: {
       provider: 'local',
-      options: { _render: searchedText, miniSearch: { options: { tokenize: searchedWords } } },
+      options: {
+        _render: searchedText,
+        miniSearch: { options: { tokenize: searchedWords }, searchOptions: { boostDocument: searchedBoost } },
+      },
     },
     outline: [2, 3],
     nav: [

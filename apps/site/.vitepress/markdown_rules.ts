@@ -35,7 +35,18 @@ export function addMarkdownRules(markdown: MarkdownRenderer): void {
   })
 }
 
-/** The text of a page for the search, without the labels of its charts. */
+/**
+ * The text of a page for the search, without the labels of its charts. A page of the API is found by its title, the sentence
+ * beneath it and the names of its members: all types of all parameters would be three quarters of the index. A decision is found
+ * by its title and its context.
+ */
 export function searchedText(source: string, env: MarkdownEnv, markdown: MarkdownRenderer): string {
-  return markdown.render(source, env).replaceAll(/<figure [\s\S]*?<\/figure>/g, '')
+  const html = markdown.render(source, env).replaceAll(/<figure [\s\S]*?<\/figure>/g, '')
+  if (!/^(?:api|decisions)\//.test(env.relativePath)) return html
+  const title = /<h1[\s\S]*?<\/h1>/.exec(html)?.[0] ?? ''
+  const sentence = /<p>.*?<\/p>/s.exec(html.slice(html.indexOf('</h1>')))?.[0] ?? ''
+  const members = [...html.matchAll(/<h3[^>]*>\s*([\w$]+)|<a id="(?:property-)?([\w$]+)"><\/a>/g)].map(
+    ([, heading, row]) => heading ?? row,
+  )
+  return `${title}${sentence}<p>${[...new Set(members)].join(' ')}</p>`
 }
