@@ -16,7 +16,9 @@ export default defineConfig({
   test: {
     include: [
       '{packages,apps}/*/test/**/*.browser.test.{ts,tsx}',
-      'packages/{canonical,executor-kit,reference,wasm,cells}/test/**/*.test.ts',
+      'packages/canonical/test/*.test.ts',
+      'packages/ops/test/executor/**/*.test.ts',
+      'packages/{reference,wasm,cells}/test/**/*.test.ts',
       'packages/checkpoint/test/{readers,crc32c,file_store}.test.ts',
     ],
     exclude: ['**/*.node.test.ts'],

@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openCpuBackend } from '../packages/cpu/dist/index.js'
-import { ctcLoss } from '../packages/ctc/dist/index.js'
+import { ctcLoss } from '../packages/train/dist/ctc.js'
 import { median } from './statistics.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 

@@ -1,25 +1,19 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { sourceOf } from './workspace.mjs'
 
 const packages = fileURLToPath(new URL('../packages', import.meta.url))
 
-/** The source file of each workspace package and of each of its subpaths, by the name in an import. */
-function sourceAliases() {
-  const files = readdirSync(packages).flatMap((name) => {
-    const source = join(packages, name, 'src')
-    if (!existsSync(source)) return []
-    return readdirSync(source)
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => ({ name, file, path: join(source, file) }))
-  })
-  return Object.fromEntries(
-    files.map(({ name, file, path }) => {
-      const subpath = file === 'index.ts' ? '' : `/${basename(file, '.ts')}`
-      return [`@cudnn-rnn/${name}${subpath}`, path]
-    }),
-  )
+/** Workspace packages and their subpaths are read from their sources. */
+export const workspaceSources = {
+  name: 'workspace-sources',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@cudnn-rnn\/[\w-]+(\/[\w-]+)?$/ }, ({ path }) => {
+      const [, name, part] = path.split('/')
+      return { path: sourceOf(join(packages, name), part === undefined ? '.' : `./${part}`) }
+    })
+  },
 }
 
 /**
@@ -28,7 +22,7 @@ function sourceAliases() {
  *
  * @param entry A path, or source text with the folder against which its relative imports are resolved
  */
-export async function bundleProgram(entry, outfile, { alias, external, plugins } = {}) {
+export async function bundleProgram(entry, outfile, { alias, external, plugins = [] } = {}) {
   await build({
     ...(typeof entry === 'string' ? { entryPoints: [entry] } : { stdin: { loader: 'ts', ...entry } }),
     ...{ outfile, bundle: true, platform: 'node', target: 'node20', format: 'esm', logLevel: 'error' },
@@ -36,8 +30,8 @@ export async function bundleProgram(entry, outfile, { alias, external, plugins }
     banner: {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url)",
     },
-    alias: { ...sourceAliases(), ...alias },
+    alias,
     external,
-    plugins,
+    plugins: [...plugins, workspaceSources],
   })
 }

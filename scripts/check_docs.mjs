@@ -15,7 +15,7 @@ import { exportedCallables } from './exported_values.mjs'
 import { checkOptimizerRules } from './optimizer_rules.mjs'
 import { undocumentedOptions } from './option_docs.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
-import { filesBelow, publicExports, publicPackages, readJson, workspacePackages } from './workspace.mjs'
+import { filesBelow, publicExports, publicPackages, readJson, sourceOf, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 const output = join(root, '.docs-check')
@@ -76,20 +76,20 @@ process.exitCode = failures.length === 0 ? 0 : 1
 
 /** Entry points of public packages: { entry, types, source }, `entry` as it is imported. */
 function publicEntries() {
-  return publicPackages(root, layers).flatMap(({ folder, packageName, manifest }) =>
-    publicExports(manifest)
+  return publicPackages(root, layers).flatMap(({ folder, packageName, ...each }) =>
+    publicExports(each, layers)
       .filter(([, conditions]) => conditions.import?.types !== undefined)
       .map(([entry, conditions]) => ({
         entry: `${packageName}${entry.slice(1)}`,
         types: join(folder, conditions.import.types),
-        source: join(folder, `src/${entry === '.' ? 'index' : entry.slice(2)}.ts`),
+        source: sourceOf(folder, entry),
       })),
   )
 }
 
 /** Where the docstrings are. Entries that only a build makes export the names of others. */
 function sourceEntries() {
-  return publicEntries().filter(({ source }) => existsSync(source))
+  return publicEntries().filter(({ source }) => source !== undefined)
 }
 
 /**

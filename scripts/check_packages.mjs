@@ -12,7 +12,7 @@ import { declaredValueErrors } from './declared_values.mjs'
 import { pack } from './packed_packages.mjs'
 import { platformPackages } from './platforms.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
-import { readJson, workspacePackages } from './workspace.mjs'
+import { publicPackages, readJson } from './workspace.mjs'
 
 ownTemporaryFolder()
 
@@ -23,9 +23,10 @@ const declarations = []
 const entries = []
 /** TensorFlow.js's own declarations need those of the DOM, and have errors. */
 const WITH_FOREIGN_TYPES = '@cudnn-rnn/tfjs'
-const published = workspacePackages(root, readJson(join(root, 'scripts/layers.json'))).filter(
-  ({ manifest }) => !manifest.private,
-)
+const layers = readJson(join(root, 'scripts/layers.json'))
+const published = publicPackages(root, layers)
+/** Declarations of internal entries may use the types of Node.js: the project's packages have them. */
+const isInternal = (name, file) => layers.internal.includes(`${name}/${file.split('.')[0]}`)
 
 function fail(packageName, text) {
   failures++
@@ -40,7 +41,7 @@ try {
     const listed = spawnSync('tar', ['-tzf', tarball], { cwd: tarballs, encoding: 'utf8' }).stdout.split('\n')
     if (!listed.some((name) => name.trim() === 'package/LICENSE')) fail(tarball, 'has no LICENSE')
   }
-  for (const { packageName, folder, manifest } of published) {
+  for (const { name, packageName, folder, manifest } of published) {
     const tarball = join(tarballs, `${packageName.slice(1).replace('/', '-')}-${manifest.version}.tgz`)
     const bytes = Uint8Array.from(readFileSync(tarball))
     const { messages, pkg } = await publint({ pack: { tarball: bytes.buffer }, strict: true })
@@ -53,13 +54,19 @@ try {
         if (entry) entries.push({ types: join(folder, entry.types), module: join(folder, entry.default) })
     const output = join(folder, 'dist')
     if (packageName !== WITH_FOREIGN_TYPES)
-      declarations.push(...readdirSync(output).flatMap((name) => (/\.d\.c?ts$/.test(name) ? [join(output, name)] : [])))
+      declarations.push(
+        ...readdirSync(output)
+          .filter((file) => /\.d\.c?ts$/.test(file) && !isInternal(name, file))
+          .map((file) => join(output, file)),
+      )
     // Files of WebAssembly are served, not imported.
     const excludeEntrypoints = Object.keys(manifest.exports).filter((entry) => entry.endsWith('.wasm'))
     const { types, problems } = await checkPackage(createPackageFromTarballData(bytes), { excludeEntrypoints })
     if (types === false) fail(packageName, 'has no types')
     // The resolution of Node.js 10 has no subpaths; no runtime of this code uses it.
-    const wrong = (problems ?? []).filter(({ resolutionKind }) => resolutionKind !== 'node10')
+    const wrong = (problems ?? []).filter(
+      ({ resolutionKind, resolutionOption = resolutionKind }) => resolutionOption !== 'node10',
+    )
     if (wrong.length > 0) fail(packageName, wrong.map((problem) => JSON.stringify(problem)).join('\n'))
   }
 } finally {

@@ -36,11 +36,13 @@ export async function errorTables(root) {
   const order = Object.keys(layers.mayImport)
   const tables = []
   for (const { name, folder, packageName } of packages) {
-    const path = join(folder, 'src/error_codes.ts')
-    if (!existsSync(path)) continue
-    const { code } = await transform(readFileSync(path, 'utf8'), { loader: 'ts', format: 'esm' })
-    const module = await import(`data:text/javascript,${encodeURIComponent(code)}`)
-    tables.push({ name, packageName, codes: module.ERROR_CODES })
+    for (const path of filesBelow(folder, join(folder, 'src'), /^error_codes\.ts$/)) {
+      const { code } = await transform(readFileSync(join(folder, path), 'utf8'), { loader: 'ts', format: 'esm' })
+      const module = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+      // src/rules/error_codes.ts is the table of the part canonical/rules.
+      const part = order.find((layer) => layer === `${name}/${path.split('/').at(-2)}`) ?? name
+      tables.push({ name: part, packageName: packageName.replace(name, part), codes: module.ERROR_CODES })
+    }
   }
   return tables.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
 }

@@ -28,6 +28,21 @@ function knownLayer({ name }, { mayImport }) {
   return name in mayImport ? [] : [`${name}: is not in layers.json`]
 }
 
+/** `canonical/rules` is a part of canonical: the folder src/rules, with a row and an entry. */
+const packageOf = (layer) => layer.split('/')[0]
+
+/** The packages that `rows` give to the package `name` and to its parts. */
+function allowedPackages(rows, name) {
+  const own = Object.keys(rows).filter((layer) => packageOf(layer) === name)
+  return own.flatMap((layer) => rows[layer].map(packageOf)).filter((to) => to !== name)
+}
+
+/** The layer of the file at `path` in the package `name`. */
+function layerOf(path, name, { mayImport }) {
+  const part = `${name}/${path.split('/')[1]}`
+  return part in mayImport ? part : name
+}
+
 /** Dependencies of ours that a manifest declares. */
 function declared(manifest, { scope }, kinds) {
   return kinds
@@ -58,17 +73,19 @@ function publishedRules({ name, manifest }, packages, layers) {
   ]
 }
 
-/** Only published packages have a public side that `internal` takes from them. */
+/** Only published packages have entries that `internal` takes from their public side. */
 function internalRules(packages, { internal = [] }) {
-  const published = packages.filter(({ manifest }) => !manifest.private).map(({ name }) => name)
+  const entries = packages
+    .filter(({ manifest }) => !manifest.private)
+    .flatMap(({ name, manifest }) => Object.keys(manifest.exports ?? {}).map((entry) => `${name}${entry.slice(1)}`))
   return internal
-    .filter((layer) => !published.includes(layer))
-    .map((layer) => `layers.json: ${layer} is internal and is not a published package`)
+    .filter((layer) => !entries.includes(layer))
+    .map((layer) => `layers.json: ${layer} is internal, which no published package exports`)
 }
 
 function manifestRules({ name, manifest }, layers) {
-  const allowed = layers.mayImport[name] ?? []
-  const inTests = layers.testsMayAlsoImport[name] ?? []
+  const allowed = allowedPackages(layers.mayImport, name)
+  const inTests = allowedPackages(layers.testsMayAlsoImport, name)
   return [
     ...declared(manifest, layers, RUNTIME)
       .filter((dependency) => !allowed.includes(dependency) && !isPlatformPackage(dependency, allowed))
@@ -97,27 +114,41 @@ function referenceRules({ name, manifest, references }, packages, layers) {
 function importRules(root, { name, folder, manifest, packageName }, packages, layers) {
   const entryPoints = (layer) => Object.keys(packages.find((each) => each.name === layer)?.manifest.exports ?? {})
   const violations = []
+  const allowed = allowedPackages(layers.mayImport, name)
   const used = new Set()
   const usedInSource = new Set()
   // A private package that the layers allow becomes part of the build: a dependency for development alone.
   const isPrivate = (layer) => packages.find((each) => each.name === layer)?.manifest.private
   const bundled = declared(manifest, layers, ['devDependencies']).filter((layer) => {
-    return isPrivate(layer) && layers.mayImport[name]?.includes(layer)
+    return isPrivate(layer) && allowed.includes(layer)
   })
   const inSource = new Set([...declared(manifest, layers, RUNTIME), ...bundled])
   const anywhere = new Set([...inSource, ...declared(manifest, layers, ['devDependencies'])])
   for (const file of packageFiles(root, folder, /\.(m?tsx?|mjs)$/)) {
-    const isSource = /^(src|lib)\//.test(posix.relative(folderPath(root, folder), file))
+    const path = posix.relative(folderPath(root, folder), file)
+    const isSource = /^(src|lib)\//.test(path)
+    const from = layerOf(path, name, layers)
     for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
       if (leavesPackage(root, folder, file, specifier)) {
         violations.push(`${file}: imports ${specifier}, a file of another package`)
+      } else if (
+        isSource &&
+        specifier.startsWith('.') &&
+        layerOf(posix.join(dirname(path), specifier), name, layers) !== from
+      ) {
+        violations.push(`${file}: imports ${specifier}, a file of another part of ${name}`)
       }
       if (!specifier.startsWith(layers.scope)) continue
       const [layer, ...deeper] = specifier.slice(layers.scope.length).split('/')
       if (deeper.length > 0 && !entryPoints(layer).includes(`./${deeper.join('/')}`)) {
         violations.push(`${file}: imports ${specifier}, past the entry point of ${layer}`)
       }
-      if (`${layers.scope}${layer}` === packageName && !isSource) continue
+      const to = specifier.slice(layers.scope.length)
+      const target = to in layers.mayImport ? to : layer
+      if (isSource && from in layers.mayImport && !layers.mayImport[from].includes(target)) {
+        violations.push(`${file}: imports ${specifier}, which layers.json does not allow to ${from}`)
+      }
+      if (`${layers.scope}${layer}` === packageName) continue
       used.add(layer)
       if (isSource) usedInSource.add(layer)
       if (!(isSource ? inSource : anywhere).has(layer)) {
@@ -128,11 +159,7 @@ function importRules(root, { name, folder, manifest, packageName }, packages, la
   for (const layer of anywhere) {
     if (!used.has(layer) && layer in layers.mayImport) {
       violations.push(`${name}: package.json declares ${layer}, which nothing imports`)
-    } else if (
-      inSource.has(layer) &&
-      !usedInSource.has(layer) &&
-      !isPlatformPackage(layer, layers.mayImport[name] ?? [])
-    ) {
+    } else if (inSource.has(layer) && !usedInSource.has(layer) && !isPlatformPackage(layer, allowed)) {
       violations.push(`${name}: package.json depends on ${layer}, which only its tests import`)
     }
   }

@@ -4,9 +4,11 @@
 import { createRequire } from 'node:module'
 import { thisPlatform } from './platforms.mjs'
 
-const built = (name) => import(new URL(`../packages/${name}/dist/index.js`, import.meta.url))
+const built = (name) => import(new URL(`../packages/${name}`, import.meta.url))
 const [{ openCpuBackend }, { openReferenceBackend }, { Philox }, { CELL_MODES, createRnnDescriptor, paramRegions }] =
-  await Promise.all(['cpu', 'reference', 'backend', 'canonical'].map(built))
+  await Promise.all(
+    ['cpu/dist/index.js', 'reference/dist/index.js', 'ops/dist/executor.js', 'canonical/dist/index.js'].map(built),
+  )
 const addon = createRequire(import.meta.url)(`../native/cpu/prebuilds/${thisPlatform()}/cudnn_rnn_cpu.node`)
 const instructionSets = addon.instructionSets()
 

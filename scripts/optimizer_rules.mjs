@@ -1,12 +1,12 @@
-// docs/optimizer_rules.md from the table of rules in packages/backend/src/optimizer_rules.ts:
+// docs/optimizer_rules.md from the table of rules in packages/ops/src/contract/optimizer_rules.ts:
 //   node scripts/optimizer_rules.mjs [--write]
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
 
-const TABLE = 'packages/backend/src/optimizer_rules.ts'
-const MEANINGS = 'packages/backend/src/optimizer_meanings.ts'
+const TABLE = 'packages/ops/src/contract/optimizer_rules.ts'
+const MEANINGS = 'packages/ops/src/contract/optimizer_meanings.ts'
 const PAGE = 'docs/optimizer_rules.md'
 
 const HEAD = `# Optimizer rules

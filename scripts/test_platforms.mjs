@@ -22,7 +22,10 @@ const testsOf = (folder, names) => names.split(' ').map((name) => `packages/${fo
 // Tests that start programs of this machine, bundle with its libraries or use vitest's timers are not among these.
 const EXECUTOR = testsOf('cpu', 'activations bound_steps native_counts quantized_weights random_sizes shared_memory')
 const FILES = [
-  ...testsOf('files', 'half_floats little_endian make_directory open_regular_file replaced_while_read'),
+  ...testsOf(
+    'checkpoint',
+    'files/half_floats files/little_endian files/make_directory files/open_regular_file files/replaced_while_read',
+  ),
   ...testsOf('checkpoint', 'bundle_messages bundle_writer byte_input byte_source checkpoint_state crc32c entry_ranges'),
   ...testsOf('checkpoint', 'file_source file_store slices snappy_block table_writer tensor_bytes tensor_proto varint'),
   ...testsOf('checkpoint', 'tensorflow_fixtures hostile_structures save_recovery temporary_file'),

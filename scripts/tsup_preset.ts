@@ -30,6 +30,7 @@ function declarationsOf(entry: NonNullable<Options['entry']>): Record<string, st
  */
 export function packageBuild(options: Options = {}, threads: Readonly<Record<string, string>> = {}) {
   const declared = options.entry ?? { index: 'src/index.ts' }
+  const { name } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly name: string }
   return defineConfig({
     format: ['esm', 'cjs'],
     // tsup sets baseUrl, which TypeScript 6 calls deprecated; without their paths the siblings stay imports.
@@ -38,6 +39,8 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
       compilerOptions: { ignoreDeprecations: '6.0', composite: false, rootDir: ROOT, paths: {} },
       banner: '/// <reference lib="esnext.disposable" />',
     },
+    // Entries import each other by the package's name: CommonJS, which is not split, has each of them once too.
+    external: [new RegExp(`^${name}(/|$)`)],
     platform: 'neutral',
     target: 'es2022',
     removeNodeProtocol: false,

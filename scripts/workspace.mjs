@@ -26,19 +26,20 @@ export function workspacePackages(root, { scope, folders }) {
   })
 }
 
-/**
- * The packages whose exports are public names: those that are published, without the internal ones of layers.json, which are
- * published as parts of the others.
- */
+/** The published packages. */
 export function publicPackages(root, layers) {
-  return workspacePackages(root, layers).filter(
-    ({ name, manifest }) => manifest.private !== true && !layers.internal?.includes(name),
-  )
+  return workspacePackages(root, layers).filter(({ manifest }) => manifest.private !== true)
 }
 
-/** The entries of a package's `exports` that are public names: those of `./internal` are for the project's packages. */
-export function publicExports({ exports = {} }) {
-  return Object.entries(exports).filter(([entry]) => entry !== './internal')
+/** The entries of a package's `exports` that are public names: the internal ones of layers.json are for the project's packages. */
+export function publicExports({ name, manifest: { exports = {} } }, { internal = [] }) {
+  return Object.entries(exports).filter(([entry]) => !internal.includes(`${name}${entry.slice(1)}`))
+}
+
+/** The source of an entry of `exports` in the package at `folder`: a file of its name, or the index of a folder. */
+export function sourceOf(folder, entry) {
+  const name = entry === '.' ? 'index' : entry.slice(2)
+  return [`src/${name}.ts`, `src/${name}/index.ts`].map((path) => join(folder, path)).find(existsSync)
 }
 
 /** The test files of a folder, relative to `root`, without `left`: vitest's --exclude does not reach projects. */

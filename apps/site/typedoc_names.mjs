@@ -7,7 +7,7 @@ import { Converter, ReflectionKind } from 'typedoc'
 export function load(app) {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, (context) => {
     for (const module of context.project.getReflectionsByKind(ReflectionKind.Module)) {
-      module.name = `@cudnn-rnn/${module.name.replace(/\/src(\/index)?(?=\/|$)/, '').replace(/^packages\//, '')}`
+      module.name = `@cudnn-rnn/${module.name.replace(/\/src(?=\/|$)|\/index$/g, '').replace(/^packages\//, '')}`
     }
     // How Node.js prints an object is not called by a program.
     for (const method of context.project.getReflectionsByKind(ReflectionKind.Method)) {

@@ -1,3 +1,7 @@
 import { packageBuild } from '../../scripts/tsup_preset.js'
 
-export default packageBuild()
+export default packageBuild({
+  entry: { index: 'src/index.ts', rules: 'src/rules/index.ts' },
+  // Node.js prints the line that throws an uncaught error, which for wrong arguments is here: 4 KB for lines that can be read.
+  minifyWhitespace: false,
+})

@@ -1,7 +1,7 @@
 import { packageBuild } from '../../scripts/tsup_preset.js'
 
 export default packageBuild({
-  entry: ['src/index.ts', 'src/readers.ts'],
+  entry: { index: 'src/index.ts', readers: 'src/readers.ts', files: 'src/files/index.ts' },
   // import.meta.url in CommonJS, from which the native checksum is resolved.
   shims: true,
 })

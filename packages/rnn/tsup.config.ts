@@ -10,10 +10,16 @@ const subpaths = [
   'graphs',
   'interop',
   'layers',
-  'report',
   'saveable',
   'tasks',
   'train',
 ]
 
-export default packageBuild({ entry: ['index', ...subpaths].map((name) => `src/${name}.ts`) })
+export default packageBuild({
+  entry: {
+    ...Object.fromEntries(['index', ...subpaths].map((name) => [name, `src/${name}.ts`])),
+    report: 'src/report/index.ts',
+  },
+  // Among the largest packages of an installation: most of it are the scripts of pages.
+  ...{ minify: true, keepNames: true },
+})

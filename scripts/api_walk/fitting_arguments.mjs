@@ -61,13 +61,13 @@ export function fittingArguments(api, subjects, fixtures) {
 
   const table_ = {
     // Executors
-    'backend: Backend.tensor': () => [tensor(2)],
-    'backend: Backend.zeros': () => [[2], { layout: 'walk' }],
-    'backend: DenseOps.linear': () => [tensor(1, 2), tensor(2, 3), tensor(3)],
-    'backend: DenseOps.linearGradients': () => [tensor(1, 2), tensor(2, 3), tensor(1, 3)],
-    'backend: DenseOps.embedding': () => [tensor(2, 3), ids(1)],
-    'backend: DenseOps.embeddingGradient': () => [2, ids(1), tensor(1, 3)],
-    'backend: DenseOps.softmaxCrossEntropy': () => [tensor(1, 2), ids(1)],
+    'ops: Backend.tensor': () => [tensor(2)],
+    'ops: Backend.zeros': () => [[2], { layout: 'walk' }],
+    'ops: DenseOps.linear': () => [tensor(1, 2), tensor(2, 3), tensor(3)],
+    'ops: DenseOps.linearGradients': () => [tensor(1, 2), tensor(2, 3), tensor(1, 3)],
+    'ops: DenseOps.embedding': () => [tensor(2, 3), ids(1)],
+    'ops: DenseOps.embeddingGradient': () => [2, ids(1), tensor(1, 3)],
+    'ops: DenseOps.softmaxCrossEntropy': () => [tensor(1, 2), ids(1)],
     ...Object.fromEntries(
       ['DenseOps', 'LayerOps'].flatMap((name) =>
         Object.entries({
@@ -100,21 +100,15 @@ export function fittingArguments(api, subjects, fixtures) {
         normal: () => [[2], { seed: 1, draw: 1 }],
       }).map(([method, make]) => [`backend: DenseOps.${method}`, make]),
     ),
-    'backend: DenseOps.globalNorm': () => [[zeros(2)]],
-    'backend: DenseOps.clipByGlobalNorm': () => [[zeros(2)], 1],
-    'backend: DenseOps.clipByValue': () => [[zeros(2)], 1],
-    'backend: DenseOps.assign': () => [zeros(2), tensor(2)],
-    'backend: DenseOps.accumulate': () => [zeros(2), tensor(2), 1],
-    'backend: DenseOps.update': () => [
-      'adam',
-      zeros(2),
-      [zeros(2), zeros(2)],
-      tensor(2),
-      { learningRate: 0.1, step: 1 },
-    ],
-    'backend: Rnn.canonicalToParams': () => [canonicalOf()],
-    'backend: Rnn.paramsToCanonical': () => [opaque()],
-    'backend: Rnn.forward': () => [
+    'ops: DenseOps.globalNorm': () => [[zeros(2)]],
+    'ops: DenseOps.clipByGlobalNorm': () => [[zeros(2)], 1],
+    'ops: DenseOps.clipByValue': () => [[zeros(2)], 1],
+    'ops: DenseOps.assign': () => [zeros(2), tensor(2)],
+    'ops: DenseOps.accumulate': () => [zeros(2), tensor(2), 1],
+    'ops: DenseOps.update': () => ['adam', zeros(2), [zeros(2), zeros(2)], tensor(2), { learningRate: 0.1, step: 1 }],
+    'ops: Rnn.canonicalToParams': () => [canonicalOf()],
+    'ops: Rnn.paramsToCanonical': () => [opaque()],
+    'ops: Rnn.forward': () => [
       {
         input: sequence(),
         inputH: null,
@@ -124,16 +118,16 @@ export function fittingArguments(api, subjects, fixtures) {
         training: true,
       },
     ],
-    'backend: Rnn.backward': async () => [await subjects.Tape(), { output: tensor(2, 1, 2), outputC: tensor(1, 1, 2) }],
-    'backend: Rnn.stepper': () => [opaque(), 1],
-    'backend: Rnn.restoreDropoutState': async () => [await subjects.Rnn().dropoutState()],
-    'backend: RnnStepper.stepSync': () => [tensor(1, 3), tensor(1, 2)],
-    'backend: RnnStepper.stepRowsSync': () => [[0], tensor(1, 3), tensor(1, 2)],
-    'backend: RnnStepper.state': () => [[0]],
-    'backend: RnnStepper.reset': () => [[0]],
-    'backend: RnnStepper.restore': () => [subjects.RnnStepper()?.state()],
-    'backend: TrainingSteps.run': () => [async () => 1],
-    'backend: TrainingSteps.whereFinite': () => [[zeros()], () => undefined],
+    'ops: Rnn.backward': async () => [await subjects.Tape(), { output: tensor(2, 1, 2), outputC: tensor(1, 1, 2) }],
+    'ops: Rnn.stepper': () => [opaque(), 1],
+    'ops: Rnn.restoreDropoutState': async () => [await subjects.Rnn().dropoutState()],
+    'ops: RnnStepper.stepSync': () => [tensor(1, 3), tensor(1, 2)],
+    'ops: RnnStepper.stepRowsSync': () => [[0], tensor(1, 3), tensor(1, 2)],
+    'ops: RnnStepper.state': () => [[0]],
+    'ops: RnnStepper.reset': () => [[0]],
+    'ops: RnnStepper.restore': () => [subjects.RnnStepper()?.state()],
+    'ops: TrainingSteps.run': () => [async () => 1],
+    'ops: TrainingSteps.whereFinite': () => [[zeros()], () => undefined],
     // Layouts
     'canonical: liveLength': () => [new Float32Array(2)],
     'canonical: ownView': () => [new Float32Array(2), Float32Array],
@@ -412,11 +406,11 @@ export function fittingArguments(api, subjects, fixtures) {
     },
     'checkpoint: new MemoryStore': () => [[['walk', Uint8Array.of(1)]], 'walk'],
     // CTC
-    'backend: DenseOps.ctcLoss': () => [tensor(2, 1, 3), ids(1, 1), { logitLengths: [2], labelLengths: [1], blank: 2 }],
-    'ctc: ctcLoss': () => [subjects.Backend(), { logits: tensor(2, 1, 3), labels: [[0]] }],
-    'ctc: NGramModel.train': () => [[['a', 'b']], { order: 2 }],
-    'ctc: NGramModel.fromJSON': () => [subjects.NGramModel().toJSON()],
-    'ctc: NGramModel.logProbability': () => [['a'], 'b'],
+    'ops: DenseOps.ctcLoss': () => [tensor(2, 1, 3), ids(1, 1), { logitLengths: [2], labelLengths: [1], blank: 2 }],
+    'train/ctc: ctcLoss': () => [subjects.Backend(), { logits: tensor(2, 1, 3), labels: [[0]] }],
+    'train/ctc: NGramModel.train': () => [[['a', 'b']], { order: 2 }],
+    'train/ctc: NGramModel.fromJSON': () => [subjects.NGramModel().toJSON()],
+    'train/ctc: NGramModel.logProbability': () => [['a'], 'b'],
     // Whole models
     ...Object.fromEntries(
       [
@@ -469,29 +463,29 @@ export function fittingArguments(api, subjects, fixtures) {
     'layers: TrainingCheckpoints.save': () => ['latest', [subjects.Trainable()], record()],
     'layers: TrainingCheckpoints.restore': () => [[subjects.Trainable()], 'latest'],
     // Tasks
-    'tasks: createTextClassifier': () => [subjects.Backend(), labeledTexts(), { numUnits: 2, embeddingSize: 2 }],
-    'tasks: loadTextClassifier': async () => {
+    'layers/tasks: createTextClassifier': () => [subjects.Backend(), labeledTexts(), { numUnits: 2, embeddingSize: 2 }],
+    'layers/tasks: loadTextClassifier': async () => {
       const path = join(scratch(), 'classifier')
       await subjects.TextClassifier().save(path)
       return [subjects.Backend(), path]
     },
-    'tasks: TextClassifier.examples': () => [labeledTexts()],
-    'tasks: TextClassifier.classify': () => [['walk']],
-    'tasks: TextClassifier.save': () => [join(scratch(), 'classifier')],
-    'tasks: new ForecasterTraining': () => [subjects.Backend(), [timeSeries()], forecasterSizes()],
-    'tasks: ForecasterTraining.fit': () => [{ saveEvery: 1, signal: AbortSignal.abort() }],
-    'tasks: trainForecaster': () => [subjects.Backend(), [timeSeries()], forecasterSizes()],
-    'tasks: loadForecaster': async () => {
+    'layers/tasks: TextClassifier.examples': () => [labeledTexts()],
+    'layers/tasks: TextClassifier.classify': () => [['walk']],
+    'layers/tasks: TextClassifier.save': () => [join(scratch(), 'classifier')],
+    'layers/tasks: new ForecasterTraining': () => [subjects.Backend(), [timeSeries()], forecasterSizes()],
+    'layers/tasks: ForecasterTraining.fit': () => [{ saveEvery: 1, signal: AbortSignal.abort() }],
+    'layers/tasks: trainForecaster': () => [subjects.Backend(), [timeSeries()], forecasterSizes()],
+    'layers/tasks: loadForecaster': async () => {
       const path = join(scratch(), 'forecaster')
       await (await subjects.Forecaster()).save(path)
       return [subjects.Backend(), path]
     },
-    'tasks: Forecaster.forecast': () => [timeSeries()],
-    'tasks: Forecaster.backtest': () => [timeSeries(), [12]],
-    'tasks: Forecaster.save': () => [join(scratch(), 'forecaster')],
-    'tasks: fillMissing': () => [[1, Number.NaN], 1],
-    'tasks: seasonOf': () => [[new Date(0), new Date(3600_000)]],
-    'tasks: usualShape': () => [40, 1, { horizon: 2 }],
+    'layers/tasks: Forecaster.forecast': () => [timeSeries()],
+    'layers/tasks: Forecaster.backtest': () => [timeSeries(), [12]],
+    'layers/tasks: Forecaster.save': () => [join(scratch(), 'forecaster')],
+    'layers/tasks: fillMissing': () => [[1, Number.NaN], 1],
+    'layers/tasks: seasonOf': () => [[new Date(0), new Date(3600_000)]],
+    'layers/tasks: usualShape': () => [40, 1, { horizon: 2 }],
     // The voice server
     'voice-server: new VoiceServer': () => [{ pool: subjects.SpeechPool(), maxRate: 2, pingMs: 1000 }],
     'voice-server: VoiceServer.listen': () => [0, '127.0.0.1'],
@@ -506,18 +500,18 @@ export function fittingArguments(api, subjects, fixtures) {
     'rnn: openBackend': () => ['reference', {}],
     'rnn: inspectBackends': () => [{ threads: 1 }],
     // Reports
-    'report: tableText': () => [table()],
-    'report: tableHtml': () => [table()],
-    'report: settingsHtml': () => [[['a', 'b']]],
-    'report: lineChart': () => [{ x: 'x', y: 'y', series: [curve()], rules: [{ y: 1, text: 'r' }] }],
-    'report: imageChart': () => [
+    'rnn/report: tableText': () => [table()],
+    'rnn/report: tableHtml': () => [table()],
+    'rnn/report: settingsHtml': () => [[['a', 'b']]],
+    'rnn/report: lineChart': () => [{ x: 'x', y: 'y', series: [curve()], rules: [{ y: 1, text: 'r' }] }],
+    'rnn/report: imageChart': () => [
       { title: 't', source: 'data:,', x: axis(), y: axis(), key: { ...axis(), colors: ['red'] } },
     ],
-    'report: gateHistograms': () => [[{ name: 'layer_0/forward/input/input', values: Float32Array.of(1, 2) }]],
-    'report: trainingSections': () => [{ reports: reports(), lossLabel: 'loss', itemsPerStep: 1, itemName: 'x' }],
-    'report: TerminalProgress.update': () => [1, ['a'], true],
-    'report: new TerminalProgress': () => [{ write: () => true }, { total: 3 }],
-    'report: htmlPage': () => [{ title: 't', resultHtml: 'r', sections: [{ heading: 'h', html: 'p' }] }],
+    'rnn/report: gateHistograms': () => [[{ name: 'layer_0/forward/input/input', values: Float32Array.of(1, 2) }]],
+    'rnn/report: trainingSections': () => [{ reports: reports(), lossLabel: 'loss', itemsPerStep: 1, itemName: 'x' }],
+    'rnn/report: TerminalProgress.update': () => [1, ['a'], true],
+    'rnn/report: new TerminalProgress': () => [{ write: () => true }, { total: 3 }],
+    'rnn/report: htmlPage': () => [{ title: 't', resultHtml: 'r', sections: [{ heading: 'h', html: 'p' }] }],
   }
 
   // What every cell has.

@@ -11,19 +11,20 @@ import { TypeShapes } from './type_shapes.mjs'
 export function entryPoints(root) {
   const layers = readJson(join(root, 'scripts/layers.json'))
   return publicPackages(root, layers)
-    .flatMap(({ packageName, folder, manifest }) =>
-      publicExports(manifest)
+    .flatMap((each) =>
+      publicExports(each, layers)
         .filter(([, target]) => typeof target === 'object')
         .map(([entry, target]) => ({
-          name: `${packageName}${entry.slice(1)}`.slice(layers.scope.length),
-          types: join(folder, target.import.types),
-          module: join(folder, target.import.default),
+          name: `${each.name}${entry.slice(1)}`,
+          types: join(each.folder, target.import.types),
+          module: join(each.folder, target.import.default),
         })),
     )
     .sort((a, b) => Number(isFacade(a)) - Number(isFacade(b)))
 }
 
-const isFacade = ({ name }) => /^rnn(\/|$)/.test(name)
+/** The names of `rnn/report` are in no other package. */
+const isFacade = ({ name }) => /^rnn(\/(?!report$)|$)/.test(name)
 
 /**
  * The facade's names must be those of other packages, which are walked there: reports the others.

@@ -55,7 +55,7 @@ export const LEFT_OUT = [
     'they exist on a tape, inside a function: tests of packages/differential and cells pass them wrong arguments',
   ],
   [
-    /^backend: (SharedMemory|HostProducts|HostLstm|RnnQueuedStepper)\./,
+    /^ops: (SharedMemory|HostProducts|HostLstm|RnnQueuedStepper)\./,
     'a part of an executor that models and cells use, on lengths and arrays that they have checked',
   ],
   [
@@ -75,11 +75,11 @@ export const LEFT_OUT = [
     'called by a model on its layers, on arguments that call() and stream() have checked once, or on the sizes it infers',
   ],
   [
-    /^ctc: (checkCtcLossSettings|ctcBlank)$/,
+    /^train\/ctc: (checkCtcLossSettings|ctcBlank)$/,
     'used by the losses of layers: their action and names are literals in the source of the caller, and the settings that they check are walked in ctcLoss',
   ],
   [
-    /^backend: DeviceGroups?\./,
+    /^ops: DeviceGroups?\./,
     'needs NCCL and GPUs: packages/cudnn/test/device_group.test.ts calls them with wrong arguments over the emulator',
   ],
   [
@@ -95,7 +95,7 @@ export const LEFT_OUT = [
   [/^layers: \w+\.record$/, 'it runs on a tape, inside a function: tests of packages/layers pass it wrong arguments'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [
-    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|report: ProgressStream|saveable: ReadableTensor|train: Schedule|ctc: PrefixScorer|models: (RowNetwork|ServedPool|ServingPort|WorkerThread))\b/,
+    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|rnn\/report: ProgressStream|saveable: ReadableTensor|train: Schedule|train\/ctc: PrefixScorer|models: (RowNetwork|ServedPool|ServingPort|WorkerThread))\b/,
     'an interface that callers implement',
   ],
 ]

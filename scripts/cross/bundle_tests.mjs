@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { workspaceSources } from '../bundle_program.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '')
 const portable = join(root, 'scripts/cross/portable')
@@ -32,10 +33,6 @@ export async function bundleTests(out, files) {
           ? { path: path === '@vitest/runner' ? createRequire(vitest).resolve(path) : ofVitest(path) }
           : undefined,
       )
-      onResolve({ filter: /^@cudnn-rnn\/[\w-]+(\/[\w-]+)?$/ }, ({ path }) => {
-        const [, name, part = 'index'] = path.split('/')
-        return name.startsWith('native-') ? undefined : { path: join(root, 'packages', name, 'src', `${part}.ts`) }
-      })
       onLoad({ filter: /\.m?[jt]s$/ }, ({ path }) => {
         // bundle_program.mjs writes the words below into programs.
         if (/\/node_modules\/|\/bundle_program\.mjs$/.test(path)) return undefined
@@ -51,7 +48,7 @@ export async function bundleTests(out, files) {
     ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20', splitting: true, keepNames: true },
     ...{
       absWorkingDir: root,
-      plugins: [plugin],
+      plugins: [plugin, workspaceSources],
       logLevel: 'error',
       banner: { js: PLACES },
       loader: { '.node': 'empty' },

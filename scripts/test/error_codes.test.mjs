@@ -8,5 +8,5 @@ test('every error code of the sources is in one table, with meaning and remedy, 
   const { failures, count } = await checkErrorCodes(root)
   expect(failures).toEqual([])
   expect(count).toBeGreaterThan(100)
-  expect((await errorCodes(root)).get('ERR_SHAPE')).toMatchObject({ packageName: '@cudnn-rnn/executor-kit' })
+  expect((await errorCodes(root)).get('ERR_SHAPE')).toMatchObject({ packageName: '@cudnn-rnn/ops/executor' })
 })

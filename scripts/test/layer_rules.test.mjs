@@ -132,14 +132,40 @@ describe('layerViolations', () => {
     ])
   })
 
-  it('finds an internal package that is not published', () => {
+  it('finds an internal entry that is not published', () => {
     const root = workspace({
-      'packages/top/package.json': '{ "private": true, "dependencies": { "@x/bottom": "workspace:*" } }',
+      'packages/bottom/package.json': '{ "exports": { "./rules": "./dist/rules.js" } }',
+      'packages/top/package.json':
+        '{ "private": true, "dependencies": { "@x/bottom": "workspace:*" }, "exports": { "./rules": "./src/rules.ts" } }',
     })
-    expect(layerViolations(root, { ...LAYERS, internal: ['bottom', 'top', 'none'] })).toEqual([
-      'layers.json: top is internal and is not a published package',
-      'layers.json: none is internal and is not a published package',
+    expect(layerViolations(root, { ...LAYERS, internal: ['bottom/rules', 'top/rules', 'bottom/none'] })).toEqual([
+      'layers.json: top/rules is internal, which no published package exports',
+      'layers.json: bottom/none is internal, which no published package exports',
     ])
+  })
+
+  describe('in parts of a package', () => {
+    const layers = { ...LAYERS, mayImport: { 'bottom/part': [], bottom: ['bottom/part'], top: ['bottom/part'] } }
+    const parts = {
+      'packages/bottom/package.json': '{ "exports": { ".": "./dist/index.js", "./part": "./dist/part.js" } }',
+      'packages/bottom/src/part/index.ts': "export * from './one.js'",
+      'packages/bottom/src/part/one.ts': '',
+      'packages/bottom/src/index.ts': "import '@x/bottom/part'",
+      'packages/bottom/test/part/one.test.ts': "import '../../src/part/one.js'",
+      'packages/top/src/index.ts': "import '@x/bottom/part'",
+    }
+
+    it('finds nothing where each imports by its row', () => {
+      expect(layerViolations(workspace(parts), layers)).toEqual([])
+    })
+
+    it.each([
+      ['an import of the root', { 'packages/bottom/src/part/one.ts': "import '@x/bottom'" }, 'allow to bottom/part'],
+      ['a package above', { 'packages/top/src/index.ts': "import '@x/bottom'" }, 'allow to top'],
+      ['a relative import', { 'packages/bottom/src/two.ts': "import './part/one.js'" }, 'another part of bottom'],
+    ])('finds %s', (_, files, expected) => {
+      expect(layerViolations(workspace({ ...parts, ...files }), layers)).toEqual([expect.stringContaining(expected)])
+    })
   })
 
   it('distinguishes native/top from packages/top', () => {

@@ -20,7 +20,7 @@ const HARMLESS =
 /** Files whose listeners may throw, and why: a listener that is added to one of them is read against its reason. */
 const KNOWN = new Map(
   Object.entries({
-    'packages/arguments/src/abortable.ts': 'sets a timer, whose function is guarded',
+    'packages/canonical/src/rules/abortable.ts': 'sets a timer, whose function is guarded',
     'apps/bench': 'a benchmark, which an exception may end',
     'apps/cli/src': 'a program of one user, which an exception ends; only its own children and streams are listened to',
     'apps/examples/src/voice_load': 'the load generator, which an exception may end',
@@ -32,7 +32,7 @@ const KNOWN = new Map(
     'packages/distributed/src/nccl/nccl_communicator.ts': 'events of the process: they report its end',
     'packages/distributed/src/nccl/heartbeats.ts':
       'messages of the thread of this program; the thread guards the messages of the network',
-    'packages/executor-kit/src': 'sets a flag or frees memory by its number',
+    'packages/ops/src/executor': 'sets a flag or frees memory by its number',
     'packages/interop/src/files/hdf5_thread.ts': 'answers of the thread of this program, one to each request',
     'packages/interop/src/files/hdf5_worker.ts': 'the end of its thread is reported to the file that it serves',
     'packages/interop/src/files/hdf5_workers.ts': 'settles a promise, or forgets the thread',

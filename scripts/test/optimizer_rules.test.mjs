@@ -21,7 +21,7 @@ test('the C++ kernels have every rule but sgd, which is addScaled, in the order 
     /\bk([A-Z]\w*)/g,
   )
   const boundary = kernelsOf(
-    'packages/executor-kit/src/kernels/kernel_boundary.ts',
+    'packages/ops/src/executor/kernels/kernel_boundary.ts',
     /UPDATE_RULES = Object\.freeze\(\[([^\]]*)\]/,
     /'(\w+)'/g,
   )

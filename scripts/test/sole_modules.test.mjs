@@ -13,12 +13,12 @@ it.each([
   [
     'renames files: Windows refuses while another program has the file open',
     /\brename(Sync)?\b.*from 'node:fs/,
-    'packages/files/src/replace_file.ts',
+    'packages/checkpoint/src/files/replace_file.ts',
   ],
   [
     'words any thrown value: a caller may throw an object without a text, or an error with a getter that throws',
     /\bError(\)| \?) (return )?(String\()?\w+\.message|[^.]\bString\(error\)/,
-    'packages/arguments/src/described_value.ts',
+    'packages/canonical/src/rules/described_value.ts',
   ],
   ['colors text: a file and a pipe have none on any platform', /from 'picocolors'/, 'apps/cli/src/colors.ts'],
 ])('one module %s', (_, pattern, module) => {

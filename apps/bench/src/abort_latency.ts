@@ -1,4 +1,4 @@
-import { tableText } from '@cudnn-rnn/report'
+import { tableText } from '@cudnn-rnn/rnn/report'
 import {
   Dataset,
   dense,

@@ -1,7 +1,7 @@
 // Copies memory too large for any cache, again and again, between the two messages it is sent and sends.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 
 const { bytes, copies } = workerData as { bytes: number; copies: number }
 const source = new Float64Array(bytes / 8).fill(1)

@@ -1,4 +1,4 @@
-import { escapeHtml, htmlPage, type PageSection } from '@cudnn-rnn/report'
+import { escapeHtml, htmlPage, type PageSection } from '@cudnn-rnn/rnn/report'
 import type { BenchReport } from './bench_report.js'
 import { instructionSetNote } from './instruction_set_note.js'
 import { leftOut } from './left_out.js'

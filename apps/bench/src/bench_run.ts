@@ -1,5 +1,5 @@
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { inspectBackends } from '@cudnn-rnn/rnn'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { installBaselines } from './baseline_packages.js'

@@ -1,4 +1,4 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { createProgram } from './program.js'
 
 try {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { entryOf, required } from '@cudnn-rnn/arguments'
+import { entryOf, required } from '@cudnn-rnn/canonical/rules'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { benchCases } from './bench_cases.js'
 import { type ComparisonResult, medianOf } from './bench_report.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { type ComparableResults, comparableResults, LARGEST_DIFFERENCE, largestDifference } from './agreement.js'
 import type { ComparisonResult, Outcome, SeriesResult } from './bench_report.js'
 import type { Comparison, Series } from './comparison.js'

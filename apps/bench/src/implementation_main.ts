@@ -1,7 +1,7 @@
 // The process of one implementation: `implementation_main <name> <threads> <weights> [instruction set]` plays it over stdin and stdout.
 
 import { createInterface } from 'node:readline'
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { WeightType } from './comparison.js'
 import { openExecutorRunner } from './executor_runner.js'

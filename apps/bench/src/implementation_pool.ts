@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { Series } from './comparison.js'
 import { ImplementationProcess, implementationLaunch, type LaunchConditions } from './implementation_process.js'
 import type { Implementation } from './implementation_table.js'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import type { MachinePeak } from './bench_report.js'
 import type { ImplementationProcess } from './implementation_process.js'
 import { spreadOf } from './statistics.js'

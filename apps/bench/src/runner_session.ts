@@ -1,4 +1,4 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { collectGarbage } from '@cudnn-rnn/conformance/collect_garbage'
 import type { Reply, RequestName, Requests } from './implementation_protocol.js'
 import type { LoadedTask, Runner } from './runner.js'

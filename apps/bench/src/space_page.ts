@@ -1,4 +1,4 @@
-import { escapeHtml, htmlPage } from '@cudnn-rnn/report'
+import { escapeHtml, htmlPage } from '@cudnn-rnn/rnn/report'
 import * as Plot from '@observablehq/plot'
 import {
   groupedBy,

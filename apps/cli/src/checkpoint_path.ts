@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { READ_WITHOUT_WAITING } from '@cudnn-rnn/files'
+import { READ_WITHOUT_WAITING } from '@cudnn-rnn/checkpoint/files'
 import { latestCheckpoint } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { codedRangeError } from './coded_error.js'

@@ -1,4 +1,4 @@
-import type { FilesErrorCode } from '@cudnn-rnn/files'
+import type { FilesErrorCode } from '@cudnn-rnn/checkpoint/files'
 import type { ErrorCode } from '@cudnn-rnn/rnn'
 import type { CliErrorCode } from './error_codes.js'
 

@@ -1,5 +1,5 @@
 import { arch, cpus, platform, release, totalmem } from 'node:os'
-import { elementCount } from '@cudnn-rnn/arguments'
+import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { type BackendReport, CudnnLSTM, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
 import { type CudnnReport, inspectCudnn } from '@cudnn-rnn/rnn/executors'
 

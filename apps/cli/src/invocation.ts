@@ -1,5 +1,5 @@
 import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path'
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 
 /** Process data that determine the command that started this program. */
 export interface Invocation {

@@ -1,4 +1,4 @@
-import { escapeHtml } from '@cudnn-rnn/report'
+import { escapeHtml } from '@cudnn-rnn/rnn/report'
 import type { RnnDescriptor } from '@cudnn-rnn/rnn'
 import { CELL_MODES, flatLayout, type PlacedRegion } from '@cudnn-rnn/rnn/canonical'
 

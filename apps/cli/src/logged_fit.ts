@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type ProgressOptions, TerminalProgress } from '@cudnn-rnn/report'
+import { type ProgressOptions, TerminalProgress } from '@cudnn-rnn/rnn/report'
 import type { FitOptions, FitResult, StepReport } from '@cudnn-rnn/rnn'
 import { EventFile, type GateWeights, MetricsFile, metricsLine, readMetrics } from '@cudnn-rnn/rnn/train'
 import { withInterrupt } from './interrupt.js'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { makeDirectory } from '@cudnn-rnn/files'
+import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { codedRangeError } from './coded_error.js'
 
 /**

@@ -1,4 +1,4 @@
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 import { EXIT_CODES } from './exit_codes.js'
 
 /**

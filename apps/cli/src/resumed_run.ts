@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { SkippedCheckpoint } from '@cudnn-rnn/rnn/train'
 import { readMetrics } from '@cudnn-rnn/rnn/train'
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from './coded_error.js'
 import { colors, errorColors } from './colors.js'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { jsonObject } from '@cudnn-rnn/arguments'
-import { readRegularFile } from '@cudnn-rnn/files'
+import { jsonObject } from '@cudnn-rnn/canonical/rules'
+import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 
 /** Tasks in words, by the format that the record of a run names without its version. */
 const TASKS = {

@@ -1,4 +1,4 @@
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 
 /** Lines of left-aligned columns under a header; columns named in `right` are right-aligned. */
 export function textTable(

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeFileAtomic } from '@cudnn-rnn/files'
+import { writeFileAtomic } from '@cudnn-rnn/checkpoint/files'
 import { expect, it } from 'vitest'
 import { makeOutputDirectory, unusedDirectory } from '../src/output_directory.js'
 import { temporaryDirectory } from './small_run.js'

@@ -1,5 +1,5 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
-import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/files'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
+import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/checkpoint/files'
 import { mixChannels, SAMPLE_RATE, wavFile } from '@cudnn-rnn/pretrained'
 import wavefile from 'wavefile'
 import { codedRangeError } from './coded_error.js'

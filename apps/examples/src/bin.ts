@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import { hasErrorCode, thrownMessage } from '@cudnn-rnn/arguments'
-import { visibleLines } from '@cudnn-rnn/text'
+import { hasErrorCode, thrownMessage, visibleLines } from '@cudnn-rnn/canonical/rules'
 import { createProgram } from './program.js'
 
 await createProgram()

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { elementCount } from '@cudnn-rnn/arguments'
+import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { openBackend, type Tensor, writeCheckpoint } from '@cudnn-rnn/rnn'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import fixture from '../../../fixtures/ctc/models.json'

@@ -1,4 +1,4 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 /** `noted` is a measurement without an expected value; a `skipped` check gives the reason in `measured`. */
 export type Verdict = 'pass' | 'fail' | 'noted' | 'skipped'
 

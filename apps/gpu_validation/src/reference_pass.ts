@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import { createRnnDescriptor, flatLayout, packCanonical, type Tensor, unpackCanonical } from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '@cudnn-rnn/reference'

@@ -1,6 +1,6 @@
 // The part of vitest that the conformance suite uses, for machines with Node.js alone: the bundle of the validation
 // replaces vitest by this module. Tests run one after another, and each gives one outcome.
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect'
 import * as chai from 'chai'
 import type { CheckContext } from './check.js'

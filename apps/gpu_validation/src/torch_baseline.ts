@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 
 /** An answer of torch_baseline.py. */
 export interface TorchAnswer {

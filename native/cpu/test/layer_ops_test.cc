@@ -16,7 +16,7 @@ namespace {
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The indices of packages/executor-kit/src/kernels/kernel_boundary.ts.
+// The indices of packages/ops/src/executor/kernels/kernel_boundary.ts.
 enum Activation { kTanh, kSigmoid, kRelu, kElu, kSoftplus, kSoftmax };
 enum Pooling { kLast, kMean, kMax };
 enum Loss { kSquaredError, kAbsoluteError, kSigmoidCrossEntropy };

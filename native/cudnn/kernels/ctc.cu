@@ -29,7 +29,7 @@ extern "C" __global__ void ctc_activations(REAL* y, const REAL* x, const int* le
   }
 }
 
-// The gradient of a row of cost infinity: INFEASIBLE_ROWS of packages/executor-kit.
+// The gradient of a row of cost infinity: INFEASIBLE_ROWS of packages/ops.
 #define CTC_INFINITE 0
 #define CTC_NAN 1
 #define CTC_ZERO 2

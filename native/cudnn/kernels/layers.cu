@@ -4,7 +4,7 @@
 
 // ---- activations ----------------------------------------------------------------------------------------------------
 
-// The order of ACTIVATIONS in packages/backend; softmax has its own kernels.
+// The order of ACTIVATIONS in packages/ops; softmax has its own kernels.
 enum { TANH, SIGMOID, RELU, ELU, SOFTPLUS };
 
 static __device__ REAL sigmoid_of(REAL x) { return 1 / (1 + exp(-x)); }
@@ -105,7 +105,7 @@ static __device__ unsigned philox_word(Index position, unsigned key0, unsigned k
   }
 }
 
-// y = x·mask: DropoutMask in packages/executor-kit. The number of the mask comes in two halves that REAL holds exactly.
+// y = x·mask: DropoutMask in packages/ops. The number of the mask comes in two halves that REAL holds exactly.
 extern "C" __global__ void dropout(REAL* y, const REAL* x, Index count, Index seedLow, Index seedHigh, Index threshold,
                                    REAL kept, REAL drawLow, REAL drawHigh, const REAL* live) {
   if (live) kept = live[0], drawLow = live[1], drawHigh = live[2];
@@ -116,7 +116,7 @@ extern "C" __global__ void dropout(REAL* y, const REAL* x, Index count, Index se
   }
 }
 
-// Numbers in 0..1, or of the standard normal distribution (Box and Muller): drawnBy in packages/executor-kit.
+// Numbers in 0..1, or of the standard normal distribution (Box and Muller): drawnBy in packages/ops.
 extern "C" __global__ void random_numbers(REAL* y, Index count, Index isNormal, Index seedLow, Index seedHigh,
                                           REAL drawLow, REAL drawHigh, const REAL* live) {
   if (live) drawLow = live[0], drawHigh = live[1];

@@ -1,5 +1,5 @@
 // Operations on tensors of any shape: loops over up to four groups of dimensions, of sizes n0 to n3, of which a tensor t
-// has the strides t0 to t3, 0 if it repeats: packages/executor-kit/src/operations/walk.ts. The conventions are those
+// has the strides t0 to t3, 0 if it repeats: packages/ops/src/executor/operations/walk.ts. The conventions are those
 // of dense.cu, which precedes this file in the compiled source.
 
 // The order of ELEMENT_FUNCTIONS.

@@ -78,7 +78,7 @@ double CtcLossOf(const double* sizes, const void* logits, const int32_t* labels,
   });
 }
 
-// Operands and numbers of the rules: UPDATE_RULES in packages/executor-kit/src/kernels/kernel_boundary.ts. All operands
+// Operands and numbers of the rules: UPDATE_RULES in packages/ops/src/executor/kernels/kernel_boundary.ts. All operands
 // have `count` elements; absent ones are null.
 CUDNN_RNN_EXPORT(update) void Update(int rule, ptrdiff_t count, void* const* operands, const double* numbers) {
   OfElementType([&]<typename T>() {

@@ -1,4 +1,4 @@
-import { describeValue } from '@cudnn-rnn/arguments'
+import { describeValue } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from './coded_error.js'
 
 /**

@@ -1,4 +1,4 @@
-import { checkIsObject, describeValue } from '@cudnn-rnn/arguments'
+import { checkIsObject, describeValue } from '@cudnn-rnn/canonical/rules'
 import { gatesOf } from './cell_mode.js'
 import { codedTypeError } from './coded_error.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'

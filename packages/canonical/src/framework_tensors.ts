@@ -1,4 +1,4 @@
-import { describeValue, entryOf, required, zip } from '@cudnn-rnn/arguments'
+import { describeValue, entryOf, required, zip } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from './coded_error.js'
 import { flatLayout } from './flat_layout.js'
 import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'

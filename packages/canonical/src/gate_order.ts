@@ -1,4 +1,4 @@
-import { describeValue } from '@cudnn-rnn/arguments'
+import { describeValue } from '@cudnn-rnn/canonical/rules'
 import { CELL_MODES, type CellMode, type GateName, gatesOf } from './cell_mode.js'
 import { codedRangeError } from './coded_error.js'
 

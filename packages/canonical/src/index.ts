@@ -30,7 +30,7 @@ export {
   liveLength,
   ownView,
   wasTransferred,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 export { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from './cell_activation.js'
 export {
   CELL_MODES,

@@ -1,4 +1,4 @@
-import { checkIsObject, checkOptionValues, FLAG, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
+import { checkIsObject, checkOptionValues, FLAG, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from './coded_error.js'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'

@@ -1,4 +1,4 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 /**
  * The error of an `import()` that failed to load an optional peer dependency; its message names the command that installs it.
  *

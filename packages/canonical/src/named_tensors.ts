@@ -1,4 +1,4 @@
-import { checkIsObject, describeValue, fields, integerFrom, listOf, recordOf, TEXT } from '@cudnn-rnn/arguments'
+import { checkIsObject, describeValue, fields, integerFrom, listOf, recordOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { FrameworkLayout, TensorGroup } from './framework_layout.js'
 import { elementCount, type Tensor } from './tensor.js'

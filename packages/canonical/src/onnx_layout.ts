@@ -1,4 +1,4 @@
-import { checkIsObject } from '@cudnn-rnn/arguments'
+import { checkIsObject } from '@cudnn-rnn/canonical/rules'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
 import {

@@ -7,7 +7,7 @@ import {
   liveLength,
   OBJECT,
   ownView,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { ParamLayout, PlacedRegion } from './flat_layout.js'
 import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'

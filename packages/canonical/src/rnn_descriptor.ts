@@ -9,7 +9,7 @@ import {
   optional,
   SHARE,
   where,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { CELL_MODES, type CellMode } from './cell_mode.js'
 import { codedRangeError } from './coded_error.js'
 

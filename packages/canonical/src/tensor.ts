@@ -1,4 +1,4 @@
-export { elementCount } from '@cudnn-rnn/arguments'
+export { elementCount } from '@cudnn-rnn/canonical/rules'
 
 /** Element types of parameters and sequences. Labels, ids and lengths are int32 and never parameters. */
 export type FloatArray = Float32Array | Float64Array

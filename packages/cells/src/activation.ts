@@ -1,7 +1,7 @@
-import { either, FINITE, fields, keyOf, optional, where } from '@cudnn-rnn/arguments'
-import type { FloatDType } from '@cudnn-rnn/backend'
+import { either, FINITE, fields, keyOf, optional, where } from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from '@cudnn-rnn/canonical'
-import type { ActivationName, ElementwiseFunction } from '@cudnn-rnn/executor-kit'
+import type { ActivationName, ElementwiseFunction } from '@cudnn-rnn/ops/executor'
 import { newArray } from './float_tensor.js'
 
 const NAME = keyOf(CELL_ACTIVATIONS)

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, nullable, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, nullable, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import { SIZE } from './cell_options.js'
 import type { CellState, StateSize, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'

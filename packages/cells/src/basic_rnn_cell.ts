@@ -1,4 +1,4 @@
-import type { OptionsOf } from '@cudnn-rnn/arguments'
+import type { OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type { CellActivation } from '@cudnn-rnn/canonical'
 import { ACTIVATION } from './activation.js'
 import {

@@ -10,7 +10,7 @@ import {
   optional,
   TEXT,
   where,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { ACTIVATION } from './activation.js'
 
 /** H, I, P, B. */

@@ -1,6 +1,6 @@
-import type { FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/backend'
+import type { FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addColumnSums, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addColumnSums, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { type FloatTensor, newArray } from './float_tensor.js'
 import type { HostKernels } from './product_backend.js'
 

@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedTypeError } from './coded_error.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'

@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
-import { OpenTape } from '@cudnn-rnn/executor-kit'
+import { required } from '@cudnn-rnn/canonical/rules'
+import { OpenTape } from '@cudnn-rnn/ops/executor'
 
 /** Checks its argument, so that a refused call leaves the tape open, and returns the computation. */
 type CheckedBackward<OutputGradients, InputGradients> = (gradients: OutputGradients) => () => InputGradients

@@ -1,7 +1,14 @@
-import { checkArguments, checkOptions, entryOf, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { FloatDType } from '@cudnn-rnn/backend'
+import {
+  checkArguments,
+  checkOptions,
+  entryOf,
+  integerFrom,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { checkOptionNames, elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
-import { checkIsTensor, Philox } from '@cudnn-rnn/executor-kit'
+import { checkIsTensor, Philox } from '@cudnn-rnn/ops/executor'
 import { SIZE } from './cell_options.js'
 import { codedRangeError } from './coded_error.js'
 import { checkFloatTensor, copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'

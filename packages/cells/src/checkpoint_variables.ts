@@ -1,5 +1,5 @@
-import { checkArguments, entryOf, TEXT } from '@cudnn-rnn/arguments'
-import type { FloatDType } from '@cudnn-rnn/backend'
+import { checkArguments, entryOf, TEXT } from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import type { CellState } from './cell_state.js'
 import { copyTensor, type FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'

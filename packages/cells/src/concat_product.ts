@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { fillRows, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { addToBiasGradient, type CellRun } from './cell_run.js'
 import type { FloatTensor } from './float_tensor.js'
 

@@ -7,7 +7,7 @@ import {
   type OptionsOf,
   optional,
   where,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { CELL_OPTIONS, type CellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'

@@ -1,4 +1,4 @@
-import { checkIsObject } from '@cudnn-rnn/arguments'
+import { checkIsObject } from '@cudnn-rnn/canonical/rules'
 import { ConvLSTMCell, type ConvNDLSTMCellOptions } from './conv_lstm_cell.js'
 
 /**

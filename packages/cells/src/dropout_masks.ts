@@ -1,7 +1,7 @@
-import { integerFrom, NUMBER, optional, where } from '@cudnn-rnn/arguments'
-import type { FloatDType } from '@cudnn-rnn/backend'
+import { integerFrom, NUMBER, optional, where } from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { newArray } from './float_tensor.js'
 
 /** The rule of the options that say how much is kept. */

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, FLAG, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FLAG, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { type CellState, mapState, type StateTree } from './cell_state.js'
 import { CellWrapper } from './cell_wrapper.js'

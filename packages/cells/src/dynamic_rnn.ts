@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type { CellState } from './cell_state.js'
 import type { FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'

@@ -1,6 +1,6 @@
-import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { allocating, checkTensor, type Dimension } from '@cudnn-rnn/executor-kit'
+import { allocating, checkTensor, type Dimension } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from './coded_error.js'
 
 /** The operands of cells: host tensors of float32 or float64. */

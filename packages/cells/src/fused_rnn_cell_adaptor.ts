@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { CellRun } from './cell_run.js'
 import type { CellState } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'

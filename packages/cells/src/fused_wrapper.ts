@@ -1,4 +1,4 @@
-import { checkOptions } from '@cudnn-rnn/arguments'
+import { checkOptions } from '@cudnn-rnn/canonical/rules'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateSize } from './cell_state.js'

@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import type { CellActivation } from '@cudnn-rnn/canonical'
 import { executorActivation } from './activation.js'
 import type { CellRun } from './cell_run.js'

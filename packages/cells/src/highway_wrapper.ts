@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { CellState, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { CellPart } from './composite_cell.js'

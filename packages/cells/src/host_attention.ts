@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { HostValue, StepTape } from './step_tape.js'
 
 /**

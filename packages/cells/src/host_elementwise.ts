@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { ElementwiseFunction } from '@cudnn-rnn/executor-kit'
+import type { ElementwiseFunction } from '@cudnn-rnn/ops/executor'
 import type { LSTMRule } from './lstm_rule.js'
 import type { HostValue, StepTape } from './step_tape.js'
 

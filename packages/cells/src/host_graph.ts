@@ -1,5 +1,5 @@
 import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
-import { elementwiseFunction } from '@cudnn-rnn/executor-kit'
+import { elementwiseFunction } from '@cudnn-rnn/ops/executor'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateTree } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'

@@ -1,4 +1,4 @@
-import { addRow, copyRow } from '@cudnn-rnn/executor-kit'
+import { addRow, copyRow } from '@cudnn-rnn/ops/executor'
 import type { HostValue, StepTape } from './step_tape.js'
 
 /**

@@ -1,5 +1,5 @@
-import { entryOf } from '@cudnn-rnn/arguments'
-import { addRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
+import { addRow, fillRows, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { addToBiasGradient } from './cell_run.js'
 import type { HostValue, StepTape } from './step_tape.js'
 

@@ -1,5 +1,5 @@
-import { entryOf } from '@cudnn-rnn/arguments'
-import { addRow } from '@cudnn-rnn/executor-kit'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
+import { addRow } from '@cudnn-rnn/ops/executor'
 import type { TimeGateNames } from './step_graph.js'
 import type { HostValue, StepTape } from './step_tape.js'
 

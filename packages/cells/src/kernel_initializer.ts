@@ -1,4 +1,4 @@
-import { either, fields, NUMBER, oneOf, optional, where } from '@cudnn-rnn/arguments'
+import { either, fields, NUMBER, oneOf, optional, where } from '@cudnn-rnn/canonical/rules'
 import type { VariableInitializer } from './cell_variables.js'
 
 /** The beginning of a kernel: drawn by Glorot's rule or from ±uniform, or filled with a number. */

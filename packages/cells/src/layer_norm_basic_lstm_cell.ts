@@ -1,4 +1,4 @@
-import { FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { type CellActivation, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { ACTIVATION } from './activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'

@@ -1,4 +1,4 @@
-import { checkOptions } from '@cudnn-rnn/arguments'
+import { checkOptions } from '@cudnn-rnn/canonical/rules'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import { CellVariables, type VariableSpec } from './cell_variables.js'

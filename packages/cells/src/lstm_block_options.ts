@@ -1,4 +1,4 @@
-import { FINITE, FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { FINITE, FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import {
   CELL_OPTIONS,
   type CellOptions,

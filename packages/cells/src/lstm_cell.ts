@@ -1,4 +1,4 @@
-import { FINITE, FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { FINITE, FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { ACTIVATION } from './activation.js'
 import {
   CELL_OPTIONS,

@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { ElementwiseFunction } from '@cudnn-rnn/executor-kit'
+import type { ElementwiseFunction } from '@cudnn-rnn/ops/executor'
 import { LSTM_COLUMNS, type LSTMRule, type LSTMVariables } from './lstm_rule.js'
 
 type Peepholes = LSTMVariables['peepholes']

@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import { type CellActivation, gatePosition } from '@cudnn-rnn/canonical'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'

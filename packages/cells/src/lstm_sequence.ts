@@ -1,5 +1,5 @@
 import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
-import { addRow, copyRow, elementwiseFunction, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addRow, copyRow, elementwiseFunction, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { ofBoundedArgument } from './activation.js'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple } from './cell_state.js'

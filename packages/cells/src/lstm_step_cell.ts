@@ -1,5 +1,5 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
-import { elementwiseFunction } from '@cudnn-rnn/executor-kit'
+import type { FloatDType } from '@cudnn-rnn/ops'
+import { elementwiseFunction } from '@cudnn-rnn/ops/executor'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'

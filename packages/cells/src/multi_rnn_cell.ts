@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, listOf } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, listOf } from '@cudnn-rnn/canonical/rules'
 import { CELL_OPTIONS, type CellOptions } from './cell_options.js'
 import type { CellState, StateSize, StateTree } from './cell_state.js'
 import { codedRangeError } from './coded_error.js'

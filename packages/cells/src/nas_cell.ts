@@ -1,4 +1,4 @@
-import { FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'

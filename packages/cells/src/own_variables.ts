@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { CellVariables, type VariableSpec } from './cell_variables.js'
 
 /** The variables that a wrapper has beside those of its cell. */

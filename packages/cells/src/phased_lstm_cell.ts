@@ -1,4 +1,4 @@
-import { entryOf, FINITE, FLAG, NUMBER, type OptionsOf, optional, POSITIVE, where } from '@cudnn-rnn/arguments'
+import { entryOf, FINITE, FLAG, NUMBER, type OptionsOf, optional, POSITIVE, where } from '@cudnn-rnn/canonical/rules'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'

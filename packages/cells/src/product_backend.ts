@@ -1,6 +1,6 @@
-import type { Backend, FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/backend'
+import type { Backend, FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/ops'
 import { checkIsObject } from '@cudnn-rnn/canonical'
-import { addProduct } from '@cudnn-rnn/executor-kit'
+import { addProduct } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from './coded_error.js'
 
 /** An executor whose products, and recurrence of LSTMs, cells use: any `Backend`. */

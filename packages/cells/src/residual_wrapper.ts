@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions } from '@cudnn-rnn/canonical/rules'
 import type { CellState, StateTree } from './cell_state.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { SkipWrapper } from './skip_wrapper.js'

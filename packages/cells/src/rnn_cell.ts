@@ -9,7 +9,7 @@ import {
   type OptionsOf,
   optional,
   where,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { SIZE } from './cell_options.js'
 import { CellRun } from './cell_run.js'

@@ -1,5 +1,5 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { copyRow } from '@cudnn-rnn/executor-kit'
+import { copyRow } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from './coded_error.js'
 import type { FloatTensor } from './float_tensor.js'
 

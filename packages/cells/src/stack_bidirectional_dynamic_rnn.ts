@@ -1,6 +1,13 @@
-import { checkArguments, checkedElsewhere, checkOptions, listOf, type OptionsOf, required } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkedElsewhere,
+  checkOptions,
+  listOf,
+  type OptionsOf,
+  required,
+} from '@cudnn-rnn/canonical/rules'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
-import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
+import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
 import { type CellState, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'

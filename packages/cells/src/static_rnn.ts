@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions } from '@cudnn-rnn/canonical/rules'
 import type { CellState } from './cell_state.js'
 import { codedTypeError } from './coded_error.js'
 import type { FloatTensor } from './float_tensor.js'

@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { CellRun } from './cell_run.js'
 import { type CellState, mapState, type StateTree } from './cell_state.js'

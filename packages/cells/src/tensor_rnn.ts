@@ -1,4 +1,4 @@
-import { checkArguments, checkedElsewhere, checkOptions, MAP, type OptionsOf, where } from '@cudnn-rnn/arguments'
+import { checkArguments, checkedElsewhere, checkOptions, MAP, type OptionsOf, where } from '@cudnn-rnn/canonical/rules'
 import {
   checkSequenceLengths,
   checkTensor,
@@ -8,7 +8,7 @@ import {
   scan,
   tapeRule,
   type Value,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { CellRun } from './cell_run.js'
 import { type CellState, checkStateTree, mapState, type StateTree } from './cell_state.js'
 import { kernelsOf } from './product_backend.js'

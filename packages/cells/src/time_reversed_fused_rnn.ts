@@ -1,4 +1,4 @@
-import { checkArguments, methods } from '@cudnn-rnn/arguments'
+import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
 import type { CellRun } from './cell_run.js'
 import type { CellState } from './cell_state.js'
 import type { FloatTensor } from './float_tensor.js'

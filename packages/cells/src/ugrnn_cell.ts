@@ -1,4 +1,4 @@
-import { FINITE, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { FINITE, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { CellActivation } from '@cudnn-rnn/canonical'
 import { ACTIVATION } from './activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'

@@ -1,4 +1,4 @@
-import { copyRow } from '@cudnn-rnn/executor-kit'
+import { copyRow } from '@cudnn-rnn/ops/executor'
 import type { CellRun } from './cell_run.js'
 import { type CellState, mapState } from './cell_state.js'
 import { type FloatTensor, newArray } from './float_tensor.js'

@@ -1,4 +1,4 @@
-import { checkArguments, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { CellVariables, VariableMap } from './cell_variables.js'
 
 /** An owner of variables inside a scope: its variables are `<scope>/<name>` outside, `<name>` where the scope is empty. */

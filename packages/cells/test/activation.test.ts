@@ -1,4 +1,4 @@
-import { elementwiseFunction } from '@cudnn-rnn/executor-kit'
+import { elementwiseFunction } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { executorActivation, ofBoundedArgument } from '../src/activation.js'

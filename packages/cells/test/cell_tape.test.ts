@@ -1,4 +1,4 @@
-import { addProduct } from '@cudnn-rnn/executor-kit'
+import { addProduct } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { CellTape, tapeWhen } from '../src/cell_tape.js'

@@ -1,4 +1,4 @@
-import { addProduct } from '@cudnn-rnn/executor-kit'
+import { addProduct } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

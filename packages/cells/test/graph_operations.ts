@@ -1,5 +1,5 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { addProduct } from '@cudnn-rnn/executor-kit'
+import { addProduct } from '@cudnn-rnn/ops/executor'
 import { CellRun } from '../src/cell_run.js'
 import type { FloatTensor } from '../src/float_tensor.js'
 import { HostGraph } from '../src/host_graph.js'

@@ -1,5 +1,5 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
-import { grad, infer, type TapeVariable, type Value } from '@cudnn-rnn/executor-kit'
+import type { BackendTensor } from '@cudnn-rnn/ops'
+import { grad, infer, type TapeVariable, type Value } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, test } from 'vitest'
 import { CellRun } from '../src/cell_run.js'

@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
   addProduct,
@@ -10,7 +10,7 @@ import {
   type TapeVariable,
   type Value,
   valueAndGrad,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

@@ -1,4 +1,4 @@
-import { maskCrc } from '@cudnn-rnn/files'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import type { Grammar, Random } from '@cudnn-rnn/fuzzing'
 import { encodeBundleEntry, encodeBundleHeader, type SliceExtent } from '../src/bundle_messages.js'
 import { memorySource } from '../src/byte_source.js'

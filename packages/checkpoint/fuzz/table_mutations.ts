@@ -1,4 +1,4 @@
-import { maskCrc } from '@cudnn-rnn/files'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import type { Random } from '@cudnn-rnn/fuzzing'
 import { compress } from 'snappyjs'
 import { crc32c } from '../src/crc32c.js'

@@ -1,5 +1,5 @@
-import { checkArguments, kind, OBJECT, TEXT } from '@cudnn-rnn/arguments'
-import { maskCrc } from '@cudnn-rnn/files'
+import { checkArguments, kind, OBJECT, TEXT } from '@cudnn-rnn/canonical/rules'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { encodeBundleEntry } from './bundle_messages.js'
 import { DTYPES } from './dtype.js'
 import { CheckpointError } from './errors.js'

@@ -1,5 +1,5 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { elementCount } from '@cudnn-rnn/arguments'
+import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { CheckpointError } from './errors.js'
 
 /**

@@ -1,5 +1,5 @@
-import { describeValue, elementCount } from '@cudnn-rnn/arguments'
-import { maskCrc } from '@cudnn-rnn/files'
+import { describeValue, elementCount } from '@cudnn-rnn/canonical/rules'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { type BundleEntry, decodeBundleEntry, decodeBundleHeader, type SliceExtent } from './bundle_messages.js'
 import { type ByteSource, checkRange } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'

@@ -11,8 +11,8 @@ import {
   optional,
   PATH,
   POSITIVE,
-} from '@cudnn-rnn/arguments'
-import { makeDirectory } from '@cudnn-rnn/files'
+} from '@cudnn-rnn/canonical/rules'
+import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { BundleEncoder, type NamedTensor } from './bundle_encoder.js'
 import { CheckpointError, isCheckpointError } from './errors.js'
 import { FILE_STORE, type FileStore } from './file_store.js'

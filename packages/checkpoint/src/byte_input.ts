@@ -6,7 +6,7 @@ import {
   RESPONSE_FIELDS,
   TEXT,
   thrownMessage,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { BLOB, type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
 import { CheckpointError } from './errors.js'
 

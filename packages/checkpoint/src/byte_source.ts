@@ -1,4 +1,4 @@
-import { BYTES, checkArguments, integerFrom, methods, TEXT } from '@cudnn-rnn/arguments'
+import { BYTES, checkArguments, integerFrom, methods, TEXT } from '@cudnn-rnn/canonical/rules'
 import { CheckpointError } from './errors.js'
 
 /** Random access to the bytes of one file, wherever it lies: a disk, a server, memory. */

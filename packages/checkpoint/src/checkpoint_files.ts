@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { readRegularFile } from '@cudnn-rnn/files'
+import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { decodeBundleHeader } from './bundle_messages.js'
 import { memorySource } from './byte_source.js'
 import { isCheckpointError } from './errors.js'

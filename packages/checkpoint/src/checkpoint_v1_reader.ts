@@ -1,4 +1,4 @@
-import { describeValue, elementCount } from '@cudnn-rnn/arguments'
+import { describeValue, elementCount } from '@cudnn-rnn/canonical/rules'
 import { decodeMessage, decodeShape, decodeSlice, type SliceExtent } from './bundle_messages.js'
 import type { ByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'

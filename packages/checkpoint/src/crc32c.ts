@@ -1,4 +1,4 @@
-import { type Crc, crc32c as tabledCrc32c } from '@cudnn-rnn/files'
+import { type Crc, crc32c as tabledCrc32c } from '@cudnn-rnn/checkpoint/files'
 
 /** The part of Node's `process` that this file uses; browsers lack it. */
 interface NodeProcess {

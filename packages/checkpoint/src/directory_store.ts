@@ -1,4 +1,4 @@
-import { checkArguments, methods } from '@cudnn-rnn/arguments'
+import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
 import { type BlobLike, type ByteSource, blobSource } from './byte_source.js'
 import { CheckpointError } from './errors.js'
 import type { FileStore, StoreLock } from './file_store.js'

@@ -1,4 +1,4 @@
-import { arrayTypeOf } from '@cudnn-rnn/arguments'
+import { arrayTypeOf } from '@cudnn-rnn/canonical/rules'
 
 /** A dtype of a checkpoint: TensorFlow's `DataType` number, bytes of one element, and the array that holds elements. */
 interface DTypeRow {

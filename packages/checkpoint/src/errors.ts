@@ -2,7 +2,7 @@ import type { CheckpointErrorCode } from './error_codes.js'
 
 export type { CheckpointErrorCode } from './error_codes.js'
 
-import { visibleMessage } from '@cudnn-rnn/text'
+import { visibleMessage } from '@cudnn-rnn/canonical/rules'
 
 /**
  * A checkpoint that cannot be read or written; nothing was changed.

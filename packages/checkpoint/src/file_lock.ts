@@ -10,7 +10,7 @@ import {
   optional,
   PATH,
   TEXT,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { CheckpointError } from './errors.js'
 import { createOwnerToken, type Owner, ownerState, parseOwnerToken } from './process_identity.js'
 import { createFile, isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'

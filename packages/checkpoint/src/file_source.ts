@@ -1,7 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { checkArguments, PATH } from '@cudnn-rnn/arguments'
-import { READ_WITHOUT_WAITING } from '@cudnn-rnn/files'
-import { visibleMessage } from '@cudnn-rnn/text'
+import { checkArguments, PATH, visibleMessage } from '@cudnn-rnn/canonical/rules'
+import { READ_WITHOUT_WAITING } from '@cudnn-rnn/checkpoint/files'
 import { type ByteSource, checkRange } from './byte_source.js'
 import { CheckpointError } from './errors.js'
 

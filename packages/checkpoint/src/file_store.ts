@@ -1,4 +1,4 @@
-import { methods } from '@cudnn-rnn/arguments'
+import { methods } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from './byte_source.js'
 
 /**

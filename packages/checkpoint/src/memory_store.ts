@@ -1,4 +1,4 @@
-import { BYTES, checkArguments, ITERABLE, kind, listOf, TEXT } from '@cudnn-rnn/arguments'
+import { BYTES, checkArguments, ITERABLE, kind, listOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import { type ByteSource, memorySource } from './byte_source.js'
 import type { FileStore, StoreLock } from './file_store.js'
 

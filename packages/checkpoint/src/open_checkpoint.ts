@@ -1,4 +1,12 @@
-import { checkArguments, checkOptions, FLAG, FUNCTION, type OptionsOf, optional, PATH } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkOptions,
+  FLAG,
+  FUNCTION,
+  type OptionsOf,
+  optional,
+  PATH,
+} from '@cudnn-rnn/canonical/rules'
 import { BundleReader } from './bundle_reader.js'
 import { type ByteInput, byteSourceOf } from './byte_input.js'
 import type { ByteSource } from './byte_source.js'

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { openFileSource } from './file_source.js'
 import { FILE_STORE, type FileStore } from './file_store.js'

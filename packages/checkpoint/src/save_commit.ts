@@ -1,6 +1,6 @@
 import { lstat, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { flushDirectory, readRegularFile, replaceFile } from '@cudnn-rnn/files'
+import { flushDirectory, readRegularFile, replaceFile } from '@cudnn-rnn/checkpoint/files'
 import { encodeBundleHeader } from './bundle_messages.js'
 import { shardPath } from './bundle_reader.js'
 import { checkpointFiles, removeCheckpoint, removeUnusedData } from './checkpoint_files.js'

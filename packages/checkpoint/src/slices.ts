@@ -1,4 +1,4 @@
-import { elementCount } from '@cudnn-rnn/arguments'
+import { elementCount } from '@cudnn-rnn/canonical/rules'
 import type { SliceExtent } from './bundle_messages.js'
 import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'

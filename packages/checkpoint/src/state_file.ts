@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { checkArguments, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, PATH } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from './byte_source.js'
 import { type CheckpointState, formatCheckpointState, parseCheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'

@@ -1,4 +1,4 @@
-import { checkArguments, TEXT, where } from '@cudnn-rnn/arguments'
+import { checkArguments, TEXT, where } from '@cudnn-rnn/canonical/rules'
 import { BundleEncoder, type NamedTensor } from './bundle_encoder.js'
 import { encodeBundleHeader } from './bundle_messages.js'
 import { shardPath } from './bundle_reader.js'

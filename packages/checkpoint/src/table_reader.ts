@@ -1,4 +1,4 @@
-import { maskCrc } from '@cudnn-rnn/files'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import type { ByteSource } from './byte_source.js'
 import { crc32c } from './crc32c.js'
 import { CheckpointError } from './errors.js'

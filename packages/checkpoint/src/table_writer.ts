@@ -1,4 +1,4 @@
-import { maskCrc } from '@cudnn-rnn/files'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { crc32c } from './crc32c.js'
 import { BLOCK_TYPES, type BlockHandle, FOOTER_SIZE, MAGIC } from './table_format.js'
 import { compareBytes, type TableEntry } from './table_reader.js'

@@ -1,4 +1,4 @@
-import { arrayTypeOf, describeValue, elementCount, liveLength } from '@cudnn-rnn/arguments'
+import { arrayTypeOf, describeValue, elementCount, liveLength } from '@cudnn-rnn/canonical/rules'
 import { type CheckpointDType, DTYPES, dtypeOfArray, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
 

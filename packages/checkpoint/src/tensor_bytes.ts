@@ -1,4 +1,4 @@
-import { inProcessorOrder, littleEndianBytes, maskCrc } from '@cudnn-rnn/files'
+import { inProcessorOrder, littleEndianBytes, maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { crc32c } from './crc32c.js'
 import { type CheckpointDType, DTYPES } from './dtype.js'
 import { CheckpointError } from './errors.js'

@@ -1,4 +1,4 @@
-import { crc32c as tabledCrc32c } from '@cudnn-rnn/files'
+import { crc32c as tabledCrc32c } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
 import { crc32c } from '../src/crc32c.js'
 

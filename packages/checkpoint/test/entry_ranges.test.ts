@@ -1,4 +1,4 @@
-import { maskCrc } from '@cudnn-rnn/files'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
 import { encodeBundleEntry, encodeBundleHeader } from '../src/bundle_messages.js'
 import { crc32c } from '../src/crc32c.js'

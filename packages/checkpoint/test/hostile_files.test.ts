@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { maskCrc } from '@cudnn-rnn/files'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { Random } from '@cudnn-rnn/fuzzing'
 import { describe, expect, it } from 'vitest'
 import { crc32c } from '../src/crc32c.js'

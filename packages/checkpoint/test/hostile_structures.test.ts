@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { maskCrc } from '@cudnn-rnn/files'
+import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { encodeBundleEntry, encodeBundleHeader } from '../src/bundle_messages.js'

@@ -1,4 +1,4 @@
-import { elementCount } from '@cudnn-rnn/arguments'
+import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import type { SliceExtent } from '../src/bundle_messages.js'

@@ -1,7 +1,7 @@
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { littleEndianBytes } from '@cudnn-rnn/files'
+import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
 import expectedTensors from '../../../fixtures/checkpoints/expected.json'
 import readByTensorflow from '../../../fixtures/checkpoints/overwritten_read.json'

@@ -1,4 +1,4 @@
-import type { Backend, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

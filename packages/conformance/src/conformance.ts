@@ -1,4 +1,4 @@
-import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import type { Backend, FloatDType } from '@cudnn-rnn/ops'
 import { describe } from 'vitest'
 import { registerCallerConformance } from './caller_conformance.js'
 import { registerCtcConformance } from './ctc_conformance.js'

@@ -1,4 +1,4 @@
-import { DTYPES } from '@cudnn-rnn/backend'
+import { DTYPES } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import extreme from '../../../fixtures/ctc/extreme.json'

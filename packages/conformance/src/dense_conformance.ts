@@ -1,4 +1,4 @@
-import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/rnn/pytorch_dense.json'

@@ -1,4 +1,4 @@
-import { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from '@cudnn-rnn/files'
+import { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from '@cudnn-rnn/checkpoint/files'
 
 /** Element types of cuDNN, as the raw checks store them on the device. */
 export type ElementType = 'float32' | 'float64' | 'float16' | 'bfloat16'

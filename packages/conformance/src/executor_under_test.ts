@@ -1,4 +1,4 @@
-import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import type { Backend, FloatDType } from '@cudnn-rnn/ops'
 import type { Extent } from './extent.js'
 import type { RoundingOracle } from './rounding_oracle.js'
 

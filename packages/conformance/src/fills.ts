@@ -1,4 +1,4 @@
-import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import {
   type CanonicalParams,
   elementCount,

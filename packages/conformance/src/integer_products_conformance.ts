@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { createRnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { expectAllclose } from './closeness.js'

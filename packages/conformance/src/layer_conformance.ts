@@ -1,6 +1,6 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS, type Pooling } from '@cudnn-rnn/executor-kit'
+import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS, type Pooling } from '@cudnn-rnn/ops/executor'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/rnn/pytorch_layers.json'
 import { expectAllclose } from './closeness.js'

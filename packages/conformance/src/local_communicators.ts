@@ -1,5 +1,5 @@
-import { entryOf } from '@cudnn-rnn/arguments'
-import { bfloat16ToNumber, numberToBfloat16 } from '@cudnn-rnn/files'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
+import { bfloat16ToNumber, numberToBfloat16 } from '@cudnn-rnn/checkpoint/files'
 import type { CommunicatorUnderTest } from './communicator_conformance.js'
 
 type Bytes = Uint8Array

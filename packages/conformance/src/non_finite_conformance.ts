@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import { numGates } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import type { ExecutorUnderTest } from './executor_under_test.js'

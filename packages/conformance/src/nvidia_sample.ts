@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
-import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import { required } from '@cudnn-rnn/canonical/rules'
+import type { Backend, FloatDType } from '@cudnn-rnn/ops'
 import { type CellMode, createRnnDescriptor, paramRegions, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { filled } from './fills.js'

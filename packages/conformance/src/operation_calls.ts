@@ -1,6 +1,6 @@
-import { type Backend, DTYPES, type DType, type FloatDType, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, DTYPES, type DType, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { type CheckedRow, EXAMPLE_SIZES, exampleShape, type Pattern } from '@cudnn-rnn/executor-kit'
+import { type CheckedRow, EXAMPLE_SIZES, exampleShape, type Pattern } from '@cudnn-rnn/ops/executor'
 
 const LEADING = [2, 3]
 /** A wrong value of an argument, and the code of its refusal. */

@@ -1,4 +1,4 @@
-import { CHECKED_ROWS } from '@cudnn-rnn/executor-kit'
+import { CHECKED_ROWS } from '@cudnn-rnn/ops/executor'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import type { ExecutorUnderTest } from './executor_under_test.js'

@@ -6,7 +6,7 @@ import {
   type OptimizerOptions,
   type OptimizerRule,
   type OptimizerSlots,
-} from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/ops'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import pytorch from '../../../fixtures/train/pytorch.json'

@@ -1,5 +1,5 @@
-import { DTYPES } from '@cudnn-rnn/backend'
-import type { MatrixView } from '@cudnn-rnn/executor-kit'
+import { DTYPES } from '@cudnn-rnn/ops'
+import type { MatrixView } from '@cudnn-rnn/ops/executor'
 import { describe, expect, test } from 'vitest'
 import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'

@@ -1,4 +1,4 @@
-import { type Backend, type BackendTensor, DTYPES, type Tape } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES, type Tape } from '@cudnn-rnn/ops'
 import { createRnnDescriptor, type FloatArray, layoutKey } from '@cudnn-rnn/canonical'
 import { filledCanonical } from './fills.js'
 

@@ -1,4 +1,4 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
 /** One sequence [T,1]. */

@@ -1,4 +1,4 @@
-import type { Backend, Rnn } from '@cudnn-rnn/backend'
+import type { Backend, Rnn } from '@cudnn-rnn/ops'
 import { expect } from 'vitest'
 import { errorOf, expectAllclose } from './closeness.js'
 

@@ -1,12 +1,4 @@
-import type {
-  Backend,
-  BackendTensor,
-  Rnn,
-  RnnForwardResult,
-  RnnInputGradients,
-  Tape,
-  TensorLike,
-} from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
 import {
   createRnnDescriptor,
   type FloatArray,

@@ -1,5 +1,5 @@
-import { entryOf, required } from '@cudnn-rnn/arguments'
-import type { Rnn, RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
+import { entryOf, required } from '@cudnn-rnn/canonical/rules'
+import type { Rnn, RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
 import { CELL_MODES, type CellMode, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

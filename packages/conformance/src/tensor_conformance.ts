@@ -1,4 +1,4 @@
-import { type Backend, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, DTYPES, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

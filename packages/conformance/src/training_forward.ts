@@ -1,6 +1,6 @@
-import { required } from '@cudnn-rnn/arguments'
-import type { Rnn, RnnForwardResult, Tape } from '@cudnn-rnn/backend'
-import type { RnnForwardInputs } from '@cudnn-rnn/executor-kit'
+import { required } from '@cudnn-rnn/canonical/rules'
+import type { Rnn, RnnForwardResult, Tape } from '@cudnn-rnn/ops'
+import type { RnnForwardInputs } from '@cudnn-rnn/ops/executor'
 
 /** A result of training: it has a tape. */
 export interface TrainingResult extends RnnForwardResult {

@@ -1,5 +1,5 @@
-import { checkOptions, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import { BackendUnavailableError } from '@cudnn-rnn/backend'
+import { checkOptions, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import {
   type HostBackend,
   type KernelRnn,
@@ -8,7 +8,7 @@ import {
   type MatrixFormat,
   openKernelBackend,
   WEIGHT_FORMATS,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import { createCpuExecutor } from './cpu_executor.js'
 import { chooseInstructionSet, INSTRUCTION_SETS } from './instruction_set.js'

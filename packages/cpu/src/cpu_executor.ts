@@ -1,4 +1,4 @@
-import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
   CallNumbers,
@@ -11,7 +11,7 @@ import {
   pinBuffer,
   REDUCTIONS,
   type TensorKernels,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import type { NativeAddon, NativeExecutor, NativeNetwork } from './native_addon.js'
 
 /** From this size on a buffer is aligned to a cache line, so that no vector of the kernels straddles two. */

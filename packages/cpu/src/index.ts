@@ -22,7 +22,7 @@
  * ```
  * @packageDocumentation
  */
-export type { WeightFormat } from '@cudnn-rnn/executor-kit'
+export type { WeightFormat } from '@cudnn-rnn/ops/executor'
 export { type CpuBackend, type CpuBackendOptions, openCpuBackend } from './cpu_backend.js'
 export type { CpuErrorCode } from './error_codes.js'
 export { INSTRUCTION_SETS, type InstructionSet } from './instruction_set.js'

@@ -1,5 +1,5 @@
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { KernelNetwork, KernelOperations, KernelStepper, KernelTapeMemory } from '@cudnn-rnn/executor-kit'
+import type { KernelNetwork, KernelOperations, KernelStepper, KernelTapeMemory } from '@cudnn-rnn/ops/executor'
 import type { InstructionSet } from './instruction_set.js'
 
 export interface NativeNetwork extends KernelNetwork {

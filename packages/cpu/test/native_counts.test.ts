@@ -1,5 +1,5 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
-import { type HostTensor, UPDATE_RULES } from '@cudnn-rnn/executor-kit'
+import { type HostTensor, UPDATE_RULES } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { loadAddon } from '../src/cpu_backend.js'

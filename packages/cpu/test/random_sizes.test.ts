@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor, FloatDType, Rnn } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, FloatDType, Rnn } from '@cudnn-rnn/ops'
 import {
   CELL_MODES,
   type CellMode,
@@ -10,7 +10,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import { expectAllclose, filled, filledCanonical, readAll } from '@cudnn-rnn/conformance'
 import { requestedExtent } from '@cudnn-rnn/conformance/extent'
-import { Philox, type RnnForwardInputs } from '@cudnn-rnn/executor-kit'
+import { Philox, type RnnForwardInputs } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'

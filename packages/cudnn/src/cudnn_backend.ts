@@ -1,4 +1,4 @@
-import { checkOptions, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkOptions, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import {
   type AnyBackendTensor,
   type Backend,
@@ -8,7 +8,7 @@ import {
   type DeviceGroups,
   DTYPES,
   type FloatDType,
-} from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/ops'
 import {
   checkDescriptor,
   type FloatArray,
@@ -24,7 +24,7 @@ import {
   checkHostTensor,
   checkIsHostTensor,
   ownTensor,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { CudnnDenseKernels } from './dense/cudnn_dense_kernels.js'
 import { cudnnTensorKernels } from './dense/cudnn_tensor_kernels.js'
 import type { CudnnExecutor } from './device/cudnn_executor.js'

@@ -1,4 +1,4 @@
-import { type BackendAttempt, isBackendUnavailableError } from '@cudnn-rnn/backend'
+import { type BackendAttempt, isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'
 import { type CudnnBackendOptions, checkBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
 import { type LibraryFiles, openCudaLibraries } from './sys/cuda_libraries.js'

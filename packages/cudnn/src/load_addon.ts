@@ -1,4 +1,4 @@
-import { type LoadedAddon, loadNativeAddon } from '@cudnn-rnn/executor-kit'
+import { type LoadedAddon, loadNativeAddon } from '@cudnn-rnn/ops/executor'
 import type { NativeAddon } from './sys/native_addon.js'
 
 /** Advice of the error for a missing addon. */

@@ -8,8 +8,8 @@ import {
   oneOf,
   optional,
   PATH,
-} from '@cudnn-rnn/arguments'
-import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/canonical/rules'
+import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import type { CudnnBackend } from './cudnn_backend.js'

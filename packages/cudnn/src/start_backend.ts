@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { CudnnBackend } from './cudnn_backend.js'
 import { loadKernels } from './device/device_kernels.js'
 import { DeviceMemory } from './device/device_memory.js'

@@ -1,4 +1,4 @@
-import type { BackendTensor, RnnForwardResult } from '@cudnn-rnn/backend'
+import type { BackendTensor, RnnForwardResult } from '@cudnn-rnn/ops'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallLstm } from './small_lstm.js'

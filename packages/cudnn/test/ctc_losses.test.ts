@@ -1,5 +1,5 @@
 import { expectAllclose } from '@cudnn-rnn/conformance'
-import { type CtcLossOptions, type CtcLossResult, checkCtcLoss, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+import { type CtcLossOptions, type CtcLossResult, checkCtcLoss, hostCtcLoss } from '@cudnn-rnn/ops/executor'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CudnnBackend } from '../src/cudnn_backend.js'
 import { openEmulatedGpu } from './emulated_gpu.js'

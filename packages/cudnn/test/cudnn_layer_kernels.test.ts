@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { expectAllclose } from '@cudnn-rnn/conformance'

@@ -1,5 +1,5 @@
 import { wrongCalls } from '@cudnn-rnn/conformance'
-import { CHECKED_ROWS } from '@cudnn-rnn/executor-kit'
+import { CHECKED_ROWS } from '@cudnn-rnn/ops/executor'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { openEmulatedGpu } from './emulated_gpu.js'

@@ -1,4 +1,4 @@
-import type { BackendTensor, DeviceGroup } from '@cudnn-rnn/backend'
+import type { BackendTensor, DeviceGroup } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CudnnBackend, CudnnBackendOptions } from '../src/index.js'

@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { createRnnDescriptor, elementCount, layoutKey } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Adam, cosineRate, Dataset, fit, type StepReport } from '@cudnn-rnn/train'

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isBackendUnavailableError } from '@cudnn-rnn/backend'
+import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
 import { afterEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

@@ -1,4 +1,4 @@
-import type { RnnForwardResult, RnnInputGradients } from '@cudnn-rnn/backend'
+import type { RnnForwardResult, RnnInputGradients } from '@cudnn-rnn/ops'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CudnnBackend } from '../src/cudnn_backend.js'
 import { openEmulatedGpu } from './emulated_gpu.js'

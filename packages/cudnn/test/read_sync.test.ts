@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, expect, it } from 'vitest'

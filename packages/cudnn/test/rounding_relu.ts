@@ -1,7 +1,7 @@
-import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/backend'
+import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
 import { type CanonicalParams, createRnnDescriptor, numDirections, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { NetworkMaker } from '@cudnn-rnn/conformance'
-import type { RnnForwardInputs, RnnOutputGradients } from '@cudnn-rnn/executor-kit'
+import type { RnnForwardInputs, RnnOutputGradients } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** Numbers as the type under test stores them. */

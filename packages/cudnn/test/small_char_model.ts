@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { createRnnDescriptor, elementCount, layoutKey } from '@cudnn-rnn/canonical'
 
 const VOCABULARY = 7

@@ -1,4 +1,4 @@
-import { DTYPES, type TensorLike } from '@cudnn-rnn/backend'
+import { DTYPES, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { type Argument, EXTREME_VALUES, type Extreme, type Fault } from './program.js'
 import type { ProgramState } from './program_state.js'

@@ -1,4 +1,4 @@
-import type { BackendTensor, Tape, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, Tape, TensorLike } from '@cudnn-rnn/ops'
 import { type CudnnGRU, CudnnLSTM, type RecurrentModel, type Variable } from '@cudnn-rnn/models'
 import type { CallStatement, Pass } from './program.js'
 

@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import fc from 'fast-check'
 import { Disagreement, expectAgreement } from './agreement.js'
 import type { TestedExecutor } from './executors.js'

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Backend, isBackendUnavailableError } from '@cudnn-rnn/backend'
+import { type Backend, isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { INSTRUCTION_SETS, openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'

@@ -1,4 +1,4 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import { type CanonicalParams, hiddenColumns, layoutKey, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type RecurrentModel, Variable } from '@cudnn-rnn/models'
 import { Arguments, placeExtreme } from './arguments.js'

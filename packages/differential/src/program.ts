@@ -1,6 +1,6 @@
-import type { OptimizerRule } from '@cudnn-rnn/backend'
+import type { OptimizerRule } from '@cudnn-rnn/ops'
 import type { CellMode, Direction, InputMode } from '@cudnn-rnn/canonical'
-import type { RowName } from '@cudnn-rnn/executor-kit'
+import type { RowName } from '@cudnn-rnn/ops/executor'
 
 /**
  * A program over the public API, as data: the same statements run on every executor. Objects are named by how many of

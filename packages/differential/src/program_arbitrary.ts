@@ -1,5 +1,5 @@
-import { OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
-import { CHECKED_ROWS } from '@cudnn-rnn/executor-kit'
+import { OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
+import { CHECKED_ROWS } from '@cudnn-rnn/ops/executor'
 import fc from 'fast-check'
 import { ANY, type Argument, FAULTS, type Program, type State, type Statement, type StatementOf } from './program.js'
 

@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor, RnnStreamState, Tape } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, RnnStreamState, Tape } from '@cudnn-rnn/ops'
 import { type CanonicalParams, layoutKey } from '@cudnn-rnn/canonical'
 import type { RecurrentModel, Stream, Variable } from '@cudnn-rnn/models'
 import { Adam, type Optimizer } from '@cudnn-rnn/train'

@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { MadeOpaque, ProgramState } from './program_state.js'
 
 /** Effect of a statement on one executor. */

@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import {
   type BackendTensor,
   OPTIMIZER_RULES,
@@ -6,9 +6,9 @@ import {
   type OptimizerRule,
   type OptimizerSlots,
   type TensorLike,
-} from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { CHECKED_ROWS, exampleShape } from '@cudnn-rnn/executor-kit'
+import { CHECKED_ROWS, exampleShape } from '@cudnn-rnn/ops/executor'
 import { Arguments } from './arguments.js'
 import type { Argument, StatementOf, Update } from './program.js'
 import { type ProgramState, pick, pickOpaque } from './program_state.js'

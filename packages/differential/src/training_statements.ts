@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import { required } from '@cudnn-rnn/canonical/rules'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import { Adagrad, Adam, type BatchResult, Dataset, fit, type Optimizer, RmsProp, Sgd } from '@cudnn-rnn/train'
 import { makeArgument } from './arguments.js'
 import { callModel, modelGradients } from './call_model.js'

@@ -1,4 +1,4 @@
-import { type Backend, DTYPES } from '@cudnn-rnn/backend'
+import { type Backend, DTYPES } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

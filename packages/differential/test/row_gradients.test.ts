@@ -1,4 +1,4 @@
-import { type Backend, DTYPES, isBackendTensor } from '@cudnn-rnn/backend'
+import { type Backend, DTYPES, isBackendTensor } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
   CHECKED_ROWS,
@@ -9,7 +9,7 @@ import {
   Philox,
   Recording,
   type Value,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { testedExecutors } from '../src/executors.js'

@@ -1,4 +1,4 @@
-import { type Backend, DTYPES } from '@cudnn-rnn/backend'
+import { type Backend, DTYPES } from '@cudnn-rnn/ops'
 import { Variable } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { type Cell, type GradientTape, infer, scan, type Value, valueAndGrad } from '@cudnn-rnn/train'

@@ -1,4 +1,4 @@
-import type { Backend, RnnStreamState } from '@cudnn-rnn/backend'
+import type { Backend, RnnStreamState } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { openCpuBackend } from '@cudnn-rnn/cpu'

@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, Variable } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { type GradientTape, grad, infer, valueAndGrad } from '@cudnn-rnn/train'

@@ -10,9 +10,9 @@ import {
   optional,
   TEXT,
   where,
-} from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
-import { pinBuffer } from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
+import { pinBuffer } from '@cudnn-rnn/ops/executor'
 import type { AllReduceOptions, Communicator, ReduceOperation, ReducibleArray, TensorSum } from '@cudnn-rnn/train'
 import { CommunicatorError } from './communicator_error.js'
 

@@ -1,4 +1,4 @@
-import { checkArguments, OBJECT } from '@cudnn-rnn/arguments'
+import { checkArguments, OBJECT } from '@cudnn-rnn/canonical/rules'
 import { CommunicatorError } from './communicator_error.js'
 
 /** The program that started this process together with others, as its environment variables say. */

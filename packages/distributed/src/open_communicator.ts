@@ -1,4 +1,12 @@
-import { checkArguments, checkOptions, type OptionsOf, oneOf, optional, PATH, SECONDS } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkOptions,
+  type OptionsOf,
+  oneOf,
+  optional,
+  PATH,
+  SECONDS,
+} from '@cudnn-rnn/canonical/rules'
 import type { Communicator } from '@cudnn-rnn/train'
 import { CheckedCommunicator } from './checked_communicator.js'
 import { CommunicatorError } from './communicator_error.js'

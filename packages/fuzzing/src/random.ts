@@ -1,4 +1,4 @@
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 
 /** A seeded stream of choices: the same seed and stream make the same run. */
 export class Random {

@@ -1,4 +1,4 @@
-import { checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { type CanonicalParams, canonicalToOnnx, type FloatArray, Inspectable } from '@cudnn-rnn/canonical'
 import { type ImportedNetwork, importWeights } from '@cudnn-rnn/interop'
 import type { StreamPoolOptions } from '@cudnn-rnn/models'

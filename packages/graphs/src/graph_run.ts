@@ -1,4 +1,4 @@
-import { checkArguments } from '@cudnn-rnn/arguments'
+import { checkArguments } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { GraphState, StatefulGraph } from './find_states.js'
 import type { GraphValue } from './fold/fold_graph.js'

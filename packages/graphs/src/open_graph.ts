@@ -13,7 +13,7 @@ import {
   recordOf,
   TEXT,
   typed,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import type { WeightInput } from '@cudnn-rnn/interop'
 import { openSource } from '@cudnn-rnn/interop/internal'
 import { findStates, type StateChoice } from './find_states.js'

@@ -1,4 +1,11 @@
-import { arrayTypeOf, describeValue, elementCount, kind, reportFailure, thrownMessage } from '@cudnn-rnn/arguments'
+import {
+  arrayTypeOf,
+  describeValue,
+  elementCount,
+  kind,
+  reportFailure,
+  thrownMessage,
+} from '@cudnn-rnn/canonical/rules'
 import { codedError, codedTypeError } from './coded_error.js'
 import type { GraphValue } from './fold/fold_graph.js'
 import type { Size } from './fold/open_sizes.js'

@@ -1,5 +1,5 @@
 import { deflateRawSync } from 'node:zlib'
-import { crc32 } from '@cudnn-rnn/files'
+import { crc32 } from '@cudnn-rnn/checkpoint/files'
 import { ByteList } from './byte_list.js'
 
 /** A file of an archive, and wrong values for its directory entry. */

@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { bfloat16ToNumber, float16ToNumber, inProcessorOrder } from '@cudnn-rnn/files'
+import { bfloat16ToNumber, float16ToNumber, inProcessorOrder } from '@cudnn-rnn/checkpoint/files'
 import { corrupt, unsupported } from './errors.js'
 
 /** Bytes of one element and their decoding, in the order of the processor, to float32 or float64. */

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { visibleMessage } from '@cudnn-rnn/text'
+import { visibleMessage } from '@cudnn-rnn/canonical/rules'
 import type { InteropErrorCode } from './error_codes.js'
 /** Codes of weight file errors; part of the public API, never changed. */
 export type WeightFileErrorCode = Extract<InteropErrorCode, `ERR_WEIGHTS_${string}`>

@@ -1,4 +1,4 @@
-import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   canonicalToFlax,

@@ -1,4 +1,4 @@
-import { arrayTypeOf, kind, liveLength } from '@cudnn-rnn/arguments'
+import { arrayTypeOf, kind, liveLength } from '@cudnn-rnn/canonical/rules'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 
 /** A tensor of float32 or float64 on the host, as many elements as its shape specifies. */

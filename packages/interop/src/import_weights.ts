@@ -8,7 +8,7 @@ import {
   optional,
   SIGNAL,
   TEXT,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { noneNamed } from './errors.js'
 import { chooseInterpretations } from './networks/choose_interpretations.js'
 import {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { type AnyRule, fields, isResponse, methods, TEXT } from '@cudnn-rnn/arguments'
+import { type AnyRule, fields, isResponse, methods, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   type BlobLike,

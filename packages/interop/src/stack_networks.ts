@@ -1,4 +1,4 @@
-import { checkArguments, FLAG, fields, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, FLAG, fields, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import { checkDescriptor, createRnnDescriptor, outputSize } from '@cudnn-rnn/canonical'
 import type { ImportedNetwork } from './networks/interpretation.js'
 import { refused, stackedInputs } from './stacked_inputs.js'

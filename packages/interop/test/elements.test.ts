@@ -1,5 +1,5 @@
-import { checkArguments } from '@cudnn-rnn/arguments'
-import { littleEndianBytes } from '@cudnn-rnn/files'
+import { checkArguments } from '@cudnn-rnn/canonical/rules'
+import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { checkedCount, decodeElements, type ElementTypeName } from '../src/elements.js'

@@ -1,4 +1,4 @@
-import { littleEndianBytes } from '@cudnn-rnn/files'
+import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { ByteList } from '../fuzz/byte_list.js'

@@ -1,6 +1,6 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { littleEndianBytes } from '@cudnn-rnn/files'
+import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
 import { field, joined, modelBytes, nodeMessage, numberField, textField } from '../fuzz/onnx_bytes.js'
 import { importWeights } from '../src/index.js'

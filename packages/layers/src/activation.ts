@@ -1,5 +1,5 @@
-import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
-import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
+import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/ops/executor'
 import type { LayerDefinition } from './layer.js'
 import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { planned } from './planned_layer.js'

@@ -1,4 +1,4 @@
-import { FLAG, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { FLAG, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { LayerDefinition } from './layer.js'
 import { INITIALIZER } from './layer_build.js'
 import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'

@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { codedTypeError } from './coded_error.js'
 
 /** Throws TypeError `ERR_NOT_A_BACKEND`. */

@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
-import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { required } from '@cudnn-rnn/canonical/rules'
+import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
 import { codedRangeError } from './coded_error.js'

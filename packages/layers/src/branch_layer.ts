@@ -1,5 +1,5 @@
-import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { type GradientTape, onTape, Recording, type Value } from '@cudnn-rnn/executor-kit'
+import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
+import { type GradientTape, onTape, Recording, type Value } from '@cudnn-rnn/ops/executor'
 import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
 import { codedRangeError } from './coded_error.js'
 import type { Forwarded, LayerInput } from './forwarded.js'

@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { Trainable } from '@cudnn-rnn/train'
 import type { LayerBatch } from './batches.js'
 import { codedRangeError } from './coded_error.js'

@@ -1,5 +1,5 @@
-import { isBackendTensor } from '@cudnn-rnn/backend'
-import { type GradientTape, Value } from '@cudnn-rnn/executor-kit'
+import { isBackendTensor } from '@cudnn-rnn/ops'
+import { type GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import { type Forwarded, forwardedOf, type LayerInput } from './forwarded.js'
 import type { Layer, LayerDefinition, Pass } from './layer.js'

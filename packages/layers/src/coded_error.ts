@@ -1,5 +1,5 @@
 import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
-import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
+import type { ExecutorErrorCode } from '@cudnn-rnn/ops/executor'
 import type { ModelErrorCode } from '@cudnn-rnn/models'
 import type { LayersErrorCode } from './error_codes.js'
 

@@ -1,5 +1,5 @@
-import { integerFrom, listOf, oneOf } from '@cudnn-rnn/arguments'
-import type { Value } from '@cudnn-rnn/executor-kit'
+import { integerFrom, listOf, oneOf } from '@cudnn-rnn/canonical/rules'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { layer } from './own_layer.js'
 
 const COUNT = integerFrom(1)

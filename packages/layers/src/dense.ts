@@ -1,5 +1,5 @@
-import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import { ACTIVATIONS, type ActivationName, type GradientTape, type Value } from '@cudnn-rnn/executor-kit'
+import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { ACTIVATIONS, type ActivationName, type GradientTape, type Value } from '@cudnn-rnn/ops/executor'
 import type { LayerDefinition } from './layer.js'
 import { INITIALIZER } from './layer_build.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'

@@ -1,5 +1,5 @@
-import { checkArguments, integerFrom, nullable, type OptionsOf, optional, SHARE } from '@cudnn-rnn/arguments'
-import type { GradientTape } from '@cudnn-rnn/executor-kit'
+import { checkArguments, integerFrom, nullable, type OptionsOf, optional, SHARE } from '@cudnn-rnn/canonical/rules'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import type { LayerBuild } from './layer_build.js'

@@ -1,4 +1,4 @@
-import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
+import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { hostTensor } from './host_tensor.js'
 import type { LayerDefinition } from './layer.js'

@@ -6,10 +6,10 @@ import {
   type OptionsOf,
   optional,
   SIGNAL,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { labelErrorRate } from '@cudnn-rnn/ctc'
-import { onTape, Recording } from '@cudnn-rnn/executor-kit'
+import { labelErrorRate } from '@cudnn-rnn/train/ctc'
+import { onTape, Recording } from '@cudnn-rnn/ops/executor'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
 import { batchLoss, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'

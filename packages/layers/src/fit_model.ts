@@ -12,10 +12,10 @@ import {
   oneOf,
   optional,
   SIGNAL,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
-import { claimForTraining } from '@cudnn-rnn/executor-kit'
+import { claimForTraining } from '@cudnn-rnn/ops/executor'
 import {
   type Communicator,
   Dataset,

@@ -1,5 +1,5 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { type GradientTape, Value } from '@cudnn-rnn/executor-kit'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
+import { type GradientTape, Value } from '@cudnn-rnn/ops/executor'
 
 export interface LayerGradients {
   /** Undefined for class ids, which have none. */

@@ -1,4 +1,4 @@
-import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import type { LayerDefinition } from './layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
 import { lengthsOperand } from './lengths_operand.js'

@@ -1,6 +1,6 @@
-import { isBackendTensor } from '@cudnn-rnn/backend'
+import { isBackendTensor } from '@cudnn-rnn/ops'
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
-import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from './coded_error.js'
 
 /**

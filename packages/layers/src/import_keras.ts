@@ -1,5 +1,5 @@
-import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
+import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { openWeightFile, type StoredTensor, type WeightFile, type WeightInput } from '@cudnn-rnn/interop'
 import { add } from './add.js'

@@ -71,7 +71,7 @@ export type { Padding } from './windows.js'
 
 // Composing by hand
 
-export { scope } from '@cudnn-rnn/executor-kit'
+export { scope } from '@cudnn-rnn/ops/executor'
 export { streamPoolOf } from '@cudnn-rnn/models'
 export type { Forwarded, LayerGradients, LayerInput } from './forwarded.js'
 export {

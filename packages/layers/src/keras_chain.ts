@@ -1,4 +1,4 @@
-import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/arguments'
+import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { codedRangeError } from './coded_error.js'

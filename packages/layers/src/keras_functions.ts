@@ -1,4 +1,4 @@
-import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/executor-kit'
+import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/ops/executor'
 import type { KerasOptions } from './keras_options.js'
 import type { LayerDefinition } from './layer.js'
 import { type StepFunction, stepFunction } from './step_function.js'

@@ -1,4 +1,4 @@
-import type { Json } from '@cudnn-rnn/arguments'
+import type { Json } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 
 /** A layer of the file with its place there. */

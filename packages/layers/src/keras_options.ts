@@ -1,4 +1,4 @@
-import { type Json, jsonRecord, unreadKerasOption } from '@cudnn-rnn/arguments'
+import { type Json, jsonRecord, unreadKerasOption } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 

@@ -1,5 +1,5 @@
-import { jsonRecord } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
+import { jsonRecord } from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
@@ -10,7 +10,7 @@ import {
   LSTMCell,
   type RNNCell,
 } from '@cudnn-rnn/cells'
-import { ofDtype } from '@cudnn-rnn/executor-kit'
+import { ofDtype } from '@cudnn-rnn/ops/executor'
 import { type ImportedCell, type ImportedNetwork, importWeights, type OpenWeightFile } from '@cudnn-rnn/interop'
 import { rnn } from './cell_layer.js'
 import { diagonal } from './column_factors.js'

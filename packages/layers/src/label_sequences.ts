@@ -1,5 +1,5 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { ctcBlank, ctcGreedyDecoder } from '@cudnn-rnn/ctc'
+import { ctcBlank, ctcGreedyDecoder } from '@cudnn-rnn/train/ctc'
 import type { LayerBatch } from './batches.js'
 import type { CtcLoss } from './losses.js'
 

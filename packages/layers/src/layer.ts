@@ -1,5 +1,12 @@
-import { checkArguments, checkedElsewhere, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import {
+  checkArguments,
+  checkedElsewhere,
+  checkOptions,
+  FLAG,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
   checkSequenceLengths,
@@ -10,7 +17,7 @@ import {
   Recording,
   tapeRule,
   Value,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import type { Variable } from '@cudnn-rnn/models'
 import { codedRangeError } from './coded_error.js'
 import { type Forwarded, forwardedOf, type LayerGradients, type LayerInput } from './forwarded.js'

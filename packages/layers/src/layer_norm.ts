@@ -1,4 +1,4 @@
-import { FINITE, type OptionsOf, optional, where } from '@cudnn-rnn/arguments'
+import { FINITE, type OptionsOf, optional, where } from '@cudnn-rnn/canonical/rules'
 import type { LayerDefinition } from './layer.js'
 import { INITIALIZER } from './layer_build.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'

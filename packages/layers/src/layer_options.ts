@@ -1,4 +1,4 @@
-import { type AnyRule, checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/arguments'
+import { type AnyRule, checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import type { LayerDefinition } from './layer.js'

@@ -1,4 +1,4 @@
-import { isJsonRecord, type Json } from '@cudnn-rnn/arguments'
+import { isJsonRecord, type Json } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { activation } from './activation.js'
 import { add } from './add.js'

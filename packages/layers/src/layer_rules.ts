@@ -1,4 +1,4 @@
-import { checkOptions, NUMBER, type OptionsOf, optional, type Rule, where } from '@cudnn-rnn/arguments'
+import { checkOptions, NUMBER, type OptionsOf, optional, type Rule, where } from '@cudnn-rnn/canonical/rules'
 
 const LIMITS = {
   /** The least value. Default: none. */

@@ -1,4 +1,4 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 

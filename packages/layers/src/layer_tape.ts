@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import type { Recording, TapeVariable, Value } from '@cudnn-rnn/executor-kit'
+import type { Recording, TapeVariable, Value } from '@cudnn-rnn/ops/executor'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /** Whose pass it is. */

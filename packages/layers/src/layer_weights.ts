@@ -1,4 +1,4 @@
-import { checkArguments, FUNCTION, fields, integerFrom, listOf, oneOf, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, FUNCTION, fields, integerFrom, listOf, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { codedRangeError } from './coded_error.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { checkOptions, jsonObject, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
+import { checkOptions, jsonObject, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import {
   CheckpointError,

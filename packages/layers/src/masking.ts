@@ -1,4 +1,4 @@
-import { NUMBER, type OptionsOf, oneOf } from '@cudnn-rnn/arguments'
+import { NUMBER, type OptionsOf, oneOf } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { hostTensor } from './host_tensor.js'
 import type { LayerDefinition } from './layer.js'

@@ -1,4 +1,4 @@
-import { checkArguments, integerFrom } from '@cudnn-rnn/arguments'
+import { checkArguments, integerFrom } from '@cudnn-rnn/canonical/rules'
 import type { Position, World } from '@cudnn-rnn/train'
 import type { ConfigValue } from './layer.js'
 import { streamOfRank } from './random_streams.js'

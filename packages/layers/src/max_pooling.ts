@@ -1,4 +1,4 @@
-import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
+import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { LayerDefinition } from './layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'
 import { planned } from './planned_layer.js'

@@ -1,5 +1,5 @@
-import { FLAG, integerFrom, optional } from '@cudnn-rnn/arguments'
-import { type GradientTape, ofDtype, type Value } from '@cudnn-rnn/executor-kit'
+import { FLAG, integerFrom, optional } from '@cudnn-rnn/canonical/rules'
+import { type GradientTape, ofDtype, type Value } from '@cudnn-rnn/ops/executor'
 import { layer } from './own_layer.js'
 
 /** Added to a score, it makes the weight 0 in both precisions. */

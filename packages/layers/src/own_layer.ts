@@ -1,4 +1,4 @@
-import { type AnyRule, checkArguments, FUNCTION, OBJECT, type OptionsOf, TEXT } from '@cudnn-rnn/arguments'
+import { type AnyRule, checkArguments, FUNCTION, OBJECT, type OptionsOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { LayerConfig, LayerDefinition } from './layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { type FeatureSignal, type LayerPlan, planned, type VariableTable } from './planned_layer.js'

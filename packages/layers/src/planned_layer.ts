@@ -1,5 +1,5 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import type { GradientTape, Value } from '@cudnn-rnn/executor-kit'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
+import type { GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import type { Variable } from '@cudnn-rnn/models'
 import type { Forwarded, LayerInput } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'

@@ -1,5 +1,13 @@
-import { abortable, checkOptions, integerFrom, type OptionsOf, optional, required, SIGNAL } from '@cudnn-rnn/arguments'
-import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import {
+  abortable,
+  checkOptions,
+  integerFrom,
+  type OptionsOf,
+  optional,
+  required,
+  SIGNAL,
+} from '@cudnn-rnn/canonical/rules'
+import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { joinedInputs, type LayerExample } from './batches.js'
 import { codedRangeError } from './coded_error.js'

@@ -1,4 +1,4 @@
-import { FLAG, integerFrom, listOf, optional, where } from '@cudnn-rnn/arguments'
+import { FLAG, integerFrom, listOf, optional, where } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from './coded_error.js'
 import { layer } from './own_layer.js'
 

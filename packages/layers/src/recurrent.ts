@@ -1,6 +1,6 @@
-import { checkIsObject } from '@cudnn-rnn/arguments'
+import { checkIsObject } from '@cudnn-rnn/canonical/rules'
 import { type CellMode, checkNames, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
-import type { GradientTape } from '@cudnn-rnn/executor-kit'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { ImportedNetwork } from '@cudnn-rnn/interop'
 import {
   CudnnGRU,

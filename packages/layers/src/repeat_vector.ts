@@ -1,4 +1,4 @@
-import { integerFrom, type OptionsOf } from '@cudnn-rnn/arguments'
+import { integerFrom, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type { LayerDefinition } from './layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { planned } from './planned_layer.js'

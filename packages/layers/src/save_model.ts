@@ -1,4 +1,4 @@
-import { OBJECT, type OptionsOf, optional, recordOf } from '@cudnn-rnn/arguments'
+import { OBJECT, type OptionsOf, optional, recordOf } from '@cudnn-rnn/canonical/rules'
 import type { FileStore } from '@cudnn-rnn/checkpoint'
 import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
 import type { Layer } from './layer.js'

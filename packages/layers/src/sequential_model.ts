@@ -7,10 +7,10 @@ import {
   type OptionsOf,
   optional,
   PATH,
-} from '@cudnn-rnn/arguments'
-import type { Backend, TensorLike } from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/canonical/rules'
+import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import type { GradientTape } from '@cudnn-rnn/executor-kit'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'

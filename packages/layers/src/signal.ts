@@ -1,4 +1,4 @@
-import { checkArguments, NUMBER, nullable, required } from '@cudnn-rnn/arguments'
+import { checkArguments, NUMBER, nullable, required } from '@cudnn-rnn/canonical/rules'
 import { checkIsObject } from '@cudnn-rnn/canonical'
 
 /** The form of the tensors between two layers, as far as it is known before there is data. */

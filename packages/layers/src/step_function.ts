@@ -1,5 +1,5 @@
-import { FINITE, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { GradientTape, Operand, Value } from '@cudnn-rnn/executor-kit'
+import { FINITE, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { GradientTape, Operand, Value } from '@cudnn-rnn/ops/executor'
 import { layer } from './own_layer.js'
 
 /** Numbers of a function. */

@@ -1,5 +1,5 @@
-import { integerFrom, oneOf, optional } from '@cudnn-rnn/arguments'
-import { type GradientTape, ofDtype, type Value } from '@cudnn-rnn/executor-kit'
+import { integerFrom, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { type GradientTape, ofDtype, type Value } from '@cudnn-rnn/ops/executor'
 import { layer } from './own_layer.js'
 import { type WindowRule, windowCount, windowsOf } from './windows.js'
 

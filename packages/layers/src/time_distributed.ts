@@ -1,4 +1,4 @@
-import type { GradientTape } from '@cudnn-rnn/executor-kit'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'

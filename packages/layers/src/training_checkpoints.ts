@@ -19,8 +19,8 @@ import {
   recordOf,
   TEXT,
   where,
-} from '@cudnn-rnn/arguments'
-import { type Backend, isBackendTensor } from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/canonical/rules'
+import { type Backend, isBackendTensor } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import {
   CheckpointError,
@@ -34,7 +34,7 @@ import {
   recoverSaves,
   resolvePath,
 } from '@cudnn-rnn/checkpoint'
-import { makeDirectory } from '@cudnn-rnn/files'
+import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { type NumericTensor, type Saveable, Saver } from '@cudnn-rnn/saveable'
 import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
 import { codedRangeError, codedTypeError } from './coded_error.js'

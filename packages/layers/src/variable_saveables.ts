@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { layoutKey } from '@cudnn-rnn/canonical'
 import { type NumericTensor, RNNParamsSaveable, type Saveable, TensorSaveable } from '@cudnn-rnn/saveable'
 import type { Trainable } from '@cudnn-rnn/train'

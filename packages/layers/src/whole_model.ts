@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import type { Layer } from './layer.js'
 import type { Loss } from './losses.js'
 

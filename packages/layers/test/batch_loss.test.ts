@@ -1,5 +1,5 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
-import { lossGradients } from '@cudnn-rnn/executor-kit'
+import type { BackendTensor } from '@cudnn-rnn/ops'
+import { lossGradients } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

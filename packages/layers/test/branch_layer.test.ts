@@ -1,4 +1,4 @@
-import type { GradientTape } from '@cudnn-rnn/executor-kit'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

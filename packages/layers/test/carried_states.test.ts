@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { CudnnLSTM } from '@cudnn-rnn/models'

@@ -1,5 +1,5 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
-import type { GradientTape } from '@cudnn-rnn/executor-kit'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

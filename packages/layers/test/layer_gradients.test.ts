@@ -1,4 +1,4 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,

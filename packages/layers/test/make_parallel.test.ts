@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { expectAllclose, raggedReplica } from '@cudnn-rnn/conformance'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'

@@ -1,5 +1,5 @@
 import { openCpuBackend } from '@cudnn-rnn/cpu'
-import { infer, valueAndGrad } from '@cudnn-rnn/executor-kit'
+import { infer, valueAndGrad } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
-import { type AnyBackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { required } from '@cudnn-rnn/canonical/rules'
+import { type AnyBackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import {
   arrayTypeOf,
   describeValue,
@@ -9,7 +9,7 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { checkIsTensor, checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkIsTensor, checkTensor } from '@cudnn-rnn/ops/executor'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { EndOfTurn } from './end_of_turn.js'
 import { poolDisposed, streamClosed } from './pool_errors.js'

@@ -1,4 +1,4 @@
-import type { BackendTensor, Tape, TensorLike } from '@cudnn-rnn/backend'
+import type { BackendTensor, Tape, TensorLike } from '@cudnn-rnn/ops'
 
 /** Result of every model. `Training` is the literal type of `isTraining`: the result of an inference has no tape. */
 export interface CallResult<Training extends boolean = true> {

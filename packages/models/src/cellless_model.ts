@@ -1,4 +1,4 @@
-import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, Tape, TensorLike } from '@cudnn-rnn/ops'
 import type { CellMode } from '@cudnn-rnn/canonical'
 import type { CallResult, GivenTape, InputGradients, OutputGradients } from './call_result.js'
 import { type CallOptions, MODEL_OPTION_NAMES, type ModelOptions } from './model_options.js'

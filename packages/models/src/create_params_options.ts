@@ -1,4 +1,4 @@
-import { checkOptions, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkOptions, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import { type CanonicalParams, type CellMode, describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import { INITIALIZER_OPTIONS, type InitializerOptions } from './initializers.js'

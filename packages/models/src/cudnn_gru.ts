@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { CelllessModel } from './cellless_model.js'
 import type { ModelOptions } from './model_options.js'
 

@@ -1,4 +1,4 @@
-import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, Tape, TensorLike } from '@cudnn-rnn/ops'
 import type { GivenTape, LSTMCallResult, LSTMInputGradients, LSTMOutputGradients } from './call_result.js'
 import { type CallOptions, LSTM_OPTION_NAMES, type LSTMOptions } from './model_options.js'
 import { RecurrentModel } from './recurrent_model.js'

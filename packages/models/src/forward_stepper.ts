@@ -6,9 +6,9 @@ import {
   type RnnQueuedStepper,
   type RnnStreamState,
   type TensorLike,
-} from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, hiddenColumns, type Tensor } from '@cudnn-rnn/canonical'
-import { dtypeOf, passShapes } from '@cudnn-rnn/executor-kit'
+import { dtypeOf, passShapes } from '@cudnn-rnn/ops/executor'
 
 /** Steps on an executor that has no stepper: the state is read back after every step and given to the next. */
 export class ForwardStepper implements RnnQueuedStepper {

@@ -1,4 +1,4 @@
-import { checkedElsewhere, FINITE, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, FINITE, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   describeValue,
@@ -6,7 +6,7 @@ import {
   type ParamRegion,
   type ParamRegions,
 } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 
 /** Fills one canonical tensor: `values` [size of region], drawing from `random`. */

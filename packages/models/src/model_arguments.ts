@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { type CellMode, checkNames, describeValue } from '@cudnn-rnn/canonical'
 import { checkIsBackend } from './check_is_backend.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'

@@ -1,4 +1,4 @@
-import { checkedElsewhere, FLAG, type OptionsOf, optional, SIGNAL } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, FLAG, type OptionsOf, optional, SIGNAL } from '@cudnn-rnn/canonical/rules'
 import type { RnnOptions } from '@cudnn-rnn/canonical'
 
 /** Option names of all four models, which are those of `tf.contrib.cudnn_rnn`. */

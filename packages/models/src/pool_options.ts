@@ -1,4 +1,4 @@
-import { checkOptions, DELAY_MS, integerIn, type OptionsOf, optional } from '@cudnn-rnn/arguments'
+import { checkOptions, DELAY_MS, integerIn, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 
 const COUNT = integerIn(1, Number.MAX_SAFE_INTEGER)
 

@@ -1,4 +1,4 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import type { PooledStream } from './stream_pool.js'
 import type { StreamQueue } from './stream_queue.js'

@@ -7,7 +7,7 @@ import {
   type RnnQueuedStepper,
   type RnnStreamState,
   type TensorLike,
-} from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/ops'
 import {
   elementCount,
   type FloatArray,
@@ -28,7 +28,7 @@ import {
   passShapes,
   type RowNumbers,
   StreamRows,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import { ForwardStepper } from './forward_stepper.js'
 import type { Stream } from './stream.js'

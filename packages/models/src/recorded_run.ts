@@ -1,6 +1,6 @@
-import { checkOptions } from '@cudnn-rnn/arguments'
-import type { BackendTensor, Rnn, RnnInputGradients, TensorLike } from '@cudnn-rnn/backend'
-import { type Operand, type TapeHandle, Value } from '@cudnn-rnn/executor-kit'
+import { checkOptions } from '@cudnn-rnn/canonical/rules'
+import type { BackendTensor, Rnn, RnnInputGradients, TensorLike } from '@cudnn-rnn/ops'
+import { type Operand, type TapeHandle, Value } from '@cudnn-rnn/ops/executor'
 import { RECORDED_RUN_OPTIONS, type RecordedRunOptions, STATE_OPTIONS } from './run_options.js'
 
 const ACTION = 'run a network'

@@ -1,15 +1,15 @@
-import { checkOptions } from '@cudnn-rnn/arguments'
-import type {
-  Backend,
-  BackendTensor,
-  FloatDType,
-  Rnn,
-  RnnForwardResult,
-  RnnInputGradients,
-  Tape,
-  TensorLike,
-} from '@cudnn-rnn/backend'
-import { DTYPES } from '@cudnn-rnn/backend'
+import { checkOptions } from '@cudnn-rnn/canonical/rules'
+import {
+  type Backend,
+  type BackendTensor,
+  DTYPES,
+  type FloatDType,
+  type Rnn,
+  type RnnForwardResult,
+  type RnnInputGradients,
+  type Tape,
+  type TensorLike,
+} from '@cudnn-rnn/ops'
 import {
   type CanonicalParams,
   type CellMode,
@@ -26,7 +26,7 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { type GradientTape, type Operand, ofDtype, TapeHandle, type Value } from '@cudnn-rnn/executor-kit'
+import { type GradientTape, type Operand, ofDtype, TapeHandle, type Value } from '@cudnn-rnn/ops/executor'
 import type { LSTMOutputGradients } from './call_result.js'
 import { codedTypeError } from './coded_error.js'
 import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'

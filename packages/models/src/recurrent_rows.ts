@@ -1,6 +1,6 @@
-import type { FloatDType, RnnStepper, RnnStreamState } from '@cudnn-rnn/backend'
+import type { FloatDType, RnnStepper, RnnStreamState } from '@cudnn-rnn/ops'
 import { hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
-import { checkTensor, passShapes } from '@cudnn-rnn/executor-kit'
+import { checkTensor, passShapes } from '@cudnn-rnn/ops/executor'
 import type { QueuedStream } from './queued_stream.js'
 import type { RowNetwork } from './row_network.js'
 import { checkIsState } from './stream_state.js'

@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
 /**

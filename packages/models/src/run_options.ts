@@ -1,7 +1,7 @@
-import { checkedElsewhere, type OptionsOf, optional, SIGNAL } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { checkedElsewhere, type OptionsOf, optional, SIGNAL } from '@cudnn-rnn/canonical/rules'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { CellMode } from '@cudnn-rnn/canonical'
-import type { Operand, Value } from '@cudnn-rnn/executor-kit'
+import type { Operand, Value } from '@cudnn-rnn/ops/executor'
 
 // The executor checks tensors and lengths, against the input's shape.
 export const STATE_OPTIONS = {

@@ -1,4 +1,4 @@
-import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
 /** The part of node:worker_threads that keeps a buffer in its thread. */

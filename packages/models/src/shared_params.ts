@@ -1,4 +1,4 @@
-import { type Backend, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
 import {
   arrayTypeOf,
   type CodedError,
@@ -8,7 +8,7 @@ import {
   liveLength,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { checkParams, floatView, sharedAllocator } from '@cudnn-rnn/executor-kit'
+import { checkParams, floatView, sharedAllocator } from '@cudnn-rnn/ops/executor'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { Variable } from './variable.js'
 

@@ -1,6 +1,6 @@
-import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
+import type { RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import type { RowNumbers } from '@cudnn-rnn/executor-kit'
+import type { RowNumbers } from '@cudnn-rnn/ops/executor'
 
 /**
  * Independent streams of one model, stepped as one batch. The stream owns the carried state, so the caller need not pass

@@ -1,4 +1,4 @@
-import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
+import type { RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import type { SampleSummary } from './recent_samples.js'
 

@@ -1,4 +1,4 @@
-import type { RnnStreamState } from '@cudnn-rnn/backend'
+import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { type CodedError, describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 

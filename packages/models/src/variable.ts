@@ -1,6 +1,6 @@
-import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { type CellMode, describeValue, Inspectable, type Summary } from '@cudnn-rnn/canonical'
-import { tensorSummary } from '@cudnn-rnn/executor-kit'
+import { tensorSummary } from '@cudnn-rnn/ops/executor'
 import { checkIsBackend } from './check_is_backend.js'
 import { codedTypeError } from './coded_error.js'
 

@@ -1,5 +1,5 @@
 import { createRnnDescriptor, paramRegions, type RnnOptions } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { type InitializerOptions, initialCanonical } from '../src/initializers.js'

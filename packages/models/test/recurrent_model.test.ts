@@ -1,4 +1,4 @@
-import type { Tape } from '@cudnn-rnn/backend'
+import type { Tape } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

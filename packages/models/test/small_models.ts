@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
 

@@ -1,5 +1,5 @@
-import type { Backend, RnnQueuedStepper, TensorLike } from '@cudnn-rnn/backend'
-import { Lifetime } from '@cudnn-rnn/executor-kit'
+import type { Backend, RnnQueuedStepper, TensorLike } from '@cudnn-rnn/ops'
+import { Lifetime } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** The reference executor with the steppers of a device that can be waited for. */

@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** The reference executor as one that computes elsewhere would look: without a stepper. */

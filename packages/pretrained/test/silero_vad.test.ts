@@ -1,4 +1,4 @@
-import { elementCount } from '@cudnn-rnn/arguments'
+import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { openBackend } from '@cudnn-rnn/rnn'
 import { describe, expect, it } from 'vitest'
 import { SileroVad } from '../src/silero_vad.js'

@@ -1,5 +1,5 @@
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
-import { floatAt } from '@cudnn-rnn/executor-kit'
+import { floatAt } from '@cudnn-rnn/ops/executor'
 
 /**
  * The clip of the cell state as the element type holds it (Infinity for none): only then does a clipped state that was

@@ -1,6 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { Philox } from '@cudnn-rnn/executor-kit'
-import { floatAt } from '@cudnn-rnn/executor-kit'
+import { floatAt, type Philox } from '@cudnn-rnn/ops/executor'
 
 /**
  * Draws one dropout mask: for every element 0 with probability `rate`, else 1/(1-rate), in row-major order, one uniform

@@ -1,4 +1,4 @@
-import { floatAt, sigmoid } from '@cudnn-rnn/executor-kit'
+import { floatAt, sigmoid } from '@cudnn-rnn/ops/executor'
 import type { CellStep, StepBackward, StepForward } from './cell_step.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
-import { addProduct, addRow, fillRows, type MatrixView, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addProduct, addRow, fillRows, type MatrixView, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
 
 /** The operands of {@link computeInputSide}, prepared once and used at every step of a stream. */

@@ -1,5 +1,5 @@
 import { type FloatArray, hiddenColumns } from '@cudnn-rnn/canonical'
-import { addColumnSums, addProduct, addRow, copyRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addColumnSums, addProduct, addRow, copyRow, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import type { LayerRecord } from './layer_forward.js'

@@ -1,5 +1,5 @@
 import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
-import { addProduct, copyRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addProduct, copyRow, fillRows, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import { computeInputSide, prepareInputSide } from './input_side.js'

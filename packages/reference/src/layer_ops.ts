@@ -8,7 +8,7 @@ import {
   type KernelNumbers,
   philoxBlock,
   sigmoid,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 
 type RowSizes = Pick<KernelNumbers<'activate'>, 'rows' | 'columns'>
 type SequenceSizes = KernelNumbers<'attend'>

@@ -9,7 +9,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { type MatrixView, matrix } from '@cudnn-rnn/executor-kit'
+import { type MatrixView, matrix } from '@cudnn-rnn/ops/executor'
 
 /** Positions of the parameters of one layer and direction in the flat buffer; undefined for absent ones. */
 export interface LayerParams {

@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addColumnSums, addProduct, fillRows, type KernelNumbers, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addColumnSums, addProduct, fillRows, type KernelNumbers, matrix, transposed } from '@cudnn-rnn/ops/executor'
 
 /** y [N,O] = x [N,I]·kernel [I,O] + bias [O] */
 export function linear(

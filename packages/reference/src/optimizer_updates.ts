@@ -1,7 +1,6 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { OptimizerUpdate, RuleValues } from '@cudnn-rnn/executor-kit'
-import { floatAt } from '@cudnn-rnn/executor-kit'
+import { floatAt, type OptimizerUpdate, type RuleValues } from '@cudnn-rnn/ops/executor'
 
 /** Runs the update that `update` names on a variable, its slots, and the source: a gradient, or the mask of a decay. */
 export function applyUpdate(

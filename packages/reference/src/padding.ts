@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { RnnPassSizes } from '@cudnn-rnn/ops/executor'
 
 /**
  * Zeroes every step past a row's length of a sequence tensor [T,B,·], and returns it. The large products run over padded

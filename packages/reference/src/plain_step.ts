@@ -1,4 +1,4 @@
-import { floatAt } from '@cudnn-rnn/executor-kit'
+import { floatAt } from '@cudnn-rnn/ops/executor'
 import type { CellStep, StepBackward, StepForward } from './cell_step.js'
 
 /**

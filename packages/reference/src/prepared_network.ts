@@ -1,5 +1,5 @@
 import type { RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { HostMemory } from '@cudnn-rnn/executor-kit'
+import type { HostMemory } from '@cudnn-rnn/ops/executor'
 import type { LayerParams } from './layer_params.js'
 
 /** A network ready for a pass or a stream: its descriptor, the positions of its parameters, and its memory. */

@@ -1,5 +1,5 @@
-import { checkOptions, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import { addProduct, HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
+import { checkOptions, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { addProduct, HostBackend, HostMemory } from '@cudnn-rnn/ops/executor'
 import { referenceKernels } from './reference_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
 

@@ -1,4 +1,4 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
   HOST_TENSOR_KERNELS,
@@ -15,7 +15,7 @@ import {
   TENSOR_ROWS,
   type TensorRowName,
   tensorRow,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { embedding, embeddingGradient } from './embedding.js'
 import {
   activate,

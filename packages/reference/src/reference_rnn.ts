@@ -1,4 +1,4 @@
-import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/backend'
+import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
 import {
   type CanonicalParams,
   elementCount,
@@ -41,7 +41,7 @@ import {
   RnnTape,
   rnnSummary,
   selectedCanonical,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { clipInitialCellGradients, clipInitialCells, storedCellClip } from './cell_clip.js'
 import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'

@@ -1,6 +1,5 @@
 import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { StreamKernel } from '@cudnn-rnn/executor-kit'
-import { addProduct, copyRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addProduct, copyRow, fillRows, matrix, type StreamKernel, transposed } from '@cudnn-rnn/ops/executor'
 import { clipInitialCells, storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import { computeInputSide, prepareInputSide } from './input_side.js'

@@ -1,4 +1,4 @@
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { drawDropoutScales, scaled } from '../src/dropout.js'
 

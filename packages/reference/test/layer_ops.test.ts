@@ -1,4 +1,4 @@
-import type { ActivationName, ElementLoss, Pooling } from '@cudnn-rnn/executor-kit'
+import type { ActivationName, ElementLoss, Pooling } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import {
   activate,

@@ -1,4 +1,4 @@
-import type { OptimizerUpdate } from '@cudnn-rnn/executor-kit'
+import type { OptimizerUpdate } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { applyUpdate } from '../src/optimizer_updates.js'
 

@@ -1,4 +1,4 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import { describe, expect, it } from 'vitest'
 import { openReferenceBackend } from '../src/index.js'
 

@@ -7,7 +7,7 @@ import {
   type RnnOptions,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { openReferenceBackend } from '../src/index.js'

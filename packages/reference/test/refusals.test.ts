@@ -1,5 +1,5 @@
 import { wrongCalls } from '@cudnn-rnn/conformance'
-import { CHECKED_ROWS } from '@cudnn-rnn/executor-kit'
+import { CHECKED_ROWS } from '@cudnn-rnn/ops/executor'
 import { expect, it } from 'vitest'
 import { openReferenceBackend } from '../src/index.js'
 

@@ -1,4 +1,4 @@
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import type { CellStep, StepBackward, StepForward } from '../src/cell_step.js'
 
 /** One step of one unit and row; values of the gates one after another. */

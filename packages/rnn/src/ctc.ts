@@ -1,5 +1,5 @@
 /**
- * CTC loss, decoders, language models and error rates. The same module as `@cudnn-rnn/ctc`.
+ * CTC loss, decoders, language models and error rates. The same module as `@cudnn-rnn/train/ctc`.
  * @packageDocumentation
  */
-export * from '@cudnn-rnn/ctc'
+export * from '@cudnn-rnn/train/ctc'

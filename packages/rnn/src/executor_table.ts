@@ -1,5 +1,5 @@
-import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
-import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import type { Backend, FloatDType } from '@cudnn-rnn/ops'
 import type { InstructionSet, WeightFormat } from '@cudnn-rnn/cpu'
 import type { Precision } from '@cudnn-rnn/cudnn'
 

@@ -2,7 +2,7 @@
  * The contract of executors, and each executor's own functions and errors. `openBackend` of the root chooses one.
  * @packageDocumentation
  */
-export * from '@cudnn-rnn/backend'
+export * from '@cudnn-rnn/ops'
 export {
   type CpuBackend,
   type CpuBackendOptions,
@@ -21,7 +21,7 @@ export {
   openCudnnBackend,
   type Precision,
 } from '@cudnn-rnn/cudnn'
-export { Philox } from '@cudnn-rnn/executor-kit'
+export { Philox } from '@cudnn-rnn/ops/executor'
 export { openReferenceBackend, type ReferenceBackend, type ReferenceBackendOptions } from '@cudnn-rnn/reference'
 export {
   openWasmBackend,

@@ -27,7 +27,7 @@ export type {
   RnnStreamState,
   Tape,
   TensorLike,
-} from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/ops'
 export type { BackendName, OpenBackendOptions } from './executor_table.js'
 export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'
 

@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { type ImportOptions, importWeights, type WeightFile, type WeightInput } from '@cudnn-rnn/interop'
 import { type ModelFromNetwork, modelFromNetwork } from './model_from_network.js'
 

@@ -14,8 +14,8 @@ import {
   optional,
   TEXT,
   where,
-} from '@cudnn-rnn/arguments'
-import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { CELL_MODES, type CellMode, checkIsObject, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
@@ -26,7 +26,7 @@ import {
   LSTMBlockCell,
   LSTMCell,
 } from '@cudnn-rnn/cells'
-import { checkIsTensor, checkSequenceLengths, checkShape, ofDtype } from '@cudnn-rnn/executor-kit'
+import { checkIsTensor, checkSequenceLengths, checkShape, ofDtype } from '@cudnn-rnn/ops/executor'
 import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
 import { reverseRows } from './reverse_rows.js'

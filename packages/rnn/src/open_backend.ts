@@ -1,10 +1,5 @@
-import { checkOptions } from '@cudnn-rnn/arguments'
-import {
-  type Backend,
-  type BackendAttempt,
-  BackendUnavailableError,
-  isBackendUnavailableError,
-} from '@cudnn-rnn/backend'
+import { checkOptions } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendAttempt, BackendUnavailableError, isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import {

@@ -1,5 +1,5 @@
-import { checkedElsewhere, checkOptions, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
+import { checkedElsewhere, checkOptions, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
 import type { FixedValues, Graph, OnnxRuntime, StateChoice } from '@cudnn-rnn/graphs'
 import { importWeights, openWeightFile, type WeightInput } from '@cudnn-rnn/interop'
 import { importKeras, loadModel, type SequentialModel } from '@cudnn-rnn/layers'

@@ -1,5 +1,5 @@
 /**
- * Text classification and forecasting. The same module as `@cudnn-rnn/tasks`.
+ * Text classification and forecasting. The same module as `@cudnn-rnn/layers/tasks`.
  * @packageDocumentation
  */
-export * from '@cudnn-rnn/tasks'
+export * from '@cudnn-rnn/layers/tasks'

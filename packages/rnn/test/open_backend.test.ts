@@ -1,4 +1,4 @@
-import { isBackendUnavailableError } from '@cudnn-rnn/backend'
+import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { inspectBackends, openBackend } from '../src/index.js'

@@ -1,4 +1,4 @@
-import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   describeValue,

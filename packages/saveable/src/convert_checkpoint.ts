@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, keyOf, type OptionsOf, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, keyOf, type OptionsOf, oneOf, optional, PATH } from '@cudnn-rnn/canonical/rules'
 import { CELL_MODES, DIRECTIONS, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { codedRangeError } from './coded_error.js'

@@ -1,4 +1,4 @@
-import { checkArguments, fields, ITERABLE, integerFrom, listOf, MAP, oneOf, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, ITERABLE, integerFrom, listOf, MAP, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   checkDescriptor,

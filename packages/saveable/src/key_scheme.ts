@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import type { CanonicalParams, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
 
 /** Tensors of a checkpoint that are made of the same canonical tensors, and of no others. */

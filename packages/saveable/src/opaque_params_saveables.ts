@@ -1,4 +1,4 @@
-import { checkOptions, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkOptions, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { CellMode } from '@cudnn-rnn/canonical'
 import { CanonicalSaveable } from './canonical_saveable.js'
 import { cellPrefixes, cellScheme } from './cell_scheme.js'

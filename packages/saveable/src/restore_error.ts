@@ -1,4 +1,4 @@
-import { visibleMessage } from '@cudnn-rnn/text'
+import { visibleMessage } from '@cudnn-rnn/canonical/rules'
 
 /** A tensor that has another shape or type than the model needs. */
 export interface TensorMismatch {

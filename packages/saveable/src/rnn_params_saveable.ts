@@ -1,4 +1,4 @@
-import { checkArguments, fields, integerFrom, listOf, nullable, OBJECT, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, listOf, nullable, OBJECT, optional } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { CanonicalSaveable } from './canonical_saveable.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'

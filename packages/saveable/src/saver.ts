@@ -12,7 +12,7 @@ import {
   optional,
   PATH,
   POSITIVE,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
   type CheckpointReader,

@@ -1,4 +1,4 @@
-import { checkArguments, describeValue, entryOf, FUNCTION, MAP, methods, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, describeValue, entryOf, FUNCTION, MAP, methods, TEXT } from '@cudnn-rnn/canonical/rules'
 import { dtypeOfArray } from '@cudnn-rnn/checkpoint'
 import { codedTypeError } from './coded_error.js'
 import type { ParamVariable } from './param_variable.js'

@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { KeyScheme } from './key_scheme.js'
 import { canonicalOf, regionParts, regionsOf } from './region_tensors.js'
 

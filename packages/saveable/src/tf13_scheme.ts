@@ -1,4 +1,4 @@
-import { entryOf, required } from '@cudnn-rnn/arguments'
+import { entryOf, required } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   GATE_ORDERS,

@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor, Rnn, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, Rnn, TensorLike } from '@cudnn-rnn/ops'
 import { layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 

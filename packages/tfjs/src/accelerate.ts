@@ -1,5 +1,5 @@
-import { checkOptions, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { Backend } from '@cudnn-rnn/backend'
+import { checkOptions, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
 import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
 import type { Tensor } from '@tensorflow/tfjs'
 import { ACTIVATIONS, type ActivationName } from './activation.js'

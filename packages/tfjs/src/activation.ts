@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { type ElementwiseFunction, elementwiseFunction } from '@cudnn-rnn/executor-kit'
+import { type ElementwiseFunction, elementwiseFunction } from '@cudnn-rnn/ops/executor'
 
 /** Elementwise functions by the names under which TensorFlow.js saves them. */
 export const ACTIVATIONS = Object.freeze({

@@ -1,4 +1,4 @@
-import { copyRow } from '@cudnn-rnn/executor-kit'
+import { copyRow } from '@cudnn-rnn/ops/executor'
 
 /** Sizes of sequences whose steps have `columns` elements. */
 export interface SequenceSizes {

@@ -1,6 +1,6 @@
-import { checkArguments, either, kind, listOf, methods, NUMBERS, OBJECT } from '@cudnn-rnn/arguments'
+import { checkArguments, either, kind, listOf, methods, NUMBERS, OBJECT } from '@cudnn-rnn/canonical/rules'
 import type { Tensor as HostTensor } from '@cudnn-rnn/canonical'
-import { checkCtcLoss, hostCtcLoss, type InfeasibleRows } from '@cudnn-rnn/executor-kit'
+import { checkCtcLoss, hostCtcLoss, type InfeasibleRows } from '@cudnn-rnn/ops/executor'
 import type { Tensor, Tensor1D, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { batchMajor, timeMajor } from './batch_order.js'
 import type { TensorFlow } from './tensor_flow.js'
@@ -39,7 +39,7 @@ const RULES = {
  * @param logits [B,T,K], before the softmax.
  * @param labels one array of classes per row, or a tensor [B,S].
  * @returns [B]
- * @throws TypeError `ERR_INVALID_ARGUMENT`; as `DenseOps.ctcLoss` of `@cudnn-rnn/backend`
+ * @throws TypeError `ERR_INVALID_ARGUMENT`; as `DenseOps.ctcLoss` of `@cudnn-rnn/ops`
  * @example
  * ```ts
  * import { ctcLoss } from '@cudnn-rnn/tfjs'

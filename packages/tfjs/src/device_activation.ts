@@ -1,4 +1,4 @@
-import type { BackendTensor, LayerOps } from '@cudnn-rnn/backend'
+import type { BackendTensor, LayerOps } from '@cudnn-rnn/ops'
 import type { ActivationName } from './activation.js'
 import type { DeviceTensors } from './device_tensors.js'
 

@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { DeviceActivation } from './device_activation.js'
 import type { DeviceTensors } from './device_tensors.js'
 import type { RecurrentProduct } from './recurrent_product.js'

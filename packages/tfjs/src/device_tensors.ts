@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor, DenseOps } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, DenseOps } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
 
 /** The part of an executor that a pass needs: tensors that can be read while the caller waits. */

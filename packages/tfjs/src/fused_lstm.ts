@@ -1,5 +1,5 @@
-import type { HostLstm } from '@cudnn-rnn/backend'
-import { addRow, copyRow, type LstmGateActivation } from '@cudnn-rnn/executor-kit'
+import type { HostLstm } from '@cudnn-rnn/ops'
+import { addRow, copyRow, type LstmGateActivation } from '@cudnn-rnn/ops/executor'
 import { activeSteps } from './mask.js'
 import type { SequenceOperands } from './sequence.js'
 

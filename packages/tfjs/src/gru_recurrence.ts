@@ -1,4 +1,4 @@
-import { type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { activate } from './activation.js'
 import {
   hiddenStates,

@@ -1,4 +1,4 @@
-import { copyRow, type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { copyRow, type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { type ActivationName, activate } from './activation.js'
 import { fusedLstm, type LstmArrays, type LstmBackward } from './fused_lstm.js'
 import {

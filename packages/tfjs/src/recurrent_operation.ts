@@ -1,4 +1,4 @@
-import { copyRow } from '@cudnn-rnn/executor-kit'
+import { copyRow } from '@cudnn-rnn/ops/executor'
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { batchMajor, timeMajor } from './batch_order.js'
 import { codedRangeError } from './coded_error.js'

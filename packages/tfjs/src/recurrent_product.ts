@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { DeviceTensors } from './device_tensors.js'
 
 /** The products of the states of all steps with a block R [H,N] of the recurrent kernel. */

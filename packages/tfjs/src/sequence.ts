@@ -1,5 +1,5 @@
-import type { HostLstm, HostProducts } from '@cudnn-rnn/backend'
-import { addRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import type { HostLstm, HostProducts } from '@cudnn-rnn/ops'
+import { addRow, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import type { ActivationName } from './activation.js'
 import type { PlannedCell } from './recurrent_layer.js'
 

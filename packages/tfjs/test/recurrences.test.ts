@@ -1,6 +1,6 @@
-import type { HostLstm, HostProducts } from '@cudnn-rnn/backend'
+import type { HostLstm, HostProducts } from '@cudnn-rnn/ops'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
-import type { HostTensor } from '@cudnn-rnn/executor-kit'
+import type { HostTensor } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ACTIVATIONS } from '../src/activation.js'

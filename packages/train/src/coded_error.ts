@@ -1,5 +1,5 @@
 import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
-import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
+import type { ExecutorErrorCode } from '@cudnn-rnn/ops/executor'
 import type { TrainErrorCode } from './error_codes.js'
 
 /** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */

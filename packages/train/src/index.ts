@@ -29,7 +29,7 @@
  * @packageDocumentation
  */
 
-export type { NestedNumbers } from '@cudnn-rnn/backend'
+export type { NestedNumbers } from '@cudnn-rnn/ops'
 export type { AbortSignalLike } from '@cudnn-rnn/canonical'
 export {
   type Cell,
@@ -51,7 +51,7 @@ export {
   type Variables,
   valueAndGrad,
   zeros,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 export { arrowDataset } from './data/arrow_source.js'
 export type { BucketOptions } from './data/bucket_stage.js'
 export { type CsvOptions, type CsvRow, csvDataset } from './data/csv_source.js'

@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { hasInstructionSet, WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
 import { cannotBeLoaded, compileModule, unavailable } from './module_bytes.js'
 

@@ -1,5 +1,5 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
-import { BackendUnavailableError } from '@cudnn-rnn/backend'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
+import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import { findMemoryFlags, SHARED_WITH_MAXIMUM } from '@cudnn-rnn/native-wasm/memory_flags'
 
 const CSP =

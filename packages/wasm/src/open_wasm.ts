@@ -1,5 +1,5 @@
-import { checkedElsewhere, checkOptions, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/arguments'
-import type { FloatDType } from '@cudnn-rnn/backend'
+import { checkedElsewhere, checkOptions, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import {
   type HostBackend,
@@ -10,7 +10,7 @@ import {
   openKernelBackend,
   WEIGHT_FORMATS,
   type WeightFormat,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import { GivenModule } from './given_module.js'
 import { WASM_INSTRUCTION_SETS } from './instruction_set.js'

@@ -1,6 +1,6 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { allocating } from '@cudnn-rnn/executor-kit'
+import { allocating } from '@cudnn-rnn/ops/executor'
 import { CallFrame } from './call_frame.js'
 import { codedError, codedRangeError } from './coded_error.js'
 import type { HeapMemory } from './heap_memory.js'

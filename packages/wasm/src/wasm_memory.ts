@@ -1,5 +1,5 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
-import { HostMemory } from '@cudnn-rnn/executor-kit'
+import type { FloatDType } from '@cudnn-rnn/ops'
+import { HostMemory } from '@cudnn-rnn/ops/executor'
 import type { WasmHeap } from './wasm_heap.js'
 
 /** The memory of tensors, beside the heap of the module; without a queue, as calls return when their operation is done. */

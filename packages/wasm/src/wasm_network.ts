@@ -1,5 +1,5 @@
 import { flatLayout, gatesOf, type RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { KernelNetwork } from '@cudnn-rnn/executor-kit'
+import type { KernelNetwork } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import type { Address } from './wasm_exports.js'
 import type { WasmHeap } from './wasm_heap.js'

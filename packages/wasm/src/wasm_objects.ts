@@ -1,4 +1,4 @@
-import type { KernelTapeMemory } from '@cudnn-rnn/executor-kit'
+import type { KernelTapeMemory } from '@cudnn-rnn/ops/executor'
 import type { Address } from './wasm_exports.js'
 import type { WasmHeap } from './wasm_heap.js'
 

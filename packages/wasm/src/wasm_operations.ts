@@ -10,7 +10,7 @@ import {
   SMALL_PRODUCT,
   type TensorKernels,
   UPDATE_RULES,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import type { CallFrame } from './call_frame.js'
 import { codedRangeError } from './coded_error.js'
 import type { Address } from './wasm_exports.js'

@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { KernelStepper } from '@cudnn-rnn/executor-kit'
+import type { KernelStepper } from '@cudnn-rnn/ops/executor'
 import type { Address } from './wasm_exports.js'
 import type { WasmHeap } from './wasm_heap.js'
 import type { WasmNetwork } from './wasm_network.js'

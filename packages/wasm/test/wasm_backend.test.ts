@@ -1,4 +1,4 @@
-import { isBackendUnavailableError } from '@cudnn-rnn/backend'
+import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'

@@ -1,4 +1,11 @@
-import { escapeHtml, htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
+import {
+  escapeHtml,
+  htmlPage,
+  type ResultTable,
+  settingsHtml,
+  tableHtml,
+  trainingSections,
+} from '@cudnn-rnn/rnn/report'
 import type { StepReport } from '@cudnn-rnn/rnn'
 import type { GateWeights } from '@cudnn-rnn/rnn/train'
 import { executorName } from '../executor_line.js'

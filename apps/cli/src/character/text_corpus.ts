@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { readRegularFile } from '@cudnn-rnn/files'
+import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 

@@ -1,5 +1,5 @@
-import { escapeHtml, htmlPage, settingsHtml } from '@cudnn-rnn/report'
-import { visibleText } from '@cudnn-rnn/text'
+import { escapeHtml, htmlPage, settingsHtml } from '@cudnn-rnn/rnn/report'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 import type { ClassifiedText } from './classified_text.js'
 import { accuracyOf, type ConfusionMatrix, confusionHtml, totalOf } from './confusion_matrix.js'
 

@@ -1,4 +1,4 @@
-import { htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
+import { htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/rnn/report'
 import type { GateWeights } from '@cudnn-rnn/rnn/train'
 import { executorName } from '../executor_line.js'
 import type { ClassifyResult, ClassifyRun } from './classify_run.js'

@@ -1,4 +1,4 @@
-import { escapeHtml, type ResultTable, tableHtml } from '@cudnn-rnn/report'
+import { escapeHtml, type ResultTable, tableHtml } from '@cudnn-rnn/rnn/report'
 
 /** How often texts of each class were taken for each class: `counts[actual][predicted]`. */
 export interface ConfusionMatrix {

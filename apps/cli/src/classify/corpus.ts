@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import type { LabeledText } from '@cudnn-rnn/rnn/tasks'
 import { DataError } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'

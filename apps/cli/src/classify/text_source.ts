@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
-import { readRegularFile } from '@cudnn-rnn/files'
+import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { csvDataset, DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'

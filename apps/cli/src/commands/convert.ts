@@ -1,7 +1,7 @@
 import type { CellMode } from '@cudnn-rnn/rnn'
 import { CELL_MODES } from '@cudnn-rnn/rnn/canonical'
 import { type ConvertOptions, convertCheckpoint } from '@cudnn-rnn/rnn/saveable'
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 import { type Command, Option } from 'commander'
 import { checkpointPrefix } from '../checkpoint_path.js'
 

@@ -1,4 +1,4 @@
-import { visibleJson, visibleText } from '@cudnn-rnn/text'
+import { visibleJson, visibleText } from '@cudnn-rnn/canonical/rules'
 import type { Command } from 'commander'
 import { colors } from '../colors.js'
 import { type Diagnosis, diagnose } from '../doctor.js'

@@ -1,8 +1,7 @@
-import { elementCount } from '@cudnn-rnn/arguments'
+import { elementCount, visibleJson, visibleText } from '@cudnn-rnn/canonical/rules'
 import { type ImportedWeights, type ImportOptions, writeCheckpoint } from '@cudnn-rnn/rnn'
 import { CELL_MODES, paramRegions } from '@cudnn-rnn/rnn/canonical'
 import { CONVENTIONS, type NetworkToExport, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
-import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
 import { colors } from '../colors.js'
 import {

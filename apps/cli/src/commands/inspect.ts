@@ -1,4 +1,4 @@
-import { visibleJson, visibleText } from '@cudnn-rnn/text'
+import { visibleJson, visibleText } from '@cudnn-rnn/canonical/rules'
 import type { Command } from 'commander'
 import { checkpointPrefix } from '../checkpoint_path.js'
 import { type CheckpointReport, reportCheckpoint, verifyCheckpoint } from '../checkpoint_report.js'

@@ -1,5 +1,5 @@
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
-import { visibleLines } from '@cudnn-rnn/text'
+import { visibleLines } from '@cudnn-rnn/canonical/rules'
 import type { Command } from 'commander'
 import { sample } from '../character/sampler.js'
 import { restoreModel } from '../character/training_run.js'

@@ -1,4 +1,4 @@
-import { lineChart } from '@cudnn-rnn/report'
+import { lineChart } from '@cudnn-rnn/rnn/report'
 import type { Forecast } from '@cudnn-rnn/rnn/tasks'
 import type { Series } from './series.js'
 

@@ -1,6 +1,13 @@
-import { escapeHtml, htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
+import {
+  escapeHtml,
+  htmlPage,
+  type ResultTable,
+  settingsHtml,
+  tableHtml,
+  trainingSections,
+} from '@cudnn-rnn/rnn/report'
 import type { GateWeights } from '@cudnn-rnn/rnn/train'
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 import { executorName } from '../executor_line.js'
 import { forecastErrors } from './backtest.js'
 import { forecastAdvice } from './forecast_advice.js'

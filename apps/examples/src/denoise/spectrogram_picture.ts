@@ -1,5 +1,5 @@
 import { SAMPLE_RATE } from '@cudnn-rnn/pretrained'
-import { imageChart } from '@cudnn-rnn/report'
+import { imageChart } from '@cudnn-rnn/rnn/report'
 import { PNG } from 'pngjs'
 
 /** Quieter than this below the loudest point is black. */

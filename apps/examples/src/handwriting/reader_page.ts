@@ -1,4 +1,11 @@
-import { escapeHtml, htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
+import {
+  escapeHtml,
+  htmlPage,
+  type ResultTable,
+  settingsHtml,
+  tableHtml,
+  trainingSections,
+} from '@cudnn-rnn/rnn/report'
 import type { StepReport } from '@cudnn-rnn/rnn'
 import { editDistance } from '@cudnn-rnn/rnn/ctc'
 import { pngOf } from './generator/line_drawing.js'

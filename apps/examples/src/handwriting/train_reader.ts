@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cpuUsage } from 'node:process'
-import { TerminalProgress } from '@cudnn-rnn/report'
+import { TerminalProgress } from '@cudnn-rnn/rnn/report'
 import {
   type Backend,
   cosineRate,

@@ -1,5 +1,5 @@
-import { describeValue } from '@cudnn-rnn/arguments'
-import { readRegularFile } from '@cudnn-rnn/files'
+import { describeValue } from '@cudnn-rnn/canonical/rules'
+import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { codedRangeError } from '../coded_error.js'
 
 /**

@@ -1,7 +1,7 @@
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
 import { sampleToken } from '@cudnn-rnn/rnn/train'
-import { visibleLines } from '@cudnn-rnn/text'
+import { visibleLines } from '@cudnn-rnn/canonical/rules'
 import type { Command } from 'commander'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { BOUNDARY, Textgenrnn } from './textgenrnn.js'

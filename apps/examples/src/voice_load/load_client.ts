@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import { FRAME, SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 import { WebSocket } from 'ws'
 

@@ -1,4 +1,4 @@
-import { htmlPage, lineChart, settingsHtml, tableHtml } from '@cudnn-rnn/report'
+import { htmlPage, lineChart, settingsHtml, tableHtml } from '@cudnn-rnn/rnn/report'
 import type { LoadWindow } from './load_client.js'
 import { LIMIT_MS } from './load_search.js'
 import type { ServerUsage } from './load_server.js'

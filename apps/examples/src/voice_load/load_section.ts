@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
-import { readRegularFile } from '@cudnn-rnn/files'
+import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import type { ImplementationLoad, LoadReport } from './load_page.js'
 import { LIMIT_MS } from './load_search.js'
 

@@ -18,7 +18,7 @@ import {
   reportFailure,
   TEXT,
   typed,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 import { hasErrorCode } from '@cudnn-rnn/rnn'
 import { type WebSocket, WebSocketServer } from 'ws'

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import type { BackendName } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
 import { integerAtLeast } from '../number_options.js'

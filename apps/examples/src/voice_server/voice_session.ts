@@ -1,4 +1,4 @@
-import { guarded, integerFrom, optional, POSITIVE, reportFailure } from '@cudnn-rnn/arguments'
+import { guarded, integerFrom, optional, POSITIVE, reportFailure } from '@cudnn-rnn/canonical/rules'
 import { FRAME, SAMPLE_RATE, SpeechDetector, type SpeechEvent } from '@cudnn-rnn/pretrained'
 import type { WebSocket } from 'ws'
 import { readPcm16 } from './pcm_samples.js'

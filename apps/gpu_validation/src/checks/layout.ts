@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import {
   CELL_MODES,
   type CellMode,
@@ -10,7 +10,7 @@ import {
   type RnnOptions,
 } from '@cudnn-rnn/canonical'
 import { arithmeticOf, type RnnDescriptorId, setRnnDescriptor } from '@cudnn-rnn/cudnn/validation'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { type CheckContext, type CheckGroup, withSession } from '../check.js'
 import { judged, noted } from '../outcome.js'
 import { RawNetwork, type RawOptions } from '../raw_network.js'

@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import { gatesOf } from '@cudnn-rnn/canonical'
 import type { DeviceSession } from '@cudnn-rnn/cudnn/validation'
 import { type CheckGroup, distance, wave, withSession } from '../check.js'

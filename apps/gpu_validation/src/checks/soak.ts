@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { type CudnnBackend, type CudnnBackendOptions, openCudnnBackend } from '@cudnn-rnn/cudnn'

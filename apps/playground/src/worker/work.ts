@@ -1,4 +1,4 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 /** A message of a worker whose task ended with an error. */
 export interface Failure {
   readonly kind: 'failure'

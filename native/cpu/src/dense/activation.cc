@@ -10,7 +10,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// The order of ACTIVATIONS in packages/backend.
+// The order of ACTIVATIONS in packages/ops.
 enum class Activation { kTanh, kSigmoid, kRelu, kElu, kSoftplus, kSoftmax };
 
 // φ(x) of one element. kSoftmax is of a whole row (SoftmaxLine) and does not reach this function.

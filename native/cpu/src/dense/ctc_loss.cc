@@ -18,7 +18,7 @@ namespace {
 // path may skip one blank. An edge of a whole vector keeps the first state aligned.
 constexpr ptrdiff_t kStates = 8;
 constexpr ptrdiff_t kEdge = 8;
-// Sums that no path reached are near kCtcLogZero. CTC_LOG_UNREACHED in packages/executor-kit/src/host/ctc_loss.ts.
+// Sums that no path reached are near kCtcLogZero. CTC_LOG_UNREACHED in packages/ops/src/executor/host/ctc_loss.ts.
 constexpr double kUnreached = kCtcLogZero / 2;
 // The sum of a step's posteriors differs from 1 by less if its logarithms are of a size at which they have digits.
 constexpr double kRounded = 1e-3;

@@ -1,4 +1,4 @@
-// Connectionist temporal classification. Equations: packages/executor-kit/src/host/ctc_loss.ts.
+// Connectionist temporal classification. Equations: packages/ops/src/executor/host/ctc_loss.ts.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace cudnn_rnn {
 
 // The result of a row whose labels have no alignment (T is too small), in the order of INFEASIBLE_ROWS in
-// packages/executor-kit/src/kernels/kernel_boundary.ts: loss infinity and gradient softmax, loss infinity and gradient
+// packages/ops/src/executor/kernels/kernel_boundary.ts: loss infinity and gradient softmax, loss infinity and gradient
 // NaN, zeros.
 enum class InfeasibleRows : int { kInfinite, kNan, kZero };
 

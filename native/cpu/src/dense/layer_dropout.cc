@@ -12,7 +12,7 @@ void LayerDropout(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];
   const T* x = on.data[1];
   const uint32_t key[2] = {static_cast<uint32_t>(on.numbers[1]), static_cast<uint32_t>(on.numbers[2])};
-  // packages/executor-kit/src/layer_kernels.ts, DropoutMask.
+  // packages/ops/src/executor/operations, DropoutMask.
   const uint32_t draw[2] = {static_cast<uint32_t>(on.numbers[3]), (1u << 25) + static_cast<uint32_t>(on.numbers[4])};
   const auto threshold = static_cast<uint32_t>(on.numbers[5]);
   // Inverted dropout (Srivastava et al. 2014): kept elements are scaled by 1/(1 - rate), so inference needs no scaling.

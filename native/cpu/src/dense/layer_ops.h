@@ -8,13 +8,13 @@
 
 namespace cudnn_rnn {
 
-// The operations of layers around a recurrent network. Equations: LayerOps in packages/backend and
+// The operations of layers around a recurrent network. Equations: LayerOps in packages/ops and
 // packages/reference/src/layer_ops.ts.
 
 inline constexpr size_t kMaxLayerOperands = 6;
 inline constexpr size_t kMaxLayerNumbers = 8;
 
-// The order of LAYER_OPS in packages/executor-kit/src/kernels/kernel_boundary.ts, with the operands and numbers
+// The order of LAYER_OPS in packages/ops/src/executor/kernels/kernel_boundary.ts, with the operands and numbers
 // of each.
 enum class LayerOp {
   kActivate,

@@ -1,4 +1,4 @@
-// Elementwise updates in place. Equations: DenseOps in packages/backend.
+// Elementwise updates in place. Equations: DenseOps in packages/ops.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace cudnn_rnn {
 inline constexpr size_t kMaxOperands = 4;
 inline constexpr size_t kMaxNumbers = 8;
 
-// The order of UPDATE_RULES in packages/executor-kit/src/kernels/kernel_boundary.ts, with the operands and
+// The order of UPDATE_RULES in packages/ops/src/executor/kernels/kernel_boundary.ts, with the operands and
 // numbers of each.
 enum class UpdateRule { kAssign, kAddScaled, kMomentum, kAdam, kRmsProp, kAdagrad, kWeightDecay, kClip };
 

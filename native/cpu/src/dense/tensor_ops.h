@@ -17,7 +17,7 @@ struct WalkView {
 };
 
 // One loop over dimensions of which neighbors that are treated alike are one group, the innermost last:
-// packages/executor-kit/src/operations/walk.ts. The result is the first view.
+// packages/ops/src/executor/operations/walk.ts. The result is the first view.
 struct Walk {
   ptrdiff_t sizes[kWalkGroups];
   WalkView views[kWalkGroups];
@@ -28,7 +28,7 @@ inline constexpr ptrdiff_t WalkNumbers(ptrdiff_t tensors) { return kWalkGroups +
 
 Walk ReadWalk(const double* numbers, int tensors);
 
-// The order of ELEMENT_FUNCTIONS in packages/executor-kit/src/host/element_functions.ts.
+// The order of ELEMENT_FUNCTIONS in packages/ops/src/executor/host/element_functions.ts.
 enum class ElementFunction {
   kCopy,
   kAdd,

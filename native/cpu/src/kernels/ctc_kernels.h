@@ -1,4 +1,4 @@
-// The sums of CTC over the states of a row, in logarithms and double precision. Equations: packages/executor-kit/src/
+// The sums of CTC over the states of a row, in logarithms and double precision. Equations: packages/ops/src/executor/
 // host/ctc_loss.ts. Included, after activations.h, by the kernel files only.
 #pragma once
 

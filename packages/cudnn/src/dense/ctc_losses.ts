@@ -1,6 +1,6 @@
-import { DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { allocating, type CtcLossResult, type CtcProblem, hostCtcLoss, INFEASIBLE_ROWS } from '@cudnn-rnn/executor-kit'
+import { allocating, type CtcLossResult, type CtcProblem, hostCtcLoss, INFEASIBLE_ROWS } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'

@@ -1,4 +1,4 @@
-import type { CtcProblem, InfeasibleRows } from '@cudnn-rnn/executor-kit'
+import type { CtcProblem, InfeasibleRows } from '@cudnn-rnn/ops/executor'
 
 /** Limits of cudnnCTCLoss_v8: time steps, and labels of a row with the deterministic algorithm. */
 const MOST_STEPS = 65535

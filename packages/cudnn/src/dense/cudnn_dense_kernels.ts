@@ -1,5 +1,5 @@
-import { ANYTHING, checkArguments, FUNCTION, listOf } from '@cudnn-rnn/arguments'
-import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { ANYTHING, checkArguments, FUNCTION, listOf } from '@cudnn-rnn/canonical/rules'
+import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
   type CtcLossResult,
@@ -11,7 +11,7 @@ import {
   type OptimizerUpdate,
   ownTensor,
   type TensorRowName,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK, launchEach } from '../device/device_kernels.js'

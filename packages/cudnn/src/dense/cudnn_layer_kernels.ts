@@ -7,7 +7,7 @@ import {
   POOLINGS,
   type RowKernels,
   type RowName,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import type { KernelFields } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'

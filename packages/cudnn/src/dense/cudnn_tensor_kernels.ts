@@ -1,4 +1,4 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
   ELEMENT_FUNCTIONS,
@@ -12,7 +12,7 @@ import {
   viewOffset,
   type Walk,
   walkCount,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import type { CommandList, KernelFields } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'

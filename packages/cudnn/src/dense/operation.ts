@@ -1,4 +1,4 @@
-import type { TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import type { CommandList } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'

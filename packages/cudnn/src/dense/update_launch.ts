@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
-import type { OptimizerUpdate } from '@cudnn-rnn/executor-kit'
+import { required } from '@cudnn-rnn/canonical/rules'
+import type { OptimizerUpdate } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { launchEach } from '../device/device_kernels.js'

@@ -1,4 +1,4 @@
-import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import type { Graph } from '../sys/native_addon.js'
 import { CommandList } from './command_list.js'
 import type { CommandQueue } from './command_queue.js'

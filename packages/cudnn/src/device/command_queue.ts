@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import { MODE } from '../sys/commands.js'
 import { cudnnError } from '../sys/cudnn_error.js'
 import type { Graph, NativeAddon, Session } from '../sys/native_addon.js'

@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import type { KernelName } from '../sys/commands.js'
 import { cudnnError } from '../sys/cudnn_error.js'
 import type { CommandList, KernelFields } from './command_list.js'

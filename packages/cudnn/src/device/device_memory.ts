@@ -1,6 +1,6 @@
-import { DTYPES, type DType, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { DTYPES, type DType, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { type ExecutorMemory, Ledger, Lifetime, outOfMemory, YoungOwners } from '@cudnn-rnn/executor-kit'
+import { type ExecutorMemory, Ledger, Lifetime, outOfMemory, YoungOwners } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from './command_list.js'
 import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor.js'
 import type { DeviceBuffer } from './device_buffer.js'

@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { codedRangeError } from '../coded_error.js'
 import { MODE } from '../sys/commands.js'
 import { cudnnError } from '../sys/cudnn_error.js'

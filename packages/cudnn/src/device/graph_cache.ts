@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { MODE } from '../sys/commands.js'
 import { CapturedGraph } from './captured_graph.js'
 import type { CommandList, Slot } from './command_list.js'

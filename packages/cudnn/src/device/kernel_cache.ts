@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { makeDirectory, replaceFile } from '@cudnn-rnn/files'
+import { makeDirectory, replaceFile } from '@cudnn-rnn/checkpoint/files'
 
 /** Digest bytes of the image, in front of it. */
 const DIGEST_BYTES = 32

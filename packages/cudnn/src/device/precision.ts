@@ -1,4 +1,4 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { CUBLAS_COMPUTE, CUBLAS_TYPES, DATA_TYPES, MATH_TYPES } from '../sys/cudnn_enums.js'

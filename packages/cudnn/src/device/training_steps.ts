@@ -1,6 +1,6 @@
-import { checkArguments, FUNCTION } from '@cudnn-rnn/arguments'
-import type { BackendTensor, TrainingSteps } from '@cudnn-rnn/backend'
-import type { Lifetime } from '@cudnn-rnn/executor-kit'
+import { checkArguments, FUNCTION } from '@cudnn-rnn/canonical/rules'
+import type { BackendTensor, TrainingSteps } from '@cudnn-rnn/ops'
+import type { Lifetime } from '@cudnn-rnn/ops/executor'
 import type { DeviceSession } from './device_session.js'
 
 /** Training steps whose commands are recorded first and submitted together. */

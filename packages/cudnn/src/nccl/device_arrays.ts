@@ -1,6 +1,6 @@
-import type { BackendTensor, FloatDType } from '@cudnn-rnn/backend'
+import type { BackendTensor, FloatDType } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { checkTensor, ownTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor, ownTensor } from '@cudnn-rnn/ops/executor'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'

@@ -7,8 +7,8 @@ import {
   optional,
   POSITIVE,
   where,
-} from '@cudnn-rnn/arguments'
-import type { Backend, BackendTensor, DeviceGroup, DeviceGroups } from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/canonical/rules'
+import type { Backend, BackendTensor, DeviceGroup, DeviceGroups } from '@cudnn-rnn/ops'
 import { codedRangeError } from '../coded_error.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { DeviceSession } from '../device/device_session.js'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
+import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/ops'
 import { libraryFolders } from '../sys/library_places.js'
 import type { NativeAddon } from '../sys/native_addon.js'
 

@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { CudnnBackend } from '../cudnn_backend.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { launchEach } from '../device/device_kernels.js'

@@ -6,7 +6,7 @@ import {
   type RnnInputGradients,
   type Tape,
   type TensorLike,
-} from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/ops'
 import {
   type CanonicalParams,
   type FloatArray,
@@ -33,7 +33,7 @@ import {
   type RnnOutputGradients,
   rnnSummary,
   selectedCanonical,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'

@@ -1,4 +1,4 @@
-import { RnnTape } from '@cudnn-rnn/executor-kit'
+import { RnnTape } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { RnnPlan } from './rnn_plan.js'

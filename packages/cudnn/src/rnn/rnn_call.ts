@@ -1,5 +1,5 @@
 import { hiddenColumns, numPseudoLayers, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { DeviceSession } from '../device/device_session.js'

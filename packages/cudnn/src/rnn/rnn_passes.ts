@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
-import type { TensorLike } from '@cudnn-rnn/backend'
+import { required } from '@cudnn-rnn/canonical/rules'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import {
   hiddenColumns,
   outputSize,
@@ -7,7 +7,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { CudnnTensor } from '../device/cudnn_tensor.js'

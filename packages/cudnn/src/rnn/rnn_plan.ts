@@ -1,5 +1,5 @@
-import { entryOf } from '@cudnn-rnn/arguments'
-import type { PassShapes, RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
+import type { PassShapes, RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import type { DeviceSession } from '../device/device_session.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
 import type { RnnCall } from './rnn_call.js'

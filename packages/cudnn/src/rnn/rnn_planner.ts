@@ -5,7 +5,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { passShapes, type RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import { passShapes, type RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import { type Asking, answer, answerNow } from '../device/asking.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'

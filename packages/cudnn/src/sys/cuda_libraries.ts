@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { BackendAttempt } from '@cudnn-rnn/backend'
+import type { BackendAttempt } from '@cudnn-rnn/ops'
 import { libraryFolders, libraryNames } from './library_places.js'
 import type { Libraries, LibraryKind, NativeAddon } from './native_addon.js'
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { HostBackend, pinBuffer } from '@cudnn-rnn/executor-kit'
+import { HostBackend, pinBuffer } from '@cudnn-rnn/ops/executor'
 import type { ReduceOperation } from '@cudnn-rnn/train'
 import { CheckedCommunicator } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'

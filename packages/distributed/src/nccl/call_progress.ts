@@ -1,4 +1,4 @@
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 import { UNREADABLE } from './tcp_peer.js'
 
 /** Of the name of a call. */

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { isBackendUnavailableError } from '@cudnn-rnn/backend'
+import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import type { Nccl } from '@cudnn-rnn/cudnn'
 import type { Communicator } from '@cudnn-rnn/train'
 import { CheckedCommunicator } from '../checked_communicator.js'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { guarded } from '@cudnn-rnn/arguments'
+import { guarded } from '@cudnn-rnn/canonical/rules'
 
 /** Bytes before each frame: its length, then its kind. */
 const HEADER_BYTES = 5

@@ -1,7 +1,6 @@
 import { createServer, Socket } from 'node:net'
 import { hostname } from 'node:os'
-import { guarded } from '@cudnn-rnn/arguments'
-import { visibleMessage, visibleText } from '@cudnn-rnn/text'
+import { guarded, visibleMessage, visibleText } from '@cudnn-rnn/canonical/rules'
 import { CommunicatorError } from '../communicator_error.js'
 import { type Progress, progressOf, whereElse } from './call_progress.js'
 import { type FrameKind, TcpPeer, UNREADABLE } from './tcp_peer.js'

@@ -1,5 +1,5 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { littleEndianBytes } from '@cudnn-rnn/files'
+import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { Encoder, ExtensionCodec } from '@msgpack/msgpack'
 import { ARRAY_EXTENSION } from './flax_file.js'
 

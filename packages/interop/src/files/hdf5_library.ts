@@ -1,5 +1,5 @@
 import { missingPackage } from '@cudnn-rnn/canonical'
-import { IS_LITTLE_ENDIAN } from '@cudnn-rnn/files'
+import { IS_LITTLE_ENDIAN } from '@cudnn-rnn/checkpoint/files'
 import { unsupported } from '../errors.js'
 
 /** The HDF5 library, compiled to WebAssembly. */

@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
 import type { Dataset, File, Group } from 'h5wasm'

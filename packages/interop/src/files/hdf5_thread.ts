@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import { missingPackage } from '@cudnn-rnn/canonical'
 import { corrupt, WeightFileError, type WeightFileErrorCode } from '../errors.js'
 import type { Hdf5Answer, Hdf5Call, Hdf5Calls, Hdf5Request, SentError } from './hdf5_messages.js'

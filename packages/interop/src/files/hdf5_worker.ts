@@ -1,7 +1,7 @@
 // The thread in which the HDF5 library runs: one file at a time, one answer to each request, in order.
 
 import { parentPort } from 'node:worker_threads'
-import { required } from '@cudnn-rnn/arguments'
+import { required } from '@cudnn-rnn/canonical/rules'
 import type { Hdf5Answer, Hdf5Request } from './hdf5_messages.js'
 import { Hdf5Session } from './hdf5_session.js'
 

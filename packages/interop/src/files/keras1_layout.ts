@@ -1,4 +1,4 @@
-import { isJsonRecord, type Json, jsonRecord } from '@cudnn-rnn/arguments'
+import { isJsonRecord, type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'

@@ -1,4 +1,4 @@
-import { checkArguments, kind, OBJECT } from '@cudnn-rnn/arguments'
+import { checkArguments, kind, OBJECT } from '@cudnn-rnn/canonical/rules'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { codedTypeError } from '../coded_error.js'
 import { FLOAT_TENSOR } from '../float_tensor.js'

@@ -1,5 +1,5 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { littleEndianBytes, swappedBytes } from '@cudnn-rnn/files'
+import { littleEndianBytes, swappedBytes } from '@cudnn-rnn/checkpoint/files'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import { stridedElements } from './strided_elements.js'

@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { inProcessorOrder } from '@cudnn-rnn/files'
+import { inProcessorOrder } from '@cudnn-rnn/checkpoint/files'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { ExternalFiles } from './external_files.js'

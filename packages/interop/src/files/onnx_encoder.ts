@@ -11,9 +11,9 @@ import {
   recordOf,
   TEXT,
   where,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { littleEndianBytes } from '@cudnn-rnn/files'
+import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { FLOAT_TENSOR } from '../float_tensor.js'
 
 /** Value of an attribute of a written node. */

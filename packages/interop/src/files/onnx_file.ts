@@ -1,4 +1,4 @@
-import { BYTES, checkArguments } from '@cudnn-rnn/arguments'
+import { BYTES, checkArguments } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount } from '../elements.js'

@@ -1,5 +1,5 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { littleEndianBytes } from '@cudnn-rnn/files'
+import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 
 /** Data starts at a multiple of this, as the reference implementation writes it. */
 const ALIGNMENT = 8

@@ -1,4 +1,4 @@
-import { zip } from '@cudnn-rnn/arguments'
+import { zip } from '@cudnn-rnn/canonical/rules'
 import { elementCount } from '@cudnn-rnn/canonical'
 
 /** A view over stored elements: element i of the view is `offset` + Σ iₐ · strideₐ of the store. */

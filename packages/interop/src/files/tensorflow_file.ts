@@ -11,7 +11,7 @@ import {
   type ResponseLike,
   responseSource,
 } from '@cudnn-rnn/checkpoint'
-import { littleEndianBytes } from '@cudnn-rnn/files'
+import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'

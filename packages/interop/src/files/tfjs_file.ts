@@ -1,4 +1,4 @@
-import { type Json, jsonRecord } from '@cudnn-rnn/arguments'
+import { type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'

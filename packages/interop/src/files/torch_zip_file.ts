@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import { corrupt, unsupported } from '../errors.js'
 import type { WeightFile } from '../weight_file.js'
 import { readPickle } from './pickle_reader.js'

@@ -1,5 +1,5 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { crc32 } from '@cudnn-rnn/files'
+import { crc32 } from '@cudnn-rnn/checkpoint/files'
 import { corrupt, unsupported } from '../errors.js'
 import { LONGEST_NAME } from './joined_name.js'
 import { readZipDirectory, type ZipPlace } from './zip_directory.js'

@@ -1,4 +1,4 @@
-import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type {
   CanonicalParams,
   CellActivation,

@@ -3,7 +3,7 @@
  * keras/src/saving/serialization_lib.py, keras/src/saving/saving_lib.py, keras/src/layers/rnn/*.py.
  */
 
-import { isJsonRecord, type Json, uniqueKerasName, unreadKerasOption } from '@cudnn-rnn/arguments'
+import { isJsonRecord, type Json, uniqueKerasName, unreadKerasOption } from '@cudnn-rnn/canonical/rules'
 import { corrupt } from '../errors.js'
 
 /** A cell: the variables `kernel`, `recurrent_kernel` and `bias`, and their configuration. */

@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'

@@ -1,4 +1,4 @@
-import { entryOf, required, zip } from '@cudnn-rnn/arguments'
+import { entryOf, required, zip } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { KerasCell, KerasLayer } from './keras_description.js'

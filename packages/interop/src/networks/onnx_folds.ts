@@ -1,5 +1,5 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from '@cudnn-rnn/files'
+import { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from '@cudnn-rnn/checkpoint/files'
 import type { ElementTypeName } from '../elements.js'
 import { type Elements, rowMajorStrides, type StridedView, stridedElements } from '../files/strided_elements.js'
 

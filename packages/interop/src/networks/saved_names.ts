@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { RnnDescriptor } from '@cudnn-rnn/canonical'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from '@cudnn-rnn/saveable'
 import type { StoredTensor } from '../stored_tensor.js'

@@ -1,7 +1,7 @@
-import { required } from '@cudnn-rnn/arguments'
-import { DTYPES, type DType } from '@cudnn-rnn/backend'
+import { required } from '@cudnn-rnn/canonical/rules'
+import { DTYPES, type DType } from '@cudnn-rnn/ops'
 import { describeValue, elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { dtypeOf } from '@cudnn-rnn/executor-kit'
+import { dtypeOf } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from '../coded_error.js'
 
 type Elements = Tensor['data']

@@ -1,4 +1,4 @@
-import { entryOf } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 
 interface PendingCall {
   readonly isStep: boolean

@@ -1,4 +1,4 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
+import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 
 /**
  * The calls that the main thread sends to a worker: kind, stream (0 for the worker itself), and the numbers, tensors and

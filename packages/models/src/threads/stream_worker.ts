@@ -1,4 +1,4 @@
-import { entryOf, guarded, reportFailure } from '@cudnn-rnn/arguments'
+import { entryOf, guarded, reportFailure } from '@cudnn-rnn/canonical/rules'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { EndOfTurn } from '../end_of_turn.js'
 import { streamClosed, workerEnded, workerLost } from '../pool_errors.js'

@@ -10,8 +10,8 @@ import {
   optional,
   reportFailure,
   typed,
-} from '@cudnn-rnn/arguments'
-import type { RnnStreamState } from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/canonical/rules'
+import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { poolDisposed } from '../pool_errors.js'

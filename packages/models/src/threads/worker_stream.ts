@@ -1,6 +1,6 @@
-import type { RnnStreamState } from '@cudnn-rnn/backend'
+import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
-import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
+import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 import { streamClosed } from '../pool_errors.js'
 

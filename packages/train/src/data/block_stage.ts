@@ -1,4 +1,4 @@
-import { checkedElsewhere, fields, integerFrom } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, fields, integerFrom } from '@cudnn-rnn/canonical/rules'
 import { describe, type Position, type Source, savedPosition } from './source.js'
 
 const SAVED = fields({ before: checkedElsewhere<Position>(), number: integerFrom(0), yielded: integerFrom(0) })

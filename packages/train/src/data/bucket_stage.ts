@@ -1,5 +1,5 @@
-import { integerFrom, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { inBlocks } from './block_stage.js'
 import { permuted } from './shuffle_stage.js'
 import type { Source } from './source.js'

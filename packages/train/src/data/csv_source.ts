@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { checkOptions, type OptionsOf, optional, TEXT, where } from '@cudnn-rnn/arguments'
+import { checkOptions, type OptionsOf, optional, TEXT, where } from '@cudnn-rnn/canonical/rules'
 import { DataError } from './data_error.js'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'

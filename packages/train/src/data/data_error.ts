@@ -1,5 +1,4 @@
-import { thrownMessage } from '@cudnn-rnn/arguments'
-import { visibleMessage } from '@cudnn-rnn/text'
+import { thrownMessage, visibleMessage } from '@cudnn-rnn/canonical/rules'
 
 /**
  * Invalid data; a program can catch it to show the position to its user.

@@ -12,7 +12,7 @@ import {
   type OptionsOf,
   optional,
   where,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { batched } from './batch_stage.js'
 import { BUCKET_OPTIONS, type BucketOptions, bucketedByLength } from './bucket_stage.js'

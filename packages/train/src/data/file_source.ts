@@ -1,4 +1,4 @@
-import { checkArguments, fields, integerFrom, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, PATH } from '@cudnn-rnn/canonical/rules'
 import { DataError } from './data_error.js'
 import { Dataset } from './dataset.js'
 import { describeFile } from './file_fingerprint.js'

@@ -1,6 +1,6 @@
-import { checkArguments, listOf, NUMBER, OBJECT } from '@cudnn-rnn/arguments'
+import { checkArguments, listOf, NUMBER, OBJECT } from '@cudnn-rnn/canonical/rules'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkIsHostTensor, checkShape } from '@cudnn-rnn/executor-kit'
+import { checkIsHostTensor, checkShape } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 
 export interface PaddedSequences<Data extends FloatArray | Int32Array> {

@@ -1,4 +1,4 @@
-import { checkOptions, listOf, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkOptions, listOf, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
 import { missingColumn, readTable, type TableRow } from './table_row.js'

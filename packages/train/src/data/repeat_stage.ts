@@ -1,4 +1,4 @@
-import { checkedElsewhere, fields, integerFrom } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, fields, integerFrom } from '@cudnn-rnn/canonical/rules'
 import { type Cursor, describe, type Position, type Source, savedPosition } from './source.js'
 
 const SAVED = fields({ epoch: integerFrom(0), within: checkedElsewhere<Position>() })

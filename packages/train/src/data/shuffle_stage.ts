@@ -1,4 +1,4 @@
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { inBlocks } from './block_stage.js'
 import type { Source } from './source.js'
 

@@ -1,4 +1,4 @@
-import { ASYNC_ITERABLE, checkArguments, either, ITERABLE, integerFrom, type Rule } from '@cudnn-rnn/arguments'
+import { ASYNC_ITERABLE, checkArguments, either, ITERABLE, integerFrom, type Rule } from '@cudnn-rnn/canonical/rules'
 import { fingerprintOf } from './fingerprint.js'
 
 /** The position of a cursor, as plain JSON: saved with a checkpoint, given back to {@link Source.open}. */

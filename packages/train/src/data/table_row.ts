@@ -1,4 +1,4 @@
-import { checkArguments, fields, integerFrom, NUMBER, OBJECT, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, NUMBER, OBJECT, TEXT } from '@cudnn-rnn/canonical/rules'
 import { describeValue, hasErrorCode } from '@cudnn-rnn/canonical'
 import { DataError, isSystemError, unreadable } from './data_error.js'
 

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, integerFrom, kind, type OptionsOf } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, integerFrom, kind, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import { arrayTypeOf, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { fingerprintOf } from './fingerprint.js'

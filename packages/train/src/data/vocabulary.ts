@@ -1,4 +1,12 @@
-import { checkArguments, checkOptions, ITERABLE, listOf, type OptionsOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkOptions,
+  ITERABLE,
+  listOf,
+  type OptionsOf,
+  optional,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 

@@ -7,7 +7,7 @@ import {
   integerFrom,
   type OptionsOf,
   optional,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { checkIsObject } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { checkFloats, type FloatTensor } from '../losses/axis_lines.js'

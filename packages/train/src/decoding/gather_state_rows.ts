@@ -1,5 +1,5 @@
-import { checkArguments, kind } from '@cudnn-rnn/arguments'
-import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
+import { checkArguments, kind } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import { arrayTypeOf, type FloatArray } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { BACKEND } from '../optimizers/optimizer_spec.js'

@@ -9,9 +9,9 @@ import {
   type OptionsOf,
   optional,
   SIGNAL,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { SAMPLING_OPTIONS, type SamplingOptions, sampleToken } from './sample_token.js'
 
 const OPTIONS = {

@@ -1,6 +1,13 @@
-import { checkArguments, checkedElsewhere, checkOptions, kind, methods, type OptionsOf } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkedElsewhere,
+  checkOptions,
+  kind,
+  methods,
+  type OptionsOf,
+} from '@cudnn-rnn/canonical/rules'
 import { arrayTypeOf, type FloatArray } from '@cudnn-rnn/canonical'
-import { checkHyperparameter, type Philox } from '@cudnn-rnn/executor-kit'
+import { checkHyperparameter, type Philox } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 
 /** Rules of {@link SamplingOptions}, checked by `checkHyperparameter`, which has its own error code. */

@@ -13,8 +13,8 @@ import {
   PATH,
   TEXT,
   where,
-} from '@cudnn-rnn/arguments'
-import { crc32c, makeDirectory, maskCrc } from '@cudnn-rnn/files'
+} from '@cudnn-rnn/canonical/rules'
+import { crc32c, makeDirectory, maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { histogramEvent, scalarEvent, sessionStartEvent, textEvent, versionEvent } from './event_messages.js'
 import { histogramOf } from './histogram.js'
 import { coded, logError } from './log_error.js'

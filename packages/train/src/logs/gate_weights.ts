@@ -1,5 +1,5 @@
-import { checkArguments, methods } from '@cudnn-rnn/arguments'
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import {
   type CanonicalParams,
   checkDescriptor,

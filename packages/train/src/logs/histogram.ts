@@ -1,4 +1,4 @@
-import { checkArguments, NUMBERS } from '@cudnn-rnn/arguments'
+import { checkArguments, NUMBERS } from '@cudnn-rnn/canonical/rules'
 /** Fields of TensorFlow's HistogramProto: moments, and counts of values up to each limit. */
 export interface Histogram {
   readonly min: number

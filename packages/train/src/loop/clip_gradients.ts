@@ -1,5 +1,5 @@
-import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/arguments'
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 
 /** Rules of {@link ClippingOptions}; errors of the numbers have the code ERR_HYPERPARAMETER. */
 export const CLIPPING_OPTIONS = {

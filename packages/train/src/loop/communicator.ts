@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 
 /** How the elements of all ranks are combined. */
 export type ReduceOperation = 'sum' | 'min' | 'max'

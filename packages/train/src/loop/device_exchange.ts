@@ -1,4 +1,4 @@
-import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { BatchResult } from './gradient_accumulator.js'
 

@@ -1,4 +1,4 @@
-import { fields, NUMBER, type OptionsOf, oneOf, optional, TEXT, where } from '@cudnn-rnn/arguments'
+import { fields, NUMBER, type OptionsOf, oneOf, optional, TEXT, where } from '@cudnn-rnn/canonical/rules'
 import type { TrainingRecord } from './training_saver.js'
 
 const OPTIONS = {

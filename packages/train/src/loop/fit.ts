@@ -1,4 +1,4 @@
-import { claimForTraining } from '@cudnn-rnn/executor-kit'
+import { claimForTraining } from '@cudnn-rnn/ops/executor'
 import { checkFitOptions, type FitOptions } from './fit_options.js'
 import { gatherResults } from './gather_results.js'
 import { gradientOptions, type LossFitOptions } from './loss_options.js'

@@ -14,9 +14,9 @@ import {
   oneOf,
   optional,
   SIGNAL,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
+import { checkHyperparameter } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 import type { Dataset } from '../data/dataset.js'
 import type { World } from '../data/shard_stage.js'

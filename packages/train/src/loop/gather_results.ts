@@ -1,4 +1,4 @@
-import { checkArguments, FUNCTION, fields, thrownMessage } from '@cudnn-rnn/arguments'
+import { checkArguments, FUNCTION, fields, thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from '../coded_error.js'
 import type { Communicator } from './communicator.js'
 

@@ -1,4 +1,4 @@
-import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
 import { checkGradientCount } from '../optimizers/gradient_count.js'
 import type { Trainable } from '../optimizers/trainable.js'

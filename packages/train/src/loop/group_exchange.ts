@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor, DeviceGroup } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, DeviceGroup } from '@cudnn-rnn/ops'
 import type { Trainable } from '../optimizers/trainable.js'
 import {
   addScaled,

@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { Trainable } from '../optimizers/trainable.js'
 import {
   addScaled,

@@ -1,4 +1,4 @@
-import { checkOptionValues, either, FUNCTION, keyOf, optional } from '@cudnn-rnn/arguments'
+import { checkOptionValues, either, FUNCTION, keyOf, optional } from '@cudnn-rnn/canonical/rules'
 import {
   backendOf,
   type GradientTape,
@@ -6,7 +6,7 @@ import {
   type TapeVariable,
   type Value,
   variablesIn,
-} from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops/executor'
 import { type MakeOptimizer, OPTIMIZERS, type OptimizerName } from '../optimizers/named_optimizer.js'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import type { FitOptions } from './fit_options.js'

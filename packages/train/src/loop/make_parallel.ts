@@ -8,16 +8,16 @@ import {
   oneOf,
   optional,
   POSITIVE,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import {
   type Backend,
   type BackendTensor,
   BackendUnavailableError,
   isBackendTensor,
   isBackendUnavailableError,
-} from '@cudnn-rnn/backend'
+} from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { checkOwnTensors } from '@cudnn-rnn/executor-kit'
+import { checkOwnTensors } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 import { isEmptyShare, shareOf, type World } from '../data/shard_stage.js'
 import { checkGradientCount } from '../optimizers/gradient_count.js'

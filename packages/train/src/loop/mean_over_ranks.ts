@@ -1,5 +1,5 @@
-import { type Backend, type BackendTensor, DTYPES, isBackendTensor } from '@cudnn-rnn/backend'
-import { checkShape } from '@cudnn-rnn/executor-kit'
+import { type Backend, type BackendTensor, DTYPES, isBackendTensor } from '@cudnn-rnn/ops'
+import { checkShape } from '@cudnn-rnn/ops/executor'
 import { checkGradientCount } from '../optimizers/gradient_count.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { AllReduceOptions, TensorSum } from './communicator.js'

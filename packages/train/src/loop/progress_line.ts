@@ -1,4 +1,4 @@
-import { visibleText } from '@cudnn-rnn/text'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 import type { FitOptions, StepReport } from './fit_options.js'
 import type { TrainingRecord } from './training_saver.js'
 

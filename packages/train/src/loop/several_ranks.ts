@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { type AbortSignalLike, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { isEmptyShare } from '../data/shard_stage.js'

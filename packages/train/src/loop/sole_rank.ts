@@ -1,4 +1,4 @@
-import { type AbortSignalLike, abortable } from '@cudnn-rnn/arguments'
+import { type AbortSignalLike, abortable } from '@cudnn-rnn/canonical/rules'
 import type { Position } from '../data/source.js'
 import type { TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'

@@ -1,4 +1,4 @@
-import { type Backend, DTYPES } from '@cudnn-rnn/backend'
+import { type Backend, DTYPES } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Communicator, TensorSum } from './communicator.js'
 

@@ -1,4 +1,4 @@
-import { abandonable, checkArguments, isAbort, NUMBER, nextTurn, recordOf, required } from '@cudnn-rnn/arguments'
+import { abandonable, checkArguments, isAbort, NUMBER, nextTurn, recordOf, required } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from '../coded_error.js'
 import type { DatasetIterator } from '../data/dataset.js'
 import type { Position } from '../data/source.js'

@@ -1,4 +1,4 @@
-import { type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
+import { type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import { type ClippingOptions, clipGradients } from './clip_gradients.js'
 import { type BatchResult, GradientAccumulator, type WeightedLoss } from './gradient_accumulator.js'

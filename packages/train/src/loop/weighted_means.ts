@@ -1,4 +1,4 @@
-import { checkArguments, FUNCTION, fields, NUMBER, recordOf } from '@cudnn-rnn/arguments'
+import { checkArguments, FUNCTION, fields, NUMBER, recordOf } from '@cudnn-rnn/canonical/rules'
 import type { Communicator } from './communicator.js'
 
 /**

@@ -1,6 +1,6 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkIsHostTensor, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
+import { checkIsHostTensor, checkTensor, tensorDType } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 
 /** The lines of a tensor along one axis: element j of line n is at `offset(n) + j·stride`. */

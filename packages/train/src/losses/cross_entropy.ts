@@ -1,6 +1,6 @@
-import { checkedElsewhere, checkOptions, type OptionsOf, optional, SHARE } from '@cudnn-rnn/arguments'
+import { checkedElsewhere, checkOptions, type OptionsOf, optional, SHARE } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { checkIdValues, checkShape, checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkIdValues, checkShape, checkTensor } from '@cudnn-rnn/ops/executor'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 import { logSoftmax } from './softmax.js'

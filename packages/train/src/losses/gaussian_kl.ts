@@ -1,5 +1,5 @@
 import { checkIsObject, elementCount } from '@cudnn-rnn/canonical'
-import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor } from '@cudnn-rnn/ops/executor'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 
 /** A normal distribution with independent coordinates; both tensors have one shape. */

@@ -7,9 +7,9 @@ import {
   oneOf,
   optional,
   POSITIVE,
-} from '@cudnn-rnn/arguments'
+} from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 import { checkFloats } from './axis_lines.js'
 

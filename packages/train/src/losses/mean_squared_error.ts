@@ -1,4 +1,4 @@
-import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor } from '@cudnn-rnn/ops/executor'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 

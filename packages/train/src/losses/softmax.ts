@@ -1,4 +1,4 @@
-import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor } from '@cudnn-rnn/ops/executor'
 import { type AxisLines, axisLines, checkFloats, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
 
 /**

@@ -1,5 +1,5 @@
-import type { OptionsOf } from '@cudnn-rnn/arguments'
-import { DTYPES } from '@cudnn-rnn/backend'
+import type { OptionsOf } from '@cudnn-rnn/canonical/rules'
+import { DTYPES } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { Optimizer } from './optimizer.js'
 import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'

@@ -1,5 +1,5 @@
-import type { OptionsOf } from '@cudnn-rnn/arguments'
-import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
+import type { OptionsOf } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/ops'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { Optimizer, type UpdateOptions } from './optimizer.js'
 import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'

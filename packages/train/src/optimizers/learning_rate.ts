@@ -1,5 +1,13 @@
-import { checkArguments, checkOptions, FLAG, listOf, NUMBER, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
+import {
+  checkArguments,
+  checkOptions,
+  FLAG,
+  listOf,
+  NUMBER,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
+import { checkHyperparameter } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 
 /** The learning rate of an update; `step` counts the updates done before it, from 0. */

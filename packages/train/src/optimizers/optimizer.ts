@@ -1,4 +1,4 @@
-import { checkArguments, kind, listOf, OBJECT } from '@cudnn-rnn/arguments'
+import { checkArguments, kind, listOf, OBJECT } from '@cudnn-rnn/canonical/rules'
 import {
   type Backend,
   type BackendTensor,
@@ -7,8 +7,8 @@ import {
   type OptimizerRule,
   type OptimizerSlots,
   type TensorLike,
-} from '@cudnn-rnn/backend'
-import { backendOf, checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/ops'
+import { backendOf, checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/ops/executor'
 import { fingerprintOf } from '../data/fingerprint.js'
 import { checkGradientCount } from './gradient_count.js'
 import type { OptimizerSpec, Settings } from './optimizer_spec.js'

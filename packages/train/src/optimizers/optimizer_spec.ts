@@ -11,9 +11,9 @@ import {
   oneOf,
   optional,
   TEXT,
-} from '@cudnn-rnn/arguments'
-import { isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/backend'
-import { checkRuleValue } from '@cudnn-rnn/executor-kit'
+} from '@cudnn-rnn/canonical/rules'
+import { isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
+import { checkRuleValue } from '@cudnn-rnn/ops/executor'
 import type { Trainable } from './trainable.js'
 import { WEIGHT_DECAY_OPTIONS, type WeightDecayOptions } from './weight_decay_options.js'
 

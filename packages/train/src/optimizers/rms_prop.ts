@@ -1,4 +1,4 @@
-import type { OptionsOf } from '@cudnn-rnn/arguments'
+import type { OptionsOf } from '@cudnn-rnn/canonical/rules'
 import { Optimizer } from './optimizer.js'
 import { COMMON_OPTIONS, type CommonOptions, checkSettings, type OptimizerSpec, RULE_NUMBER } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'

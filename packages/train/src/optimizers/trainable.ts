@@ -1,4 +1,4 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 
 /** A named tensor that training writes into: the models' `Variable`, an opaque buffer or a plain tensor. */
 export interface Trainable {

@@ -1,5 +1,5 @@
-import { checkArguments, methods } from '@cudnn-rnn/arguments'
-import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
+import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/ops'
 import { type CanonicalParams, checkDescriptor, paramRegions, type RnnDescriptor } from '@cudnn-rnn/canonical'
 
 import { BACKEND } from './optimizer_spec.js'

@@ -1,5 +1,5 @@
-import { checkedElsewhere, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/arguments'
-import type { TensorLike } from '@cudnn-rnn/backend'
+import { checkedElsewhere, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import type { Trainable } from './trainable.js'
 
 /** Rules of {@link WeightDecayOptions}. */

@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import { CudnnGRU } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'

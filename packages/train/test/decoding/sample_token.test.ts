@@ -1,4 +1,4 @@
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { Philox } from '@cudnn-rnn/ops/executor'
 import { expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
 import { generate, type SamplingOptions, sampleToken } from '../../src/index.js'

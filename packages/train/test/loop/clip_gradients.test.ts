@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { type ClippingOptions, clipGradients } from '../../src/loop/clip_gradients.js'

@@ -1,4 +1,4 @@
-import type { Backend, TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'

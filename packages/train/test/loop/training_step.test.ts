@@ -1,4 +1,4 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'

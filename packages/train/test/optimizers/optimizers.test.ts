@@ -1,4 +1,4 @@
-import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { CudnnLSTM } from '@cudnn-rnn/models'

@@ -1,0 +1,61 @@
+/**
+ * Rules of arguments, the errors of those that break them, and text from outside made visible. Internal: a part of the other
+ * packages.
+ *
+ * @packageDocumentation
+ */
+export { type AbortSignalLike, abandonable, abortable, abortableItems, isAbort } from './abortable.js'
+export { checkArguments, checkOptions, checkOptionValues, type OptionRules } from './check_arguments.js'
+export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './coded_error.js'
+export { describeValue, thrownMessage } from './described_value.js'
+export { elementCount } from './element_count.js'
+export { nextTurn } from './event_loop.js'
+export { guarded, reportFailure } from './guarded.js'
+export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
+export { jsonObject } from './json_object.js'
+export { isJsonRecord, type Json, jsonRecord } from './json_record.js'
+export { uniqueKerasName } from './keras_names.js'
+export { unreadKerasOption } from './keras_options.js'
+export { checkIsObject, checkNames, checkOptionNames } from './option_names.js'
+export { entryOf, required, zip } from './required.js'
+export { isResponse, RESPONSE, RESPONSE_FIELDS } from './response_rules.js'
+export {
+  ANYTHING,
+  type AnyRule,
+  ASYNC_ITERABLE,
+  BYTES,
+  checkedElsewhere,
+  DELAY_MS,
+  either,
+  FINITE,
+  FLAG,
+  FUNCTION,
+  fields,
+  ITERABLE,
+  integerFrom,
+  integerIn,
+  keyOf,
+  kind,
+  listOf,
+  MAP,
+  methods,
+  NUMBER,
+  NUMBERS,
+  nullable,
+  OBJECT,
+  type OptionsOf,
+  oneOf,
+  optional,
+  PATH,
+  POSITIVE,
+  type Rule,
+  recordOf,
+  SECONDS,
+  SHARE,
+  SIGNAL,
+  TEXT,
+  typed,
+  type ValueOf,
+  where,
+} from './rule.js'
+export { visibleJson, visibleLines, visibleMessage, visibleText } from './visible_text.js'

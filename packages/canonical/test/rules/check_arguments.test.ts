@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import {
+  type AnyRule,
+  checkArguments,
+  checkOptions,
+  either,
+  FLAG,
+  fields,
+  integerFrom,
+  listOf,
+  NUMBER,
+  nullable,
+  oneOf,
+  optional,
+  PATH,
+  recordOf,
+  TEXT,
+} from '../../src/rules/index.js'
+
+const refused = (value: unknown, rule: AnyRule) => {
+  try {
+    checkArguments('walk', { value }, { value: rule })
+  } catch (error) {
+    const { code, message, argument } = error as Error & { code: string; argument: string }
+    return { code, message, argument }
+  }
+  return undefined
+}
+
+describe('checkArguments', () => {
+  it('names the action, the place, the rule and the value', () => {
+    const rule = fields({ series: listOf(fields({ label: TEXT, size: optional(integerFrom(1)) })) })
+    expect(refused({ series: [{ label: 'a' }, { label: 3 }] }, rule)).toEqual({
+      code: 'ERR_INVALID_ARGUMENT',
+      message: 'Cannot walk as value.series[1].label must be a string: current value is 3',
+      argument: 'value.series[1].label',
+    })
+    expect(refused({ series: [{ label: 'a', size: 0 }] }, rule)).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      message: 'Cannot walk as value.series[0].size must be an integer >= 1: current value is 0',
+    })
+    expect(refused({ series: [{ label: 'a', size: undefined }] }, rule)).toBeUndefined()
+  })
+
+  it('refuses values that have no text, and takes an array by its elements', () => {
+    expect(refused(Symbol('s'), NUMBER)?.message).toBe(
+      'Cannot walk as value must be a number: current value is Symbol(s)',
+    )
+    expect(refused(Object.create(null), TEXT)?.message).toBe(
+      'Cannot walk as value must be a string: current value is an object without fields',
+    )
+    expect(refused({ length: 1, 0: 'a' }, listOf(TEXT))?.code).toBe('ERR_INVALID_ARGUMENT')
+    expect(refused(new Array(2), listOf(TEXT))?.argument).toBe('value[0]')
+    expect(refused([], listOf(TEXT, 1))?.code).toBe('ERR_INVALID_OPTION')
+  })
+
+  it('takes one of several kinds, and reports the defect within the matching one', () => {
+    const rule = either(TEXT, listOf(NUMBER))
+    expect(refused('a', rule)).toBeUndefined()
+    expect(refused([1], rule)).toBeUndefined()
+    expect(refused([1, 'b'], rule)?.argument).toBe('value[1]')
+    expect(refused(true, rule)?.message).toContain('a string or an array')
+    expect(refused(null, nullable(NUMBER))).toBeUndefined()
+    expect(refused('a', nullable(NUMBER))?.message).toContain('a number, or null')
+    expect(refused({ a: 1, b: 'c' }, recordOf(NUMBER))?.argument).toBe('value.b')
+    expect(refused([1], recordOf(NUMBER))?.code).toBe('ERR_INVALID_ARGUMENT')
+    expect(refused('a\0b', PATH)?.code).toBe('ERR_INVALID_OPTION')
+  })
+})
+
+describe('checkOptions', () => {
+  const rules = { mode: optional(oneOf(['min', 'max'])), verbose: optional(FLAG) }
+  const codeOf = (options: unknown) => {
+    try {
+      checkOptions('walk', options as object, rules)
+    } catch (error) {
+      return (error as { code: string }).code
+    }
+    return undefined
+  }
+
+  it('refuses non-objects, unknown names, wrong kinds and wrong values', () => {
+    expect(codeOf({ mode: 'max' })).toBeUndefined()
+    expect(codeOf(null)).toBe('ERR_INVALID_OPTION_TYPE')
+    expect(codeOf({ modes: 'max' })).toBe('ERR_UNKNOWN_OPTION')
+    expect(codeOf({ mode: 3 })).toBe('ERR_INVALID_OPTION_TYPE')
+    expect(codeOf({ mode: 'sum' })).toBe('ERR_INVALID_OPTION')
+    expect(codeOf({ verbose: 1 })).toBe('ERR_INVALID_OPTION_TYPE')
+  })
+})

@@ -1,0 +1,16 @@
+/**
+ * File operations, checksums and number formats that several packages share. Internal: a part of the other packages.
+ *
+ * @packageDocumentation
+ */
+export type { Crc } from './crc.js'
+export { crc32 } from './crc32.js'
+export { crc32c } from './crc32c.js'
+export type { FilesErrorCode } from './error_codes.js'
+export { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from './half_floats.js'
+export { IS_LITTLE_ENDIAN, inProcessorOrder, littleEndianBytes, swappedBytes } from './little_endian.js'
+export { flushDirectory, makeDirectory } from './make_directory.js'
+export { maskCrc, unmaskCrc } from './masked_crc.js'
+export { checkIsRegular, READ_WITHOUT_WAITING, readRegularFile } from './open_regular_file.js'
+export { replaceFile } from './replace_file.js'
+export { writeFileAtomic } from './write_file_atomic.js'

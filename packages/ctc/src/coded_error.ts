@@ -1,6 +1,0 @@
-import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
-import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
-import type { CtcErrorCode } from './error_codes.js'
-
-/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
-export const { codedRangeError, codedTypeError } = codedErrors<CtcErrorCode | CanonicalErrorCode | ExecutorErrorCode>()

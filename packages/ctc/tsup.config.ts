@@ -1,3 +1,0 @@
-import { packageBuild } from '../../scripts/tsup_preset.js'
-
-export default packageBuild()

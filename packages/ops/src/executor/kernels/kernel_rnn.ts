@@ -1,0 +1,224 @@
+import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
+import {
+  type CanonicalParams,
+  elementCount,
+  type FloatArray,
+  flatLayout,
+  Inspectable,
+  layoutKey,
+  type RnnDescriptor,
+  type Summary,
+} from '@cudnn-rnn/canonical'
+import { checkSelection } from '../canonical_selection.js'
+import { dropoutPositionOf, dropoutStateOf } from '../dropout_position.js'
+import { checkStream, HostStepper } from '../host/host_stepper.js'
+import { HostTensor } from '../host/host_tensor.js'
+import type { LedgerEntry } from '../ledger.js'
+import { Lifetime } from '../lifetime.js'
+import { checkOwnTape } from '../open_tape.js'
+import { OperandVersions } from '../operand_versions.js'
+import { passShapes } from '../pass_shapes.js'
+import {
+  checkBackwardArguments,
+  checkForwardArguments,
+  checkParams,
+  type RnnForwardInputs,
+  type RnnOutputGradients,
+  type RnnPassSizes,
+} from '../rnn_arguments.js'
+import { RnnTape } from '../rnn_tape.js'
+import { rnnSummary } from '../summaries.js'
+import type { KernelNetwork, KernelTapeMemory } from './kernel_boundary.js'
+import type { KernelExecutor } from './kernel_executor.js'
+import { KernelStream } from './kernel_stream.js'
+import { packPanels, unpackPanels } from './panel_packing.js'
+import { QuantizedParamsCache } from './quantized_params.js'
+
+/** Intermediate values of a training forward of an executor over the kernels. */
+interface TapeContents {
+  readonly sizes: RnnPassSizes
+  readonly params: FloatArray
+  readonly paramsVersion: number | undefined
+  readonly input: FloatArray
+  readonly kept: KernelTapeMemory
+}
+
+/** The tape of one training forward. */
+class KernelTape extends RnnTape<TapeContents> {
+  /** A backward that is still queued keeps the memory until it is done. */
+  protected override free({ kept }: TapeContents): void {
+    kept.release()
+  }
+}
+
+/**
+ * A network of an executor over the kernels. Its opaque layout is the panels that they stream through (native/cpu/src/weights/network.h).
+ */
+export class KernelRnn extends Inspectable implements Rnn {
+  readonly descriptor: RnnDescriptor
+  readonly paramsSize: number
+  readonly #executor: KernelExecutor
+  readonly #life: Lifetime
+  readonly #network: KernelNetwork
+  readonly #entry: LedgerEntry
+  readonly #quantized: QuantizedParamsCache
+  /** Words of the dropout generator drawn so far. */
+  #dropoutPosition = 0
+
+  /** Throws RangeError `ERR_PARAMS_TOO_LARGE`. */
+  constructor(executor: KernelExecutor, descriptor: RnnDescriptor) {
+    super()
+    flatLayout(descriptor) // refuses what cuDNN cannot hold
+    const { makeNetwork, memory } = executor
+    this.#executor = executor
+    this.#life = new Lifetime('rnn', memory.life)
+    this.descriptor = descriptor
+    this.#network = makeNetwork(descriptor)
+    this.paramsSize = this.#network.paramsSize()
+    this.#quantized = new QuantizedParamsCache(executor, this.#network)
+    this.#entry = memory.ledger.enter('rnns', this)
+  }
+
+  canonicalToParams(canonical: CanonicalParams): HostTensor {
+    this.#life.check('convert canonical parameters')
+    const { memory } = this.#executor
+    const flat = packPanels(this.#executor, this.#network, this.descriptor, canonical, memory.allocate(this.paramsSize))
+    return memory.create([this.paramsSize], flat, layoutKey(this.descriptor))
+  }
+
+  async paramsToCanonical(params: TensorLike, selection?: ReadonlySet<number>): Promise<CanonicalParams> {
+    const action = 'convert opaque parameters'
+    const given = this.#checkParams(action, params)
+    checkSelection(action, selection)
+    const { memory, operations } = this.#executor
+    if (selection !== undefined) {
+      if (given instanceof HostTensor && given.job > 0) await memory.done(given.job)
+      this.#life.check(action)
+      return unpackPanels(this.#executor, this.#network, this.descriptor, memory.floats(given), selection)
+    }
+    // A copy in the queue: the present values, before later work of the queue.
+    const copy = memory.allocate(this.paramsSize)
+    const operands = [copy, memory.floats(given)]
+    await memory.done(operations.update({ rule: 0, operands, numbers: new Float64Array(0) }))
+    return unpackPanels(this.#executor, this.#network, this.descriptor, copy)
+  }
+
+  async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
+    const action = 'run forward'
+    this.#life.check(action)
+    const { descriptor } = this
+    const { makeTape, memory, operations, allocateResult } = this.#executor
+    const { sizes, shapes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
+    const { input, inputH, inputC, params } = operands
+    // The backward reads the input and the parameters again.
+    const elements = training ? memory.lastingFloats(input) : memory.floats(input)
+    const h = inputH ? memory.floats(inputH) : null
+    const c = inputC ? memory.floats(inputC) : null
+    const paramsElements = training ? memory.lastingFloats(params) : memory.floats(params)
+
+    const output = allocateResult(elementCount(shapes.output))
+    const hFinal = allocateResult(elementCount(shapes.h))
+    const cFinal = shapes.c === undefined ? null : allocateResult(elementCount(shapes.c))
+    const paramsVersion = params instanceof HostTensor ? params.version : undefined
+    const tape = training ? makeTape() : null
+    const quantized = training ? null : (this.#quantized.of(params, paramsElements)?.weights ?? null)
+    let job: number
+    try {
+      // Without spread properties, which cost a microsecond: a step of a small network takes ten.
+      job = operations.forward({
+        network: this.#network,
+        time: sizes.time,
+        batch: sizes.batch,
+        input: elements,
+        h,
+        c,
+        params: paramsElements,
+        paramsVersion,
+        quantized,
+        lengths: sizes.sequenceLengths,
+        dropoutPosition: this.#dropoutPosition,
+        output,
+        hFinal,
+        cFinal,
+        tape,
+      })
+    } catch (error) {
+      // The kernels may have filled a part of it before they ran out of memory.
+      tape?.release()
+      throw error
+    }
+    if (training && descriptor.dropout > 0) this.#dropoutPosition += (descriptor.numLayers - 1) * output.length
+    const result = {
+      output: memory.result(shapes.output, output, job),
+      outputH: memory.result(shapes.h, hFinal, job),
+      outputC: cFinal === null || shapes.c === undefined ? undefined : memory.result(shapes.c, cFinal, job),
+    }
+    if (tape === null) return { ...result, tape: undefined }
+    const contents = { sizes, params: paramsElements, paramsVersion, input: elements, kept: tape }
+    const versions = new OperandVersions({ ...operands, output: result.output })
+    return { ...result, tape: new KernelTape(memory.ledger, { rnn: this, contents, bytes: tape.bytes, versions }) }
+  }
+
+  async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
+    const action = 'run backward'
+    this.#life.check(action)
+    checkOwnTape(tape, KernelTape)
+    const { sizes, params, paramsVersion, input, kept } = tape.contentsFor(this)
+    const { descriptor } = this
+    const { memory, operations, allocateResult } = this.#executor
+    const { output, outputH, outputC } = checkBackwardArguments(memory, descriptor, sizes, gradients)
+    const elements = (gradient: TensorLike | null) => (gradient ? memory.floats(gradient) : null)
+    const given = { dOutput: elements(output), dhFinal: elements(outputH), dcFinal: elements(outputC) }
+
+    const shapes = passShapes(descriptor, sizes)
+    const dInput = allocateResult(elementCount(shapes.input))
+    const dh = allocateResult(elementCount(shapes.h))
+    const dc = shapes.c === undefined ? null : allocateResult(elementCount(shapes.c))
+    const dParams = allocateResult(this.paramsSize)
+    const results = { dInput, dh, dc, dParams }
+    const network = this.#network
+    const job = operations.backward({ network, input, params, paramsVersion, tape: kept, ...given, ...results })
+    tape.consume()
+    return {
+      input: memory.result(shapes.input, dInput, job),
+      inputH: memory.result(shapes.h, dh, job),
+      inputC: dc === null || shapes.c === undefined ? undefined : memory.result(shapes.c, dc, job),
+      params: memory.result([this.paramsSize], dParams, job, layoutKey(descriptor)),
+    }
+  }
+
+  stepper(params: TensorLike, batch: number): HostStepper {
+    const given = this.#checkParams('open a stream', params)
+    checkStream(this.descriptor, batch)
+    const stream = new KernelStream(this.#executor, this.#network, this.#quantized, given, batch)
+    const owner = { memory: this.#executor.memory, life: this.#life, descriptor: this.descriptor, params: given }
+    return new HostStepper(owner, batch, stream)
+  }
+
+  async dropoutState(): Promise<Uint8Array> {
+    this.#life.check('read the dropout state')
+    return dropoutStateOf(this.#dropoutPosition)
+  }
+
+  restoreDropoutState(state: Uint8Array): void {
+    this.#life.check('restore the dropout state')
+    this.#dropoutPosition = dropoutPositionOf(state)
+  }
+
+  dispose(): void {
+    if (this.#life.end()) this.#entry.leave()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  #checkParams(action: string, params: TensorLike): TensorLike {
+    this.#life.check(action)
+    return checkParams(action, this.#executor.memory, this.descriptor, this.paramsSize, params)
+  }
+
+  protected override summary(): Summary {
+    return rnnSummary(this, this.#life)
+  }
+}

@@ -1,0 +1,170 @@
+import { checkArguments, FUNCTION } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type DenseOps, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
+import { CHECKED_ROWS } from '../operations/checked_row.js'
+import type { OPERATIONS } from '../operations/table.js'
+import type { Operand, Recording } from './recording.js'
+import { split, unstack } from './parts.js'
+import { callRow } from './row_call.js'
+import { Value } from './value.js'
+
+/** The type of an operand on a tape, from that of the executor's operation. */
+type OnTape<Argument> = Argument extends TensorLike
+  ? Operand
+  : Argument extends readonly TensorLike[]
+    ? readonly Operand[]
+    : Argument
+type OperationOnTape<Operation> = Operation extends (...given: infer Given) => infer Result
+  ? (
+      ...given: { [Place in keyof Given]: OnTape<Given[Place]> }
+    ) => Extract<Result, Promise<unknown>> extends never ? Value : Promise<Value>
+  : never
+type OperationName = Exclude<keyof typeof OPERATIONS, 'phasedGate'>
+
+/** The operations of a tape: those of `backend.ops` that make one tensor, on values. */
+export type TapeOperations = { readonly [Name in OperationName]: OperationOnTape<NonNullable<DenseOps[Name]>> }
+
+/** A tape: records operations, owns every tensor that they make, and passes gradients back. */
+export type GradientTape = TapeHandle & TapeOperations
+
+/** The methods of a tape that are not operations. */
+export class TapeHandle {
+  /** For the calls of models and layers. */
+  readonly recording: Recording
+  /** Values that this scope made. */
+  readonly made: Value[] = []
+
+  constructor(recording: Recording) {
+    if (!hasRows) addRows()
+    this.recording = recording
+  }
+
+  get backend(): Backend {
+    return this.recording.backend
+  }
+
+  /** Whether gradients are computed: dropout drops. */
+  get isTraining(): boolean {
+    return this.recording.isTraining
+  }
+
+  /**
+   * An operand as a value: a variable, or a constant that several operations take.
+   *
+   * @throws as `backend.tensor`; RangeError `ERR_SECOND_ORDER`; TypeError `ERR_NOT_AWAITED`, `ERR_FOREIGN_TENSOR`
+   */
+  value(x: Operand): Value {
+    return this.#value('make a value', x)
+  }
+
+  /** The same elements as a constant, through which no gradient passes. */
+  stopGradient(x: Operand): Value {
+    return this.recording.alias(this.#value('stop a gradient', x), false, this.made)
+  }
+
+  /** The parts of the first dimension, which `t.stack` joins again. Throws RangeError `ERR_SHAPE` for a scalar. */
+  unstack(x: Operand): Value[] {
+    return unstack(this.recording, this.#value('unstack', x), this.made)
+  }
+
+  /**
+   * Blocks of as many columns each, such as the gates of a cell, which `t.concat` joins again.
+   *
+   * @param parts their number, by which the columns are divisible
+   * @throws RangeError `ERR_SHAPE`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`
+   */
+  split(x: Operand, parts: number): Value[] {
+    return split(this.recording, this.#value('split', x), parts, this.made)
+  }
+
+  /**
+   * Runs `body` with its own handle, and disposes everything that it made but the values that it returns and the tensors
+   * that gradients will read. Layers and steps of `scan` are scopes.
+   *
+   * @throws errors of `body`; TypeError `ERR_INVALID_ARGUMENT`
+   */
+  scope<Result>(body: (t: GradientTape) => Result): Result {
+    this.recording.checkOpen('open a scope')
+    if (typeof body !== 'function') checkArguments('open a scope', { body }, { body: FUNCTION })
+    const inner = new TapeHandle(this.recording)
+    let result: Result
+    try {
+      result = body(inner as GradientTape)
+    } catch (error) {
+      this.#close(inner, undefined)
+      throw error
+    }
+    if (!(result instanceof Promise)) {
+      this.#close(inner, result)
+      return result
+    }
+    const closing = result.then(
+      (value) => {
+        this.#close(inner, value)
+        return value
+      },
+      (error) => {
+        this.#close(inner, undefined)
+        throw error
+      },
+    )
+    return this.recording.pending(closing) as Result
+  }
+
+  /** Frees a value of this scope before its end, where nothing but gradients reads it any more. */
+  free(x: Value): void {
+    const place = this.made.lastIndexOf(x)
+    if (place === -1) return
+    this.made.splice(place, 1)
+    this.recording.letGo(x.tensor)
+  }
+
+  #value(action: string, x: unknown): Value {
+    this.recording.checkOpen(action)
+    return this.recording.value(action, 'x', x, this.made)
+  }
+
+  #close(inner: TapeHandle, result: unknown): void {
+    let isKept = (value: Value) => value === result
+    if (!(result instanceof Value)) {
+      const kept = new Set<Value>()
+      noteValues(result, kept, new Set())
+      isKept = (value) => kept.has(value)
+    }
+    for (const value of inner.made) {
+      if (isKept(value)) this.made.push(value)
+      else this.recording.letGo(value.tensor)
+    }
+    inner.made.length = 0
+  }
+}
+
+let hasRows = false
+
+/** Adds a method for each row but those of gradients and of devices: with the first tape, so that bundlers can leave tapes out. */
+function addRows(): void {
+  hasRows = true
+  const gradients = new Set(CHECKED_ROWS.map(({ gradient }) => gradient))
+  for (const checked of CHECKED_ROWS) {
+    if (checked.row.isOfDevices || gradients.has(checked)) continue
+    Object.defineProperty(TapeHandle.prototype, checked.name, {
+      value(this: TapeHandle, ...given: readonly unknown[]) {
+        return callRow(this.recording, this.made, checked, given)
+      },
+    })
+  }
+}
+
+/** The handle of a function's tape. */
+export function handleOf(recording: Recording): GradientTape {
+  return new TapeHandle(recording) as GradientTape
+}
+
+/** Adds to `values` each that `result` is or holds. */
+function noteValues(result: unknown, values: Set<Value>, seen: Set<unknown>): void {
+  if (typeof result !== 'object' || result === null || seen.has(result)) return
+  seen.add(result)
+  if (result instanceof Value) values.add(result)
+  else if (!isBackendTensor(result) && !ArrayBuffer.isView(result)) {
+    for (const part of Object.values(result)) noteValues(part, values, seen)
+  }
+}

@@ -1,0 +1,135 @@
+import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import { type Backend, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
+import { checkIsObject, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  type CtcLossResult,
+  type CtcLossOptions as CtcOperationOptions,
+  checkCtcLoss,
+  checkIsTensor,
+  checkOwnTensors,
+  hostCtcLoss,
+  type InfeasibleRows,
+} from '@cudnn-rnn/ops/executor'
+import { blankClass } from './blank.js'
+import { codedRangeError } from './coded_error.js'
+import { CONVENTIONS, type Reduction } from './ctc_convention.js'
+import { CTC_LOSS_SETTINGS, type CtcLossSettings } from './ctc_loss_settings.js'
+import { type CtcLabels, collapseRepeated, paddedLabels } from './labels.js'
+
+const ACTION = 'compute the CTC loss'
+// Tensors and lengths are checked together, as their sizes have to agree.
+const LENGTHS = checkedElsewhere<readonly number[] | Int32Array | undefined>()
+const OPTIONS = {
+  ...CTC_LOSS_SETTINGS,
+  /** [T,B,K], time-major. Softmax is part of the loss; log-probabilities give the same, as softmax leaves them. */
+  logits: checkedElsewhere<TensorLike>(),
+  /** Classes of each row, without blanks. */
+  labels: checkedElsewhere<CtcLabels>(),
+  /** [B], of a tensor of labels. Default: its columns. */
+  labelLengths: LENGTHS,
+  /** [B], TensorFlow's `sequence_length`. Default: T for every row. */
+  logitLengths: LENGTHS,
+}
+
+/** Options of {@link ctcLoss}. */
+export interface CtcLossOptions extends CtcLossSettings, OptionsOf<typeof OPTIONS> {}
+
+/**
+ * The CTC loss of logits [T,B,K] against label sequences: `tf.nn.ctc_loss` of TensorFlow 1, or
+ * `torch.nn.functional.ctc_loss`, with its gradient. Computed by the executor; on the host if it has no kernel for it.
+ *
+ * A row without labels is the probability of blanks alone, as in PyTorch (TensorFlow 1 refuses it). NaN logits of a row
+ * give it loss and gradient NaN; logits after a row's length are not read.
+ *
+ * @returns `loss`, a scalar by `reduction`; `rowLosses` [B], before it; `logitsGradient` [T,B,K], of `loss`
+ * @throws TypeError `ERR_CTC_LABELS`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_FOREIGN_TENSOR`, `ERR_SEQUENCE_LENGTHS`,
+ *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_SHAPE`, `ERR_EMPTY_BATCH`, `ERR_SEQUENCE_LENGTHS`,
+ *   `ERR_CTC_BLANK`, `ERR_CTC_LABEL`, `ERR_CTC_LABELS_TOO_LONG`, `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { ctcLoss } from '@cudnn-rnn/rnn/ctc'
+ *
+ * const backend = await openBackend('reference')
+ * const logits = { data: new Float32Array(2 * 1 * 3), shape: [2, 1, 3] } // uniform over two classes and the blank
+ * const { loss } = await ctcLoss(backend, { logits, labels: [[0]] })
+ * console.log(((await loss.data())[0] ?? 0).toFixed(4)) // 1.0986: three of nine paths spell label 0
+ * ```
+ */
+export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promise<CtcLossResult> {
+  checkIsObject(ACTION, 'backend', backend)
+  checkIsObject(ACTION, 'backend.ops', backend.ops)
+  checkOptions(ACTION, options, OPTIONS)
+  const convention = CONVENTIONS[options.convention ?? 'tensorflow']
+  const { reduction = convention.reduction } = options
+  const given = paddedLabels(ACTION, options.labels, options.labelLengths)
+  const logits = checkIsTensor(ACTION, 'logits', options.logits)
+  const [time = 0, batch = 0, classes = 0] = logits.shape
+  const operation: CtcOperationOptions = {
+    logitLengths: options.logitLengths ?? new Int32Array(batch).fill(time),
+    labelLengths: given.labelLengths,
+    blank: blankClass(options.blank ?? convention.blank, classes),
+    mergeRepeated: options.ctcMergeRepeated ?? true,
+    infeasible: infeasibleRows(options, convention.infeasible),
+  }
+  // Checks the labels before they are collapsed.
+  const { labelLengths, logitLengths } = checkCtcLoss(backend.dtype, logits, given.labels, operation)
+  const isTooLong = Array.from(labelLengths, (length, row) => length > logitLengths[row])
+  const ignoresLong = options.ignoreLongerOutputsThanInputs ?? false
+  if (convention.refusesLongLabels && !ignoresLong && !options.zeroInfinity) {
+    refuseLongLabels(isTooLong, labelLengths, logitLengths)
+  }
+  const labels = options.preprocessCollapseRepeated ? collapseRepeated(given) : given
+  const rowWeights = isTooLong.map((tooLong, row) =>
+    ignoresLong && tooLong ? 0 : rowWeight(reduction, labels.labelLengths[row], batch),
+  )
+  return compute(backend, logits, labels.labels, { ...operation, labelLengths: labels.labelLengths, rowWeights })
+}
+
+/** By the executor's kernel, or on the host. */
+async function compute(
+  backend: Backend,
+  logits: TensorLike,
+  labels: Tensor<Int32Array>,
+  options: CtcOperationOptions,
+): Promise<CtcLossResult> {
+  if (backend.ops.ctcLoss !== undefined) return backend.ops.ctcLoss(logits, labels, options)
+  checkOwnTensors(backend, ACTION, { logits })
+  const problem = checkCtcLoss(backend.dtype, logits, labels, options)
+  const host = (isBackendTensor(logits) ? await logits.read() : logits).data as FloatArray
+  const { array: FloatArrayOf } = DTYPES[backend.dtype]
+  const gradient = new FloatArrayOf(host.length)
+  const rowLosses = new FloatArrayOf(problem.batch)
+  const loss = hostCtcLoss(gradient, rowLosses, host, problem)
+  return {
+    loss: backend.tensor({ data: FloatArrayOf.of(loss), shape: [] }),
+    rowLosses: backend.tensor({ data: rowLosses, shape: [problem.batch] }),
+    logitsGradient: backend.tensor({ data: gradient, shape: logits.shape }),
+  }
+}
+
+function infeasibleRows({ zeroInfinity }: CtcLossOptions, byConvention: InfeasibleRows): InfeasibleRows {
+  return zeroInfinity ? 'zero' : byConvention
+}
+
+/** The factor of a row's loss in the reduced one. */
+function rowWeight(reduction: Reduction, labels: number, batch: number): number {
+  switch (reduction) {
+    case 'sum':
+      return 1
+    case 'mean':
+      return 1 / batch
+    case 'mean_per_label':
+      return 1 / Math.max(1, labels) / batch
+  }
+}
+
+function refuseLongLabels(isTooLong: readonly boolean[], labelLengths: Int32Array, logitLengths: Int32Array): void {
+  const row = isTooLong.indexOf(true)
+  if (row < 0) return
+  throw codedRangeError(
+    'ERR_CTC_LABELS_TOO_LONG',
+    `Cannot ${ACTION} as labels[${row}] must not be longer than its ${logitLengths[row]} time steps: current number of labels is ${labelLengths[row]}. Set ignoreLongerOutputsThanInputs to leave such rows out.`,
+    { row, labels: labelLengths[row], timeSteps: logitLengths[row] },
+  )
+}
