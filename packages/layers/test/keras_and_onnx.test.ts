@@ -21,20 +21,55 @@ import {
   dropout,
   embedding,
   importKeras,
+  integer,
   type LayerDefinition,
   lastStep,
+  layer,
   layerNorm,
   maxOverTime,
   maxPool1d,
   maxPool2d,
   meanOverTime,
+  multiHeadAttention,
   multiply,
   reverse,
   rnn,
   sequential,
 } from '../src/index.js'
+import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
+import { timeSoftmax } from '../src/multi_head_attention.js'
+import { rearrange } from '../src/rearrange.js'
+import { repeatVector } from '../src/repeat_vector.js'
+import { stepFunction } from '../src/step_function.js'
+import { averagePool1d, spreadSteps } from '../src/step_windows.js'
 import { EXPORTED } from './exported_models.js'
 import { waves } from './small_data.js'
+
+type Forward = ReturnType<Parameters<typeof layer>[2]>['forward']
+
+const FUNCTIONS = [
+  'elu',
+  'selu',
+  'silu',
+  'gelu',
+  'mish',
+  'softsign',
+  'hard_sigmoid',
+  'hard_silu',
+  'line',
+  'exponential',
+  'unit',
+  'rms',
+] as const
+
+const gated = layer('gated', { units: integer({ minimum: 1 }) }, ({ units }, { isSequence, features }) => ({
+  variables: { gate: [[features, units], 'glorot_uniform'], kernel: [[features, 2 * units], 'glorot_uniform'] },
+  output: { isSequence, features: units },
+  forward: (t, x, { gate, kernel }) => {
+    const [left, right] = t.split(t.matmul(x, kernel), 2)
+    return t.multiply(t.activate(t.matmul(x, gate), 'sigmoid'), t.add(left, t.square(right)))
+  },
+}))
 
 const FOLDER = join(import.meta.dirname, '../../../fixtures/layers')
 const [BATCH, TIME, FEATURES] = [2, 5, 3]
@@ -170,6 +205,35 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
         ],
         { seed: 11, inputSize: 3 },
       ),
+    functions: (backend: Backend) =>
+      sequential(
+        backend,
+        [
+          ...FUNCTIONS.map((each) => stepFunction({ function: each })),
+          stepFunction({ function: 'relu', slope: 0.1, threshold: 0.2, maximum: 2 }),
+          gated({ units: 4 }),
+          columnScale({ channels: 2 }),
+          columnSlope({}),
+          multiHeadAttention({ heads: 2, keySize: 3, valueSize: 2 }),
+          multiHeadAttention({ heads: 1, keySize: 2, units: 3, isCausal: true }),
+          timeSoftmax({}),
+          concat([[], dense({ units: 1, kernelInitializer: 0.5 })]),
+          columnFold({ columns: [3, 1], by: 'maximum' }),
+        ],
+        { seed: 3, inputSize: 3 },
+      ),
+    forms: (backend: Backend) =>
+      sequential(
+        backend,
+        [
+          averagePool1d({ poolSize: 2, strides: 1, padding: 'same' }),
+          spreadSteps({ croppedBefore: 1, croppedAfter: 1, repeats: 2, zerosBefore: 1, zerosAfter: 2 }),
+          rearrange({ from: [9, 3], to: [3, 9], transposed: true }),
+          rearrange({ from: [3, 9], to: [27] }),
+          repeatVector({ steps: 2 }),
+        ],
+        { inputSize: 3 },
+      ),
     last: (backend: Backend) =>
       sequential(backend, [cudnnGRU({ numUnits: 4, direction: 'bidirectional' }), lastStep({ of: 'sequence' })], {
         seed: 9,
@@ -199,6 +263,21 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
       await session.release()
     })
   }
+
+  test('export refuses a layer whose forward reads the numbers of a batch, or its sizes (ERR_NO_EXPORT)', async () => {
+    using backend = openReferenceBackend()
+    const forwards: readonly Forward[] = [
+      async (t, x) => t.multiply(x, (await x.read()).data[0]),
+      (t, x) => t.multiply(x, x.shape[0]),
+      (t, x) => t.multiply(x, { data: new Float32Array(x.shape[1] * 3).fill(2), shape: [x.shape[1], 3] }),
+    ]
+    for (const forward of forwards) {
+      const own = layer('own', {}, (_, input) => ({ output: input, forward }))
+      using model = sequential(backend, [own({})], { inputSize: 3 })
+      await expect(model.export('onnx')).rejects.toThrow(coded('ERR_NO_EXPORT'))
+    }
+    expect(backend.stats().tensors).toBe(0)
+  })
 
   test('export refuses a cell and a clip (ERR_NO_EXPORT)', async () => {
     using backend = openReferenceBackend()
