@@ -1,18 +1,12 @@
 import { encodeOnnxModel } from '@cudnn-rnn/interop'
 import { BranchLayer } from './branch_layer.js'
 import { noExport } from './export_error.js'
+import { isRecurrent } from './exported_network.js'
 import type { Layer } from './layer.js'
 import { OnnxGraph } from './onnx_graph.js'
-import {
-  type OnnxNodesOf,
-  onnxAveragePooling,
-  onnxConvolution,
-  onnxMaxPooling,
-  onnxNetwork,
-  onnxSpreadSteps,
-} from './onnx_layers.js'
+import { LAYER_TABLE } from './layer_table.js'
+import { onnxNetwork } from './onnx_layers.js'
 import { tracedNodes } from './onnx_trace.js'
-import { RecurrentLayer } from './recurrent.js'
 import { featuresOf } from './signal.js'
 import { TimeDistributedLayer } from './time_distributed.js'
 import type { WholeModel } from './whole_model.js'
@@ -22,17 +16,6 @@ const OPSET = 14
 const IR_VERSION = 7
 
 const JOINS: Readonly<Record<string, string>> = { add: 'Sum', multiply: 'Mul' }
-
-const NODES: Readonly<Record<string, OnnxNodesOf>> = {
-  conv1d: onnxConvolution,
-  conv2d: onnxConvolution,
-  maxPool1d: onnxMaxPooling,
-  maxPool2d: onnxMaxPooling,
-  averagePool1d: onnxAveragePooling,
-  spreadSteps: onnxSpreadSteps,
-  dropout: (_, _layer, x) => x,
-  holdPadding: (_, _layer, x) => x,
-}
 
 /**
  * A model as an ONNX file that any runtime runs, time-major as here: input `input` [time,batch,I] (`ids` int64 of class ids),
@@ -53,7 +36,7 @@ export async function encodeOnnx({ input, output, executor, layers }: WholeModel
   const nodesOf = async (layer: Layer, x: string): Promise<string> => {
     const { name, kind, definition } = layer
     graph.layer = name
-    if (layer instanceof RecurrentLayer) return onnxNetwork(graph, layer, x)
+    if (isRecurrent(layer)) return onnxNetwork(graph, layer, x)
     if (layer instanceof TimeDistributedLayer) return nodesOf(layer.inner, x)
     if (layer instanceof BranchLayer) {
       const parts: string[] = []
@@ -61,7 +44,8 @@ export async function encodeOnnx({ input, output, executor, layers }: WholeModel
       return kind in JOINS ? graph.node(JOINS[kind], parts) : graph.node('Concat', parts, { axis: -1 })
     }
     if (definition.config['maskZero'] !== undefined) throw noExport('ONNX', { name, kind: `${kind} with maskZero` })
-    const y = await (Object.hasOwn(NODES, kind) ? NODES[kind](graph, layer, x) : tracedNodes(graph, executor, layer, x))
+    const own = Object.hasOwn(LAYER_TABLE, kind) ? LAYER_TABLE[kind].onnx : undefined
+    const y = await (own?.(graph, layer, x) ?? tracedNodes(graph, executor, layer, x))
     if (y === undefined) throw noExport('ONNX', layer)
     return y
   }

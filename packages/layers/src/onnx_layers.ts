@@ -1,5 +1,7 @@
-import { type CanonicalParams, canonicalToOnnx, type FloatArray, numDirections } from '@cudnn-rnn/canonical'
+import { canonicalToOnnx, type FloatArray, numDirections } from '@cudnn-rnn/canonical'
+import type { CellLayer } from './cell_layer.js'
 import { noExport } from './export_error.js'
+import { exportedNetwork } from './exported_network.js'
 import type { Layer } from './layer.js'
 import type { OnnxAttributes, OnnxGraph } from './onnx_graph.js'
 import { onnxActivation } from './onnx_operations.js'
@@ -12,24 +14,31 @@ export type OnnxNodesOf = (graph: OnnxGraph, layer: Layer, x: string) => string 
 
 const OPERATORS = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'RNN', rnn_relu: 'RNN' } as const
 
-export async function onnxNetwork(
-  graph: OnnxGraph,
-  { name, model, variables }: RecurrentLayer,
-  input: string,
-): Promise<string> {
-  const { descriptor, rnnMode } = model
-  if (descriptor.cellClip !== undefined) throw noExport('ONNX', { name, kind: `${rnnMode} with cellClip` })
-  const canonical = (await model.paramsToCanonical(variables[0])) as CanonicalParams<FloatArray>
+/** Functions of cells that need no parameters in ONNX, by their names here. */
+const FUNCTIONS: Readonly<Record<string, string>> = {
+  ...{ tanh: 'Tanh', sigmoid: 'Sigmoid', relu: 'Relu', elu: 'Elu' },
+  ...{ softplus: 'Softplus', softsign: 'Softsign', hard_sigmoid: 'HardSigmoid' },
+}
+
+export async function onnxNetwork(graph: OnnxGraph, layer: RecurrentLayer | CellLayer, input: string): Promise<string> {
+  const network = await exportedNetwork('ONNX', layer)
+  const { descriptor, canonical, activation, recurrentActivation, resetBefore } = network
   const { numUnits: H, cellMode } = descriptor
   const directions = numDirections(descriptor)
+  const cells = { lstm: [recurrentActivation, activation, activation], gru: [recurrentActivation, activation] }
+  const functions = cellMode === 'lstm' || cellMode === 'gru' ? cells[cellMode] : [activation]
+  const named = functions.map((each) => {
+    if (typeof each === 'string' && Object.hasOwn(FUNCTIONS, each)) return FUNCTIONS[each]
+    throw noExport('ONNX', { ...layer, kind: `${layer.kind} of ${JSON.stringify(each)}` })
+  })
   let x = input
   for (const tensors of canonicalToOnnx(descriptor, canonical)) {
     const weights = ['W', 'R', 'B'].map((key) => graph.floats(tensors[key]))
     const y = graph.node(OPERATORS[cellMode], [x, ...weights], {
       hidden_size: H,
       direction: directions === 2 ? 'bidirectional' : 'forward',
-      ...(cellMode === 'gru' && { linear_before_reset: 1 }),
-      ...(cellMode === 'rnn_relu' && { activations: Array<string>(directions).fill('Relu') }),
+      activations: Array.from({ length: directions }, () => named).flat(),
+      ...(cellMode === 'gru' && { linear_before_reset: Number(!resetBefore) }),
     })
     // [T,D,B,H] to [T,B,D·H].
     x = graph.reshaped(graph.transposed(y, [0, 2, 1, 3]), 0, 0, directions * H)
