@@ -95,7 +95,7 @@ class KerasGraph {
     return outputs.length === 1 ? outputs[0] : this.add({ className, config: {} }, outputs)
   }
 
-  /** A Sequential, or a functional model if it is no chain. */
+  /** A Sequential, or a functional model if it has branches. */
   model(batchShape: readonly (number | null)[], last: string): KerasConfig {
     const dtype = {
       ...{ module: 'keras', class_name: 'DTypePolicy', config: { name: this.#dtype }, registered_name: null },

@@ -56,7 +56,7 @@ type Rule = Pick<ExportedNetwork, 'activation' | 'recurrentActivation'> & {
   readonly forgetBias?: number
 }
 
-/** What a cell computes; undefined if the models have nothing of its form. */
+/** The function of a cell; undefined if the models have nothing of its form. */
 function ruleOf(cell: RNNCell<CellState>): Rule | undefined {
   if (cell instanceof LSTMBlockCell || cell instanceof LSTMCell) {
     const { usePeepholes, numProj, cellClip, preactivationClip, stateActivation, ...rule } = cell.rule

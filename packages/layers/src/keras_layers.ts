@@ -42,7 +42,7 @@ export async function layerOfClass(classes: Readonly<Record<string, KerasClass>>
 }
 
 /** The place of a variable below that of its layer: by its number, or by its name in a part of the layer. */
-export function pathOf(name: string | undefined, index: number): string {
+function pathOf(name: string | undefined, index: number): string {
   const [own, part] = (name ?? '').split('/').reverse()
   return part === undefined ? `vars/${index}` : `${part}_dense/vars/${own === 'bias' ? 1 : 0}`
 }

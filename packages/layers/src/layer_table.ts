@@ -57,7 +57,7 @@ import { featuresOf } from './signal.js'
 import { stepFunction } from './step_function.js'
 import { averagePool1d, spreadSteps } from './step_windows.js'
 
-/** A layer: how it is made, and what it is elsewhere. */
+/** A layer: how it is made, and its forms in other formats. */
 export interface TableRow {
   /** Makes it of its options, which it checks. */
   readonly make: (options: never) => LayerDefinition
@@ -157,7 +157,7 @@ const SHARED_AXES: KerasOption = {
   write: (_, { input }) => (input.isSequence ? [1] : null),
 }
 
-/** A projection of attention, whose heads are an axis of their own in files. */
+/** The kernel and bias of attention: files have an axis for the heads. */
 const projection = (own: string, size: 'keySize' | 'valueSize'): KerasWeight[] => {
   const heads = (options: Readonly<Record<string, unknown>>) => [options['heads'], options[size] ?? options['keySize']]
   const isOutput = own === 'output'
@@ -178,7 +178,7 @@ const projection = (own: string, size: 'keySize' | 'valueSize'): KerasWeight[] =
   ]
 }
 
-/** The inference of a batch normalization: a factor and an offset of each column, or of each channel of pictures. */
+/** The inference of a batch normalization: a factor and an offset for each column, or for each channel of pictures. */
 function normalized(at: LayerAt, { epsilon }: Readonly<Record<string, unknown>>): PlannedLayer {
   const { options, input, name } = at
   const isPicture = input.height !== undefined

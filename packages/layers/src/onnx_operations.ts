@@ -4,12 +4,12 @@ import type { OnnxGraph } from './onnx_graph.js'
 export type TracedSize = number | readonly [number, number]
 
 /** A call of an operation, as a layer's forward made it. */
-export interface TracedCall {
+interface TracedCall {
   /** The values of its operands; those of a list are beside each other. */
   readonly inputs: readonly string[]
   /** Shapes of its operands. */
   readonly shapes: readonly (readonly TracedSize[])[]
-  /** Its arguments that are no operands, in their order. */
+  /** Its other arguments, in their order. */
   readonly rest: readonly unknown[]
 }
 

@@ -7,7 +7,7 @@ import type { Layer, Pass } from './layer.js'
 import type { OnnxGraph } from './onnx_graph.js'
 import { ONNX_OPERATIONS, type TracedSize } from './onnx_operations.js'
 
-/** Sizes of two batches: what differs between their passes depends on the batch. */
+/** Sizes of two batches: numbers that differ between their passes depend on the batch. */
 const BATCHES = [
   { time: 5, batch: 3 },
   { time: 7, batch: 4 },
@@ -21,7 +21,7 @@ interface Call {
   readonly result: unknown
 }
 
-/** What a layer's forward called on a tape. */
+/** The calls of a layer's forward on a tape. */
 interface Trace {
   readonly input: LayerInput
   readonly calls: readonly Call[]
@@ -64,7 +64,7 @@ async function bothTraces(layer: Layer, recordings: readonly Recording[]): Promi
   try {
     return await tracedAll()
   } catch (error) {
-    // A layer of a fixed number of steps says so.
+    // The error of a layer of a fixed number of steps states it.
     const { code, expected } = error as { readonly code?: unknown; readonly expected?: number }
     if (code === 'ERR_SEQUENCE_LENGTHS' && expected !== undefined) return tracedAll(expected)
     return undefined
@@ -167,7 +167,7 @@ async function nodesOf(
   return names.get(first.output)
 }
 
-/** What identifies an operand: values of one tensor are one. */
+/** The identity of an operand: values of one tensor are one. */
 function keyOf(operand: unknown): unknown {
   if (operand instanceof Value) return operand.tensor
   return operand instanceof Variable ? operand.value : operand
