@@ -1,6 +1,6 @@
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { handleOf, ofDtype, Philox, Recording, TAPE_ROWS, Value } from '@cudnn-rnn/executor-kit'
+import { CHECKED_ROWS, handleOf, ofDtype, Philox, Recording, Value } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
 import { forwardedOf, type LayerInput } from './forwarded.js'
 import type { Layer, Pass } from './layer.js'
@@ -76,8 +76,9 @@ async function traceOf(layer: Layer, recording: Recording, time: number, batch: 
   const constants = new Set<BackendTensor>()
   const t = handleOf(recording)
   const traced = (name: string, method: Method) => Object.defineProperty(t, name, { value: method })
-  for (const { name } of TAPE_ROWS) {
-    const call = t[name as 'add'] as unknown as Method
+  for (const { name } of CHECKED_ROWS) {
+    const call = t[name as 'add'] as unknown as Method | undefined
+    if (call === undefined) continue
     traced(name, (...given) => {
       const result = call.apply(t, [...given])
       calls.push({ name, given, result })
@@ -143,7 +144,7 @@ async function nodesOf(
   for (const [at, { name, given, result }] of first.calls.entries()) {
     const other = second.calls[at]
     const emit = ONNX_OPERATIONS[name]
-    const row = TAPE_ROWS.find((each) => each.name === name)
+    const row = CHECKED_ROWS.find((each) => each.name === name)
     if (other.name !== name || emit === undefined || row === undefined) return undefined
     const places = row.operands.map(({ index }) => index)
     const pairs = places.flatMap((place) => {
