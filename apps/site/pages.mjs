@@ -49,6 +49,7 @@ const SECTIONS = [
       'docs/errors.md',
       'docs/operations.md',
       'docs/optimizer_rules.md',
+      'docs/keras_layers.md',
       'docs/troubleshooting.md',
       'docs/where_it_runs.md',
       'docs/browsers.md',

@@ -43,7 +43,8 @@ export class BasicRNNCell extends GraphCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
   readonly activation: CellActivation
-  readonly #clip: number
+  /** Bound of the input of the activation; Infinity for none. */
+  readonly preactivationClip: number
 
   constructor(numUnits: number, options: BasicRNNCellOptions = {}) {
     checkCellOptions('BasicRNNCell', numUnits, options, OPTIONS)
@@ -52,7 +53,7 @@ export class BasicRNNCell extends GraphCell<FloatTensor> {
     this.stateSize = numUnits
     this.outputSize = numUnits
     this.activation = activation
-    this.#clip = clipBound(options.preactivationClip)
+    this.preactivationClip = clipBound(options.preactivationClip)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
@@ -68,7 +69,7 @@ export class BasicRNNCell extends GraphCell<FloatTensor> {
     state: StateTree<Value>,
   ): GraphStep<Value> {
     const z = graph.linear([x, state as Value], 'kernel', 'bias')
-    const next = graph.activate(z, this.activation, 0, this.#clip)
+    const next = graph.activate(z, this.activation, 0, this.preactivationClip)
     return { output: next, state: next }
   }
 }

@@ -8,9 +8,11 @@ import type { GraphValue, StepGraph } from './step_graph.js'
 export abstract class GRUCell extends GraphCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
-  readonly #candidate: CellActivation
-  readonly #gate: CellActivation
-  readonly #clip: number
+  /** Of the candidate. */
+  readonly activation: CellActivation
+  readonly recurrentActivation: CellActivation
+  /** Bound of the inputs of the gates and the candidate; Infinity for none. */
+  readonly preactivationClip: number
 
   constructor(className: string, name: string, numUnits: number, options: GRUCellOptions) {
     checkCellOptions(className, numUnits, options, GRU_CELL_OPTIONS)
@@ -18,16 +20,16 @@ export abstract class GRUCell extends GraphCell<FloatTensor> {
     super(options.name ?? name, options.dtype, [activation, recurrentActivation])
     this.stateSize = numUnits
     this.outputSize = numUnits
-    this.#candidate = activation
-    this.#gate = recurrentActivation
-    this.#clip = clipBound(options.preactivationClip)
+    this.activation = activation
+    this.recurrentActivation = recurrentActivation
+    this.preactivationClip = clipBound(options.preactivationClip)
   }
 
   protected gates<Value extends GraphValue>(graph: StepGraph<Value>, z: Value): readonly Value[] {
-    return graph.split(graph.activate(z, this.#gate, 0, this.#clip), 2)
+    return graph.split(graph.activate(z, this.recurrentActivation, 0, this.preactivationClip), 2)
   }
 
   protected candidate<Value extends GraphValue>(graph: StepGraph<Value>, z: Value): Value {
-    return graph.activate(z, this.#candidate, 0, this.#clip)
+    return graph.activate(z, this.activation, 0, this.preactivationClip)
   }
 }

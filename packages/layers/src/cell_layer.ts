@@ -119,23 +119,23 @@ function uploaded(backend: Backend, tensors: readonly FloatTensor[]): readonly B
   }
 }
 
-class CellLayer extends Layer {
-  readonly #cell: RNNCell<CellState>
+export class CellLayer extends Layer {
+  readonly cell: RNNCell<CellState>
   readonly #names: readonly string[]
   #stream = 0
 
   constructor({ backend }: LayerBuild, info: LayerInfo, cell: RNNCell<CellState>) {
     super(backend, info)
-    this.#cell = cell
+    this.cell = cell
     this.#names = [...cell.variables.keys()]
   }
 
   override get stateCount(): number {
-    return sizesOf(this.#cell.stateSize).length
+    return sizesOf(this.cell.stateSize).length
   }
 
   override stateShapes(batch: number): readonly (readonly number[])[] {
-    return leavesOf(this.#cell.zeroState(batch)).map(({ shape }) => shape)
+    return leavesOf(this.cell.zeroState(batch)).map(({ shape }) => shape)
   }
 
   async forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
@@ -165,7 +165,7 @@ class CellLayer extends Layer {
 
   /** Whether the executor has neither kernels for cells nor its tensors in host memory, and the cell can do without them. */
   get #runsOnTensors(): boolean {
-    return this.backend.products === undefined && this.#cell.runsOnTensors
+    return this.backend.products === undefined && this.cell.runsOnTensors
   }
 
   async #runOnHost(input: TensorLike, states: readonly TensorLike[] | null, pass: CellPass): Promise<CellRun> {
@@ -183,7 +183,7 @@ class CellLayer extends Layer {
   }
 
   #forwardOnTensors(t: GradientTape, x: LayerInput, { lengths, states, keepsStates }: Pass): Forwarded {
-    const cell = this.#cell
+    const cell = this.cell
     const named = new Map(this.#names.map((name, index) => [name, this.variables[index]]))
     const before = states && stateOf<Operand>(cell.stateSize, states)
     const { output, state } = tensorRnn(t, cell, named, x, { state: before, lengths })
@@ -227,23 +227,23 @@ class CellLayer extends Layer {
   }
 
   override async randomState(): Promise<ConfigValue> {
-    const state = this.#cell.randomState()
+    const state = this.cell.randomState()
     return state.length === 0 ? null : state
   }
 
   override restoreRandomState(state: ConfigValue): void {
-    this.#cell.restoreRandomState((state ?? []) as readonly number[])
+    this.cell.restoreRandomState((state ?? []) as readonly number[])
   }
 
   override useRandomStream(stream: number): void {
     if (stream === this.#stream) return
     this.#stream = stream
-    this.#cell.restoreRandomState(this.#cell.randomState().map(() => positionOfStream(stream)))
+    this.cell.restoreRandomState(this.cell.randomState().map(() => positionOfStream(stream)))
   }
 
   override openStream(batch: number): LayerStream {
     if (this.#runsOnTensors) return this.#streamOnTensors(batch)
-    const zero = () => leavesOf(this.#cell.zeroState(batch))
+    const zero = () => leavesOf(this.cell.zeroState(batch))
     let state = zero()
     return {
       step: async (input) => {
@@ -282,7 +282,7 @@ class CellLayer extends Layer {
     training: boolean,
     sequenceLength: Int32Array | null,
   ) {
-    const cell = this.#cell
+    const cell = this.cell
     const values = (await Promise.all(this.variables.map(({ value }) => hostTensor(value)))) as FloatTensor[]
     cell.setVariables(Object.fromEntries(this.#names.map((name, index) => [name, values[index]])))
     const x = (await hostTensor(input)) as FloatTensor

@@ -1,170 +1,268 @@
-import {
-  type CanonicalParams,
-  canonicalToKeras,
-  type FloatArray,
-  numDirections,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { type CellActivation, canonicalToKeras, numDirections } from '@cudnn-rnn/canonical'
 import { encodeKerasArchive } from '@cudnn-rnn/interop'
+import { BranchLayer } from './branch_layer.js'
+import { CellLayer } from './cell_layer.js'
 import { noExport } from './export_error.js'
+import { type ExportedNetwork, exportedNetwork, isRecurrent } from './exported_network.js'
+import { type KerasConfig, type KerasLayer, readVariables } from './keras_layers.js'
+import type { Floats } from './keras_row.js'
 import type { Layer } from './layer.js'
-import { RecurrentLayer } from './recurrent.js'
+import { kerasLayersOf, rms } from './layer_table.js'
+import type { RecurrentLayer } from './recurrent.js'
 import { takesLastOfBackward } from './sequence_pooling.js'
-import type { Signal } from './signal.js'
+import { featuresOf } from './signal.js'
 import { TimeDistributedLayer } from './time_distributed.js'
 import type { WholeModel } from './whole_model.js'
 
-type Json = Readonly<Record<string, unknown>>
-
-/** A layer of Keras, with its variables by their paths below its own. */
-interface KerasLayer {
-  readonly className: string
-  readonly config: Json
-  readonly variables: Readonly<Record<string, Tensor<FloatArray>>>
-}
-
 const CLASS_NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'SimpleRNN', rnn_relu: 'SimpleRNN' } as const
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
+const JOINS: Readonly<Record<string, string>> = { concat: 'Concatenate', add: 'Add', multiply: 'Multiply' }
+const INPUT = 'input_layer'
 
 /**
- * A model as a `.keras` file of a `Sequential` for `keras.models.load_model`; in Keras the batch comes first.
+ * A model as a `.keras` file for `keras.models.load_model`, of a `Sequential`, or of a functional model if it has branches; in
+ * Keras the batch comes first.
  *
- * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `concat`, `add`, `multiply`, `reverse`,
- *   `attentionPooling`, `conv2d`, `maxPool2d`, `rnn(cell)`, a `lastStep` that does not follow a recurrent layer, and one of the sequence after a
- *   bidirectional one; `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `attentionPooling`, cells of other forms than the
+ *   models', a layer of your own, a `reverse` or a `lastStep` that is not one of a recurrent layer, and the last step of the sequence after a bidirectional
+ *   one; `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
-export async function encodeKeras(model: WholeModel): Promise<Uint8Array> {
-  const { input, executor } = model
-  const dtype = { module: 'keras', class_name: 'DTypePolicy', config: { name: executor.dtype }, registered_name: null }
-  const batchShape = batchShapeOf(input)
+export async function encodeKeras({ input, executor, layers }: WholeModel): Promise<Uint8Array> {
+  const graph = new KerasGraph(executor.dtype)
+  const batchShape = [null, ...(input.isSequence ? [null] : []), ...(input.features === null ? [] : [input.features])]
   const inputDtype = input.features === null ? 'int32' : executor.dtype
-  const layers: Json[] = [
-    described('InputLayer', { batch_shape: batchShape, dtype: inputDtype, sparse: false, name: 'input_layer' }),
-  ]
-  const variables = new Map<string, Tensor<FloatArray>>()
-  const counts = new Map<string, number>()
-  for (const layer of await kerasLayers(model.layers)) {
-    const base = placeOf(layer.className)
-    const count = counts.get(base) ?? 0
-    counts.set(base, count + 1)
-    const place = count === 0 ? base : `${base}_${count}`
-    layers.push(described(layer.className, { name: place, dtype, ...layer.config }))
-    for (const [path, tensor] of Object.entries(layer.variables)) variables.set(`layers/${place}/${path}`, tensor)
-  }
-  const config = { name: 'sequential', trainable: true, dtype, layers, build_input_shape: batchShape }
-  const root = { ...described('Sequential', config), module: 'keras', build_config: { input_shape: batchShape } }
-  return encodeKerasArchive(root, variables)
+  graph.add({ className: 'InputLayer', config: { batch_shape: batchShape, dtype: inputDtype, sparse: false } }, [])
+  const last = await graph.chain(layers, INPUT)
+  return encodeKerasArchive(graph.model(batchShape, last), graph.variables)
 }
 
-function described(className: string, config: Json): Json {
+function described(className: string, config: KerasConfig): KerasConfig {
   return { module: 'keras.layers', class_name: className, config, registered_name: null }
 }
 
-function batchShapeOf({ isSequence, features }: Signal): (number | null)[] {
-  return [null, ...(isSequence ? [null] : []), ...(features === null ? [] : [features])]
+interface Node {
+  readonly layer: KerasLayer
+  readonly name: string
+  readonly sources: readonly string[]
 }
 
-async function kerasLayers(layers: readonly Layer[]): Promise<KerasLayer[]> {
-  const found: KerasLayer[] = []
-  for (const [index, layer] of layers.entries()) {
-    if (layer instanceof RecurrentLayer) {
-      const isLast = layers[index + 1]?.kind === 'lastStep'
-      found.push(...(await recurrentLayers(layer, isLast)))
-    } else if (!isLastState(layer, layers[index - 1])) {
-      found.push(await plainLayer(layer))
+/** A model of Keras that grows layer by layer. */
+class KerasGraph {
+  readonly variables = new Map<string, Floats>()
+  readonly #nodes: Node[] = []
+  readonly #counts = new Map<string, number>()
+  readonly #dtype: string
+
+  constructor(dtype: string) {
+    this.#dtype = dtype
+  }
+
+  /** The name of a new layer, which takes the outputs of others. */
+  add(layer: KerasLayer, sources: readonly string[]): string {
+    const base = placeOf(layer.className)
+    const count = this.#counts.get(base) ?? 0
+    this.#counts.set(base, count + 1)
+    const name = count === 0 ? base : `${base}_${count}`
+    this.#nodes.push({ layer, name, sources })
+    for (const [path, tensor] of Object.entries(layer.variables ?? {})) {
+      this.variables.set(`layers/${name}/${path}`, tensor)
+    }
+    return name
+  }
+
+  async chain(layers: readonly Layer[], input: string): Promise<string> {
+    const hasMask = layers.some(({ kind, definition }) => kind === 'masking' || 'maskZero' in definition.config)
+    let x = input
+    for (let at = 0; at < layers.length; ) {
+      const [layer, ...behind] = layers.slice(at) as [Layer, ...Layer[]]
+      if (layer instanceof BranchLayer) {
+        const className = foldOf(layer, behind[0])
+        const both = await cellsOfBothSides(layer)
+        x = both !== undefined ? this.add(both, [x]) : await this.#joined(layer, className ?? JOINS[layer.kind], x)
+        at += className === undefined ? 1 : 2
+        continue
+      }
+      const { found, taken } = await kerasLayers(layer, behind, hasMask)
+      for (const each of found) x = this.add(each, Array<string>(each.takes ?? 1).fill(x))
+      at += taken
+    }
+    return x
+  }
+
+  async #joined({ branches }: BranchLayer, className: string, input: string): Promise<string> {
+    const outputs: string[] = []
+    for (const branch of branches) outputs.push(await this.chain(branch, input))
+    return outputs.length === 1 ? outputs[0] : this.add({ className, config: {} }, outputs)
+  }
+
+  /** A Sequential, or a functional model if it has branches. */
+  model(batchShape: readonly (number | null)[], last: string): KerasConfig {
+    const dtype = {
+      ...{ module: 'keras', class_name: 'DTypePolicy', config: { name: this.#dtype }, registered_name: null },
+    }
+    const isChain = this.#nodes.every(({ sources, layer: { call } }, at) => {
+      return call === undefined && sources.join() === (at === 0 ? '' : this.#nodes[at - 1].name)
+    })
+    const layers = this.#nodes.map(({ layer, name, sources }) => {
+      const own = described(layer.className, { name, dtype, ...layer.config })
+      if (isChain) return own
+      const tensors = sources.map((source) => tensorOf(source, this.#dtype))
+      const args = sources.length < 2 || layer.takes !== undefined ? tensors : [tensors]
+      return { ...own, name, inbound_nodes: sources.length === 0 ? [] : [{ args, kwargs: layer.call ?? {} }] }
+    })
+    const common = { trainable: true, dtype, layers }
+    const build = { build_config: { input_shape: batchShape } }
+    if (isChain) {
+      const config = { name: 'sequential', ...common, build_input_shape: batchShape }
+      return { ...described('Sequential', config), module: 'keras', ...build }
+    }
+    const config = { name: 'functional', ...common, input_layers: [INPUT, 0, 0], output_layers: [last, 0, 0] }
+    const own = { module: 'keras.src.models.functional', class_name: 'Functional', registered_name: 'Functional' }
+    return { ...own, config, ...build }
+  }
+}
+
+function tensorOf(source: string, dtype: string): KerasConfig {
+  return { class_name: '__keras_tensor__', config: { shape: [null], dtype, keras_history: [source, 0, 0] } }
+}
+
+/** The class of Keras that joins the outputs of branches by the operation behind them. */
+function foldOf({ kind, branches, input }: BranchLayer, behind: Layer | undefined): string | undefined {
+  if (kind !== 'concat' || behind?.kind !== 'columnFold') return undefined
+  const { columns, by } = behind.definition.config
+  const widths = branches.map((branch) => featuresOf(branch.at(-1)?.output ?? input))
+  if (String(columns) !== String(widths)) return undefined
+  return String(by).replace(/^./, (letter) => letter.toUpperCase())
+}
+
+interface Found {
+  readonly found: readonly KerasLayer[]
+  /** How many layers they compute. */
+  readonly taken: number
+}
+
+/** The layers of Keras that compute a layer, and those behind it that are parts of the same. */
+async function kerasLayers(layer: Layer, behind: readonly Layer[], hasMask: boolean): Promise<Found> {
+  const [next, ...rest] = behind
+  if (isRecurrent(layer)) return recurrentLayers(layer, behind, hasMask)
+  if (layer.kind === 'reverse' && isRecurrent(next) && next.output.reversedFrom === undefined) {
+    const { found, taken } = await recurrentLayers(next, rest, hasMask)
+    const [first, ...others] = found
+    return { found: [{ ...first, config: { ...first.config, go_backwards: true } }, ...others], taken: taken + 1 }
+  }
+  if (layer.definition.config['function'] === 'rms' && next?.kind === 'columnScale') {
+    const [factor, offset] = await readVariables(next)
+    if (factor.shape[0] === featuresOf(layer.input) && offset.data.every((value) => value === 0)) {
+      return { found: [rms(layer, layer.definition.config['epsilon'], factor)], taken: 2 }
     }
   }
-  return found
+  if (!(layer instanceof TimeDistributedLayer)) return { found: await kerasLayersOf(layer), taken: 1 }
+  const found = (await kerasLayersOf(layer.inner)).map(({ className, config, variables = {} }) => ({
+    className: 'TimeDistributed',
+    config: { layer: described(className, { name: placeOf(className), ...config }) },
+    variables: Object.fromEntries(Object.entries(variables).map(([path, tensor]) => [`layer/${path}`, tensor])),
+  }))
+  return { found, taken: 1 }
 }
 
-/** Whether `return_sequences=False` of the layer before is this layer. */
-function isLastState(layer: Layer, before: Layer | undefined): boolean {
-  if (layer.kind !== 'lastStep' || !(before instanceof RecurrentLayer)) return false
-  return before.output.reversedFrom === undefined || takesLastOfBackward(layer)
-}
-
-async function recurrentLayers({ name, model, variables }: RecurrentLayer, isLast: boolean): Promise<KerasLayer[]> {
-  const { descriptor } = model
-  if (descriptor.cellClip !== undefined) throw noExport('Keras', { name, kind: `${model.rnnMode} with cellClip` })
-  const canonical = (await model.paramsToCanonical(variables[0])) as CanonicalParams<FloatArray>
-  const weights = canonicalToKeras(descriptor, canonical)
-  const { cellMode, numLayers, numUnits, dropout } = descriptor
-  const className = CLASS_NAMES[cellMode]
-  const directions = numDirections(descriptor)
-  return Array.from({ length: numLayers }, (_, layer) => {
-    const own: Json = {
-      units: numUnits,
-      activation: cellMode === 'rnn_relu' ? 'relu' : 'tanh',
-      ...(className !== 'SimpleRNN' && { recurrent_activation: 'sigmoid' }),
-      ...(cellMode === 'gru' && { reset_after: true }),
+async function recurrentLayers(
+  layer: RecurrentLayer | CellLayer,
+  behind: readonly Layer[],
+  hasMask: boolean,
+): Promise<Found> {
+  const { output } = layer
+  const network = await exportedNetwork('Keras', layer)
+  const directions = numDirections(network.descriptor)
+  const { numLayers, dropout } = network.descriptor
+  const [next] = behind
+  const isLast = next?.kind === 'lastStep' && (output.reversedFrom === undefined || takesLastOfBackward(next))
+  // Both sides of a Bidirectional give zeros at masked steps.
+  const isHeld = next?.kind === 'holdPadding' && directions === 1
+  const sides = sidesOf(layer, network)
+  const found = Array.from({ length: numLayers }, (_, k): KerasLayer => {
+    const isSequence = !(isLast && k === numLayers - 1)
+    const options = {
       // Between layers here, before a layer's input there; in training only.
-      dropout: layer === 0 ? 0 : dropout,
-      return_sequences: !(isLast && layer === numLayers - 1),
+      dropout: k === 0 ? 0 : dropout,
+      return_sequences: isSequence,
+      ...(hasMask && directions === 1 && isSequence && { zero_output_for_mask: !isHeld }),
     }
-    const paths = (pseudoLayer: number, side: string) =>
-      OWN_NAMES.map((key, index) => [`${side}cell/vars/${index}`, weights[pseudoLayer][key]] as const)
-    if (directions === 1) return { className, config: own, variables: Object.fromEntries(paths(layer, '')) }
-    const side = (prefix: string, goBackwards: boolean) =>
-      described(className, { name: `${prefix}_${className.toLowerCase()}`, ...own, go_backwards: goBackwards })
-    return {
-      className: 'Bidirectional',
-      config: { merge_mode: 'concat', layer: side('forward', false), backward_layer: side('backward', true) },
-      variables: Object.fromEntries([
-        ...paths(2 * layer, 'forward_layer/'),
-        ...paths(2 * layer + 1, 'backward_layer/'),
-      ]),
-    }
+    const own = sides.slice(directions * k, directions * (k + 1)).map((side) => withOptions(side, options))
+    return directions === 1 ? own[0] : bothSides(own[0], own[1])
+  })
+  return { found, taken: isLast || isHeld ? 2 : 1 }
+}
+
+/** A layer of Keras for each direction of each layer of a network. */
+function sidesOf(layer: Layer, network: ExportedNetwork): KerasLayer[] {
+  const { descriptor, canonical, resetBefore, activation, recurrentActivation } = network
+  const { cellMode, numUnits } = descriptor
+  const className = CLASS_NAMES[cellMode]
+  const named = (function_: CellActivation) => {
+    const name = kerasName(function_)
+    if (name === undefined) throw noExport('Keras', { ...layer, kind: `${layer.kind} of ${JSON.stringify(function_)}` })
+    return name
+  }
+  const config: KerasConfig = {
+    units: numUnits,
+    activation: named(activation),
+    ...(className !== 'SimpleRNN' && { recurrent_activation: named(recurrentActivation) }),
+    ...(cellMode === 'gru' && { reset_after: !resetBefore }),
+  }
+  return canonicalToKeras(descriptor, canonical).map((weights) => {
+    const { bias } = weights
+    const width = bias.data.length / 2
+    const sum = { data: bias.data.slice(0, width).map((value, k) => value + bias.data[width + k]), shape: [width] }
+    const tensors: Readonly<Record<string, Floats>> = resetBefore ? { ...weights, bias: sum } : weights
+    const paths = OWN_NAMES.map((key, k) => [`cell/vars/${k}`, tensors[key]] as const)
+    return { className, config, variables: Object.fromEntries(paths) }
   })
 }
 
-async function plainLayer(layer: Layer): Promise<KerasLayer> {
-  const read = await Promise.all(layer.variables.map(({ value }) => value.read()))
-  const variables = Object.fromEntries(
-    read.map(({ data, shape }, index) => [`vars/${index}`, { data: data.slice() as FloatArray, shape }]),
-  )
-  if (layer instanceof TimeDistributedLayer) {
-    const inner = await plainLayer(layer.inner)
-    const name = placeOf(inner.className)
-    const own = Object.entries(inner.variables).map(([path, tensor]) => [`layer/${path}`, tensor])
-    return {
-      className: 'TimeDistributed',
-      config: { layer: described(inner.className, { name, ...inner.config }) },
-      variables: Object.fromEntries(own),
-    }
-  }
-  const [className, options] = counterpartOf(layer)
-  return { className, config: options, variables }
+/** Functions of cells with parameters that Keras has under their names. */
+const OF_PARAMETERS: Readonly<Record<string, string>> = {
+  [JSON.stringify({ name: 'hard_sigmoid', alpha: 1 / 6 })]: 'hard_sigmoid',
+  [JSON.stringify({ name: 'leaky_relu', alpha: 0.2 })]: 'leaky_relu',
+}
+const FOREIGN = new Set(['affine', 'scaled_tanh', 'thresholded_relu', 'hard_sigmoid', 'leaky_relu'])
+
+function kerasName(activation: CellActivation): string | undefined {
+  if (typeof activation === 'object') return OF_PARAMETERS[JSON.stringify(activation)]
+  return FOREIGN.has(activation) ? undefined : activation
 }
 
-/** The class of Keras that computes a layer, and its options. */
-function counterpartOf({ name, kind, definition: { config } }: Layer): readonly [className: string, config: Json] {
-  const { activation, maximum, padding } = config
-  switch (kind) {
-    case 'embedding': {
-      const { size, units, maskZero } = config
-      return ['Embedding', { input_dim: size, output_dim: units, mask_zero: maskZero !== undefined }]
-    }
-    case 'dense':
-      return ['Dense', { units: config['units'], activation }]
-    case 'conv1d': {
-      const { filters, kernelSize, strides } = config
-      if (typeof padding === 'number') throw noExport('Keras', { name, kind: 'conv1d with a number of zeros' })
-      return ['Conv1D', { filters, kernel_size: [kernelSize], strides: [strides], padding, activation }]
-    }
-    case 'maxPool1d':
-      return ['MaxPooling1D', { pool_size: [config['poolSize']], strides: [config['strides']], padding }]
-    case 'activation':
-      return maximum === undefined ? ['Activation', { activation }] : ['ReLU', { max_value: maximum }]
-    case 'dropout':
-      return ['Dropout', { rate: config['rate'] }]
-    case 'layerNorm':
-      return ['LayerNormalization', { axis: -1, epsilon: config['epsilon'] }]
-    case 'meanOverTime':
-      return ['GlobalAveragePooling1D', {}]
-    case 'maxOverTime':
-      return ['GlobalMaxPooling1D', {}]
+function withOptions(layer: KerasLayer, options: KerasConfig): KerasLayer {
+  return { ...layer, config: { ...layer.config, ...options } }
+}
+
+function bothSides(forward: KerasLayer, backward: KerasLayer): KerasLayer {
+  const side = ({ className, config }: KerasLayer, prefix: string, goBackwards: boolean) =>
+    described(className, { name: `${prefix}_${placeOf(className)}`, ...config, go_backwards: goBackwards })
+  const layers = { layer: side(forward, 'forward', false), backward_layer: side(backward, 'backward', true) }
+  const variables = [forward, backward].flatMap((own, k) => {
+    const place = k === 0 ? 'forward_layer' : 'backward_layer'
+    return Object.entries(own.variables ?? {}).map(([path, tensor]) => [`${place}/${path}`, tensor] as const)
+  })
+  return {
+    className: 'Bidirectional',
+    config: { merge_mode: 'concat', ...layers },
+    variables: Object.fromEntries(variables),
   }
-  throw noExport('Keras', { name, kind })
+}
+
+/** Two cells side by side, one of which reads from the end: their branches, as `importKeras` makes them. */
+async function cellsOfBothSides({ kind, branches }: BranchLayer): Promise<KerasLayer | undefined> {
+  const [[forward, after, ...more] = [], [turn, backward, last, ...others] = []] = branches
+  const isOne = kind === 'concat' && branches.length === 2 && more.length + others.length === 0
+  const isTurned = turn?.kind === 'reverse' && forward instanceof CellLayer && backward instanceof CellLayer
+  const isLast = after?.kind === 'lastStep' && last?.kind === 'lastStep'
+  if (!isOne || !isTurned || !(isLast || (after === undefined && last?.kind === 'reverse'))) return undefined
+  const sides: KerasLayer[] = []
+  for (const side of [forward, backward]) {
+    const [own] = sidesOf(side, await exportedNetwork('Keras', side))
+    sides.push(withOptions(own, { return_sequences: !isLast }))
+  }
+  return bothSides(sides[0], sides[1])
 }
 
 /** In snake case, as Keras names the places of layers in a file: `re_lu`, `max_pooling1d`. */

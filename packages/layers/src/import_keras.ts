@@ -19,17 +19,28 @@ import {
   recurrentPlan,
 } from './keras_recurrent.js'
 import { NESTED } from './keras_convolutions.js'
-import { columnsOf, type KerasSignal, type KerasVariable, type PlannedLayer } from './keras_plan.js'
-import { KERAS_ROWS } from './keras_rows.js'
+import {
+  columnsOf,
+  type Floats,
+  type KerasSignal,
+  type KerasVariable,
+  type LayerAt,
+  type OwnOptions,
+  weightsOf,
+} from './keras_row.js'
+import { KERAS_CLASSES } from './layer_table.js'
 import type { Layer, LayerDefinition } from './layer.js'
 import { multiply } from './multiply.js'
 import { SequentialModel } from './sequential_model.js'
 import { timeDistributed } from './time_distributed.js'
 
-const LAYERS = [...KERAS_ROWS.keys(), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
+const LAYERS = [...KERAS_CLASSES.keys(), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
 
 /** A layer that is checked, before anything is read. */
-interface Planned extends Omit<PlannedLayer, 'layers'> {
+interface Planned {
+  readonly output: KerasSignal
+  /** The values of the layers' variables in their order, from those of `stored`. Default: these. */
+  readonly values?: ((stored: readonly Floats[]) => readonly Floats[]) | undefined
   /** For a recurrent layer, made of its network. */
   readonly recurrent?: RecurrentPlan
   /** Of a layer that joins branches. */
@@ -223,14 +234,49 @@ function planned1(layer: FileLayer, input: KerasSignal, variables: VariablesByNa
     }
   }
   const isNested = wrapper !== undefined && input.height !== undefined
-  const row = (isNested ? NESTED.get(className) : undefined) ?? KERAS_ROWS.get(className)
+  const row = (isNested ? NESTED.get(className) : undefined) ?? KERAS_CLASSES.get(className)
   if (row === undefined) {
     throw options.refused(`there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`)
   }
   if (input.height !== undefined && row.pictures !== true) columnsOf(options, input)
-  const planned = row.plan({ options, name, input, mask: at.mask })
+  const found: LayerAt = { options, name, input, mask: at.mask, behind: [] }
+  let stated: OwnOptions = row.implies ?? {}
+  for (const [option, { read }] of Object.entries(row.options ?? {}))
+    stated = { ...stated, ...read(found, option, stated) }
+  const make = (row as { readonly make: (options: unknown) => LayerDefinition }).make
+  const made = row.plan?.(found, stated) ?? { layers: [make({ ...stated, ...name }), ...found.behind] }
+  const { output, shapes } = sizesOf(options, made.layers, input)
+  const weights = row.weights && made.values === undefined ? weightsOf(row.weights, shapes, found, stated) : undefined
   options.finish()
-  return { ...planned, stored: variables.take(options.label, place, groupName, planned.variables ?? []) }
+  const height = 'height' in made ? made.height : row.pictures ? input.height : undefined
+  return {
+    output: { ...output, height },
+    layers: made.layers,
+    values: made.values ?? weights?.values,
+    stored: variables.take(options.label, place, groupName, made.stored ?? weights?.stored ?? []),
+  }
+}
+
+/** More steps than a window has. */
+const FAR = 1e6
+
+/** The output of layers one behind the other, and the shapes of their variables. */
+function sizesOf(options: KerasOptions, layers: readonly LayerDefinition[], input: KerasSignal) {
+  let output: KerasSignal = input
+  const shapes: (readonly number[])[] = []
+  for (const { kind, sizes } of layers) {
+    const { isSequence, time, features } = output
+    if (features === null && kind !== 'embedding') columnsOf(options, { ...output, height: undefined })
+    const own = sizes?.(output)
+    if (own === undefined) continue
+    shapes.push(...Object.values(own.variables ?? {}).map(([shape]) => shape))
+    // A vector has no steps; a layer whose steps do not depend on those of its input states their number.
+    const before = isSequence ? time : 0
+    const lengths = Int32Array.from(before === undefined ? [0, FAR] : [before])
+    const [after, other = after] = own.outputLengths?.(lengths) ?? lengths
+    output = { ...own.output, time: own.output.isSequence && after === other ? after : undefined }
+  }
+  return { output, shapes }
 }
 
 /** Kinds of layers that compute each step alone and are no `isStepwise` definitions: those that state it when they are built. */

@@ -82,6 +82,7 @@ export {
   type LayerConfig,
   type LayerDefinition,
   type LayerInfo,
+  type LayerSizes,
   type LayerRecordOptions,
   type Pass,
 } from './layer.js'

@@ -4,7 +4,7 @@ import type { WeightFile } from '@cudnn-rnn/interop'
 import { codedRangeError } from './coded_error.js'
 import { unknownLayer } from './keras_options.js'
 import { chainOfNodes, type FileLayer, type GraphNode } from './keras_graph.js'
-import { KERAS_ROWS } from './keras_rows.js'
+import { KERAS_CLASSES } from './layer_table.js'
 import type { Padding } from './masked_steps.js'
 
 export const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
@@ -182,7 +182,7 @@ function makesMask({ className, config }: { readonly className: unknown; readonl
 function maskUseOf({ className }: FileLayer) {
   if (RECURRENT_CLASSES.has(className)) return 'uses'
   if (className === 'TimeDistributed') return 'passes'
-  return KERAS_ROWS.get(className)?.mask ?? 'ends'
+  return KERAS_CLASSES.get(className)?.mask ?? 'ends'
 }
 
 function givesSequences({ className, config }: FileLayer): boolean {

@@ -1,23 +1,28 @@
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { conv1d, conv2d } from './convolution.js'
-import { activationOf } from './keras_functions.js'
-import type { KerasOptions } from './keras_options.js'
 import {
+  ACTIVATION,
+  axis,
+  CHANNELS_LAST,
+  choice,
   columnsOf,
-  type KerasRow,
-  type KerasSignal,
+  count,
+  extent,
+  type Floats,
+  filled,
+  KERNEL_AND_BIAS,
+  type KerasClass,
+  type KerasOption,
   type KerasVariable,
   type LayerAt,
+  only,
+  type OwnOptions,
   type PlannedLayer,
-} from './keras_plan.js'
+} from './keras_row.js'
 import { maxPool2d } from './max_pooling.js'
 import { windowCount } from './windows.js'
 
 /** Taps of a kernel of groups, as one kernel of all channels with zeros between and beside them: [K',C,F]. */
-function wholeKernel(
-  { data, shape }: Tensor<FloatArray>,
-  { size, channels, filters, groups, dilation }: KernelSizes,
-): Tensor<FloatArray> {
+function wholeKernel({ data, shape }: Floats, { size, channels, filters, groups, dilation }: KernelSizes): Floats {
   if (groups === 1 && dilation === 1) return { data, shape }
   const taps = (size - 1) * dilation + 1
   const whole = new Float64Array(taps * channels * filters)
@@ -38,215 +43,203 @@ interface KernelSizes {
   readonly dilation: number
 }
 
-const PADDINGS = ['valid', 'same', 'causal'] as const
-
-/** The common part of the convolutions over time. */
-function alongTime({ options, input, name }: LayerAt) {
-  options.only({ data_format: ['channels_last'] })
-  const [size, strides, dilation] = ['kernel_size', 'strides', 'dilation_rate'].map((each) => options.axis(each)) as [
-    number,
-    number,
-    number,
-  ]
-  const padding = options.choice('padding', PADDINGS, 'valid')
-  const channels = columnsOf(options, input)
-  const { fused, behind } = activationOf(options)
-  const hasBias = options.flag('use_bias', true)
-  const kernelSize = (size - 1) * dilation + 1
-  const planned = (
-    filters: number,
-    variables: readonly KerasVariable[],
-    kernelOf: (stored: readonly Tensor<FloatArray>[]) => Tensor<FloatArray>,
-  ): PlannedLayer => ({
-    output: stepsUnder(input, { isSequence: true, features: filters }, kernelSize, strides, padding),
-    layers: [conv1d({ filters, kernelSize, strides, padding, activation: fused, ...name }), ...behind],
-    variables: hasBias ? [...variables, ['bias', [filters]]] : variables,
-    values: (stored) => [
-      kernelOf(stored),
-      hasBias ? (stored.at(-1) as Tensor<FloatArray>) : { data: new Float32Array(filters), shape: [filters] },
-    ],
-  })
-  return { size, dilation, channels, planned }
+/** Options along time; `dilation` is a part of the kernel here. */
+const ALONG_TIME = {
+  data_format: CHANNELS_LAST,
+  kernel_size: axis('kernelSize'),
+  strides: axis('strides'),
+  dilation_rate: axis('dilation'),
+  padding: choice('padding', ['valid', 'same', 'causal']),
+  activation: ACTIVATION,
 }
 
-/** The number of steps after a layer of windows, if it is known. */
-export function stepsUnder(
-  { time }: KerasSignal,
-  output: KerasSignal,
-  size: number,
-  strides: number,
-  padding: (typeof PADDINGS)[number],
-): KerasSignal {
-  return { ...output, time: time && windowCount(time, size, strides, padding) }
+/** A number that is 1 if it is absent. */
+const orOne = (own: string): KerasOption => ({
+  own,
+  read: ({ options }, option) => ({ [own]: options.value(option) == null ? 1 : options.count(option) }),
+})
+
+/** A convolution along time whose kernel is made of those of the file. */
+function alongTime(
+  { options, input, name, behind }: LayerAt,
+  own: OwnOptions,
+  sizesOf: (channels: number) => readonly [filters: number, groups: number, ...stored: readonly KerasVariable[]],
+  kernelOf = ([kernel]: readonly Floats[], _filters: number): Floats => kernel,
+): PlannedLayer {
+  const { kernelSize: size, dilation, strides, padding, activation } = own as Readonly<Record<string, never>>
+  const channels = columnsOf(options, input)
+  const [filters, groups, ...kernels] = sizesOf(channels)
+  const hasBias = options.flag('use_bias', true)
+  const kernelSize = (size - 1) * dilation + 1
+  return {
+    layers: [conv1d({ filters, kernelSize, strides, padding, activation, ...name }), ...behind],
+    stored: hasBias ? [...kernels, ['bias', [filters]]] : kernels,
+    values: (stored) => [
+      wholeKernel(kernelOf(stored, filters), { size, channels, filters, groups, dilation }),
+      hasBias ? (stored.at(-1) as Floats) : { data: filled([filters], 0), shape: [filters] },
+    ],
+  }
 }
 
 /** Keras' convolutions, as one: a dilated, grouped or separable kernel is a whole one with zeros. */
-export const CONVOLUTIONS = {
+export const CONVOLUTIONS: Readonly<Record<string, KerasClass>> = {
   Conv1D: {
-    plan(at: LayerAt) {
-      const { size, dilation, channels, planned } = alongTime(at)
-      const filters = at.options.count('filters')
-      const groups = at.options.value('groups') == null ? 1 : at.options.count('groups')
-      if (channels % groups !== 0 || filters % groups !== 0)
-        throw at.options.wrong('groups', 'a divisor of both numbers of channels')
-      const sizes = { size, channels, filters, groups, dilation }
-      return planned(filters, [['kernel', [size, channels / groups, filters]]], ([kernel]) =>
-        wholeKernel(kernel as Tensor<FloatArray>, sizes),
-      )
-    },
+    options: { ...ALONG_TIME, filters: count('filters'), groups: orOne('groups') },
+    weights: KERNEL_AND_BIAS,
+    plan: (at, own) =>
+      alongTime(at, own, (channels) => {
+        const { filters, groups, kernelSize } = own as Readonly<Record<string, number>>
+        if (channels % groups !== 0 || filters % groups !== 0)
+          throw at.options.wrong('groups', 'a divisor of both numbers of channels')
+        return [filters, groups, ['kernel', [kernelSize, channels / groups, filters]]]
+      }),
   },
   DepthwiseConv1D: {
-    plan(at: LayerAt) {
-      const { size, dilation, channels, planned } = alongTime(at)
-      const multiplier = multiplierOf(at.options)
-      const filters = channels * multiplier
-      const sizes = { size, channels, filters, groups: channels, dilation }
-      return planned(
-        filters,
-        [
-          [
-            ['depthwise_kernel', 'kernel'],
-            [size, channels, multiplier],
-          ],
-        ],
-        ([kernel]) => wholeKernel(kernel as Tensor<FloatArray>, sizes),
-      )
-    },
+    isRead: true,
+    options: { ...ALONG_TIME, depth_multiplier: orOne('multiplier') },
+    plan: (at, own) =>
+      alongTime(at, own, (channels) => {
+        const { multiplier, kernelSize } = own as Readonly<Record<string, number>>
+        const names = ['depthwise_kernel', 'kernel']
+        return [channels * multiplier, channels, [names, [kernelSize, channels, multiplier]]]
+      }),
   },
   SeparableConv1D: {
-    plan(at: LayerAt) {
-      const { size, dilation, channels, planned } = alongTime(at)
-      const multiplier = multiplierOf(at.options)
-      const filters = at.options.count('filters')
-      const inner = channels * multiplier
-      const variables: KerasVariable[] = [
-        ['depthwise_kernel', [size, channels, multiplier]],
-        ['pointwise_kernel', [1, inner, filters]],
-      ]
-      return planned(filters, variables, ([depthwise, pointwise]) => {
-        const [taps, columns] = [depthwise, pointwise].map((each) => (each as Tensor<FloatArray>).data) as [
-          FloatArray,
-          FloatArray,
-        ]
-        const product = new Float64Array(size * channels * filters)
-        for (const [k, tap] of taps.entries()) {
-          const [row, column] = [Math.floor(k / multiplier), k % inner]
-          for (let f = 0; f < filters; f++)
-            product[row * filters + f] += tap * (columns[column * filters + f] as number)
-        }
-        const kernel = { data: product, shape: [size, channels, filters] }
-        return wholeKernel(kernel, { size, channels, filters, groups: 1, dilation })
-      })
-    },
-  },
-  Conv2D: {
-    pictures: true,
-    plan({ options, input, name }: LayerAt) {
-      const { height } = input
-      if (height === undefined) throw options.refused('its input must be pictures [time,height,channels]')
-      options.only({ data_format: ['channels_last'], dilation_rate: [[1, 1], 1], groups: [1] })
-      return overPictures(options, input, name, options.pair('kernel_size', [1, 1]), options.pair('strides', [1, 1]))
+    isRead: true,
+    options: { ...ALONG_TIME, filters: count('filters'), depth_multiplier: orOne('multiplier') },
+    plan: (at, own) => {
+      const { filters, multiplier, kernelSize } = own as Readonly<Record<string, number>>
+      return alongTime(
+        at,
+        own,
+        (channels) => [
+          ...([filters, 1] as const),
+          ['depthwise_kernel', [kernelSize, channels, multiplier]],
+          ['pointwise_kernel', [1, channels * multiplier, filters]],
+        ],
+        ([depthwise, pointwise]) => {
+          const [size, channels] = depthwise.shape as readonly [number, number]
+          const product = new Float64Array(size * channels * filters)
+          for (const [k, tap] of depthwise.data.entries()) {
+            const [row, column] = [Math.floor(k / multiplier), k % (channels * multiplier)]
+            for (let f = 0; f < filters; f++) product[row * filters + f] += tap * pointwise.data[column * filters + f]
+          }
+          return { data: product, shape: [size, channels, filters] }
+        },
+      )
     },
   },
 }
 
-/** Layers in a `TimeDistributed`, over the windows of each step: pictures one step wide. */
-export const NESTED: ReadonlyMap<string, KerasRow> = new Map(
-  Object.entries<KerasRow>({
+const VALID_OR_SAME = choice('padding', ['valid', 'same'])
+
+const OVER_PICTURES = {
+  data_format: CHANNELS_LAST,
+  filters: count('filters'),
+  padding: VALID_OR_SAME,
+  activation: ACTIVATION,
+}
+
+export const CONV2D: KerasClass = {
+  pictures: true,
+  options: {
+    ...OVER_PICTURES,
+    kernel_size: extent('kernelSize', 1),
+    strides: extent('strides', 1),
+    dilation_rate: only([1, 1], 1),
+    groups: only(1),
+  },
+  weights: KERNEL_AND_BIAS,
+  plan: (at, own) => overPictures(at, own, (kernel) => kernel),
+}
+
+export const MAX_POOLING2D: KerasClass = {
+  pictures: true,
+  options: {
+    data_format: CHANNELS_LAST,
+    pool_size: extent('poolSize', 2),
+    strides: extent('strides', 'poolSize'),
+    padding: VALID_OR_SAME,
+  },
+  plan: maxOverPictures,
+}
+
+/** A size and strides along the height of pictures one step wide. */
+const wide = (own: string, absent: number | string): KerasOption => ({
+  own,
+  read: ({ options }, option, before) => {
+    const size = typeof absent === 'string' ? (before[absent] as readonly [number, number])[1] : absent
+    return { [own]: [1, options.axis(option, size)] }
+  },
+})
+
+/** Classes in a `TimeDistributed`, over the windows of each step: pictures one step wide. */
+export const NESTED: ReadonlyMap<string, KerasClass> = new Map(
+  Object.entries<KerasClass>({
     Conv1D: {
       pictures: true,
-      plan({ options, input, name }) {
-        options.only({ data_format: ['channels_last'], dilation_rate: [[1], 1], groups: [1] })
-        const [size, strides] = [options.axis('kernel_size'), options.axis('strides')]
-        return overPictures(options, input, name, [1, size], [1, strides], (channels, filters) => [
-          size,
-          channels,
-          filters,
-        ])
+      options: {
+        ...OVER_PICTURES,
+        kernel_size: wide('kernelSize', 1),
+        strides: wide('strides', 1),
+        dilation_rate: only([1], 1),
+        groups: only(1),
       },
+      plan: (at, own) => overPictures(at, own, ([, ...kernel]) => kernel),
     },
     MaxPooling1D: {
       pictures: true,
-      plan({ options, input, name }) {
-        options.only({ data_format: ['channels_last'] })
-        const size = options.axis('pool_size', 2)
-        const padding = options.choice('padding', ['valid', 'same'], 'valid')
-        return maxOverPictures(input, name, {
-          poolSize: [1, size],
-          strides: [1, options.axis('strides', size)],
-          padding,
-        })
+      options: {
+        data_format: CHANNELS_LAST,
+        pool_size: wide('poolSize', 2),
+        strides: wide('strides', 'poolSize'),
+        padding: VALID_OR_SAME,
       },
+      plan: maxOverPictures,
     },
     GlobalMaxPooling1D: {
       pictures: true,
-      plan({ options, input, name }) {
-        options.only({ keepdims: [false], data_format: ['channels_last'] })
-        const whole = [1, input.height as number] as const
-        const { output, layers } = maxOverPictures(input, name, { poolSize: whole, strides: whole, padding: 'valid' })
-        return { output: { ...output, height: undefined }, layers }
+      options: { keepdims: only(false), data_format: CHANNELS_LAST },
+      plan(at) {
+        const whole = [1, at.input.height as number]
+        return { ...maxOverPictures(at, { poolSize: whole, strides: whole, padding: 'valid' }), height: undefined }
       },
     },
   }),
 )
 
-interface PictureWindows {
-  readonly poolSize: readonly [number, number]
-  readonly strides: readonly [number, number]
-  readonly padding: 'valid' | 'same'
+/** Rows of the input, which must be pictures. */
+function heightOf({ options, input: { height } }: LayerAt): number {
+  if (height === undefined) throw options.refused('its input must be pictures [time,height,channels]')
+  return height
 }
 
 /** The largest numbers of windows of pictures. */
-export function maxOverPictures(
-  input: KerasSignal,
-  name: LayerAt['name'],
-  { poolSize, strides, padding }: PictureWindows,
-): PlannedLayer {
-  const height = input.height as number
-  const rows = windowCount(height, poolSize[1], strides[1], padding)
-  const output = { isSequence: true, features: ((input.features as number) / height) * rows, height: rows }
+function maxOverPictures(at: LayerAt, own: OwnOptions): PlannedLayer {
+  const height = heightOf(at)
+  const { poolSize, strides, padding } = own as Readonly<Record<string, never>>
   return {
-    output: stepsUnder(input, output, poolSize[0], strides[0], padding),
-    layers: [maxPool2d({ height, poolSize, strides, padding, ...name })],
+    layers: [maxPool2d({ height, poolSize, strides, padding, ...at.name })],
+    height: windowCount(height, poolSize[1], strides[1], padding),
   }
 }
 
 /** A convolution over the rows of pictures, or of the windows of each step. */
 function overPictures(
-  options: KerasOptions,
-  input: KerasSignal,
-  name: LayerAt['name'],
-  kernelSize: readonly [number, number],
-  strides: readonly [number, number],
-  storedShape: (channels: number, filters: number) => readonly number[] = (channels, filters) => [
-    ...kernelSize,
-    channels,
-    filters,
-  ],
+  at: LayerAt,
+  own: OwnOptions,
+  storedShape: (kernel: readonly number[]) => readonly number[],
 ): PlannedLayer {
-  const height = input.height as number
-  const filters = options.count('filters')
-  const channels = (input.features as number) / height
-  const padding = options.choice('padding', ['valid', 'same'], 'valid')
-  const { fused, behind } = activationOf(options)
+  const { options, input, behind, name } = at
+  const height = heightOf(at)
+  const { filters, kernelSize, strides, padding, activation } = own as Readonly<Record<string, never>>
+  const shape = [...(kernelSize as readonly number[]), (input.features as number) / height, filters]
   const hasBias = options.flag('use_bias', true)
-  const rows = windowCount(height, kernelSize[1], strides[1], padding)
-  const kernel: KerasVariable = ['kernel', storedShape(channels, filters)]
-  if (fused === 'softmax') throw options.wrong('activation', 'one of elements')
+  if (activation === 'softmax') throw options.wrong('activation', 'one of elements')
   return {
-    output: {
-      ...stepsUnder(input, { isSequence: true, features: rows * filters }, kernelSize[0], strides[0], padding),
-      height: rows,
-    },
-    layers: [conv2d({ filters, height, kernelSize, strides, padding, activation: fused, ...name }), ...behind],
-    variables: hasBias ? [kernel, ['bias', [filters]]] : [kernel],
-    values: ([{ data } = { data: new Float32Array(0) }, bias]) => [
-      { data, shape: [...kernelSize, channels, filters] },
-      bias ?? { data: new Float32Array(filters), shape: [filters] },
-    ],
+    height: windowCount(height, kernelSize[1], strides[1], padding),
+    layers: [conv2d({ filters, height, kernelSize, strides, padding, activation, ...name }), ...behind],
+    stored: [['kernel', storedShape(shape)], ...(hasBias ? [['bias', [filters]] as const] : [])],
+    values: ([kernel, bias = { data: filled([filters], 0), shape: [filters] }]) => [{ data: kernel.data, shape }, bias],
   }
-}
-
-function multiplierOf(options: KerasOptions): number {
-  return options.value('depth_multiplier') == null ? 1 : options.count('depth_multiplier')
 }

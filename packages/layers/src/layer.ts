@@ -44,8 +44,19 @@ export interface LayerDefinition {
   readonly input?: Signal | undefined
   /** Treats every step of a sequence separately, and keeps no state. */
   readonly isStepwise?: boolean | undefined
+  /** Its sizes for an input of numbers, before it is built; absent if its output is as its input. */
+  readonly sizes?: ((input: Signal) => LayerSizes) | undefined
   /** Fixes the sizes, and makes the variables. Throws RangeError `ERR_LAYERS_DO_NOT_FIT`. */
   build(input: Signal, build: LayerBuild): Layer
+}
+
+/** Sizes of a layer. */
+export interface LayerSizes {
+  readonly output: Signal
+  /** Shapes of its variables by their names. */
+  readonly variables?: Readonly<Record<string, readonly [shape: readonly number[], ...initial: unknown[]]>> | undefined
+  /** The lengths of the output's rows, given those of the input's. Default: the same. */
+  readonly outputLengths?: ((lengths: Int32Array) => Int32Array) | undefined
 }
 
 // The lengths and the states are checked below, against the input and the layer.

@@ -1,69 +1,17 @@
 import { isJsonRecord, type Json } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { activation } from './activation.js'
 import { add } from './add.js'
-import { attentionPooling } from './attention_pooling.js'
 import type { Branch } from './branch_layer.js'
 import { codedRangeError } from './coded_error.js'
-import { columnFold, columnScale, columnSlope } from './column_layers.js'
 import { concat } from './concat.js'
-import { conv1d, conv2d } from './convolution.js'
-import { dense } from './dense.js'
-import { dropout } from './dropout.js'
-import { embedding } from './embedding.js'
-import { holdPadding } from './hold_padding.js'
 import type { LayerDefinition } from './layer.js'
-import { layerNorm } from './layer_norm.js'
 import type { LayerOptions } from './layer_options.js'
-import { masking } from './masking.js'
-import { maxPool1d, maxPool2d } from './max_pooling.js'
-import { multiHeadAttention, timeSoftmax } from './multi_head_attention.js'
+import { LAYER_TABLE } from './layer_table.js'
 import { multiply } from './multiply.js'
-import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
-import { rearrange } from './rearrange.js'
-import { repeatVector } from './repeat_vector.js'
-import { reverse } from './reverse.js'
-import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
-import { stepFunction } from './step_function.js'
-import { averagePool1d, spreadSteps } from './step_windows.js'
 import { timeDistributed } from './time_distributed.js'
 
 /** A layer's options as read from a file; each function checks them. */
 type Config = never
-
-/** The layers that a saved model can have, by their kinds. */
-const MAKERS: Readonly<Record<string, (config: Config) => LayerDefinition>> = {
-  embedding,
-  masking,
-  holdPadding,
-  repeatVector,
-  cudnnLSTM,
-  cudnnGRU,
-  cudnnRNNRelu,
-  cudnnRNNTanh,
-  dense,
-  dropout,
-  layerNorm,
-  lastStep,
-  meanOverTime,
-  maxOverTime,
-  attentionPooling,
-  reverse,
-  conv1d,
-  conv2d,
-  maxPool1d,
-  maxPool2d,
-  averagePool1d,
-  spreadSteps,
-  rearrange,
-  stepFunction,
-  columnScale,
-  columnSlope,
-  columnFold,
-  multiHeadAttention,
-  timeSoftmax,
-  activation: ({ activation: name, ...options }: { activation: 'tanh' }) => activation(name, options),
-}
 
 /** Layers of branches. */
 const BRANCHED: Readonly<Record<string, (branches: readonly Branch[], options: LayerOptions) => LayerDefinition>> = {
@@ -109,7 +57,8 @@ function layerFromConfig(
       )
     }
     if (kind === 'timeDistributed') return timeDistributed(layerFromConfig(options['layer'], given, depth + 1), named)
-    if (typeof kind === 'string' && Object.hasOwn(MAKERS, kind)) return MAKERS[kind]({ ...options, ...named } as Config)
+    if (typeof kind === 'string' && Object.hasOwn(LAYER_TABLE, kind))
+      return LAYER_TABLE[kind].make({ ...options, ...named } as Config)
   } catch (cause) {
     if ((cause as { code?: unknown }).code === 'ERR_UNKNOWN_LAYER') throw cause
     throw unknownLayer(`layer ${label} cannot be made: ${(cause as Error).message}`, { cause, layer: label })

@@ -2,7 +2,7 @@ import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import type { Variable } from '@cudnn-rnn/models'
 import type { Forwarded, LayerInput } from './forwarded.js'
-import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import { Layer, type LayerDefinition, type LayerInfo, type LayerSizes, type Pass } from './layer.js'
 import type { LayerInitializer } from './layer_build.js'
 import { ANY_FLOATS, checkInputRule, type InputRule } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
@@ -26,9 +26,9 @@ type VariablesOf<Table> = string extends keyof Table
   : { readonly [Name in keyof Table]: Variable }
 
 /** A layer whose sizes are known. */
-export interface LayerPlan<Table extends VariableTable = VariableTable, Input extends LayerInput = Value> {
+export interface LayerPlan<Table extends VariableTable = VariableTable, Input extends LayerInput = Value>
+  extends LayerSizes {
   readonly variables?: Table | undefined
-  readonly output: Signal
   /** Each step of a sequence is computed without the others: then the layer streams. */
   readonly isStepwise?: boolean | undefined
   /**
@@ -42,8 +42,6 @@ export interface LayerPlan<Table extends VariableTable = VariableTable, Input ex
     variables: VariablesOf<Table>,
     pass: Pass,
   ) => Value | Forwarded | Promise<Value | Forwarded>
-  /** The lengths of the output's rows, given those of the input's. Default: the same. */
-  readonly outputLengths?: ((lengths: Int32Array) => Int32Array) | undefined
   /** Steps of streams, where they do not follow from the forward; undefined for options whose layer has no stream. */
   readonly openStream?:
     | ((batch: number, backend: Backend, step: (x: TensorLike) => Promise<BackendTensor>) => LayerStream | undefined)
@@ -65,6 +63,7 @@ export function planned<Table extends VariableTable>(
 ): LayerDefinition {
   const definition: LayerDefinition = {
     ...row,
+    sizes: (input) => build(input as FeatureSignal, row.name ?? row.kind),
     build(input, model) {
       checkInputRule(definition, input, takes)
       const name = model.nameOf(row.name, base)

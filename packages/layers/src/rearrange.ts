@@ -20,6 +20,7 @@ export const rearrange = layer(
   },
   ({ from, to, transposed = false }) => ({
     output: { isSequence: to.length === 2, features: to.at(-1) as number },
+    outputLengths: (lengths) => lengths.map(() => to[0]),
     forward: (t, x, _, { lengths }) => {
       const [first, batch] = x.shape as readonly [number, number]
       const isSequence = from.length === 2

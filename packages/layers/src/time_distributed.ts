@@ -34,6 +34,7 @@ export function timeDistributed(layer: LayerDefinition, options: LayerOptions = 
     name: options.name,
     isStepwise: true,
     config: { layer: savedLayer(layer) },
+    sizes: layer.sizes,
     ...(layer.input && { input: layer.input }),
     build(input, build) {
       if (!input.isSequence) throw doesNotFit(definition, input, '[T,B,…]')

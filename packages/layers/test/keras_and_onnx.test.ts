@@ -4,15 +4,17 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Backend } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { LSTMCell } from '@cudnn-rnn/cells'
+import { BasicRNNCell, CudnnCompatibleGRUCell, GRUBlockCell, LSTMCell } from '@cudnn-rnn/cells'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/layers/keras_outputs.json'
 import { coded } from '../../../scripts/coded.mjs'
 import {
+  activation,
   add,
   attentionPooling,
   concat,
+  conv1d,
   conv2d,
   cudnnGRU,
   cudnnLSTM,
@@ -21,20 +23,57 @@ import {
   dropout,
   embedding,
   importKeras,
+  integer,
   type LayerDefinition,
   lastStep,
+  layer,
   layerNorm,
   maxOverTime,
   maxPool1d,
   maxPool2d,
   meanOverTime,
+  multiHeadAttention,
   multiply,
   reverse,
   rnn,
   sequential,
 } from '../src/index.js'
+import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
+import { timeSoftmax } from '../src/multi_head_attention.js'
+import { rearrange } from '../src/rearrange.js'
+import { repeatVector } from '../src/repeat_vector.js'
+import { stepFunction } from '../src/step_function.js'
+import { averagePool1d, spreadSteps } from '../src/step_windows.js'
 import { EXPORTED } from './exported_models.js'
 import { waves } from './small_data.js'
+
+type Forward = ReturnType<Parameters<typeof layer>[2]>['forward']
+
+const FUNCTIONS = [
+  'elu',
+  'selu',
+  'silu',
+  'gelu',
+  'mish',
+  'softsign',
+  'hard_sigmoid',
+  'hard_silu',
+  'line',
+  'exponential',
+  'unit',
+  'rms',
+] as const
+
+const DOUBLE = { dtype: 'float64' } as const
+
+const gated = layer('gated', { units: integer({ minimum: 1 }) }, ({ units }, { isSequence, features }) => ({
+  variables: { gate: [[features, units], 'glorot_uniform'], kernel: [[features, 2 * units], 'glorot_uniform'] },
+  output: { isSequence, features: units },
+  forward: (t, x, { gate, kernel }) => {
+    const [left, right] = t.split(t.matmul(x, kernel), 2)
+    return t.multiply(t.activate(t.matmul(x, gate), 'sigmoid'), t.add(left, t.square(right)))
+  },
+}))
 
 const FOLDER = join(import.meta.dirname, '../../../fixtures/layers')
 const [BATCH, TIME, FEATURES] = [2, 5, 3]
@@ -94,6 +133,62 @@ describe('Keras', () => {
     })
   }
 
+  const models: Readonly<Record<string, readonly LayerDefinition[]>> = {
+    functions: [
+      ...FUNCTIONS.map((each) => stepFunction({ function: each })),
+      stepFunction({ function: 'relu', slope: 0.1, threshold: 0.2, maximum: 2 }),
+      stepFunction({ function: 'hard_sigmoid', slope: 0.2 }),
+      columnSlope({}),
+      activation('relu', { maximum: 6 }),
+      timeSoftmax({}),
+    ],
+    forms: [
+      conv1d({ filters: 3, kernelSize: 3, padding: 1 }),
+      averagePool1d({ poolSize: 2, strides: 1, padding: 'same' }),
+      spreadSteps({ croppedBefore: 1, croppedAfter: 1, repeats: 2, zerosBefore: 1, zerosAfter: 2 }),
+      rearrange({ from: [9, 3], to: [3, 9], transposed: true }),
+      rearrange({ from: [3, 9], to: [27] }),
+      repeatVector({ steps: 2 }),
+    ],
+    pictures: [
+      dense({ units: 8 }),
+      conv2d({ height: 4, filters: 3, kernelSize: [2, 3], padding: 'same' }),
+      columnScale({ channels: 3 }),
+      maxPool2d({ height: 4, poolSize: [2, 3], strides: [1, 2], padding: 'same' }),
+    ],
+    attention: [
+      multiHeadAttention({ heads: 2, keySize: 3, valueSize: 2 }),
+      multiHeadAttention({ heads: 1, keySize: 2, units: 3, isCausal: true }),
+    ],
+    branches: [
+      concat([[], [dense({ units: 2 }), concat([[], dense({ units: 1 })])]]),
+      add([[], dense({ units: 6 })]),
+      multiply([dense({ units: 2 }), add([dense({ units: 2 })])]),
+      concat([[], dense({ units: 1 })]),
+      columnFold({ columns: [2, 1], by: 'subtract' }),
+    ],
+    cells: [
+      rnn(new LSTMCell(4, { activation: 'relu', ...DOUBLE })),
+      rnn(new GRUBlockCell(2, DOUBLE)),
+      concat([rnn(new GRUBlockCell(2, DOUBLE)), [reverse(), rnn(new GRUBlockCell(2, DOUBLE)), reverse()]]),
+      concat([
+        [rnn(new BasicRNNCell(3, { activation: 'elu', ...DOUBLE })), lastStep()],
+        [reverse(), rnn(new BasicRNNCell(3, { activation: 'elu', ...DOUBLE })), lastStep()],
+      ]),
+    ],
+    backwards: [reverse(), cudnnGRU({ numUnits: 3 }), reverse(), cudnnLSTM({ numUnits: 3 }), lastStep()],
+  }
+  test.each(Object.entries(models))('the export is read as a model of the same numbers: %s', async (_, layers) => {
+    using backend = openReferenceBackend({ dtype: 'float64' })
+    using model = sequential(backend, layers, { inputSize: 3, seed: 2 })
+    using again = await importKeras(backend, await model.export('keras'))
+    const { data, shape } = inputOf('numbers')
+    const input = { data: Float64Array.from(data), shape }
+    const [expected, actual] = await Promise.all([model, again].map((each) => each.predict(input)))
+    expect(actual.shape).toEqual(expected.shape)
+    expectClose(actual.data, expected.data, 1e-7)
+  })
+
   test('importKeras refuses, naming the layer', async () => {
     using backend = openReferenceBackend()
     using model = EXPORTED.mean(backend)
@@ -110,9 +205,7 @@ describe('Keras', () => {
     ['reverse', [reverse()]],
     ['attentionPooling', [attentionPooling()]],
     ['concat', [concat([lastStep(), meanOverTime()])]],
-    ['conv2d', [conv2d({ height: 3, filters: 1, kernelSize: [1, 1] })]],
-    ['multiply', [multiply([[], dense({ units: 3 })])]],
-    ['rnn', [rnn(new LSTMCell(2))]],
+    ['rnn', [rnn(new LSTMCell(2, { usePeepholes: true }))]],
     ['lastStep', [lastStep()]],
     ['lastStep of the sequence', [cudnnGRU({ numUnits: 2, direction: 'bidirectional' }), lastStep({ of: 'sequence' })]],
     ['a clip', [cudnnLSTM({ numUnits: 2, cellClip: 1 })]],
@@ -170,6 +263,48 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
         ],
         { seed: 11, inputSize: 3 },
       ),
+    functions: (backend: Backend) =>
+      sequential(
+        backend,
+        [
+          ...FUNCTIONS.map((each) => stepFunction({ function: each })),
+          stepFunction({ function: 'relu', slope: 0.1, threshold: 0.2, maximum: 2 }),
+          gated({ units: 4 }),
+          columnScale({ channels: 2 }),
+          columnSlope({}),
+          multiHeadAttention({ heads: 2, keySize: 3, valueSize: 2 }),
+          multiHeadAttention({ heads: 1, keySize: 2, units: 3, isCausal: true }),
+          timeSoftmax({}),
+          concat([[], dense({ units: 1, kernelInitializer: 0.5 })]),
+          columnFold({ columns: [3, 1], by: 'maximum' }),
+        ],
+        { seed: 3, inputSize: 3 },
+      ),
+    forms: (backend: Backend) =>
+      sequential(
+        backend,
+        [
+          averagePool1d({ poolSize: 2, strides: 1, padding: 'same' }),
+          spreadSteps({ croppedBefore: 1, croppedAfter: 1, repeats: 2, zerosBefore: 1, zerosAfter: 2 }),
+          rearrange({ from: [9, 3], to: [3, 9], transposed: true }),
+          rearrange({ from: [3, 9], to: [27] }),
+          repeatVector({ steps: 2 }),
+        ],
+        { inputSize: 3 },
+      ),
+    cells: (backend: Backend) =>
+      sequential(
+        backend,
+        [
+          rnn(new LSTMCell(4)),
+          rnn(new LSTMCell(2, { activation: 'relu', recurrentActivation: 'hard_sigmoid' })),
+          rnn(new GRUBlockCell(2)),
+          rnn(new CudnnCompatibleGRUCell(3, { activation: 'softsign' })),
+          reverse(),
+          rnn(new BasicRNNCell(3, { activation: 'elu' })),
+        ],
+        { seed: 12, inputSize: 3 },
+      ),
     last: (backend: Backend) =>
       sequential(backend, [cudnnGRU({ numUnits: 4, direction: 'bidirectional' }), lastStep({ of: 'sequence' })], {
         seed: 9,
@@ -200,9 +335,24 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
     })
   }
 
+  test('export refuses a layer whose forward reads the numbers of a batch, or its sizes (ERR_NO_EXPORT)', async () => {
+    using backend = openReferenceBackend()
+    const forwards: readonly Forward[] = [
+      async (t, x) => t.multiply(x, (await x.read()).data[0]),
+      (t, x) => t.multiply(x, x.shape[0]),
+      (t, x) => t.multiply(x, { data: new Float32Array(x.shape[1] * 3).fill(2), shape: [x.shape[1], 3] }),
+    ]
+    for (const forward of forwards) {
+      const own = layer('own', {}, (_, input) => ({ output: input, forward }))
+      using model = sequential(backend, [own({})], { inputSize: 3 })
+      await expect(model.export('onnx')).rejects.toThrow(coded('ERR_NO_EXPORT'))
+    }
+    expect(backend.stats().tensors).toBe(0)
+  })
+
   test('export refuses a cell and a clip (ERR_NO_EXPORT)', async () => {
     using backend = openReferenceBackend()
-    for (const layer of [rnn(new LSTMCell(2)), cudnnLSTM({ numUnits: 2, cellClip: 1 })]) {
+    for (const layer of [rnn(new LSTMCell(2, { usePeepholes: true })), cudnnLSTM({ numUnits: 2, cellClip: 1 })]) {
       using model = sequential(backend, [layer], { inputSize: 3 })
       await expect(model.export('onnx')).rejects.toThrow(coded('ERR_NO_EXPORT'))
     }

@@ -1,0 +1,586 @@
+import { elementCount } from '@cudnn-rnn/canonical'
+import type { ActivationName } from '@cudnn-rnn/ops/executor'
+import { activation } from './activation.js'
+import { attentionPooling } from './attention_pooling.js'
+import { columnFactors, diagonal } from './column_factors.js'
+import { columnFold, columnScale, columnSlope } from './column_layers.js'
+import { conv1d, conv2d } from './convolution.js'
+import { dense } from './dense.js'
+import { dropout } from './dropout.js'
+import { embedding } from './embedding.js'
+import { holdPadding } from './hold_padding.js'
+import { CONV2D, CONVOLUTIONS, MAX_POOLING2D } from './keras_convolutions.js'
+import { type KerasLayer, layerOfClass, overPictures, readVariables, reshaped, scaled } from './keras_layers.js'
+import type { KerasOptions } from './keras_options.js'
+import {
+  ACTIVATION,
+  axis,
+  CHANNELS_LAST,
+  choice,
+  columnsOf,
+  count,
+  ends,
+  type Floats,
+  filled,
+  ignored,
+  KERNEL_AND_BIAS,
+  type KerasClass,
+  type KerasOption,
+  type KerasSignal,
+  type KerasWeight,
+  type LayerAt,
+  lastAxis,
+  number,
+  only,
+  type PlannedLayer,
+  SCALE_AND_CENTER,
+  weightsOf,
+} from './keras_row.js'
+import type { Layer, LayerDefinition } from './layer.js'
+import { layerNorm } from './layer_norm.js'
+import { masking } from './masking.js'
+import { maxPool1d, maxPool2d } from './max_pooling.js'
+import { multiHeadAttention, timeSoftmax } from './multi_head_attention.js'
+import {
+  type OnnxNodesOf,
+  onnxAveragePooling,
+  onnxConvolution,
+  onnxMaxPooling,
+  onnxSpreadSteps,
+} from './onnx_layers.js'
+import { rearrange } from './rearrange.js'
+import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
+import { repeatVector } from './repeat_vector.js'
+import { reverse } from './reverse.js'
+import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
+import { featuresOf } from './signal.js'
+import { stepFunction } from './step_function.js'
+import { averagePool1d, spreadSteps } from './step_windows.js'
+
+/** A layer: how it is made, and its forms in other formats. */
+export interface TableRow {
+  /** Makes it of its options, which it checks. */
+  readonly make: (options: never) => LayerDefinition
+  /** Classes of Keras that it computes; the first that has its options is that of an export. */
+  readonly keras?: Readonly<Record<string, KerasClass>>
+  /** Layers of Keras that compute it together; undefined if one of its classes does. */
+  readonly toKeras?: ToKeras
+  /** Its nodes, if they do not follow from the operations of its forward. */
+  readonly onnx?: OnnxNodesOf
+}
+
+/** @param own the layer of its class */
+type ToKeras = (
+  layer: Layer,
+  own: () => Promise<KerasLayer>,
+) => readonly KerasLayer[] | Promise<readonly KerasLayer[]> | undefined
+
+const unchanged: OnnxNodesOf = (_, _layer, x) => x
+
+const nothing = (...options: readonly string[]): KerasClass => ({
+  mask: 'passes',
+  pictures: true,
+  options: Object.fromEntries(options.map((option) => [option, ignored])),
+  plan: () => ({ layers: [] }),
+  isRead: true,
+})
+
+/** Classes without effect in inference. */
+const NOTHING: Readonly<Record<string, KerasClass>> = {
+  Identity: nothing(),
+  SpatialDropout1D: nothing('rate', 'p', 'noise_shape', 'dim_ordering'),
+  GaussianDropout: nothing('rate', 'p'),
+  GaussianNoise: nothing('stddev', 'sigma'),
+  AlphaDropout: nothing('rate', 'p', 'noise_shape'),
+  ActivityRegularization: nothing('l1', 'l2'),
+}
+
+/** Options of windows of time. Keras' strides of None are the size of the pool. */
+const POOLING_1D = {
+  data_format: CHANNELS_LAST,
+  pool_size: axis('poolSize', 2),
+  strides: axis('strides', 'poolSize'),
+  padding: choice('padding', ['valid', 'same']),
+}
+const OVER_TIME = { keepdims: only(false), data_format: CHANNELS_LAST }
+const NORMALIZED_AXIS = lastAxis('it must normalize the last axis')
+
+const RATE: KerasOption = {
+  own: 'rate',
+  read: ({ options }) => {
+    const rate = options.number(options.value('rate') === undefined ? 'p' : 'rate')
+    if (rate < 0 || rate > 1) throw options.wrong('rate', 'a number in 0..1')
+    return { rate }
+  },
+  write: ({ rate }) => rate,
+}
+
+const MASK_ZERO: KerasOption = {
+  own: 'maskZero',
+  read: ({ options, mask }, option) => {
+    options.flag(option, false)
+    return mask === 'none' ? {} : { maskZero: mask }
+  },
+  write: ({ maskZero }) => maskZero !== undefined,
+}
+
+/** null is the size of the keys. */
+const VALUE_SIZE: KerasOption = {
+  own: 'valueSize',
+  read: ({ options }, option) => (options.value(option) == null ? {} : { valueSize: options.count(option) }),
+  write: ({ valueSize }) => valueSize,
+}
+
+/** null is the size of the input. */
+const OUTPUT_SHAPE: KerasOption = {
+  own: 'units',
+  read: ({ options }, option) => (options.value(option) == null ? {} : { units: options.axis(option) }),
+  write: ({ units }) => units && [units],
+}
+
+const MAXIMUM: KerasOption = {
+  own: 'maximum',
+  read: ({ options }, option) => {
+    const maximum = options.value(option) ?? undefined
+    if (maximum === undefined || (typeof maximum === 'number' && maximum > 0)) return { maximum }
+    throw options.wrong(option, 'a number > 0')
+  },
+  write: ({ maximum }) => maximum,
+}
+
+const SHARED_AXES: KerasOption = {
+  read: ({ options, input: { isSequence } }, option) => {
+    const isShared = String(options.value(option) ?? '') === '1'
+    if (isSequence !== isShared) throw options.wrong(option, isSequence ? '[1]' : 'null')
+    return {}
+  },
+  write: (_, { input }) => (input.isSequence ? [1] : null),
+}
+
+/** The kernel and bias of attention: files have an axis for the heads. */
+const projection = (own: string, size: 'keySize' | 'valueSize'): KerasWeight[] => {
+  const heads = (options: Readonly<Record<string, unknown>>) => [options['heads'], options[size] ?? options['keySize']]
+  const isOutput = own === 'output'
+  const named = (last: string) => (isOutput ? [`output/${last}`, `attention_output/${last}`] : `${own}/${last}`)
+  return [
+    {
+      name: named('kernel'),
+      shape: ([rows, units], options) => {
+        const ofHeads = heads(options) as number[]
+        return isOutput ? [...ofHeads, units] : [rows, ...ofHeads]
+      },
+    },
+    {
+      name: named('bias'),
+      when: 'use_bias',
+      shape: (own, options) => (isOutput ? own : (heads(options) as number[])),
+    },
+  ]
+}
+
+/** The inference of a batch normalization: a factor and an offset for each column, or for each channel of pictures. */
+function normalized(at: LayerAt, { epsilon }: Readonly<Record<string, unknown>>): PlannedLayer {
+  const { options, input, name } = at
+  const isPicture = input.height !== undefined
+  const features = isPicture ? (input.features as number) / (input.height as number) : columnsOf(options, input)
+  const [shape, own] = [[features], weightsOf(SCALE_AND_CENTER, [[features], [features]], at)]
+  return {
+    layers: [isPicture ? columnScale({ channels: features, ...name }) : dense({ units: features, ...name })],
+    stored: [...own.stored, ['moving_mean', shape], ['moving_variance', shape]],
+    values: (stored) => {
+      const [mean, variance] = stored.slice(own.stored.length)
+      const [gamma, beta] = own.values(stored)
+      const { factors, offsets } = columnFactors({ mean, variance, gamma, beta }, features, epsilon as number)
+      return [isPicture ? { data: factors, shape } : diagonal([factors]), { data: offsets, shape }]
+    },
+  }
+}
+
+const steps = (className: string, option: string, value: unknown): KerasLayer[] => {
+  const sizes = [value].flat()
+  return sizes.every((size) => size === undefined || size === 0) ? [] : [{ className, config: { [option]: value } }]
+}
+
+/**
+ * Every layer that a saved model can have, but those of branches and wrappers. Import, export, the registry of saved models and
+ * `docs/keras_layers.md` read it.
+ */
+export const LAYER_TABLE: Readonly<Record<string, TableRow>> = {
+  embedding: {
+    make: embedding,
+    keras: {
+      Embedding: {
+        mask: 'makes',
+        options: { input_dim: count('size'), output_dim: count('units'), mask_zero: MASK_ZERO, sparse: only(false) },
+        weights: [{ name: 'embeddings' }],
+      },
+    },
+  },
+  masking: {
+    make: masking,
+    keras: {
+      Masking: {
+        mask: 'makes',
+        options: { mask_value: number('maskValue', 0) },
+        plan: ({ mask, name }, own) => {
+          return {
+            layers: mask === 'none' ? [] : [masking({ ...(own as { maskValue: number }), padding: mask, ...name })],
+          }
+        },
+      },
+    },
+  },
+  // Keras' recurrent layers do that themselves.
+  holdPadding: { make: holdPadding, toKeras: () => [], onnx: unchanged },
+  repeatVector: { make: repeatVector, keras: { RepeatVector: { options: { n: count('steps') } } } },
+  cudnnLSTM: { make: cudnnLSTM },
+  cudnnGRU: { make: cudnnGRU },
+  cudnnRNNRelu: { make: cudnnRNNRelu },
+  cudnnRNNTanh: { make: cudnnRNNTanh },
+  dense: {
+    make: dense,
+    keras: {
+      Dense: {
+        mask: 'passes',
+        options: { units: count('units'), activation: ACTIVATION, input_dim: ignored },
+        weights: KERNEL_AND_BIAS,
+      },
+    },
+  },
+  dropout: {
+    make: dropout,
+    keras: { Dropout: { mask: 'passes', pictures: true, options: { noise_shape: ignored, rate: RATE } } },
+    onnx: unchanged,
+  },
+  layerNorm: {
+    make: layerNorm,
+    keras: {
+      LayerNormalization: {
+        mask: 'passes',
+        options: { axis: NORMALIZED_AXIS, rms_scaling: only(false), epsilon: number('epsilon', 1e-3) },
+        weights: SCALE_AND_CENTER,
+      },
+    },
+  },
+  lastStep: { make: lastStep },
+  meanOverTime: { make: meanOverTime, keras: { GlobalAveragePooling1D: { mask: 'uses', options: OVER_TIME } } },
+  maxOverTime: { make: maxOverTime, keras: { GlobalMaxPooling1D: { mask: 'ends', options: OVER_TIME } } },
+  attentionPooling: { make: attentionPooling },
+  reverse: { make: reverse },
+  conv1d: {
+    make: conv1d,
+    keras: CONVOLUTIONS,
+    toKeras: async ({ definition: { config } }, own) => {
+      const { padding } = config
+      if (typeof padding !== 'number') return [await own()]
+      const { config: rest, ...valid } = await own()
+      return [
+        ...steps('ZeroPadding1D', 'padding', [padding, padding]),
+        { ...valid, config: { ...rest, padding: 'valid' } },
+      ]
+    },
+    onnx: onnxConvolution,
+  },
+  conv2d: {
+    make: conv2d,
+    keras: { Conv2D: CONV2D },
+    toKeras: ofPictures,
+    onnx: onnxConvolution,
+  },
+  maxPool1d: { make: maxPool1d, keras: { MaxPooling1D: { options: POOLING_1D } }, onnx: onnxMaxPooling },
+  maxPool2d: {
+    make: maxPool2d,
+    keras: { MaxPooling2D: MAX_POOLING2D },
+    toKeras: ofPictures,
+    onnx: onnxMaxPooling,
+  },
+  averagePool1d: {
+    make: averagePool1d,
+    keras: { AveragePooling1D: { options: POOLING_1D } },
+    onnx: onnxAveragePooling,
+  },
+  spreadSteps: {
+    make: spreadSteps,
+    keras: {
+      ZeroPadding1D: { options: { data_format: CHANNELS_LAST, padding: ends('zerosBefore', 'zerosAfter') } },
+      Cropping1D: { options: { cropping: ends('croppedBefore', 'croppedAfter') } },
+      UpSampling1D: { options: { size: axis('repeats') } },
+    },
+    toKeras: ({ definition: { config } }) => {
+      const { croppedBefore = 0, croppedAfter = 0, repeats = 1, zerosBefore = 0, zerosAfter = 0 } = config
+      return [
+        ...steps('Cropping1D', 'cropping', [croppedBefore, croppedAfter]),
+        ...(repeats === 1 ? [] : steps('UpSampling1D', 'size', repeats)),
+        ...steps('ZeroPadding1D', 'padding', [zerosBefore, zerosAfter]),
+      ]
+    },
+    onnx: onnxSpreadSteps,
+  },
+  rearrange: {
+    make: rearrange,
+    keras: {
+      Flatten: { pictures: true, options: { data_format: CHANNELS_LAST }, plan: (at) => rearranged(at, [-1]) },
+      Reshape: {
+        pictures: true,
+        options: {
+          target_shape: { own: 'to', read: ({ options }, option) => ({ to: options.sizes(option, -1) }) },
+        },
+        plan: (at, { to }) => rearranged(at, to as readonly number[]),
+      },
+      Permute: {
+        options: {
+          dims: { own: 'transposed', read: ({ options }, option) => ({ dims: String(options.value(option)) }) },
+        },
+        plan: permuted,
+      },
+    },
+    toKeras: ({ definition: { config } }) => {
+      const { from, to } = config as Readonly<Record<'from' | 'to', readonly number[]>>
+      // The form of the input states the number of its steps.
+      const turned =
+        config['transposed'] === true ? [reshaped(from), { className: 'Permute', config: { dims: [2, 1] } }] : []
+      return [...turned, reshaped(to)]
+    },
+  },
+  stepFunction: {
+    make: stepFunction,
+    keras: {
+      ReLU: {
+        mask: 'passes',
+        pictures: true,
+        implies: { function: 'relu' },
+        options: { negative_slope: number('slope', 0), threshold: number('threshold', 0), max_value: MAXIMUM },
+        plan: ({ name }, own) => {
+          const { slope, threshold, maximum } = own as Readonly<Record<string, number | undefined>>
+          const isPlain = slope === 0 && threshold === 0
+          const bound = maximum === undefined ? {} : { maximum }
+          const plain = () => activation('relu', { ...bound, ...name })
+          return {
+            layers: [isPlain ? plain() : stepFunction({ function: 'relu', slope, threshold, ...bound, ...name })],
+          }
+        },
+      },
+      LeakyReLU: {
+        mask: 'passes',
+        pictures: true,
+        isRead: true,
+        implies: { function: 'relu' },
+        options: {
+          negative_slope: {
+            own: 'slope',
+            read: ({ options }) => {
+              const [old, given] = [options.value('alpha'), options.value('negative_slope')]
+              return { slope: options.number(given == null && old != null ? 'alpha' : 'negative_slope', 0.3) }
+            },
+          },
+        },
+      },
+      ELU: { mask: 'passes', pictures: true, implies: { function: 'elu' }, options: { alpha: number('slope', 1) } },
+      Rescaling: {
+        mask: 'passes',
+        pictures: true,
+        implies: { function: 'line' },
+        options: { scale: { ...number('slope'), write: ({ slope }) => slope ?? 1 }, offset: number('offset', 0) },
+      },
+      UnitNormalization: { mask: 'passes', implies: { function: 'unit' }, options: { axis: NORMALIZED_AXIS } },
+      RMSNormalization: {
+        isRead: true,
+        options: { axis: NORMALIZED_AXIS, epsilon: number('epsilon', 1e-6) },
+        weights: [{ name: 'scale' }, {}],
+        plan: ({ options, input, name }, { epsilon }) => {
+          const channels = columnsOf(options, input)
+          return {
+            layers: [stepFunction({ function: 'rms', epsilon: epsilon as number, ...name }), columnScale({ channels })],
+          }
+        },
+      },
+      Activation: {
+        mask: 'passes',
+        pictures: true,
+        options: { activation: { ...ACTIVATION, write: (config) => config['function'] ?? config['activation'] } },
+        plan: ({ options, input, name, behind }, own) => {
+          const { activation: fused } = own as { readonly activation: ActivationName | 'linear' }
+          if (fused === 'softmax') columnsOf(options, input)
+          return { layers: fused === 'linear' ? behind : [activation(fused, name)] }
+        },
+      },
+    },
+    toKeras: (layer) => {
+      const { function: name, slope = 1 / 6, epsilon } = layer.definition.config
+      if (name === 'rms') return [rms(layer, epsilon)]
+      if (name !== 'hard_sigmoid' || slope === 1 / 6) return undefined
+      return [
+        { className: 'Rescaling', config: { scale: slope, offset: 0.5 } },
+        { className: 'ReLU', config: { max_value: 1 } },
+      ]
+    },
+  },
+  columnScale: {
+    make: columnScale,
+    keras: {
+      BatchNormalization: {
+        mask: 'passes',
+        pictures: true,
+        isRead: true,
+        options: {
+          axis: NORMALIZED_AXIS,
+          renorm: only(false),
+          ...Object.fromEntries(
+            ['momentum', 'synchronized', 'fused', 'renorm_clipping', 'renorm_momentum'].map((option) => [
+              option,
+              ignored,
+            ]),
+          ),
+          epsilon: number('epsilon', 1e-3),
+        },
+        plan: normalized,
+      },
+    },
+    toKeras: async (layer) => {
+      const own = scaled(await readVariables(layer))
+      const height = featuresOf(layer.input) / Number(layer.definition.config['channels'])
+      return height === 1 ? [own] : overPictures(layer, height, own)
+    },
+  },
+  columnSlope: {
+    make: columnSlope,
+    keras: {
+      PReLU: {
+        mask: 'passes',
+        options: { shared_axes: SHARED_AXES },
+        weights: [{ name: 'alpha', shape: (own, _, { isSequence }) => (isSequence ? [1, ...own] : own) }],
+      },
+    },
+  },
+  columnFold: { make: columnFold },
+  multiHeadAttention: {
+    make: multiHeadAttention,
+    keras: {
+      MultiHeadAttention: {
+        mask: 'normalizes',
+        options: {
+          num_heads: count('heads'),
+          key_dim: count('keySize'),
+          value_dim: VALUE_SIZE,
+          output_shape: OUTPUT_SHAPE,
+          attention_axes: only([1]),
+          use_gate: only(false),
+          ...Object.fromEntries(
+            ['dropout', 'flash_attention', 'query_shape', 'key_shape', 'value_shape', 'training'].map((option) => [
+              option,
+              ignored,
+            ]),
+          ),
+          use_causal_mask: {
+            own: 'isCausal',
+            read: ({ options }, option) => ({ isCausal: options.flag(option, false) }),
+          },
+        },
+        weights: [
+          ...projection('query', 'keySize'),
+          ...projection('key', 'keySize'),
+          ...projection('value', 'valueSize'),
+          ...projection('output', 'valueSize'),
+        ],
+        plan: ({ options, input, name }, own) => {
+          if (!input.isSequence) throw options.refused('its input must be a sequence')
+          return { layers: [multiHeadAttention({ ...(own as { heads: number; keySize: number }), ...name })] }
+        },
+      },
+    },
+    toKeras: async ({ definition: { config } }, own) => {
+      return [{ ...(await own()), takes: 2, ...(config['isCausal'] === true && { call: { use_causal_mask: true } }) }]
+    },
+  },
+  timeSoftmax: {
+    make: timeSoftmax,
+    keras: {
+      Softmax: {
+        mask: 'normalizes',
+        options: { axis: { read: () => ({}), write: () => 1 } },
+        plan: (at) => {
+          const { options, input, name } = at
+          if (input.isSequence && String(options.value('axis')) === '1') return { layers: [timeSoftmax(name)] }
+          lastAxis('its axis must be the last one').read(at, 'axis', {})
+          return { layers: [activation('softmax', name)] }
+        },
+      },
+    },
+  },
+  activation: {
+    make: ({ activation: name, ...options }: { activation: 'tanh' }) => activation(name, options),
+    toKeras: ({ definition: { config } }) => {
+      const { maximum, activation: name } = config
+      return maximum === undefined
+        ? [{ className: 'Activation', config: { activation: name } }]
+        : [{ className: 'ReLU', config: { max_value: maximum } }]
+    },
+  },
+}
+
+/** The classes of Keras, each with the function that makes its layer. */
+export const KERAS_CLASSES: ReadonlyMap<string, KerasClass & Partial<Pick<TableRow, 'make'>>> = new Map([
+  ...Object.values(LAYER_TABLE).flatMap(({ make, keras = {} }) => {
+    return Object.entries(keras).map(([name, row]) => [name, { ...row, make }] as const)
+  }),
+  ...Object.entries(NOTHING),
+])
+
+async function ofPictures(layer: Layer, own: () => Promise<KerasLayer>): Promise<KerasLayer[]> {
+  return overPictures(layer, Number(layer.definition.config['height']), await own())
+}
+
+/** The layers of Keras that compute one here, one behind the other. Throws RangeError `ERR_NO_EXPORT`. */
+export async function kerasLayersOf(layer: Layer): Promise<readonly KerasLayer[]> {
+  const { keras = {}, toKeras }: Partial<TableRow> = Object.hasOwn(LAYER_TABLE, layer.kind)
+    ? LAYER_TABLE[layer.kind]
+    : {}
+  const own = () => layerOfClass(keras, layer)
+  return (await toKeras?.(layer, own)) ?? [await own()]
+}
+
+/** The root of mean squares, without a factor of its columns. */
+export function rms({ input }: Layer, epsilon: unknown, scale?: Floats): KerasLayer {
+  const shape = [featuresOf(input)]
+  const variables = { 'vars/0': scale ?? { data: filled(shape, 1), shape } }
+  return { className: 'RMSNormalization', config: { axis: -1, epsilon: epsilon ?? 1e-7 }, variables }
+}
+
+/** Steps of an input whose number the file has. */
+function stepsOf(options: KerasOptions, { time }: KerasSignal): number {
+  if (time !== undefined) return time
+  throw options.refused('its input must have a number of steps in the file')
+}
+
+function permuted({ options, input, name }: LayerAt, { dims }: Readonly<Record<string, unknown>>): PlannedLayer {
+  if (dims === (input.isSequence ? '1,2' : '1')) return { layers: [] }
+  const columns = columnsOf(options, input)
+  if (dims !== '2,1' || !input.isSequence) throw options.wrong('dims', '[2, 1]')
+  const time = stepsOf(options, input)
+  return { layers: [rearrange({ from: [time, columns], to: [columns, time], transposed: true, ...name })] }
+}
+
+/** The numbers of each row in another form, of which one size may be -1. */
+function rearranged({ options, input, name }: LayerAt, given: readonly number[]): PlannedLayer {
+  const { features, height } = input
+  if (features === null) throw options.refused('its input must be numbers, not class ids')
+  const known = elementCount(given.filter((size) => size !== -1))
+  const [, ...inner] = given
+  // A form whose columns stay has as many steps, and one without -1 states how many there are.
+  const isOfSteps = input.isSequence && given[0] === -1 && inner.length > 0 && elementCount(inner) === features
+  const time = input.time ?? (known === elementCount(given) && known % features === 0 ? known / features : undefined)
+  const from = input.isSequence
+    ? [isOfSteps ? (time ?? 1) : stepsOf(options, { ...input, time }), features]
+    : [features]
+  const all = elementCount(from)
+  const form = given.map((size) => (size === -1 ? all / known : size))
+  const isForm = form.every((size) => Number.isSafeInteger(size) && size >= 1) && elementCount(form) === all
+  if (!isForm || form.length > 3)
+    throw options.refused(`its shape must be one of ${all} numbers in 1..3 dimensions: current shape is [${given}]`)
+  const [first, ...rest] = form as [number, ...number[]]
+  const to = rest.length === 0 ? [first] : [first, elementCount(rest)]
+  const isKnown = isOfSteps || !input.isSequence || input.time !== undefined
+  const isSame =
+    isKnown && String(to) === String(from) && (rest.length !== 2 || height === undefined || height === rest[0])
+  return { layers: isSame ? [] : [rearrange({ from, to, ...name })], height: rest.length === 2 ? rest[0] : undefined }
+}

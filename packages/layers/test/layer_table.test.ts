@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest'
+import type { KerasClass } from '../src/keras_row.js'
+import { KERAS_CLASSES, LAYER_TABLE } from '../src/layer_table.js'
+
+const HEAD = `# Layers of Keras
+
+\`importKeras\` reads these classes, \`model.export('keras')\` writes them: layers of those with → are written as other classes that compute the same. Beside them it reads LSTM, GRU, SimpleRNN, CuDNNLSTM, CuDNNGRU, RNN of their cells, Bidirectional, TimeDistributed, InputLayer, and in functional models Add, Subtract, Multiply, Average, Maximum, Minimum and Concatenate. Another class or option is refused by name.
+
+The names of options here are behind those of Keras. Options without effect in inference (initial values, penalties, names) are left out.
+
+This page is made of the table \`LAYER_TABLE\` in \`packages/layers/src/layer_table.ts\` by \`npx vitest run layer_table.test -u\`. [Contributing](../CONTRIBUTING.md#add-a-layer) states how to add a layer.
+
+| Keras | here | options | weights |
+|---|---|---|---|
+`
+
+const code = (text: string) => `\`${text}\``
+
+function optionsOf({ options = {}, weights = [] }: KerasClass): string {
+  const stated = Object.entries(options).map(([name, { own }]) => code(name) + (own ? ` (${own})` : ''))
+  return [
+    ...stated,
+    ...weights
+      .flatMap(({ when }) => when ?? [])
+      .filter(isFirst)
+      .map(code),
+  ].join(', ')
+}
+
+const isFirst = (each: string, at: number, all: readonly string[]) => all.indexOf(each) === at
+
+function line(name: string, here: string, row: KerasClass): string {
+  const weights = (row.weights ?? []).flatMap((weight) => (weight.name === undefined ? [] : [weight.name].flat()[0]))
+  return `| ${code(name)}${row.isRead ? ' →' : ''} | ${here} | ${optionsOf(row)} | ${weights.join(', ')} |`
+}
+
+it('is the page of the classes of Keras', async () => {
+  const known = Object.entries(LAYER_TABLE).flatMap(([kind, { keras = {} }]) =>
+    Object.entries(keras).map(([name, row]) => [name, line(name, code(kind), row)] as const),
+  )
+  const named = new Set(known.map(([name]) => name))
+  const others = [...KERAS_CLASSES].filter(([name]) => !named.has(name))
+  const lines = [...known.map(([, text]) => text), ...others.map(([name, row]) => line(name, 'nothing', row))]
+  await expect(`${HEAD}${lines.sort().join('\n')}\n`).toMatchFileSnapshot('../../../docs/keras_layers.md')
+})
