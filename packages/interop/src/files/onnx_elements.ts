@@ -9,7 +9,7 @@ import { decodeOnnxLists, decodeOnnxTensor, type OnnxTensorValue } from './onnx_
 import type { ByteRange } from './protobuf_scanner.js'
 import type { Elements } from './strided_elements.js'
 
-/** TensorProto.DataType of supported tensors; others are listed and not read. */
+/** TensorProto.DataType of numbers; those of other types are listed and not read. */
 const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
   1: 'float32',
   2: 'uint8',
@@ -21,12 +21,22 @@ const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
   9: 'bool',
   10: 'float16',
   11: 'float64',
+  12: 'uint32',
+  13: 'uint64',
   16: 'bfloat16',
 }
 
 /** The file's own word for an element type. */
 export function dataTypeInWords(dataType: number): string {
-  return DATA_TYPES[dataType] ?? `data type ${dataType}`
+  return DATA_TYPES[dataType] ?? (dataType === STRING ? 'string' : `data type ${dataType}`)
+}
+
+const STRING = 8
+
+/** The element type of a word. */
+export function dataTypeOf(words: string): number {
+  const named = Object.entries(DATA_TYPES).find(([, name]) => name === words)
+  return words === 'string' ? STRING : Number(named?.[0] ?? words.split(' ').at(-1))
 }
 
 /** Arrays of integers; float64 holds those of 64 bits, of which shapes need 53. */
