@@ -71,7 +71,7 @@ export async function openGraph(file: WeightInput, options: OpenGraphOptions): P
   const { ort, fixed = {}, states = 'auto', session } = options
   const source = await openSource(file)
   try {
-    const graphFile = await GraphFile.open(source)
+    const graphFile = await GraphFile.open(source, typeof file === 'string')
     const { inputs, sizes } = fixedValues(graphFile, fixed)
     const fold = async (more: ReadonlyMap<string, number>) =>
       findStates(await foldGraph(graphFile, { inputs, sizes: new Map([...sizes, ...more]) }), states)

@@ -95,24 +95,32 @@ export class OnnxElements {
     return decodeOnnxLists(this.#source.name, await this.#source.read(start, end - start))
   }
 
+  /** The bytes of a tensor in a file beside the model; throws as {@link read}. */
+  async readOutside(name: string, tensor: OnnxTensor, place: ExternalData): Promise<Uint8Array> {
+    const path = this.#source.name
+    const type = DATA_TYPES[tensor.dataType]
+    if (type === undefined)
+      throw unsupported(path, `${name} must be of numbers: it holds ${dataTypeInWords(tensor.dataType)}`)
+    const file = await this.#external.open(place.get('location') ?? '')
+    const [offset, length] = externalRange(path, name, place, file.size)
+    this.#check(name, tensor, type, length)
+    return file.read(offset, length)
+  }
+
+  #check(name: string, { dims }: OnnxTensor, type: ElementTypeName, length: number): void {
+    const { bytes } = ELEMENT_TYPES[type]
+    if (checkedCount(this.#source.name, name, dims, length / bytes) * bytes === length) return
+    throw corrupt(this.#source.name, `${name} of shape [${dims}] has ${length} bytes`)
+  }
+
   /** The tensor with its elements; its claimed size is compared with the bytes present before it is read. */
   async #value(name: string, tensor: OnnxTensor, type: ElementTypeName): Promise<OnnxTensorValue> {
     const { dims, dataType, raw, external, message } = tensor
     const source = this.#source
     const rest = { name, dims, dataType, floats: undefined, doubles: undefined, int64s: [], int32s: [] }
-    const { bytes } = ELEMENT_TYPES[type]
-    const check = (length: number) => {
-      if (checkedCount(source.name, name, dims, length / bytes) * bytes === length) return
-      throw corrupt(source.name, `${name} of shape [${dims}] has ${length} bytes`)
-    }
-    if (external !== undefined) {
-      const file = await this.#external.open(external.get('location') ?? '')
-      const [offset, length] = externalRange(source.name, name, external, file.size)
-      check(length)
-      return { ...rest, raw: await file.read(offset, length) }
-    }
+    if (external !== undefined) return { ...rest, raw: await this.readOutside(name, tensor, external) }
     if (raw !== undefined) {
-      check(raw.end - raw.start)
+      this.#check(name, tensor, type, raw.end - raw.start)
       return { ...rest, raw: await source.read(raw.start, raw.end - raw.start) }
     }
     return decodeOnnxTensor(source.name, await source.read(message.start, message.end - message.start))
