@@ -54,6 +54,10 @@ export async function rowwiseGraph(action: string, run: GraphRun): Promise<Rowwi
   }
   const isState = new Set(states.map(({ name }) => name))
   const outputs = layouts.filter(({ name }) => !isState.has(name))
+  if (outputs.length === 0) {
+    const message = `Cannot ${action} as an output must be of float32, with a row for each row of the inputs: ${run.path}`
+    throw codedError('ERR_GRAPH_UNSUPPORTED', message)
+  }
   return { inputs: new BatchRows(inputs), states: new BatchRows(states), outputs: new BatchRows(outputs) }
 }
 
