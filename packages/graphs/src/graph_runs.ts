@@ -13,8 +13,9 @@ export type OpenRun = (stateful: StatefulGraph) => Promise<GraphRun>
 
 /** The runs of one graph, each with a session: of any sizes, of the sizes of a stream, and of whole sequences. */
 export class GraphRuns {
-  #stateful: StatefulGraph
-  #general: GraphRun
+  stateful: StatefulGraph
+  /** Of inputs of any sizes. */
+  general: GraphRun
   readonly #fold: FoldGraph
   readonly #open: OpenRun
   /** By the open sizes. */
@@ -23,8 +24,8 @@ export class GraphRuns {
   #isFitting: boolean
 
   constructor(stateful: StatefulGraph, general: GraphRun, fold: FoldGraph, open: OpenRun) {
-    this.#stateful = stateful
-    this.#general = general
+    this.stateful = stateful
+    this.general = general
     this.#fold = fold
     this.#open = open
     const isOpen = general.inputs.some(({ shape }) =>
@@ -33,34 +34,26 @@ export class GraphRuns {
     this.#isFitting = isOpen && stateful.graph.nodes.some(({ opType }) => opType === 'If')
   }
 
-  get stateful(): StatefulGraph {
-    return this.#stateful
-  }
-
-  get general(): GraphRun {
-    return this.#general
-  }
-
   /**
    * The run for inputs of these sizes: at the first step of a size, a graph that has branches on the sizes of its inputs is folded
    * for this size, and the branches disappear.
    */
   of(fed: Tensors): GraphRun | Promise<GraphRun> {
-    if (!this.#isFitting) return this.#general
-    const sizes = new Map(this.#general.openSizes(fed))
+    if (!this.#isFitting) return this.general
+    const sizes = new Map(this.general.openSizes(fed))
     sizes.delete('batch')
     const key = String([...sizes.values()])
     const known = this.#fitted.get(key)
-    if (known !== undefined || this.#fitted.size >= MOST_FITTED) return known ?? this.#general
+    if (known !== undefined || this.#fitted.size >= MOST_FITTED) return known ?? this.general
     // A size that cannot be folded has its error from the general graph.
-    const made = this.#fit(sizes).catch(() => this.#general)
+    const made = this.#fit(sizes).catch(() => this.general)
     this.#fitted.set(key, made)
     return made
   }
 
   /** The run of many steps at once. Throws Error `ERR_GRAPH_NOT_STREAMING`. */
   sequence(): Promise<GraphRun> {
-    this.#sequence ??= sequenceGraph(this.#stateful).then(this.#open)
+    this.#sequence ??= sequenceGraph(this.stateful).then(this.#open)
     return this.#sequence
   }
 
@@ -68,8 +61,8 @@ export class GraphRuns {
   async replace(stateful: StatefulGraph): Promise<void> {
     const general = await this.#open(stateful)
     this.release()
-    this.#stateful = stateful
-    this.#general = general
+    this.stateful = stateful
+    this.general = general
   }
 
   /** Releases all sessions, after the runs that are not done. */
@@ -78,7 +71,7 @@ export class GraphRuns {
     this.#isFitting = false
     const others = [...this.#fitted.values(), ...(this.#sequence === undefined ? [] : [this.#sequence])]
     for (const other of others) other.then(({ session }) => session.release()).catch(() => undefined)
-    this.#general.session.release()
+    this.general.session.release()
     this.#fitted.clear()
     this.#sequence = undefined
   }
@@ -88,6 +81,6 @@ export class GraphRuns {
     const names = ({ states }: Pick<StatefulGraph, 'states'>) =>
       String(states.map(({ input, output }) => [input, output]))
     // Streams carry the states of the general graph.
-    return names(stateful) === names(this.#general) ? this.#open(stateful) : this.#general
+    return names(stateful) === names(this.general) ? this.#open(stateful) : this.general
   }
 }

@@ -1,22 +1,11 @@
 import { arrayTypeOf, describeValue, elementCount, kind, reportFailure, thrownMessage } from '@cudnn-rnn/arguments'
+import type { NumericArray } from '@cudnn-rnn/checkpoint'
 import { codedError, codedTypeError } from './coded_error.js'
 import type { GraphValue } from './fold/fold_graph.js'
 import type { Size } from './fold/open_sizes.js'
 
 /** Elements of tensors of ONNX Runtime. */
-export type GraphData =
-  | Float32Array
-  | Float64Array
-  | Int8Array
-  | Uint8Array
-  | Uint8ClampedArray
-  | Int16Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | BigInt64Array
-  | BigUint64Array
-  | readonly string[]
+export type GraphData = NumericArray | Uint8ClampedArray | readonly string[]
 
 /** A tensor of ONNX Runtime (`ort.Tensor`). */
 export interface GraphTensor {
