@@ -1,62 +1,67 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import type { GraphTensor } from './runtime.js'
+import type { GraphTensor, RuntimeSession, Tensors } from './runtime.js'
 
-/** A tensor of many rows: the sizes of one, and the axis on which they stand side by side. */
+/** A tensor of many rows: the sizes of one, and the axis on which they are side by side. */
 export interface RowLayout {
   readonly name: string
-  readonly type: string
   /** With 1 at the axis of the batch. */
   readonly shape: readonly number[]
   readonly axis: number
+}
+
+/** Rows of several tensors of float32: in memory the elements of one row are together, tensor after tensor. */
+export class BatchRows {
+  readonly layouts: readonly (RowLayout & { readonly offset: number; readonly size: number; readonly inner: number })[]
   /** Elements of a row. */
   readonly size: number
-  /** Where the row begins, in a list of the rows of several tensors. */
-  readonly offset: number
-}
 
-export function rowLayout(name: string, type: string, shape: readonly number[], axis: number): RowLayout {
-  return { name, type, shape, axis, size: elementCount(shape), offset: 0 }
-}
+  constructor(layouts: readonly RowLayout[]) {
+    let offset = 0
+    this.layouts = layouts.map((layout) => {
+      const [size, inner] = [elementCount(layout.shape), elementCount(layout.shape.slice(layout.axis + 1))]
+      offset += size
+      return { ...layout, size, inner, offset: offset - size }
+    })
+    this.size = offset
+  }
 
-/** The layouts one after the other. */
-export function sideBySide(layouts: readonly RowLayout[]): RowLayout[] {
-  let next = 0
-  return layouts.map((layout) => {
-    const offset = next
-    next += layout.size
-    return { ...layout, offset }
-  })
-}
+  /** Tensors of the rows that begin at these places. */
+  tensors(session: RuntimeSession, rows: readonly (readonly [Float32Array, begin: number])[]): Tensors {
+    const tensors = this.layouts.map(({ name, shape, axis, size, inner, offset }) => {
+      const batch = new Float32Array(size * rows.length)
+      for (const [row, [elements, begin]] of rows.entries()) {
+        for (let at = 0; at < size; at += inner) {
+          const from = begin + offset + at
+          batch.set(elements.subarray(from, from + inner), at * rows.length + row * inner)
+        }
+      }
+      return [name, session.tensor('float32', batch, shape.with(axis, rows.length))] as const
+    })
+    return Object.fromEntries(tensors)
+  }
 
-/** Elements of a row of each. */
-export function sizeOf(layouts: readonly RowLayout[]): number {
-  return layouts.reduce((sum, { size }) => sum + size, 0)
-}
-
-/** The shape of so many rows. */
-export function rowsShape({ shape, axis }: RowLayout, rows: number): number[] {
-  return shape.map((size, at) => (at === axis ? rows : size))
-}
-
-/** Copies row `row` of `rows`: from a batch to the elements of a list of rows at `offset`, or from there to the batch. */
-export function copyRow(
-  { shape, axis, size, offset: own }: RowLayout,
-  [batch, row, rows]: readonly [Float32Array, row: number, rows: number],
-  [elements, offset]: readonly [Float32Array, offset: number],
-  direction: 'to batch' | 'from batch',
-): void {
-  const inner = elementCount(shape.slice(axis + 1))
-  for (let outer = 0; outer * inner < size; outer++) {
-    const [there, here] = [(outer * rows + row) * inner, offset + own + outer * inner]
-    if (direction === 'to batch') batch.set(elements.subarray(here, here + inner), there)
-    else elements.set(batch.subarray(there, there + inner), here)
+  /** Copies row `row` of the `rows` of tensors to `elements`. */
+  copy(
+    tensors: Tensors,
+    row: number,
+    rows: number,
+    elements: Float32Array = new Float32Array(this.size),
+    begin = 0,
+  ): Float32Array {
+    for (const { name, size, inner, offset } of this.layouts) {
+      const batch = tensors[name]?.data as Float32Array
+      for (let at = 0; at < size; at += inner) {
+        const from = at * rows + row * inner
+        elements.set(batch.subarray(from, from + inner), begin + offset + at)
+      }
+    }
+    return elements
   }
 }
 
 /** The layout of an output, of which `one` has one row and `two` has two; undefined where its rows are on no axis. */
 export function layoutOfRows(name: string, one: GraphTensor, two: GraphTensor): RowLayout | undefined {
-  const differs = one.dims.flatMap((size, axis) => (two.dims[axis] === size ? [] : [axis]))
-  const [axis] = differs
-  const isBatch = differs.length === 1 && axis !== undefined && one.dims[axis] === 1 && two.dims[axis] === 2
-  return isBatch ? rowLayout(name, one.type, one.dims, axis) : undefined
+  const [axis, ...others] = [...one.dims.keys()].filter((at) => one.dims[at] !== two.dims[at])
+  const isBatch = axis !== undefined && others.length === 0 && one.dims[axis] === 1 && two.dims[axis] === 2
+  return isBatch ? { name, shape: one.dims, axis } : undefined
 }

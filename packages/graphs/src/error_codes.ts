@@ -47,7 +47,7 @@ export const ERROR_CODES = {
   },
   ERR_GRAPH_UNSUPPORTED: {
     meaning: 'a legal ONNX file or a use of a graph that is not supported; the message names the reason',
-    remedy: 'save the model as one file, with inputs and outputs of float32 and the batch on the first axis',
+    remedy: 'save the model with dense tensors, and with inputs and outputs of float32 and the batch on the first axis',
   },
 } as const
 

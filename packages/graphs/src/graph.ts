@@ -3,21 +3,17 @@ import { type CanonicalParams, canonicalToOnnx, type FloatArray, Inspectable } f
 import { type ImportedNetwork, importWeights } from '@cudnn-rnn/interop'
 import type { StreamPoolOptions } from '@cudnn-rnn/models'
 import { codedError } from './coded_error.js'
-import { checkStreams, type GraphState, type StatefulGraph } from './find_states.js'
-import { FittedRuns } from './fitted_runs.js'
-import type { FoldedGraph, GraphValue } from './fold/fold_graph.js'
+import { checkStreams, type GraphState } from './find_states.js'
+import type { GraphValue } from './fold/fold_graph.js'
 import { encodeGraph } from './fold/graph_bytes.js'
 import { GraphStreamPool } from './graph_pool.js'
 import { GraphRun } from './graph_run.js'
+import { type FoldGraph, GraphRuns, type OpenRun } from './graph_runs.js'
 import { GraphStream } from './graph_stream.js'
 import { type RowwiseGraph, rowwiseGraph } from './rowwise_graph.js'
 import { type GraphFeeds, type GraphResults, type OnnxRuntime, RuntimeSession } from './runtime.js'
-import { sequenceGraph } from './sequence_graph.js'
-import { givenSequence, outputsOf, runSteps, sequenceResults, zerosOf } from './whole_sequence.js'
+import { wholeSequence } from './whole_sequence.js'
 import { withWeights } from './with_weights.js'
-
-/** Sessions for sequences of different batches that are kept. */
-const MOST_SEQUENCES = 4
 
 const SEQUENCE_OPTIONS = {
   /** Steps that are computed at once. Default 16. */
@@ -26,10 +22,6 @@ const SEQUENCE_OPTIONS = {
 
 /** Options of `sequence`. */
 export interface SequenceOptions extends OptionsOf<typeof SEQUENCE_OPTIONS> {}
-
-/** Folds the file again, with numbers in place of open sizes. */
-type FoldAgain = (sizes: ReadonlyMap<string, number>) => Promise<StatefulGraph>
-type OpenSession = (graph: FoldedGraph) => Promise<RuntimeSession>
 
 /**
  * An ONNX model that runs on ONNX Runtime, with its states. Made by `openGraph`.
@@ -45,48 +37,38 @@ type OpenSession = (graph: FoldedGraph) => Promise<RuntimeSession>
  * ```
  */
 export class Graph extends Inspectable {
-  #stateful: StatefulGraph
-  readonly #run: GraphRun
-  readonly #open: OpenSession
-  readonly #fitted: FittedRuns
+  readonly #runs: GraphRuns
   #rowwise: Promise<RowwiseGraph> | undefined
-  /** Runs of the graph of whole sequences by their batch, the last ones. */
-  readonly #sequences = new Map<number, Promise<GraphRun>>()
   #isClosed = false
 
-  private constructor(stateful: StatefulGraph, run: GraphRun, open: OpenSession, fold: FoldAgain) {
+  private constructor(runs: GraphRuns) {
     super()
-    this.#stateful = stateful
-    this.#run = run
-    this.#open = open
-    this.#fitted = new FittedRuns(stateful, run, fold, ({ graph }) => open(graph))
+    this.#runs = runs
   }
 
   /** @internal */
-  static async of(
-    stateful: StatefulGraph,
-    runtime: OnnxRuntime,
-    options: object | undefined,
-    fold: FoldAgain,
-  ): Promise<Graph> {
-    const { path } = stateful.graph.file
-    const open = (graph: FoldedGraph) => RuntimeSession.open(runtime, encodeGraph(graph), options, path)
-    return new Graph(stateful, new GraphRun(stateful, await open(stateful.graph)), open, fold)
+  static async of(fold: FoldGraph, runtime: OnnxRuntime, options: object | undefined): Promise<Graph> {
+    const open: OpenRun = async (stateful) => {
+      const { graph } = stateful
+      return new GraphRun(stateful, await RuntimeSession.open(runtime, encodeGraph(graph), options, graph.file.path))
+    }
+    const stateful = await fold(new Map())
+    return new Graph(new GraphRuns(stateful, await open(stateful), fold, open))
   }
 
   /** Inputs other than states. A size by name is open. */
   get inputs(): readonly GraphValue[] {
-    return this.#run.inputs
+    return this.#runs.general.inputs
   }
 
   /** Outputs other than states. */
   get outputs(): readonly GraphValue[] {
-    return this.#run.outputs
+    return this.#runs.general.outputs
   }
 
   /** The states that a stream carries, and how each was found. */
   get states(): readonly GraphState[] {
-    return this.#run.states
+    return this.#runs.general.states
   }
 
   /**
@@ -97,7 +79,7 @@ export class Graph extends Inspectable {
    */
   async run(feeds: GraphFeeds): Promise<GraphResults> {
     this.#checkOpen()
-    return this.#run.once(feeds)
+    return this.#runs.general.once(feeds)
   }
 
   /**
@@ -107,8 +89,8 @@ export class Graph extends Inspectable {
    */
   stream(): GraphStream {
     this.#checkOpen()
-    checkStreams(this.#run.path, this.#stateful)
-    return new GraphStream(this.#run, this.#fitted)
+    checkStreams(this.#runs.stateful)
+    return new GraphStream(this.#runs)
   }
 
   /**
@@ -119,7 +101,7 @@ export class Graph extends Inspectable {
    *   {@link stream}; RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
    */
   async streamPool(options: StreamPoolOptions = {}): Promise<GraphStreamPool> {
-    return new GraphStreamPool(this.#run, await this.#rows('open a pool of streams'), options)
+    return new GraphStreamPool(this.#runs, await this.#rows('open a pool of streams'), options)
   }
 
   /**
@@ -131,16 +113,7 @@ export class Graph extends Inspectable {
   async sequence(feeds: GraphFeeds, options: SequenceOptions = {}): Promise<GraphResults> {
     const action = 'compute a sequence'
     checkOptions(action, options, SEQUENCE_OPTIONS)
-    const { chunk = 16 } = options
-    const graph = await this.#rows(action)
-    const given = givenSequence(this.#run, graph, feeds)
-    const { steps, batch } = given
-    const run = await this.#sequenceOf(batch)
-    const outputs = outputsOf(graph, given)
-    let states = zerosOf(run, graph, batch)
-    for (let from = 0; from < steps; from += chunk)
-      states = await runSteps(run, graph, given, [from, Math.min(steps, from + chunk)], states, outputs)
-    return sequenceResults(run, graph, given, outputs)
+    return wholeSequence(this.#runs, await this.#rows(action), feeds, options.chunk ?? 16)
   }
 
   /** The recurrent parts as networks, by the names of their nodes; their weights can be trained and written back. */
@@ -156,26 +129,20 @@ export class Graph extends Inspectable {
   async replace(name: string, canonical: CanonicalParams<FloatArray>): Promise<void> {
     const { descriptor } = (await importWeights(this.toBytes())).network(name)
     const [weights] = canonicalToOnnx(descriptor, canonical)
-    const graph = withWeights(this.#stateful.graph, name, weights ?? {})
-    const session = await this.#open(graph)
-    this.#stateful = { ...this.#stateful, graph }
-    this.#run.replaceSession(session)
-    this.#fitted.end()
-    this.#forgetSequences()
+    const { stateful } = this.#runs
+    await this.#runs.replace({ ...stateful, graph: withWeights(stateful.graph, name, weights ?? {}) })
   }
 
   /** The ONNX file of the folded graph, with the exposed states as inputs and outputs: it runs anywhere. */
   toBytes(): Uint8Array {
     this.#checkOpen()
-    return encodeGraph(this.#stateful.graph)
+    return encodeGraph(this.#runs.stateful.graph)
   }
 
   /** Releases the session, after the runs that are not done. */
   dispose(): void {
     this.#isClosed = true
-    this.#run.session.release()
-    this.#fitted.end()
-    this.#forgetSequences()
+    this.#runs.release()
   }
 
   [Symbol.dispose](): void {
@@ -195,30 +162,13 @@ export class Graph extends Inspectable {
   /** The rows of the graph, compared once. */
   async #rows(action: string): Promise<RowwiseGraph> {
     this.#checkOpen()
-    checkStreams(this.#run.path, this.#stateful)
-    this.#rowwise ??= rowwiseGraph(action, this.#run)
+    checkStreams(this.#runs.stateful)
+    this.#rowwise ??= rowwiseGraph(action, this.#runs.general)
     // A failure is another one next time, as the action is.
     return this.#rowwise.catch((error: unknown) => {
       this.#rowwise = undefined
       throw error
     })
-  }
-
-  async #sequenceOf(batch: number): Promise<GraphRun> {
-    const known = this.#sequences.get(batch)
-    if (known !== undefined) return known
-    const graph = sequenceGraph(this.#stateful, batch)
-    const opened = this.#open(graph).then((session) => new GraphRun({ ...this.#stateful, graph }, session))
-    if (this.#sequences.size >= MOST_SEQUENCES) this.#forgetSequences()
-    this.#sequences.set(batch, opened)
-    opened.catch(() => this.#sequences.delete(batch))
-    return opened
-  }
-
-  #forgetSequences(): void {
-    for (const opened of this.#sequences.values())
-      opened.then(({ session }) => session.release()).catch(() => undefined)
-    this.#sequences.clear()
   }
 
   #checkOpen(): void {

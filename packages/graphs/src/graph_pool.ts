@@ -7,11 +7,10 @@ import {
   type StreamPoolStats,
   streamPoolOf,
 } from '@cudnn-rnn/models'
-import { copyRow, type RowLayout, rowsShape, sizeOf } from './batch_rows.js'
-import type { GraphRun } from './graph_run.js'
+import type { GraphRuns } from './graph_runs.js'
 import type { GraphStreamState } from './graph_stream.js'
-import { floats, type RowwiseGraph } from './rowwise_graph.js'
-import type { GraphFeeds, GraphResults, GraphTensor } from './runtime.js'
+import type { RowwiseGraph } from './rowwise_graph.js'
+import type { GraphFeeds, GraphResults } from './runtime.js'
 
 /**
  * Streams of one graph that share batched runs: each round computes the next step of every stream that has one. The pool of
@@ -29,16 +28,16 @@ import type { GraphFeeds, GraphResults, GraphTensor } from './runtime.js'
  * ```
  */
 export class GraphStreamPool extends Inspectable {
-  readonly #run: GraphRun
+  readonly #runs: GraphRuns
   readonly #graph: RowwiseGraph
   readonly #pool: StreamPool<GraphStreamState>
 
   /** @internal */
-  constructor(run: GraphRun, graph: RowwiseGraph, options: StreamPoolOptions) {
+  constructor(runs: GraphRuns, graph: RowwiseGraph, options: StreamPoolOptions) {
     super()
-    this.#run = run
+    this.#runs = runs
     this.#graph = graph
-    this.#pool = streamPoolOf(new GraphRows(run, graph), options)
+    this.#pool = streamPoolOf(graphRows(runs, graph), options)
   }
 
   /**
@@ -47,7 +46,7 @@ export class GraphStreamPool extends Inspectable {
    * @throws RangeError `ERR_POOL_FULL`, `ERR_STREAM_DISPOSED`, `ERR_GRAPH_STATE`; TypeError `ERR_GRAPH_INPUT`
    */
   open(state?: GraphStreamState): PooledGraphStream {
-    return new PooledGraphStream(this.#run, this.#graph, this.#pool.open(state))
+    return new PooledGraphStream(this.#runs, this.#graph, this.#pool.open(state))
   }
 
   stats(): StreamPoolStats {
@@ -70,7 +69,7 @@ export class GraphStreamPool extends Inspectable {
 
   protected summary() {
     const { streams, maxStreams, rounds } = this.stats()
-    return { kind: 'GraphStreamPool', graph: this.#run.path, streams, maxStreams, rounds }
+    return { kind: 'GraphStreamPool', graph: this.#runs.general.path, streams, maxStreams, rounds }
   }
 }
 
@@ -90,14 +89,14 @@ export class GraphStreamPool extends Inspectable {
  * ```
  */
 export class PooledGraphStream extends Inspectable {
-  readonly #run: GraphRun
+  readonly #runs: GraphRuns
   readonly #graph: RowwiseGraph
   readonly #stream: PooledStream<GraphStreamState>
 
   /** @internal */
-  constructor(run: GraphRun, graph: RowwiseGraph, stream: PooledStream<GraphStreamState>) {
+  constructor(runs: GraphRuns, graph: RowwiseGraph, stream: PooledStream<GraphStreamState>) {
     super()
-    this.#run = run
+    this.#runs = runs
     this.#graph = graph
     this.#stream = stream
   }
@@ -109,9 +108,11 @@ export class PooledGraphStream extends Inspectable {
    * `ERR_STREAM_QUEUE_FULL`, `ERR_STREAM_CLOSED`, `ERR_STREAM_DISPOSED`.
    */
   async run(feeds: GraphFeeds): Promise<GraphResults> {
-    const fed = this.#run.streamFeeds(feeds, 1)
-    const { data } = await this.#stream.step(joined(this.#graph.inputs, fed))
-    return apart(this.#run, this.#graph.outputs, data as Float32Array)
+    const { inputs, outputs } = this.#graph
+    const run = this.#runs.general
+    const input = inputs.copy(run.fed('run a stream', feeds, run.withRows(run.inputs, 1)), 0, 1)
+    const { data } = await this.#stream.step({ data: input, shape: [input.length] })
+    return outputs.tensors(run.session, [[data as Float32Array, 0]])
   }
 
   /** Copies of the states after the steps called before. */
@@ -140,107 +141,32 @@ export class PooledGraphStream extends Inspectable {
 
   protected summary() {
     const { waiting, closed } = this.#stream
-    return { kind: 'PooledGraphStream', graph: this.#run.path, waiting, closed: closed || undefined }
+    return { kind: 'PooledGraphStream', graph: this.#runs.general.path, waiting, closed: closed || undefined }
   }
-}
-
-/** The rows of several tensors one after the other. */
-function joined(layouts: readonly RowLayout[], tensors: Readonly<Record<string, GraphTensor>>) {
-  const data = new Float32Array(sizeOf(layouts))
-  for (const { name, offset } of layouts) data.set(floats(tensors[name]), offset)
-  return { data, shape: [data.length] }
-}
-
-/** The tensors of rows that are one after the other. */
-function apart(
-  run: GraphRun,
-  layouts: readonly RowLayout[],
-  data: Float32Array,
-): Readonly<Record<string, GraphTensor>> {
-  const tensors = layouts.map(({ name, type, shape, offset, size }) => {
-    return [name, run.session.tensor(type, data.slice(offset, offset + size), shape)] as const
-  })
-  return Object.fromEntries(tensors)
 }
 
 /** A graph as the network of a pool: the states of all its rows, each an array that is taken with its first step. */
-class GraphRows implements RowNetwork<GraphStreamState> {
-  readonly dtype = 'float32'
-  readonly inputSize: number
-  readonly outputSize: number
-  readonly #run: GraphRun
-  readonly #graph: RowwiseGraph
-  readonly #states = new Map<number, Float32Array>()
-
-  constructor(run: GraphRun, graph: RowwiseGraph) {
-    this.#run = run
-    this.#graph = graph
-    this.inputSize = sizeOf(graph.inputs)
-    this.outputSize = sizeOf(graph.outputs)
-  }
-
-  async step(rows: Int32Array, input: Float32Array, output: Float32Array): Promise<void> {
-    const { inputs, states, outputs } = this.#graph
-    const count = rows.length
-    const places = Array.from(rows, (_, at) => [input, at * this.inputSize] as const)
-    const fed = this.#batched(inputs, places)
-    const before = this.#batched(
-      states,
-      Array.from(rows, (row) => [this.#stateOf(row), 0] as const),
-    )
-    const { results, states: after } = await this.#run.step(fed, before)
-    for (const [at, row] of rows.entries()) {
-      this.#states.set(row, this.#taken(states, after, at, count, new Float32Array(sizeOf(states)), 0))
-      this.#taken(outputs, results, at, count, output, at * this.outputSize)
-    }
-  }
-
-  reset(row: number): void {
-    this.#states.delete(row)
-  }
-
-  async state(row: number): Promise<GraphStreamState> {
-    return apart(this.#run, this.#graph.states, this.#stateOf(row))
-  }
-
-  checkedState(state: GraphStreamState): GraphStreamState {
-    return this.#run.checkedStates(state, 1)
-  }
-
-  restore(row: number, state: GraphStreamState): void {
-    this.#states.set(row, joined(this.#graph.states, state).data)
-  }
-
-  dispose(): void {
-    this.#states.clear()
-  }
-
-  #stateOf(row: number): Float32Array {
-    return this.#states.get(row) ?? new Float32Array(sizeOf(this.#graph.states))
-  }
-
-  /** Tensors of the rows whose elements are at these places. */
-  #batched(layouts: readonly RowLayout[], places: readonly (readonly [Float32Array, number])[]) {
-    const tensors = layouts.map((layout) => {
-      const batch = new Float32Array(layout.size * places.length)
-      for (const [row, [elements, offset]] of places.entries())
-        copyRow(layout, [batch, row, places.length], [elements, offset], 'to batch')
-      return [layout.name, this.#run.session.tensor(layout.type, batch, rowsShape(layout, places.length))] as const
-    })
-    return Object.fromEntries(tensors)
-  }
-
-  /** Copies a row of tensors to `elements`. */
-  #taken(
-    layouts: readonly RowLayout[],
-    tensors: Readonly<Record<string, GraphTensor>>,
-    row: number,
-    rows: number,
-    elements: Float32Array,
-    offset: number,
-  ): Float32Array {
-    for (const layout of layouts)
-      copyRow(layout, [floats(tensors[layout.name]), row, rows], [elements, offset], 'from batch')
-    return elements
+function graphRows(runs: GraphRuns, { inputs, states, outputs }: RowwiseGraph): RowNetwork<GraphStreamState> {
+  const held = new Map<number, Float32Array>()
+  const heldOf = (row: number) => held.get(row) ?? new Float32Array(states.size)
+  return {
+    dtype: 'float32',
+    inputSize: inputs.size,
+    outputSize: outputs.size,
+    async step(rows: Int32Array, input: Float32Array, output: Float32Array) {
+      const run = runs.general
+      const fed = Array.from(rows, (_, at) => [input, at * inputs.size] as const)
+      const before = Array.from(rows, (row) => [heldOf(row), 0] as const)
+      const made = await run.step(inputs.tensors(run.session, fed), states.tensors(run.session, before))
+      for (const [at, row] of rows.entries()) {
+        held.set(row, states.copy(made.states, at, rows.length))
+        outputs.copy(made.results, at, rows.length, output, at * outputs.size)
+      }
+    },
+    reset: (row) => void held.delete(row),
+    state: async (row) => states.tensors(runs.general.session, [[heldOf(row), 0]]),
+    checkedState: (state) => runs.general.checkedStates(state, 1),
+    restore: (row, state) => void held.set(row, states.copy(state, 0, 1)),
+    dispose: () => held.clear(),
   }
 }

@@ -1,11 +1,10 @@
 import { Inspectable } from '@cudnn-rnn/canonical'
 import { codedError } from './coded_error.js'
-import type { FittedRuns } from './fitted_runs.js'
-import type { GraphRun } from './graph_run.js'
-import type { GraphFeeds, GraphResults, GraphTensor } from './runtime.js'
+import type { GraphRuns } from './graph_runs.js'
+import type { GraphFeeds, GraphResults, Tensors } from './runtime.js'
 
 /** The states of a stream by the names of their inputs. */
-export type GraphStreamState = Readonly<Record<string, GraphTensor>>
+export type GraphStreamState = Tensors
 
 /**
  * One stream of a graph. It carries the states from call to call; its calls take effect in their order.
@@ -25,17 +24,15 @@ export type GraphStreamState = Readonly<Record<string, GraphTensor>>
  * ```
  */
 export class GraphStream extends Inspectable {
-  readonly #run: GraphRun
-  readonly #fitted: FittedRuns
+  readonly #runs: GraphRuns
   #states: GraphStreamState | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
   /** @internal */
-  constructor(run: GraphRun, fitted: FittedRuns) {
+  constructor(runs: GraphRuns) {
     super()
-    this.#run = run
-    this.#fitted = fitted
+    this.#runs = runs
   }
 
   /**
@@ -47,10 +44,10 @@ export class GraphStream extends Inspectable {
    */
   async run(feeds: GraphFeeds): Promise<GraphResults> {
     this.#checkOpen()
-    const fed = this.#run.streamFeeds(feeds)
+    const fed = this.#runs.general.fed('run a stream', feeds)
     return this.#next(async () => {
-      const before = this.#states ?? this.#run.zeroStates(fed)
-      const { results, states } = await (await this.#fitted.of(fed)).step(fed, before)
+      const before = this.#states ?? this.#runs.general.zeroStates(fed)
+      const { results, states } = await (await this.#runs.of(fed)).step(fed, before)
       this.#states = states
       return results
     })
@@ -58,16 +55,16 @@ export class GraphStream extends Inspectable {
 
   /** The next step starts from zeros. Throws Error `ERR_GRAPH_CLOSED`. */
   reset(): void {
-    this.#checkOpen()
-    this.#next(async () => {
-      this.#states = undefined
-    })
+    this.#become(undefined)
   }
 
   /** Copies of the states after the steps called before; of a stream at its beginning those of one row. */
   async state(): Promise<GraphStreamState> {
     this.#checkOpen()
-    return this.#next(async () => this.#run.copies(this.#states ?? this.#run.zeroStates({})))
+    return this.#next(async () => {
+      const { general } = this.#runs
+      return general.checkedStates(this.#states ?? general.zeroStates({}))
+    })
   }
 
   /**
@@ -77,10 +74,7 @@ export class GraphStream extends Inspectable {
    */
   restore(state: GraphStreamState): void {
     this.#checkOpen()
-    const own = this.#run.checkedStates(state)
-    this.#next(async () => {
-      this.#states = own
-    })
+    this.#become(this.#runs.general.checkedStates(state))
   }
 
   /** Ends the stream; steps that were called before are computed. */
@@ -93,7 +87,14 @@ export class GraphStream extends Inspectable {
   }
 
   protected summary() {
-    return { kind: 'GraphStream', graph: this.#run.path, disposed: this.#isClosed || undefined }
+    return { kind: 'GraphStream', graph: this.#runs.general.path, disposed: this.#isClosed || undefined }
+  }
+
+  #become(states: GraphStreamState | undefined): void {
+    this.#checkOpen()
+    this.#next(async () => {
+      this.#states = states
+    })
   }
 
   #checkOpen(): void {

@@ -71,11 +71,11 @@ export async function openGraph(file: WeightInput, options: OpenGraphOptions): P
   const { ort, fixed = {}, states = 'auto', session } = options
   const source = await openSource(file)
   try {
-    const graphFile = await GraphFile.open(source.name, await source.read(0, source.size))
+    const graphFile = await GraphFile.open(source, typeof file === 'string')
     const { inputs, sizes } = fixedValues(graphFile, fixed)
     const fold = async (more: ReadonlyMap<string, number>) =>
       findStates(await foldGraph(graphFile, { inputs, sizes: new Map([...sizes, ...more]) }), states)
-    return await Graph.of(await fold(new Map()), ort, session, fold)
+    return await Graph.of(fold, ort, session)
   } finally {
     await source.close()
   }

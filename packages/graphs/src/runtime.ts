@@ -6,24 +6,13 @@ import {
   reportFailure,
   thrownMessage,
 } from '@cudnn-rnn/canonical/rules'
+import type { NumericArray } from '@cudnn-rnn/checkpoint'
 import { codedError, codedTypeError } from './coded_error.js'
 import type { GraphValue } from './fold/fold_graph.js'
 import type { Size } from './fold/open_sizes.js'
 
 /** Elements of tensors of ONNX Runtime. */
-export type GraphData =
-  | Float32Array
-  | Float64Array
-  | Int8Array
-  | Uint8Array
-  | Uint8ClampedArray
-  | Int16Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | BigInt64Array
-  | BigUint64Array
-  | readonly string[]
+export type GraphData = NumericArray | Uint8ClampedArray | readonly string[]
 
 /** A tensor of ONNX Runtime (`ort.Tensor`). */
 export interface GraphTensor {
@@ -42,9 +31,12 @@ export type GraphFeeds = Readonly<Record<string, GraphFeed>>
 /** Results by the names of outputs. */
 export type GraphResults = Readonly<Record<string, GraphTensor>>
 
+/** Tensors by their names. */
+export type Tensors = GraphResults
+
 /** A session of ONNX Runtime, as far as graphs use it. */
 interface Session {
-  run(feeds: Readonly<Record<string, GraphTensor>>, fetches: readonly string[]): Promise<GraphResults>
+  run(feeds: Tensors, fetches: readonly string[]): Promise<GraphResults>
   release(): Promise<void>
 }
 
@@ -64,12 +56,6 @@ export const RUNTIME = kind(
     return typeof Tensor === 'function' && typeof InferenceSession?.create === 'function'
   },
 )
-
-const TYPES: Readonly<Record<string, string>> = {
-  ...{ Float32Array: 'float32', Float64Array: 'float64', BigInt64Array: 'int64', BigUint64Array: 'uint64' },
-  ...{ Int32Array: 'int32', Uint32Array: 'uint32', Int16Array: 'int16', Uint16Array: 'uint16' },
-  ...{ Int8Array: 'int8', Uint8Array: 'uint8', Uint8ClampedArray: 'uint8' },
-}
 
 const ARRAYS = {
   ...{ float32: Float32Array, float64: Float64Array, int64: BigInt64Array, uint64: BigUint64Array },
@@ -110,7 +96,7 @@ export class RuntimeSession {
     }
   }
 
-  async run(feeds: Readonly<Record<string, GraphTensor>>, fetches: readonly string[]): Promise<GraphResults> {
+  async run(feeds: Tensors, fetches: readonly string[]): Promise<GraphResults> {
     if (this.#isReleased)
       throw codedError('ERR_GRAPH_CLOSED', `Cannot run a graph as it must not be disposed: ${this.#path}`)
     this.#running++
@@ -135,13 +121,8 @@ export class RuntimeSession {
     if (this.#running === 0) this.#session.release().catch(reportFailure)
   }
 
-  tensor(type: string, data: GraphData, dims: readonly number[]): GraphTensor {
-    const make = this.#runtime.Tensor as unknown as new (
-      type: string,
-      data: GraphData,
-      dims: readonly number[],
-    ) => GraphTensor
-    return new make(type, data, dims)
+  tensor(...given: readonly [type: string, data: GraphData, dims: readonly number[]]): GraphTensor {
+    return new (this.#runtime.Tensor as unknown as new (...given: unknown[]) => GraphTensor)(...given)
   }
 
   zeros(type: string, dims: readonly number[]): GraphTensor {
@@ -160,32 +141,27 @@ export class RuntimeSession {
    */
   fed(action: string, { name, type, shape }: GraphValue, given: unknown): GraphTensor {
     const isOwn = given instanceof (this.#runtime.Tensor as unknown as new () => object)
-    const { dims, shape: ownShape, type: ownType } = (given ?? {}) as Record<string, unknown>
+    const { dims, shape: sizes = dims, type: ownType = type } = (given ?? {}) as Record<string, unknown>
     // ONNX Runtime refuses to read the data of a tensor on a device, and has checked them.
     const data = isOwn ? undefined : ((given ?? {}) as { readonly data?: unknown }).data
     const array = arrayTypeOf(data)
-    const [sizes, found] = [dims ?? ownShape, ownType ?? TYPES[array ?? '']]
-    const wrong = () => {
+    const reason = () => {
       if (!isOwn && array === undefined)
         return `its data must be a typed array: current value is ${describeValue(data)}`
       if (!isShape(sizes)) return `its shape must be a list of sizes: current value is ${describeValue(sizes)}`
-      if (found !== type) return `it must be of ${type}: current type is ${describeValue(found)}`
+      if (ownType !== type) return `it must be of ${type}: current type is ${describeValue(ownType)}`
       if (isOwn) return misfit(shape, sizes)
-      if (ARRAYS[type as keyof typeof ARRAYS]?.name !== array)
-        return `its data must be of ${type}: current type is ${array}`
-      const { length } = data as Float32Array
-      const count = elementCount(sizes)
+      const wanted = ARRAYS[type as keyof typeof ARRAYS]?.name
+      if (wanted !== array)
+        return `it must be of ${type}, in ${wanted ?? 'a tensor of ONNX Runtime'}: current value is ${array}`
+      const [{ length }, count] = [data as Float32Array, elementCount(sizes)]
       return count === length ? misfit(shape, sizes) : `its shape [${sizes}] has ${count} elements, its data ${length}`
     }
-    const reason = wrong()
-    if (reason === undefined)
-      return isOwn
-        ? (given as GraphTensor)
-        : this.tensor(type, (data as Float32Array).slice(), sizes as readonly number[])
-    throw codedTypeError('ERR_GRAPH_INPUT', `Cannot ${action} as the input ${name} does not fit: ${reason}`, {
-      input: name,
-      value: given,
-    })
+    const wrong = reason()
+    if (wrong === undefined && isOwn) return given as unknown as GraphTensor
+    if (wrong === undefined) return this.tensor(type, (data as Float32Array).slice(), sizes as readonly number[])
+    const message = `Cannot ${action} as the input ${name} does not fit: ${wrong}`
+    throw codedTypeError('ERR_GRAPH_INPUT', message, { input: name, value: given })
   }
 }
 

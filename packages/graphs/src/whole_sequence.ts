@@ -1,94 +1,59 @@
-import { rowsShape } from './batch_rows.js'
 import { codedError, codedTypeError } from './coded_error.js'
-import type { GraphRun } from './graph_run.js'
+import type { GraphRuns } from './graph_runs.js'
 import type { RowwiseGraph } from './rowwise_graph.js'
-import type { GraphData, GraphFeeds, GraphResults, GraphTensor } from './runtime.js'
-import { finalName } from './sequence_graph.js'
-
-type Tensors = Readonly<Record<string, GraphTensor>>
-type Elements = Float32Array
-
-/** A sequence that a caller gave. */
-interface GivenSequence {
-  readonly steps: number
-  readonly batch: number
-  readonly inputs: Readonly<Record<string, Elements>>
-}
-
-/** The inputs [T,B,…] of a sequence. Throws TypeError `ERR_GRAPH_INPUT`, `ERR_INVALID_ARGUMENT`. */
-export function givenSequence(run: GraphRun, graph: RowwiseGraph, feeds: GraphFeeds): GivenSequence {
-  const action = 'compute a sequence'
-  const late = [...graph.inputs, ...graph.outputs].find(({ axis }) => axis !== 0)
-  if (late !== undefined) {
-    const rule = `the rows of ${late.name} must be on its first axis: they are on axis ${late.axis}`
-    throw codedError('ERR_GRAPH_UNSUPPORTED', `Cannot ${action} as ${rule}: ${run.path}`)
-  }
-  const fed = run.sequenceFeeds(action, feeds)
-  const [first] = graph.inputs
-  const [steps = 0, batch = 0] = fed[first?.name ?? '']?.dims ?? []
-  for (const { name } of graph.inputs) {
-    const { dims = [] } = fed[name] ?? {}
-    if (dims[0] === steps && dims[1] === batch && steps > 0 && batch > 0) continue
-    throw codedTypeError(
-      'ERR_GRAPH_INPUT',
-      `Cannot ${action} as every input must have the same steps and rows, at least one: ${name} has the shape [${dims}]`,
-      { input: name },
-    )
-  }
-  const inputs = graph.inputs.map(({ name }) => [name, fed[name]?.data as Elements] as const)
-  return { steps, batch, inputs: Object.fromEntries(inputs) }
-}
+import type { GraphFeeds, GraphResults } from './runtime.js'
+import { BATCH } from './sequence_graph.js'
 
 /**
- * Computes the steps `from` to `to` at once.
+ * Computes inputs [T,B,…] to outputs [T,B,…], `chunk` steps at once.
  *
- * @param run of the graph of whole sequences.
- * @param outputs gets the results of the steps at their places.
- * @returns the states after the last step.
+ * @throws TypeError `ERR_GRAPH_INPUT`, `ERR_INVALID_ARGUMENT`; Error `ERR_GRAPH_UNSUPPORTED`, `ERR_GRAPH_NOT_STREAMING`
  */
-export async function runSteps(
-  run: GraphRun,
-  graph: RowwiseGraph,
-  { batch, inputs }: GivenSequence,
-  [from, to]: readonly [from: number, to: number],
-  states: Tensors,
-  outputs: ReadonlyMap<string, Elements>,
-): Promise<Tensors> {
-  const rows = (to - from) * batch
-  const fed = graph.inputs.map(({ name, type, shape, size }) => {
-    const own = inputs[name]?.slice(from * batch * size, to * batch * size) as GraphData
-    return [name, run.session.tensor(type, own, [rows, ...shape.slice(1)])] as const
-  })
-  const names = graph.outputs.map(({ name }) => name)
-  const finals = run.states.map(({ output }) => finalName(output))
-  const results = await run.session.run({ ...states, ...Object.fromEntries(fed) }, [...names, ...finals])
-  for (const { name, size } of graph.outputs)
-    outputs.get(name)?.set(results[name]?.data as Elements, from * batch * size)
-  return Object.fromEntries(run.states.map(({ input }, index) => [input, results[finals[index] ?? ''] as GraphTensor]))
-}
-
-/** The states before the first step. */
-export function zerosOf(run: GraphRun, { states }: RowwiseGraph, batch: number): Tensors {
-  return Object.fromEntries(
-    states.map((layout) => [layout.name, run.session.zeros(layout.type, rowsShape(layout, batch))]),
+export async function wholeSequence(
+  runs: GraphRuns,
+  { inputs, states, outputs }: RowwiseGraph,
+  feeds: GraphFeeds,
+  chunk: number,
+): Promise<GraphResults> {
+  const action = 'compute a sequence'
+  const { path, inputs: values, session } = runs.general
+  const late = [...inputs.layouts, ...outputs.layouts].find(({ axis }) => axis !== 0)
+  if (late !== undefined) {
+    const rule = `the rows of ${late.name} must be on its first axis: they are on axis ${late.axis}`
+    throw codedError('ERR_GRAPH_UNSUPPORTED', `Cannot ${action} as ${rule}: ${path}`)
+  }
+  const given = values.map((value) => ({ ...value, shape: ['steps', ...value.shape] }))
+  const fed = runs.general.fed(action, feeds, given)
+  const [steps = 0, batch = 0] = fed[values[0]?.name ?? '']?.dims ?? []
+  const other = Object.entries(fed).find(
+    ([, { dims }]) => dims[0] !== steps || dims[1] !== batch || steps * batch === 0,
   )
-}
-
-/** Room for the outputs [T,B,…] of a sequence. */
-export function outputsOf(graph: RowwiseGraph, { steps, batch }: GivenSequence): Map<string, Elements> {
-  return new Map(graph.outputs.map(({ name, size }) => [name, new Float32Array(steps * batch * size)]))
-}
-
-/** Those outputs as tensors. */
-export function sequenceResults(
-  run: GraphRun,
-  graph: RowwiseGraph,
-  { steps, batch }: GivenSequence,
-  outputs: ReadonlyMap<string, Elements>,
-): GraphResults {
-  const tensors = graph.outputs.map(({ name, type, shape, size }) => {
-    const data = outputs.get(name) ?? new Float32Array(steps * batch * size)
-    return [name, run.session.tensor(type, data, [steps, batch, ...shape.slice(1)])] as const
+  if (other !== undefined) {
+    const [name, { dims }] = other
+    const rule = `every input must have the same steps and rows, at least one: ${name} has the shape [${dims}]`
+    throw codedTypeError('ERR_GRAPH_INPUT', `Cannot ${action} as ${rule}`, { input: name })
+  }
+  const sequence = await runs.sequence()
+  const rows = session.tensor('int64', BigInt64Array.of(BigInt(batch)), [1])
+  const zeros = new Float32Array(states.size)
+  let before = states.tensors(
+    session,
+    Array.from({ length: batch }, () => [zeros, 0] as const),
+  )
+  const results = outputs.layouts.map((layout) => ({ ...layout, data: new Float32Array(steps * batch * layout.size) }))
+  for (let from = 0; from < steps; from += chunk) {
+    const [begin, count] = [from * batch, Math.min(chunk, steps - from) * batch]
+    const part = inputs.layouts.map(({ name, shape, size }) => {
+      const data = fed[name]?.data as Float32Array | undefined
+      const own = data?.slice(begin * size, (begin + count) * size) ?? new Float32Array()
+      return [name, session.tensor('float32', own, shape.with(0, count))] as const
+    })
+    const made = await sequence.step({ ...Object.fromEntries(part), [BATCH]: rows }, before)
+    before = made.states
+    for (const { name, size, data } of results) data.set(made.results[name]?.data as Float32Array, begin * size)
+  }
+  const tensors = results.map(({ name, shape, data }) => {
+    return [name, session.tensor('float32', data, [steps, batch, ...shape.slice(1)])] as const
   })
   return Object.fromEntries(tensors)
 }

@@ -226,6 +226,78 @@ describeWithRuntime('small graphs', () => {
     )
   })
 
+  it('a sequence has the numbers of a stream, with states that are given, moved or exposed, for several batches at once', async () => {
+    const weights = { W: tensor([1, 8, 3]), R: tensor([1, 8, 2], 0.7), axis: [0] }
+    const lstm = (states: readonly string[], outputs: readonly string[]): NodeToWrite => ({
+      ...{ opType: 'LSTM', name: 'lstm', inputs: ['steps', 'W', 'R', '', '', ...states], outputs },
+      attributes: { hidden_size: 2 },
+    })
+    const before: NodeToWrite = { opType: 'Unsqueeze', name: 'before', inputs: ['x', 'axis'], outputs: ['steps'] }
+    const squeezed = (from: string, to: string): NodeToWrite => ({
+      ...{ opType: 'Squeeze', name: `squeeze_${to}`, inputs: [from, 'axis'], outputs: [to] },
+    })
+    const x = value('x', ['batch', 3])
+    const own = (name: string) => value(name, ['batch', 2])
+    const explicit: SmallGraph = {
+      nodes: [
+        before,
+        { opType: 'Unsqueeze', name: 'open', inputs: ['h', 'axis'], outputs: ['h0'] },
+        lstm(['h0', 'c'], ['Y', 'Yh', 'c_out']),
+        squeezed('Yh', 'h_out'),
+        { opType: 'Tanh', name: 'tanh', inputs: ['h_out'], outputs: ['y'] },
+      ],
+      inputs: [x, own('h'), value('c', [1, 'batch', 2])],
+      outputs: [own('y'), own('h_out'), value('c_out', [1, 'batch', 2])],
+      initializers: weights,
+    }
+    const exposed: SmallGraph = {
+      nodes: [
+        before,
+        lstm([], ['Y']),
+        { opType: 'Flatten', name: 'rows', inputs: ['Y'], outputs: ['y'], attributes: { axis: 3 } },
+      ],
+      inputs: [x],
+      outputs: [own('y')],
+      initializers: weights,
+    }
+    for (const [model, found] of [
+      [explicit, ['structure', 'structure']],
+      [exposed, ['exposed', 'exposed']],
+    ] as const) {
+      using graph = await open(model)
+      expect(graph.states.map((state) => state.found)).toEqual(found)
+      const compared = [1, 2, 3, 4, 5, 6].map(async (batch) => {
+        const sequence = tensor([5, batch, 3], 1 / batch)
+        const { y } = await graph.sequence({ x: sequence }, { chunk: 2 })
+        using stream = graph.stream()
+        const expected: number[] = []
+        for (let step = 0; step < 5; step++) {
+          const data = sequence.data.slice(step * batch * 3, (step + 1) * batch * 3)
+          expected.push(...numbers((await stream.run({ x: { data, shape: [batch, 3] } }))['y']))
+        }
+        expect(y?.dims).toEqual([5, batch, 2])
+        expect(numbers(y)).toEqual(expected.map((each) => expect.closeTo(each, 6)))
+      })
+      await Promise.all(compared)
+    }
+  })
+
+  it('a pool needs an output of float32', async () => {
+    const cast: NodeToWrite = {
+      opType: 'Cast',
+      name: 'y',
+      inputs: ['state_out'],
+      outputs: ['y'],
+      attributes: { to: 7 },
+    }
+    using graph = await open({
+      ...STATED,
+      nodes: [STATED.nodes[0]!, cast],
+      outputs: [...SUM.outputs, { ...value('y', ['batch', 2]), elementType: 'int64' as 'float32' }],
+    })
+    await expect(graph.streamPool()).rejects.toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_UNSUPPORTED' }))
+  })
+
   it('a sequence needs recurrent nodes alone to read the states', async () => {
     using graph = await open(STATED)
     await expect(graph.sequence({ x: tensor([3, 1, 2]) })).rejects.toThrow(/the node add uses a state/)

@@ -1,11 +1,4 @@
-import { decodeOnnxLists, isStandard, type OnnxAttribute, type OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
-
-/** A node of a graph that is changed: its attributes are those of the file, or integers that are written. */
-export interface GraphNode extends Omit<OnnxNodeMessage, 'attributes'> {
-  readonly attributes: ReadonlyMap<string, OnnxAttribute>
-}
-
-const NONE: ReadonlyMap<string, OnnxAttribute> = new Map()
+import { decodeOnnxLists, isStandard, type OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
 
 /** A node without attributes. */
 export function newNode(
@@ -13,18 +6,23 @@ export function newNode(
   name: string,
   inputs: readonly string[],
   outputs: readonly string[],
-): GraphNode {
-  return { opType, name, domain: '', inputs, outputs, attributes: NONE }
+): OnnxNodeMessage {
+  return { opType, name, domain: '', inputs, outputs, attributes: new Map() }
 }
 
-/** The attributes of one node. */
+/** A list of inputs or outputs with a name at a place, which may be beyond its end. */
+export function withName(names: readonly string[], place: number, name: string): string[] {
+  const length = Math.max(names.length, place + 1)
+  return Array.from({ length }, (_, at) => (at === place ? name : (names[at] ?? '')))
+}
+
+/** The attributes of a node of the standard; the operator of another domain is ''. */
 export class NodeReader {
   readonly opType: string
-  readonly #node: GraphNode
+  readonly #node: OnnxNodeMessage
   readonly #bytes: Uint8Array
-  readonly #lists = new Map<string, readonly number[] | undefined>()
 
-  constructor(node: GraphNode, bytes: Uint8Array) {
+  constructor(node: OnnxNodeMessage, bytes: Uint8Array) {
     this.#node = node
     this.#bytes = bytes
     this.opType = isStandard(node) ? node.opType : ''
@@ -40,24 +38,15 @@ export class NodeReader {
 
   /** A list of integers. */
   list(name: string): readonly number[] | undefined {
-    if (!this.#lists.has(name)) {
-      const attribute = this.#node.attributes.get(name)
-      const { start, end } = attribute?.message ?? { start: 0, end: 0 }
-      const hasList = attribute !== undefined && attribute.intCount > 0
-      this.#lists.set(name, hasList ? decodeOnnxLists('', this.#bytes.subarray(start, end)).ints : undefined)
-    }
-    return this.#lists.get(name)
+    const { intCount = 0, message } = this.#node.attributes.get(name) ?? {}
+    return intCount === 0 ? undefined : decodeOnnxLists('', this.#bytes.subarray(message?.start, message?.end)).ints
   }
 }
 
 /** The names that a graph within a node takes from outside, and some that it defines. */
-export function namesWithin(node: GraphNode): string[] {
-  return [...node.attributes.values()].flatMap(({ graph }) =>
-    graph === undefined
-      ? []
-      : [
-          ...graph.outputs.map(({ name }) => name),
-          ...graph.nodes.flatMap((inner) => [...inner.inputs, ...namesWithin(inner)]),
-        ],
-  )
+export function namesWithin(node: OnnxNodeMessage): string[] {
+  return [...node.attributes.values()].flatMap(({ graph }) => [
+    ...(graph?.outputs.map(({ name }) => name) ?? []),
+    ...(graph?.nodes.flatMap((inner) => [...inner.inputs, ...namesWithin(inner)]) ?? []),
+  ])
 }

@@ -1,4 +1,5 @@
 import type { Elements, ElementTypeName } from '@cudnn-rnn/interop/internal'
+import { CHOICES } from './open_sizes.js'
 
 /** A value at one choice of the sizes that a file leaves open; an unknown shape is undefined, as are unknown elements. */
 export interface Case {
@@ -6,7 +7,7 @@ export interface Case {
   readonly elements?: Elements | undefined
 }
 
-/** The properties of a value before a graph runs, at each of several choices of the open sizes. */
+/** The properties of a value before a graph runs, at each of the choices of the open sizes. */
 export interface Known {
   readonly type: ElementTypeName
   readonly cases: readonly Case[]
@@ -23,36 +24,35 @@ export interface Constant {
   readonly elements: Elements
 }
 
-/** A value that is the same at each of so many choices; its elements are undefined where they are not looked at. */
-export function sameAtAll({ type, shape, elements }: Case & Pick<Constant, 'type'>, choices: number): Known {
+/** A value that is the same at each choice; its elements are undefined where they are not looked at. */
+export function sameAtAll({ type, shape, elements }: Case & Pick<Constant, 'type'>): Known {
   const isZero = elements?.every((element) => element === 0) ?? false
-  return { type, isZero, isOpen: false, cases: Array.from({ length: choices }, () => ({ shape, elements })) }
+  return { type, isZero, isOpen: false, cases: CHOICES.map(() => ({ shape, elements })) }
 }
 
 /** A value of which nothing is known. */
-export const UNKNOWN: Known = { type: 'float32', cases: [], isZero: false, isOpen: true }
+export const UNKNOWN: Known = { ...sameAtAll({ type: 'float32' }), isOpen: true }
 
 /** The constant that a value is. */
 export function constantOf(known: Known | undefined): Constant | undefined {
   const [first, ...others] = known?.cases ?? []
   if (known === undefined || known.isOpen || first?.shape === undefined || first.elements === undefined)
     return undefined
+  const { type } = known
   const { shape, elements } = first
-  if (known.type === 'float16' || known.type === 'bfloat16') return undefined
   // A division by zero is left to ONNX Runtime.
-  if (!known.type.includes('float') && !elements.every(Number.isFinite)) return undefined
+  const isWritten = type.includes('float') ? !type.includes('16') : elements.every(Number.isFinite)
   const isSame = others.every(
     (other) =>
-      other.elements !== undefined &&
       String(other.shape) === String(shape) &&
-      other.elements.length === elements.length &&
+      other.elements?.length === elements.length &&
       other.elements.every((element, place) => element === elements[place]),
   )
-  return isSame ? { type: known.type, shape, elements } : undefined
+  return isWritten && isSame ? { type, shape, elements } : undefined
 }
 
 /** The number of a size at each choice, undefined where one is not known. */
 export function sizesAt(known: Known | undefined, axis: number): readonly number[] | undefined {
   const sizes = known?.cases.flatMap(({ shape }) => shape?.[axis] ?? [])
-  return sizes === undefined || sizes.length !== known?.cases.length ? undefined : sizes
+  return sizes?.length === CHOICES.length ? sizes : undefined
 }

@@ -1,127 +1,85 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { type Elements, type ElementTypeName, FOLDS, newElements } from '@cudnn-rnn/interop/internal'
+import { type ElementTypeName, FOLDS, type Fold, newElements } from '@cudnn-rnn/interop/internal'
 import type { NodeReader } from './graph_node.js'
 import { type Case, type Known, UNKNOWN } from './known_value.js'
-import { OTHER_SIZES } from './open_sizes.js'
+import { CHOICES, differsInOthers } from './open_sizes.js'
 import { outputShapes, outputType } from './shape_rules.js'
 
 /** Constants that the graph computes are shapes, indices and conditions; longer ones are left to ONNX Runtime. */
 const MOST_ELEMENTS = 4096
-/** Attributes that became inputs in later operator sets. */
-const LISTS = ['axes', 'perm', 'starts', 'ends', 'split', 'shape'] as const
 
+/** The values of the inputs of a node; undefined for one that is left out. */
 type Operands = readonly (Known | undefined)[]
+type TypedCase = Case & { readonly type: ElementTypeName }
 
 /** Whether the elements of a constant are looked at. */
 export function isShort(shape: readonly number[]): boolean {
   return shape.every((size) => Number.isSafeInteger(size) && size >= 0) && elementCount(shape) <= MOST_ELEMENTS
 }
 
-/** The values of the outputs of a node; `operands` has undefined for an input that is left out or unknown. */
-export function nodeValues(node: NodeReader, operands: Operands, given: readonly boolean[], outputs: number): Known[] {
-  const cases = caseCount(operands)
-  const at = Array.from({ length: cases }, (_, index) => valuesAt(node, operands, given, outputs, index))
-  const isMove = isOfZeros(node, operands, given)
-  const isOpen = operands.some((operand) => operand?.isOpen) || readsOpenShape(node, operands)
-  const types = operands.map((operand) => operand?.type)
+/** The values of the outputs of a node. */
+export function nodeValues(node: NodeReader, operands: Operands, outputs: number): Known[] {
+  const row = FOLDS.get(node.opType)
+  const at = CHOICES.map((_, index) => {
+    const cases = operands.map((operand) => operand && { type: operand.type, ...operand.cases[index] })
+    return (row && foldedAt(row, node, cases, outputs)) ?? shapedAt(node, cases)
+  })
+  const data = operands.filter((operand, input) => operand !== undefined && !isList(row, input))
+  const isOfZeros = row?.isMove === true && data.length > 0 && data.every((operand) => operand?.isZero)
+  // Shapes that differ at other sizes than the batch must not decide anything.
+  const shapes = operands[0]?.cases.map(({ shape }) => shape)
+  const readsOpenShape = row?.isOfShape === true && (shapes?.[2] === undefined || differsInOthers(shapes))
+  const isOpen = readsOpenShape || operands.some((operand) => operand?.isOpen)
   return Array.from({ length: outputs }, (_, output) => {
     const made = at.map((one) => one[output])
-    const type = made.find((one) => one !== undefined)?.type ?? outputType(node.opType, types)
+    const type = made.find((one) => one !== undefined)?.type
     if (type === undefined) return UNKNOWN
-    const isZero = isMove || made.every((one) => one?.elements?.every((element) => element === 0) === true)
+    const isZero = isOfZeros || made.every((one) => one?.elements?.every((element) => element === 0) === true)
     return { type, cases: made.map((one) => one ?? {}), isZero, isOpen }
   })
 }
 
-function caseCount(operands: Operands): number {
-  return operands.find((operand) => operand !== undefined && operand.cases.length > 0)?.cases.length ?? 4
-}
-
-/** Shapes that differ at other sizes than the batch must not decide anything. */
-function readsOpenShape({ opType }: NodeReader, [x]: Operands): boolean {
-  if (opType !== 'Shape' && opType !== 'Size') return false
-  const [one, other] = OTHER_SIZES.map((index) => x?.cases[index]?.shape)
-  return one === undefined || String(one) !== String(other)
-}
-
-/** Nodes that give zeros alone: those that move zeros, and the fill of a shape. */
-function isOfZeros({ opType }: NodeReader, operands: Operands, given: readonly boolean[]): boolean {
-  const row = FOLDS.get(opType)
-  if (row?.isMove !== true) return false
-  const lists = new Set(Object.values(row.lists ?? {}))
-  const data = operands.filter((_, index) => given[index] === true && !lists.has(index))
-  return data.length > 0 && data.every((operand) => operand?.isZero === true)
-}
-
-interface TypedCase extends Case {
-  readonly type: ElementTypeName
-}
-
-function valuesAt(
-  node: NodeReader,
-  operands: Operands,
-  given: readonly boolean[],
-  outputs: number,
-  index: number,
-): readonly (TypedCase | undefined)[] {
-  const cases = operands.map((operand) => operand?.cases[index])
-  if (node.opType === 'Size') {
-    const shape = cases[0]?.shape
-    return [{ type: 'int64', shape: [], elements: shape && Float64Array.of(elementCount(shape)) }]
-  }
-  const folded = foldedAt(node, operands, cases, given, outputs)
-  if (folded !== undefined) return folded
-  const integers = (input: number) => integersOf(operands[input], cases[input])
-  const shapes = outputShapes({ node, shapes: cases.map((one) => one?.shape), integers }) ?? []
-  const type = outputType(
-    node.opType,
-    operands.map((operand) => operand?.type),
-  )
-  return shapes.map((shape) => (shape === undefined || type === undefined ? undefined : { type, shape }))
-}
-
-function integersOf(known: Known | undefined, one: Case | undefined): readonly number[] | undefined {
-  return known === undefined || known.type.includes('float') || one?.elements === undefined
-    ? undefined
-    : Array.from(one.elements)
+/** Whether an input is a shape, axes or such. */
+function isList(row: Fold | undefined, input: number): boolean {
+  return Object.values(row?.lists ?? {}).includes(input)
 }
 
 /** The outputs by the table that constants of weight files are computed by. */
 function foldedAt(
+  row: Fold,
   node: NodeReader,
-  operands: Operands,
-  cases: readonly (Case | undefined)[],
-  given: readonly boolean[],
+  operands: readonly (TypedCase | undefined)[],
   outputs: number,
 ): readonly TypedCase[] | undefined {
-  const row = FOLDS.get(node.opType)
-  if (row === undefined) return undefined
   const lists = new Map<string, readonly number[] | undefined>()
-  const isList = new Set(Object.values(row.lists ?? {}))
   for (const [name, input] of Object.entries(row.lists ?? {})) {
-    if (given[input] !== true) continue
-    const list = integersOf(operands[input], cases[input])
+    if (operands[input] === undefined) continue
+    const list = integersOf(operands[input])
     if (list === undefined) return undefined
-    lists.set(name, list)
-    lists.set(`${name}.shape`, cases[input]?.shape)
+    lists.set(name, list).set(`${name}.shape`, operands[input].shape)
   }
-  for (const name of LISTS) if (!lists.has(name)) lists.set(name, node.list(name))
-  const data: ({ type: ElementTypeName; shape: readonly number[] } | undefined)[] = []
-  const elements: (Elements | undefined)[] = []
-  for (const [input, one] of cases.entries()) {
-    if (isList.has(input)) continue
-    const { type } = operands[input] ?? {}
-    if (given[input] === true && (type === undefined || one?.shape === undefined)) return undefined
-    data.push(type === undefined || one?.shape === undefined ? undefined : { type, shape: one.shape })
-    if (given[input] === true) elements.push(one?.elements)
-  }
-  const list = (name: string) => lists.get(name)
+  const data = operands.filter((_, input) => !isList(row, input))
+  if (data.some((operand) => operand !== undefined && operand.shape === undefined)) return undefined
+  const shaped = data.map((operand) => operand && { type: operand.type, shape: operand.shape ?? [] })
+  const list = (name: string) => lists.get(name) ?? node.list(name)
   const integer = (name: string, otherwise: number) => node.integer(name, otherwise)
-  return row.outputs({ operands: data, list, integer, outputs })?.map(({ type, shape, elements: compute }) => {
-    // Shape looks at no elements.
-    const isKnown = node.opType === 'Shape' || elements.every((each) => each !== undefined)
+  const elements = data.flatMap((operand) => (operand === undefined ? [] : [operand.elements]))
+  const isKnown = row.isOfShape === true || elements.every((each) => each !== undefined)
+  return row.outputs({ operands: shaped, list, integer, outputs })?.map(({ type, shape, elements: compute }) => {
     if (!isKnown || !isShort(shape) || newElements(type, 0) === undefined) return { type, shape }
-    const operandElements = elements.map((each) => each ?? new Float32Array())
-    return { type, shape, elements: compute === undefined ? operandElements[0] : compute(operandElements) }
+    const known = elements.map((each) => each ?? new Float32Array())
+    return { type, shape, elements: compute === undefined ? known[0] : compute(known) }
   })
+}
+
+/** The outputs without their elements. */
+function shapedAt(node: NodeReader, operands: readonly (TypedCase | undefined)[]): readonly (TypedCase | undefined)[] {
+  const shapes = operands.map((operand) => operand?.shape)
+  const integers = (input: number) => integersOf(operands[input])
+  const type = outputType(node.opType, operands)
+  return outputShapes({ node, shapes, integers }).map((shape) => type && { type, shape })
+}
+
+function integersOf(operand: TypedCase | undefined): readonly number[] | undefined {
+  return operand?.elements === undefined || operand.type.includes('float') ? undefined : Array.from(operand.elements)
 }

@@ -2,6 +2,7 @@ import type { ElementTypeName } from '@cudnn-rnn/interop/internal'
 import type { NodeReader } from './graph_node.js'
 
 type Shape = readonly number[]
+const NONE: Shape = []
 
 /** The operands of a node at one choice of the open sizes. */
 interface ShapedNode {
@@ -12,101 +13,87 @@ interface ShapedNode {
 }
 
 /** The shapes of the outputs; undefined where they are not known. */
-type ShapeRule = (node: ShapedNode) => readonly (Shape | undefined)[] | undefined
+type ShapeRule = (node: ShapedNode) => readonly Shape[] | undefined
 
 const normal = (axis: number, rank: number) => (axis < 0 ? axis + rank : axis)
 
-const sameAsFirst: ShapeRule = ({ shapes: [x] }) => x && [x]
-
-const broadcastOfAll: ShapeRule = ({ shapes }) => {
-  const rank = Math.max(0, ...shapes.map((shape) => shape?.length ?? 0))
-  if (shapes.includes(undefined)) return undefined
-  const sizes = Array.from({ length: rank }, (_, axis) => {
-    const all = shapes.flatMap((shape) => shape?.[axis - rank + shape.length] ?? [])
-    return all.find((size) => size !== 1) ?? 1
+/** A shape whose sizes from the third on are those of a window's places; `sizeAt` gives one of them. */
+function moved(
+  lead: Shape,
+  spatial: Shape,
+  kernel: Shape,
+  node: NodeReader,
+  sizeAt: (
+    size: number,
+    window: { readonly stride: number; readonly extent: number; readonly pads: number },
+    axis: number,
+  ) => number,
+): readonly Shape[] | undefined {
+  const [strides, dilations, pads] = ['strides', 'dilations', 'pads'].map((name) => node.list(name) ?? [])
+  const sizes = spatial.map((size, axis) => {
+    const extent = (dilations?.[axis] ?? 1) * ((kernel[axis] ?? 1) - 1) + 1
+    const padded = (pads?.[axis] ?? 0) + (pads?.[axis + spatial.length] ?? 0)
+    return sizeAt(size, { stride: strides?.[axis] ?? 1, extent, pads: padded }, axis)
   })
-  return [sizes]
+  return sizes.every((size) => size > 0) ? [[...lead, ...sizes]] : undefined
 }
 
-/** The sizes after a window moved over those before: floor or ceil((size + pads - extent) / stride) + 1. */
-function windows(spatial: Shape, kernel: Shape, node: NodeReader): Shape | undefined {
-  const { strides, dilations, pads } = movement(spatial, node)
+/** Convolution and pooling: floor or ceil((size + pads - extent) / stride) + 1. */
+function windows(lead: Shape, spatial: Shape, kernel: Shape, node: NodeReader) {
   const isSame = node.text('auto_pad', 'NOTSET').startsWith('SAME')
   const round = node.integer('ceil_mode', 0) === 1 ? Math.ceil : Math.floor
-  const sizes = spatial.map((size, axis) => {
-    const stride = strides[axis] ?? 1
-    if (isSame) return Math.ceil(size / stride)
-    const padded = size + (pads[axis] ?? 0) + (pads[axis + spatial.length] ?? 0)
-    return round((padded - (dilations[axis] ?? 1) * ((kernel[axis] ?? 1) - 1) - 1) / stride) + 1
-  })
-  return sizes.every((size) => size > 0) ? sizes : undefined
+  return moved(lead, spatial, kernel, node, (size, { stride, extent, pads }) =>
+    isSame ? Math.ceil(size / stride) : round((size + pads - extent) / stride) + 1,
+  )
 }
 
-function movement(spatial: Shape, node: NodeReader) {
-  const ones = spatial.map(() => 1)
-  return {
-    strides: node.list('strides') ?? ones,
-    dilations: node.list('dilations') ?? ones,
-    pads: node.list('pads') ?? [],
-  }
+/** A shape without some axes, or with 1 in their places. */
+function reduced(x: Shape, axes: readonly number[], node: NodeReader): readonly Shape[] {
+  const isReduced = new Set(axes.map((axis) => normal(axis, x.length)))
+  const isKept = node.integer('keepdims', 1) === 1
+  return [x.flatMap((size, axis) => (!isReduced.has(axis) ? size : isKept ? 1 : []))]
 }
 
-const pooling: ShapeRule = ({ node, shapes: [x] }) => {
-  const sizes = x && windows(x.slice(2), node.list('kernel_shape') ?? [], node)
-  return sizes && [[...x.slice(0, 2), ...sizes]]
-}
-
-const globalPooling: ShapeRule = ({ shapes: [x] }) => x && [x.map((size, axis) => (axis < 2 ? size : 1))]
-
-const reduction: ShapeRule = ({ node, shapes: [x, axesShape], integers }) => {
-  const given = node.list('axes') ?? integers(1)
-  if (x === undefined || (given === undefined && axesShape !== undefined)) return undefined
-  const axes = new Set((given ?? x.map((_, axis) => axis)).map((axis) => normal(axis, x.length)))
-  if (node.integer('keepdims', 1) === 1) return [x.map((size, axis) => (axes.has(axis) ? 1 : size))]
-  return [x.filter((_, axis) => !axes.has(axis))]
-}
-
-const recurrent: ShapeRule = ({ shapes: [x, , R] }) => {
-  const [T, B] = x ?? []
-  const [D, , H] = R ?? []
-  if (T === undefined || B === undefined || D === undefined || H === undefined) return undefined
-  return [
-    [T, D, B, H],
-    [D, B, H],
-    [D, B, H],
-  ]
-}
-
+/** Rules by operators, in words of one rule. Those that `FOLDS` has are here for operands that are not constants. */
 const RULES: Readonly<Record<string, ShapeRule>> = {
-  MatMul({ shapes: [a, b] }) {
-    const [m, n] = [a?.at(-2), b?.at(-1)]
-    if (a === undefined || b === undefined || m === undefined || n === undefined || b.length < 2) return undefined
-    const lead = a.length > b.length ? a.slice(0, -2) : b.slice(0, -2)
-    return [[...lead, m, n]]
+  'LSTM GRU RNN': ({ shapes: [x, , R] }) => {
+    const [[T, B] = [], [D, , H] = []] = [x, R]
+    if (T === undefined || B === undefined || D === undefined || H === undefined) return undefined
+    return [
+      [T, D, B, H],
+      [D, B, H],
+      [D, B, H],
+    ]
+  },
+  MatMul({ shapes: [a = [], b = []] }) {
+    const [m, n] = [a.at(-2), b.at(-1)]
+    if (m === undefined || n === undefined || b.length < 2) return undefined
+    return [[...(a.length > b.length ? a : b).slice(0, -2), m, n]]
   },
   Gemm({ node, shapes: [a, b] }) {
-    const m = a?.[node.integer('transA', 0)]
-    const n = b?.[1 - node.integer('transB', 0)]
+    const [m, n] = [a?.[node.integer('transA', 0)], b?.[1 - node.integer('transB', 0)]]
     return m === undefined || n === undefined ? undefined : [[m, n]]
   },
-  Conv({ node, shapes: [x, w] }) {
-    const [N, M] = [x?.[0], w?.[0]]
-    const sizes = x && w && windows(x.slice(2), w.slice(2), node)
-    return sizes === undefined || N === undefined || M === undefined ? undefined : [[N, M, ...sizes]]
+  Conv({ node, shapes: [[N, , ...spatial] = NONE, [M, , ...kernel] = NONE] }) {
+    return N === undefined || M === undefined ? undefined : windows([N, M], spatial, kernel, node)
   },
-  ConvTranspose({ node, shapes: [x, w] }) {
-    const [N, M] = [x?.[0], w?.[1]]
-    if (x === undefined || w === undefined || N === undefined || M === undefined) return undefined
-    if (node.list('output_shape') !== undefined || node.text('auto_pad', 'NOTSET') !== 'NOTSET') return undefined
-    const spatial = x.slice(2)
-    const { strides, dilations, pads } = movement(spatial, node)
-    const sizes = spatial.map((size, axis) => {
-      const extent = (dilations[axis] ?? 1) * ((w[axis + 2] ?? 1) - 1) + 1
-      const cut = (pads[axis] ?? 0) + (pads[axis + spatial.length] ?? 0)
-      return (size - 1) * (strides[axis] ?? 1) + (node.list('output_padding')?.[axis] ?? 0) + extent - cut
+  ConvTranspose({ node, shapes: [[N, , ...spatial] = NONE, [, M, ...kernel] = NONE] }) {
+    const isPlain = node.list('output_shape') === undefined && node.text('auto_pad', 'NOTSET') === 'NOTSET'
+    if (N === undefined || M === undefined || !isPlain) return undefined
+    const added = node.list('output_padding')
+    return moved([N, M * node.integer('group', 1)], spatial, kernel, node, (size, { stride, extent, pads }, axis) => {
+      return (size - 1) * stride + (added?.[axis] ?? 0) + extent - pads
     })
-    return [[N, M * node.integer('group', 1), ...sizes]]
   },
+  'MaxPool AveragePool LpPool': ({ node, shapes: [x] }) =>
+    x && windows(x.slice(0, 2), x.slice(2), node.list('kernel_shape') ?? [], node),
+  'GlobalAveragePool GlobalMaxPool': ({ shapes: [x] }) => x && [x.map((size, axis) => (axis < 2 ? size : 1))],
+  'ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL2 ReduceSumSquare': ({ node, shapes, integers }) => {
+    const [x] = shapes
+    const axes = node.list('axes') ?? (shapes.length < 2 ? x?.map((_, axis) => axis) : integers(1))
+    return x && axes && reduced(x, axes, node)
+  },
+  ArgMax: ({ node, shapes: [x] }) => x && reduced(x, [node.integer('axis', 0)], node),
   Pad({ node, shapes: [x, , , axes], integers }) {
     const pads = node.list('pads') ?? integers(1)
     if (x === undefined || pads?.length !== 2 * x.length || axes !== undefined) return undefined
@@ -118,62 +105,48 @@ const RULES: Readonly<Record<string, ShapeRule>> = {
   },
   Einsum({ node, shapes }) {
     const [inputs = '', output] = node.text('equation', '').replaceAll(' ', '').split('->')
-    const sizes = new Map<string, number>()
     const terms = inputs.split(',')
     if (output === undefined || terms.length !== shapes.length) return undefined
-    for (const [index, term] of terms.entries())
-      for (const [axis, letter] of [...term].entries()) sizes.set(letter, shapes[index]?.[axis] ?? Number.NaN)
-    const shape = [...output].map((letter) => sizes.get(letter) ?? Number.NaN)
-    return shape.some(Number.isNaN) ? undefined : [shape]
+    const sizes = new Map(
+      terms.flatMap((term, k) => [...term].map((letter, axis) => [letter, shapes[k]?.[axis]] as const)),
+    )
+    const shape = [...output].flatMap((letter) => sizes.get(letter) ?? [])
+    return shape.length === output.length ? [shape] : undefined
   },
-  Size: () => [[]],
-  ArgMax: ({ node, shapes: [x] }) => {
-    const axis = normal(node.integer('axis', 0), x?.length ?? 0)
-    const isKept = node.integer('keepdims', 1) === 1
-    return x && [x.flatMap((size, at) => (at !== axis ? [size] : isKept ? [1] : []))]
+  'Pow Mod Min Max Sum Mean Where And Or LessOrEqual GreaterOrEqual': ({ shapes }) => {
+    const known = shapes.flatMap((shape) => (shape === undefined ? [] : [shape]))
+    const rank = Math.max(0, ...known.map(({ length }) => length))
+    const sizes = Array.from({ length: rank }, (_, axis) => {
+      return known.flatMap((shape) => shape[axis - rank + shape.length] ?? []).find((size) => size !== 1) ?? 1
+    })
+    return known.length === shapes.length ? [sizes] : undefined
   },
+  [`Relu Sigmoid Tanh Sqrt Exp Log Abs Erf Neg Reciprocal Floor Ceil Round Sin Cos Sign Clip PRelu LeakyRelu
+    Elu Selu Celu Gelu Mish HardSigmoid HardSwish Softplus Softsign ThresholdedRelu Softmax LogSoftmax
+    BatchNormalization InstanceNormalization LayerNormalization GroupNormalization Dropout LpNormalization
+    ScatterND ScatterElements CumSum`]: ({ shapes: [x] }) => x && [x],
 }
 
-/** Operators by their rule. */
-const SHARED: readonly (readonly [ShapeRule, string])[] = [
-  [recurrent, 'LSTM GRU RNN'],
-  [pooling, 'MaxPool AveragePool LpPool'],
-  [globalPooling, 'GlobalAveragePool GlobalMaxPool'],
-  [reduction, 'ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL2 ReduceSumSquare'],
-  [
-    broadcastOfAll,
-    'Add Sub Mul Div Pow Mod Min Max Sum Mean Where And Or Equal Less Greater LessOrEqual GreaterOrEqual',
-  ],
-  [
-    sameAsFirst,
-    `Relu Sigmoid Tanh Sqrt Exp Log Abs Erf Neg Reciprocal Floor Ceil Round Sin Cos Sign Clip PRelu LeakyRelu
-     Elu Selu Celu Gelu Mish HardSigmoid HardSwish Softplus Softsign ThresholdedRelu Softmax LogSoftmax
-     BatchNormalization InstanceNormalization LayerNormalization GroupNormalization Dropout LpNormalization
-     ScatterND ScatterElements CumSum`,
-  ],
-]
-
-const SHAPES = new Map<string, ShapeRule>([
-  ...Object.entries(RULES),
-  ...SHARED.flatMap(([rule, names]) => names.split(/\s+/).map((name) => [name, rule] as const)),
-])
+const SHAPES = new Map(
+  Object.entries(RULES).flatMap(([names, rule]) => names.split(/\s+/).map((name) => [name, rule] as const)),
+)
 
 /** Operators whose results have another type than their first operand. */
-const TYPES: Readonly<Record<string, ElementTypeName>> = {
-  ...{ Equal: 'bool', Less: 'bool', Greater: 'bool', LessOrEqual: 'bool', GreaterOrEqual: 'bool' },
-  ...{ Size: 'int64', ArgMax: 'int64' },
-}
+const TYPES = new Map<string, ElementTypeName>([
+  ['LessOrEqual', 'bool'],
+  ['GreaterOrEqual', 'bool'],
+  ['ArgMax', 'int64'],
+])
 
 /** The shapes of a node's outputs, where they follow without reading its operands. */
-export function outputShapes(node: ShapedNode): readonly (Shape | undefined)[] | undefined {
-  return SHAPES.get(node.node.opType)?.(node)
+export function outputShapes(node: ShapedNode): readonly Shape[] {
+  return SHAPES.get(node.node.opType)?.(node) ?? []
 }
 
-/** The type of a node's outputs; undefined for an operator that is not in the table. */
+/** The type of these outputs. */
 export function outputType(
   opType: string,
-  types: readonly (ElementTypeName | undefined)[],
+  operands: readonly ({ readonly type: ElementTypeName } | undefined)[],
 ): ElementTypeName | undefined {
-  if (!SHAPES.has(opType)) return undefined
-  return TYPES[opType] ?? types[opType === 'Where' ? 1 : 0]
+  return TYPES.get(opType) ?? operands[opType === 'Where' ? 1 : 0]?.type
 }

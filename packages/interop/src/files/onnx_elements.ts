@@ -9,7 +9,7 @@ import { decodeOnnxLists, decodeOnnxTensor, type OnnxTensorValue } from './onnx_
 import type { ByteRange } from './protobuf_scanner.js'
 import type { Elements } from './strided_elements.js'
 
-/** TensorProto.DataType of supported tensors; others are listed and not read. */
+/** TensorProto.DataType of numbers; those of other types are listed and not read. */
 const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
   1: 'float32',
   2: 'uint8',
@@ -21,12 +21,22 @@ const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
   9: 'bool',
   10: 'float16',
   11: 'float64',
+  12: 'uint32',
+  13: 'uint64',
   16: 'bfloat16',
 }
 
 /** The file's own word for an element type. */
 export function dataTypeInWords(dataType: number): string {
-  return DATA_TYPES[dataType] ?? `data type ${dataType}`
+  return DATA_TYPES[dataType] ?? (dataType === STRING ? 'string' : `data type ${dataType}`)
+}
+
+const STRING = 8
+
+/** The element type of a word. */
+export function dataTypeOf(words: string): number {
+  const named = Object.entries(DATA_TYPES).find(([, name]) => name === words)
+  return words === 'string' ? STRING : Number(named?.[0] ?? words.split(' ').at(-1))
 }
 
 /** Arrays of integers; float64 holds those of 64 bits, of which shapes need 53. */
@@ -85,24 +95,32 @@ export class OnnxElements {
     return decodeOnnxLists(this.#source.name, await this.#source.read(start, end - start))
   }
 
+  /** The bytes of a tensor in a file beside the model; throws as {@link read}. */
+  async readOutside(name: string, tensor: OnnxTensor, place: ExternalData): Promise<Uint8Array> {
+    const path = this.#source.name
+    const type = DATA_TYPES[tensor.dataType]
+    if (type === undefined)
+      throw unsupported(path, `${name} must be of numbers: it holds ${dataTypeInWords(tensor.dataType)}`)
+    const file = await this.#external.open(place.get('location') ?? '')
+    const [offset, length] = externalRange(path, name, place, file.size)
+    this.#check(name, tensor, type, length)
+    return file.read(offset, length)
+  }
+
+  #check(name: string, { dims }: OnnxTensor, type: ElementTypeName, length: number): void {
+    const { bytes } = ELEMENT_TYPES[type]
+    if (checkedCount(this.#source.name, name, dims, length / bytes) * bytes === length) return
+    throw corrupt(this.#source.name, `${name} of shape [${dims}] has ${length} bytes`)
+  }
+
   /** The tensor with its elements; its claimed size is compared with the bytes present before it is read. */
   async #value(name: string, tensor: OnnxTensor, type: ElementTypeName): Promise<OnnxTensorValue> {
     const { dims, dataType, raw, external, message } = tensor
     const source = this.#source
     const rest = { name, dims, dataType, floats: undefined, doubles: undefined, int64s: [], int32s: [] }
-    const { bytes } = ELEMENT_TYPES[type]
-    const check = (length: number) => {
-      if (checkedCount(source.name, name, dims, length / bytes) * bytes === length) return
-      throw corrupt(source.name, `${name} of shape [${dims}] has ${length} bytes`)
-    }
-    if (external !== undefined) {
-      const file = await this.#external.open(external.get('location') ?? '')
-      const [offset, length] = externalRange(source.name, name, external, file.size)
-      check(length)
-      return { ...rest, raw: await file.read(offset, length) }
-    }
+    if (external !== undefined) return { ...rest, raw: await this.readOutside(name, tensor, external) }
     if (raw !== undefined) {
-      check(raw.end - raw.start)
+      this.#check(name, tensor, type, raw.end - raw.start)
       return { ...rest, raw: await source.read(raw.start, raw.end - raw.start) }
     }
     return decodeOnnxTensor(source.name, await source.read(message.start, message.end - message.start))

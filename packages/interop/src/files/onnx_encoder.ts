@@ -121,14 +121,24 @@ function encodeGraph({ name, nodes, initializers, inputs, outputs }: GraphToWrit
   return writer.finish()
 }
 
-function encodeNode({ opType, name, inputs, outputs, attributes = {} }: NodeToWrite): Uint8Array {
+function encodeNode({ attributes = {}, ...node }: NodeToWrite): Uint8Array {
+  return encodeNodeProto(
+    node,
+    Object.entries(attributes).map(([key, value]) => encodeAttribute(key, value)),
+  )
+}
+
+/** A NodeProto of attributes that are encoded. */
+export function encodeNodeProto(
+  { opType, name, domain = '', inputs, outputs }: Omit<NodeToWrite, 'attributes'> & { readonly domain?: string },
+  attributes: readonly Uint8Array[],
+): Uint8Array {
   const writer = new BinaryWriter()
   for (const input of inputs) writer.tag(1, LengthDelimited).string(input)
   for (const output of outputs) writer.tag(2, LengthDelimited).string(output)
   writer.tag(3, LengthDelimited).string(name).tag(4, LengthDelimited).string(opType)
-  for (const [key, value] of Object.entries(attributes)) {
-    writer.tag(5, LengthDelimited).bytes(encodeAttribute(key, value))
-  }
+  for (const attribute of attributes) writer.tag(5, LengthDelimited).bytes(attribute)
+  if (domain !== '') writer.tag(7, LengthDelimited).string(domain)
   return writer.finish()
 }
 
@@ -152,19 +162,24 @@ function encodeAttribute(name: string, value: AttributeValue): Uint8Array {
 
 /** A float tensor with raw little-endian elements, or a vector of int64. */
 function encodeTensor(name: string, tensor: Tensor<FloatArray> | readonly number[]): Uint8Array {
-  const isVector = !('data' in tensor)
-  const data = isVector ? BigInt64Array.from(tensor, BigInt) : tensor.data
+  if (!('data' in tensor)) {
+    return encodeTensorProto(name, ELEMENT_TYPES.int64, [tensor.length], BigInt64Array.from(tensor, BigInt))
+  }
+  const type = tensor.data instanceof Float64Array ? 'float64' : 'float32'
+  return encodeTensorProto(name, ELEMENT_TYPES[type], tensor.shape, tensor.data)
+}
+
+/** A TensorProto of elements in the order of the processor. */
+export function encodeTensorProto(
+  name: string,
+  dataType: number,
+  shape: readonly number[],
+  elements: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number },
+): Uint8Array {
   const writer = new BinaryWriter()
-  for (const size of isVector ? [tensor.length] : tensor.shape) writer.tag(1, Varint).int64(size)
-  const type = isVector ? 'int64' : tensor.data instanceof Float64Array ? 'float64' : 'float32'
-  return writer
-    .tag(2, Varint)
-    .int32(ELEMENT_TYPES[type])
-    .tag(8, LengthDelimited)
-    .string(name)
-    .tag(9, LengthDelimited)
-    .bytes(littleEndianBytes(data))
-    .finish()
+  for (const size of shape) writer.tag(1, Varint).int64(size)
+  writer.tag(2, Varint).int32(dataType).tag(8, LengthDelimited).string(name)
+  return writer.tag(9, LengthDelimited).bytes(littleEndianBytes(elements)).finish()
 }
 
 /**

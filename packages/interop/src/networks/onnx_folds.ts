@@ -27,11 +27,13 @@ export interface FoldedOutput extends FoldedType {
 }
 
 /** One operator. */
-interface Fold {
+export interface Fold {
   /** Inputs that are shapes, axes and such, by the names of the attributes that they were in older opsets. */
   readonly lists?: Readonly<Record<string, number>>
   /** Whether it gives elements of its operands only, so that one value everywhere stays that value. */
   readonly isMove?: boolean
+  /** Whether it reads the shape of its operand and no elements. */
+  readonly isOfShape?: boolean
   /** The outputs, or undefined for a node that is not one of this operator. */
   readonly outputs: (node: FoldedNode) => readonly FoldedOutput[] | undefined
 }
@@ -329,6 +331,7 @@ export const FOLDS: ReadonlyMap<string, Fold> = new Map(
       }),
     },
     Shape: {
+      isOfShape: true,
       outputs({ operands: [x], integer }) {
         if (x === undefined) return undefined
         // From opset 15 on a part of the axes; array slices count from the end and stop at the ends as ONNX does.
@@ -336,6 +339,11 @@ export const FOLDS: ReadonlyMap<string, Fold> = new Map(
         const out = { type: 'int64' as const, shape: [sizes.length] }
         return [{ ...out, elements: () => filled(out, (place) => sizes[place] ?? 0) }]
       },
+    },
+    Size: {
+      isOfShape: true,
+      outputs: ({ operands: [x] }) =>
+        x && [{ type: 'int64', shape: [], elements: () => Float64Array.of(elementCount(x.shape)) }],
     },
     Slice: { lists: { starts: 1, ends: 2, axes: 3, steps: 4 }, isMove: true, outputs: viewing(sliced) },
     Split: {
