@@ -118,6 +118,7 @@ const OPTIONS = {
   ),
   /**
    * More that all ranks must share, each compared under its name before the first step: layers, a loss, another version. JSON.
+   * With a saver, a run that continues must share them, too.
    */
   sharedSettings: optional<Readonly<Record<string, unknown>>>(OBJECT),
   /**
