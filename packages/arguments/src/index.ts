@@ -26,6 +26,7 @@ export {
   checkedElsewhere,
   DELAY_MS,
   either,
+  FILE_PATH,
   FINITE,
   FLAG,
   FUNCTION,

@@ -2,11 +2,11 @@ import {
   checkArguments,
   checkedElsewhere,
   checkOptions,
+  FILE_PATH,
   FLAG,
   integerFrom,
   type OptionsOf,
   optional,
-  PATH,
 } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
@@ -235,7 +235,7 @@ export class SequentialModel extends Layer implements WholeModel {
    * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION` for a path with a NUL; CheckpointError
    */
   async save(path: string, options: SaveModelOptions = {}): Promise<void> {
-    checkArguments('save a model', { path }, { path: PATH })
+    checkArguments('save a model', { path }, { path: FILE_PATH })
     checkOptions('save a model', options, SAVE_OPTIONS)
     await saveModel(this, path, options)
   }

@@ -1,4 +1,13 @@
-import { checkArguments, checkOptions, keyOf, type OptionsOf, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkOptions,
+  FILE_PATH,
+  keyOf,
+  type OptionsOf,
+  oneOf,
+  optional,
+  PATH,
+} from '@cudnn-rnn/arguments'
 import { CELL_MODES, DIRECTIONS, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { codedRangeError } from './coded_error.js'
@@ -54,7 +63,7 @@ export async function convertCheckpoint(
   target: string,
   options: ConvertOptions,
 ): Promise<ConvertedNetwork[]> {
-  checkArguments('convert a checkpoint', { prefix, target }, { prefix: PATH, target: PATH })
+  checkArguments('convert a checkpoint', { prefix, target }, { prefix: PATH, target: FILE_PATH })
   checkOptions('convert a checkpoint', options, OPTIONS)
   const { to, ...known } = options
   const reader = await openCheckpoint(prefix)

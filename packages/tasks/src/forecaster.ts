@@ -1,4 +1,4 @@
-import { checkArguments, integerFrom, listOf, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, FILE_PATH, integerFrom, listOf, PATH } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { loadModel, type SequentialModel } from '@cudnn-rnn/layers'
 import { codedRangeError } from './coded_error.js'
@@ -109,7 +109,7 @@ export class Forecaster {
    * @throws TypeError `ERR_INVALID_ARGUMENT`; CheckpointError
    */
   async save(path: string): Promise<void> {
-    checkArguments('save a forecaster', { path }, { path: PATH })
+    checkArguments('save a forecaster', { path }, { path: FILE_PATH })
     await this.model.save(path, { notes: taskNote('forecaster', this.record) })
   }
 

@@ -1,6 +1,7 @@
 import {
   checkArguments,
   checkOptions,
+  FILE_PATH,
   fields,
   integerFrom,
   listOf,
@@ -198,7 +199,7 @@ export class TextClassifier {
    * @throws TypeError `ERR_INVALID_ARGUMENT`; CheckpointError
    */
   async save(path: string): Promise<void> {
-    checkArguments('save a text classifier', { path }, { path: PATH })
+    checkArguments('save a text classifier', { path }, { path: FILE_PATH })
     const { words, labels, maxLength } = this.encoding
     const record = { format: FORMAT, words: words.symbols, labels: labels.symbols, maxLength }
     await this.model.save(path, { notes: taskNote('text_classifier', record) })
