@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { thrownMessage } from '@cudnn-rnn/canonical/rules'
-import { tableText } from '@cudnn-rnn/rnn/report'
+import { numberOfText, thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn/executors'
+import { tableText } from '@cudnn-rnn/rnn/report'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type AbortLatencyOptions, measureAborts } from './abort_latency.js'
 import { benchPage } from './bench_page.js'
@@ -148,8 +148,8 @@ function nameList(text: string): readonly string[] {
 }
 
 function positive(text: string): number {
-  const value = Number(text)
-  if (!(value > 0 && Number.isFinite(value))) throw new InvalidArgumentError('It must be a number above 0.')
+  const value = numberOfText(text)
+  if (!(value > 0)) throw new InvalidArgumentError('It must be a number above 0.')
   return value
 }
 

@@ -20,10 +20,6 @@ export const ERROR_CODES = {
     meaning: 'the directory to write to cannot be made',
     remedy: 'name another by `--out`; `cause` names the reason',
   },
-  ERR_RESUME_OPTION: {
-    meaning: "`--resume` with an option whose value differs from the run's",
-    remedy: 'leave the option out, or begin a new run with `--overwrite` or in another `--out`',
-  },
   ERR_RUN_EXISTS: {
     meaning: 'a directory holds a run already',
     remedy: '`--resume`, or another `--out`',

@@ -1,3 +1,4 @@
+import { numberOfText } from '@cudnn-rnn/canonical/rules'
 import {
   type ImportedCell,
   type ImportedNetwork,
@@ -59,8 +60,8 @@ function fileOf(path: string): string {
 }
 
 function readAs({ as, cell, direction, forgetBias }: ReadAsOptions): ImportOptions {
-  const bias = forgetBias === undefined ? undefined : Number(forgetBias)
-  if (bias !== undefined && !Number.isFinite(bias)) {
+  const bias = forgetBias === undefined ? undefined : numberOfText(forgetBias)
+  if (bias !== undefined && Number.isNaN(bias)) {
     throw codedRangeError('ERR_INVALID_OPTION', `Cannot import as --forget-bias must be a number: ${forgetBias}`)
   }
   return { convention: as, cellMode: cell, direction, forgetBias: bias }

@@ -1,10 +1,11 @@
+import { numberOfText } from '@cudnn-rnn/canonical/rules'
 import { InvalidArgumentError } from 'commander'
 
 /** Parses an integer of at least `minimum`; commander turns the error into a usage message. */
 export function integerAtLeast(minimum: number): (text: string) => number {
   return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= minimum) return value
+    const value = numberOfText(text)
+    if (Number.isSafeInteger(value) && value >= minimum) return value
     throw new InvalidArgumentError(`It must be an integer >= ${minimum}.`)
   }
 }
@@ -12,8 +13,8 @@ export function integerAtLeast(minimum: number): (text: string) => number {
 /** Parses a finite number of at least `minimum`. */
 export function numberAtLeast(minimum: number): (text: string) => number {
   return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && Number.isFinite(value) && value >= minimum) return value
+    const value = numberOfText(text)
+    if (value >= minimum) return value
     throw new InvalidArgumentError(`It must be a number >= ${minimum}.`)
   }
 }
@@ -21,8 +22,8 @@ export function numberAtLeast(minimum: number): (text: string) => number {
 /** Parses a number in 0..`maximum`. */
 export function numberUpTo(maximum: number): (text: string) => number {
   return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && value >= 0 && value <= maximum) return value
+    const value = numberOfText(text)
+    if (value >= 0 && value <= maximum) return value
     throw new InvalidArgumentError(`It must be a number in 0..${maximum}.`)
   }
 }

@@ -1,10 +1,11 @@
+import { numberOfText } from '@cudnn-rnn/canonical/rules'
 import { InvalidArgumentError } from 'commander'
 
 /** Parses a finite number of at least `minimum`; commander turns the error into a usage message. */
 export function numberAtLeast(minimum: number): (text: string) => number {
   return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && Number.isFinite(value) && value >= minimum) return value
+    const value = numberOfText(text)
+    if (value >= minimum) return value
     throw new InvalidArgumentError(`It must be a number >= ${minimum}.`)
   }
 }
@@ -13,8 +14,8 @@ export function numberAtLeast(minimum: number): (text: string) => number {
 export function integerAtLeast(minimum: number, maximum = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const words = maximum === Number.MAX_SAFE_INTEGER ? `>= ${minimum}` : `in ${minimum}..${maximum}`
   return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value
+    const value = numberOfText(text)
+    if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value
     throw new InvalidArgumentError(`It must be an integer ${words}.`)
   }
 }

@@ -4,12 +4,12 @@ import {
   checkArguments,
   checkOptions,
   either,
+  FILE_PATH,
   fields,
   ITERABLE,
   integerFrom,
   type OptionsOf,
   optional,
-  PATH,
   POSITIVE,
 } from '@cudnn-rnn/canonical/rules'
 import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
@@ -22,7 +22,7 @@ import { saveInStore } from './store_commit.js'
 import { createFile, isSystemError, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
 
 const ARGUMENTS = {
-  prefix: PATH,
+  prefix: FILE_PATH,
   tensors: either(ITERABLE, ASYNC_ITERABLE),
 }
 const OPTIONS = {

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   checkArguments,
   checkOptions,
+  FILE_PATH,
   FLAG,
   FUNCTION,
   type OptionsOf,
   optional,
-  PATH,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
 import { CheckpointError } from './errors.js'
@@ -86,7 +86,7 @@ export class FileLock {
    * @throws CheckpointError `ERR_CHECKPOINT_LOCKED`, `ERR_CHECKPOINT_IO`
    */
   static async acquire(path: string, options: FileLockOptions = {}): Promise<FileLock> {
-    checkArguments('lock', { path }, { path: PATH })
+    checkArguments('lock', { path }, { path: FILE_PATH })
     checkOptions('lock', options, OPTIONS)
     const { wait = false, recover } = options
     const token = createOwnerToken()

@@ -1,11 +1,13 @@
-import { required } from '@cudnn-rnn/canonical/rules'
-import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkNames, required } from '@cudnn-rnn/canonical/rules'
+import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
 import { codedRangeError } from './coded_error.js'
 import type { LayerBatch } from './layer_batch.js'
 import { type CheckedLoss, isCtc } from './losses.js'
 import { featuresOf, type Signal, signalText } from './signal.js'
+
+const ACTION = 'read the data'
 
 /** One row of a batch. */
 export interface LayerExample {
@@ -60,9 +62,8 @@ export function batchesOf(
   }
   if (batchSize === undefined) {
     if (isArray && data.length === 0) throw emptyData()
-    return (isArray ? Dataset.fromArray(data as readonly LayerBatch[]) : (data as Dataset<LayerBatch>)).map(
-      checkedBatch,
-    )
+    const batches = isArray ? Dataset.fromArray(data as readonly LayerBatch[]) : (data as Dataset<LayerBatch>)
+    return batches.map((batch) => checkedBatch(batch, shape.loss))
   }
   if (isArray && data.length === 0) throw emptyData()
   const examples = isArray ? Dataset.fromArray(data as readonly LayerExample[]) : (data as Dataset<LayerExample>)
@@ -71,10 +72,18 @@ export function batchesOf(
   return mixed.batch(batchSize).map((rows) => batchOf(rows, shape))
 }
 
-function checkedBatch(batch: LayerBatch): LayerBatch {
+const BATCH_FIELDS = ['input', 'labels', 'labelLengths', 'sequenceLengths', 'weights', 'restarts'] as const
+
+/** A loss of the caller's may read more fields of a batch. */
+function checkedBatch(batch: LayerBatch, loss: CheckedLoss): LayerBatch {
   if (typeof batch === 'object' && batch !== null && 'input' in batch && 'labels' in batch) {
-    if (batch.restarts === undefined || typeof batch.restarts === 'boolean') return batch
-    throw exampleError(`restarts of a batch must be a boolean: current value is ${describeValue(batch.restarts)}`)
+    if (typeof loss !== 'function') checkNames(ACTION, batch, BATCH_FIELDS)
+    const { restarts, weights } = batch
+    const wrong = (weights?.data as FloatArray | undefined)?.find?.((weight) => !(weight >= 0 && weight < Infinity))
+    if (wrong !== undefined)
+      throw exampleError(`weights of a batch must be finite numbers >= 0: current value is ${wrong}`)
+    if (restarts === undefined || typeof restarts === 'boolean') return batch
+    throw exampleError(`restarts of a batch must be a boolean: current value is ${describeValue(restarts)}`)
   }
   const hint =
     typeof batch === 'object' && batch !== null && 'label' in batch ? ' Give batchSize to batch examples.' : ''
@@ -84,7 +93,10 @@ function checkedBatch(batch: LayerBatch): LayerBatch {
 /** Joins examples into one batch, sequences padded. Throws `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`, `ERR_SHAPE`. */
 function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatch {
   for (const [row, example] of examples.entries()) {
-    if (typeof example === 'object' && example !== null && 'input' in example && 'label' in example) continue
+    if (typeof example === 'object' && example !== null && 'input' in example && 'label' in example) {
+      checkNames(ACTION, example, ['input', 'label'])
+      continue
+    }
     throw exampleError(`example ${row} must be { input, label }: current value is ${describeValue(example)}`)
   }
   const { tensor: input, lengths } = joinedInputs(
@@ -234,5 +246,5 @@ export function emptyData() {
 }
 
 export function exampleError(rule: string, details: Readonly<Record<string, unknown>> = {}) {
-  return codedRangeError('ERR_EXAMPLE', `Cannot read the data as ${rule}`, details)
+  return codedRangeError('ERR_EXAMPLE', `Cannot ${ACTION} as ${rule}`, details)
 }

@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   abortableItems,
   checkedElsewhere,
@@ -13,7 +14,6 @@ import {
   optional,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
-import { describeValue } from '@cudnn-rnn/canonical'
 import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
 import { claimForTraining } from '@cudnn-rnn/ops/executor'
 import {
@@ -121,7 +121,8 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
     throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
   }
   const shape = dataShapeOf(model, loss)
-  const shuffleSeed = shuffle ? await seedOfFirst(model.seed, communicator) : undefined
+  const isShuffled = shuffle && batchSize !== undefined && Array.isArray(data)
+  const shuffleSeed = isShuffled ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
   const { signal } = options
   const batches = { [Symbol.asyncIterator]: () => abortableItems(signal, epoch) }
@@ -155,7 +156,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
         restore: (state, by) => masks.restore(state, by),
       },
       evaluate: evaluationOf(model, options, loss),
-      sharedSettings: sharedSettings(model, loss, options),
+      sharedSettings: sharedSettings(model, loss, options, shuffleSeed),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
       ...{ saver, communicator, onStart, onStep, progress, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
@@ -166,16 +167,19 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   }
 }
 
-/** The settings of a model that ranks must share, one for each layer, so that a difference is short. */
+/** The settings of a model that ranks, and a run and its checkpoints, must share, one for each layer, so that a difference is short. */
 function sharedSettings(
   { layers }: WholeModel,
   loss: CheckedLoss,
-  { validation }: ModelFitOptions,
+  { validation, batchSize }: ModelFitOptions,
+  shuffleSeed: number | undefined,
 ): Readonly<Record<string, unknown>> {
   const data = Array.isArray(validation) ? Dataset.fromArray<unknown>(validation) : (validation as Dataset<unknown>)
   return {
     loss: typeof loss === 'function' ? 'a function' : loss,
     'number of layers': layers.length,
+    batchSize: batchSize ?? 'of the data',
+    'seed of the order': shuffleSeed ?? 'none',
     ...Object.fromEntries(layers.map(({ definition }, n) => [`layer ${n + 1}`, savedLayer(definition)])),
     validation: data?.describe?.(),
   }

@@ -1,15 +1,15 @@
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkedElsewhere,
   checkOptions,
+  FILE_PATH,
   FLAG,
   integerFrom,
   type OptionsOf,
   optional,
-  PATH,
 } from '@cudnn-rnn/canonical/rules'
 import type { Backend, TensorLike } from '@cudnn-rnn/ops'
-import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
@@ -235,7 +235,7 @@ export class SequentialModel extends Layer implements WholeModel {
    * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION` for a path with a NUL; CheckpointError
    */
   async save(path: string, options: SaveModelOptions = {}): Promise<void> {
-    checkArguments('save a model', { path }, { path: PATH })
+    checkArguments('save a model', { path }, { path: FILE_PATH })
     checkOptions('save a model', options, SAVE_OPTIONS)
     await saveModel(this, path, options)
   }

@@ -1,10 +1,12 @@
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
   either,
   FINITE,
+  FUNCTION,
   fields,
   integerFrom,
   jsonObject,
@@ -20,8 +22,6 @@ import {
   TEXT,
   where,
 } from '@cudnn-rnn/canonical/rules'
-import { type Backend, isBackendTensor } from '@cudnn-rnn/ops'
-import { describeValue } from '@cudnn-rnn/canonical'
 import {
   CheckpointError,
   type CheckpointErrorCode,
@@ -35,6 +35,7 @@ import {
   resolvePath,
 } from '@cudnn-rnn/checkpoint'
 import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
+import { type Backend, isBackendTensor } from '@cudnn-rnn/ops'
 import { type NumericTensor, type Saveable, Saver } from '@cudnn-rnn/saveable'
 import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
 import { codedRangeError, codedTypeError } from './coded_error.js'
@@ -65,6 +66,7 @@ const RECORD = where(
     best: nullable(fields({ value: FINITE, step: COUNT, evaluationsSince: COUNT })),
     skippedInARow: COUNT,
     unevaluated: optional(recordOf(TEXT)),
+    settings: optional(recordOf(TEXT)),
     ranks: optional(integerFrom(1)),
   }),
   'a record whose extra is a list, if it has a number of ranks',
@@ -168,6 +170,7 @@ export class TrainingCheckpoints implements TrainingSaver {
    * and for `latest` in the order of steps, the checkpoints of the other kind serve too. Skipped checkpoints are in the
    * record as `skipped`.
    *
+   * @param check called with the record before any tensor is written; its error ends the restore
    * @returns undefined if the directory has no checkpoint and no trace of one.
    * @throws RangeError `ERR_NO_WHOLE_CHECKPOINT`, which lists every checkpoint with its defect; RestoreError for a
    *   checkpoint of other tensors; CheckpointError `ERR_CHECKPOINT_IO`
@@ -175,11 +178,13 @@ export class TrainingCheckpoints implements TrainingSaver {
   async restore(
     tensors: readonly Trainable[],
     kind: 'latest' | 'best' = 'latest',
+    check?: (record: TrainingRecord) => void,
   ): Promise<RestoredRecord | undefined> {
-    checkArguments('restore a training checkpoint', { tensors, kind }, { tensors: TENSORS, kind: KIND })
+    const rules = { tensors: TENSORS, kind: KIND, check: optional(FUNCTION) }
+    checkArguments('restore a training checkpoint', { tensors, kind, check }, rules)
     const skipped: SkippedCheckpoint[] = []
     for (const candidate of await this.#candidates(kind, skipped)) {
-      const record = await this.#restoreFrom(candidate, tensors, skipped)
+      const record = await this.#restoreFrom(candidate, tensors, skipped, check)
       if (record !== undefined) return skipped.length === 0 ? record : { ...record, skipped }
     }
     if (skipped.length === 0) return undefined
@@ -251,6 +256,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     { prefix, store }: Candidate,
     tensors: readonly Trainable[],
     skipped: SkippedCheckpoint[],
+    check: ((record: TrainingRecord) => void) | undefined,
   ): Promise<TrainingRecord | undefined> {
     try {
       await using reader = await openCheckpoint(prefix, { store })
@@ -258,6 +264,7 @@ export class TrainingCheckpoints implements TrainingSaver {
       const record = jsonObject(data as Uint8Array) as TrainingRecord | undefined
       const fault = RECORD.find(record, RECORD_KEY)
       if (record === undefined || fault !== undefined) throw damagedRecord(prefix, fault)
+      check?.(record)
       await new Saver(this.#saveables(tensors), { store }).restore(prefix)
       return record
     } catch (error) {

@@ -163,6 +163,20 @@ describe('batchesOf batches', () => {
     expect(() => batchesOf(data as never, {}, shape())).toThrow(coded('ERR_EXAMPLE'))
   })
 
+  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])('refuses a weight of %s', async (weight) => {
+    const weights = { data: Float32Array.of(1, weight), shape: [2] }
+    await expect(batchesIn([{ ...batch, weights }], {}, shape())).rejects.toThrow(coded('ERR_EXAMPLE'))
+  })
+
+  it('refuses fields that are not read, unless the loss is a function', async () => {
+    const unknown = coded('ERR_UNKNOWN_OPTION', { option: 'weight', suggestion: 'weights' })
+    await expect(batchesIn([{ ...batch, weight: 1 }], {}, shape())).rejects.toThrow(unknown)
+    const example = { input: sequence(1, 2), label: 0, weight: 2 }
+    await expect(batchesIn([example], { batchSize: 1 }, shape())).rejects.toThrow(coded('ERR_UNKNOWN_OPTION'))
+    const own = shape({ loss: () => Promise.reject(new Error('not called')) })
+    expect(await batchesIn([{ ...batch, weight: 1 }], {}, own)).toEqual([{ ...batch, weight: 1 }])
+  })
+
   it('refuses an empty array', () => {
     for (const options of [{}, { batchSize: 2 }]) {
       expect(() => batchesOf([], options, shape())).toThrow(/there must be at least one: current number is 0/)

@@ -1,5 +1,6 @@
 import { type FileStore, MemoryStore } from '@cudnn-rnn/checkpoint'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { Adam, type Trainable } from '@cudnn-rnn/train'
 import { expect, it } from 'vitest'
 import { cudnnGRU, dense, embedding, lastStep, loadModel, sequential, TrainingCheckpoints } from '../src/index.js'
 import { SENTENCES } from './small_data.js'
@@ -53,6 +54,42 @@ it('fit passes over a damaged checkpoint of a store and names it', async () => {
     onStart: (_, resumed) => void skipped.push(resumed?.skipped?.map(({ path }) => path)),
   })
   expect(skipped).toEqual([['(memory)/model-4']])
+})
+
+it('fit refuses to continue a run with other settings, names both values and changes nothing', async () => {
+  const store = new MemoryStore()
+  await trained([2], store)
+  const files = new Map(store.files)
+  using backend = openReferenceBackend()
+  const attempt = async (changed: object, { list = layers(), seed = 1 } = {}) => {
+    const model = sequential(backend, list, { seed })
+    const before = await model.predict(QUESTION)
+    const options = {
+      ...OPTIONS,
+      maxSteps: 4,
+      checkpoints: store,
+      validation: SENTENCES,
+      earlyStopping: {},
+      ...changed,
+    }
+    await expect(model.fit(SENTENCES, options)).rejects.toMatchObject({
+      code: 'ERR_RESUME_OPTION',
+      message: expect.stringMatching(/Cannot continue the training with .+ as its checkpoint has .+: leave it/),
+    })
+    expect(await model.predict(QUESTION)).toEqual(before)
+    expect(store.files).toEqual(files)
+  }
+  await attempt({ loss: () => Promise.reject(new Error('not called')) })
+  await attempt({ optimizer: 'sgd' })
+  await attempt({ optimizer: (variables: readonly Trainable[]) => new Adam(variables, { beta1: 0.5 }) })
+  await attempt({ batchSize: 4 })
+  await attempt({ shuffle: false })
+  await attempt({ accumulate: 2 })
+  await attempt({ earlyStopping: { metric: 'accuracy' } })
+  await attempt({ earlyStopping: { mode: 'max' } })
+  await attempt({ validation: SENTENCES.slice(1) })
+  await attempt({}, { seed: 2 })
+  await attempt({}, { list: [...layers().slice(0, 3), dense({ units: 2, activation: 'tanh' })] })
 })
 
 it('a second training in a store is refused until the first has ended', async () => {

@@ -1,5 +1,14 @@
-import { checkArguments, checkOptions, keyOf, type OptionsOf, oneOf, optional, PATH } from '@cudnn-rnn/canonical/rules'
 import { CELL_MODES, DIRECTIONS, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkArguments,
+  checkOptions,
+  FILE_PATH,
+  keyOf,
+  type OptionsOf,
+  oneOf,
+  optional,
+  PATH,
+} from '@cudnn-rnn/canonical/rules'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { codedRangeError } from './coded_error.js'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
@@ -54,7 +63,7 @@ export async function convertCheckpoint(
   target: string,
   options: ConvertOptions,
 ): Promise<ConvertedNetwork[]> {
-  checkArguments('convert a checkpoint', { prefix, target }, { prefix: PATH, target: PATH })
+  checkArguments('convert a checkpoint', { prefix, target }, { prefix: PATH, target: FILE_PATH })
   checkOptions('convert a checkpoint', options, OPTIONS)
   const { to, ...known } = options
   const reader = await openCheckpoint(prefix)

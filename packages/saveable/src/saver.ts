@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
+import { elementCount } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
+  FILE_PATH,
   FLAG,
   integerFrom,
   kind,
@@ -10,10 +12,8 @@ import {
   type OptionsOf,
   oneOf,
   optional,
-  PATH,
   POSITIVE,
 } from '@cudnn-rnn/canonical/rules'
-import { elementCount } from '@cudnn-rnn/canonical'
 import {
   type CheckpointReader,
   type FileStore,
@@ -118,7 +118,7 @@ export class Saver {
    *   checkpoints of before and the state file are as they were.
    */
   async save(path: string, options: SaveOptions = {}): Promise<string> {
-    checkArguments('save', { path }, { path: PATH })
+    checkArguments('save', { path }, { path: FILE_PATH })
     checkOptions('save', options, SAVE_OPTIONS)
     const { globalStep } = options
     const prefix = globalStep === undefined ? path : `${path}-${this.#stepText(globalStep)}`

@@ -81,6 +81,10 @@ export const ERROR_CODES = {
     remedy:
       'open executors of one kind with equal options, and build the same model on each; the message has both values',
   },
+  ERR_RESUME_OPTION: {
+    meaning: 'a training continues with another option, loss, optimizer or layer than its checkpoint has',
+    remedy: 'leave the option as it was, or begin a new run in another folder (`--overwrite` or another `--out`)',
+  },
   ERR_SCHEDULE: {
     meaning: 'boundaries and rates of a schedule do not fit each other',
     remedy: 'boundaries grow, and there is one rate more',

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { elementCount } from '@cudnn-rnn/canonical/rules'
+import { elementCount, numberOfText } from '@cudnn-rnn/canonical/rules'
 import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { type OnnxRuntime, openGraph } from '@cudnn-rnn/rnn/graphs'
 import { textDataset } from '@cudnn-rnn/rnn/train'
@@ -42,8 +42,9 @@ function named(text: string, before: Readonly<Record<string, string>>): Readonly
 
 function fixed(text: string, before: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   const [[name = '', value] = []] = Object.entries(named(text, {}))
-  if (!Number.isFinite(Number(value))) throw new InvalidArgumentError('It must have the form name=number.')
-  return { ...before, [name]: Number(value) }
+  const number = numberOfText(value ?? '')
+  if (Number.isNaN(number)) throw new InvalidArgumentError('It must have the form name=number.')
+  return { ...before, [name]: number }
 }
 
 async function runModel(path: string, { wav, csv, hop, fix, state, stateless }: RunCommandOptions): Promise<void> {
@@ -89,9 +90,9 @@ async function* rowsOf(path: string, size: number): AsyncGenerator<Float32Array>
   const delimiter = await delimiterOf(path)
   let row = 0
   for await (const line of textDataset(path)) {
-    const numbers = line.split(delimiter).map((field) => (field.trim() === '' ? Number.NaN : Number(field)))
+    const numbers = line.split(delimiter).map(numberOfText)
     row++
-    if (row === 1 && numbers.some(Number.isNaN)) continue
+    if (row === 1 && numbers.every(Number.isNaN)) continue
     if (numbers.length === size && !numbers.some(Number.isNaN)) yield Float32Array.from(numbers)
     else if (line.trim() !== '') {
       const rule = `row ${row} must have ${size} numbers: ${line.slice(0, 60)}`

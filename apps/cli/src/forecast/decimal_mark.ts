@@ -22,9 +22,9 @@ export function decimalMarkOf(path: string, column: string, texts: readonly stri
   )
 }
 
-/** A number as JavaScript reads it. */
+/** A number as JavaScript reads it; a point in the place of a mark that is a comma makes none. */
 export function withPoint(text: string, mark: '.' | ',' = '.'): string {
   const thousands = mark === ',' ? /^[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?$/ : /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/
   const plain = thousands.test(text.trim()) ? text.replaceAll(mark === ',' ? '.' : ',', '') : text
-  return mark === ',' ? plain.replace(',', '.') : plain
+  return mark === ',' ? plain.replace(/[.,]/g, (each) => (each === '.' ? ',' : '.')) : plain
 }

@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path'
+import { numberOfText } from '@cudnn-rnn/canonical/rules'
 import { type CsvRow, csvDataset, DataError, finiteNumber } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'
@@ -149,7 +150,7 @@ function checkRowsInOrder(
 ): void {
   const column = columns.find((each) => {
     const texts = rows.map(({ fields }) => fields[each].trim())
-    const numbers = texts.map(Number)
+    const numbers = texts.map(numberOfText)
     if (numbers.every(Number.isFinite)) {
       const steps = numbers.flatMap((number, n) =>
         n > 0 && seriesOf(rows[n]) === seriesOf(rows[n - 1]) ? [number - numbers[n - 1]] : [],
@@ -178,9 +179,11 @@ function onlyNumericColumn(
 ): string {
   const numeric = columns.filter((column) => {
     const text = firstText(rows, column)
-    const isNumber = text !== '' && MARKS.some((mark) => Number.isFinite(Number(withPoint(text, mark))))
+    const isNumber = MARKS.some((mark) => Number.isFinite(numberOfText(withPoint(text, mark))))
     // Row numbers under the name of a column, such as id, are no values to forecast.
-    return isNumber && ![0, 1].some((first) => rows.every(({ fields }, n) => Number(fields[column]) === first + n))
+    return (
+      isNumber && ![0, 1].some((first) => rows.every(({ fields }, n) => numberOfText(fields[column]) === first + n))
+    )
   })
   const [column] = numeric
   if (column !== undefined && numeric.length === 1) return column

@@ -16,6 +16,7 @@ export { jsonObject } from './json_object.js'
 export { isJsonRecord, type Json, jsonRecord } from './json_record.js'
 export { uniqueKerasName } from './keras_names.js'
 export { unreadKerasOption } from './keras_options.js'
+export { numberOfText } from './number_text.js'
 export { checkIsObject, checkNames, checkOptionNames } from './option_names.js'
 export { entryOf, required, zip } from './required.js'
 export { isResponse, RESPONSE, RESPONSE_FIELDS } from './response_rules.js'
@@ -27,6 +28,7 @@ export {
   checkedElsewhere,
   DELAY_MS,
   either,
+  FILE_PATH,
   FINITE,
   FLAG,
   FUNCTION,

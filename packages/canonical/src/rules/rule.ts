@@ -124,8 +124,15 @@ export function integerIn(least: number, most: number): Rule<number> {
   return where(NUMBER, `an integer in ${least}..${most}`, isIn)
 }
 
-/** A path of the file system, which cannot name anything with a NUL in it. */
-export const PATH = where(TEXT, 'a path without NUL characters', (path) => !path.includes('\0'))
+/** A path of the file system, which cannot name anything with a NUL in it; a URL would be taken for names of folders. */
+export const PATH = where(
+  TEXT,
+  'a path, which is not empty, no URL and without NUL characters',
+  (path) => path !== '' && !path.includes('\0') && !/^[a-z][a-z\d+.-]+:\/\//i.test(path),
+)
+
+/** A path whose last part names a file. */
+export const FILE_PATH = where(PATH, 'a path, no URL, that ends in a name', (path) => !/(^|[/\\])\.{0,2}$/.test(path))
 
 /** Some typed array or array of numbers, whose elements are not looked at. */
 export const NUMBERS = kind(

@@ -6,6 +6,7 @@ import {
   BYTES,
   checkedElsewhere,
   either,
+  FILE_PATH,
   FINITE,
   FLAG,
   FUNCTION,
@@ -59,7 +60,14 @@ const RULES: readonly [string, AnyRule, accepted: unknown[], otherKinds: unknown
   ],
   ['integerFrom(-1)', integerFrom(-1), [-1, 0, Number.MAX_SAFE_INTEGER], ['1', 1n], [-2, 0.5, 2 ** 53, Number.NaN]],
   ['integerIn(1, 3)', integerIn(1, 3), [1, 2, 3], [true], [0, 4, 1.5, Number.POSITIVE_INFINITY]],
-  ['PATH', PATH, ['a/b', ''], [3, new Uint8Array(1)], ['a\0b']],
+  ['PATH', PATH, ['a/b', '.', 'c:\\d', 'a/'], [3, new Uint8Array(1)], ['a\0b', '', 'file:///a', 'https://a.b/c']],
+  [
+    'FILE_PATH',
+    FILE_PATH,
+    ['a/b', '.a', '...', 'c:\\d'],
+    [3],
+    ['', '.', '..', '/', 'a/', 'a/.', 'a/..', 'c:\\', 'file:///a/b'],
+  ],
   ['NUMBERS', NUMBERS, [[], ['a'], new BigInt64Array(1)], [new DataView(new ArrayBuffer(1)), { length: 1 }, '12'], []],
   [
     'ASYNC_ITERABLE',

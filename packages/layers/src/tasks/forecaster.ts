@@ -1,6 +1,6 @@
-import { checkArguments, integerFrom, listOf, PATH } from '@cudnn-rnn/canonical/rules'
-import type { Backend } from '@cudnn-rnn/ops'
+import { checkArguments, FILE_PATH, integerFrom, listOf, PATH } from '@cudnn-rnn/canonical/rules'
 import { loadModel, type SequentialModel } from '@cudnn-rnn/layers'
+import type { Backend } from '@cudnn-rnn/ops'
 import { codedRangeError } from './coded_error.js'
 import { firstOrigin } from './forecast_windows.js'
 import { type ForecasterRecord, isForecasterRecord } from './forecaster_record.js'
@@ -109,7 +109,7 @@ export class Forecaster {
    * @throws TypeError `ERR_INVALID_ARGUMENT`; CheckpointError
    */
   async save(path: string): Promise<void> {
-    checkArguments('save a forecaster', { path }, { path: PATH })
+    checkArguments('save a forecaster', { path }, { path: FILE_PATH })
     await this.model.save(path, { notes: taskNote('forecaster', this.record) })
   }
 

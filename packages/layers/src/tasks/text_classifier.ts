@@ -1,6 +1,7 @@
 import {
   checkArguments,
   checkOptions,
+  FILE_PATH,
   fields,
   integerFrom,
   listOf,
@@ -11,7 +12,6 @@ import {
   SHARE,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
-import type { Backend } from '@cudnn-rnn/ops'
 import {
   cudnnGRU,
   cudnnLSTM,
@@ -23,6 +23,7 @@ import {
   type SequentialModel,
   sequential,
 } from '@cudnn-rnn/layers'
+import type { Backend } from '@cudnn-rnn/ops'
 import { softmax, Vocabulary } from '@cudnn-rnn/train'
 import { codedRangeError } from './coded_error.js'
 import { notATask, readTask, taskNote } from './task_record.js'
@@ -198,7 +199,7 @@ export class TextClassifier {
    * @throws TypeError `ERR_INVALID_ARGUMENT`; CheckpointError
    */
   async save(path: string): Promise<void> {
-    checkArguments('save a text classifier', { path }, { path: PATH })
+    checkArguments('save a text classifier', { path }, { path: FILE_PATH })
     const { words, labels, maxLength } = this.encoding
     const record = { format: FORMAT, words: words.symbols, labels: labels.symbols, maxLength }
     await this.model.save(path, { notes: taskNote('text_classifier', record) })

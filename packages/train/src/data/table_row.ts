@@ -1,5 +1,5 @@
-import { checkArguments, fields, integerFrom, NUMBER, OBJECT, TEXT } from '@cudnn-rnn/canonical/rules'
 import { describeValue, hasErrorCode } from '@cudnn-rnn/canonical'
+import { checkArguments, fields, integerFrom, NUMBER, numberOfText, OBJECT, TEXT } from '@cudnn-rnn/canonical/rules'
 import { DataError, isSystemError, unreadable } from './data_error.js'
 
 /** One row of a table by the names of its columns. Values are the file's: 64-bit integers come as bigint. */
@@ -28,7 +28,7 @@ export async function* readTable(
 const FIELD = { fields: OBJECT, column: TEXT, place: fields({ path: TEXT, row: NUMBER }) }
 
 /**
- * A field of a row as a finite number.
+ * A field of a row as a finite number; a text must be a decimal one, such as `-0.5` or `1e3`.
  *
  * @param place of the row, counted from 1, for the message.
  * @throws DataError `ERR_DATA_COLUMN` for a column that is missing, `ERR_DATA_VALUE` for anything but a finite number
@@ -106,6 +106,6 @@ export function missingColumn(
 }
 
 function numberOf(field: unknown): number {
-  if (typeof field === 'string') return field.trim() === '' ? Number.NaN : Number(field)
+  if (typeof field === 'string') return numberOfText(field)
   return typeof field === 'number' || typeof field === 'bigint' ? Number(field) : Number.NaN
 }

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { checkArguments, integerFrom, OBJECT, PATH } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
+import { checkArguments, FILE_PATH, integerFrom, OBJECT, PATH } from '@cudnn-rnn/canonical/rules'
 import { checkIsRegular, makeDirectory, readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { StepReport } from '../loop/fit_options.js'
@@ -66,7 +66,7 @@ export class MetricsFile {
    * @throws RangeError `ERR_LOG_IO`, `ERR_LOG_DAMAGED`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`
    */
   static async open(path: string, step = 0): Promise<MetricsFile> {
-    checkArguments('open metrics', { path, step }, { path: PATH, step: integerFrom(0) })
+    checkArguments('open metrics', { path, step }, { path: FILE_PATH, step: integerFrom(0) })
     return coded('open', path, async () => {
       await makeDirectory(dirname(path))
       const file = await open(path, APPEND_TO_OWN_FILE, 0o666)

@@ -12,7 +12,7 @@ import type { TrainingRanks } from './training_ranks.js'
  * checkpoint, and later steps equal an uninterrupted run bit for bit on the same executor. A finished run continues if
  * `maxSteps` is larger than it was. A second `fit` of the same variables is refused while one is running.
  *
- * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`, also if no step updated anything; Error `ERR_BEING_TRAINED`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`; TypeError
+ * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`, also if no step updated anything; Error `ERR_BEING_TRAINED`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`, `ERR_RESUME_OPTION`; TypeError
  *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BATCH_RESULT`; over several ranks RangeError
  *   `ERR_RANKS_DIFFER`, `ERR_RANKS_DIVERGED`, `ERR_RANK_FAILED`; errors of batchGradients, evaluate, the
  *   saver and the data

@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkedElsewhere,
   checkOptions,
@@ -15,7 +16,6 @@ import {
   optional,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
-import { describeValue } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 import type { Dataset } from '../data/dataset.js'
@@ -118,6 +118,7 @@ const OPTIONS = {
   ),
   /**
    * More that all ranks must share, each compared under its name before the first step: layers, a loss, another version. JSON.
+   * With a saver, a run that continues must share them, too.
    */
   sharedSettings: optional<Readonly<Record<string, unknown>>>(OBJECT),
   /**

@@ -1,5 +1,5 @@
-import type { Backend } from '@cudnn-rnn/ops'
 import { type AbortSignalLike, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import type { Backend } from '@cudnn-rnn/ops'
 import { codedRangeError } from '../coded_error.js'
 import { isEmptyShare } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
@@ -9,8 +9,9 @@ import type { AllReduceOptions, Communicator, TensorSum } from './communicator.j
 import { gatherResults } from './gather_results.js'
 import { meanOverRanks } from './mean_over_ranks.js'
 import { sumThroughHost } from './sum_through_host.js'
+import { shown } from './training_description.js'
 import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
-import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
+import type { CheckRecord, RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
 import { type StepMeans, type TrainingStep, type TrainingStepOptions, trainingStep } from './training_step.js'
 
 /** A failure that this rank has not yet reported to the others. */
@@ -95,12 +96,13 @@ export class SeveralRanks implements TrainingRanks {
   async restore(
     saver: TrainingSaver | undefined,
     { shared, rows }: TrainedTensors,
+    check: CheckRecord,
   ): Promise<RestoredRecord | undefined> {
     const counts = await this.#rowCounts(rows)
     const wholes = this.#isFirst ? this.#wholes(rows, counts) : []
     try {
       const [record] = await this.#gather(async () =>
-        this.#isFirst ? ((await saver?.restore([...shared, ...wholes])) ?? null) : null,
+        this.#isFirst ? ((await saver?.restore([...shared, ...wholes], 'latest', check)) ?? null) : null,
       )
       for (const { value } of shared) {
         const data = (await value.read()).data.slice() as FloatArray
@@ -331,11 +333,6 @@ export class SeveralRanks implements TrainingRanks {
       return work()
     })
   }
-}
-
-/** JSON has no infinity. */
-function shown(value: unknown): string {
-  return JSON.stringify(value, (_, each) => (typeof each === 'number' ? String(each) : (each as unknown))) ?? 'none'
 }
 
 /** FNV-1a over 32-bit words. */

@@ -1,7 +1,7 @@
 import { type AbortSignalLike, abortable } from '@cudnn-rnn/canonical/rules'
 import type { Position } from '../data/source.js'
 import type { TrainedTensors, TrainingRanks } from './training_ranks.js'
-import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
+import type { CheckRecord, RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
 import { type TrainingStep, type TrainingStepOptions, trainingStep } from './training_step.js'
 
 /** The ranks of a training in one process: every call runs its work, and its errors are thrown immediately. */
@@ -37,8 +37,9 @@ export class SoleRank implements TrainingRanks {
   async restore(
     saver: TrainingSaver | undefined,
     { shared, rows }: TrainedTensors,
+    check: CheckRecord,
   ): Promise<RestoredRecord | undefined> {
-    return await saver?.restore([...shared, ...rows.tensors])
+    return await saver?.restore([...shared, ...rows.tensors], 'latest', check)
   }
 
   async save(

@@ -1,7 +1,9 @@
 import { version } from '../../package.json'
+import { codedRangeError } from '../coded_error.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { FitOptions } from './fit_options.js'
+import type { TrainingRecord } from './training_saver.js'
 
 /** Rates are compared up to 2 to this power. */
 const LONGEST_RUN = 30
@@ -28,6 +30,36 @@ export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly
     saver: options.saver !== undefined,
     sum: options.communicator?.tensorSum?.(backend) === undefined ? 'of copies' : 'in place',
   }
+}
+
+/** The settings without which later steps are not those of the run that is continued. */
+export function runSettings<Batch>(options: FitOptions<Batch>): Readonly<Record<string, string>> {
+  const { optimizer, earlyStopping, accumulate = 1, sharedSettings } = options
+  const watched = earlyStopping && { 'metric of early stopping': [earlyStopping.metric, earlyStopping.mode ?? 'min'] }
+  const all = { ...sharedSettings, optimizer: optimizer.settings, accumulate, ...watched }
+  const known = Object.entries(all).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(known.map(([name, value]) => [name, shown(value)]))
+}
+
+/** Throws RangeError `ERR_RESUME_OPTION` if a setting that run and checkpoint both have differs. */
+export function checkRunSettings(
+  settings: Readonly<Record<string, string>>,
+  { settings: saved }: TrainingRecord,
+): void {
+  for (const [name, text] of Object.entries(saved ?? {})) {
+    const value = settings[name]
+    if (value === undefined || value === text) continue
+    throw codedRangeError(
+      'ERR_RESUME_OPTION',
+      `Cannot continue the training with ${name} ${value} as its checkpoint has ${text}: leave it as it was, or begin a new run in another folder`,
+      { option: name, value, saved: text },
+    )
+  }
+}
+
+/** JSON has no infinity. */
+export function shown(value: unknown): string {
+  return JSON.stringify(value, (_, each) => (typeof each === 'number' ? String(each) : (each as unknown))) ?? 'none'
 }
 
 /** The rates at step 0 and at the powers of 2: a schedule is a function, which shows its values alone. */

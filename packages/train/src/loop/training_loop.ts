@@ -7,7 +7,7 @@ import { watchBest } from './early_stopping.js'
 import type { FitOptions, ResumedTraining, StepReport } from './fit_options.js'
 import { NonFiniteError } from './non_finite_error.js'
 import { outputOf, ProgressLine } from './progress_line.js'
-import { trainingDescription } from './training_description.js'
+import { checkRunSettings, runSettings, trainingDescription } from './training_description.js'
 import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, SkippedCheckpoint, TrainingRecord } from './training_saver.js'
 import type { TrainingStep } from './training_step.js'
@@ -49,6 +49,7 @@ interface QueuedStep {
 export class TrainingLoop<Batch> {
   readonly #options: FitOptions<Batch>
   readonly #ranks: TrainingRanks
+  readonly #settings: TrainingRecord['settings']
   readonly #rateOf: Schedule
   /** Everything that a checkpoint holds. */
   readonly #tensors: TrainedTensors
@@ -74,13 +75,19 @@ export class TrainingLoop<Batch> {
   /** The steps after those of the history. */
   #recent = { losses: 0, updates: 0, skipped: 0 }
 
-  private constructor(options: FitOptions<Batch>, ranks: TrainingRanks, restored: RestoredRecord | undefined) {
+  private constructor(
+    options: FitOptions<Batch>,
+    ranks: TrainingRanks,
+    restored: RestoredRecord | undefined,
+    settings: TrainingRecord['settings'],
+  ) {
     const { learningRate, progress, onStep, communicator } = options
     const isFirst = (communicator?.rank ?? 0) === 0
     const output = isFirst ? outputOf(progress, onStep !== undefined) : undefined
     this.#progress = output && new ProgressLine(output)
     this.#options = options
     this.#ranks = ranks
+    this.#settings = settings
     this.#rateOf = typeof learningRate === 'number' ? constantRate(learningRate) : learningRate
     this.#tensors = tensorsOf(options)
     const { step, best, skippedInARow } = restored ?? { step: 0, best: null, skippedInARow: 0 }
@@ -98,13 +105,16 @@ export class TrainingLoop<Batch> {
   static async restore<Batch>(options: FitOptions<Batch>, ranks: TrainingRanks): Promise<TrainingLoop<Batch>> {
     const { optimizer, state, saver, data } = options
     await ranks.compare(() => trainingDescription(options))
-    const restored = await ranks.restore(saver, tensorsOf(options))
+    const settings = saver && runSettings(options)
+    const check = (record: TrainingRecord) => checkRunSettings(settings ?? {}, record)
+    const restored = await ranks.restore(saver, tensorsOf(options), check)
     if (restored !== undefined) {
+      check(restored)
       optimizer.restoreStep(restored.optimizerStep)
       const { saved, by } = ranks.ownState(restored)
       await ranks.attempt(() => state?.restore?.(saved, by))
     }
-    const loop = new TrainingLoop(options, ranks, restored)
+    const loop = new TrainingLoop(options, ranks, restored, settings)
     loop.#batches = await ranks.attempt(() => data.iterate(restored?.position))
     return loop
   }
@@ -285,7 +295,15 @@ export class TrainingLoop<Batch> {
     const saved = await this.#ranks.gatherState(async () => (await state?.save?.()) ?? null)
     const progress = { step: this.#step, optimizerStep: optimizer.step, position: this.#position }
     const unevaluated = this.#unevaluated && { unevaluated: reportText(this.#unevaluated) }
-    const record = { ...progress, best: this.#best, skippedInARow: this.#skippedInARow, ...unevaluated, ...saved }
+    const settings = this.#settings
+    const record = {
+      ...progress,
+      best: this.#best,
+      skippedInARow: this.#skippedInARow,
+      ...unevaluated,
+      settings,
+      ...saved,
+    }
     await this.#ranks.save(saver, kind, this.#tensors, record)
   }
 

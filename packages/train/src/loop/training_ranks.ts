@@ -2,7 +2,7 @@ import type { World } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { BatchRows } from './batch_rows.js'
-import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
+import type { CheckRecord, RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
 import type { TrainingStep, TrainingStepOptions } from './training_step.js'
 
 /** Seconds of a rank in the steps of a training. */
@@ -42,8 +42,12 @@ export interface TrainingRanks extends Disposable {
   lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined>
   /** Refuses ranks of which `description` differs. */
   compare(description: () => Readonly<Record<string, unknown>>): Promise<void>
-  /** Restores the newest checkpoint; every rank has its record and tensors then. */
-  restore(saver: TrainingSaver | undefined, tensors: TrainedTensors): Promise<RestoredRecord | undefined>
+  /** Restores the newest checkpoint, if `check` accepts its record; every rank has record and tensors then. */
+  restore(
+    saver: TrainingSaver | undefined,
+    tensors: TrainedTensors,
+    check: CheckRecord,
+  ): Promise<RestoredRecord | undefined>
   /** Saves on the first rank, with the rows of all; all wait for it. */
   save(saver: TrainingSaver, kind: 'latest' | 'best', tensors: TrainedTensors, record: TrainingRecord): Promise<void>
   /** The saved state of this rank, and the rank that saved it. */

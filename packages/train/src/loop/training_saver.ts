@@ -19,7 +19,12 @@ export interface TrainingRecord {
   readonly extra: Position
   /** Number of ranks; absent for one process. */
   readonly ranks?: number | undefined
+  /** Texts of the settings that a run which continues must share. */
+  readonly settings?: Readonly<Record<string, string>> | undefined
 }
+
+/** Refuses a checkpoint by its record. */
+export type CheckRecord = (record: TrainingRecord) => void
 
 /** A checkpoint that a restore passed over as it is damaged or lacks a file. */
 export interface SkippedCheckpoint {
@@ -46,8 +51,14 @@ export interface TrainingSaver {
   /**
    * Writes the newest whole checkpoint into the tensors and returns its record; undefined, touching nothing, if none was
    * ever saved. Rejects if some were saved and none is whole: a run must not start over without notice.
+   *
+   * @param check called with the record before any tensor is written; its error ends the restore
    */
-  restore(tensors: readonly Trainable[]): Promise<RestoredRecord | undefined>
+  restore(
+    tensors: readonly Trainable[],
+    kind?: 'latest' | 'best',
+    check?: CheckRecord,
+  ): Promise<RestoredRecord | undefined>
   /** Keeps other processes from training with these checkpoints; `fit` disposes the lock when it ends. */
   lock?(): Promise<AsyncDisposable>
 }
