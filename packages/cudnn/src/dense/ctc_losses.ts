@@ -157,7 +157,7 @@ export class CtcLosses {
       ...{ algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor: plan.descriptor, probsDesc: plan.probs, probs },
       ...{ labels, labelLengths, inputLengths: lengths, costs, gradientsDesc: plan.probs, gradients, workspace },
     })
-    // The reverse permutation, times the weight of each row: cuDNN's gradient is that of the unweighted sum.
+    // The reverse permutation, times the weight of each row: cuDNN's gradient is the unweighted sum's.
     const operands = { rows: gradients, x: logits, costs, marks, weights, lengths, infeasible }
     launchEach(session, list, 'ctc_gradient', count, { gradient, ...operands, ...sizes })
     list.launch('ctc_row_losses', 1, BLOCK, { loss, rowLosses, costs, marks, weights, count: batch, infeasible })
