@@ -149,7 +149,7 @@ export class Dataset<T> implements AsyncIterable<T> {
   /**
    * The share of one rank of each batch: of L elements those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋. Every element belongs to
    * one rank, and every rank sees the same number of batches: a share may be empty, `[]`, and `map` passes that on. Positions
-   * are those of the whole batches, so that another number of ranks can go on from them. Put transforms that cost time
+   * count the whole batches, so that another number of ranks can go on from them. Put transforms that cost time
    * after it.
    *
    * @param world a communicator
