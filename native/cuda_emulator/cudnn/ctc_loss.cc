@@ -1,6 +1,6 @@
 // The CTC loss of cuDNN. Its refusals and the size of its workspace are 9.24's, found by calling the real library with
-// a handle that has no device behind it. Where the real kernels read or write out of bounds (labels that do not fit their
-// frames) the emulator faults.
+// a handle that has no device behind it. If the real kernels read or write out of bounds (labels that do not fit their
+// frames), the emulator faults.
 
 #include <cmath>
 #include <limits>

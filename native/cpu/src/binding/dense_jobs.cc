@@ -20,7 +20,7 @@ namespace {
 constexpr double kOperationsPerMove = 16;
 
 // linear({ input, kernel, bias, rows, inputs, outputs, output })
-// output [N,out] = bias + input [N,in] · kernel [in,out]. As every job here: arguments are read and checked on
+// output [N,out] = bias + input [N,in] · kernel [in,out]. Like every job here: arguments are read and checked on
 // JavaScript's thread, and `run` captures addresses only, which the object of arguments keeps valid.
 template <typename T>
 Job LinearJob(const JobContext& context, const Napi::Object& arguments) {

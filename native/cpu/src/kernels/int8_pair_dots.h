@@ -47,7 +47,7 @@ struct Int8PairDots {
   static ptrdiff_t TilesOf(ptrdiff_t rows) { return (rows + I::kMaxRows - 1) / I::kMaxRows; }
   static ptrdiff_t TileBegin(ptrdiff_t rows, ptrdiff_t tile) { return rows * tile / TilesOf(rows); }
 
-  // The integers of a block of a tile whose first row is `row`. Those that an instruction takes of each row of the tile
+  // The integers of a block of a tile whose first row is `row`. The integers that an instruction takes of each row
   // lie side by side, so that one pointer and constant distances address them: V8 computes an address from several
   // pointers by a separate instruction for each.
   static int16_t* Numbers(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t tile_rows, ptrdiff_t block) {

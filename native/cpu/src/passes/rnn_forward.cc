@@ -11,7 +11,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Runs the stages of a schedule on all threads. Of the loops of a stage, those over all time blocks together come
+// Runs the stages of a schedule on all threads. A stage's loops over all time blocks together come
 // first.
 template <typename T>
 class Forward {

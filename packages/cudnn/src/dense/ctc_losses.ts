@@ -114,8 +114,8 @@ export class CtcLosses {
     list.add('setTensorDescriptor', {
       ...{ descriptor: probs, dtype: DATA_TYPES.float32, layers: time, batch, columns: classes },
     })
-    // cuDNN sizes the workspace by the longest label sequence, so that length is part of the key. Of its two algorithms the
-    // deterministic one gives the same bits in every run.
+    // cuDNN sizes the workspace by the longest label sequence, so that length is part of the key. The deterministic one of its
+    // two algorithms gives the same bits in every run.
     list.add('setCtcLossDescriptor', { descriptor, maxLabelLength: maxLabels })
     list.add('ctcLossWorkspaceSize', { algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor, probsDesc: probs })
     try {

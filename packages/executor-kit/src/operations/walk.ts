@@ -14,7 +14,7 @@ export interface View {
 
 /**
  * One loop over tensors of any shape. Neighboring dimensions that every tensor has evenly spaced are one group; there are
- * {@link GROUPS} of them, of which the last is the innermost, and those in front may have size 1. As numbers: the sizes, then for
+ * {@link GROUPS} of them, of which the last is the innermost, and those in front may have size 1. In numbers: the sizes, then for
  * each tensor, the result first, where it begins and its strides.
  */
 export type Walk = readonly number[]

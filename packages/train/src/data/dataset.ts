@@ -180,8 +180,8 @@ export class Dataset<T> implements AsyncIterable<T> {
   }
 
   /**
-   * The elements and their order in words, with a fingerprint of arrays and files; ranks of a training must agree in it. Of a
-   * file its size and at most 64 KiB are compared, not its path; they are read synchronously.
+   * The elements and their order in words, with a fingerprint of arrays and files; ranks of a training must agree in it. A
+   * file's size and at most 64 KiB of it are compared, not its path; they are read synchronously.
    *
    * @throws DataError `ERR_DATA_IO` if a file cannot be read
    */
