@@ -36,7 +36,7 @@ export function publicPackages(root, layers) {
   )
 }
 
-/** The entries of a package's `exports` that are public names: those in `./internal` are for the project's packages. */
+/** The entries of a package's `exports` that are public names: those of `./internal` are for the project's packages. */
 export function publicExports({ exports = {} }) {
   return Object.entries(exports).filter(([entry]) => entry !== './internal')
 }

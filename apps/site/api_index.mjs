@@ -23,7 +23,7 @@ ${rows.join('\n')}
 
 const FACADE = '@cudnn-rnn/rnn'
 
-/** Entries of code beside the main one; the facade's entries are other packages. */
+/** Entries of code beside the main one; those of the facade are other packages. */
 function ownEntries(name, exports) {
   if (name === FACADE) return []
   return Object.keys(exports)
