@@ -54,7 +54,7 @@ const { values: options } = parseArgs({
 const threads = Number(options.threads)
 const script = fileURLToPath(new URL('../apps/bench/python/cells.py', import.meta.url))
 
-/** As in cells.py, so that both compute the same. */
+/** The same as in cells.py, so that both compute the same. */
 const sine = (shape, scale) => ({
   data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, n) => scale * Math.sin(1.3 * (n + 1))),
   shape,

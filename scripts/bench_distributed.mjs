@@ -129,7 +129,7 @@ const reduceOf = (name, bytes) => median(reductions[name].map((times) => times[b
 
 const network = fitNetwork(SIZES.map((bytes) => ({ bytes, time: reduceOf('javaScript', bytes) })))
 const cores = availableParallelism()
-/** Of one and two processes alone: the steps of 3 and 4 ranks check it. */
+/** Fitted to one and two processes alone: the steps of 3 and 4 ranks check it. */
 const model = {
   ...{ step: step.one, cores, network, bytes: MODEL_BYTES },
   contention: median(

@@ -1,6 +1,6 @@
 // Proves that a page can use the packed packages: installs them, bundles two pages with every usual bundler, and runs each
-// bundle in Chromium if there is one, those of esbuild in Firefox too. One page imports the facade, the other the slim entry
-// of wasm. A page may request its own files and those that its author fetches, nothing else. All bundles compute the same numbers.
+// bundle in Chromium if there is one, esbuild's in Firefox too. One page imports the facade, the other the slim entry
+// of wasm. A page may request only its own files and those that its author fetches. All bundles compute the same numbers.
 // Then that a program of Node.js opens an executor from a bundle of every format, wherever the bundle is moved.
 import { EventEmitter, once } from 'node:events'
 import {
@@ -293,7 +293,7 @@ const NODE_BUNDLERS = {
 }
 const mainOf = (format) => (format === 'cjs' ? 'main.cjs' : 'main.mjs')
 
-/** Where a bundle runs, by the folder below that of the installation; `expected` is the executor of a machine without a GPU. */
+/** Places where a bundle runs, by the folder below the installation's; `expected` is the executor of a machine without a GPU. */
 const PLACES = {
   'the project': { external: true, expected: 'cpu' },
   'a separate folder': { path: '../alone', expected: 'wasm', reason: /mark @cudnn-rnn\/\* as external/ },
@@ -415,7 +415,7 @@ async function reportOf(browser, folder, path, fetched) {
   }
 }
 
-/** The reports of the pages of `folders`, in tabs of one Firefox. Of their requests, only those of files that are not there are checked. */
+/** The reports of the pages of `folders`, in tabs of one Firefox. Only their requests for missing files are checked. */
 async function reportsInFirefox(folders) {
   const servers = await Promise.all(folders.map((folder) => serve(folder, SENDING_PAGE)))
   const origins = servers.map(({ origin }) => origin)

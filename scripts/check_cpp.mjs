@@ -1,6 +1,6 @@
 // The C++ of native/: clang-format over every file, clang-tidy over every file that the build compiles.
 //   node scripts/check_cpp.mjs [format | tidy | callbacks]… [--fix]
-// callbacks: those of Node-API are registered in native/common/callbacks.h, or by functions of node-addon-api that guard them.
+// callbacks: Node-API's are registered in native/common/callbacks.h, or by functions of node-addon-api that guard them.
 // What clang-tidy found nothing in is remembered by its contents in node_modules/.cache, so that a second run checks only what
 // changed. Each tool is skipped with a message if its pinned version is missing.
 import { spawnSync } from 'node:child_process'

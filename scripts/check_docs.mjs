@@ -87,7 +87,7 @@ function publicEntries() {
   )
 }
 
-/** Where the docstrings are. Entries that only a build makes export the names of others. */
+/** The entries that hold docstrings. Entries that only a build makes export the names of others. */
 function sourceEntries() {
   return publicEntries().filter(({ source }) => source !== undefined)
 }

@@ -7,7 +7,7 @@ const [floor, ...folders] = process.argv.slice(2)
 const numbers = (version) => version.split('.').map(Number)
 const isNewer = (a, b) => numbers(a).reduce((order, part, index) => order || part - (numbers(b)[index] ?? 0), 0) > 0
 
-/** The versions of `library` that are in an ELF file's table of names: those of the symbols it imports. */
+/** The versions of `library` that are in an ELF file's table of names: the versions of the symbols it imports. */
 function versionsOf(library, file) {
   return [...readFileSync(file, 'latin1').matchAll(new RegExp(`\\0${library}_([0-9.]+)(?=\\0)`, 'g'))].map(
     ([, version]) => version,

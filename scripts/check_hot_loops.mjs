@@ -1,9 +1,9 @@
 // Predicts with llvm-mca how near the products of 16 rows come to the multiply-add peak of processors that are not available here,
 // and how fast the products of one row read their weights:
 //   node scripts/check_hot_loops.mjs [--write docs/bench/hot_loops.md]
-// Fails where an inner loop spills registers, is predicted below 90 % of the peak or, of one row, below LEAST_BYTES, and where that of
+// Fails if an inner loop spills registers, is predicted below 90 % of the peak or, for one row, below LEAST_BYTES, or if one of
 // two or three rows loads a weight more than once. Skips targets
-// without a compiler. The loops of WebAssembly are those of the machine code that V8 of Node.js 24 makes of them.
+// without a compiler. The loops of WebAssembly are read from the machine code that Node.js 24's V8 makes of them.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -88,7 +88,7 @@ const SETS = [
 const wasm = SETS.find(({ name }) => name === 'wasm')
 const PRODUCTS = { FourChunks: 'LSTM, RNN relu, RNN tanh', ThreeChunks: 'GRU', PackedRows: 'gradient of the weights' }
 
-/** Products of few rows, by the rows that each loaded weight must serve. Those of WebAssembly are of copied rows. */
+/** Products of few rows, by the rows that each loaded weight must serve. In WebAssembly the rows are copied. */
 const FEW_ROWS = { TwoRows: 2, ThreeRows: 3 }
 
 const ONE_ROW = {
@@ -108,7 +108,7 @@ function compiledFunctions(set, compiler, folder, source = 'test/hot_loops.cc', 
   return functionsOf(readFileSync(file, 'utf8'))
 }
 
-/** Sources whose products multiply bytes or halves, with the flags beside those of their set. All of their loops are checked. */
+/** Sources whose products multiply bytes or halves, with their flags beyond their set's. All of their loops are checked. */
 const DOTS = {
   'src/kernels/int8_dots_avx512.cc': '-mavx512vnni',
   'src/kernels/bfloat16_dots_avx512.cc': '-mavx512bf16',

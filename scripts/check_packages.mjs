@@ -21,7 +21,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 let failures = 0
 const declarations = []
 const entries = []
-/** TensorFlow.js's own declarations need those of the DOM, and have errors. */
+/** TensorFlow.js's own declarations need the DOM's, and have errors. */
 const WITH_FOREIGN_TYPES = '@cudnn-rnn/tfjs'
 const layers = readJson(join(root, 'scripts/layers.json'))
 const published = publicPackages(root, layers)

@@ -31,7 +31,7 @@ export async function declaredValueErrors(root, entries) {
         .getProperties()
         .map(({ name }) => name),
     )
-    // An import of CommonJS has the names that Node.js finds in its text, not those of the module.
+    // An import of CommonJS has the names that Node.js finds in its text, not the module's.
     const values = module.endsWith('.cjs') ? require(module) : await import(pathToFileURL(module))
     const present = new Set(Object.keys(values))
     const path = relative(root, types).replaceAll('\\', '/')

@@ -174,7 +174,7 @@ function leavesPackage(root, folder, file, specifier) {
   return ![folder, join(root, 'fixtures'), join(root, 'scripts')].some(isInside)
 }
 
-/** The files of one package, without those of packages inside its folder. */
+/** The files of one package, without packages inside its folder. */
 function packageFiles(root, folder, pattern) {
   return filesBelow(root, folder, pattern).filter((file) => {
     for (let place = dirname(join(root, file)); place !== folder; place = dirname(place)) {

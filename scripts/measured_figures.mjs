@@ -7,7 +7,7 @@ const COMBINE = { sum: (a, b) => a + b, most: Math.max }
 /**
  * Adds figures of the test that runs to the table at the end of the run.
  *
- * @param figures Values by their names; those of one name in one file are combined
+ * @param figures Values by their names; values of one name in one file are combined
  * @param combine `sum`, or `most` for the greatest
  */
 export function measured(figures, combine = 'sum') {

@@ -41,7 +41,7 @@ export function platformPackages() {
   )
 }
 
-/** The manifest of a platform package; its version is that of the package which loads it. */
+/** The manifest of a platform package; it has the version of the package that loads it. */
 export function platformManifest(root, { addon, platform, name, file, folder }) {
   const manifest = readJson(join(root, 'packages', OWNERS[addon], 'package.json'))
   const { version, license, repository, engines } = manifest

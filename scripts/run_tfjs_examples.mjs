@@ -2,7 +2,7 @@
 //   git clone --depth 1 https://github.com/tensorflow/tfjs-examples
 //   node scripts/run_tfjs_examples.mjs tfjs-examples
 // The sources are not changed. If a function is not exported, a line at their end exports it; packages of their pages, such
-// as charts, are empty. The numbers are those of a few updates from the same weights on the same batch. Build first: npm run build.
+// as charts, are empty. The numbers come from a few updates from the same weights on the same batch. Build first: npm run build.
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
@@ -19,7 +19,7 @@ tf.env().set('PROD', true)
 
 const BATCH = 4
 const UPDATES = 3
-/** Of a prediction, and of losses after updates, whose rounding errors rmsprop and adam divide by small numbers. */
+/** Tolerances of a prediction, and of losses after updates, whose rounding errors rmsprop and adam divide by small numbers. */
 const TOLERANCE = { prediction: 1e-5, loss: 1e-3 }
 
 const wave = (shape, factor) =>

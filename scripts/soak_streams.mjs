@@ -3,7 +3,7 @@
 // CUDNN_RNN_SOAK_LOAD=0.2 lets the clients work for that share of the time (default 1), on a machine that does other work.
 // Streams open, step, reset, copy their state to others and close at random; workers are ended in the middle of that, and
 // handles of parameters are shared that no thread opens. It fails if a call neither settles nor rejects with a known
-// code, if an output differs from that of a separate stream, and if memory grows in the last quarter of the time.
+// code, if an output differs from a separate stream's, and if memory grows in the last quarter of the time.
 // Build first: npm run build.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { Philox } from '../packages/rnn/dist/executors.js'

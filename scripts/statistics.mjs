@@ -9,5 +9,5 @@ export function quantile(values, fraction) {
   return sorted[below] + (place - below) * (next - sorted[below])
 }
 
-/** Of an even number of values, the mean of the two in the middle. */
+/** The median; for an even number of values, the mean of the two in the middle. */
 export const median = (values) => quantile(values, 0.5)

@@ -1,10 +1,10 @@
 // Tests the C++ of native/ under sanitizers, and the NEON kernels under an emulator if there is a cross compiler:
 //   node scripts/test_native.mjs [--every-kernel] [neon | thread | address | mpi | cudnn | suite]…    (all when none is named)
-// neon: the C++ tests, cross-compiled, under qemu-user, on the kernels of NEON alone unless --every-kernel is given. thread: those
+// neon: the C++ tests, cross-compiled, under qemu-user, on NEON's kernels alone unless --every-kernel is given. thread: tests
 // of several threads under ThreadSanitizer, with the portable kernels alone unless --every-kernel is given, since instrumented
-// kernels take minutes to compile and all share the passes that split the work; --every-kernel also runs those of one thread.
-// address: the C++ tests under AddressSanitizer with UBSan, without the kernels of AVX-512 unless --every-kernel is given: they are
-// the same templates as those of AVX2. mpi, cudnn: the tests of native/mpi and native/cudnn under the same, without an MPI and
+// kernels take minutes to compile and all share the passes that split the work; --every-kernel also runs the tests of one thread.
+// address: the C++ tests under AddressSanitizer with UBSan, without AVX-512's kernels unless --every-kernel is given: they are
+// the same templates as AVX2's. mpi, cudnn: the tests of native/mpi and native/cudnn under the same, without an MPI and
 // without CUDA. suite: the vitest project of packages/cpu under the same, on each instruction set that was built.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -78,7 +78,7 @@ const tests = {
     // The bindings are the same on every architecture.
     const parts = ['-DCUDNN_RNN_ADDON=OFF', '-DCUDNN_RNN_TESTS_OF_BINDINGS=OFF']
     const test = build('neon', [...parts, ...compilers], 'native_test')
-    // Where the elements of weights are in memory, and that a step allocates nothing, is the same for all kernels.
+    // The places of weights in memory, and that a step allocates nothing, are the same for all kernels.
     const same = 'Network gives every canonical element*,Stepper allocates nothing*'
     const [left, env] = everyKernel
       ? [[], {}]

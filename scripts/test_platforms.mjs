@@ -88,7 +88,7 @@ for (const name of names) {
 async function testOn(name, { node: [release, program], addon, build, tests, command, path = (each) => each }) {
   const work = join(tmpdir(), name)
   mkdirSync(work)
-  // Where the loader of packages/cpu looks for it.
+  // The place where packages/cpu's loader looks for it.
   const staged = addon && join(source, 'prebuilds', addon)
   try {
     if (staged !== undefined) {

@@ -82,8 +82,8 @@ const shapeOfTile = (name) =>
     .join()
 
 /**
- * The functions of native/cpu/test/hot_loops.cc. Of `products`, the assembly that clang makes, whose calls name the tiles; of the tiles
- * and of `rows`, the machine code.
+ * The functions of native/cpu/test/hot_loops.cc. For `products`, the assembly that clang makes, whose calls name the
+ * tiles; for the tiles and for `rows`, the machine code.
  */
 export async function wasmFunctions({ node, mc, flags, products, rows }) {
   const { compileUnit, link } = await import('../native/wasm/compiler.mjs')

@@ -1,4 +1,4 @@
-// The callbacks that Node-API makes beside those of node-addon-api, which guards its own. They are registered in this
+// The callbacks that Node-API makes beside node-addon-api's, which guards its own. They are registered in this
 // file alone (`npm run lint:cpp`): an exception that leaves a C callback ends the process.
 #pragma once
 

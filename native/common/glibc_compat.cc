@@ -1,6 +1,6 @@
 // Binds the functions that glibc 2.34 moved into libc.so to the versions that they had before, so that an addon built
-// on a newer system loads on an older one. The linker sends every call here (--wrap in addon.cmake), those of the
-// static libstdc++ included. The old versions are in libpthread and libdl, which Node.js has opened. Symbol versions:
+// on a newer system loads on an older one. The linker sends every call here (--wrap in addon.cmake), the
+// static libstdc++'s included. The old versions are in libpthread and libdl, which Node.js has opened. Symbol versions:
 // https://sourceware.org/glibc/wiki/Release/2.34#Move_of_all_symbols_from_libpthread
 #if defined(__linux__)
 #include <features.h>

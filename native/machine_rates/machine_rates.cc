@@ -80,7 +80,7 @@ void Pin(int thread) {
 #endif
 }
 
-// Threads that synchronize: each announces its arrival in a separate cache line and polls those of the others.
+// Threads that synchronize: each announces its arrival in a separate cache line and polls the others'.
 class Barrier {
  public:
   explicit Barrier(int threads) : threads_(threads), arrivals_(std::make_unique<Arrivals[]>(threads)) {}

@@ -36,7 +36,7 @@ struct Shape {
   memory::dim time, batch, inputs, units;
 
   memory::dim gates() const { return mode == "lstm" ? 4 : mode == "gru" ? 3 : 1; }
-  // Linear before reset has a fourth bias: that of the recurrent side of the new memory.
+  // Linear before reset has a fourth bias, for the recurrent side of the new memory.
   memory::dim biases() const { return mode == "gru" ? 4 : gates(); }
 };
 

@@ -70,7 +70,7 @@ for (const name of ['src', 'std']) {
   }
 }
 
-// The files of a folder are one unit: most time of a small file is that of the headers of the C++ library.
+// The files of a folder are one unit: most of a small file's time goes to the headers of the C++ library.
 const isUnit = (file) => file.endsWith('.cc')
 const unitsOf = (name) =>
   Object.keys(tree.cpu[name])

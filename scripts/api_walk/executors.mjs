@@ -43,7 +43,7 @@ const MAKERS = {
     const { problem, folder } = openCudaEmulator(9)
     if (problem !== undefined) return { problem }
     const options = { libraryDir: folder, cacheDir: mkdtempSync(join(process.cwd(), 'kernels-')) }
-    // As torchrun starts the only rank of a job.
+    // The variables that torchrun gives the only rank of a job.
     const world = { RANK: 0, LOCAL_RANK: 0, WORLD_SIZE: 1, LOCAL_WORLD_SIZE: 1, TORCHELASTIC_RUN_ID: 'walk' }
     Object.assign(process.env, { ...world, CUDNN_RNN_LIBRARY_DIR: folder, CUDNN_RNN_CUDA_EMULATOR: '1' })
     return { make: () => cudnn.openCudnnBackend(options), options, engine: 'nccl' }

@@ -27,7 +27,7 @@ export function entryPoints(root) {
 const isFacade = ({ name }) => /^rnn(\/(?!report$)|$)/.test(name)
 
 /**
- * The facade's names must be those of other packages, which are walked there: reports the others.
+ * The facade's names must come from other packages, which are walked there: reports the others.
  *
  * @param own names that the facade itself defines.
  */
@@ -91,7 +91,7 @@ export async function publicApi(entries, subjects) {
     for (const exported of checker.getExportsOfModule(moduleSymbol)) {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
       const at = { entry: entry.name, name: exported.name }
-      // Of a class that is exported as a type alone, bundled declarations do not say so.
+      // Bundled declarations do not say that a class is exported as a type alone.
       const isValue = symbol.flags & ts.SymbolFlags.Value && Object.hasOwn(modules.get(entry), exported.name)
       if (isValue) addValue(symbol, at)
       if (symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface)) addMethods(symbol, at)

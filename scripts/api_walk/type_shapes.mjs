@@ -1,7 +1,7 @@
 // Declared types as plain data, which the processes that walk are given: they need no compiler.
 import ts from 'typescript'
 
-/** As deep as options nest. */
+/** The depth to which options nest. */
 const MAX_DEPTH = 6
 
 /**

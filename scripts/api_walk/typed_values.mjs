@@ -1,6 +1,6 @@
 // Values that a declared type allows, made from its shape (type_shapes.mjs).
 
-/** As deep as options nest. */
+/** The depth to which options nest. */
 const MAX_DEPTH = 4
 
 /** Makes values of shapes, from `subjects` (by the name of the type) if there is one. */

@@ -110,7 +110,7 @@ async function walk(callable) {
   }
 }
 
-/** Arguments that the callable accepts: those of fitting_arguments.mjs, or the first draw from its types that is accepted. */
+/** Arguments that the callable accepts: from fitting_arguments.mjs, or the first draw from its types that is accepted. */
 async function findFitting(callable) {
   const override = overrides[callable.label]
   const drawnFrom = (seed) => async () => {

@@ -1,5 +1,5 @@
 /**
- * The time of the collective calls of a training, without that of the other work of a step. `skew` is the wait of a rank
+ * The time of the collective calls of a training, without a step's other work. `skew` is the wait of a rank
  * until the last one has begun the call, `exchange` the time from then to the end of the call on that rank.
  *
  * @param ranks for each rank its calls in their order, { begin, end } in milliseconds of one clock

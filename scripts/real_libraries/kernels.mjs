@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const ARCHITECTURES = [75, 80, 86, 89, 90, 100, 103, 110, 120, 121]
-/** The oldest, the newest, and that of the H200. */
+/** The oldest, the newest, and the H200's. */
 export const FEW_ARCHITECTURES = [75, 90, 121]
 export const TYPES = ['float', 'double']
 export const BLOCK = 256

@@ -82,7 +82,7 @@ const processesOf = (variable) =>
       return false
     }
   })
-/** Of a process, in hundredths of a second: proc(5), fields 14 and 15. */
+/** The processor time of a process, in hundredths of a second: proc(5), fields 14 and 15. */
 const processorTime = (pid) => {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
   return Number(fields[11]) + Number(fields[12])

@@ -12,7 +12,7 @@ const SERIES = {
   dark: ['#f0906a', '#ecc56f', '#7db2ea', '#66c9a3', '#bd93d8', '#9aa4b0', '#e08fb5', '#a9c86a'],
 } as const
 
-/** Styles of this page, added to those of all pages. */
+/** Styles of this page, added to the styles of all pages. */
 const STYLE = `:root { --quiet: #6b7280; --met: #2f7d4f; --missed: #b3261e; ${variables(SERIES.light)} }
 @media (prefers-color-scheme: dark) { :root { --quiet: #9aa4b0; --met: #7ccf9b; --missed: #ff8a80; ${variables(SERIES.dark)} } }
 body { max-width: 68rem; } .note { color: var(--quiet); } .legend span { margin-right: 1.25rem; } .legend i { width: .7rem; height: .7rem; border-radius: 50%; vertical-align: baseline; }

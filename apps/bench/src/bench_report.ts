@@ -117,7 +117,7 @@ export function bestBaseline(
     : baselines.reduce((best, baseline) => (baseline.ms < best.ms ? baseline : best))
 }
 
-/** Our time over that of the fastest baseline; undefined if one of them is missing. */
+/** Our time over the fastest baseline's; undefined if one of them is missing. */
 export function ratioToBestBaseline(
   comparison: ComparisonResult,
   executor: string,

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { buildNativeProgram } from './native_program.js'
 
-/** A rate on one thread, and that of all threads together. */
+/** A rate on one thread, and on all threads together. */
 type RatePair = readonly [one: number, all: number]
 
 /** Rates of this machine, as native/machine_rates measures them. */

@@ -161,7 +161,7 @@ interface ExtraColumn {
 
 const isFull = ({ weights }: Series) => weights === 'float32'
 
-/** Time of one series over that of another. */
+/** Time of one series over another's. */
 function ratioColumn(
   header: string,
   above: (series: Series) => boolean,

@@ -24,8 +24,8 @@ interface Phase {
 
 /**
  * The roofline of a workload: Σ over its phases of times · min over n ∈ {1, threads} of
- * max(operations / rate(n), bytes / reading(n, bytes)) + barrier(n). Of a pass these are the input product, T steps of the
- * recurrence, and in training both backwards and the gradient of the weights; of single steps each step with both matrices,
+ * max(operations / rate(n), bytes / reading(n, bytes)) + barrier(n). In a pass these are the input product, T steps of the
+ * recurrence, and in training both backwards and the gradient of the weights; in single steps each step with both matrices,
  * on one thread. Activations, states and results are not counted, so no implementation reaches it.
  */
 export function rooflineOf(workload: Workload, pass: Pass, threads: number, rates: MachineRates): Roofline {

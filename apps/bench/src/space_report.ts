@@ -9,7 +9,7 @@ export interface SpaceReport
   readonly seed: number
 }
 
-/** A network with our time over that of the fastest other implementation. */
+/** A network with our time over the fastest other implementation's. */
 export interface SpaceRatio {
   readonly result: ComparisonResult
   readonly pass: Pass

@@ -149,7 +149,7 @@ export function judgeTargets(
   ]
 }
 
-/** Bytes beyond those of the process before the workload was loaded; undefined if the system does not report them. */
+/** Bytes of the peak beyond the process before the workload was loaded; undefined if the system does not report them. */
 function addedByTraining(memory: readonly MemoryResult[], implementation: string): number | undefined {
   const found = memory.find((each) => each.implementation === implementation && each.pass === 'training')
   return found?.peak == null || found.resident === null ? undefined : found.peak - found.resident

@@ -53,7 +53,7 @@ export function timesChart(report: BenchReport, pass: Pass): string {
   })
 }
 
-/** The first executor's time over that of its fastest baseline, cell by cell; left of the line it is faster. */
+/** The first executor's time over its fastest baseline's, cell by cell; left of the line it is faster. */
 export function ratioChart(report: BenchReport, pass: Pass): string {
   const executor =
     report.implementations.find(({ kind, participates }) => kind === 'executor' && participates)?.name ?? ''

@@ -33,7 +33,7 @@ describe('cellsPage of reports that differ', () => {
   it('leaves the columns of a cell empty that a report does not have', () => {
     const page = cellsPage([sampleReport, { ...sampleReport, comparisons: comparisons.slice(1, 2) }])
     expect(page).toContain('| LSTM 1 × 70 × 512 | 1.50 / 2.00 onnxruntime | 0.75 | 1.20 reading | 80 % |  |  |  |  |')
-    // Of the first report √(0.75 · 0.5), of the second 0.5.
+    // √(0.75 · 0.5) in the first report, 0.5 in the second.
     expect(page).toContain('| geometric mean |  | 0.61 |  |  |  | 0.50 |  |  |')
   })
 

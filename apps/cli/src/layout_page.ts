@@ -118,7 +118,7 @@ function legend(descriptor: RnnDescriptor): string {
   return `${names.map(swatch).join('')}<span>darker: input side, lighter: recurrent side; biases: pale in the buffer, striped below</span>`
 }
 
-/** The gate's hue, darker on the input side; the projection's hue follows those of the gates. */
+/** The gate's hue, darker on the input side; the projection's hue follows the gates' hues. */
 function color({ gate, side }: PlacedRegion, gates: Gates): string {
   const hue = HUES[gate === undefined ? gates.length : gates.indexOf(gate)]
   return `hsl(${hue} 55% ${LIGHTNESS[side]}%)`

@@ -8,7 +8,7 @@ export interface SettingOption {
   /** Member of the settings: `sizes.numUnits`. */
   readonly place: string
   readonly option: Option
-  /** At a resume: another value is refused as it affects the results, replaces that of the run, or is the task's to decide. */
+  /** At a resume: another value is refused as it affects the results, replaces the run's, or is the task's to decide. */
   readonly onResume: 'refused' | 'changed' | 'left'
 }
 
@@ -59,7 +59,7 @@ export function settingsOf<Settings>(settings: readonly SettingOption[], options
 }
 
 /**
- * The settings of a run to be resumed: those of the run, changed if an option that is given may change.
+ * The settings of a resumed run: the run's own, changed by the given options that may change.
  *
  * @param given names of the options that are given on the command line; the others keep the values of the run
  * @throws RangeError `ERR_RESUME_OPTION` for another value of a setting that affects the results

@@ -7,7 +7,7 @@ import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 
 export const packagePath = fileURLToPath(new URL('..', import.meta.url))
 
-// As deep as dist, so that it finds the same dependencies and addons; its own name, so that two test runs can share the folder.
+// Lies as deep as dist, to find the same dependencies and addons; its own name, so that two test runs can share the folder.
 export const programPath = join(packagePath, `.tsc/bin-${process.pid}-${performance.now()}.mjs`)
 
 /** Builds the program from today's sources before the tests of a file, and removes it after them. */

@@ -24,7 +24,7 @@ import {
   type TensorDescriptor,
 } from '@cudnn-rnn/cudnn/validation'
 
-/** Where the vectors of a batch lie: cudnnRNNDataLayout_t. */
+/** Memory orders of a batch's vectors: cudnnRNNDataLayout_t. */
 const LAYOUTS = { padded: 0, packed: 1, batchMajor: 2 } as const
 
 export interface RawOptions extends RnnOptions {

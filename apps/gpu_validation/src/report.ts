@@ -49,7 +49,7 @@ function measuredOf(outcomes: readonly FiledOutcome[], id: string): unknown {
 
 function machineTable(outcomes: readonly FiledOutcome[]): string {
   const rows = outcomes
-    // Where the addon lay is of no use to anybody else.
+    // The addon's path is of no use to anybody else.
     .filter(({ section, verdict, id }) => section === 'machine' && verdict === 'noted' && id !== '1.4')
     .map(({ id, what, measured }) => [what, id === '1.5' ? fileNames(measured) : short(measured)])
   const torch = measuredOf(outcomes, '13.1')

@@ -21,7 +21,7 @@ export interface RunOptions {
   readonly isResumed: boolean
   /** Hold a context of the device until standard input ends. */
   readonly isHolder: boolean
-  /** Of a section's own process. */
+  /** The section of a process that runs only one. */
   readonly section: string | undefined
   readonly seconds: number
 }

@@ -42,7 +42,7 @@ export function timeTables(outcomes: readonly FiledOutcome[]): readonly string[]
   ]
 }
 
-/** The geometric means of our times over those of PyTorch's calls, as programs without graphs make them. */
+/** The geometric means of our times over the times of PyTorch's calls, as programs without graphs make them. */
 function overCalls(measured: readonly Partial<ComparedCell>[]): readonly string[] {
   const ratios = (pass: 'forward' | 'training') =>
     measured.flatMap(({ ours, theirs }) => {

@@ -80,7 +80,7 @@ export class PassTimer {
     try {
       return {
         forwardMs: await timed(backend, inference, seconds),
-        // As one step, PyTorch's forward and backward being one graph.
+        // One step, since PyTorch's forward and backward are one graph.
         trainingMs: await timed(backend, () => backend.steps.run(pass), seconds),
       } satisfies PassTimes
     } finally {

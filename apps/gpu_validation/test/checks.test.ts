@@ -51,7 +51,7 @@ describe.skipIf(problem !== undefined)(`checks of the validation (${problem ?? '
     const outcomes = await asked(check, { deadline: performance.now() })
     expect(outcomes.length).toBeGreaterThan(0)
     expect(outcomes.map(({ verdict }) => verdict)).not.toContain('fail')
-    // Of whole rounds there would be hundreds.
+    // Whole rounds would make hundreds.
     expect(calls('cudnnRNNBackwardWeights_v8')).toBe(0)
   })
 

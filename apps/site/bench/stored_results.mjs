@@ -34,7 +34,7 @@ export function streamsResult(root) {
   return JSON.parse(readFileSync(join(root, 'docs/bench/results/streams.json'), 'utf8'))
 }
 
-/** Our time over that of the fastest other implementation, by cell, of one section and pass. */
+/** Our time over the fastest other implementation's, by cell, of one section and pass. */
 export function bestRatios(report, section, pass) {
   const ratios = comparisons(report, section, pass).map(({ cell, ours, others }) => [
     cell,
@@ -43,7 +43,7 @@ export function bestRatios(report, section, pass) {
   return new Map(ratios)
 }
 
-/** The geometric mean of our time over that of each other implementation that measured every cell, by its title. */
+/** The geometric mean of our time over each other implementation's that measured every cell, by its title. */
 export function meanRatios(report, pass) {
   const cells = comparisons(report, 'table', pass)
   const entries = report.implementations

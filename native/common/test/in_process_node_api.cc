@@ -33,7 +33,7 @@ struct napi_value__ {
   double number = 0;
   std::string string;
 
-  // Of objects and functions.
+  // Objects and functions.
   std::map<std::string, napi_value> properties;
   napi_value prototype = nullptr;
   std::vector<Finalizer> finalizers;
@@ -50,13 +50,13 @@ struct napi_value__ {
   PromiseState state = PromiseState::kPending;
   napi_value result = nullptr;
 
-  // Of an ArrayBuffer; `owned` unless the addon gave the memory.
+  // ArrayBuffers; `owned` unless the addon gave the memory.
   bool is_buffer = false;
   std::unique_ptr<char[]> owned;
   char* bytes = nullptr;
   size_t byte_length = 0;
 
-  // Of a typed array.
+  // Typed arrays.
   napi_value buffer = nullptr;
   napi_typedarray_type array_type = napi_uint8_array;
   size_t length = 0;
@@ -386,7 +386,7 @@ napi_status napi_create_string_utf8(napi_env env, const char* text, size_t lengt
   return Done(env, napi_ok);
 }
 
-// Of ASCII text alone, where both encodings agree.
+// Takes ASCII text only, for which both encodings agree.
 napi_status napi_create_string_latin1(napi_env env, const char* text, size_t length, napi_value* result) {
   return napi_create_string_utf8(env, text, length, result);
 }
@@ -672,7 +672,7 @@ napi_status napi_new_instance(napi_env env, napi_value constructor, size_t count
   return status;
 }
 
-// The prototype of the instances is that of the function, which itself needs none.
+// The prototype of the instances is the function's, which itself needs none.
 napi_status napi_define_class(napi_env env, const char*, size_t, napi_callback constructor, void* data, size_t count,
                               const napi_property_descriptor* properties, napi_value* result) {
   *result = Make(env, napi_function);

@@ -57,7 +57,7 @@ class Environment {
   // calls of thread-safe functions.
   void EndJavaScript();
 
-  // As a V8 with pointer compression, refuses ArrayBuffers over the memory of an addon.
+  // Refuses ArrayBuffers over an addon's memory, like a V8 with pointer compression.
   void RefuseExternalBuffers();
   // Refuses thread-safe functions.
   void RefuseThreadsafeFunctions();

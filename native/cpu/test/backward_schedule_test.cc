@@ -57,7 +57,7 @@ TEST_CASE("BackwardSchedule computes every step of every pseudo-layer once, afte
   }
 }
 
-// Two buffers hold the gradients of all outputs between layers: layer l writes those of l - 2's rows a stage after
+// Two buffers hold the gradients of all outputs between layers: layer l writes to layer l - 2's rows a stage after
 // layer l - 1 has read them.
 TEST_CASE("BackwardSchedule keeps neighboring layers of a wavefront one stage apart") {
   const BackwardSchedule schedule(NetworkOf(4, 1, 16), 97, 1);

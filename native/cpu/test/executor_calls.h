@@ -19,7 +19,7 @@ class ExecutorCalls : public AddonCalls {
 
   const Napi::Object executor;
 
-  // Queues an operation and waits until it is done. Its error arrives as that of JavaScript's await.
+  // Queues an operation and waits until it is done. Its error arrives as from JavaScript's await.
   void Run(const char* operation, const Napi::Object& arguments) {
     Settled(Call(executor, operation, Napi::Value(arguments)).ToNumber().DoubleValue());
   }

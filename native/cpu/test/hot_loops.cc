@@ -7,7 +7,7 @@
 
 namespace {
 
-// Of a product by several rows of a forward pass.
+// The operands of a product by several rows of a forward pass.
 constexpr Operands kForward = VectorF32::kCopyTileRows > 0 ? Operands::kCopy : Operands::kRows;
 
 template <int kChunks, Operands kOperands, int kRows = 16, int kTile = 0>

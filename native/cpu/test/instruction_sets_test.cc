@@ -32,7 +32,7 @@ TEST_CASE("Kernels compute half as many operations of float64 in the time of flo
   for (const Kernels* kernels : SupportedKernels()) {
     INFO(kernels->name);
     CHECK(kernels->f64.operations_per_ns * 2 == kernels->f32.operations_per_ns);
-    // As booleans: doctest prints no pointers to functions.
+    // Booleans, as doctest prints no pointers to functions.
     CHECK(bool{kernels->f32.product_bfloat16 != nullptr && kernels->f32.product_int8 != nullptr});
     CHECK(bool{kernels->f64.product_bfloat16 == nullptr && kernels->f64.product_int8 == nullptr});
   }

@@ -320,7 +320,7 @@ TEST_CASE("attendGradients are the derivatives of attend") {
   CheckGradient(d_scores, scores, [&](const Values& at) { return Dot(Attend(x, at, kLengths.data()).output, dy); });
 }
 
-// As the forward does not read them.
+// The forward does not read them.
 TEST_CASE("attendGradients do not depend on steps past a row's end") {
   Values x = Sine<double>(18, 1.9);
   const Values weights = Attend(x, Sine<double>(9, 1.1), kLengths.data()).weights, dy{1, -2, 3, -4, 5, -6};

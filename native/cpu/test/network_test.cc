@@ -80,8 +80,8 @@ TEST_CASE_TEMPLATE("Network aligns every matrix and bias to a chunk", T, float, 
   }
 }
 
-// Of 4 units the last panel has one chunk of an LSTM's gates, and of a GRU's one for n and one for r and u; of 13 units
-// of an LSTM, and 9 of a GRU, one for each gate.
+// With 4 units in the last panel, an LSTM's gates share one chunk, and a GRU has one for n and one for r and u; with 13
+// units of an LSTM, and 9 of a GRU, each gate has one.
 TEST_CASE("Network packs the gates of a last panel of few units") {
   const auto last_chunks = [](Cell cell, ptrdiff_t units, bool skip_input = false) {
     const ptrdiff_t inputs = skip_input ? units : 3;

@@ -18,7 +18,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Of one training step.
+// Results of one training step.
 template <typename T>
 struct Results {
   std::vector<T> output, h, c, dx, dh, dc, dw;
@@ -53,7 +53,7 @@ std::vector<PassCase> PassCases() {
   return cases;
 }
 
-// Those of more than two layers, and half of the others, in which each pair of cell, batch and number of directions
+// Cases of more than two layers, and half of the others, in which each pair of cell, batch and number of directions
 // occurs. All with CUDNN_RNN_TESTS=all, as the nightly workflow sets it.
 std::vector<PassCase> CoveringPassCases() {
   const std::vector<PassCase> all = PassCases();
@@ -80,7 +80,7 @@ std::vector<T> Moved(const Network<T>& from, std::vector<T> params, const Networ
   return moved;
 }
 
-// In the layout of the kernels; the gradient of the parameters in that of the portable kernels.
+// In the kernels' layout; the gradient of the parameters in the portable kernels' layout.
 template <typename T>
 Results<T> Train(const Kernels& kernels, int threads, const PassCase& each) {
   const Network<T> network = NetworkFor<T>(kernels, each.options);
@@ -224,7 +224,7 @@ TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
 
 // Every cell, one row and several, with lengths and without, in one direction and both. Without lengths the output
 // serves as h, whose rows have no padding; else two buffers of h alternate. 32 units are whole chunks, the last panel
-// of 37 is packed, that of 45 is not. 20 rows of three panels are halved. Three layers, of which the first and the last
+// of 37 is packed, 45's is not. 20 rows of three panels are halved. Three layers, of which the first and the last
 // share memory; without dropout, which is of training alone.
 std::vector<PassCase> InferenceCases() {
   std::vector<PassCase> cases;

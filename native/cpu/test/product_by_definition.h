@@ -1,4 +1,4 @@
-// The product over a panel by its definition, to which those of the kernels are compared.
+// The product over a panel by its definition, to which the kernels' products are compared.
 #pragma once
 
 #include <cstddef>

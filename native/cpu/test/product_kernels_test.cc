@@ -18,7 +18,7 @@ namespace {
 constexpr ptrdiff_t kRows[] = {1, 2, 3, 5, 6, 7, 8, 13, 17, 50};
 constexpr ptrdiff_t kDepths[] = {1, 3, 16, 37, 600};
 
-// Of product.depth rows.
+// The panel has product.depth rows.
 template <typename T>
 void PointAt(const std::vector<T>& panel, PanelOrder order, int chunks, PanelProduct<T>* product) {
   const PanelStrides<T> strides(order, product->depth, chunks);
@@ -303,7 +303,7 @@ void TransposedProductsEqualTheirDefinition(const Kernels& kernels, PanelOrder o
 
 TEST_CASE("KernelTable::transposed_product adds a · panelᵀ over all panels") {
   for (const Kernels* kernels : TestedKernels()) {
-    // The order of rows is that of dense layers, with any kernels.
+    // Dense layers have the order of rows with any kernels.
     for (const PanelOrder order : {PanelOrder::kRows, kernels->f32.panel_order}) {
       TransposedProductsEqualTheirDefinition<float>(*kernels, order);
       TransposedProductsEqualTheirDefinition<double>(*kernels, order);

@@ -68,7 +68,7 @@ TEST_CASE_TEMPLATE("each function of elements is that of its name", T, float, do
     ElementFunction function;
     double expected[4];
   };
-  // Of (a, b, c): (0.5, 2, 7), (2, 2, 8), (3, -1, 9), (0, NaN, 5).
+  // Each (a, b, c): (0.5, 2, 7), (2, 2, 8), (3, -1, 9), (0, NaN, 5).
   std::vector<T> a{T{0.5}, 2, 3, 0}, b{2, 2, -1, static_cast<T>(nan)}, c{7, 8, 9, 5};
   const Case cases[] = {
       {ElementFunction::kCopy, {0.5, 2, 3, 0}},

@@ -26,7 +26,7 @@ TEST_CASE("TilesFit counts the sums, the operand that is held and the one that p
   CHECK(TilesFit<Shape<15, false, 6, 6, 3, 2, 2, 2>>());
   CHECK_FALSE(TilesFit<Shape<14, false, 6, 6, 3, 2, 2, 2>>());
   CHECK_FALSE(TilesFit<Shape<14, false, 6, 5, 3, 2, 2, 2>>());
-  // Of rows and vectors the fewer are held: 2 · 5 sums, 2 rows, 1 vector.
+  // The fewer of rows and vectors are held: 2 · 5 sums, 2 rows, 1 vector.
   CHECK(TilesFit<Shape<13, false, 1, 5>>());
   CHECK_FALSE(TilesFit<Shape<12, false, 1, 5>>());
   // With multiply-by-lane instructions the rows are held, though there are more of them than vectors.
@@ -79,7 +79,7 @@ TEST_CASE("TileSplit sums apart until eight sums are in flight, within the regis
 }
 
 TEST_CASE("TileRows loads least for a multiply-add, and counts weights twice") {
-  // Of 8 vectors: 1 row loads 1 + 16 operands for 8 multiply-adds, 2 rows 2 + 8 for 8, 4 rows 4 + 16/3 for 32/3, 6 rows
+  // 8 vectors: 1 row loads 1 + 16 operands for 8 multiply-adds, 2 rows 2 + 8 for 8, 4 rows 4 + 16/3 for 32/3, 6 rows
   // 6 + 4 for 12: the least.
   CHECK(TileRows<Sixteen>(8) == 6);
   // 6 · 1: 6 sums that are split. (6 + 2) / 6 is less than (4 + 2) / 4.

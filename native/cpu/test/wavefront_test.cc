@@ -16,7 +16,7 @@ TEST_CASE("StepOperations are two for each recurrent weight and row of the batch
   CHECK(StepOperations(NetworkOf(Cell::kTanh, 1, 1, 10), 1) == 2 * 10 * 10);
   CHECK(StepOperations(NetworkOf(Cell::kRelu, 1, 1, 10), 1) == 2 * 10 * 10);
   CHECK(StepOperations(NetworkOf(Cell::kGru, 3, 1, 10), 7) == 7 * 2 * 3 * 10 * 10);
-  // Those of one pseudo-layer, with any number of them.
+  // The operations of one pseudo-layer, with any number of them.
   CHECK(StepOperations(NetworkOf(Cell::kLstm, 3, 2, 10), 7) == 7 * 2 * 4 * 10 * 10);
   // The recurrent matrix multiplies a projection of 4 columns.
   CHECK(StepOperations(NetworkOf(Cell::kLstm, 1, 1, 10, 4), 1) == 2 * 4 * 10 * 4);

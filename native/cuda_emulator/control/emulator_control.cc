@@ -32,7 +32,7 @@ std::string TextArgument(napi_env env, napi_callback_info info) {
 napi_value Open(napi_env env, napi_callback_info info) {
   setenv("CUDNN_RNN_CUDA_EMULATOR", "1", 1);
   const std::string file = TextArgument(env, info) + "/libemulated_gpu.so";
-  // Libraries of a second folder need the machine by its name, which the loader has already: that of the first folder. One
+  // Libraries of a second folder need the machine by its name, which the loader has already: the first folder's. One
   // that is opened by its path would be another machine, which none of them uses.
   void* library = dlopen("libemulated_gpu.so", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (library == nullptr) library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -60,7 +60,7 @@ bool IsPinned(const void* pointer, std::size_t bytes);
 /// True for an address of the device arena, live or not.
 bool IsDeviceAddress(const void* pointer);
 
-/// Where the bytes of `pointer` are for an operation on `device`: throws DeviceFault (illegal address) unless all
+/// The bytes of `pointer` for an operation on `device`: throws DeviceFault (illegal address) unless all
 /// `bytes` are in one live allocation of a device it may reach, or in page-locked host memory. With `bytes` 0 only
 /// the start is looked at.
 void* Resolve(int device, const void* pointer, std::size_t bytes, const char* what);

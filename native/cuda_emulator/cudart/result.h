@@ -8,7 +8,7 @@ namespace emulator {
 /// The runtime's answers if it cannot work: no driver, a process that ends, a broken device.
 constexpr EntryRules kCudart{cudaErrorInsufficientDriver, cudaErrorCudartUnloading, -1};
 
-/// As kCudart, for calls that a broken device still answers.
+/// Like kCudart, for calls that a broken device still answers.
 constexpr EntryRules kCudartAlways{cudaErrorInsufficientDriver, cudaErrorCudartUnloading, 0};
 
 /// Stores a failure for cudaGetLastError and returns it.

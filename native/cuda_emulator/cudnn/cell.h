@@ -81,7 +81,7 @@ inline double Activation(int cell_mode, double a) {
   return cell_mode == CUDNN_RNN_RELU ? std::max(a, 0.0) : std::tanh(a);
 }
 
-/// The gradient of a from that of h', in terms of h': dh∘(1 - h'²) for tanh, dh where ReLU is open.
+/// The gradient of a from the gradient of h', in terms of h': dh∘(1 - h'²) for tanh, dh where ReLU is open.
 inline double ActivationGradient(int cell_mode, double h, double dh) {
   return cell_mode == CUDNN_RNN_RELU ? (h > 0 ? dh : 0) : dh * (1 - h * h);
 }

@@ -1,6 +1,6 @@
-// The CTC loss of cuDNN. Its refusals and the size of its workspace are those of 9.24, found by calling the real library with
-// a handle that has no device behind it. Where the real kernels read or write out of bounds (labels that do not fit their
-// frames) the emulator faults.
+// The CTC loss of cuDNN. Its refusals and the size of its workspace are 9.24's, found by calling the real library with
+// a handle that has no device behind it. If the real kernels read or write out of bounds (labels that do not fit their
+// frames), the emulator faults.
 
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ using namespace emulator;
 
 namespace {
 
-/// Of the deterministic algorithm, on devices of 48 KiB shared memory.
+/// The deterministic algorithm's limit, on devices of 48 KiB shared memory.
 constexpr int kMostLabels = 255;
 constexpr int kMostSteps = 65535;
 constexpr double kNever = -std::numeric_limits<double>::infinity();

@@ -40,7 +40,7 @@ Rows LoadSlot(const RnnPass& pass, const char* reserve, std::size_t offset, std:
 void StoreSlot(const RnnPass& pass, char* reserve, std::size_t offset, const Rows& rows);
 
 /// Which elements of the output of the layer below get into `pseudo`, a pseudo-layer of layer 1 or above: multiplies
-/// by 0 or 1/(1 - rate). `mask` is that of the reserve space.
+/// by 0 or 1/(1 - rate). `mask` is the reserve space's.
 void ApplyMask(const RnnPass& pass, const unsigned char* mask, std::size_t pseudo, Rows& rows);
 void DrawMask(const RnnPass& pass, const DropoutStates& states, unsigned char* mask);
 
@@ -59,7 +59,7 @@ class Step {
 /// The rows of `state`, one per batch entry, that take part in a step: [n, width].
 Rows Gathered(const Rows& state, const Step& step);
 
-/// h before each step, in compact rows: that of the step before, or hx.
+/// h before each step, in compact rows: the previous step's, or hx.
 Rows PreviousHidden(const RnnPass& pass, bool backward, const Rows& hidden, const Rows& initial);
 
 }  // namespace emulator

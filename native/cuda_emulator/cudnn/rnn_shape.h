@@ -20,8 +20,8 @@ struct Piece {
 /// D directions, G gates; and where its weights are.
 ///
 /// The weight space holds all matrices, then all biases, without padding. Matrices by pseudo-layer p = layer·D +
-/// direction: W_0 … W_{G-1} [H, in], R_0 … R_{G-1} [H, P], and the projection [P, H]; biases by pseudo-layer: those of
-/// W, then those of R, each [H].
+/// direction: W_0 … W_{G-1} [H, in], R_0 … R_{G-1} [H, P], and the projection [P, H]; biases by pseudo-layer:
+/// W's, then R's, each [H].
 struct RnnShape {
   explicit RnnShape(const RnnDescriptor& descriptor);
 

@@ -10,7 +10,7 @@ namespace emulator {
 
 /// A batch of sequences: where the vector of batch entry b at time t is, in the caller's buffers and in our own.
 ///
-/// Our own arrays are compact: the steps of sequence 0, then those of sequence 1, …; S rows in all.
+/// Our own arrays are compact: the steps of sequence 0, then of sequence 1, …; S rows in all.
 class Sequences {
  public:
   explicit Sequences(const RnnDataDescriptor& data)

@@ -46,7 +46,7 @@ enum : cudnnStatus_t {
 /// cuDNN's answers if it cannot work: no GPU, a process that ends, a broken device.
 constexpr EntryRules kCudnn{kNotInitialized, kNotInitialized, kExecutionFailedCudart};
 
-/// As kCudnn for descriptors, which a broken device does not touch.
+/// Like kCudnn, for descriptors, which a broken device does not touch.
 constexpr EntryRules kCudnnHost{kNotInitialized, kNotInitialized, 0};
 
 /// A broken rule that ends a call with `status`.

@@ -8,7 +8,7 @@ namespace emulator {
 /// The driver's answers if it cannot work: no GPU, a process that ends, a broken device.
 constexpr EntryRules kDriver{CUDA_ERROR_NO_DEVICE, 4, -1};
 
-/// As kDriver, for calls that a broken device still answers.
+/// Like kDriver, for calls that a broken device still answers.
 constexpr EntryRules kDriverAlways{CUDA_ERROR_NO_DEVICE, 4, 0};
 
 }  // namespace emulator

@@ -213,7 +213,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId 
   made->maker = std::this_thread::get_id();
   for (const auto& other : Communicators().All()) {
     if (other->id != made->id) continue;
-    // As NCCL: "Duplicate GPU detected".
+    // NCCL says: "Duplicate GPU detected".
     if (other->device == made->device) return ncclInvalidUsage;
   }
   try {

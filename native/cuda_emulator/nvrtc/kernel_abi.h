@@ -7,7 +7,7 @@ struct Dim3 {
   unsigned x, y, z;
 };
 
-/// Where a device thread is. One per OS thread and module; the driver sets it before each piece of a thread it runs.
+/// A device thread's place. One per OS thread and module; the driver sets it before each piece of a thread it runs.
 struct ThreadState {
   Dim3 thread, block, block_size, grid_size;
   void* dynamic_shared;

@@ -1,4 +1,4 @@
-// The kernels before and after cudnnCTCLoss_v8. The conventions are those of dense.cu, which precedes this file in the
+// The kernels before and after cudnnCTCLoss_v8. The conventions are dense.cu's, which precedes this file in the
 // same source. cuDNN's blank is class 0, so classes move: the blank comes first, the others keep their order. Logits
 // are [T,B,K]; a row has `lengths[row]` steps.
 

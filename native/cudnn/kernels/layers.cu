@@ -1,4 +1,4 @@
-// The layers around a recurrent network. The conventions are those of dense.cu, which precedes this file in the
+// The layers around a recurrent network. The conventions are dense.cu's, which precedes this file in the
 // compiled source. Equations: packages/reference/src/layer_ops.ts. Sequences are [T,B,E]; `lengths` is null if every
 // row has T steps.
 

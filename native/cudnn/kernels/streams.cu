@@ -1,4 +1,4 @@
-// The states of streams, which are in rows of [L,B,C] from step to step; the conventions are those of dense.cu, which stands
+// The states of streams, which are in rows of [L,B,C] from step to step; the conventions are dense.cu's, which stands
 // before it in the same source. A step takes the batch rows `rows` [R] as states [L,R,C] and gives them back. A number below
 // 0 stands for a row that fills the step up.
 

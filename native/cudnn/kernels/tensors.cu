@@ -79,7 +79,7 @@ extern "C" __global__ void reduce_each(REAL* y, const REAL* x, Index count, Inde
   }
 }
 
-// As reduce_each; one block for each k.
+// Like reduce_each, with one block for each k.
 extern "C" __global__ void reduce_by_blocks(REAL* y, const REAL* x, Index count, Index length, Index rule, Index n1,
                                             Index n2, Index n3, Index x0, Index x1, Index x2, Index x3, Index m1,
                                             Index m2, Index m3, Index z0, Index z1, Index z2, Index z3) {

@@ -54,7 +54,7 @@ class CommandReader {
   /// A graph to launch. The segment then reads and writes the graph's buffers, and a failed launch changes nothing.
   cudaGraphExec_t Launched();
   double Scalar() { return batch_.scalars.at(next_scalar_++); }
-  /// Where a kernel of a captured batch finds its scalars, of which it has read `count`; null otherwise.
+  /// The address at which a captured batch's kernel finds its scalars, of which it has read `count`; null otherwise.
   void* LiveScalars(std::size_t count);
   /// True if the kernels were compiled with -DREAL=double.
   bool has_double_scalars() const;

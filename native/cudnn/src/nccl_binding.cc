@@ -154,7 +154,7 @@ Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   return Post(info, std::move(operation), info[1]);
 }
 
-/// Queues a call on the streams of sessions, one of each device of the communicator. `access` is that of each device.
+/// Queues a call on the streams of sessions, one of each device of the communicator. `access` has one for each.
 Napi::Value PostOnStreams(const Napi::CallbackInfo& info, std::unique_ptr<NcclOperation> operation,
                           const std::function<StreamAccess(std::uint32_t)>& access) {
   NcclHandle& handle = *Unwrap<NcclHandle>(info[0]);

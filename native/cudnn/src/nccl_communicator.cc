@@ -37,7 +37,7 @@ NcclTable BindNccl(void* library) {
   const auto bind = [&](const char* name, void* slot) {
     void* address = FindSymbol(library, name);
     if (address == nullptr) throw NcclError("dlsym", std::string("it has no ") + name, 0, "");
-    // As in libraries.cc: a cast from a pointer to data to a pointer to a function is not portable C++.
+    // A cast from a pointer to data to a pointer to a function is not portable C++ (see libraries.cc).
     std::memcpy(slot, static_cast<const void*>(&address), sizeof address);
   };
 #define SYMBOL(result, name, parameters) bind(#name, static_cast<void*>(&table.name));

@@ -57,7 +57,7 @@ struct NcclOperation {
   int reduction = 0;
   /// The rank whose arrays a broadcast copies.
   int root = 0;
-  /// Of a call on streams: its end for each device of the process, and the elements of each array.
+  /// The end of a call on streams for each device of the process, and the elements of each array.
   std::vector<CommunicatorEnd> stream_calls;
   std::vector<std::size_t> counts;
   /// The workers of the streams have been let continue.
@@ -110,7 +110,7 @@ class NcclCommunicator {
   void AllReduce(const NcclOperation& operation);
   /// Waits for the workers of the streams, makes the call for all their arrays at once, and waits for the devices.
   void CallOnStreams(NcclOperation& operation);
-  /// Waits until all workers have reached the call. The error is that of the first whose arrays are of no use.
+  /// Waits until all workers have reached the call. The error comes from the first whose arrays are of no use.
   std::vector<StreamArrival> WaitForWorkers(const char* call, NcclOperation& operation, ErrorRef* error);
   /// Lets the workers of the streams continue, with the operation's error if it has one. Idempotent.
   static void LetContinue(NcclOperation& operation);
@@ -134,7 +134,7 @@ class NcclCommunicator {
   const NcclOptions options_;
   Settle settle_;
   std::vector<Member> members_;
-  /// Of arrays of the host, on the first device.
+  /// The stream of host arrays, on the first device.
   cudaStream_t stream_ = nullptr;
   void* buffer_ = nullptr;
   std::size_t buffer_bytes_ = 0;

@@ -91,7 +91,7 @@ DeviceInfo Worker::Open() {
   int major = 0;
   int minor = 0;
   CheckNvrtc(libraries, libraries.nvrtc.nvrtcVersion(&major, &minor), "nvrtcVersion");
-  // As CUDART_VERSION: 12040 is 12.4.
+  // The form of CUDART_VERSION: 12040 is 12.4.
   info.numbers["nvrtcVersion"] = major * 1000 + minor * 10;
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
@@ -217,7 +217,7 @@ void Worker::RunSegments(Batch& batch) {
       batch.error = error = WithLostDevice(error);
       batch.failed_segment = segment;
     }
-    // Of a skipped segment, only the objects that it would have made carry the error.
+    // If a segment is skipped, only the objects that it would have made carry the error.
     const bool spares_others = is_skipped || reader.spares_others() || (batch.is_step && !began);
     for (const Id id : error&& spares_others ? reader.made() : reader.writes()) {
       if (Object* object = Find(id)) object->error = error;

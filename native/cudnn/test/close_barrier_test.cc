@@ -15,7 +15,7 @@ TEST_CASE("CloseBarrier opens at once where no session of the device is closing"
   second.Open();
   first.BeginClose();
   CloseBarrier other(4);
-  // Of another device.
+  // This one is of another device.
   other.Open();
   other.BeginClose();
   other.End();

@@ -29,7 +29,7 @@ void ReleaseAll(OpenWorker& open) {
 
 TEST_CASE("A batch that is cut at any word fails or ends early, and the next one runs") {
   OpenWorker open;
-  // That of the worker itself.
+  // The worker's own memory.
   const int before = open.device.live()["memory"];
   std::vector<float> target(2, -1);
   const std::size_t whole = Copied(open, target).batch().words.size();

@@ -157,7 +157,7 @@ TEST_CASE("A session that was never started closes") {
 }
 
 TEST_CASE("A device that does not open settles the first batch with the call, and no other batch runs") {
-  // The second cudaSetDevice is that of the thread that waits for events, or of the worker.
+  // The thread that waits for events, or the worker, calls cudaSetDevice second.
   const struct {
     const char* function;
     int succeeding;

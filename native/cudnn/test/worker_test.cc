@@ -10,7 +10,7 @@
 namespace cudnn_rnn {
 namespace {
 
-/// Whether an error is that of the batch in which `call` failed: each object has a copy.
+/// Whether an error comes from the batch in which `call` failed: each object has a copy.
 bool IsOf(const ErrorRef& error, const std::string& call, int status) {
   return error != nullptr && error->call == call && error->status == status;
 }
@@ -145,7 +145,7 @@ TEST_CASE("After a failure the rest is skipped: its new objects carry the error,
   CHECK(open.ErrorOf(10) == nullptr);
   // The output of the failed command.
   CHECK(open.ErrorOf(1) == batch.error);
-  // Of the skipped segment.
+  // An object of the skipped segment.
   CHECK(IsOf(open.ErrorOf(11), "cudaMemsetAsync", 77));
   CHECK(open.ErrorOf(2) == nullptr);
   std::vector<float> read(1);

@@ -1,4 +1,4 @@
-// The calls that a rank is in, as its watchdog and the reports of a roll call have them: one of MPI, and those of a
+// The calls that a rank is in, as its watchdog and the reports of a roll call have them: one of MPI, and any of a
 // library that sums on the devices. That library reports no rank that is missing, so the watchdog of MPI waits for its
 // calls too.
 #pragma once
@@ -18,7 +18,7 @@ struct Progress {
   /// Collectives begun.
   std::int64_t sequence = 0;
   std::int64_t bytes = 0;
-  /// Of the operation in progress, or else since the last one ended.
+  /// Since the operation in progress began, or else since the last one ended.
   double seconds = 0;
   /// Calls of the devices' library begun and ended, in one order on all ranks.
   std::int64_t device_begun = 0;

@@ -1,7 +1,7 @@
 // The collective calls on the arrays of all ranks. They block, and belong to the thread of MPI. Each throws MpiError.
 //
 // Note [Passes over a sum]. A large array is reduced where it is: apart from MPI's own copies nothing passes over it.
-// Small ones are copied into one array, as each call has a latency. As bfloat16 all arrays are copied: their elements
+// Small ones are copied into one array, as each call has a latency. For bfloat16 all arrays are copied: their elements
 // are converted.
 #pragma once
 

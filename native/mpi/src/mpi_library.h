@@ -10,8 +10,8 @@
 
 namespace cudnn_rnn {
 
-/// A communicator, datatype or operation. Open MPI's handles are pointers, MPICH's are 32-bit integers and those of the
-/// standard ABI are small integers in pointer type, so the widest of the three holds all.
+/// A communicator, datatype or operation. Open MPI's handles are pointers, MPICH's are 32-bit integers and the
+/// standard ABI's are small integers in pointer type, so the widest of the three holds all.
 using MpiHandle = std::uintptr_t;
 
 /// Handles and constants of one library. mpi.h defines them as macros, so a program compiled against one mpi.h cannot

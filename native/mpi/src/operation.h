@@ -37,13 +37,13 @@ struct ElementArray {
 /// All memory that it refers to must stay valid until it is settled.
 struct Operation {
   OperationKind kind = OperationKind::kNone;
-  /// Of an all-reduce: the arrays, which all ranks pass with the same counts.
+  /// The arrays of an all-reduce, which all ranks pass with the same counts.
   std::vector<ElementArray> arrays;
   ElementKind element = ElementKind::kFloat32;
   ReduceKind reduce = ReduceKind::kSum;
-  /// Of a sum: the elements travel as bfloat16.
+  /// The elements of a sum travel as bfloat16.
   bool as_bfloat16 = false;
-  /// Of a broadcast or an all-gather.
+  /// The bytes of a broadcast or an all-gather.
   std::uint8_t* bytes = nullptr;
   std::size_t byte_count = 0;
   int root = 0;

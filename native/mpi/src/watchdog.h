@@ -55,7 +55,7 @@ class Watchdog {
   /// Waits for one turn; false after Stop().
   bool NextTurn();
   /// Ends the job after `progress` exceeded the deadline, with a message that names the missing ranks. Returns if the
-  /// call has ended meanwhile. The call is that of a device if there is none of MPI.
+  /// call has ended meanwhile. The call is a device's if there is none of MPI.
   void Expire(const Progress& progress);
   /// Sends this rank's progress to every rank that requested it. Does nothing if MPI is being finalized.
   void AnswerRollCall();
@@ -105,7 +105,7 @@ class Watchdog {
   std::atomic<std::uint64_t> beats_ = 0;
   std::uint64_t seen_beats_ = 0;
   double busy_seconds_ = 0;
-  /// Of all times between two calls of Beat().
+  /// The longest time between two calls of Beat().
   double longest_busy_seconds_ = 0;
 };
 

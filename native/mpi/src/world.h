@@ -79,7 +79,7 @@ class World {
   std::thread caller_;
   // Guards queue_ and pending_. Never held during a call of MPI, which may block for as long as a rank is late.
   std::mutex mutex_;
-  /// Of the queue and of `pending_`.
+  /// Signals changes of the queue and of `pending_`.
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Operation>> queue_;
   /// Queued or in progress.

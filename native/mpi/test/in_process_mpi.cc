@@ -1,5 +1,5 @@
 // One library of in_process_mpi.h. IN_PROCESS_MPI_ABI chooses the interface: 1 MPICH's, 2 Open MPI's, 3 the standard's.
-// The values are those of the libraries' mpi.h.
+// The values are from the libraries' mpi.h.
 #include "in_process_mpi.h"
 
 #include <unistd.h>

@@ -30,7 +30,7 @@ struct Job {
   std::string failing;
   /// The rank to which no message arrives; none if it is negative.
   int deaf = -1;
-  /// As many calls of MPI_Recv for a message that is not empty fail first, with the status 17.
+  /// The number of calls of MPI_Recv for a message that is not empty that fail first, with the status 17.
   int failing_reports = 0;
   /// Collectives check and note their arguments, and move no data. For arrays that are larger than the memory.
   bool moves_nothing = false;
@@ -42,7 +42,7 @@ struct Job {
   int freed = 0;
   std::vector<Piece> pieces;
 
-  /// Of the library: communicators by handle, messages, and the collective that each context is in.
+  /// The library's state: communicators by handle, messages, and the collective that each context is in.
   struct Communicator {
     int rank = 0;
     int size = 1;

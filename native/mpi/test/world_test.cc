@@ -21,7 +21,7 @@ using in_process_mpi::Job;
 
 const char* const kLibraries[] = {"libmpich_abi.so", "libopen_mpi_abi.so", "libstandard_abi.so"};
 
-/// Makes the elements of an all-reduce, or the bytes of another operation, those of an array.
+/// Makes an array the elements of an all-reduce, or the bytes of another operation.
 void Give(Operation& operation, void* data, std::size_t count) {
   if (operation.kind == OperationKind::kAllReduce) {
     operation.arrays.push_back({data, count});
@@ -254,7 +254,7 @@ TEST_CASE("World sums as bfloat16 with one rounding of each addend and one of th
       std::vector<std::vector<float>> values(size);
       for (int rank = 0; rank < size; rank++) {
         for (std::size_t k = 0; k < count; k++) {
-          // Of one magnitude, so that a float32 holds the sum of bfloat16 numbers exactly.
+          // They have one magnitude, so that a float32 holds the sum of bfloat16 numbers exactly.
           values[rank].push_back(static_cast<float>(1 + std::fmod(0.6180339887 * (rank * 41 + k + 1), 1)) *
                                  (k % 3 == 0 ? -1 : 1));
         }

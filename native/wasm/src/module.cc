@@ -43,7 +43,7 @@ void OutOfMemory() {
   __builtin_trap();
 }
 
-// threads: the caller's and those of workers that have called `runThread`. may_sleep: whether the caller may wait for
+// threads: the caller's and the workers' that have called `runThread`. may_sleep: whether the caller may wait for
 // them without polling.
 CUDNN_RNN_EXPORT(open) void Open(int threads, bool may_sleep) {
   ExpectThreads(threads);

@@ -6,7 +6,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// At most the bytes of a pass over `rows` = T·B rows beside its operands, those of its tape included.
+// At most the bytes of a pass over `rows` = T·B rows beside its operands, its tape included.
 template <typename T>
 double PassBytes(const Network<T>& network, double time, double batch) {
   const double units = static_cast<double>(network.panels() * network.z_width() + 4 * network.padded_units() +

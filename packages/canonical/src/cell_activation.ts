@@ -1,6 +1,6 @@
 /**
  * Functions of every element that cells can have in their gates and their candidate, by their names in Keras and ONNX
- * in snake case, with the defaults of their parameters α and β. Those of `hard_sigmoid` are Keras 2's and ONNX's,
+ * in snake case, with the defaults of their parameters α and β. `hard_sigmoid` has Keras 2's and ONNX's,
  * 0.2·x + 0.5 within 0..1; α of Keras 3 is 1/6.
  */
 export const CELL_ACTIVATIONS = Object.freeze({

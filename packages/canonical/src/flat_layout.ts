@@ -8,7 +8,7 @@ export interface PlacedRegion extends ParamRegion {
   readonly offset: number
 }
 
-/** Where every canonical tensor is in a flat buffer of `size` elements. */
+/** The place of every canonical tensor in a flat buffer of `size` elements. */
 export interface ParamLayout {
   readonly weights: readonly PlacedRegion[]
   readonly biases: readonly PlacedRegion[]

@@ -67,7 +67,7 @@ export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
 }
 
 /**
- * Canonical parameters as those of Flax's cells ({@link flaxLayout}); lossy: biases are summed.
+ * Canonical parameters as Flax's cells have them ({@link flaxLayout}); lossy: biases are summed.
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ export function canonicalToFlax<Data extends FloatArray>(
 }
 
 /**
- * Canonical parameters from those of Flax's cells; each canonical bias gets half of a summed one.
+ * Canonical parameters from the variables of Flax's cells; each canonical bias gets half of a summed one.
  *
  * @example
  * ```ts

@@ -15,7 +15,7 @@ import type { CanonicalParams, FloatArray } from './tensor.js'
  * The variables of TensorFlow's cells, one record per pseudo-layer (forward before backward), h = P or H:
  *
  * - LSTM (`LSTMCell`, `BasicLSTMCell`, `LSTMBlockCell`, `LSTMBlockFusedCell`, `CudnnCompatibleLSTMCell`): `kernel`
- *   [in+h,4H], columns i,c,f,o, the rows of x above those of h; `bias` [4H]; with numProj `projection/kernel` [H,P].
+ *   [in+h,4H], columns i,c,f,o, the rows of x above the rows of h; `bias` [4H]; with numProj `projection/kernel` [H,P].
  * - GRU (`CudnnCompatibleGRUCell`): `gates/kernel` [in+H,2H], columns reset, update; `gates/bias` [2H];
  *   `candidate/input_projection/{kernel,bias}` [in,H], [H]; `candidate/hidden_projection/{kernel,bias}` [H,H], [H].
  * - plain (`BasicRNNCell`): `kernel` [in+H,H], `bias` [H].

@@ -43,7 +43,7 @@ export function countedCanonical(descriptor: RnnDescriptor): CanonicalParams<Flo
   return canonicalFilled(descriptor, (length) => new Float64Array(length))
 }
 
-/** As {@link countedCanonical} in the array type that `create` makes. */
+/** {@link countedCanonical} in the array type that `create` makes. */
 export function canonicalFilled<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   create: (length: number) => Data,

@@ -49,9 +49,9 @@ export class CellRun {
   readonly dtype: FloatDType
   /** False in inference: nothing is kept for a backward, and nothing is dropped. */
   readonly training: boolean
-  /** Where products of matrices are computed. */
+  /** Computes the products of matrices. */
   readonly products: HostProducts
-  /** Where the recurrence of LSTMs is computed; undefined: in TypeScript. */
+  /** Computes the recurrence of LSTMs; undefined: in TypeScript. */
   readonly lstm: HostLstm | undefined
   readonly #waiting = new Map<FloatTensor, Map<number, GradientRows>>()
   readonly #masks = new Map<object, FloatArray>()

@@ -102,7 +102,7 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
     )
   }
 
-  /** Throws unless the values are those of one inputSize, if it is known or the first of them states it. */
+  /** Throws unless the values fit one inputSize, if it is known or the first of them states it. */
   #checkFit(action: string, values: Readonly<Record<string, FloatTensor>>, ofOne: readonly VariableSpec[]): void {
     const ofNone = this.variableSpecs(0)
     const lead = ofOne.find(({ shape }, k) => shape[0] !== ofNone[k].shape[0])?.name ?? ''

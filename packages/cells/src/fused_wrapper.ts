@@ -69,7 +69,7 @@ export abstract class FusedWrapper<State extends CellState, Cell extends Wrapped
 
   abstract pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State>
 
-  /** As {@link FusedRNNCell.call}; throws the errors of the wrapped cell. */
+  /** Like {@link FusedRNNCell.call}; throws the errors of the wrapped cell. */
   call<Sequence extends SequenceInput, Training extends boolean = true>(
     inputs: Sequence,
     options: SequenceOptions<State, Training> = {},

@@ -20,8 +20,8 @@ export interface HighwayWrapperOptions extends OptionsOf<typeof OPTIONS> {}
 /**
  * TensorFlow's `HighwayWrapper` (Srivastava, Greff & Schmidhuber 2015, https://arxiv.org/abs/1505.00387): x∘k + y∘t, of the
  * cell's input x and output y, with the carry gate k = σ(x·carry_w + carry_b) and the transform gate t = 1 - k, or
- * σ(x·transform_w + transform_b). As in TensorFlow `carry_w` [I,I], `carry_b` [I], … are in the caller's scope, beside the
- * scope of the cell.
+ * σ(x·transform_w + transform_b). `carry_w` [I,I], `carry_b` [I], … are in the caller's scope, beside the
+ * scope of the cell, as in TensorFlow.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  * @example

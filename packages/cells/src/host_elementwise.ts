@@ -29,7 +29,7 @@ export function clip(tape: StepTape, x: HostValue, bound: number, gradient: LSTM
   if (bound === Number.POSITIVE_INFINITY) return x
   const y = tape.newArray(x.data.length)
   for (let k = 0; k < y.length; k++) y[k] = Math.min(bound, Math.max(-bound, x.data[k]))
-  // As the dtype holds it, so that a bounded element compares equal to it.
+  // The bound in the dtype, so that a bounded element compares equal to it.
   const limit = tape.newArray(1).fill(bound)[0]
   return tape.result(y, x.shape, (dy) => {
     const dx = x.gradient

@@ -21,7 +21,7 @@ const OPTIONS = {
   ...GATE_ACTIVATIONS,
   /** w_i_diag, w_f_diag, w_o_diag [H]: the gates see the cell state. Default false. */
   usePeepholes: optional(FLAG),
-  /** Bound of the cell state, > 0; its gradient is that of `clip_by_value`. Default null, none. */
+  /** Bound of the cell state, > 0; its gradient is `clip_by_value`'s. Default null, none. */
   cellClip: CLIP,
   /** P: h and the output are projected by `projection/kernel` [H,P]. Default null, none. */
   numProj: nullable(SIZE),
@@ -29,7 +29,7 @@ const OPTIONS = {
   projClip: CLIP,
   /** Added to the forget gate, never stored; 0 where the variables come from a CudnnLSTM. Default 1. */
   forgetBias: optional(FINITE),
-  /** State activation of the new cell state, before the output gate. Default that of the candidate. */
+  /** State activation of the new cell state, before the output gate. Default: the candidate's. */
   stateActivation: ACTIVATION,
 }
 
@@ -62,7 +62,7 @@ export class LSTMCell extends LSTMStepCell {
       clipGradient: 'zero_outside',
       usePeepholes: options.usePeepholes ?? false,
       numProj,
-      // As in TensorFlow, a projection clip without a projection does nothing.
+      // A projection clip without a projection does nothing, as in TensorFlow.
       projClip: clipBound(numProj === null ? null : options.projClip),
       preactivationClip: clipBound(options.preactivationClip),
       ...activationsOf(options),

@@ -12,7 +12,7 @@ import type { SequencePass } from './sequence_pass.js'
 import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /**
- * A step of TensorFlow's LSTM cells as operations, which keep it on a device; the equations are those of `lstmGatesForward`.
+ * A step of TensorFlow's LSTM cells as operations, which keep it on a device; the equations are `lstmGatesForward`'s.
  */
 function lstmEquations<Value extends GraphValue>(
   { forgetBias, cellClip, clipGradient, usePeepholes, numProj, projClip, ...rule }: LSTMRule,

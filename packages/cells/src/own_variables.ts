@@ -1,7 +1,7 @@
 import type { FloatDType } from '@cudnn-rnn/ops'
 import { CellVariables, type VariableSpec } from './cell_variables.js'
 
-/** The variables that a wrapper has beside those of its cell. */
+/** The variables that a wrapper has beside its cell's. */
 export class OwnVariables extends CellVariables {
   readonly #specs: (inputSize: number) => readonly VariableSpec[]
 

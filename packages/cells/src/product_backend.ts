@@ -6,7 +6,7 @@ import { codedTypeError } from './coded_error.js'
 /** An executor whose products, and recurrence of LSTMs, cells use: any `Backend`. */
 export type ProductBackend = Pick<Backend, 'name' | 'dtype' | 'products' | 'lstm'>
 
-/** Where a run computes. */
+/** The kernels of a run. */
 export interface HostKernels {
   readonly products: HostProducts
   /** Undefined: the recurrence of LSTMs is computed in TypeScript. */

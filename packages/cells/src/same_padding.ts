@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 /**
- * Where a convolution of stride 1 with TensorFlow's SAME padding reads: for every output position, in row-major order, the
+ * The reads of a convolution of stride 1 with TensorFlow's SAME padding: for every output position, in row-major order, the
  * input positions under the kernel's elements, -1 in the padding. ⌊(k-1)/2⌋ positions of padding come first, the rest last.
  */
 export function samePaddingSources(spatial: readonly number[], kernel: readonly number[]): Int32Array {

@@ -29,7 +29,7 @@ export interface StackBidirectionalOptions<State extends CellState, Training ext
     OptionsOf<typeof LAYOUT_OPTIONS> {
   /** Initial states of the forward cells, one for each layer. Default: zeros. */
   readonly initialStatesFw?: readonly State[] | undefined
-  /** Those of the backward cells. */
+  /** The backward cells' initial states. */
   readonly initialStatesBw?: readonly State[] | undefined
 }
 

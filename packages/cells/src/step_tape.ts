@@ -87,7 +87,7 @@ export class StepTape {
     return value
   }
 
-  /** Runs `backward` in the backward, after those of all later operations. */
+  /** Runs `backward` in the backward, after all later operations' functions. */
   record(backward: (variables: VariableMap) => void): void {
     if (this.run.training) this.#backwards.push(backward)
   }

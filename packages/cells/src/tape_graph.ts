@@ -68,7 +68,7 @@ export class TapeGraph extends StepGraph<Value> {
     if (bound === Number.POSITIVE_INFINITY) return x
     const t = this.#t
     const [least, most] = [-bound, bound].map(this.#number)
-    // The gradient of equal operands is that of the first: 0 for an x at the bound.
+    // The gradient of equal operands goes to the first: 0 for an x at the bound.
     if (gradient === 'zero_outside') return t.maximum(least, t.minimum(most, x))
     const { ops } = t.backend
     using below = ops.minimum(x.tensor, most.tensor)

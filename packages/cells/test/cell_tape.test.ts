@@ -70,7 +70,7 @@ describe('a tape whose backward fails', () => {
     ['MultiRNNCell', () => new MultiRNNCell([new UGRNNCell(2, { dtype }), new LSTMCell(3, { dtype })]) as never],
   ]
 
-  // Values of a graph hold the sums of a backward: a second one would add to those of the first.
+  // Values of a graph hold the sums of a backward: a second one would add to the first one's.
   it.each(cells)('gives no gradients any more, whichever product failed: %s', (_, make) => {
     const cell = anyState(make())
     cell.build(2, { seed: 1 })

@@ -50,7 +50,7 @@ describe('CellVariables.build', () => {
     const [least, most] = [Math.min(...data), Math.max(...data)]
     expect(least).toBeGreaterThanOrEqual(-limit)
     expect(most).toBeLessThan(limit)
-    // Of 1206 draws one is in each outer hundredth with a probability of 1 - 2·10^-3.
+    // Among 1206 draws, one is in each outer hundredth with a probability of 1 - 2·10^-3.
     expect([least < -0.98 * limit, most > 0.98 * limit]).toEqual([true, true])
     const mean = Array.from(data).reduce((sum, value) => sum + value, 0) / data.length
     // Its standard deviation is limit/√(3·1206).

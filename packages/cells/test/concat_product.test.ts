@@ -80,7 +80,7 @@ describe("CellRun's gradients of a kernel", () => {
     expect([...bias.data]).toEqual([1, 1, 1])
     run.finishGradients()
     expect([...kernel.data]).toEqual([1, 4, 4, 2, 5, 5, 3, 6, 6])
-    // Rows of x, then those of h; each over both steps.
+    // Rows of x, then of h; each over both steps.
     expect(sizes).toEqual([
       [2, 3, 2],
       [1, 3, 2],

@@ -8,7 +8,7 @@ import { anyState, expectClose, float64, leaves } from './cell_checks.js'
 const dtype = 'float64'
 const [T, B, I, U] = [2, 2, 3, 3]
 
-/** As fixtures/cells/make_tensorflow_wrappers.py fills. */
+/** The fills of fixtures/cells/make_tensorflow_wrappers.py. */
 function filled(shape: readonly number[], a: number, m: number, o: number, d: number) {
   const count = elementCount(shape)
   return float64(

@@ -70,7 +70,7 @@ export function blobSource(name: string, blob: BlobLike): ByteSource {
   }
 }
 
-/** Numbers of a damaged file may be negative, infinite or NaN; those of a caller are integers. */
+/** Numbers of a damaged file may be negative, infinite or NaN; a caller's are integers. */
 const isPlace = (value: unknown) => typeof value === 'number' && (Number.isInteger(value) || !Number.isFinite(value))
 const RANGE = { offset: integerFrom(0), length: integerFrom(0) }
 

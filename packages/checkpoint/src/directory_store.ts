@@ -33,7 +33,7 @@ const HANDLE = methods('a FileSystemDirectoryHandle', 'getFileHandle', 'getDirec
  * (`await navigator.storage.getDirectory()`), or one that the user picked (`await showDirectoryPicker()`). It works in
  * pages and in workers.
  *
- * A file is replaced when its stream is closed, so that saves are atomic. Locks are those of `navigator.locks`, by the
+ * A file is replaced when its stream is closed, so that saves are atomic. Locks come from `navigator.locks`, by the
  * path of the directory: tabs of one origin exclude each other.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`. Its methods reject with CheckpointError `ERR_CHECKPOINT_IO`.

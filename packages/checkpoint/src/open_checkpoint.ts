@@ -23,7 +23,7 @@ export type OpenByteSource = (path: string) => Promise<ByteInput | undefined>
 const ARGUMENTS = { prefix: PATH, open: FUNCTION }
 /** Rules of {@link OpenCheckpointOptions}. */
 export const OPEN_OPTIONS = {
-  /** Check the checksum of every tensor that is read. Default true; those of the index are always checked. */
+  /** Check the checksum of every tensor that is read. Default true; the index's are always checked. */
   verifyTensors: optional(FLAG),
 }
 

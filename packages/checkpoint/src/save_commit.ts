@@ -16,7 +16,7 @@ import { createFile, namesIn, removeQuietly, temporaryPath, writeAll } from './t
 /**
  * Makes a data file that was written beside, and the table of its tensors, the checkpoint of a prefix.
  *
- * One rename is the commit: that of the index. The data file is renamed before it to a name that the present index does
+ * One rename is the commit: the index's. The data file is renamed before it to a name that the present index does
  * not use. Readers take the names of data files from the number of shards in the index, so `data-00000-of-00001` and
  * `data-00000-of-00002` serve in turn. Until the commit the old checkpoint is whole, from the commit on the new one.
  * Then the state file is replaced, and only then is anything removed: the old data, and checkpoints beyond maxToKeep.

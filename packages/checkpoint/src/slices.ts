@@ -55,7 +55,7 @@ interface Axis {
   readonly length: number
 }
 
-/** Where row `row` of a slice (its last dimension) begins in the whole tensor, in elements. */
+/** The start of row `row` of a slice (its last dimension) in the whole tensor, in elements. */
 function targetOffset(axes: readonly Axis[], row: number): number {
   const [last, ...outer] = axes.toReversed()
   let offset = last?.start ?? 0

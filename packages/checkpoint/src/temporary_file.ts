@@ -40,7 +40,7 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<voi
   }
 }
 
-/** Removes temporary files whose owners ended, and those of this thread that could not be removed when they should. */
+/** Removes temporary files whose owners ended, and this thread's that could not be removed when they should. */
 export async function removeAbandonedFiles(directory: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const owner = parseOwnerToken(TEMPORARY.exec(name)?.[1] ?? '')

@@ -12,7 +12,7 @@ import { pushVarint, VarintReader } from './varint.js'
  */
 const LENGTHS_CHECKSUM_SIZE = 4
 
-/** The elements in `bytes`, and the checksum if it is not that of the bytes themselves. */
+/** The elements in `bytes`, and the checksum if it is not taken over the bytes themselves. */
 export function decodeElements(
   name: string,
   dtype: CheckpointDType,

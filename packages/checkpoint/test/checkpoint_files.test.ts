@@ -83,7 +83,7 @@ describe('removeUnusedData', () => {
     const directory = await directoryOf('model.meta', shard('model', '00002'), shard('other', '00002'))
     const prefix = join(directory, 'model')
     await writeCheckpoint(prefix, tensors)
-    // As a save leaves it that was killed after it wrote its data.
+    // A save leaves this if it was killed after it wrote its data.
     await writeFile(join(directory, shard('model', '00004')), '')
     await removeUnusedData(prefix)
     const names = await namesIn(directory)

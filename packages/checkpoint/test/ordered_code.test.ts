@@ -4,7 +4,7 @@ import { compareBytes } from '../src/table_reader.js'
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-/** The bytes of one signed number: those of a start, behind the key of a slice with an empty name. */
+/** The bytes of one signed number: the bytes of a start, behind the key of a slice with an empty name. */
 function signed(value: number): string {
   // 00 (0), 00 01 (the name's end), 01 01 (rank 1), the start, 81 (a length of 1)
   const key = hex(sliceKey('', [{ start: value, length: 1 }]))
@@ -14,7 +14,7 @@ function signed(value: number): string {
 }
 
 describe('sliceKey', () => {
-  // Of tensorflow/core/lib/strings/ordered_code_test.cc and the description of the format there.
+  // From tensorflow/core/lib/strings/ordered_code_test.cc and the description of the format there.
   it.each([
     [0, '80'],
     [1, '81'],

@@ -52,7 +52,7 @@ describe('recoverSaves', () => {
     await list('model-1')
     await leaveLock(plan({}))
     expect(await recoverSaves(directory)).toBe(true)
-    // A name that begins with that of the checkpoint is another one.
+    // A name that begins with the checkpoint's is another one.
     expect(await present()).toEqual(['checkpoint', ...filesOf('model-1'), ...filesOf('model-22')])
   })
 

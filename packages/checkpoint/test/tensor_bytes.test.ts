@@ -20,7 +20,7 @@ describe('elements of numbers', () => {
     const { data, checksum } = decodeElements('w', 'float32', 2, file.subarray(1, 9))
     expect(data).toEqual(Float32Array.of(1, -2))
     expect((data as Float32Array).buffer.byteLength).toBe(8)
-    // That of the bytes themselves.
+    // The checksum is taken over the bytes themselves.
     expect(checksum).toBeUndefined()
     expect(decodeElements('w', 'int16', 1, bytes(0xfe, 0xff)).data).toEqual(Int16Array.of(-2))
     expect(decodeElements('w', 'float64', 0, bytes()).data).toEqual(new Float64Array())

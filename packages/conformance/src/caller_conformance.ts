@@ -237,7 +237,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
         }
         return 'no error'
       }
-      // Firefox's error quotes no value; it is that of any symbol.
+      // Firefox's error quotes no value; it is the same for any symbol.
       const quotes = errorOf(Symbol('quoted')).includes('quoted')
       expect(errorOf(backend.zeros([2]))).toMatch(
         quotes ? /tensor of an executor: read\(\) it/ : /unsupported type for structured data/,

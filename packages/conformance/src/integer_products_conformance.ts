@@ -27,7 +27,7 @@ function exactWeights() {
 
 /**
  * Products that sum int8 weights times the input in integers: their rounding, and rows that are not finite or zero. The
- * weights are those of float32 exactly, so that only the input is rounded.
+ * weights are float32's exactly, so that only the input is rounded.
  *
  * @param title of the executor and its options.
  * @param open opens the executor with that format of weights and dtype float32.

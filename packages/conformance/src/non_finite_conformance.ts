@@ -103,7 +103,7 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
           const gradients = await network.backward(await network.forward(true, { params }))
           const { weights, biases } = await rnn.paramsToCanonical(gradients.params)
           const gates = numGates(rnn.descriptor)
-          // Of W, R and the biases, all but their first row.
+          // All rows but the first of W, R and the biases.
           return [...weights.slice(0, 2 * gates), ...biases].map(({ data, shape }) =>
             Array.from(data.subarray(data.length / shape[0])),
           )
@@ -128,7 +128,7 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
           const result = await network.forward(true, { input })
           for (const values of Object.values(await readAll(result))) expect(values.every(Number.isFinite)).toBe(true)
           const gradients = await readAll(await network.backward(result))
-          // Those by the parameters are 0·∞ in the reference too.
+          // Gradients of the parameters are 0·∞ in the reference too.
           for (const name of ['input', 'inputH', 'inputC']) {
             if (gradients[name] !== undefined) expect(gradients[name].every(Number.isFinite), name).toBe(true)
           }

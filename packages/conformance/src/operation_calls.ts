@@ -118,7 +118,7 @@ function operandFaults(checked: CheckedRow, pattern: Pattern, backend: Backend, 
   return faults
 }
 
-/** Shapes that cannot fit: they change a size that is fixed, or is that of another operand. */
+/** Shapes that cannot fit: they change a size that is fixed, or is another operand's. */
 function wrongShapes({ operands }: CheckedRow, pattern: Pattern): readonly (readonly number[])[] {
   const { hasLeading, dims, isList, free } = pattern
   const others = operands.filter((operand) => operand.pattern !== pattern).map((operand) => operand.pattern)

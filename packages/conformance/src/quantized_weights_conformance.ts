@@ -5,7 +5,7 @@ import { expectAllclose } from './closeness.js'
 import { filled, filledCanonical } from './fills.js'
 import { readAll } from './small_network.js'
 
-/** Of weights, or of both factors of products. */
+/** The format of weights, or of both factors of products. */
 type QuantizedFormat = 'bfloat16' | 'int8' | 'bfloat16 products' | 'int8 products'
 
 /** Largest difference of an output from float32's; outputs are within -1…1 except for relu. */

@@ -2,7 +2,7 @@ import type { Backend, Rnn } from '@cudnn-rnn/ops'
 import { expect } from 'vitest'
 import { errorOf, expectAllclose } from './closeness.js'
 
-/** As much of an executor as running a fixture's network takes. */
+/** The part of an executor that runs a fixture's network. */
 export interface NetworkMaker extends Pick<Backend, 'dtype'> {
   rnn(descriptor: Rnn['descriptor']): Pick<Rnn, 'canonicalToParams' | 'paramsToCanonical' | 'forward' | 'backward'>
 }

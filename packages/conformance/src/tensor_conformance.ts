@@ -7,7 +7,7 @@ import type { ExecutorUnderTest } from './executor_under_test.js'
 
 type Shape = readonly number[]
 
-/** Rounding of one function, and of sums that have double precision: those of executors differ by so much at most. */
+/** Rounding of one function, and of sums that have double precision: executors' results differ by so much at most. */
 const TOLERANCES = { float32: 1e-6, float64: 1e-13 } as const
 
 const PAIRS: Readonly<Record<string, (a: number, b: number) => number>> = {

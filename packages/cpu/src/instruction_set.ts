@@ -1,5 +1,5 @@
 /**
- * Instruction sets that the kernels exist in: AVX-512 with VNNI (which only products of int8 weights use; those of bfloat16 use
+ * Instruction sets that the kernels exist in: AVX-512 with VNNI (which only products of int8 weights use; bfloat16's use
  * AVX512_BF16 if the processor has it), AVX-512 (F, BW, VL, DQ), AVX2 with FMA, 64-bit ARM's NEON, and plain C++.
  */
 export const INSTRUCTION_SETS = Object.freeze(['avx512-vnni', 'avx512', 'avx2', 'neon', 'portable'] as const)

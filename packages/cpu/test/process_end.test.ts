@@ -8,7 +8,7 @@ import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 const skipped = instructionSetsUnderTest('the end of a process').length === 0
 const here = fileURLToPath(new URL('.', import.meta.url))
-// As deep as `src`: the addon of this repository is found by a relative path.
+// Lies as deep as `src`: the addon of this repository is found by a relative path.
 const folder = await mkdtemp(join(here, '../.process_end-'))
 const program = join(folder, 'program.mjs')
 afterAll(() => rm(folder, { recursive: true, force: true }))

@@ -129,7 +129,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     return ownTensor(memory, action, 'tensor', tensor).readSync() as Tensor<FloatArray | Int32Array> as Tensor<Data>
   }
 
-  /** True for tensors of this executor only, not for those of another executor on the same GPU. */
+  /** True for tensors of this executor only, not of another executor on the same GPU. */
   owns(tensor: AnyBackendTensor): boolean {
     return this.#executor.memory.owns(tensor)
   }

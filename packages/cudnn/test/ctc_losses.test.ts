@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CudnnBackend } from '../src/cudnn_backend.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
-/** Of float32 results of sums over 300 steps in double precision. */
+/** Tolerance of float32 results of sums over 300 steps in double precision. */
 const TOLERANCE = 2e-6
 const NAME = 'cudnnCTCLoss_v8'
 

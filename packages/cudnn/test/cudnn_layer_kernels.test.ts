@@ -5,7 +5,7 @@ import { expectAllclose } from '@cudnn-rnn/conformance'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
-/** Of float32 results whose sums are float64 on the device. */
+/** Tolerance of float32 results whose sums are float64 on the device. */
 const TOLERANCE = 2e-6
 
 const f32 = (data: Iterable<number>, ...shape: number[]) => {

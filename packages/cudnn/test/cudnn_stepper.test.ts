@@ -110,7 +110,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnStepper (${gpu.problem ?? 'CUDA
   it.each([
     { fault: 'cudnnRNNForward=3000@1', graphs: false, code: 'ERR_CUDNN_NOT_SUPPORTED' },
     { fault: 'cudaGraphLaunch=900@1', graphs: true, code: 'ERR_CUDA' },
-    // The first event is that of the uploads.
+    // The first event is the uploads'.
     { fault: 'cudaEventSynchronize=719@2', graphs: false, code: 'ERR_DEVICE_LOST' },
     { fault: 'cuLaunchKernel=719@4', graphs: false, code: 'ERR_DEVICE_LOST' },
   ])('a synchronous step throws the error of the device while it waits: %o', async ({ fault, graphs, code }) => {

@@ -9,7 +9,7 @@ const gpu = openEmulatedGpu()
 /** Turns of the event loop between a call and the disposal; a call of this file takes fewer. */
 const TURNS = [0, 1, 3, 8]
 
-/** Of the backend, and of its tensors, which went with it. */
+/** Errors of the backend, and of its tensors, which went with it. */
 const REFUSALS = ['ERR_BACKEND_DISPOSED', 'ERR_TENSOR_DISPOSED']
 
 /** Calls that are under way when the backend is disposed: `prepare` returns the function that begins them. */

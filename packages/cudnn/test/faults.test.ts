@@ -162,7 +162,7 @@ describe.skipIf(gpu.problem !== undefined)(
       if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
     })
 
-    /** Live objects without an open executor; those of a lost device are never freed. */
+    /** Live objects without an open executor; a lost device's are never freed. */
     const liveAfterOne = async () => {
       const backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)

@@ -10,7 +10,7 @@ const file = join(folder, 'libnccl.so.2')
 writeFileSync(file, '')
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** A loader that opens the library of the folder only; `version` is that of NCCL, or the error of its symbols. */
+/** A loader that opens the library of the folder only; `version` is NCCL's, or the error of its symbols. */
 const loader = (version: number | Error) =>
   ({
     openLibrary: (path: string) => (path === file ? {} : { error: `${path}: cannot open shared object file` }),

@@ -109,7 +109,7 @@ describe('GraphCache', () => {
     expect(await submitted(step(x, y))).toEqual(['calls'])
     expect(await submitted(step(x, y))).toEqual(['memory', 'capture', 'graph'])
     expect(await submitted(step(x, y))).toEqual(['graph'])
-    // Both buffers are used in place, and the scalar is that of the capture.
+    // Both buffers are used in place, and the scalar is the capture's.
     expect(commandsOf(queue.launches[0])).toEqual(['upload', 'launchGraph'])
     expect(commandsOf(queue.launches[1])).toEqual(['launchGraph'])
   })

@@ -39,7 +39,7 @@ describe.skipIf(gpu.problem !== undefined)(
     it('passes over rows of unequal length are replayed where a replay keeps its lengths', async () => {
       const expected = await ragged(false)
       expect(await ragged(true)).toEqual(expected)
-      // Of five passes: the first lengths are three times calls, the first of which made the plan, the others twice.
+      // The five passes of each: the first lengths are three times calls, the first of which made the plan, the others twice.
       expect(launches()).toBe(LAUNCHES_OF_TRIAL + 2 + 3)
     })
 

@@ -62,7 +62,7 @@ export function placeExtreme(data: Tensor['data'], { value, at }: Extreme): void
   if (data.length > 0 && !(data instanceof Int32Array)) data[at % data.length] = EXTREME_VALUES[value]
 }
 
-/** Several arguments of one call. Those of odd fills may be let go of as soon as it has begun, the others when it is over. */
+/** Several arguments of one call. Arguments of odd fills may be let go of as soon as it has begun, the others when it is over. */
 export class Arguments {
   readonly #state: ProgramState
   readonly #mayBeEarly: boolean

@@ -2,20 +2,20 @@ import type { Trace } from './run_program.js'
 
 /** How closely values must agree. */
 export interface Closeness {
-  /** Of a difference divided by the larger of 1 and the largest expected magnitude; null compares all but values. */
+  /** Bounds a difference divided by the larger of 1 and the largest expected magnitude; null compares all but values. */
   readonly tolerance: number | null
   /** After a statement with a finite value above this one, nothing is compared: products may overflow in one executor alone. */
   readonly largest: number
   /**
    * The same program in higher precision, if there is one. Some programs amplify rounding errors, so the error of a value may be
-   * {@link AMPLIFICATION} times that of the expected one.
+   * {@link AMPLIFICATION} times the expected one's.
    */
   readonly exact?: Trace | undefined
 }
 
 const AMPLIFICATION = 20
 
-/** Where two traces differ first, in words; undefined if they agree. */
+/** The place at which two traces differ first, in words; undefined if they agree. */
 export function firstDifference(
   actual: Trace,
   expected: Trace,

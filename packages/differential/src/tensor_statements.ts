@@ -115,7 +115,7 @@ export const beginOperation: Begin<StatementOf<'operation'>> = (programState, { 
     const leading = [n, i]
     for (const [k, operand] of row.operands.entries()) {
       const { index, pattern } = operand
-      // Of operands that broadcast all but the first repeat, as the fill has it.
+      // All operands that broadcast but the first repeat, as the fill has it.
       const repeated = [leading, [i], [n, 1], []][k === 0 ? 0 : argument.fill % 4]
       const shape = pattern.free === 'broadcast' ? repeated : exampleShape(pattern, sizes, leading)
       // Ids that an empty table does not have are refused on host executors alone.

@@ -15,10 +15,10 @@ import { describe, expect, it } from 'vitest'
 import { testedExecutors } from '../src/executors.js'
 import type { Program } from '../src/program.js'
 
-/** Of the largest element. Central differences in float64 have errors of h²/6·f''' and of 2⁻⁵³/h. */
+/** Relative to the largest element. Central differences in float64 have errors of h²/6·f''' and of 2⁻⁵³/h. */
 const STEP = 1e-5
 const DIFFERENCES_TOLERANCE = 1e-8
-/** Of the largest element: single precision has 2⁻²⁴ in every step of a short sum. */
+/** Relative to the largest element: single precision has 2⁻²⁴ in every step of a short sum. */
 const EXECUTORS_TOLERANCE = 1e-6
 
 /** Floating operands that are constants of the operation: a tape refuses to differentiate them. */

@@ -17,7 +17,7 @@ const program = join(mkdtempSync(join(tmpdir(), 'cudnn-rnn-program-')), 'stream_
 const frame = (start: number) => ({ data: Float32Array.from({ length: 3 }, (_, k) => Math.sin(start + k)), shape: [3] })
 const crash = (kind: 1000 | 2000) => ({ data: Float32Array.of(kind, 0, 0), shape: [3] })
 
-/** Where the addon of this repository was built; the bundled program is elsewhere. */
+/** The place at which this repository's addon was built; the bundled program is elsewhere. */
 function cpuAddon(): string {
   const folder = fileURLToPath(new URL('../../../native/cpu/prebuilds/', import.meta.url))
   const built = existsSync(folder) ? readdirSync(folder) : []

@@ -28,7 +28,7 @@ const NO_MPI = 'It does not start MPI processes: use mpirun, mpiexec or srun'
 
 /**
  * In the order in which they are asked: one launcher may start another, and a batch script of Slurm leaves its variables to
- * everything that it runs, except those of a step.
+ * everything that it runs, except a step's.
  */
 const LAUNCHERS: readonly Row[] = [
   {

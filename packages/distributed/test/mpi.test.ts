@@ -20,9 +20,9 @@ const ofRanks = <Case>(cases: readonly Case[]) => (areRanksWhole ? cases : [])
 const rare = <Case>(cases: readonly Case[]) => (isWhole ? cases : [])
 
 const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
-/** Of cases that do not depend on the MPI, one launcher runs all. */
+/** One launcher runs all cases that do not depend on the MPI. */
 const first = <Case>(launcher: MpiLauncher, cases: readonly Case[]) => (launcher === launchers[0] ? cases : rare(cases))
-/** Of cases that depend on the MPI, a run without `ranks` has those of one launcher. */
+/** A run without `ranks` has one launcher's cases among those that depend on the MPI. */
 const each = <Case>(launcher: MpiLauncher, cases: readonly Case[]) =>
   launcher === launchers[0] ? cases : ofRanks(cases)
 
@@ -159,7 +159,7 @@ describe.each(launchers)('MPI by $name', (launcher) => {
     expect(code).toBe(expected)
   })
 
-  // Limits of the communicator are longer than those of `launch`: the launcher ends the others.
+  // Limits of the communicator are longer than `launch`'s: the launcher ends the others.
   it.each([
     ...each(launcher, [['kill of one', 9]] as const),
     ...ofRanks([

@@ -25,7 +25,7 @@ const emulated = {
 }
 const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
 const programs = usesRankPrograms()
-/** The check `ranks` of CI runs these, beside those of {@link isWhole}. */
+/** CI's check `ranks` runs these, and so does {@link isWhole}. */
 const ofRanks = <Case>(cases: readonly Case[]) => (areRanksWhole ? cases : [])
 
 /** A port that was free a moment ago. */

@@ -289,7 +289,7 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
     },
   }
 
-/** Those that end by the deadline, and by a missing heartbeat; the endless loop ends by `busySeconds`. */
+/** Cases that end by the deadline, and by a missing heartbeat; the endless loop ends by `busySeconds`. */
 const LATE = ['stop of one', 'late all-reduce of one', 'late sum on the device of one']
 const SILENT = ['silence of one', 'silence of one in an all-reduce of the others', 'long work of one']
 const timeoutSeconds = LATE.includes(what) ? 1.5 : endOfThread !== undefined ? 5 : 60

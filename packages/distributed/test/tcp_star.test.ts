@@ -139,7 +139,7 @@ describe('TcpStar', () => {
     const port = await freePort()
     const progress = () => new CallProgress().current
     const options = { size: 4, host: '127.0.0.1', port, job: 'test', progress }
-    // The third rank's own deadline passes before that of the first.
+    // The third rank's own deadline passes before the first's.
     const opened = [
       TcpStar.open({ ...options, rank: 0, timeoutSeconds: 0.3 }),
       TcpStar.open({ ...options, rank: 1, timeoutSeconds: 0.3 }),

@@ -15,7 +15,7 @@ const HOSTILE: readonly string[] = [
 /** A place of a JSON value: the object or array that holds it, and its key there. */
 type Place = readonly [holder: Record<string, unknown>, key: string]
 
-/** A copy of a JSON value of which up to three places hold a hostile value, that of another place, or nothing. */
+/** A copy of a JSON value of which up to three places hold a hostile value, another place's, or nothing. */
 export function mutatedJson(value: unknown, random: Random): unknown {
   const copy: { root: unknown } = { root: JSON.parse(JSON.stringify(value)) }
   for (let count = 1 + random.below(3); count > 0; count--) {

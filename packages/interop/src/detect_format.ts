@@ -103,7 +103,7 @@ const FIRST_KEYS = 4096
 /** Bytes in which the first fields of a model are. */
 const FIRST_FIELDS = 64
 
-/** The kind of a file that begins like a ModelProto, if its second field is that of another message. */
+/** The kind of a file that begins like a ModelProto, if its second field is another message's. */
 async function protobufAdvice(source: ByteSource): Promise<string | undefined> {
   const bytes = await source.read(0, Math.min(FIRST_FIELDS, source.size))
   // Behind field 1: a field 2 of bytes. It is producer_name of ONNX, a text, description of Core ML, and meta_graphs of a

@@ -123,7 +123,7 @@ const NAMED = fields({ name: TEXT })
 function checkInput(input: unknown): asserts input is WeightInput {
   if (typeof input === 'string' || input instanceof Uint8Array) return
   if (follows(input, BYTE_SOURCE, NAMED) || isBlob(input) || isResponse(input)) return
-  // Of a copy, as every() leaves out the holes of an array.
+  // A copy is checked, as every() leaves out the holes of an array.
   if (Array.isArray(input) && Array.from<unknown>(input).every(isNamedInput)) return
   throw codedTypeError(
     'ERR_INVALID_ARGUMENT',
@@ -143,7 +143,7 @@ function isNamedInput(file: unknown): file is NamedInput {
   return (isBlob(file) && follows(file, NAMED)) || isResponse(file)
 }
 
-/** Of a response the last part of its address, without a query. */
+/** The file's name; for a response the last part of its address, without a query. */
 function fileName(file: NamedInput): string {
   return 'name' in file ? file.name : file.url.replace(/[?#].*$/, '').replace(/^.*\//, '')
 }

@@ -19,7 +19,7 @@ const NETWORKS = listOf(
  * One network of several that feed each other, as files that store layer by layer hold them.
  *
  * @param networks in the order of computation; the input of each is the output of the one before.
- * @returns the network, whose fixed inputs are those of all.
+ * @returns the network, whose fixed inputs are all networks'.
  * @throws RangeError `ERR_STACK` for networks of different cells, units or directions, or sizes or inputs that do not fit
  * @example
  * ```ts

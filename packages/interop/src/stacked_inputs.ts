@@ -3,7 +3,7 @@ import { codedRangeError } from './coded_error.js'
 import type { FixedInputs, ImportedNetwork } from './networks/interpretation.js'
 
 /**
- * The fixed inputs of the networks of a stack as those of the whole: states one after another, zeros for a network that begins
+ * The fixed inputs of a stack's networks, as the whole has them: states one after another, zeros for a network that begins
  * in zeros, and the lengths that all have.
  *
  * @throws RangeError `ERR_STACK` for states of unequal rows or columns, and for unequal lengths

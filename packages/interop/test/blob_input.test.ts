@@ -39,7 +39,7 @@ async function findIndex(folder: string): Promise<string> {
 }
 
 describe('a Response of fetch', () => {
-  /** As fetch makes them: a Response that is made by its constructor has no address. */
+  /** Makes Responses as fetch does: a Response that is made by its constructor has no address. */
   const fetched = (url: string, body: BodyInit, status = 200) =>
     Object.defineProperty(new Response(body, { status }), 'url', { value: url })
 

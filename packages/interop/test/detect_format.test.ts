@@ -19,7 +19,7 @@ describe('detectFormat', () => {
     ['safetensors', 'a brace behind the length of a header', safetensorsBytes('{}        ')],
     ['onnx', 'field 1 of a ModelProto', [0x08, 0x0a]],
     ['onnx', 'a ModelProto with a producer_name', [0x08, 0x0a, 0x12, 0x07, 0x70, 0x79]],
-    // The length of such a header is that of field 1 too.
+    // The length of such a header is also field 1's.
     ['safetensors', 'a header of 2,568 bytes', [0x08, 0x0a, 0, 0, 0, 0, 0, 0, 0x7b, 0x22]],
     ['keras-json', 'a model.json', new TextEncoder().encode('{"format": "layers-model", "modelTopology": {}}')],
     ['shards', 'an index of shards', new TextEncoder().encode('{"metadata": {"total_size": 9}, "weight_map": {}}')],

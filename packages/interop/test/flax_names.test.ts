@@ -10,7 +10,7 @@ const tensorsOf = (shapes: Readonly<Record<string, readonly number[]>>): StoredT
     read: async () => new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(1),
   }))
 
-/** A cell of H units over inputs of 3: kernels of the input side without biases, those of the recurrent side with them. */
+/** A cell of H units over inputs of 3: kernels of the input side without biases, of the recurrent side with them. */
 function cell(prefix: string, gates: readonly string[], units: number, separator = '/') {
   const sides = gates.flatMap((gate): [string, readonly number[]][] => [
     [[`i${gate}`, 'kernel'].join(separator), [3, units]],

@@ -34,7 +34,7 @@ async function lastStep(file: WeightFile, convention?: Convention) {
 
 const [W, R, b] = [fill(1, 2, 8), fill(2, 2, 8), fill(3, 8)]
 const lstm = { kernel: W, recurrent_kernel: R, bias: b }
-// Of the equations in float64, gates i,f,g,o and i,g,f,o.
+// Results of the equations in float64, gates i,f,g,o and i,g,f,o.
 const IFGO = [0.127498, 0.11632]
 const IGFO = [-0.133783, -0.003008]
 

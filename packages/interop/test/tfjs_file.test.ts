@@ -36,7 +36,7 @@ async function converted(fixture: string, prefix: string, change: (weight: Json)
 const ownName = (name: string) => /^model_weights\/[^/]+\/net\/(.*?)(?::0)?$/.exec(name)?.[1]
 const write = (model: object) => writeFileSync(path, JSON.stringify(model))
 
-// Keras 3 puts the name of the model before those of its variables.
+// Keras 3 puts the name of the model before its variables' names.
 it.each([
   ['gru', 'net/'],
   ['gru', ''],

@@ -130,7 +130,7 @@ describe('a caller who stops', () => {
     const whole = counted()
     expect((await importWeights(whole)).networks).toHaveLength(1)
     const abort = new AbortController()
-    // The last read is that of the last tensor.
+    // The last read is the last tensor's.
     const source = counted((reads) => {
       if (reads === whole.reads - 1) abort.abort(new Error('enough'))
     })

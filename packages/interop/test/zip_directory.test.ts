@@ -28,7 +28,7 @@ interface Wide {
   readonly extra: Uint8Array
 }
 
-/** A directory of one entry, whose end may be that of ZIP64. */
+/** A directory of one entry, whose end may be ZIP64's. */
 function directoryOf({ name, sizes: [size, packed, offset], extra }: Wide, isWide = false): Uint8Array {
   const before = new Uint8Array(40)
   const entry = new ByteList().u32(0x02014b50).bytes(new Uint8Array(16)).u32(packed).u32(size)

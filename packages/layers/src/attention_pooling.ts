@@ -11,7 +11,7 @@ const OPTIONS = {
   units: optional(integerFrom(1)),
   /** True: the scores are v·x, without a hidden layer. The variable is `context` [E,1] alone. Default false. */
   isLinear: optional(FLAG),
-  /** Of `context`. Default `glorot_uniform`. */
+  /** Initializes `context`. Default `glorot_uniform`. */
   contextInitializer: INITIALIZER,
 }
 

@@ -42,7 +42,7 @@ export function rowLabels(loss: RowLossName, { labels, labelLengths }: LayerBatc
   throw exampleError(`the labels of a batch must be one tensor for ${loss}: current value is ${given}`)
 }
 
-/** The lengths of a model's output, given those of a batch; null if every row has all steps. */
+/** The lengths of a model's output, given a batch's; null if every row has all steps. */
 export function outputLengths(
   model: Pick<WholeModel, 'outputLengths'>,
   lengths: LayerBatch['sequenceLengths'],

@@ -13,7 +13,7 @@ export function dataOfRank(
   return batches.shard(communicator, (batch, world) => shareOfBatch(batch, world, shape))
 }
 
-/** Of B rows those from ⌊B·rank/size⌋ up to ⌊B·(rank+1)/size⌋; `[]` where there are none, as `Dataset.shard` wants it. */
+/** The rows from ⌊B·rank/size⌋ up to ⌊B·(rank+1)/size⌋ of B; `[]` if there are none, as `Dataset.shard` wants it. */
 function shareOfBatch(batch: LayerBatch, { rank, size }: World, { input, output, loss }: DataShape): LayerBatch {
   const axis = Number(input.isSequence)
   const rows = batch.input.shape[axis]

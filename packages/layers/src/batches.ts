@@ -37,7 +37,7 @@ export interface DataShape {
   readonly output: Signal
   readonly dtype: FloatDType
   readonly loss: CheckedLoss
-  /** The lengths of the output's rows, given those of the input's. */
+  /** The lengths of the output's rows, given the input rows'. */
   readonly outputLengths: (lengths: Int32Array) => Int32Array
 }
 

@@ -18,7 +18,7 @@ export interface Joint {
   readonly kind: string
   /** Names of layers begin with it. */
   readonly base: string
-  /** Columns of the output; undefined if those of the branches do not fit each other. */
+  /** Columns of the output; undefined if the branches' do not fit each other. */
   readonly features: (ofBranches: readonly number[]) => number | undefined
   /** The rule for the columns, for an error. */
   readonly rule: string
@@ -32,7 +32,7 @@ export function branching(joint: Joint, branches: readonly Branch[], options: La
   checkIsList(kind, branches)
   const chains = branches.map((branch) => (isChain(branch) ? branch : [branch]))
   for (const chain of chains) checkAreLayers(`make ${kind}`, chain)
-  // That of an embedding is required by a join of embeddings.
+  // A join of embeddings requires an embedding's input.
   const input = chains.map(([first]) => first?.input).find((each) => each !== undefined)
   const definition: LayerDefinition = {
     kind,

@@ -8,7 +8,7 @@ import type { WholeModel } from './whole_model.js'
 export class CarriedStates {
   /** For a checkpoint. */
   readonly tensors: readonly Trainable[]
-  /** Of each tensor, the axis that has the rows. */
+  /** Each tensor's axis that has the rows. */
   readonly batchAxes: readonly number[]
   readonly #model: WholeModel
 

@@ -47,7 +47,7 @@ function built(definition: LayerDefinition, input: Signal, before: Layer | undef
   }
 }
 
-/** The lengths of a chain's output, given those of its input. */
+/** The lengths of a chain's output, given its input's. */
 export function chainLengths(layers: readonly Layer[], lengths: Int32Array): Int32Array {
   return layers.reduce((own, layer) => layer.outputLengths(own), lengths)
 }

@@ -69,7 +69,7 @@ export interface Conv2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D
 
 /**
  * A convolution over time: [T,B,I] to [T',B,O], T' = T with `same` or `causal` and stride 1. Variables as TensorFlow's:
- * `kernel` [K,I,O], `bias` [O]. Sequence lengths become those of the output. A `causal` one of stride 1 streams.
+ * `kernel` [K,I,O], `bias` [O]. Sequence lengths become the output's. A `causal` one of stride 1 streams.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example
@@ -96,8 +96,8 @@ export function conv1d(options: Conv1DOptions): LayerDefinition {
 
 /**
  * A convolution over a picture that arrives column by column, such as a line of text or a spectrogram: [T,B,height·C] to
- * [T',B,height'·O]. Variables as TensorFlow's: `kernel` [time,height,C,O], `bias` [O]. Sequence lengths become those of the
- * output.
+ * [T',B,height'·O]. Variables as TensorFlow's: `kernel` [time,height,C,O], `bias` [O]. Sequence lengths become the
+ * output's.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example

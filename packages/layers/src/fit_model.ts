@@ -44,7 +44,7 @@ import { savedLayer } from './saved_layer.js'
 import { TrainingCheckpoints } from './training_checkpoints.js'
 import type { WholeModel } from './whole_model.js'
 
-// Those that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
+// Options that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
 const COUNT = checkedElsewhere<number | undefined>()
 const OPTIONS = {
   /** Compares the output of the last layer with the labels. */
@@ -80,7 +80,7 @@ const OPTIONS = {
   checkpoints: checkedElsewhere<string | FileStore | TrainingSaver | undefined>(),
   /**
    * Trains over its ranks, each on its rows of every batch, with the numbers of one process: data, batch sizes and options
-   * are those of one. Every rank builds the same model; layers, loss and data of the ranks are compared. Variables begin with
+   * are one process's. Every rank builds the same model; layers, loss and data of the ranks are compared. Variables begin with
    * the values of the first rank, whose seed also shuffles. The masks of dropout differ by rank. A training that continues over
    * the same number of ranks draws the masks of an uninterrupted one, over another number ranks without a saved state begin a
    * new stream of masks.

@@ -14,9 +14,9 @@ export type LayerInput = Value | TensorLike
 /** The result of a layer's forward that is more than its output. */
 export interface Forwarded {
   readonly output: Value
-  /** Lengths of the output's rows if the layer finds padding itself; otherwise those of the pass go on. */
+  /** Lengths of the output's rows if the layer finds padding itself; otherwise the pass's lengths go on. */
   readonly lengths?: Int32Array | undefined
-  /** Where the pass keeps states. */
+  /** States, if the pass keeps them. */
   readonly states?: readonly Value[] | undefined
 }
 

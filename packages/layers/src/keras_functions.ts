@@ -5,7 +5,7 @@ import { type StepFunction, stepFunction } from './step_function.js'
 
 type Described = Parameters<typeof stepFunction>[0]
 
-/** Keras' names of functions that are not those of `activation`. */
+/** Keras' names of functions that differ from `activation`'s. */
 const OTHERS: ReadonlyMap<string, Described> = new Map([
   ['relu6', { function: 'relu', maximum: 6 }],
   ['leaky_relu', { function: 'relu', slope: 0.2 }],

@@ -7,7 +7,7 @@ export interface FileLayer {
   readonly config: Json
   /** `layers/dense_1`, where a file of Keras 3 keeps its variables. */
   readonly place: string
-  /** Of a layer that joins the outputs of several chains. */
+  /** The chains whose outputs a layer joins. */
   readonly branches?: readonly (readonly FileLayer[])[]
 }
 
@@ -18,7 +18,7 @@ export interface GraphNode {
   readonly sources: readonly unknown[] | null
 }
 
-/** Of a file that is made to be deep. */
+/** Refuses a file that is made to be deep. */
 const DEEPEST = 32
 
 /**

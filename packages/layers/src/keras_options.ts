@@ -4,7 +4,7 @@ import { codedRangeError } from './coded_error.js'
 
 const FULL_PRECISION = new Set(['float32', 'float64'])
 
-/** The options of a layer in a Keras file. Those that are never read must be without effect: see {@link KerasOptions.finish}. */
+/** The options of a layer in a Keras file. Unread options must be without effect: see {@link KerasOptions.finish}. */
 export class KerasOptions {
   readonly className: string
   /** Name and class, for messages. */

@@ -107,7 +107,7 @@ export function recurrentPlan(
 
 interface Merge {
   readonly definition: LayerDefinition
-  /** Of the layer. */
+  /** The layer's. */
   readonly variables: readonly Tensor<FloatArray>[]
 }
 
@@ -135,7 +135,7 @@ function weighted(units: number, ...factors: readonly [number, number]) {
 /** Networks and cells by name. */
 export type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
 
-/** Those of a file. In its networks each `Bidirectional` concatenates: another merge is a layer here. */
+/** The networks of a file. In them each `Bidirectional` concatenates: another merge is a layer here. */
 export async function networksIn(file: OpenWeightFile): Promise<Networks> {
   const text = JSON.stringify(file.kerasModel, (key, value) => (key === 'merge_mode' ? 'concat' : value))
   const { networks, cells } = await importWeights({ ...file, kerasModel: JSON.parse(text) })
@@ -169,7 +169,7 @@ function layersOf(backend: Backend, plan: RecurrentPlan, networks: Networks): Ma
   return [{ definition: concat(branches, name) }]
 }
 
-/** The layers of a network, in Keras' order of its output: that of reading. */
+/** The layers of a network, in Keras' order of its output: reading order. */
 function chainOfNetwork(
   backend: Backend,
   { options, inputSize: expected, returnsSequences }: RecurrentPlan,

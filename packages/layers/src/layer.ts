@@ -26,7 +26,7 @@ import { type LayerStream, statelessStream } from './layer_stream.js'
 import { LayerTape } from './layer_tape.js'
 import { type Signal, signalText } from './signal.js'
 
-/** As in `Inspectable`: Node.js calls the method of this name to print an object. */
+/** Node.js calls the method of this name to print an object, as in `Inspectable`. */
 const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom')
 
 /** The description of a layer in a saved model: plain JSON. */
@@ -77,7 +77,7 @@ export interface LayerCallOptions extends OptionsOf<typeof CALL_OPTIONS> {}
 /** Result of a pass; the tensors are the caller's. */
 export interface LayerCallResult {
   readonly output: BackendTensor
-  /** Of a training pass, for one `gradients()`; dispose it where none follows. It reads `output` and the input again. */
+  /** The tape of a training pass, for one `gradients()`; dispose it if none follows. It reads `output` and the input again. */
   readonly tape: LayerTape | undefined
   /** Final states of the recurrent layers; empty without `keepStates`. */
   readonly states: readonly BackendTensor[]
@@ -173,7 +173,7 @@ export abstract class Layer {
     return this.parts.flatMap((part) => part.stateShapes(batch))
   }
 
-  /** The lengths of the output's rows, given those of the input's: fewer where the layer takes several steps together. */
+  /** The lengths of the output's rows, given the input rows': fewer if the layer takes several steps together. */
   outputLengths(lengths: Int32Array): Int32Array {
     return lengths
   }
@@ -253,7 +253,7 @@ export abstract class Layer {
   }
 
   /**
-   * Steps of streams through this layer, states at zero. Those of a layer that treats steps alone follow from its forward.
+   * Steps of streams through this layer, states at zero. They follow from its forward if the layer treats steps alone.
    *
    * @throws RangeError `ERR_NO_STREAM`
    */

@@ -26,14 +26,14 @@ export const INITIALIZER = checkedElsewhere<LayerInitializer | undefined>()
 /** A variable of a layer: its name there, its shape and its initial values. */
 export type VariableSpec = readonly [own: string, shape: readonly number[], initializer: LayerInitializer]
 
-/** Of a model whose variables are read from a file: they begin as zeros, and have no more elements together than the file. */
+/** A model whose variables are read from a file: they begin as zeros, and have no more elements together than the file. */
 export interface FileVariables {
   readonly elements: number
   /** The error for a layer beyond that. */
   readonly refusal: (layer: string, elements: number) => Error
 }
 
-/** Initial values of plain layers draw from separate streams, after those of masks (0) and recurrent networks (1). */
+/** Initial values of plain layers draw from separate streams, after the streams of masks (0) and recurrent networks (1). */
 const FIRST_STREAM = 2
 
 /**

@@ -11,7 +11,7 @@ interface Owner {
 interface RecordedPass {
   readonly recording: Recording
   readonly output: Value
-  /** Those whose gradients are computed: the input, unless it is of class ids, and the variables. */
+  /** Values whose gradients are computed: the input, unless it is of class ids, and the variables. */
   readonly sources: readonly TapeVariable[]
 }
 

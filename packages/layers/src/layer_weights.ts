@@ -9,20 +9,20 @@ type Floats = Tensor<FloatArray>
 
 /** Options of layers with the tensors of a file, by the kind of its layer. */
 export interface LayerWeights {
-  /** Of {@link dense}: a linear layer. */
+  /** Options of {@link dense}: a linear layer. */
   readonly dense: { readonly units: number; readonly kernelInitializer: Floats; readonly biasInitializer: Floats | 0 }
-  /** Of {@link dense}: the inference of a batch normalization, a factor and an offset of each column. */
+  /** Options of {@link dense}: the inference of a batch normalization, a factor and an offset of each column. */
   readonly batchNorm: LayerWeights['dense']
-  /** Of {@link embedding}. */
+  /** Options of {@link embedding}. */
   readonly embedding: { readonly size: number; readonly units: number; readonly initializer: Floats }
-  /** Of {@link conv1d}: strides and padding are not in a file. */
+  /** Options of {@link conv1d}: strides and padding are not in a file. */
   readonly conv1d: {
     readonly filters: number
     readonly kernelSize: number
     readonly kernelInitializer: Floats
     readonly biasInitializer: Floats | 0
   }
-  /** Of {@link layerNorm}; `epsilon` is the default of the file's framework. */
+  /** Options of {@link layerNorm}; `epsilon` is the default of the file's framework. */
   readonly layerNorm: {
     readonly epsilon: number
     readonly gammaInitializer: Floats
@@ -40,7 +40,7 @@ interface Names {
 }
 
 interface Kind<Options> {
-  /** Of the first tensor, which must be there. */
+  /** Axes of the first tensor, which must be there. */
   readonly rank: number
   readonly frameworks: readonly Names[]
   readonly make: (tensors: readonly (Floats | undefined)[], epsilon: number) => Options
@@ -114,7 +114,7 @@ const KIND = oneOf(Object.keys(KINDS) as LayerKind[])
 
 /**
  * The options with which a layer computes one of a file: PyTorch's `Linear`, `Embedding`, `Conv1d`, `LayerNorm` and `BatchNorm1d`
- * ("fc": `fc.weight`, `fc.bias`), and those of TensorFlow, Flax and Keras ("head": `head/kernel`, `head/bias`). No size is typed
+ * ("fc": `fc.weight`, `fc.bias`), and TensorFlow's, Flax' and Keras' ("head": `head/kernel`, `head/bias`). No size is typed
  * twice.
  *
  *     dense({ ...(await layerWeights('dense', file, 'fc')), activation: 'relu' })

@@ -2,7 +2,7 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import type { Pass } from './layer.js'
 
-/** Where masked steps of a row may be: `anywhere` moves the others together. */
+/** The places of a row's masked steps: `anywhere` moves the others together. */
 export const PADDINGS = ['end', 'anywhere'] as const
 
 export type Padding = (typeof PADDINGS)[number]

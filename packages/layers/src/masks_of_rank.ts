@@ -25,7 +25,7 @@ export class MasksOfRank {
     return this.#world.size === 1 && this.#generation === 0 ? masks : [this.#generation, masks]
   }
 
-  /** Continues with the masks of this rank; if another rank has saved them, with those of a new stream. */
+  /** Continues with the masks of this rank; if another rank has saved them, with a new stream's. */
   restore(saved: Position, by: World): void {
     const isOwn = by.rank === this.#world.rank
     const [generation, masks] = Array.isArray(saved) ? saved : [0, saved]

@@ -46,7 +46,7 @@ const OPTIONS_2D = {
 export interface MaxPool2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
 
 /**
- * The maximum of each column over windows of time: [T,B,E] to [T',B,E]. Sequence lengths become those of the output.
+ * The maximum of each column over windows of time: [T,B,E] to [T',B,E]. Sequence lengths become the output's.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example

@@ -49,7 +49,7 @@ async function outputOf(model: WholeModel, input: TensorLike, options: PredictOp
   }
 }
 
-/** The output of each row, those of sequences in the length of their rows. */
+/** The output of each row; a sequence has the length of its row. */
 export async function predictRows(
   model: WholeModel,
   inputs: readonly LayerExample['input'][],
@@ -68,7 +68,7 @@ export async function predictRows(
   return results
 }
 
-/** The outputs of a list of inputs, batch by batch; `lengths` are those of the outputs, null for a model without a time axis. */
+/** The outputs of a list of inputs, batch by batch; `lengths` are the outputs', null for a model without a time axis. */
 export async function* predictBatches(
   model: WholeModel,
   inputs: readonly LayerExample['input'][],

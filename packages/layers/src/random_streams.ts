@@ -11,7 +11,7 @@ export function seedOfStream(seed: number, stream: number): number {
   return stream === 0 ? seed : (seed + stream * STREAM_DISTANCE) % Number.MAX_SAFE_INTEGER
 }
 
-/** Where a stream of a generator begins that has one sequence of numbers for a seed. */
+/** The start of a stream, for a generator that has one sequence of numbers for a seed. */
 export function positionOfStream(stream: number): number {
   return stream * STREAM_NUMBERS
 }

@@ -11,9 +11,9 @@ const FORM = where(listOf(integerFrom(1)), '[T,E] or [E]', (sizes) => sizes.leng
 export const rearrange = layer(
   'rearrange',
   {
-    /** Of a row of the input. */
+    /** The form of an input row. */
     from: FORM,
-    /** Of a row of the output. */
+    /** The form of an output row. */
     to: FORM,
     /** Columns become steps first. Default false. */
     transposed: optional(FLAG),

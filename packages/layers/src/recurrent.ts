@@ -25,7 +25,7 @@ import { featuresOf, type Signal } from './signal.js'
 export type RecurrentModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
 
 /**
- * Options of a recurrent layer: those of the model, whose input size is inferred. `inputMode` is `linear_input` unless you say
+ * Options of a recurrent layer: the model's, whose input size is inferred. `inputMode` is `linear_input` unless you say
  * otherwise: `auto_select` leaves out the input matrices where input and units have one size, and then no other framework can
  * take the weights.
  */

@@ -20,7 +20,7 @@ export function repeatVector(options: RepeatVectorOptions): LayerDefinition {
   const row = { kind: 'repeatVector', base: 'repeat_vector', name, takes, config: { steps } }
   return planned(row, ({ features }) => ({
     output: { isSequence: true, features },
-    // The lengths of the sequence before the vector are not those of the new one.
+    // The lengths of the sequence before the vector are not the new one's.
     outputLengths: (lengths) => lengths.map(() => steps),
     forward: (t, x) => t.broadcast(x, [steps, ...x.shape]),
   }))

@@ -8,7 +8,7 @@ import { STORE } from './training_checkpoints.js'
 import { saveablesOf, savedOnly } from './variable_saveables.js'
 import type { WholeModel } from './whole_model.js'
 
-/** Where the description of a model is in its checkpoint: JSON in UTF-8. */
+/** The key of a model's description in its checkpoint: JSON in UTF-8. */
 export const MODEL_KEY = 'model_config'
 
 /** Version of the description; a change of its form changes the number. */

@@ -21,8 +21,8 @@ const LAST_STEP_OPTIONS = {
 export interface LastStepOptions extends LayerOptions, OptionsOf<typeof LAST_STEP_OPTIONS> {}
 
 /**
- * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. Of a bidirectional network the
- * columns of the backward direction are those of step 0, which it computes last, unless `of` is `sequence`.
+ * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. In a bidirectional network the
+ * columns of the backward direction are step 0's, which it computes last, unless `of` is `sequence`.
  *
  * @example
  * ```ts

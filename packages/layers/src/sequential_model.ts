@@ -35,7 +35,7 @@ import { summaryOf } from './summary.js'
 import type { WholeModel } from './whole_model.js'
 
 const OPTIONS = {
-  /** Of initial values and masks; an integer ≥ 0. Default 0. */
+  /** Seed of initial values and masks; an integer ≥ 0. Default 0. */
   // By LayerBuild, whose generators take it.
   seed: checkedElsewhere<number | undefined>(),
   /** Size of one input vector, if the first layer does not say it. */

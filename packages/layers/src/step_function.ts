@@ -16,7 +16,7 @@ interface Numbers {
 const scaledElu = (t: GradientTape, x: Operand, slope: number) =>
   t.add(t.activate(x, 'relu'), t.multiply(t.activate(t.minimum(x, 0), 'elu'), slope))
 
-/** Of erfc(z) = s·exp(P(s) − z²) with s = 1/(1 + z/2) for z ≥ 0, within 1.2e-7 of erfc (Press et al., Numerical Recipes, 6.2). */
+/** P of erfc(z) = s·exp(P(s) − z²), s = 1/(1 + z/2), z ≥ 0, within 1.2e-7 of erfc (Press et al., Numerical Recipes, 6.2). */
 const ERFC = [
   -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
   0.17087277,

@@ -79,7 +79,7 @@ const RECORD = where(
 /** The rule of a folder outside the system's files. */
 export const STORE = kind('a FileStore such as directoryStore(handle)', isFileStore)
 
-/** Where the record of a run is in its checkpoint: JSON in UTF-8. */
+/** The key of a run's record in its checkpoint: JSON in UTF-8. */
 const RECORD_KEY = 'training_record'
 
 /** Name of all checkpoints, before the step. */

@@ -9,8 +9,8 @@ import { checkedHostTensor } from './host_tensor_argument.js'
  *     conv1d({ filters, kernelSize, kernelInitializer: transpose(weight, [2, 1, 0]) })
  *
  * @param axes the axis of `tensor` that each axis of the result is. Default: reversed.
- * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_INVALID_OPTION` for axes that are not those of the
- *   tensor, `ERR_SHAPE`
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_INVALID_OPTION` for axes that are not the
+ *   tensor's, `ERR_SHAPE`
  * @example
  * ```ts
  * import { transpose } from '@cudnn-rnn/rnn/layers'

@@ -68,7 +68,7 @@ export function windowsUnder(
 }
 
 /**
- * The rows of x under windows, [...shape, C]; `shape` is that of `places`. They are gathered from a table of all rows, as an
+ * The rows of x under windows, [...shape, C]; `shape` is the shape of `places`. They are gathered from a table of all rows, as an
  * embedding gathers vectors.
  */
 export function gathered(

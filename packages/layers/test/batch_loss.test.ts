@@ -135,7 +135,7 @@ describe('batchLoss', () => {
     const labels = { data: Int32Array.of(1, 0), shape: [2] }
     const batch = { input: floats([1, 2, 2], 0, 0, 0, 0), labels, sequenceLengths: [1, 0] }
     const { loss } = await lossOf(model, 'softmax_cross_entropy', output, batch)
-    // Rows have equal weights, those of length 0 included: -ln 3/4 and -ln 1/2.
+    // Rows have equal weights, rows of length 0 included: -ln 3/4 and -ln 1/2.
     expect((await loss.read()).data[0]).toBeCloseTo((Math.log(4 / 3) + Math.log(2)) / 2, 12)
   })
 })

@@ -177,7 +177,7 @@ describe.skipIf(libraries.problem !== undefined)(`on cudnn (${libraries.problem 
     const ids = 4 * BATCH * LENGTH
     const labels = 4 * BATCH
     const adamNumbers = 7 * 4 * model.variables.length
-    // Of dropout three, forward and backward; the ε of a normalization, twice; the one of five sums of columns and of four sums
+    // Three of dropout, forward and backward; the ε of a normalization, twice; the one of five sums of columns and of four sums
     // of gradients; the one of Adam's count.
     const scalars = 4 * (2 * 3 + 2 + 5 + 4 + 1)
     // Ids for the lookup and its gradient.

@@ -13,7 +13,7 @@ const COUNT = Number(process.env['CUDNN_RNN_TERMINATIONS'] ?? 40)
 const IN_A_PROCESS = 100
 
 const here = fileURLToPath(new URL('.', import.meta.url))
-// As deep as `src`, as the addons are found by a relative path, and in interop, of which the HDF5 library is a package.
+// Lies as deep as `src`, as the addons are found by a relative path, and in interop, of which the HDF5 library is a package.
 const folder = await mkdtemp(join(here, '../../interop/.ended_threads-'))
 const cache = await mkdtemp(join(tmpdir(), 'cudnn-rnn-kernels-'))
 const program = join(folder, 'program.mjs')

@@ -11,12 +11,12 @@ export interface CallResult<Training extends boolean = true> {
 }
 
 /**
- * What `gradients` takes as a tape: also that of a call whose `isTraining` was a variable, which may be undefined and is
+ * What `gradients` takes as a tape: also the tape of a call whose `isTraining` was a variable, which may be undefined and is
  * then refused at run time. The undefined of a call with `isTraining: false` does not compile.
  */
 export type GivenTape<Given extends Tape | undefined> = Given & ([Given] extends [undefined] ? never : unknown)
 
-/** As {@link CallResult}, with the cell state. With numProj, `output` and `outputH` have P columns. */
+/** {@link CallResult} with the cell state. With numProj, `output` and `outputH` have P columns. */
 export interface LSTMCallResult<Training extends boolean = true> extends CallResult<Training> {
   /** [L·D,B,H] */
   readonly outputC: BackendTensor

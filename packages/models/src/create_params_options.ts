@@ -6,7 +6,7 @@ import { INITIALIZER_OPTIONS, type InitializerOptions } from './initializers.js'
 const OPTIONS = {
   ...INITIALIZER_OPTIONS,
   /**
-   * Values of the canonical tensors, such as those of an imported network, float32 or float64; then there is nothing to
+   * Values of the canonical tensors, such as an imported network's, float32 or float64; then there is nothing to
    * initialize.
    */
   canonical: optional<CanonicalParams>(OBJECT),

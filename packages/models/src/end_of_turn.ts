@@ -1,4 +1,4 @@
-/** Where the platform has it (Node.js, Deno, Bun): runs after the input of this turn of the event loop was delivered. */
+/** Present on some platforms (Node.js, Deno, Bun): runs after the input of this turn of the event loop was delivered. */
 interface ImmediateTasks {
   readonly setImmediate?: (task: () => void) => unknown
   readonly clearImmediate?: (handle: unknown) => void

@@ -1,7 +1,7 @@
 import { checkedElsewhere, FLAG, type OptionsOf, optional, SIGNAL } from '@cudnn-rnn/canonical/rules'
 import type { RnnOptions } from '@cudnn-rnn/canonical'
 
-/** Option names of all four models, which are those of `tf.contrib.cudnn_rnn`. */
+/** Option names of all four models, which are `tf.contrib.cudnn_rnn`'s. */
 export const MODEL_OPTION_NAMES = [
   'numLayers',
   'numUnits',

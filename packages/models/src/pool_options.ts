@@ -6,7 +6,7 @@ const OPTIONS = {
   /** Streams that may be open at once, 1..1,048,576; the memory of their states is taken at the beginning. Default 1024. */
   maxStreams: optional(integerIn(1, 1 << 20)),
   /**
-   * How long a time step may wait for those of other streams, in milliseconds. Default 0: until the end of this turn of the
+   * How long a time step may wait for other streams' steps, in milliseconds. Default 0: until the end of this turn of the
    * event loop. No step waits once every open stream has input.
    */
   maxDelayMs: optional(DELAY_MS),

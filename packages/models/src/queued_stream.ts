@@ -49,7 +49,7 @@ export class QueuedStream extends Inspectable implements Stream {
   readonly #backend: Backend
   readonly #descriptor: RnnDescriptor
   readonly #stepper: RnnQueuedStepper
-  /** Those on the executor, which may be disposed. */
+  /** Parameters on the executor, which may be disposed. */
   readonly #params: AnyBackendTensor | undefined
   readonly #rows: StreamRows
   /** The step before: steps run in the order of the calls, however they are awaited. */

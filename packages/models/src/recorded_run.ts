@@ -14,8 +14,8 @@ interface RecordedRun {
 }
 
 /**
- * Runs a network on a tape. Where nothing that is differentiated is among the operands it is an inference: without dropout, and without memory for a
- * backward.
+ * Runs a network on a tape. If no operand is differentiated, it is an inference: without dropout, and without
+ * memory for a backward.
  */
 export async function recordedRun(
   { recording, made }: TapeHandle,

@@ -197,7 +197,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
    * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_NO_CELL_STATE` for a c of another cell, `ERR_TENSOR_DISPOSED`,
    *   `ERR_SECOND_ORDER` for a value of another tape; TypeError `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`, `ERR_NOT_AWAITED`
    */
-  // Parameters of any cell, so that a union of models can be run; the executor refuses those of another network.
+  // Parameters of any cell, so that a union of models can be run; the executor refuses another network's.
   run(params: Params, input: TensorLike, options?: RunOptions): Promise<RunResult<Cell>>
   run(
     t: GradientTape,

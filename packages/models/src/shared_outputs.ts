@@ -10,7 +10,7 @@ interface WorkerThreads {
 const BLOCK_BYTES = 16384
 
 /**
- * Copies of the outputs of a round, one array for each row. Where the platform can refuse the transfer of a buffer, the
+ * Copies of the outputs of a round, one array for each row. If the platform can refuse the transfer of a buffer, the
  * arrays of neighboring rows share one, as small Buffers of Node.js do: a transfer would take the results of others along.
  */
 export class SharedOutputs {

@@ -24,9 +24,9 @@ export interface SharedParams {
   readonly dtype: FloatDType
   /** The `layoutKey` of the network. */
   readonly layout: string
-  /** Of the elements, the same in all copies. */
+  /** Identifies the elements; the same in all copies. */
   readonly id: string
-  /** Of the variable. */
+  /** The variable's name. */
   readonly name: string
   /** [paramsSize]; read-only. */
   readonly elements: FloatArray

@@ -12,7 +12,7 @@ export interface Stream {
   /** One step [B,I] → [B,·], or T steps [T,B,I] → [T,B,·]; a new host tensor. Steps run in the order of the calls. */
   step(input: TensorLike): Promise<Tensor>
   /**
-   * As {@link step}, synchronously on the calling thread; writes into `out` when given and then allocates nothing. The cudnn
+   * {@link step}, synchronously on the calling thread; writes into `out` when given and then allocates nothing. The cudnn
    * executor blocks the thread until the device has done everything queued before, and allocates per call.
    *
    * @throws RangeError `ERR_STREAM_BUSY` before an earlier {@link step} is done, `ERR_EXECUTOR_BUSY` while another call of
@@ -24,17 +24,17 @@ export interface Stream {
    * `rows[r]`. The states of the other rows stay as they are. Rejects with `ERR_STREAM_ROW`; otherwise as {@link step}.
    */
   stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor>
-  /** As {@link stepRows}, synchronously on the calling thread; as {@link stepSync} otherwise. */
+  /** {@link stepRows}, synchronously on the calling thread; like {@link stepSync} otherwise. */
   stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor
   /** Zeroes the state of all streams, or of the batch rows named. Throws `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
   reset(rows?: RowNumbers): void
   /**
-   * Copies of the carried states [L,B,·], or of those of R batch rows [L,R,·]: after the steps called before. Rejects with
+   * Copies of the carried states [L,B,·], or of R batch rows [L,R,·]: after the steps called before. Rejects with
    * `ERR_STREAM_ROW`.
    */
   state(rows?: RowNumbers): Promise<RnnStreamState>
   /**
-   * Takes over a state, that of all rows or of those named.
+   * Takes over a state, of all rows or of the named ones.
    *
    * @throws RangeError `ERR_SHAPE` for states of another model or number of rows, `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`;
    *   TypeError `ERR_NOT_A_STATE`

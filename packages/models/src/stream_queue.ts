@@ -26,7 +26,7 @@ export interface QueuedChange {
 
 /** What one stream of a pool still has to do, in the order of its calls. */
 export class StreamQueue {
-  /** Of the batched stream. */
+  /** The row of the batched stream. */
   readonly row: number
   readonly calls: (QueuedStep | QueuedChange)[] = []
   /** The next time step is in a round that is gathered or computed: nothing else may begin. */

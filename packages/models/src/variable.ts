@@ -6,7 +6,7 @@ import { codedTypeError } from './coded_error.js'
 
 /**
  * A named tensor that training updates: TensorFlow's variable. `value` stays the same tensor for life; `assign` and the
- * optimizers write into it. `Cell` is that of the model that made it.
+ * optimizers write into it. `Cell` is the cell of the model that made it.
  *
  * @example
  * ```ts

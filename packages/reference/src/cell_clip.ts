@@ -13,7 +13,7 @@ export function storedCellClip(descriptor: RnnDescriptor, allocate: (length: num
 
 /**
  * Clips the cell state that enters a pass or a stream, in place: cuDNN clips c wherever it uses it, so the initial one
- * as well as that of every step. A NaN stays NaN.
+ * as well as every step's. A NaN stays NaN.
  */
 export function clipInitialCells(cells: FloatArray, clip: number): void {
   for (let k = 0; k < cells.length; k++) cells[k] = Math.min(clip, Math.max(-clip, floatAt(cells, k)))

@@ -12,7 +12,7 @@ export interface TimeOrder {
 
 /**
  * Forward walks t = 0, 1, …; backward starts at each row's own last valid step and walks to 0. Both stop at the row's
- * length (T when `lengths` is null), so its state stays that of its last valid step.
+ * length (T when `lengths` is null), so its state stays its last valid step's.
  */
 export function timeOrder(direction: number, time: number, lengths: Int32Array | null): TimeOrder {
   const steps = lengths === null ? time : lengths.reduce((longest, length) => Math.max(longest, length), 0)

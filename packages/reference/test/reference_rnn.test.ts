@@ -73,7 +73,7 @@ describe('ReferenceRnn', () => {
       for (const [name, tensor] of Object.entries(given)) {
         if (tensor === null) continue
         const gradient = (await gradients[name as keyof typeof gradients]!.read()).data
-        // Of the parameters every eleventh, of other tensors every second element.
+        // Every eleventh parameter, every second element of other tensors.
         for (let k = 0; k < tensor.data.length; k += name === 'params' ? 11 : 2) {
           const value = tensor.data[k]
           tensor.data[k] = value + delta

@@ -54,7 +54,7 @@ export const EXECUTORS = [
     name: 'cpu',
     open: async ({ dtype, threads, instructionSet, weights, precision, activations }) => {
       const { openCpuBackend } = await import('@cudnn-rnn/cpu')
-      // The others are those of a GPU.
+      // The others are a GPU's.
       const own = precision === 'bfloat16' ? precision : undefined
       return openCpuBackend({ dtype, threads, instructionSet, weights, precision: own, activations })
     },

@@ -62,7 +62,7 @@ type CudnnModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
 /** An imported network as a model with its parameters. */
 export interface ModelFromNetwork<Model extends CudnnModel = CudnnModel> {
   /**
-   * `call` of a CudnnLSTM takes `inputC`, that of the others does not: name the class to {@link modelFromNetwork} for its
+   * `call` of a CudnnLSTM takes `inputC`, the others' does not: name the class to {@link modelFromNetwork} for its
    * type, or use `run`, which is the same for all cells.
    */
   readonly model: Model

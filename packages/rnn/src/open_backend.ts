@@ -111,7 +111,7 @@ async function attempt(row: ExecutorRow, options: OpenBackendOptions): Promise<A
 const LONGEST_REASON = 160
 const LONGEST_CAUSE = 60
 
-/** The backend with the executors that were passed over added to its reason; those of one cause together. */
+/** The backend with the executors that were passed over added to its reason; executors of one cause together. */
 function withReason(backend: Backend, passedOver: ReadonlyMap<string, readonly BackendAttempt[]>): Backend {
   const causes = new Map<string, string[]>()
   for (const [name, attempts] of passedOver) {

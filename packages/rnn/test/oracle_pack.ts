@@ -46,7 +46,7 @@ export interface OracleCase {
   readonly because?: string
   /** A pattern of the code and message of a refusal that is right too, in place of agreement. */
   readonly mayRefuse?: string
-  /** A whole model, which `importKeras` reads: the calls are those of `predict`. */
+  /** A whole model, which `importKeras` reads: the calls are `predict`'s. */
   readonly model?: true
   /** A pattern that a note on the network must match. */
   readonly notes?: string

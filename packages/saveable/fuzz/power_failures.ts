@@ -19,7 +19,7 @@ type Disk = 'strict' | 'journal' | 'unordered'
 /** Files by their paths. */
 type Files = ReadonlyMap<string, Uint8Array | undefined>
 
-/** Where a lock or a temporary file names its host and boot. */
+/** The part of a name of a lock or temporary file that names its host and boot. */
 const OWNER_HOST = /[0-9a-f]{8}(?=-\d+-\d+-\d+-[0-9a-f]{32})/g
 const BOOT_BEFORE = '0b007ed0'
 /** After so long nothing waits for an owner of another boot. */

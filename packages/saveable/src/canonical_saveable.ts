@@ -37,7 +37,7 @@ export abstract class CanonicalSaveable implements Saveable {
   readonly #canonicalToParams: CanonicalToParams
   readonly #saved: ParamVariable
   readonly #variables: readonly ParamVariable[]
-  /** Of the variables; they never change it. Known after the first read, as only a read gives it. */
+  /** The variables' structure; they never change it. Known after the first read, as only a read gives it. */
   #structure: Structure | undefined
 
   /**

@@ -89,7 +89,7 @@ function cellGuess(shapes: Shapes): RnnOptions[] {
   return [...eitherDirection(numLayers, lstm, ['lstm']), ...plain]
 }
 
-/** As many pseudo-layers as layers of one direction, or as half as many of two. */
+/** The networks of so many pseudo-layers: as many layers of one direction, or half as many of two. */
 function stacked(pseudoLayers: number, sizes: Sizes, modes: readonly CellMode[]): RnnOptions[] {
   return modes.flatMap((cellMode): RnnOptions[] => [
     { inputMode: 'linear_input', ...sizes, cellMode, numLayers: pseudoLayers, direction: 'unidirectional' },

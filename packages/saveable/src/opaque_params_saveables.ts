@@ -8,7 +8,7 @@ import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './para
 import type { SavedNetwork } from './parsed_key.js'
 
 const OPTIONS = {
-  /** Variable scope of the keys: that of the CPU cells. Default none. */
+  /** Variable scope of the keys: the CPU cells' scope. Default none. */
   scope: optional(TEXT),
   /** Default `cudnn_rnn_saveable`. */
   name: optional(TEXT),

@@ -9,7 +9,7 @@ import {
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
 
-/** Options of the converters: a part of those of `createRnnDescriptor`, which checks them. */
+/** Options of the converters: some of the options of `createRnnDescriptor`, which checks them. */
 export interface ConverterOptions
   extends Pick<RnnOptions, 'numLayers' | 'numUnits' | 'inputSize' | 'direction' | 'numProj'> {}
 

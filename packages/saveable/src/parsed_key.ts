@@ -35,7 +35,7 @@ export function scopesOfRelease13(keys: readonly string[]): ReadonlySet<string> 
 /**
  * The network that a key belongs to, by its name alone.
  *
- * @param of13 scopes whose cells are read as TensorFlow 1.3 wrote them: its names may be those of later releases too.
+ * @param of13 scopes whose cells are read as TensorFlow 1.3 wrote them: its names may be later releases' too.
  */
 export function parseKey(key: string, of13: Pick<ReadonlySet<string>, 'has'>): ParsedKey | undefined {
   const canonical = DEFAULT_KEY.exec(key)?.groups

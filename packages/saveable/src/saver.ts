@@ -110,8 +110,8 @@ export class Saver {
    * deletes checkpoints beyond maxToKeep. The save is atomic, also over a checkpoint of the same
    * prefix, and any number of savers may save into one directory at once: they share its history.
    *
-   * Tensors are read and written one after the other, so memory holds one of them (of keys of TensorFlow's cells: those of
-   * one cell). Change no values before the promise resolves.
+   * Tensors are read and written one after the other, so memory holds one of them (for keys of TensorFlow's cells:
+   * one cell's). Change no values before the promise resolves.
    *
    * @returns the prefix of the checkpoint.
    * @throws CheckpointError; TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_DUPLICATE_KEY`, `ERR_NAMING`. Then the

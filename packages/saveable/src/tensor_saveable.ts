@@ -34,7 +34,7 @@ export class TensorSaveable implements Saveable {
   /**
    * @param get the tensor to save; a restore expects its shape and type.
    * @param set takes the tensor restored, of the same shape and type.
-   * @param describe shape and type, if they are known without reading the tensor; by default they are those of `get`.
+   * @param describe shape and type, if they are known without reading the tensor; by default `get`'s.
    */
   constructor(
     name: string,

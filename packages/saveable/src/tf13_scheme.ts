@@ -12,7 +12,7 @@ import { cellParts, cellsOf, shapesOf } from './cell_scheme.js'
 import type { KeyScheme } from './key_scheme.js'
 import { tf12Scheme } from './tf12_scheme.js'
 
-/** Where the input-side and the recurrent biases of a layer are beside their sum. The space in GRU's is TensorFlow's. */
+/** The tensors that hold a layer's input-side and recurrent biases beside their sum. The space in GRU's is TensorFlow's. */
 const BIAS_TENSORS = { lstm: ['bias_cudnn_0', 'bias_cudnn_1'], gru: ['bias_cudnn 0', 'bias_cudnn 1'] } as const
 
 /** The gates that share TensorFlow's fused bias, in its column order, as places in the canonical list. */

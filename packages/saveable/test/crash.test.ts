@@ -17,9 +17,9 @@ import { Saver } from '../src/index.js'
 
 /** `npm run test:all` kills at every second call and fails each one; `fuzz/saves.mjs` does both at every one. */
 const isWhole = process.env['CUDNN_RNN_TESTS'] === 'all'
-/** Of the calls of a save, every so many-th kills it. */
+/** Every so many-th call of a save kills it. */
 const STRIDE = isWhole ? 2 : 11
-/** Of the 4 to 12 calls of one kind, every so many-th fails. */
+/** Every so many-th of the 4 to 12 calls of one kind fails. */
 const FAULT_STRIDE = isWhole ? 1 : 2
 const KILLS = isWhole ? 10 : 2
 

@@ -62,7 +62,7 @@ interface RnnPrototype {
  * stacks of them, `bidirectional` and models loaded from files, those made before included. Weights stay TensorFlow.js's variables.
  *
  * A call that the executor cannot compute is passed on to TensorFlow.js: recurrent dropout in training, dropout of cells
- * in `rnn`, activations other than those of the README, cells of other classes. `report()` names them.
+ * in `rnn`, activations other than the README's, cells of other classes. `report()` names them.
  *
  * @param tf the module `@tensorflow/tfjs`, with any of its backends.
  * @param backend computes in float32 while its caller waits: `cpu`, `wasm`, `reference`, `cudnn`. It must outlive the acceleration.

@@ -34,7 +34,7 @@ const RULES = {
 
 /**
  * Connectionist temporal classification as a differentiable operation of TensorFlow.js: -ln p(labels | logits) of each row.
- * The equations are those of docs/ctc.md, in double precision on the host.
+ * The equations are in docs/ctc.md, in double precision on the host.
  *
  * @param logits [B,T,K], before the softmax.
  * @param labels one array of classes per row, or a tensor [B,S].

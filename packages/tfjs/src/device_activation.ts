@@ -24,7 +24,7 @@ const hardSigmoid: DeviceActivation = {
   },
 }
 
-/** Those that executors have operations for: softsign is not among them. */
+/** Activations that executors have operations for: softsign is not among them. */
 export const DEVICE_ACTIVATIONS: Readonly<Partial<Record<ActivationName, DeviceActivation>>> = Object.freeze({
   elu: operation('elu'),
   hardSigmoid,

@@ -88,7 +88,7 @@ interface MaskedStep {
   readonly step: DeviceStep
   /** Undefined if no row is masked. */
   readonly mask: StepMask | undefined
-  /** After the step, those of masked rows from before it. */
+  /** States after the step, for masked rows from before it. */
   readonly states: readonly BackendTensor[]
 }
 

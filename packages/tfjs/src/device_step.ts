@@ -15,14 +15,14 @@ interface DeviceCell {
 export interface DeviceStep {
   /** h, and c of LSTM, [B,H] each. */
   readonly states: readonly BackendTensor[]
-  /** From the gradients of the states, those of z and of the states before. */
+  /** From the gradients of the states, the gradients of z and of the states before. */
   backward(gradients: readonly BackendTensor[]): {
     readonly z: BackendTensor
     readonly states: readonly BackendTensor[]
   }
 }
 
-/** One step from z = x·W + b, [B,G·H], and the states before. The equations are those of the recurrences of their names. */
+/** One step from z = x·W + b, [B,G·H], and the states before. The equations are in the recurrences of their names. */
 export type DeviceStepRule = (cell: DeviceCell, z: BackendTensor, states: readonly BackendTensor[]) => DeviceStep
 
 export const simpleStep: DeviceStepRule = ({ device, candidate, products: [product] }, z, [h]) => {

@@ -4,7 +4,7 @@ import { elementCount } from '@cudnn-rnn/canonical'
 /** The part of an executor that a pass needs: tensors that can be read while the caller waits. */
 export type SynchronousDevice = Pick<Backend, 'ops' | 'tensor'> & Required<Pick<Backend, 'readSync'>>
 
-/** The tensors of one pass on a device. They are those of the scope in which the pass runs, which disposes them. */
+/** The tensors of one pass on a device. They belong to the scope in which the pass runs, which disposes them. */
 export class DeviceTensors {
   readonly ops: DenseOps
   readonly #backend: SynchronousDevice

@@ -40,7 +40,7 @@ export function fusedLstm(
   const { gates, hidden, cells } = arrays
   const moved = { gates: new Float32Array(gates.length), hidden: hidden.slice(), cells: cells.slice() }
   const [rows, columns] = [time * batch, 4 * units]
-  /** Of row n of [T·B], the row of its step among the moved ones; of a masked step, that of the active one before. */
+  /** For row n of [T·B], the row of its step among the moved ones; for a masked step, of the active one before. */
   const movedRow = (n: number) => (counts[n] - 1) * batch + (n % batch)
   for (let n = 0; n < rows; n++) {
     if (mask[n] !== 0) copyRow(moved.gates, movedRow(n) * columns, gates, n * columns, columns)

@@ -57,7 +57,7 @@ function stackOf({ cells }: RecurrentClasses, cell: CellFields): readonly CellFi
 
 interface CellPlanning {
   readonly training: boolean
-  /** The layer renews the masks of dropout in every call; `rnn` keeps those of its first one. */
+  /** The layer renews the masks of dropout in every call; `rnn` keeps its first call's. */
   readonly isSingle: boolean
   readonly activations: readonly ActivationName[]
 }

@@ -25,7 +25,7 @@ export interface CellFields {
   readonly dropout: number
   readonly recurrentDropout: number
   readonly dropoutFunc?: ((ones: Tensor, rate: number) => Tensor) | null
-  /** Of StackedRNNCells, from the lowest up. */
+  /** The cells of StackedRNNCells, from the lowest up. */
   readonly cells?: readonly CellFields[]
   getClassName(): string
 }
@@ -49,7 +49,7 @@ export interface RecurrentLayer {
 export interface CallArguments {
   readonly mask?: Tensor | Tensor[] | null
   readonly training?: boolean | null
-  /** [B,H] each; of a stack, those of the top cell first. */
+  /** [B,H] each; for a stack, the top cell's first. */
   readonly initialState?: Tensor2D[] | null
 }
 
@@ -68,7 +68,7 @@ export interface ComputableCall {
   readonly training: boolean
   /** From the lowest up. */
   readonly cells: readonly PlannedCell[]
-  /** Of each cell, from the lowest up; null for zeros. */
+  /** Each cell's states, from the lowest up; null for zeros. */
   readonly states: readonly (readonly Tensor2D[] | null)[]
 }
 

@@ -109,7 +109,7 @@ export function recurrentOperation(
   }
 }
 
-/** The elements of `first`, then those of `second`. */
+/** The elements of `first`, then of `second`. */
 function joined(first: Float32Array, second: Float32Array): Float32Array {
   const result = new Float32Array(first.length + second.length)
   result.set(first)

@@ -36,7 +36,7 @@ export class RecurrentProduct {
     const { ops } = this.#device
     const [operands, gradients] = [this.#operands, this.#gradients].map((steps) => {
       const [batch, width] = steps[0].shape
-      // Rows are those of the batch, each with its steps, in both factors.
+      // Rows are the batch's, each with its steps, in both factors.
       return ops.reshape(ops.concat(steps), [batch * steps.length, width])
     })
     return ops.linearGradients(operands, this.#kernel, gradients).kernel

@@ -92,7 +92,7 @@ export function inputGradients({ products }: Kernels, o: SequenceOperands, dz: F
 }
 
 /**
- * Moves the gradient with respect to h after step t from `dh` to `arriving`, both [B,H], with that of the step's output. A
+ * Moves the gradient with respect to h after step t from `dh` to `arriving`, both [B,H], with the step output's gradient. A
  * masked row passes its h to the next step: its gradient stays in `dh`.
  */
 export function takeGradient(

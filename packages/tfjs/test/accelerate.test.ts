@@ -73,7 +73,7 @@ afterAll(() => {
   rmSync(cacheDir, { recursive: true })
 })
 
-/** The layers that an executor computes: those of both directions, or the layer itself. */
+/** The layers that an executor computes: both directions', or the layer itself. */
 function computedLayers(layer: tf.layers.Layer): readonly tf.layers.Layer[] {
   const { forwardLayer, backwardLayer } = layer as unknown as Record<string, tf.layers.Layer | undefined>
   return forwardLayer === undefined || backwardLayer === undefined ? [layer] : [forwardLayer, backwardLayer]

@@ -177,7 +177,7 @@ function translation(): ExampleModel {
 
 /**
  * Models of the recurrent examples of https://github.com/tensorflow/tfjs-examples: layers, options, losses and optimizers
- * are those of the example of that name, in our words; the sizes and the data are small.
+ * come from the example of that name, in our words; the sizes and the data are small.
  */
 export const EXAMPLE_MODELS: Readonly<Record<string, () => ExampleModel>> = {
   'lstm-text-generation': textGeneration,

@@ -67,9 +67,9 @@ export function expectClose(what: string, actual: readonly Float32Array[], expec
 }
 
 export interface Training {
-  /** Of the model as it is made, by its weights. */
+  /** The model as it is made, by its weights. */
   readonly before: Evaluation
-  /** Of each update. */
+  /** The loss of each update. */
   readonly losses: readonly number[]
   readonly prediction: Float32Array
 }

@@ -25,7 +25,7 @@ afterAll(() => {
 const lstmNames = { gateName: 'sigmoid', candidateName: 'tanh', gate: sigmoid, candidate: tanh } as const
 const lstmOn = (own: Kernels) => (o: SequenceOperands) => lstmRecurrence(own, o, lstmNames)
 
-/** The operations of the reference, whose tensors are in host memory, as those of a device. */
+/** The operations of the reference, whose tensors are in host memory, as a device's. */
 const device: SynchronousDevice = {
   ops: reference.ops,
   tensor: (host) => reference.tensor(host),

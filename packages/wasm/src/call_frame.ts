@@ -14,7 +14,7 @@ const KEPT_BYTES = 1 << 26
 /** The operands of one call in the memory of the module, side by side in chunks that the next call uses again. */
 export class CallFrame {
   readonly #heap: HeapMemory
-  /** Where the present chunk begins, its bytes, and how many are taken. */
+  /** The start of the present chunk, its bytes, and how many are taken. */
   #chunk: Address = 0
   #bytes = 0
   #used = 0

@@ -5,7 +5,7 @@ import { cannotBeLoaded, compileModule, unavailable } from './module_bytes.js'
 /** A compiled module of the kernels. */
 export interface LoadedModule {
   readonly module: WebAssembly.Module
-  /** As `reason` names it. */
+  /** The name in `reason`. */
   readonly instructionSet: string
 }
 

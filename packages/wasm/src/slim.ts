@@ -21,7 +21,7 @@ import { openWasm, type WasmBackend, type WasmBackendOptions } from './open_wasm
 export { hasInstructionSet, WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
 export type { WasmBackend, WasmBackendOptions } from './open_wasm.js'
 
-/** Options of the slim entry: as those of `@cudnn-rnn/wasm`, with a module. */
+/** Options of the slim entry: `@cudnn-rnn/wasm`'s, with a module. */
 export interface SlimBackendOptions extends WasmBackendOptions {
   readonly module: object
 }

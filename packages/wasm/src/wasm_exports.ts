@@ -8,7 +8,7 @@ export interface WasmExports {
   _initialize(): void
   /** Once, before anything but `allocate`, when `threads` - 1 workers have begun {@link runThread}. */
   open(threads: number, maySleep: number): void
-  /** Of the element type in which the module computes. */
+  /** The bytes of the element type in which the module computes. */
   elementBytes(): number
   /** On a worker: computes until the worker is terminated. */
   runThread(index: number): void

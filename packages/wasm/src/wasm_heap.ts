@@ -100,7 +100,7 @@ export class WasmHeap implements HeapMemory {
     })
   }
 
-  /** Where the kernels read parameters: a copy that is kept, or without a version one of this call. Before other operands. */
+  /** Address of the kernels' parameters: a copy that is kept, or without a version one of this call. Before other operands. */
   paramsAddress(frame: CallFrame, params: FloatArray, version: number | undefined): Address {
     return version === undefined ? frame.read(params) : this.resident.addressOf(params, version)
   }

@@ -12,7 +12,7 @@ const PAUSE_MS = 300
 /** The module with its memory, on one or several threads. */
 export interface WasmInstance {
   readonly exports: WasmExports
-  /** The caller's, and those of workers. */
+  /** The caller's thread, and the workers'. */
   readonly threads: number
   /** Why there are fewer threads than requested; empty otherwise. */
   readonly shortage: string

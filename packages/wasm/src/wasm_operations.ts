@@ -225,7 +225,7 @@ export class WasmOperations implements KernelOperations {
 }
 
 /**
- * Loops over elements run in JavaScript: a copy to the module and back takes as long. Products are those of the module, but for
+ * Loops over elements run in JavaScript: a copy to the module and back takes as long. Products are the module's, but for
  * small ones.
  */
 export function wasmTensorKernels(operations: WasmOperations): TensorKernels {

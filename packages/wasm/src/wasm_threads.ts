@@ -18,7 +18,7 @@ interface ThreadStart {
   readonly stack: number
 }
 
-/** The members that Web workers and those of Node.js have in common, under one name. */
+/** The members that Web workers and Node.js's have in common, under one name. */
 interface ThreadWorker {
   /** Calls back with the first message, and with every failure. */
   listen(onMessage: () => void, onFailure: (error: Error) => void): void

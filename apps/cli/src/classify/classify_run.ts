@@ -90,7 +90,7 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
     this.backend = backend
     this.world = world
     this.parts = splitTexts(corpus.texts, settings.encoding.seed)
-    // Ranks differ in their dropout masks; their variables begin with those of the first.
+    // Ranks differ in their dropout masks; their variables begin with the first rank's.
     const seed = settings.encoding.seed + world.rank
     const options = { ...settings.encoding, ...settings.sizes, seed }
     this.classifier = createTextClassifier(backend, this.parts.train, options)

@@ -13,7 +13,7 @@ const SELECTION_SEED = 2002
 
 /**
  * Subject and body of at most `limit` messages, labeled spam or ham. No other header is read: they identify the mailing
- * list and which year a message came from. Of messages with the same text one remains.
+ * list and which year a message came from. One of several messages with the same text remains.
  */
 export async function readSpamMessages(limit: number): Promise<LabeledText[]> {
   const data = join(await dataPackageFolder(SPAM_ASSASSIN), 'data')

@@ -33,7 +33,7 @@ const BY_ENDING: Readonly<Record<string, TextFormat>> = {
 }
 
 /**
- * The texts of a folder: those of its subfolders have the name of the subfolder as their class, its own files have none.
+ * The texts of a folder: a file in a subfolder has the subfolder's name as its class, the folder's own files have none.
  * Hidden files are passed over.
  *
  * @throws DataError `ERR_DATA_IO`; RangeError `ERR_TEXT_FILE` for a file that is not UTF-8

@@ -138,7 +138,7 @@ function rewritten(pattern: RegExp, model: string, short: readonly string[], clo
   return text
 }
 
-/** The fields of a clock time by the names of their groups, as wide and in such letters as those of the model. */
+/** The fields of a clock time by the names of their groups, as wide and in such letters as the model's. */
 function fieldTexts(
   model: Fields['groups'],
   short: readonly string[],

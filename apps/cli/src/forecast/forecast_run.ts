@@ -28,7 +28,7 @@ const FORECASTER_FILE = join('forecaster', 'model')
 export interface ForecastSettings extends RunSettings {
   readonly format: typeof FORECAST_FORMAT
   readonly source: SeriesSource
-  /** Those of the source, with the ones that were found. */
+  /** The source's columns, with the ones that were found. */
   readonly columns: SeriesColumns
   /** Fingerprint of the values; see `dataFingerprint`. */
   readonly fingerprint: string

@@ -95,7 +95,7 @@ function names(text: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** Of all numbers; a series that has gained a value is another one. */
+/** Covers all numbers; a series that has gained a value is another one. */
 function fingerprintOf({ series }: SeriesTable): string {
   return dataFingerprint(
     ...series.flatMap(({ name, values, covariates }) => [name, values, ...Object.entries(covariates).flat()]),

@@ -30,8 +30,8 @@ export interface NotAnAxis {
 const MAX_SPARSITY = 20
 
 /**
- * The axis of dates in any order. Of the ways in which dates repeat (months; equal times; the hours of a day and the days of
- * a week that the dates have) the one that leaves the fewest gaps explains them.
+ * The axis of dates in any order. Dates repeat in several ways (months; equal times; the hours of a day and the days of
+ * a week that the dates have): the one that leaves the fewest gaps explains them.
  */
 export function timeAxis({ clocks, offsets, write }: ReadDates): TimeAxis | NotAnAxis {
   const { zone, moments } = momentsOf(clocks, offsets)

@@ -85,7 +85,7 @@ export function clockOfOffsets(clocks: readonly number[], offsets: readonly numb
 
 /**
  * The clock of a place that shows these times one after the other: an hour twice, where clocks are set back. Undefined if
- * there is none, as the times are in another order or not those of a clock.
+ * there is none, as the times are in another order or not a clock's.
  */
 export function clockShowing(clocks: readonly number[]): ZoneClock | undefined {
   const back = clocks.flatMap((clock, index) => (index > 0 && clock <= clocks[index - 1] ? [index] : []))

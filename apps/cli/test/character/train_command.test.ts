@@ -34,7 +34,7 @@ describe('cudnn-rnn train', () => {
       'Weights by gate',
       'Settings',
     ])
-    // 400 characters, less those of empty lines before the first word.
+    // 400 characters, less the empty lines before the first word.
     expect(document.querySelector('blockquote')?.textContent).toMatch(/^\S.{390,400}/s)
     expect(document.querySelector('svg')?.textContent).toContain('trigram')
   })

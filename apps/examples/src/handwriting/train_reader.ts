@@ -32,7 +32,7 @@ const WIDTH = { from: 80, to: 220, shared: true }
 const FIRST_STEPS = 300
 const FIRST_WIDTH = { from: 40, to: 70, shared: true }
 const HELD_OUT_WIDTH = { from: 80, to: 300, shared: false }
-/** Seeds from here on are those of held-out lines. */
+/** Seeds from here on are for held-out lines. */
 const HELD_OUT_SEED = 1e9
 
 /** Lines that are not in the training data: other words, in the fonts of the training or in another one. */

@@ -106,7 +106,7 @@ export class LoadClient {
 
 interface Connection {
   readonly socket: WebSocket
-  /** Of frames whose probability has not arrived. */
+  /** Times of frames whose probability has not arrived. */
   readonly sentAt: number[]
   frame: number
 }

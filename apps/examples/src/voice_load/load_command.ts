@@ -123,7 +123,7 @@ async function measureImplementation(
       await client.resize(streams)
       return client.measure(SETTLE_SECONDS, window)
     }
-    // The last window is that of the usage.
+    // The last window is left for the usage.
     const isOver = () => performance.now() > end - 1000 * (window + 2 * SETTLE_SECONDS)
     const { held, windows } =
       fixed === undefined

@@ -12,7 +12,7 @@ export interface ServerUsage {
   /** Since the last question. */
   readonly cpuSeconds: number
   readonly wallSeconds: number
-  /** Of the thread that holds the sockets, milliseconds beyond the sampling interval. */
+  /** Milliseconds beyond the sampling interval, in the thread that holds the sockets. */
   readonly eventLoopDelayP99Ms: number
   readonly rssBytes: number
 }

@@ -6,7 +6,7 @@ export interface SpeechStream {
   close(): void
 }
 
-/** The part of a pool that the server uses: that of worker threads, or one of this thread. */
+/** The part of a pool that the server uses: worker threads, or one pool in this thread. */
 export interface SpeechPool {
   open(): SpeechStream
   stats(): { readonly maxStreams: number; readonly waiting: number; readonly lostWorkers?: number }

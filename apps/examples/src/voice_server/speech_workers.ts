@@ -12,7 +12,7 @@ export interface SpeechWorkersOptions {
   readonly maxStreams: number
   /** `cpu`, or `reference` if its addon is missing. */
   readonly backend: BackendName
-  /** Milliseconds for which a frame may wait for those of other streams. */
+  /** Milliseconds for which a frame may wait for other streams' frames. */
   readonly maxDelayMs?: number
   /** Streams computed at once; smaller batches answer the first streams sooner. */
   readonly maxBatch?: number

@@ -63,7 +63,7 @@ export class VoiceServer {
   readonly #limits: typeof DEFAULTS
   readonly #http: Server
   readonly #sockets: WebSocketServer
-  /** Every open one: those of clients, and of strangers who say nothing or do not answer the end. */
+  /** Every open one: clients', and strangers' who say nothing or do not answer the end. */
   readonly #connections = new Set<Duplex>()
   readonly #sessions = new Map<WebSocket, VoiceSession>()
   readonly #unanswered = new WeakSet<WebSocket>()

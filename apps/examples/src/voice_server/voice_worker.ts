@@ -18,8 +18,8 @@ export interface VoiceWorkerData {
 /** Added to the nice value of this thread. */
 const NICENESS = 5
 // A round keeps a core busy for milliseconds. If clients, sockets and workers need more cores than there are, the thread
-// with the sockets would wait for as long; with the higher priority it interrupts the round. Only on Linux is the priority
-// that of the thread: elsewhere the whole process would get it.
+// with the sockets would wait for as long; with the higher priority it interrupts the round. Only on Linux does the
+// priority belong to the thread: elsewhere the whole process would get it.
 if (process.platform === 'linux') setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + NICENESS))
 
 const { backend, weights, descriptor, maxStreams, maxDelayMs, maxBatch } = workerData as VoiceWorkerData

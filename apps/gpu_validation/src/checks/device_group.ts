@@ -5,7 +5,7 @@ import { judged, nameOf, skipped } from '../outcome.js'
 
 /** A small tensor, and one of several megabytes. */
 const SIZES = [3, 2_000_000]
-/** Of sums in another order. */
+/** Allows for sums in another order. */
 const TOLERANCE = 1e-6
 const MOST_DEVICES = 8
 

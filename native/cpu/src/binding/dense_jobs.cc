@@ -20,7 +20,7 @@ namespace {
 constexpr double kOperationsPerMove = 16;
 
 // linear({ input, kernel, bias, rows, inputs, outputs, output })
-// output [N,out] = bias + input [N,in] · kernel [in,out]. As every job here: arguments are read and checked on
+// output [N,out] = bias + input [N,in] · kernel [in,out]. Like every job here: arguments are read and checked on
 // JavaScript's thread, and `run` captures addresses only, which the object of arguments keeps valid.
 template <typename T>
 Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
@@ -211,14 +211,14 @@ Job NormJob(const JobContext& context, const Napi::Object& arguments) {
 }
 
 // update({ rule: number, operands: array[], numbers: Float64Array }); rules: dense/optimizer_updates.h
-// Elementwise, so the time is that of the memory traffic: Adam reads four arrays and writes three.
+// Elementwise, so the time is the memory traffic's: Adam reads four arrays and writes three.
 // operands: the variable, its slots, then gradient, source or mask, all of one size. One job serves all rules: a new
 // rule is a case of ApplyUpdate.
 template <typename T>
 Job UpdateJob(const JobContext& context, const Napi::Object& arguments) {
   UpdateOperands<T> update{};
   const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
-  // Those written and those read have one shape; only a mask may be left out.
+  // Operands written and read have one shape; only a mask may be left out.
   const ptrdiff_t count = Span<T>(operands.Get(uint32_t{0})).count;
   // Elements past the fixed-size array are not read; TypeScript passes the table's number of operands.
   for (uint32_t k = 0; k < operands.Length() && k < kMaxOperands; k++) {

@@ -19,7 +19,7 @@ struct ExecutorCore {
   ThreadPool pool;
   // Scratch memory and tapes of passes. Blocks return before the core ends, as every holder keeps a share of it.
   BlockCache blocks;
-  // Of results that JavaScript has let go of. They may outlive the executor.
+  // Memory of results that JavaScript has let go of. It may outlive the executor.
   const std::shared_ptr<BlockCache> results = std::make_shared<BlockCache>(kKeptResultBytes, kKeptResults);
 
   // The largest call that runs on JavaScript's thread: half a millisecond. Waking another thread and being woken by it

@@ -52,7 +52,7 @@ Job LstmForwardJob(const JobContext& context, const Napi::Object& arguments) {
   return {[=, engine = context.core->engine<T>(context.canceled)] { RunLstmForward(engine, sequence); }};
 }
 
-// lstmBackward({ …those of lstmForward, dOutputs, dh, dc, dGamma, dBeta })
+// lstmBackward({ …lstmForward's arguments, dOutputs, dh, dc, dGamma, dBeta })
 // gates, hidden and cells are those that the forward wrote. gates receives δz, from which the caller computes the
 // gradients of kernel, bias and input as products over all steps.
 template <typename T>

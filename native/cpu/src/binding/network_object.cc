@@ -55,7 +55,7 @@ Napi::Function NetworkObject::Define(Napi::Env env) {
 
 // new NativeNetwork(executor: NativeExecutor, descriptor: RnnDescriptor)
 NetworkObject::NetworkObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<NetworkObject>(info) {
-  // The layout is that of the executor's kernels and element type: a chunk is 64 bytes of either.
+  // The executor's kernels and element type decide the layout: a chunk is 64 bytes of either.
   const std::shared_ptr<ExecutorCore>& core = ExecutorObject::Unwrap(info[0].As<Napi::Object>())->core();
   const NetworkOptions options = OptionsOf(info[1].As<Napi::Object>());
   if (core->is_double) {

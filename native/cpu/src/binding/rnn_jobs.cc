@@ -87,7 +87,7 @@ Job ForwardJob(const JobContext& context, const Napi::Object& arguments) {
     quantized = QuantizedWeightsObject::Unwrap(quantized_object.As<Napi::Object>())->slot;
   }
   const Engine<T> engine = context.core->engine<T>(context.canceled);
-  // Every parameter is used once by every step of a row. Of several rows each weight that is read serves them all,
+  // Every parameter is used once by every step of a row. Each weight that is read serves all of several rows,
   // which is twice as fast.
   const double per_parameter = pass.batch > 1 ? 1 : 2;
   const double operations = per_parameter * static_cast<double>(rows) * static_cast<double>(network->params_size());

@@ -20,7 +20,7 @@ constexpr int kPanelChunks = 4;
 // Up to so many rows of the result a packed copy of b costs more than reading b where it lies: measured with AVX2 and
 // AVX-512 at [512,512] and [1024,2048].
 constexpr ptrdiff_t kStreamedRows = 4;
-// Bytes of a row of b that are read at once: a page, which the hardware prefetchers do not cross. As many of c stay in
+// Bytes of a row of b that are read at once: a page, which the hardware prefetchers do not cross. A page of c stays in
 // the first-level cache.
 constexpr ptrdiff_t kStreamedBytes = 4096;
 

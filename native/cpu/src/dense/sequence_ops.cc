@@ -34,7 +34,7 @@ void MaskSequence(const Engine<T>& engine, const LayerOperands<T>& on, bool reve
   ForEach(engine, time * batch, RowsPerPart(columns), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t n = begin; n < end; n++) {
       const ptrdiff_t t = n / batch, b = n % batch, length = on.length(b, time);
-      // As tf.reverse_sequence, except that steps past the length are 0 instead of copied.
+      // Like tf.reverse_sequence, except that steps past the length are 0 instead of copied.
       if (t < length) {
         std::copy_n(x + ((reverses ? length - 1 - t : t) * batch + b) * columns, columns, y + n * columns);
       } else {

@@ -11,7 +11,7 @@ template <typename T>
 void MaskSequence(const Engine<T>& engine, const LayerOperands<T>& on, bool reverses);
 
 // poolSequence: y, x; time, batch, columns, pooling, reversedFrom
-// Columns from reversedFrom on are those of a backward direction, whose last step is step 0.
+// Columns from reversedFrom on belong to a backward direction, whose last step is step 0.
 template <typename T>
 void PoolSequence(const Engine<T>& engine, const LayerOperands<T>& on);
 

@@ -24,7 +24,7 @@ struct Int8DotsAvx2 {
   static constexpr int kTileVectors[] = {8, 4, 2, 2, 2, 2};
   static constexpr int kMaxRows = 6;
   static constexpr int kPerLoad = 1;
-  // Sixteen weights that lie side by side are those of four columns in four rows of the depth.
+  // Sixteen weights that lie side by side are four columns in four rows of the depth.
   static_assert(cudnn_rnn::kInt8GroupRows == 4);
 
   static __m256i Zeros() { return _mm256_setzero_si256(); }

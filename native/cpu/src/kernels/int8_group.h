@@ -1,4 +1,4 @@
-// Where int8 weights are in their panel. A group is the weights of a chunk in kInt8GroupRows consecutive rows of the
+// The order of int8 weights in their panel. A group is the weights of a chunk in kInt8GroupRows consecutive rows of the
 // depth, as the instruction takes them that multiplies and adds.
 #pragma once
 

@@ -14,8 +14,8 @@
 //   kPerLoad          the vectors of kColumns columns whose weights one load reads
 //   Load              the weights of the first of them
 // and, where kPerLoad > 1,
-//   Next              the weights of the next vector, of those of the one before
-//   Finish            turns kPerLoad registers of sums into those of their columns, by the sum of the row's integers
+//   Next              the weights of the next vector, made from the previous vector's
+//   Finish            turns kPerLoad registers of sums into their columns' sums, by the sum of the row's integers
 #pragma once
 
 #include <stddef.h>
@@ -47,7 +47,7 @@ struct Int8PairDots {
   static ptrdiff_t TilesOf(ptrdiff_t rows) { return (rows + I::kMaxRows - 1) / I::kMaxRows; }
   static ptrdiff_t TileBegin(ptrdiff_t rows, ptrdiff_t tile) { return rows * tile / TilesOf(rows); }
 
-  // The integers of a block of a tile whose first row is `row`. Those that an instruction takes of each row of the tile
+  // The integers of a block of a tile whose first row is `row`. The integers that an instruction takes of each row
   // lie side by side, so that one pointer and constant distances address them: V8 computes an address from several
   // pointers by a separate instruction for each.
   static int16_t* Numbers(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t tile_rows, ptrdiff_t block) {
@@ -61,7 +61,7 @@ struct Int8PairDots {
                              int32_t* sum) {
     const float limit = I::LargestMagnitude(a, count);
     const bool finite = limit <= 3.402823466e38f;
-    // Of one row they are in place.
+    // The integers of a single row are in place.
     alignas(64) int16_t line[kInt8BlockRows];
     int16_t* const row = stride == kInt8GroupRows ? numbers : line;
     // If the factor would overflow, the products are nothing beside any weight's rounding.
@@ -118,7 +118,7 @@ struct Int8PairDots {
     for (int part = 0; part < kParts; part++) {
       parts[part] = static_cast<const int8_t*>(p.panel) + kInt8GroupRows * (place + part * p.chunk_stride);
     }
-    // The weights of vector j, where `before` are those of vector j - 1.
+    // The weights of vector j, given vector j - 1's in `before`.
     const auto weights_of = [&](int j, const typename I::Weights& before) {
       if constexpr (I::kPerLoad > 1) {
         if (j % I::kPerLoad != 0) return I::Next(before);

@@ -74,7 +74,7 @@ static constexpr void (*RoundedProduct())(const PanelProduct<typename V::Element
   return nullptr;
 }
 
-// The rate of a single row, which MembersFor uses, is that of reading weights: 100 GB/s from a second-level cache
+// The rate of a single row, which MembersFor uses, is the rate of reading weights: 100 GB/s from a second-level cache
 // are 25 float32 multiply-adds a nanosecond, 50 operations. float64 moves half the elements in as many bytes.
 // product_int8 is another function if the instruction set multiplies integers, product_bfloat16_rows if it
 // multiplies bfloat16.

@@ -74,7 +74,7 @@ template <typename T>
 struct PanelProduct {
   const T* a;
   ptrdiff_t a_stride;  // between rows; ignored if a is packed in tiles, [depth][rows of the tile] each
-  // Where a itself is in panels: elements of a row in each, whole chunks, and elements between them. 0 for one panel.
+  // If a itself is in panels: elements of a row in each, whole chunks, and elements between them. 0 for one panel.
   ptrdiff_t a_panel_width;
   ptrdiff_t a_panel_stride;
   ptrdiff_t rows;
@@ -119,7 +119,7 @@ struct TransposedProduct {
   ptrdiff_t a_panel_stride;  // between panels
   ptrdiff_t rows;
   const T* panels;
-  PanelOrder order;  // kRows, or that of the kernels
+  PanelOrder order;  // kRows, or the kernels' order
   ptrdiff_t panel_count;
   int chunks;         // of every panel but the last
   int last_chunks;    // of the last panel
@@ -151,8 +151,8 @@ struct CellForward {
   bool keep;  // overwrite z with the activations, which the backward reads
 };
 
-// One time step of one row of a gated layer, panels [first, last): both products and the cell. Panels of W, R and the
-// biases are those of panel 0 on.
+// One time step of one row of a gated layer, panels [first, last): both products and the cell. W, R and the
+// biases begin at panel 0.
 template <typename T>
 struct RowStep {
   const T* x;
@@ -171,8 +171,8 @@ struct RowStep {
   bool backwards;  // from the last panel to the first
 };
 
-// The step backwards. On entry dh is the gradient of h and dc that of c (from the steps after); on return z holds the
-// gradients of the pre-activations, dc that of the cell state before, and dh (GRU) the part that bypasses the matrix.
+// The step backwards. On entry dh and dc are the gradients of h and c (from the steps after); on return z holds the
+// gradients of the pre-activations, dc the previous cell state's, and dh (GRU) the part that bypasses the matrix.
 template <typename T>
 struct CellBackward {
   T* z;
@@ -247,7 +247,7 @@ struct KernelTable {
   void (*product)(const PanelProduct<T>&);
   void (*product_bfloat16)(const PanelProduct<T>&);
   void (*product_int8)(const PanelProduct<T>&);
-  // Of rows rounded to bfloat16, in a rows_copy; null in WebAssembly.
+  // Rows are rounded to bfloat16, in a rows_copy; null in WebAssembly.
   void (*product_bfloat16_rows)(const PanelProduct<T>&);
   void (*product_packed)(const PanelProduct<T>&);
   void (*streamed_product)(const StreamedProduct<T>&);
@@ -281,7 +281,7 @@ struct KernelTable {
 };
 
 // The logarithm of 0 in the sums of CTC: finite, as the difference of two infinities is NaN, and so low that no sum of
-// logarithms reaches it: those of float32 logits are above -1e44.
+// logarithms reaches it: float32 logits' are above -1e44.
 inline constexpr double kCtcLogZero = -1e300;
 
 // One step along time for all states of a row:

@@ -59,7 +59,7 @@ static inline void ForColumns(ptrdiff_t count, const Body& body) {
 template <typename V, int kCount>
 static inline void Standardize(typename V::Element* x, ptrdiff_t units, double epsilon, typename V::Element* inverses) {
   using T = typename V::Element;
-  // The kCount rows are summed side by side, so that additions of one do not wait for those of another.
+  // The kCount rows are summed side by side, so that additions of one do not wait for another's.
   V sums[kCount], means[kCount], rests[kCount];
   for (int k = 0; k < kCount; k++) sums[k] = V::Set(0);
   ForColumns<V>(units, [&](auto lanes, ptrdiff_t u) {
@@ -123,7 +123,7 @@ struct SigmoidGate {
 
 // Keras 2's: 0.2·x + 0.5 within [0, 1]. The derivative is 0.2, and 0 if x is clipped.
 struct HardSigmoidGate {
-  // As in Clamp, a NaN passes through Min and Max in the second operand.
+  // A NaN passes through Min and Max in the second operand, as in Clamp.
   template <typename V>
   static V Value(V x) {
     return Min(V::Set(1), Max(V::Set(0), MultiplyAdd(x, V::Set(0.2), V::Set(0.5))));

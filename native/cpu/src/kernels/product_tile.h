@@ -75,7 +75,7 @@ struct TileOperands {
   ptrdiff_t Step() const { return kApart ? kChunk<T> : panel_stride; }
   // The tile's vector number j.
   const Weight* Vector(int j) const { return b[j / kWidth] + j % kWidth * V::kLanes; }
-  // Of step `step` from the present one.
+  // A row's element `step` steps from the present one.
   const T* Row(int row, int step) const {
     if constexpr (kTiled) return a[0] + step * kRows + row;
     return a[row / 3] + row % 3 * a_stride + step;
@@ -120,7 +120,7 @@ struct Readahead {
   ptrdiff_t step_bytes;  // of each step of each tile; 0 if nothing follows
 };
 
-// Of a panel of the same size, or of a part of it that begins at element `begin` and has `width` elements of each step.
+// Reads a panel of the same size, or its part that begins at element `begin` and has `width` elements of each step.
 template <typename Weight, typename T>
 static inline Readahead ReadaheadOf(const PanelProduct<T>& p, ptrdiff_t tiles, ptrdiff_t begin, ptrdiff_t width) {
   if (p.next == nullptr) return {static_cast<const char*>(p.panel), 0};

@@ -36,7 +36,7 @@ static inline void RoundRowToInt8(const float* a, ptrdiff_t depth, float* rounde
       if (limit != limit) break;
     }
     const bool finite = limit <= 3.402823466e38f;
-    // The same integers as those of QuantizeBlock (int8_pair_dots.h).
+    // The same integers as QuantizeBlock's (int8_pair_dots.h).
     const float factor = finite && limit > 1e-30f ? kInt8Limit / limit : 0;
     const float scale = finite ? limit / kInt8Limit : kNaN;
     // The sum has no bits below 1, so that it is rounded to an integer, ties to even.

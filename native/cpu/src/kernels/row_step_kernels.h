@@ -2,7 +2,7 @@
 // recurrent product, for whole passes. Included, after product_tile.h and cell_kernels.h,
 // by the kernel files only.
 //
-// A step of one row reads every weight once, so its time is that of reading. The sums of a panel stay in registers over
+// A step of one row reads every weight once, so its time is the reading's. The sums of a panel stay in registers over
 // the rows of W and of R and begin with the biases; the cell follows them at once. The general path, a call for W, one
 // for R and one for the cell, writes and reads the pre-activations in between, which costs more than the cell itself:
 // 130 ns a panel on Zen 4, in which 15 KB could be read.
@@ -117,7 +117,7 @@ static void RowStepOf(const RowStep<typename V::Element>& p) {
   }
 }
 
-// Of LSTM, and with three chunks of GRU, whose planes are x_n r u q_n; null if the sums do not fit.
+// LSTM's, and with three chunks GRU's, whose planes are x_n r u q_n; null if the sums do not fit.
 template <typename V, int kChunks>
 static constexpr void (*RowStepKernel())(const RowStep<typename V::Element>&) {
   if constexpr (kRowStepFits<V>) {

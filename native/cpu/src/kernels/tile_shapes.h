@@ -8,7 +8,7 @@
 // scripts/check_hot_loops.mjs fails if one does.
 //
 // A tile is `rows` rows of a times `vectors` adjacent vectors of the panel, summed in registers over the whole
-// depth. It takes rows · vectors registers for the sums, and those of one operand while the other passes by: min(rows,
+// depth. It takes rows · vectors registers for the sums, and one operand's while the other passes by: min(rows,
 // vectors) + 1. A vector_*.h names the widest tile of every number of rows as `kTileVectors`, within its `kRegisters`.
 #pragma once
 

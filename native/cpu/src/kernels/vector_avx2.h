@@ -28,7 +28,7 @@ struct VectorF32 {
 
   static VectorF32 Load(const float* p) { return {_mm256_loadu_ps(p)}; }
   static VectorF32 LoadRow(const float* p, int) { return Load(p); }
-  // As in vector_avx512.h; AVX2 has the same integer operations on 8 lanes.
+  // See vector_avx512.h; AVX2 has the same integer operations on 8 lanes.
   static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
     const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     return {_mm256_castsi256_ps(row == 0 ? _mm256_slli_epi32(pairs, 16)
@@ -87,7 +87,7 @@ static inline float Sum(VectorF32 a) {
   return _mm_cvtss_f32(_mm_add_ss(sums, _mm_movehdup_ps(sums)));
 }
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
-  // Of four sums at once VHADDPS wastes nothing: each of its shuffles serves two sums.
+  // VHADDPS wastes nothing on four sums at once: each of its shuffles serves two sums.
   const __m256 pairs = _mm256_hadd_ps(_mm256_hadd_ps(a[0].v, a[1].v), _mm256_hadd_ps(a[2].v, a[3].v));
   __m128 sums = _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
   if (accumulate) sums = _mm_add_ps(sums, _mm_loadu_ps(p));

@@ -1,6 +1,6 @@
 // Vectors of AVX-512 F, BW, DQ and VL (Skylake-X, Zen 4 and later). Included by kernels_avx512.cc only.
 //
-// 32 registers hold tiles of 6 x 4. Zen 4 executes a 512-bit multiply-add in two halves, so its peak is that of AVX2;
+// 32 registers hold tiles of 6 x 4. Zen 4 executes a 512-bit multiply-add in two halves, so its peak is AVX2's;
 // loads of 64 bytes still halve the instructions. Reference:
 // https://www.intel.com/content/www/us/en/docs/intrinsics-guide/
 #pragma once
@@ -31,7 +31,7 @@ struct VectorF32 {
   static VectorF32 Load(const float* p) { return {_mm512_loadu_ps(p)}; }
   static VectorF32 LoadRow(const float* p, int) { return Load(p); }
   // Row 0 or 1 of pairs. bfloat16 is the upper half of a float32: the value of the low half is the word shifted up by
-  // 16, that of the high half the word with its low half cleared. One integer instruction each, none for the
+  // 16, the high half's the word with its low half cleared. One integer instruction each, none for the
   // conversion.
   static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
     const __m512i pairs = _mm512_loadu_si512(p);
@@ -62,7 +62,7 @@ static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) { ret
 static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {_mm512_min_ps(a.v, b.v)}; }
 static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {_mm512_max_ps(a.v, b.v)}; }
 static inline VectorF32 Abs(VectorF32 a) { return {_mm512_abs_ps(a.v)}; }
-// The magnitude must not be negative: its sign bit is 0, and OR sets that of `sign`.
+// The magnitude must not be negative: its sign bit is 0, and OR sets the sign bit of `sign`.
 static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
   const __m512i mask = _mm512_set1_epi32(INT32_MIN);
   return {_mm512_castsi512_ps(

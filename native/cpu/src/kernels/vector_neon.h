@@ -27,7 +27,7 @@ struct VectorF32 {
 
   static VectorF32 Load(const float* p) { return {vld1q_f32(p)}; }
   static VectorF32 LoadRow(const float* p, int) { return Load(p); }
-  // As in vector_avx512.h.
+  // See vector_avx512.h.
   static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
     const uint32x4_t pairs = vld1q_u32(&p->bits);
     return {vreinterpretq_f32_u32(row == 0 ? vshlq_n_u32(pairs, 16) : vandq_u32(pairs, vdupq_n_u32(0xffff0000u)))};

@@ -35,7 +35,7 @@ struct VectorF32 {
 
   static VectorF32 Load(const float* p) { return {wasm_v128_load(p)}; }
   static VectorF32 LoadRow(const float* p, int) { return Load(p); }
-  // As in vector_avx512.h.
+  // See vector_avx512.h.
   static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
     const v128_t pairs = wasm_v128_load(p);
     return {row == 0 ? wasm_i32x4_shl(pairs, 16) : wasm_v128_and(pairs, wasm_i32x4_const_splat(INT32_MIN >> 15))};

@@ -6,7 +6,7 @@
 
 namespace cudnn_rnn {
 
-// Those listed or, without a list, `count` from `first` on.
+// The listed rows or, without a list, `count` from `first` on.
 struct BatchRows {
   const int32_t* list;
   ptrdiff_t first;

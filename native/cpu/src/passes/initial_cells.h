@@ -7,8 +7,8 @@
 
 namespace cudnn_rnn {
 
-// to = clip(from) for `count` elements: cuDNN clips c wherever it uses it, so the c that enters as well as that of
-// every step. A NaN stays NaN. An infinite `clip` is none.
+// to = clip(from) for `count` elements: cuDNN clips c wherever it uses it, so the c that enters as well as
+// every step's. A NaN stays NaN. An infinite `clip` is none.
 template <typename T>
 void CopyInitialCells(const T* from, ptrdiff_t count, T clip, T* to) {
   std::transform(from, from + count, to, [clip](T c) { return std::clamp(c, -clip, clip); });

@@ -44,7 +44,7 @@ void LayerStep<T>::Run(SharedLoops::Member* member, bool backwards) const {
   RunPanels(member, backwards);
 }
 
-// Where the recurrent products and the cells of a step read and write.
+// The memory that the recurrent products and the cells of a step read and write.
 template <typename T>
 RecurrentStep<T> LayerStep<T>::Recurrence() const {
   RecurrentStep<T> step{network, kernels, layout, params, rows.count};
@@ -150,8 +150,8 @@ void LayerStep<T>::Project(SharedLoops::Member* member, const RecurrentStep<T>& 
   });
 }
 
-// Of the new h to the output and to the states of the rows. Only the columns of the panel that was just computed, which
-// are still in this thread's cache.
+// Copies the new h to the output and to the states of the rows: only the columns of the panel that was just computed,
+// which are still in this thread's cache.
 template <typename T>
 void LayerStep<T>::CopyColumns(Columns columns) const {
   const ptrdiff_t padded = network.padded_columns();

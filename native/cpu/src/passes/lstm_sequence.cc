@@ -73,7 +73,7 @@ class LstmSteps {
     return matrix_.template PanelBegin<T>(matrix_.panels - 1) + s_.units * PanelWidthOf(matrix_.panels - 1);
   }
   // Why a copy: the kernel's rows are 4H apart, so a panel of 64 columns would touch a new page at each row of the
-  // depth (H 1024: 16 KiB apart). The data TLB of Zen 4 has 72 entries, that of Golden Cove 96 (Agner Fog, The
+  // depth (H 1024: 16 KiB apart). The data TLB of Zen 4 has 72 entries, Golden Cove's 96 (Agner Fog, The
   // microarchitecture of Intel, AMD and VIA CPUs, https://www.agner.org/optimize/).
   // Copies a panel of the kernel. The steps read the panels from end to end, T times; the copy costs the time of a few.
   // Each pass makes its own, in memory that the next one uses again: a tape would hold it for as long as JavaScript

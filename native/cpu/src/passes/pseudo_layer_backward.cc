@@ -148,7 +148,7 @@ void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const
   product.c_stride = network_.padded_columns();
   // The GRU kernel has left u·dh in dh, to which the product is added; other cells overwrite dh.
   product.accumulate = network_.options().cell == Cell::kGru;
-  // Run computes the gradient before step n in the loop of step n - 1, whose order is that of RunParts.
+  // Run computes the gradient before step n in the loop of step n - 1, whose order RunParts sets.
   const ptrdiff_t width = part.last - part.first;
   product.next_column = n % 2 == 0 ? part.first - width : part.first + width;
   matrices_.recurrent.Multiply(*engine_.kernels, product, part.first, part.last);
@@ -209,8 +209,8 @@ void PseudoLayerBackward<T>::UnprojectedGradient(ptrdiff_t n, const Part& part) 
   matrices_.projection.Multiply(*engine_.kernels, product, part.first, part.last);
 }
 
-// δz_n from dh and dc by the cell's equations (cell_kernels.h), in place of the activations in z; dc becomes that of
-// step n-1. The states before and after step n are entries n and n+1 of the tape.
+// δz_n from dh and dc by the cell's equations (cell_kernels.h), in place of the activations in z; dc becomes
+// step n-1's. The states before and after step n are entries n and n+1 of the tape.
 template <typename T>
 void PseudoLayerBackward<T>::CellPanels(ptrdiff_t n, const Part& part) const {
   // Elements of one state of all rows.

@@ -117,7 +117,7 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
   product.next = pass_.params.RowsOf(layout_.input, (panel + 1) % network_.panels(), 0);
   pass_.params.MultiplyBlocks(*engine_.kernels, layout_.input, panel, &product);
   if (network_.options().cell != Cell::kGru) return;
-  // q_n is of the recurrent side alone: the chunk after those of the input.
+  // q_n belongs to the recurrent side alone: the chunk after the input's.
   const ptrdiff_t q_n = layout_.input.ChunksOf(panel) * kChunk<T>;
   for (ptrdiff_t row = 0; row < rows; row++) {
     // GRU computes n = tanh(x_n + r ⊙ q_n) with q_n = R_n·h + b_Rn: the reset gate multiplies after the product (linear
@@ -200,7 +200,7 @@ void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBloc
   const ptrdiff_t batch = pass_.batch;
   const ptrdiff_t panels = network_.panels();
   // Two threads would share three panels as two and one: halves of their rows are separate items. Their number does
-  // not depend on that of the threads, and is one if all rows are copied or projected at once.
+  // not depend on the number of threads, and is one if all rows are copied or projected at once.
   const bool divides = panels % 2 == 1 && panels < kManyPanels && batch >= kDividedRows;
   const ptrdiff_t groups = divides && !projects && rows_copy == nullptr ? 2 : 1;
   RecurrentPanels<T> kernels(StepAt(time_block, time_block.begin, 0, batch, rows_copy));

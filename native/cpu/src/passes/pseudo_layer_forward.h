@@ -23,7 +23,7 @@ class PseudoLayerForward {
   // Brings the biases and the initial states into place. Rows without steps are done with that.
   void Start() const;
 
-  // Whether its input must be gathered: if the time order is not that of the memory.
+  // Whether its input must be gathered: if the time order is not the memory's.
   bool gathers() const { return memory_.record.own_input != nullptr; }
   // Brings the input of step n of a time block into time order, with zeros if a row has ended.
   void Gather(const TimeBlock& time_block, ptrdiff_t n) const;
@@ -37,7 +37,7 @@ class PseudoLayerForward {
 
  private:
   void StartStates() const;
-  // Of the rows [first, last) of the batch.
+  // The step of the rows [first, last) of the batch.
   RecurrentStep<T> StepAt(const TimeBlock& time_block, ptrdiff_t n, ptrdiff_t first, ptrdiff_t last,
                           RowsCopy* rows_copy) const;
   void FinishHidden(ptrdiff_t n, ptrdiff_t first, ptrdiff_t last, Columns columns) const;

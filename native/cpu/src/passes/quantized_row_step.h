@@ -26,7 +26,7 @@ struct QuantizedRowStep {
   RowsCopy* state_copy;
   uint64_t state_version;
 
-  // The panels of weights and biases of p are not read: those of `params` are.
+  // Weights and biases are read from the panels of `params`, not of p.
   void operator()(const RowStep<T>& p) const {
     PanelProduct<T> input = ProductOf(p.x, p.x_depth, z, input_copy, input_version);
     PanelProduct<T> recurrent =

@@ -43,7 +43,7 @@ void (*RowRecurrenceKernel(const KernelTable<T>& kernels, Cell cell))(const T*, 
 // z += h·Rᵀ panel by panel, and the cell on each panel as soon as it is summed, while it is in the first-level cache.
 // Fused like that, the pre-activations of a step are read from no further away.
 //
-// Holds the arguments of both kernels. Those that all panels of all steps have in common are filled once: a product of
+// Holds the arguments of both kernels. The ones that all panels of all steps share are filled once: a product of
 // one row is so short that filling them for each panel took a fiftieth of it.
 template <typename T>
 class RecurrentPanels {

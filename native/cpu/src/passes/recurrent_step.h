@@ -17,8 +17,8 @@ struct Columns {
   ptrdiff_t last;
 };
 
-// Where one step reads and writes. The panels of units (RecurrentPanels) are independent of each other; those of the
-// projection come after all of them.
+// The memory that one step uses. The panels of units (RecurrentPanels) are independent of each other; the
+// projection's come after all of them.
 template <typename T>
 struct RecurrentStep {
   const Network<T>& network;

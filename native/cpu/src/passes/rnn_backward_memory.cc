@@ -28,7 +28,7 @@ void BackwardMemory<T>::Carve(const BackwardPass<T>& pass, const BackwardSchedul
     LaneMemory<T>& lane = lanes_[k];
     lane.dh = arena->Take<T>(batch * network.padded_columns());
     lane.dc = arena->Take<T>(batch * network.padded_units());
-    // Without a projection C = H, and the gradient of h is that of the cell's output.
+    // Without a projection C = H, and the gradient of h is the cell output's.
     lane.dh_units = lane.dh;
     lane.dh_projected = nullptr;
     if (options.projection > 0) {
@@ -44,7 +44,7 @@ void BackwardMemory<T>::Carve(const BackwardPass<T>& pass, const BackwardSchedul
   packed_ = arena->Take<T>(WeightGradient<T>::PackedSize(widest));
   CarveMatrices(pass, schedule, arena);
   for (int k = 0; k < 2; k++) {
-    // Two buffers alternate: a layer reads the gradient of its output and writes that of its input, in a wavefront the
+    // Two buffers alternate: a layer reads its output's gradient and writes its input's, in a wavefront the
     // rows that the layer two above has left a stage ago. Layer 0 writes to the caller's d_input.
     d_inputs_[k] = options.layers > 2 - k ? arena->Take<T>(pass.rows() * network.output_size()) : nullptr;
   }

@@ -42,7 +42,7 @@ class BackwardMemory {
 
   const LaneMemory<T>& lane(int pseudo_layer) const { return lanes_[pseudo_layer % lanes_.size()]; }
   const PseudoLayerMatrices<T>& matrices(int pseudo_layer) const { return matrices_[pseudo_layer]; }
-  // Of the weight gradients.
+  // The packed rows of the weight gradients.
   T* packed() const { return packed_; }
   // [T,B,D·C], the gradient of a layer's input that is the output of the layer below.
   T* d_input(int layer) const { return d_inputs_[layer % 2]; }

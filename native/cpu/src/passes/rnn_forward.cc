@@ -11,7 +11,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Runs the stages of a schedule on all threads. Of the loops of a stage, those over all time blocks together come
+// Runs the stages of a schedule on all threads. A stage's loops over all time blocks together come
 // first.
 template <typename T>
 class Forward {
@@ -102,7 +102,7 @@ class Forward {
     });
   }
 
-  // Of every layer but the last, once for both directions.
+  // Drops elements of every layer but the last, once for both directions.
   // After both directions of a layer have written their columns of the output, in place, before the next layer reads
   // it. One mask over [T,B,D·C] for each layer: cuDNN too drops between layers only.
   void DropOut(SharedLoops::Member* all, const std::vector<TimeBlock>& time_blocks) const {

@@ -25,7 +25,7 @@ void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& 
   pseudo_layers_.assign(network.pseudo_layers(), {});
   for (int p = 0; p < network.pseudo_layers(); p++) {
     pseudo_layers_[p].bias = arena->Take<T>(network.panels() * network.z_width());
-    // Training keeps the activations of all steps; inference those of one time block.
+    // Training keeps the activations of all steps; inference one time block's.
     pseudo_layers_[p].z_rows = (pass.is_training() ? pass.time : schedule.steps()) * pass.batch;
     if (pass.is_training()) {
       pseudo_layers_[p].record = pass.tape->records[p];
@@ -33,7 +33,7 @@ void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& 
       CarveRecord(pass, schedule, p, arena);
     }
   }
-  std::vector<T*> outputs;  // by layer; inference needs those of two at a time
+  std::vector<T*> outputs;  // by layer; inference needs two layers' at a time
   for (int layer = 0; layer + 1 < layers; layer++) {
     outputs.push_back(pass.is_training() ? pass.tape->outputs[layer]
                       : layer < 2        ? arena->Take<T>(pass.time * pass.batch * network.output_size())

@@ -1,4 +1,4 @@
-// Where the pseudo-layers of a forward pass read and write.
+// The memory that the pseudo-layers of a forward pass read and write.
 #pragma once
 
 #include <cstddef>

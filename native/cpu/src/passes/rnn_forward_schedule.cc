@@ -48,7 +48,7 @@ ForwardSchedule::ForwardSchedule(const Network<T>& network, ptrdiff_t time, ptrd
 
   const ptrdiff_t rows = steps_ * batch;
   input_blocks_ = DivideUp(rows, kRowBlock);
-  // Fewer panels than would keep all threads busy: smaller blocks. Those of a wavefront are small anyway.
+  // Fewer panels than would keep all threads busy: smaller blocks. A wavefront's are small anyway.
   if (!is_wavefront_ && input_blocks_ * network.panels() * directions_ < kManyItems)
     input_blocks_ = std::min(rows, DivideUp(kManyItems, network.panels() * directions_));
 }

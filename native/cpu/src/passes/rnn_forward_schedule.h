@@ -1,6 +1,6 @@
 // Which steps of which pseudo-layers a forward pass computes together.
 //
-// z = x·Wᵀ + h·Rᵀ + b. Of the two products only h·Rᵀ waits for the step before. x·Wᵀ is computed for a time block at
+// z = x·Wᵀ + h·Rᵀ + b. Only the product h·Rᵀ waits for the step before. x·Wᵀ is computed for a time block at
 // once: a product of many rows reads W once for all of them and runs at the multiply-add peak, where T products of B
 // rows would read W T times. Appleyard, Kočiský and Blunsom 2016, "Optimizing Performance of Recurrent Neural Networks
 // on GPUs", 3.1.

@@ -94,7 +94,7 @@ template <typename T>
 void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, const TimeBlock& time_block, T* dx) const {
   const LayerLayout& layout = network_.layer(time_block.pseudo_layer);
   const TransposedMatrix<T>& matrix = memory_.matrices(time_block.pseudo_layer).input;
-  // The first block of the pass is that of the last steps.
+  // The first block of the pass holds the last steps.
   const bool is_first = time_block.end == pass_.tape->time;
   if (is_first && layout.input.present()) all->Run(matrix.items(), [&](ptrdiff_t item) { matrix.Pack(item); });
   const ptrdiff_t first_row = time_block.begin * pass_.tape->batch;

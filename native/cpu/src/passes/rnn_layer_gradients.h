@@ -19,7 +19,7 @@ class LayerGradients {
   LayerGradients(const Engine<T>& engine, const BackwardPass<T>& pass, const BackwardMemory<T>& memory)
       : engine_(engine), kernels_(*engine.kernels), pass_(pass), network_(*pass.network), memory_(memory) {}
 
-  // Of the matrices and biases of one layer in one direction.
+  // The gradients of the matrices and biases of one layer in one direction.
   void OfParams(SharedLoops::Member* all, int pseudo_layer) const;
   // The steps of a time block of d_input [T,B,in] = the sum over the directions of dz·W, in the order of time. For the
   // block of the forward direction; with two directions it has all steps.

@@ -15,7 +15,7 @@ namespace cudnn_rnn {
 template <typename T>
 class StepperStates {
  public:
-  // Of one layer; rows of h are padded with zeros to whole chunks.
+  // The states of one layer; rows of h are padded with zeros to whole chunks.
   struct Layer {
     T* hidden[2];  // [B][padded columns]; the second null unless they alternate
     T* cells;      // [B][padded units]; null without c
@@ -31,7 +31,7 @@ class StepperStates {
     for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
   }
 
-  // The state of one row becomes zeros, in all layers, as that of a new sequence.
+  // The state of one row becomes zeros, in all layers, as for a new sequence.
   void ResetRow(ptrdiff_t row);
   // Copies the states h [L,R,C] and c [L,R,H] (null without) of R rows out of the stream, or into it.
   void Move(T* h, T* c, bool into, const BatchRows& rows);

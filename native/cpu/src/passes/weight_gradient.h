@@ -58,7 +58,7 @@ struct WeightGradient {
         product.depth = count;
         product.panel = dz + panel * dz_panel_stride + first * dz_stride;
         product.panel_stride = dz_stride;
-        // All groups of a panel read the same dz; the last one prefetches that of the next panel.
+        // All groups of a panel read the same dz; the last one prefetches the next panel's.
         const bool is_last = item % groups == groups - 1 && panel + 1 < matrix.panels;
         product.next = is_last ? dz + (panel + 1) * dz_panel_stride + first * dz_stride : nullptr;
         product.chunks = matrix.ChunksOf(panel);

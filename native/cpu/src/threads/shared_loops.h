@@ -102,7 +102,7 @@ class SharedLoops {
     }
 
 #if !defined(__wasm__)
-    // Of a loop of `items` items, of which this thread has taken `helped` of the others' ranges.
+    // This thread has taken `helped` of a loop's `items` items from the others' ranges.
     void YieldToAbsent(ptrdiff_t items, uint64_t helped) {
       const ptrdiff_t own = items * (home_ + 1) / loops_->homes_ - items * home_ / loops_->homes_;
       if (helped > 0 && helped == static_cast<uint64_t>(items - own)) {

@@ -75,8 +75,8 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Times empty loops, in which the threads only synchronize. Of a round the slowest thread counts, as one that was
-// descheduled meanwhile finds the loops finished, and of the rounds the best: other work on the machine can only make
+// Times empty loops, in which the threads only synchronize. In a round the slowest thread counts, as one that was
+// descheduled meanwhile finds the loops finished, and the best round counts: other work on the machine can only make
 // one slower.
 void ThreadPool::MeasureBarrier(int rounds) {
   constexpr int kLoops = 32;

@@ -69,7 +69,7 @@ class ThreadPool {
   std::mutex in_use_;
   std::vector<std::thread> threads_;
   std::atomic<double> barrier_ns_{0};
-  // Of the measurement: allocated once, as a call allocates nothing.
+  // The measurement's loops, allocated once: a call allocates nothing.
   const std::unique_ptr<SharedLoops> barrier_loops_;
   // Whether barrier_ns_ is a measurement yet, not an assumption.
   bool is_measured_ = false;

@@ -7,7 +7,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// As many chunks as an LSTM has gates: panels of all matrices are at most four chunks wide. A chunk is one cache line
+// The number of an LSTM's gates: panels of all matrices are at most four chunks wide. A chunk is one cache line
 // (kernels.h), so a row of a panel is four consecutive lines and the prefetcher follows the depth.
 constexpr int kPanelChunks = 4;
 
@@ -114,7 +114,7 @@ int Network<T>::ChunkOfGate(Side side, int gate) const {
   return options_.cell == Cell::kGru && side == Side::kInput ? (gate + 1) % 3 : gate;
 }
 
-// Of a GRU n, r u on the input side and r u, n on the recurrent side.
+// A GRU has n, r u on the input side and r u, n on the recurrent side.
 template <typename T>
 ptrdiff_t Network<T>::PackedColumn(Side side, int chunk) const {
   if (options_.cell == Cell::kLstm) return chunk * packed_units_;

@@ -81,7 +81,7 @@ class Network {
   // Whether gates of a panel lie side by side without padding: of a last one, if that saves a chunk.
   bool IsPacked(ptrdiff_t panel) const { return packed_units_ > 0 && panel == panels_ - 1; }
   bool has_packed_panel() const { return packed_units_ > 0; }
-  // Where plane number `plane` of four begins in a row of the packed panel's pre-activations.
+  // The start of plane number `plane` of four in a row of the packed panel's pre-activations.
   ptrdiff_t PackedPlane(int plane) const {
     return plane < 3 ? PackedColumn(Side::kInput, plane)
                      : z_recurrent_begin() + PackedColumn(Side::kRecurrent, gates() - 1);

@@ -1,4 +1,4 @@
-// Where the elements of a stored matrix are.
+// The places of a stored matrix's elements.
 #pragma once
 
 #include <cstddef>

@@ -56,7 +56,7 @@ struct Params {
     }
   }
 
-  // Where those rows begin, for PanelProduct::next; null for quantized weights, whose panels lie elsewhere.
+  // The start of those rows, for PanelProduct::next; null for quantized weights, whose panels lie elsewhere.
   const T* RowsOf(const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row) const {
     if (quantized != nullptr) return nullptr;
     return data + matrix.PanelBegin<T>(panel) + first_row * matrix.StridesOf<T>(panel).row;

@@ -124,7 +124,7 @@ void QuantizedWeights::Point(PanelProduct<float>* product, const PanelMatrix& ma
   const Place place = PlaceOf(matrix, panel);
   StridesOf(matrix, panel).Point(product, words() + place.words, first_row / rows_per_word());
   if (!IsInt8(format_)) return;
-  // For int8 a product covers the whole depth (Params::DepthBlock), so scales and sums are those of the panel.
+  // For int8 a product covers the whole depth (Params::DepthBlock), so scales and sums are the panel's.
   product->scales = scales_.data() + place.scales;
   product->column_sums = column_sums_.data() + place.column_sums;
 }

@@ -23,7 +23,7 @@ class QuantizedWeights {
   void Point(PanelProduct<float>* product, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row) const;
 
  private:
-  // Where the parts of a panel lie, or how many there are.
+  // The places of a panel's parts, or their numbers.
   struct Place {
     ptrdiff_t words;
     ptrdiff_t scales;
@@ -41,7 +41,7 @@ class QuantizedWeights {
   void Convert(const PanelMatrix& matrix, const float* params);
   void ConvertToInt8(const float* source, const PanelMatrix& matrix, ptrdiff_t panel, const Place& place);
 
-  // Of a panel of `chunks` chunks.
+  // The size of a panel of `chunks` chunks.
   Place SizeOf(const PanelMatrix& matrix, int chunks) const;
   Place PlaceOf(const PanelMatrix& matrix, ptrdiff_t panel) const;
   int rows_per_word() const { return IsInt8(format_) ? 4 : 2; }

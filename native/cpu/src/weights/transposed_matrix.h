@@ -106,7 +106,7 @@ class TransposedMatrix {
     return ((matrix.panels - 1) * matrix.chunks + matrix.last_chunks) * kChunk<T>;
   }
   ptrdiff_t FullWidth() const { return matrix_.chunks * kChunk<T>; }
-  // Of a panel of the packed copy, which is in the order of the matrix.
+  // Strides of a panel of the packed copy, which is in the order of the matrix.
   PanelStrides<T> StridesOf(ptrdiff_t panel) const {
     const ptrdiff_t width = WidthBefore(matrix_, panel + 1) - WidthBefore(matrix_, panel);
     return {matrix_.order, OutputsOf(matrix_), width / kChunk<T>};

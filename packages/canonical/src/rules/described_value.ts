@@ -36,7 +36,7 @@ export function thrownMessage(error: unknown): string {
   try {
     if (error instanceof Error) return String(error.message)
   } catch {
-    // Its text is that of any other object.
+    // Its text is any other object's.
   }
   return describeValue(error)
 }

@@ -133,7 +133,7 @@ const OTHER_NAMES = new Map([
 const TIME_MAJOR = 'Batches are time-major, [T,B,I]; models join a list of rows [T,I].'
 const LABELS = 'Labels come in the examples, { input, label }, or in the batches.'
 const ADVICE = new Map([
-  // The first name of an array, and that of a tensor.
+  // The first name of an array, and of a tensor.
   ['0', LABELS],
   ['data', LABELS],
   ['batchfirst', TIME_MAJOR],

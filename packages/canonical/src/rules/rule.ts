@@ -1,7 +1,7 @@
 import type { AbortSignalLike } from './abortable.js'
 import { arrayTypeOf } from './host_elements.js'
 
-/** Where an argument breaks its rule. */
+/** The place at which an argument breaks its rule. */
 export interface Fault {
   /** The argument's name, or a place inside it: `options.series[2].label`. */
   readonly path: string
@@ -28,7 +28,7 @@ export interface AnyRule {
  * other text, number, boolean, null or undefined. So a rule of objects may look at a part of their fields.
  */
 export interface Rule<in Value, out Plain = NoInfer<Exclude<Value, object>>> extends AnyRule {
-  /** Of the type alone: no rule has this field. */
+  /** Serves the type alone: no rule has this field. */
   readonly admits?: (value: Value) => Plain
 }
 
@@ -83,14 +83,14 @@ export const OBJECT = kind('an object', isObject)
 export const ANYTHING = kind('any value', (_value): _value is unknown => true)
 
 /**
- * A rule, for an argument of a narrower type than that of all values that it accepts: `typed<() => void>(FUNCTION)`. Inside
+ * A rule for an argument whose type is narrower than the values that it accepts: `typed<() => void>(FUNCTION)`. Inside
  * `optional` and its like the type argument is enough: `optional<() => void>(FUNCTION)`.
  */
 export function typed<Value>(rule: Rule<Value>): Rule<Value> {
   return rule
 }
 
-/** The rule of an option that another function checks: its type is that of the option. */
+/** The rule of an option that another function checks: its type is the option's. */
 export function checkedElsewhere<Value>(): Rule<Value> {
   return ANYTHING as AnyRule
 }
@@ -196,7 +196,7 @@ export function either<Rules extends readonly AnyRule[]>(...rules: Rules): Rule<
     find(value, path) {
       const faults = rules.map((rule) => rule.find(value, path))
       if (faults.includes(undefined)) return undefined
-      // Of the right kind for one of them: its fault is more specific.
+      // If the value is of the right kind for one of them, that rule's fault is more specific.
       return (
         faults.find((fault) => fault?.path !== path || !fault.isOtherKind) ?? { path, words, value, isOtherKind: true }
       )

@@ -11,7 +11,7 @@ class Weights extends Float32Array {
   }
 }
 Object.defineProperty(Weights.prototype, Symbol.toStringTag, { get: () => 'Int32Array' })
-/** Of ES2024, which Node.js 20 has and the types of ES2023 lack. */
+/** A feature of ES2024, which Node.js 20 has and the types of ES2023 lack. */
 type ResizableBuffer = ArrayBuffer & { resize(bytes: number): void }
 const resizable = (bytes: number, maxByteLength: number) =>
   Reflect.construct(ArrayBuffer, [bytes, { maxByteLength }]) as ResizableBuffer

@@ -48,7 +48,7 @@ describe('checkNames', () => {
     ['hidden_size', 'numUnits'],
     ['units', 'numUnits'],
     ['num_layers', 'numLayers'],
-    // As near to numUnits as to numLayers by length: the first of equals is named.
+    // By length it is as near to numUnits as to numLayers: the first of equals is named.
     ['numLayer', 'numLayers'],
   ])('suggests for %s the name %s', (option, suggestion) => {
     expect(refusal(option)).toMatchObject({

@@ -15,7 +15,7 @@ export function numberToFloat16(value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0
   const magnitude = Math.abs(value)
   if (magnitude >= 65520) return sign | 0x7c00
-  // The exponent of the spacing at this magnitude; subnormals have that of the smallest normal number.
+  // The exponent of the spacing at this magnitude; subnormals have the smallest normal number's.
   const exponent = Math.max(-14, Math.floor(Math.log2(magnitude || 1e-30)))
   const units = nearestEven(magnitude / 2 ** (exponent - 10))
   // A carry out of the fraction raises the exponent, because the fields are adjacent.

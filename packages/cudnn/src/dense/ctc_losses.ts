@@ -114,8 +114,8 @@ export class CtcLosses {
     list.add('setTensorDescriptor', {
       ...{ descriptor: probs, dtype: DATA_TYPES.float32, layers: time, batch, columns: classes },
     })
-    // cuDNN sizes the workspace by the longest label sequence, so that length is part of the key. Of its two algorithms the
-    // deterministic one gives the same bits in every run.
+    // cuDNN sizes the workspace by the longest label sequence, so that length is part of the key. The deterministic one of its
+    // two algorithms gives the same bits in every run.
     list.add('setCtcLossDescriptor', { descriptor, maxLabelLength: maxLabels })
     list.add('ctcLossWorkspaceSize', { algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor, probsDesc: probs })
     try {
@@ -157,7 +157,7 @@ export class CtcLosses {
       ...{ algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor: plan.descriptor, probsDesc: plan.probs, probs },
       ...{ labels, labelLengths, inputLengths: lengths, costs, gradientsDesc: plan.probs, gradients, workspace },
     })
-    // The reverse permutation, times the weight of each row: cuDNN's gradient is that of the unweighted sum.
+    // The reverse permutation, times the weight of each row: cuDNN's gradient is the unweighted sum's.
     const operands = { rows: gradients, x: logits, costs, marks, weights, lengths, infeasible }
     launchEach(session, list, 'ctc_gradient', count, { gradient, ...operands, ...sizes })
     list.launch('ctc_row_losses', 1, BLOCK, { loss, rowLosses, costs, marks, weights, count: batch, infeasible })

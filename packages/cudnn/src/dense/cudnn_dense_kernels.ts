@@ -256,7 +256,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements Omit<Operati
   }
 }
 
-/** The positions of `ids` sorted by id, those of one id in their order: a radix sort by digits of BLOCK values. */
+/** The positions of `ids` sorted by id, stably: a radix sort by digits of BLOCK values. */
 function sortById(operation: Operation, ids: DeviceBuffer, count: number, vocabulary: number): DeviceBuffer {
   const { list } = operation
   const blocks = Math.ceil(count / BLOCK)

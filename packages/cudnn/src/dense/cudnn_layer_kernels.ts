@@ -149,7 +149,7 @@ export class CudnnLayerKernels {
   }
 
   /**
-   * y [B,E]: last, mean or maximum over the steps of each row. Columns from `reversedFrom` on are those of a backward
+   * y [B,E]: last, mean or maximum over the steps of each row. Columns from `reversedFrom` on belong to a backward
    * direction, whose last step is step 0.
    */
   poolSequence(

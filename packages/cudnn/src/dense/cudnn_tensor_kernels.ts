@@ -78,7 +78,7 @@ const elements: Fill = ({ executor, list, name, count }, y, read, { walks }: { r
   }
 }
 
-/** Where a tensor of a walk begins and its strides, by the names of kernels; 0 for one that there is not. */
+/** The start of a walk's tensor and its strides, by the names of kernels; 0 for one that there is not. */
 function strides(tensor: string, walk: Walk, view: number): Readonly<Record<string, number>> {
   const [begin = 0, ...four] = walk.slice(viewOffset(view))
   return {

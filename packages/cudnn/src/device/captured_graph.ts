@@ -71,7 +71,7 @@ export class CapturedGraph {
     this.bytes = bytes
   }
 
-  /** A launch in place of the commands of `list`, whose signature equals that of the captured list. */
+  /** A launch in place of the commands of `list`, whose signature equals the captured list's. */
   launchOf({ slots, scalars }: CommandList): CommandList {
     const launch = new CommandList(this.#home, 'replay commands')
     for (let k = 0; k < slots.length; k++) {

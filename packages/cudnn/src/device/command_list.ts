@@ -209,7 +209,7 @@ export class CommandList {
     this.words.push(UPLOAD, buffer.slot, 0, this.sources.push(read) - 1)
   }
 
-  /** Adds a command. Its fields are encoded in the order of the table, not in that of the object's properties. */
+  /** Adds a command. Its fields are encoded in the order of the table, not of the object's properties. */
   add<Name extends Exclude<CommandName, Special>>(name: Name, fields: CommandFields<Name>): void {
     const encoder = COMMAND_ENCODERS[name]
     this.words.push(encoder.code)

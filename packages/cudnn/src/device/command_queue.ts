@@ -24,7 +24,7 @@ const HEADER = 7
 const NOTHING = new Float64Array(0)
 
 /**
- * Where command lists go: in order behind all others, or, in an exclusive section, past those that wait for its end.
+ * The queue that command lists join: in order behind all others, or, in an exclusive section, past those that wait for its end.
  */
 export class CommandQueue {
   readonly #native: NativeAddon

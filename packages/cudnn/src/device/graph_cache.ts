@@ -39,7 +39,7 @@ const MOST_CAPTURES = 4
 /** Captures of one signature that may fail: another executor that synchronizes the device meanwhile is a reason. */
 const MOST_FAILED_CAPTURES = 3
 /**
- * A graph holds the memory of its commands, so larger ones are left to calls, of a large device those of more than a 64th
+ * A graph holds the memory of its commands, so larger ones are left to calls, on a large device graphs of more than a 64th
  * of it. Training steps of LSTM H 1024 B 256 in bfloat16 took 1.5 times as long on an H200 as PyTorch's graph, as calls.
  */
 const MOST_GRAPH_BYTES = 512 * 2 ** 20
@@ -196,7 +196,7 @@ export class GraphCache {
     try {
       this.#queue.settleNow(list, { graph: id, scalars, buffers, isContinued: true })
     } catch {
-      // As in #capture: the worker runs the commands instead, and they report what else is wrong.
+      // The worker runs the commands instead, as in #capture, and they report what else is wrong.
       this.#queue.submit(graph.disposal, { isContinued: true })
       entry.captureFailed(graph)
       return undefined

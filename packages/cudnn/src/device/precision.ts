@@ -82,7 +82,7 @@ const ARITHMETICS: Readonly<Record<Arithmetic['precision'], Arithmetic>> = {
 }
 
 /**
- * The arithmetic for `dtype` at `precision` (default: that of the dtype).
+ * The arithmetic for `dtype` at `precision` (default: the dtype's).
  *
  * @throws RangeError `ERR_INVALID_OPTION` for an unknown precision, or one other than the dtype's with float64
  */

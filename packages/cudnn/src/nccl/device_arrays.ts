@@ -5,10 +5,10 @@ import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 
-/** As ncclDataType_t numbers them. */
+/** The numbers of ncclDataType_t. */
 export const NCCL_TYPES: Readonly<Record<FloatDType | 'bfloat16', number>> = { float32: 7, float64: 8, bfloat16: 9 }
 
-/** As ncclRedOp_t numbers them. */
+/** The numbers of ncclRedOp_t. */
 export const NCCL_REDUCTIONS = { sum: 0, max: 2, min: 3 } as const
 
 /** An array on the device, and the tensor whose elements it has. */

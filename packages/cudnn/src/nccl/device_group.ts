@@ -105,7 +105,7 @@ class NcclDeviceGroup implements DeviceGroup {
     return this.#closed
   }
 
-  /** All devices queue the call, or none. The last argument is that of the native call. */
+  /** All devices queue the call, or none. The last argument is the native call's. */
   async #call(
     action: string,
     tensors: readonly (readonly BackendTensor[])[],

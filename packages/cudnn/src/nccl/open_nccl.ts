@@ -15,7 +15,7 @@ export interface NcclOptions {
   readonly rank: number
   /** Ranks of the communicator. */
   readonly size: number
-  /** Of {@link Nccl.newId} on one rank; 128 bytes. */
+  /** Made by {@link Nccl.newId} on one rank; 128 bytes. */
   readonly id: Uint8Array
   /** A call that takes longer is aborted. */
   readonly timeoutSeconds: number

@@ -6,7 +6,7 @@ import type { RnnPlan } from './rnn_plan.js'
 /** Values of a training forward for its backward. The tape owns all buffers and releases them. */
 export interface TapeContents {
   readonly plan: RnnPlan
-  /** As cuDNN read and wrote them: 16-bit where the precision is, without padding. */
+  /** The buffers that cuDNN read and wrote: 16-bit if the precision is, without padding. */
   readonly buffers: {
     readonly x: DeviceBuffer
     readonly hx: DeviceBuffer | undefined
@@ -14,7 +14,7 @@ export interface TapeContents {
     readonly y: DeviceBuffer
     readonly weights: DeviceBuffer
     readonly reserve: DeviceBuffer
-    /** Of a network with a clip: c before the first step, if one was given, and c after the last, unclipped. */
+    /** If the network has a clip: c before the first step, if one was given, and c after the last, unclipped. */
     readonly initialC: DeviceBuffer | undefined
     readonly finalC: DeviceBuffer | undefined
   }

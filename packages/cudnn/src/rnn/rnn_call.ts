@@ -68,7 +68,7 @@ const FIRST_WITHOUT_DEVICE_LENGTHS = 8901
  * pass through.
  */
 export interface DeviceLengths {
-  /** As cuDNN gets them, at least 1; undefined from cuDNN 8.9.1 on, which takes those of the descriptors. */
+  /** The lengths that cuDNN gets, at least 1; undefined from cuDNN 8.9.1 on, which takes the descriptors'. */
   readonly given: DeviceBuffer | undefined
   /** The real ones; undefined if every row has T steps. */
   readonly real: DeviceBuffer | undefined
@@ -186,7 +186,7 @@ export function callForward(
 
 /**
  * Adds cudnnRNNBackwardData_v8 and cudnnRNNBackwardWeights_v8, in the order that cuDNN requires. x, hx, cx, y, the
- * weights and the reserve space must be those of the forward; dw is overwritten.
+ * weights and the reserve space must be the forward's; dw is overwritten.
  */
 export function callBackward(
   list: CommandList,

@@ -159,7 +159,7 @@ export class RnnPlanner {
     const { session, arithmetic, algorithm, graphs } = this.#executor
     const network = this.#network
     const legal = legalAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
-    // `legal` are the algorithms that cuDNN documents for this network; `candidates` those of them worth a measurement.
+    // `legal` are the algorithms that cuDNN documents for this network; `candidates` the ones worth a measurement.
     const candidates = measuredAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
     const isUseful =
       algorithm === 'measured'

@@ -242,7 +242,7 @@ export const COMMANDS = {
   },
   /**
    * probs, gradients [T,B,K]; labels of all rows, one behind the other; the blank is class 0. Labels and lengths are in
-   * device memory, unlike those of the older cudnnCTCLoss, so a graph can hold this call.
+   * device memory, unlike the older cudnnCTCLoss's, so a graph can hold this call.
    */
   ctcLoss: {
     call: 'cudnnCTCLoss_v8',
@@ -316,7 +316,7 @@ export const COMMANDS = {
   launchKernel: { call: 'cuLaunchKernel', fields: { kernel: 'int', blocks: 'int', threads: 'int' } },
   /**
    * Runs a captured list with one call in place of one call for each kernel. A graph holds addresses: its buffers are
-   * those of the capture, and a launch fails once a buffer that it reads has been released.
+   * the capture's, and a launch fails once a buffer that it reads has been released.
    */
   launchGraph: { call: 'cudaGraphLaunch', fields: { exec: 'graph' } },
 } as const satisfies Readonly<Record<string, CommandShape>>

@@ -18,7 +18,7 @@ interface LibrarySearchResult {
 
 interface BoundLibraries extends LibrarySearchResult {
   readonly libraries: Libraries
-  /** As `cudnnGetVersion` numbers it. */
+  /** The number of `cudnnGetVersion`. */
   readonly cudnnVersion: number
 }
 

@@ -11,7 +11,7 @@ const WHEEL_FOLDERS = ['cu13', 'cudnn', 'cuda_runtime', 'cublas', 'cuda_nvrtc', 
 
 const isWindows = globalThis.process?.platform === 'win32'
 
-/** File names to look for, best first; for all but cuDNN and the driver those of `cudaMajor` come first. */
+/** File names to look for, best first; for all but cuDNN and the driver the names of `cudaMajor` come first. */
 export function libraryNames(kind: LibraryKind | 'cublasLt', cudaMajor?: number): readonly string[] {
   // The release of cuDNN first; another major version is a last resort and is reported when it does not fit.
   const majors = [...CUDA_MAJORS].sort((a, b) => Number(b === cudaMajor) - Number(a === cudaMajor))
@@ -29,7 +29,7 @@ export function libraryNames(kind: LibraryKind | 'cublasLt', cudaMajor?: number)
       })
     case 'nvrtc':
       return majors.map((major) => {
-        // NVRTC's name in CUDA 11 is that of release 11.2, the first with a stable interface within a major version.
+        // NVRTC's name in CUDA 11 is release 11.2's, the first with a stable interface within a major version.
         if (isWindows) return `nvrtc64_${major === 11 ? '112' : `${major}0`}_0.dll`
         return major === 11 ? 'libnvrtc.so.11.2' : `libnvrtc.so.${major}`
       })
@@ -41,7 +41,7 @@ export function libraryNames(kind: LibraryKind | 'cublasLt', cudaMajor?: number)
 }
 
 /**
- * Where libraries are looked for, in order: the folder named by the caller or by CUDNN_RNN_LIBRARY_DIR, CUDNN_PATH,
+ * Folders in which libraries are looked for, in order: the one named by the caller or by CUDNN_RNN_LIBRARY_DIR, CUDNN_PATH,
  * NVIDIA's Python wheels, Conda, the system's loader (the empty string), CUDA_PATH and CUDA_HOME, the usual folders.
  */
 export function libraryFolders(libraryDir: string | undefined): readonly string[] {

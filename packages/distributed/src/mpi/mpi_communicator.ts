@@ -8,7 +8,7 @@ import { loadAddon } from '../load_addon.js'
 import { mpiLibraries } from './mpi_libraries.js'
 import type { NativeAddon, NativeFailure } from './native_addon.js'
 
-/** As `ReduceKind` of native/mpi/src/world.h counts. */
+/** The order of `ReduceKind` in native/mpi/src/world.h. */
 const REDUCTIONS: readonly ReduceOperation[] = ['sum', 'min', 'max']
 
 /** EX_SOFTWARE: a process ended with code 0 and without `dispose` while other ranks went on. */

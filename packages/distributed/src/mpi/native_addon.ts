@@ -23,7 +23,7 @@ export interface NativeAddon {
   closeAtExit(): boolean
   /** A heartbeat of the event loop. */
   beat(): void
-  /** A call of NCCL begins, or ends: the watchdog waits for its ranks as for those of a call of MPI. */
+  /** A call of NCCL begins, or ends: the watchdog waits for its ranks as in a call of MPI. */
   beginDeviceCall(): void
   endDeviceCall(): void
   abort(reason: string, code: number): never

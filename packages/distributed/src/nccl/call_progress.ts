@@ -1,7 +1,7 @@
 import { visibleText } from '@cudnn-rnn/canonical/rules'
 import { UNREADABLE } from './tcp_peer.js'
 
-/** Of the name of a call. */
+/** Characters of a call's name. */
 const LONGEST_NAME = 64
 
 /** The collective calls of one rank: as it reports them to the others. */

@@ -6,7 +6,7 @@ export interface HeartbeatOptions {
   readonly host: string
   readonly port: number
   readonly size: number
-  /** Like that of the first rank in `StarOptions`. */
+  /** Like the first rank's in `StarOptions`. */
   readonly listenOn?: string | undefined
   /** Connections without it are refused. */
   readonly job: string
@@ -44,7 +44,7 @@ const LONGEST_TURN_MILLISECONDS = 200
  * The thread that sends heartbeats. Each rank has a connection to the first, over which both send a line twice a second:
  * for how many seconds the JavaScript of the process has not returned to its event loop, or 0 within its limit (Note [Busy
  * ranks] of native/mpi/src/watchdog.h). The first rank sends the troubles
- * that it sees to all. Time is that of the turns of the own thread, with at most 0.2 s for each, so that a job that was
+ * that it sees to all. Time is the sum of the own thread's turns, with at most 0.2 s for each, so that a job that was
  * stopped as a whole continues. The program is a text, so that no bundler needs to find a file.
  */
 const PROGRAM = `
@@ -130,7 +130,7 @@ if (rank === 0) {
     }
     follow(socket, onLine, () => number !== undefined && garbled(number))
   })
-  // Of a connection that cannot be accepted, as there are too many.
+  // A connection cannot be accepted, as there are too many.
   server.on('error', (error) => {
     if (!server.listening) throw error
   })

@@ -7,7 +7,7 @@ const LONGEST_FRAME = 2 ** 31
 /** The first message names job and rank, or the hosts of all ranks. A stranger may send no more. */
 const LONGEST_HELLO = 4096
 const LONGEST_FAILURE = 10_000
-/** The reason of the loss of a peer whose messages do not have the form of those of this program. */
+/** The reason of the loss of a peer whose messages do not have this program's form. */
 export const UNREADABLE = 'it sent a message that cannot be read'
 
 /**

@@ -45,14 +45,14 @@ type Roll = readonly (Progress | null)[]
  */
 export class TcpStar {
   readonly #options: StarOptions
-  /** Of the first rank those of ranks 1..size-1; of the others the first rank. */
+  /** The first rank has ranks 1..size-1; the others have the first rank. */
   readonly #peers: readonly TcpPeer[]
   /** By rank. */
   readonly #hosts: readonly string[]
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
   #failure: string | undefined
-  /** Of the calls in progress. */
+  /** The rejections of the calls in progress. */
   readonly #rejects = new Set<(error: Error) => void>()
   #roll: Promise<Roll> | undefined
   readonly #answers = new Map<number, Progress>()
@@ -126,7 +126,7 @@ export class TcpStar {
       }
       server.on(
         'error',
-        // Later errors are those of a connection that cannot be accepted, as there are too many: a rank tries again.
+        // Later errors say that a connection cannot be accepted, as there are too many: a rank tries again.
         guarded((error: Error) => server.listening || fail(error.message), reject),
       )
       server.on(
@@ -281,7 +281,7 @@ export class TcpStar {
   }
 }
 
-/** The first message of a peer that belongs to this job; throws for that of a stranger. */
+/** The first message of a peer that belongs to this job; throws for a stranger's. */
 function helloOf(bytes: Uint8Array, { job, size }: Pick<StarOptions, 'job' | 'size'>): Hello {
   const given = jsonOf(bytes) as { job?: unknown; rank?: unknown; size?: unknown; host?: unknown }
   const { rank } = given
@@ -339,7 +339,7 @@ function connected(host: string, port: number): Promise<Socket> {
   })
 }
 
-/** Rejects with an Error whose `statusName` is `TIMEOUT`, as those of NCCL's calls. */
+/** Rejects with an Error whose `statusName` is `TIMEOUT`, like NCCL's calls. */
 async function withDeadline<Result>(result: Promise<Result>, seconds: number): Promise<Result> {
   let late: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {

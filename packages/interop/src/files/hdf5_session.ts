@@ -236,7 +236,7 @@ const INTEGERS: ReadonlyMap<string, string> = new Map([
   ['q', 'int64'],
 ])
 
-/** The library's words are those of Python's `struct`: `<f` is float32. */
+/** The library's words are Python `struct`'s: `<f` is float32. */
 function typeInWords(dtype: unknown): string {
   if (typeof dtype !== 'string') return 'compound'
   const letter = dtype.replace(/^[<>=|]/, '')

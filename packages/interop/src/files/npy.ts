@@ -26,7 +26,7 @@ const DTYPES: ReadonlyMap<string, ElementTypeName> = new Map([
   ['b1', 'bool'],
 ])
 
-/** Of a header in a message, so much is shown. */
+/** Characters of a header that a message shows. */
 const LONGEST_SHOWN = 200
 
 /** Arrays start at a multiple of this, as NumPy writes them. */

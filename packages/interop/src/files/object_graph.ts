@@ -66,7 +66,7 @@ function listedName(
 
 const NO_GRAPH = { paths: new Map<string, string>(), fullNames: new Map<string, string>() }
 
-/** Of each variable the shortest path that uses no list, and the name that it was created under. */
+/** Each variable's shortest path that uses no list, and the name that it was created under. */
 function placesOf(objects: readonly TrackedObject[]): {
   readonly paths: ReadonlyMap<string, string>
   readonly fullNames: ReadonlyMap<string, string>

@@ -39,7 +39,7 @@ export function dataTypeOf(words: string): number {
   return words === 'string' ? STRING : Number(named?.[0] ?? words.split(' ').at(-1))
 }
 
-/** Arrays of integers; float64 holds those of 64 bits, of which shapes need 53. */
+/** Arrays of integers; float64 holds integers of 64 bits, of which shapes need 53. */
 const INTEGER_ARRAYS: Readonly<Partial<Record<ElementTypeName, new (numbers: Iterable<number>) => Elements>>> = {
   bool: Uint8Array,
   uint8: Uint8Array,
@@ -76,7 +76,7 @@ export class OnnxElements {
     return elementsOf(this.#source.name, name, await this.#value(name, tensor, type))
   }
 
-  /** The elements of an integer tensor, such as lengths; throws as {@link read}. Those of 64 bits are float64. */
+  /** The elements of an integer tensor, such as lengths; throws as {@link read}. Integers of 64 bits are float64. */
   async readIntegers(name: string, tensor: OnnxTensor): Promise<Elements> {
     const type = DATA_TYPES[tensor.dataType]
     const array = type && INTEGER_ARRAYS[type]
@@ -162,7 +162,7 @@ function externalRange(
   throw corrupt(path, `${name} is at ${offset}..${offset + length} of ${size} bytes of ${place.get('location')}`)
 }
 
-/** Elements that are not raw bytes; those of 16 bits are bit patterns in 32-bit integers. */
+/** Elements that are not raw bytes; 16-bit ones are bit patterns in 32-bit integers. */
 function typedElements(
   type: ElementTypeName,
   { floats, doubles, int32s }: Pick<OnnxTensorValue, 'floats' | 'doubles' | 'int32s'>,

@@ -69,7 +69,7 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
 const LARGEST_GROWTH = 2
 const FREE_BYTES = 2 ** 25
 
-/** Attributes of `Constant` that hold its value, those of one number last. */
+/** Attributes of `Constant` that hold its value, single numbers last. */
 const VALUES = ['value', 'sparse_value', 'value_floats', 'value_ints', 'value_float', 'value_int']
 
 /** Makes graphs of messages, and lists their tensors. */

@@ -13,7 +13,7 @@ const STORAGE = /^torch\.(?:\w+\.)*(\w+Storage)$/
 
 /** Storages are numbered: their keys are a few digits. */
 const LONGEST_KEY = 255
-/** As in PyTorch. */
+/** PyTorch's limit. */
 const MOST_AXES = 64
 
 /** Values in place of calls by the function or class that Python would call; undefined for parameters that are not its own. */

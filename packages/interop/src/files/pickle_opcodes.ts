@@ -71,7 +71,7 @@ function create(context: PickleContext, parameters: PickleValue): void {
   context.push(new PickleObject(type.path, Array.isArray(parameters) ? parameters : []))
 }
 
-/** Attributes of the object on the stack. Those of a container, such as a state dict's _metadata, are not part of it. */
+/** Attributes of the object on the stack. A container's, such as a state dict's _metadata, are not part of it. */
 function build(context: PickleContext, state: PickleValue): void {
   const value = context.peek()
   if (value instanceof PickleTensor || value instanceof UnreadTensor) return

@@ -43,7 +43,7 @@ export class PickleStorage {
     /** Like `FloatStorage`, or the dtype that a tensor of an untyped storage names. */
     readonly type: string,
     readonly key: string,
-    /** The first element of a view, in those of the storage. */
+    /** The first element of a view, counted in the storage. */
     readonly begin: number,
   ) {}
 }

@@ -9,7 +9,7 @@ export interface StridedView {
   readonly strides: readonly number[]
 }
 
-/** Elements of any type; those of 64-bit integers are float64. */
+/** Elements of any type; 64-bit integers are float64. */
 export type Elements =
   | Float32Array
   | Float64Array

@@ -20,7 +20,7 @@ import { OBJECT_GRAPH, objectNames } from './object_graph.js'
 import { TensorList } from './tensor_list.js'
 
 /**
- * Opens a TensorFlow checkpoint by its prefix, the latest of a directory, or that of a SavedModel.
+ * Opens a TensorFlow checkpoint by its prefix, the latest of a directory, or a SavedModel's.
  *
  * @throws WeightFileError `ERR_WEIGHTS_NOT_FOUND`; CheckpointError for a damaged one
  */

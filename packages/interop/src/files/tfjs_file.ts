@@ -92,7 +92,7 @@ async function addGroup(path: string, external: ExternalFiles, list: TensorList,
   if (end !== room) throw corrupt(path, `its weights have ${end} bytes: there are ${room} in ${paths.join(', ')}`)
 }
 
-/** Names as Keras 2 has them: Keras 3 puts that of a Sequential before those of its variables. */
+/** Names as Keras 2 has them: Keras 3 puts a Sequential's before its variables'. */
 function withoutModel(tensors: readonly StoredTensor[], model: unknown): readonly StoredTensor[] {
   const prefix = typeof model === 'string' ? `${model}/` : ''
   if (!tensors.every(({ name }) => name.startsWith(prefix))) return tensors

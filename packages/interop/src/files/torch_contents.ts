@@ -95,7 +95,7 @@ class TorchContents {
       return
     }
     this.#unread.add({ name, what: object.path.slice(0, LONGEST_SHOWN) })
-    // An object with slots has a second dict, after that of its attributes.
+    // An object with slots has a second dict, after its attributes' dict.
     const states = object.attributes.flatMap((state) => (Array.isArray(state) ? state : [state]))
     const dicts = states.filter((state) => state instanceof PickleDict)
     const isModule = dicts.some((state) => MODULE.every((own) => state.get(own) instanceof PickleDict))

@@ -70,7 +70,7 @@ function placeAt(
   extraLength: number,
 ): ZipPlace {
   const wide = wideNumbers(path, view, extraStart, extraStart + extraLength)
-  // The wide numbers are those of the fields that have none, in this order.
+  // The wide numbers belong to the fields that have none, in this order.
   const number = (field: number) => {
     const value = view.getUint32(at + field, true)
     return value === ELSEWHERE_32 ? (wide.next().value ?? value) : value

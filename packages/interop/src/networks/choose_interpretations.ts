@@ -7,7 +7,7 @@ import { unexplained } from './tensor_scopes.js'
  * The interpretations that `options` leave, when no tensor belongs to two of them. One that leaves a tensor of its module
  * unexplained gives way to another of the same tensors that explains all.
  *
- * @param tensors those of the file.
+ * @param tensors the file's.
  * @throws WeightFileError `ERR_WEIGHTS_AMBIGUOUS` with the interpretations of the first tensor that has several
  */
 export function chooseInterpretations(

@@ -7,7 +7,7 @@ import { refusedInterpretation } from './refused_interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 
-/** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are those of {@link MODES}. `if` is a keyword to nnx. */
+/** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are in {@link MODES}. `if` is a keyword to nnx. */
 const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)_?[/.](kernel|bias)(?:[/.]value)?$/
 
 /** The cells by a gate that only they have, with the gates of each. */

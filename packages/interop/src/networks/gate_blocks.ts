@@ -16,7 +16,7 @@ import { isMatrix } from './matrix_shape.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups } from './tensor_groups.js'
 
-/** Where one library keeps the parameters of a cell of one kind, whose matrices hold the gates in blocks. */
+/** The places at which one library keeps the parameters of a cell of one kind, whose matrices hold the gates in blocks. */
 interface Cell {
   readonly convention: Convention
   readonly mode: CellMode
@@ -183,7 +183,7 @@ function pytorchTensors(
   const gates: readonly string[] = GATE_ORDERS.pytorch[cellMode]
   const stored: readonly string[] = GATE_ORDERS[order][cellMode]
   const width = gates.length * H
-  /** Element (row, column) of a matrix [G·H,·], or of a vector as one column; rows are those of PyTorch. */
+  /** Element (row, column) of a matrix [G·H,·], or of a vector as one column; rows are PyTorch's. */
   const arranged = (tensor: Tensor<FloatArray> | undefined): Tensor<FloatArray> => {
     if (tensor === undefined) return { data: new Float32Array(width), shape: [width] }
     const { data, shape } = tensor

@@ -28,7 +28,7 @@ export interface Differences {
   readonly peepholes: FloatArray | undefined
   /** Bound of the inputs of activations. */
   readonly clip: number | undefined
-  /** Of each direction; undefined if all are the model's. */
+  /** Each direction's; undefined if all are the model's. */
   readonly activations: readonly OtherActivations[] | undefined
 }
 

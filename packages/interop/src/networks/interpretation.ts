@@ -40,7 +40,7 @@ export interface FixedInputs {
 
 /** A recurrent network of a file, as the models take it. */
 export interface ImportedNetwork {
-  /** Where in the file: the common prefix of its tensors, or a node's name; may be empty. */
+  /** Its place in the file: the common prefix of its tensors, or a node's name; may be empty. */
   readonly name: string
   readonly convention: Convention
   readonly descriptor: RnnDescriptor
@@ -60,13 +60,13 @@ export interface ImportedNetwork {
 export interface ImportedCellOptions {
   /** The imported bias includes it. */
   readonly forgetBias?: 0
-  /** Of `LSTMBlockCell`. */
+  /** `LSTMBlockCell` only. */
   readonly usePeephole?: boolean
-  /** Of `LSTMCell`. */
+  /** `LSTMCell` only. */
   readonly usePeepholes?: boolean
-  /** Of `LSTMCell`: P. */
+  /** P; `LSTMCell` only. */
   readonly numProj?: number
-  /** Of all but `LSTMBlockCell`, of the candidate. Default tanh. */
+  /** The candidate's; all but `LSTMBlockCell`. Default tanh. */
   readonly activation?: CellActivation
   /** Recurrent activation of `LSTMCell` and the GRUs, of the gates. Default sigmoid. */
   readonly recurrentActivation?: CellActivation
@@ -124,7 +124,7 @@ export interface Interpretation {
 export const INTERPRETATION_OPTIONS = {
   /** Decides if shapes cannot, as for a plain RNN, which is tanh or relu. */
   cellMode: checkedElsewhere<CellMode | undefined>(),
-  /** Decides if names and shapes are those of several frameworks. */
+  /** Decides if names and shapes fit several frameworks. */
   convention: checkedElsewhere<Convention | undefined>(),
   /** Decides if two layers may look like two directions: the keys of TensorFlow 1.0 to 1.2, and numbered cells of Flax. */
   direction: checkedElsewhere<Direction | undefined>(),

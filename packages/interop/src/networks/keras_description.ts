@@ -13,7 +13,7 @@ export interface KerasCell {
   /** `LSTM`, `GRUCell`, …; with a package (`mine>Cell`) if it is not Keras' own. */
   readonly className: string
   readonly config: Json
-  /** Where a file of Keras 3 keeps it: `layers/rnn/cell/cells/lstm_cell`. */
+  /** Its place in a file of Keras 3: `layers/rnn/cell/cells/lstm_cell`. */
   readonly place: string
   /** False if the cell or a model around it is frozen: older files list such weights last. */
   readonly trainable: boolean
@@ -98,9 +98,9 @@ export function describedLayers(path: string, model: unknown): KerasLayer[] {
 /** The position of the walk. */
 interface Place {
   readonly path: string
-  /** Of names: ends in `/` unless empty. */
+  /** For names: ends in `/` unless empty. */
   readonly prefix: string
-  /** Of the file: ends in `/` unless empty. */
+  /** In the file: ends in `/` unless empty. */
   readonly place: string
   readonly group: string | undefined
   readonly trainable: boolean

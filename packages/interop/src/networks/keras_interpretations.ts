@@ -108,7 +108,7 @@ function cellInterpretation(
   )
 }
 
-/** The version of Keras whose functions a file means: those of 2 are those of 1; undefined if a `.keras` does not say. */
+/** The version of Keras whose functions a file means: version 2 has version 1's; undefined if a `.keras` does not say. */
 function kerasMajor({ format, kerasVersion }: WeightFile): number | undefined {
   const major = Number.parseInt(kerasVersion ?? '', 10)
   if (major >= 3) return 3

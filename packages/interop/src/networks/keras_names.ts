@@ -22,7 +22,7 @@ interface Layer {
   readonly backward?: CellVariables
 }
 
-/** Versions whose layers have hard_sigmoid gates by default, those of TensorFlow aside. */
+/** Versions whose layers have hard_sigmoid gates by default, TensorFlow's aside. */
 const HARD_GATES = /^(?:[01]\.|2\.[0-2]\.\d+$)/
 
 const assumed = (gates: string) =>

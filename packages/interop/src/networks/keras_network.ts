@@ -19,14 +19,14 @@ export type CellVariables = ReadonlyMap<string, StoredTensor>
 
 /** The function of a layer. */
 export interface KerasLayerFunction extends Omit<KerasFunction, 'activations'> {
-  /** Of each direction; undefined if all are the model's. */
+  /** Each direction's; undefined if all are the model's. */
   readonly activations?: readonly OtherActivations[]
 }
 
 /** Properties of a network besides its cell's function. */
 export interface KerasNetwork {
   readonly name: string
-  /** Of one direction or of two. */
+  /** The variables of one direction or of two. */
   readonly directions: readonly CellVariables[]
   readonly reverse: boolean
   readonly outputReversed: boolean

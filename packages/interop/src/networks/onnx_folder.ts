@@ -68,7 +68,7 @@ export class OnnxFolder {
   #claimedBytes = 0
 
   /**
-   * @param given values by name that replace those of graphs.
+   * @param given values by name that replace the graphs'.
    * @param sharedOf the tensor that is read in place of one of the file.
    */
   constructor(
@@ -277,7 +277,7 @@ export class OnnxFolder {
     return { type, shape, fill, made: { operands: [], bytes: bytesOf({ type, shape }), elements }, depth }
   }
 
-  /** A tensor of the file; that of one element is read at once. */
+  /** A tensor of the file; a tensor of one element is read at once. */
   async #stored(source: StoredTensor): Promise<FoldedValue | UnfoldedValue> {
     const known = this.#sources.get(source)
     if (known !== undefined) return known

@@ -20,7 +20,7 @@ interface FoldedNode {
   readonly outputs: number
 }
 
-/** An output of a node: its type, and how its elements follow from those of the operands. */
+/** An output of a node: its type, and how its elements follow from the operands'. */
 export interface FoldedOutput extends FoldedType {
   /** Undefined for the first operand's elements in the same order. */
   readonly elements: ((operands: readonly Elements[]) => Elements) | undefined
@@ -183,7 +183,7 @@ function sliced(shape: readonly number[], node: FoldedNode): StridedView | undef
   return { offset, shape: sizes, strides }
 }
 
-/** The place of each element's scale: that of all, of its place along an axis, or of its block there. */
+/** The place of each element's scale: one for all, for its place along an axis, or for its block there. */
 function scalePlaces(x: FoldedType, scale: FoldedType, node: FoldedNode): ((place: number) => number) | undefined {
   if (elementCount(scale.shape) === 1 && scale.shape.length <= 1) return () => 0
   const axis = normal(node.integer('axis', 1), x.shape.length)

@@ -57,7 +57,7 @@ const ACTIVATIONS: ReadonlyMap<string, readonly string[]> = new Map(
 const WEIGHTS = ['W', 'R', 'B', 'P'] as const
 
 /**
- * The recurrent nodes of an ONNX model, those of a function once for each call, with everything that they take as constants,
+ * The recurrent nodes of an ONNX model, a function's once for each call, with everything that they take as constants,
  * from any nodes; the option `inputs` replaces values of the graph. A node with other activations than a model's, with
  * peepholes, with `clip`, or a GRU with `linear_before_reset = 0`, becomes a cell. One that cannot be read is refused.
  *
@@ -253,7 +253,7 @@ async function networkOf(
 function clipOf(path: string, name: string, scope: OnnxScope, node: OnnxNodeMessage): number | undefined {
   const attribute = scope.attribute(node, 'clip')
   const clip = attribute === undefined ? Number.POSITIVE_INFINITY : (attribute.f ?? 0)
-  // Of 0, ONNX Runtime makes zeros of an RNN, and refuses the others.
+  // With 0, ONNX Runtime makes zeros of an RNN, and refuses the others.
   if (!(clip > 0)) throw otherFunction(path, name, 'clip must be a number > 0, or absent', clip)
   return clip === Number.POSITIVE_INFINITY ? undefined : clip
 }
@@ -408,7 +408,7 @@ function checkShapes(
   const { numUnits: H, inputSize: I } = descriptor
   const [D, columns] = [numDirections(descriptor), numGates(descriptor) * H]
   const states = STATE_INPUTS.flatMap((input) => named.get(input) ?? [])
-  // The number of rows is that of any of these, which the others are compared with.
+  // Any of these gives the number of rows, with which the others are compared.
   const B = named.get('sequence_lens')?.shape[0] ?? states[0]?.shape[batchMajor ? 0 : 1] ?? 0
   const state = batchMajor ? [B, D, H] : [D, B, H]
   const expected: Readonly<Partial<Record<InputName, readonly number[]>>> = {

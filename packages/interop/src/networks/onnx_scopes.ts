@@ -5,7 +5,7 @@ import type { StoredTensor } from '../stored_tensor.js'
 
 /** Functions that call functions are few deep; more are a trap. */
 const DEEPEST = 32
-/** Nodes of all graphs, those of a function once for each call: functions that call each other twice double them. */
+/** Nodes of all graphs, a function's once for each call: functions that call each other twice double them. */
 const MOST_VISITS = 2 ** 20
 
 /** A value by its name in a scope. */
@@ -123,7 +123,7 @@ export class OnnxScope {
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>()
 
-/** Visits every node of a model in the order of the file, those of a function at each of its calls. */
+/** Visits every node of a model in the order of the file, a function's at each of its calls. */
 export function visitNodes(
   path: string,
   model: OnnxModel,

@@ -11,7 +11,7 @@ import { scopesOf } from './tensor_scopes.js'
 /** `[<module>.]weight_ih_l<k>[_reverse]` of `nn.LSTM`, `nn.GRU`, `nn.RNN`; without `_l<k>` of the cells. */
 const NAME = /^(?:(.*)\.)?((?:weight|bias)_(?:ih|hh)|weight_hr)(?:_l(\d+)(_reverse)?)?$/
 
-/** Of one number of gates, the modes in the order in which they are offered: torch.nn.RNN is tanh by default. */
+/** Modes of one number of gates are in the order in which they are offered: torch.nn.RNN is tanh by default. */
 const MODES: readonly CellMode[] = ['lstm', 'gru', 'rnn_tanh', 'rnn_relu']
 
 /** Tensors of weight_norm, spectral_norm and pruning, from which a module computes a weight. */

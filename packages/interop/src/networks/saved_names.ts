@@ -14,7 +14,7 @@ const CONVENTIONS: Readonly<Partial<Record<DetectedNetwork['form'], Convention>>
 }
 
 /**
- * Networks under the keys that saveables write: this project's, and those of TensorFlow 1.0 to 1.3. Plain RNNs do not say
+ * Networks under the keys that saveables write: this project's, and TensorFlow's of 1.0 to 1.3. Plain RNNs do not say
  * whether they are tanh or relu, and in the keys of 1.2 two layers may look like two directions: an interpretation for each.
  */
 export function savedInterpretations(tensors: readonly StoredTensor[]): Interpretation[] {

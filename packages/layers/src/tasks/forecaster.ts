@@ -16,7 +16,7 @@ export interface Forecast {
   readonly origin: number
   /** One for each step ahead. */
   readonly values: readonly number[]
-  /** Those of the linear regressions alone, without the network's correction. */
+  /** Values of the linear regressions alone, without the network's correction. */
   readonly linear: readonly number[]
   /** The interval that holds the share `coverage` of the values, if errors stay as they were on the calibration part. */
   readonly low: readonly number[]
@@ -29,8 +29,8 @@ export interface Forecast {
 const BATCH = 256
 
 /**
- * A trained forecaster; the result of `trainForecaster` or `loadForecaster`. A forecast is that of robust linear regressions
- * plus the correction of a recurrent network.
+ * A trained forecaster; the result of `trainForecaster` or `loadForecaster`. A forecast is the sum of robust linear regressions
+ * and the correction of a recurrent network.
  *
  * @example
  * ```ts

@@ -63,7 +63,7 @@ export function isForecasterRecord(value: object): value is ForecasterRecord {
   )
 }
 
-/** As many numbers as {@link WindowEncoder.linearInputs} has. */
+/** The number of {@link WindowEncoder.linearInputs}. */
 function linearInputCount({ shape, calendar, covariates }: ForecasterRecord): number {
   const numbers = covariates.map(({ isKnownAhead }) => shape.window + (isKnownAhead ? shape.horizon : 0))
   return shape.window - 1 + numbers.reduce((sum, each) => sum + each, 0) + CALENDAR_SIZES[calendar] + 1

@@ -57,7 +57,7 @@ const OPTIONS = {
   numLayers: COUNT,
   /** Drop probability between layers. Default 0. */
   dropout: optional(SHARE),
-  /** Of initial values, masks and the order of windows. Default 0. */
+  /** Seed of initial values, masks and the order of windows. Default 0. */
   seed: optional(integerFrom(0)),
   /** Updates at most. Default 600. */
   maxSteps: optional(integerFrom(2)),
@@ -69,7 +69,7 @@ const OPTIONS = {
   evaluateEvery: COUNT,
   /** Evaluations without a better one until training stops. Default 10. */
   patience: COUNT,
-  /** Of the interval, 0..1. Default 0.8. */
+  /** Coverage of the interval, 0..1. Default 0.8. */
   coverage: optional(SHARE),
 }
 
@@ -111,7 +111,7 @@ const EVALUATED = 256
 export class ForecasterTraining {
   readonly model: SequentialModel
   readonly shape: ForecastShape
-  /** Of each series. */
+  /** Each series' origins. */
   readonly origins: readonly Origins[]
   /** How many windows the network learns from. */
   readonly trainingWindows: number
@@ -219,7 +219,7 @@ export class ForecasterTraining {
     const layers = [
       recurrent({ numLayers, numUnits, dropout, inputSize: this.#encoder.inputSize, name: cell }),
       lastStep(),
-      // The first forecast is that of the linear part.
+      // The first forecast is the linear part's.
       dense({ units: this.shape.horizon, kernelInitializer: 0, name: 'output' }),
     ]
     return sequential(backend, layers, { seed })
@@ -240,7 +240,7 @@ export class ForecasterTraining {
     return { name, isKnownAhead, mean, deviation: Math.sqrt(variance) || 1 }
   }
 
-  /** Of missing values the correction is that of the value that was filled in; the window weighs less. */
+  /** A missing value has the correction of the value that was filled in; the window weighs less. */
   #window(place: WindowPlace): Window {
     const { horizon } = this.shape
     const scale = this.#encoder.scale(place)

@@ -63,7 +63,7 @@ const OPTIONS = {
   numLayers: optional(integerFrom(1)),
   /** Drop probability between layers. Default 0. */
   dropout: optional(SHARE),
-  /** Of initial values and masks. Default 0. */
+  /** Seed of initial values and masks. Default 0. */
   seed: optional(integerFrom(0)),
 }
 
@@ -72,7 +72,7 @@ export interface TextClassifierOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A classifier of texts that is to be trained: words → embedding → bidirectional CudnnGRU or CudnnLSTM → dense → mean over
- * the words. Its vocabulary and its classes are those of `texts`, so give the texts of the training part alone.
+ * the words. Its vocabulary and its classes are those in `texts`, so give the texts of the training part alone.
  *
  * @throws RangeError `ERR_CLASSES` for fewer than two classes, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`,
  *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BACKEND`

@@ -13,7 +13,7 @@ export interface ServingPort {
   postMessage(message: unknown, transfer: ArrayBuffer[]): void
 }
 
-/** A pool that worker threads can serve: that of a model, or your own. */
+/** A pool that worker threads can serve: a model's, or your own. */
 export type ServedPool<State = RnnStreamState> = Pick<StreamPool<State>, 'open' | 'stats'>
 
 /**
@@ -129,7 +129,7 @@ class StreamServer<State> {
     }
   }
 
-  /** Computes an answer. Those of one round settle in one turn and leave as one message. */
+  /** Computes an answer. The answers of one round settle in one turn and leave as one message. */
   #answer(stream: number, call: number, kind: number, compute: () => unknown): void {
     new Promise((resolve) => resolve(compute()))
       .then((result) => this.#write([stream, call, kind], partOf(kind, result)))

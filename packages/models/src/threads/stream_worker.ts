@@ -30,14 +30,14 @@ export interface WorkerEvents {
   readonly onLost: (streams: number, reason: unknown) => void
 }
 
-/** The place of the worker's own calls among those of its streams. */
+/** The place of the worker's own calls among its streams' calls. */
 const WORKER = 0
 
 /** One worker thread and the streams in it. Calls of one turn of the event loop leave as one message. */
 export class StreamWorker implements WorkerOperations {
   /** Rejects where the thread ends first. */
   readonly ready: Promise<void>
-  /** Of the whole pool. */
+  /** The counts of the whole pool. */
   readonly counts: WorkerEvents['counts']
   readonly #thread: WorkerThread
   readonly #terminate: () => void

@@ -64,7 +64,7 @@ export class WorkerStream<State = RnnStreamState> extends Inspectable {
   }
 
   /**
-   * As `PooledStream.step`, in the worker. `frame` is a host tensor and may be reused immediately; the result's array is
+   * `PooledStream.step`, in the worker. `frame` is a host tensor and may be reused immediately; the result's array is
    * its own.
    *
    * Rejects with the error of the pool in the worker, or with TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError

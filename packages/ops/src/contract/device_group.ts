@@ -21,7 +21,7 @@ export interface DeviceGroup {
    * usable.
    */
   sum(tensors: readonly (readonly BackendTensor[])[]): Promise<void>
-  /** Copies the tensors of the first device into those of the others. Resolves when all devices have them. */
+  /** Copies the tensors of the first device into the others'. Resolves when all devices have them. */
   broadcast(tensors: readonly (readonly BackendTensor[])[]): Promise<void>
   /** Frees the communicators; the executors are the caller's. Idempotent. */
   close(): Promise<void>

@@ -54,7 +54,7 @@ type HostLstmOperands = {
 }
 
 /**
- * Gradients of the loss with respect to a layer's results; those of the initial state replace those of the final state.
+ * Gradients of the loss with respect to a layer's results; the initial state's replace the final state's.
  *
  * @inline
  */

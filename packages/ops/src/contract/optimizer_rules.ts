@@ -20,7 +20,7 @@ interface CountOption extends NumberOption {
 
 /** One rule: its operands and its options, in the order in which kernels take them. */
 interface RuleRow {
-  /** As messages and docs/optimizer_rules.md name it. */
+  /** The name in messages and docs/optimizer_rules.md. */
   readonly title: string
   /** Tensors that are kept from update to update, of the variable's shape and layout; zero before the first unless stated. */
   readonly slots: readonly string[]

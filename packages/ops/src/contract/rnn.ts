@@ -63,7 +63,7 @@ export interface RnnInputGradients {
   readonly params: BackendTensor
 }
 
-/** One recurrent network prepared by an executor. Holds no weights and no state but that of the dropout generator. */
+/** One recurrent network prepared by an executor. Holds no weights and no state but the dropout generator's. */
 export interface Rnn {
   readonly descriptor: RnnDescriptor
   /** Elements of this executor's opaque buffer. */
@@ -122,7 +122,7 @@ export interface RnnStepper {
   stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor
   /** Zeroes the state of all streams, or of the batch rows named. */
   reset(rows?: RowNumbers): void
-  /** Copies of the states [L,B,·], or of those of the R batch rows named [L,R,·]. */
+  /** Copies of the states [L,B,·], or of the R named batch rows [L,R,·]. */
   state(rows?: RowNumbers): RnnStreamState
   /** Takes over what {@link state} returned, for all rows or for those named. */
   restore(state: RnnStreamState, rows?: RowNumbers): void
@@ -137,7 +137,7 @@ export interface RnnQueuedStepper {
   readonly batch: number
   /**
    * Throws RangeError `ERR_STREAM_DISPOSED`, `ERR_BACKEND_DISPOSED` or `ERR_RNN_DISPOSED` if no step is possible any more.
-   * The caller makes this check before those of the arguments, as an {@link RnnStepper} does. If it is absent, the
+   * The caller makes this check before it checks the arguments, as an {@link RnnStepper} does. If it is absent, the
    * step reports the same errors.
    */
   checkCanStep?(): void

@@ -16,7 +16,7 @@ export function checkSelection(action: string, selection: ReadonlySet<number> | 
 }
 
 /**
- * Canonical tensors of which only those of `selection` are read; the others have no elements and the shape [0].
+ * Canonical tensors of which only `selection` is read; the others have no elements and the shape [0].
  *
  * @param selection numbers in canonical order, the weights from 0 and then the biases; undefined for all.
  * @param like an array of the element type.

@@ -10,7 +10,7 @@ const DEEPEST = 64
 /**
  * A host tensor of nested lists of numbers (float32), or of a typed array, which is not copied.
  *
- * @param shape default: that of the lists, or the number of elements.
+ * @param shape default: the lists' shape, or the number of elements.
  * @throws RangeError `ERR_SHAPE` if the elements do not fill the shape, or lists of one depth differ in length; TypeError
  *   `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
  * @example

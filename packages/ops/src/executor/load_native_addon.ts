@@ -66,7 +66,7 @@ export function loadNativeAddon<Addon>(
 }
 
 /**
- * Where modules are looked up from: the package, or the ECMAScript module that it was bundled into; the CommonJS bundle; the
+ * Modules are looked up from these: the package, or the ECMAScript module that it was bundled into; the CommonJS bundle; the
  * program, if a bundler has replaced both by their values when it ran.
  */
 function basesOf(packageUrl: string | undefined, { argv }: NodeProcess): readonly string[] {
@@ -96,7 +96,7 @@ function isMissing(error: unknown): boolean {
 /** Cached: the report of libc() describes the whole process and takes milliseconds. */
 let thisPlatform: string | undefined
 
-/** As in the names of the platform packages: linux-x64-gnu, linux-arm64-musl, darwin-arm64, win32-x64. */
+/** This platform in the names of the platform packages: linux-x64-gnu, linux-arm64-musl, darwin-arm64, win32-x64. */
 function platformTriple(process: NodeProcess): string {
   thisPlatform ??=
     process.platform === 'linux' ? `linux-${process.arch}-${libc(process)}` : `${process.platform}-${process.arch}`

@@ -22,7 +22,7 @@ interface ScopeStorage {
   run<Result>(scope: Scope, body: () => Result): Result
 }
 
-/** Of Node.js, Deno and Bun; its types are not named, as this package runs in browsers, too. */
+/** Node.js, Deno or Bun; its types are not named, as this package runs in browsers, too. */
 interface Platform {
   readonly process?: {
     getBuiltinModule?(name: string): { readonly AsyncLocalStorage: new () => ScopeStorage } | undefined

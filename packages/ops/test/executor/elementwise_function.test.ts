@@ -2,7 +2,7 @@ import { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from '
 import { describe, expect, it } from 'vitest'
 import { elementwiseFunction } from '../../src/executor/elementwise_function.js'
 
-/** Values at -1.5 and 2 by keras.activations of Keras 3.15, those of `affine` to `scaled_tanh` by ONNX's definitions. */
+/** Values at -1.5 and 2 by keras.activations of Keras 3.15, for `affine` to `scaled_tanh` by ONNX's definitions. */
 const VALUES: Readonly<Record<CellActivationName, readonly [number, number]>> = {
   tanh: [-0.905148254, 0.96402758],
   sigmoid: [0.182425524, 0.880797078],

@@ -14,7 +14,7 @@ export interface Page {
   /** The result in one sentence, as HTML; `<b>` has the color of our own results. */
   readonly resultHtml: string
   readonly sections: readonly PageSection[]
-  /** CSS rules of this page alone, after those of all pages. */
+  /** CSS rules of this page alone, after all pages' rules. */
   readonly style?: string | undefined
 }
 

@@ -51,7 +51,7 @@ const SERIES = fields({
 const OPTIONS = {
   /** The quantity of the horizontal axis, with its unit. */
   x: TEXT,
-  /** That of the vertical axis. */
+  /** The quantity of the vertical axis, with its unit. */
   y: TEXT,
   /** The lines. */
   series: typed<readonly Series[]>(listOf(SERIES)),

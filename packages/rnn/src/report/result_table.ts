@@ -75,7 +75,7 @@ export function tableText(table: ResultTable): string {
   return [header, widths.map((width) => '─'.repeat(width)), ...rows].map((row) => line(row).trimEnd()).join('\n')
 }
 
-/** Of a text in code points: padding by JavaScript's length would shift rows with others than of the basic plane. */
+/** The length of a text in code points: padding by JavaScript's length would shift rows with others than of the basic plane. */
 function lengthOf(text: string): number {
   return Array.from(text).length
 }

@@ -26,7 +26,7 @@ const COUNT = integerFrom(0)
 const OPTIONS = {
   /** Steps of the whole run. */
   total: COUNT,
-  /** Where a resumed run begins; default 0. */
+  /** The step at which a resumed run begins; default 0. */
   done: optional(COUNT),
 }
 

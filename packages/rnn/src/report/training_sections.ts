@@ -28,7 +28,7 @@ export interface TrainingCurves {
   /** Items per step, for the throughput: 3,200 characters, 32 messages. */
   readonly itemsPerStep: number
   readonly itemName: string
-  /** Of the trained model, gate by gate. */
+  /** The trained model's, gate by gate. */
   readonly gates?: readonly GateWeights[] | undefined
 }
 
@@ -139,7 +139,7 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
 
 const STEP = 'training step'
 
-/** Where the vertical axis should end for the later steps to be seen; undefined if the first ones are not much higher. */
+/** The end of the vertical axis at which the later steps are seen; undefined if the first ones are not much higher. */
 function zoomedTop(losses: readonly Point[], others: readonly number[]): number | undefined {
   const finite = losses.map(({ y }) => y).filter(Number.isFinite)
   const later = finite.slice(Math.ceil(finite.length * FIRST_STEPS))

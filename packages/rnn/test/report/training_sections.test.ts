@@ -75,7 +75,7 @@ it('trainingSections draws the mean of the steps around each step, which does no
   const [thin, thick] = [...parseHTML(loss.html).document.querySelectorAll('svg.wide [aria-label=line] path')].map(
     (path) => path.getAttribute('d')!.match(/[-\d.]+,[-\d.]+/g)!,
   )
-  // Of a straight line the mean is the line itself, except at its ends.
+  // A straight line's mean is the line itself, except at its ends.
   expect(thick[50]).toBe(thin[50])
 })
 

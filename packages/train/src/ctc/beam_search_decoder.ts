@@ -155,7 +155,7 @@ class Beam<State> {
     if (child.isActive) return
     const total = passedOn(node, child) + logY
     if (!kept.admits(total)) {
-      // As in TensorFlow: a prefix that left the beam in this very step grows no more, even before its turn.
+      // A prefix that left the beam in this very step grows no more, even before its turn, as in TensorFlow.
       child.before = NO_MASS
       return
     }

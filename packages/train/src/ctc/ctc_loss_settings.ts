@@ -57,7 +57,7 @@ export function checkCtcLossSettings(action: string, settings: CtcLossSettings, 
 }
 
 /**
- * The class of the blank among `classes`: that of the settings, or of their convention.
+ * The class of the blank among `classes`, by the settings or their convention.
  *
  * @throws RangeError `ERR_CTC_BLANK`
  * @example

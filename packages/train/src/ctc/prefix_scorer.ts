@@ -29,7 +29,7 @@ export interface PrefixScorer<State> {
   end?(state: State): number
 }
 
-/** Of a score: the sum over any row stays finite. */
+/** The largest score: the sum over any row stays finite. */
 const MOST = 1e30
 
 /** What `extend` returns, checked: the decoder would spread a wrong score over all prefixes. */

@@ -32,7 +32,7 @@ async function* rowsOf(path: string): AsyncGenerator<TableRow> {
   }
 }
 
-/** Of an optional peer dependency, which is loaded with the first file. */
+/** Loads an optional peer dependency with the first file. */
 async function loadReader() {
   // Within `try`, bundlers take a package that is not installed for an optional one.
   try {

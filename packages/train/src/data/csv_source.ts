@@ -65,7 +65,7 @@ export function csvDataset(path: string, options: CsvOptions = {}): Dataset<CsvR
   })
 }
 
-/** Of two columns of one name a row would have the second alone. Exports of spreadsheets have several without a name. */
+/** A row would have only the second of two columns of one name. Exports of spreadsheets have several without a name. */
 function differentNames(path: string, header: readonly string[]): string[] {
   const twice = header.find((name, index) => name !== '' && header.indexOf(name) < index)
   if (twice === undefined) return [...header]

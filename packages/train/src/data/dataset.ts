@@ -149,7 +149,7 @@ export class Dataset<T> implements AsyncIterable<T> {
   /**
    * The share of one rank of each batch: of L elements those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋. Every element belongs to
    * one rank, and every rank sees the same number of batches: a share may be empty, `[]`, and `map` passes that on. Positions
-   * are those of the whole batches, so that another number of ranks can go on from them. Put transforms that cost time
+   * count the whole batches, so that another number of ranks can go on from them. Put transforms that cost time
    * after it.
    *
    * @param world a communicator
@@ -180,8 +180,8 @@ export class Dataset<T> implements AsyncIterable<T> {
   }
 
   /**
-   * The elements and their order in words, with a fingerprint of arrays and files; ranks of a training must agree in it. Of a
-   * file its size and at most 64 KiB are compared, not its path; they are read synchronously.
+   * The elements and their order in words, with a fingerprint of arrays and files; ranks of a training must agree in it. A
+   * file's size and at most 64 KiB of it are compared, not its path; they are read synchronously.
    *
    * @throws DataError `ERR_DATA_IO` if a file cannot be read
    */

@@ -1,7 +1,7 @@
 import { describe, type Item, type Source } from './source.js'
 
 /**
- * Reads up to `size` elements ahead while the consumer works. The position is that of the element handed out, so elements
+ * Reads up to `size` elements ahead while the consumer works. The position follows the element handed out, so elements
  * that were read ahead and not used are read again after a resume.
  */
 export function prefetched<T>(source: Source<T>, size: number): Source<T> {

@@ -28,7 +28,7 @@ export function isEmptyShare(batch: unknown): boolean {
   return Array.isArray(batch) && batch.length === 0
 }
 
-/** Of each batch of L elements those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋. Positions are those of the whole batches. */
+/** Each batch's elements from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋ of L. Positions count the whole batches. */
 export function sharded<T>(source: Source<T>, share: (batch: T) => T): Source<T> {
   return {
     open(position, epoch) {

@@ -75,7 +75,7 @@ export class Vocabulary {
     })
   }
 
-  /** The symbols joined, those of ids out of range left out. */
+  /** The symbols joined, without ids out of range. */
   decode(ids: Iterable<number>, separator = ''): string {
     checkArguments('decode', { ids, separator }, { ids: ITERABLE, separator: TEXT })
     return Array.from(ids, (id) => this.symbols[id])

@@ -4,7 +4,7 @@ import type { Trainable } from '../optimizers/trainable.js'
 /** Tensors of which each rank has the rows of its share of a batch, and a checkpoint the rows of all. */
 export interface BatchRows {
   readonly tensors: readonly Trainable[]
-  /** Of each tensor, the axis that has the rows. */
+  /** Each tensor's axis that has the rows. */
   readonly axes: readonly number[]
 }
 

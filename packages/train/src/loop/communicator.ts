@@ -46,7 +46,7 @@ export interface Communicator {
   allReduce(array: ReducibleArray, options?: AllReduceOptions): Promise<void>
   /** The sum of tensors of `backend`; undefined if they must be copied to pass through {@link Communicator.allReduce}. */
   tensorSum?(backend: Backend): TensorSum | undefined
-  /** Overwrites the bytes of every rank with those of `root`, 0 by default. */
+  /** Overwrites the bytes of every rank with `root`'s, 0 by default. */
   broadcast(bytes: Uint8Array, root?: number): Promise<void>
   /** The bytes of every rank, in the order of ranks; their numbers may differ. */
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>

@@ -9,7 +9,7 @@ export interface ShareResult extends BatchResult {
   readonly weight: number
 }
 
-/** How variables and gradients pass between the devices of one process. `variables[d]` are those of device `d`. */
+/** How variables and gradients pass between the devices of one process. `variables[d]` are device `d`'s. */
 export interface DeviceExchange {
   readonly engine: 'nccl' | 'host'
   /** Why this engine, for people. */

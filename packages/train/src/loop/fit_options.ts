@@ -66,8 +66,8 @@ const STATE_OPTIONS = {
   /** Tensors that are saved and restored beside the variables. */
   tensors: optional<readonly Trainable[]>(TRAINABLES),
   /**
-   * Of each of `tensors`, the axis that has the rows of a batch. Over ranks each has those of the rank's rows then, and a
-   * checkpoint those of all. Default: all ranks have the same tensors.
+   * For each of `tensors`, the axis that has the rows of a batch. Over ranks each then has its rank's rows only, and a
+   * checkpoint all rows. Default: all ranks have the same tensors.
    */
   batchAxes: optional(listOf(NUMBER)),
   /** JSON to save, called at every checkpoint. */
@@ -105,10 +105,10 @@ const OPTIONS = {
   /** Saves the training and resumes from its newest checkpoint. Default: nothing is saved. */
   saver: optional<TrainingSaver>(fields({ save: FUNCTION, restore: FUNCTION, lock: optional(FUNCTION) })),
   /**
-   * Trains over its ranks: each takes its share of every batch (`Dataset.shard`), and the result is that of one process with
+   * Trains over its ranks: each takes its share of every batch (`Dataset.shard`), and the result is as in one process with
    * the whole batches, to rounding. All ranks call `fit` with the same options and equal models. The first restores, saves,
    * and calls `onStart` and `onStep`; `evaluate` runs on all, and the metrics of the first count ({@link weightedMeans}
-   * averages those of shares). Variables and `state.tensors` begin with the values of the first.
+   * averages shares' metrics). Variables and `state.tensors` begin with the values of the first.
    */
   communicator: optional<Communicator>(
     fields(

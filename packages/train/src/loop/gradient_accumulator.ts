@@ -13,7 +13,7 @@ export interface BatchResult {
   /** In the order of the optimizer's variables. */
   readonly gradients: readonly BackendTensor[]
   /**
-   * Of this batch if several are averaged, by `accumulate` or over ranks: the number of its rows, or the sum of their
+   * This batch's weight if several are averaged, by `accumulate` or over ranks: the number of its rows, or the sum of their
    * weights, that loss and gradients are means over. Default: the length of a batch that is an array or has `items`, else 1.
    */
   readonly weight?: number | undefined

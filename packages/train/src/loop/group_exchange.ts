@@ -28,7 +28,7 @@ export class GroupExchange implements DeviceExchange {
   /** Every device takes part: also one without a share adds to the sums, and NCCL waits for all. */
   async copy(variables: readonly (readonly Trainable[])[]): Promise<void> {
     this.#copied = this.#group.broadcast(variables.map((own) => own.map(({ value }) => value)))
-    // The passes that follow are queued behind it; an error is that of the mean.
+    // The passes that follow are queued behind it; an error is the mean's.
     this.#copied.catch(() => {})
   }
 

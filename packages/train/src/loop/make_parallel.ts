@@ -81,7 +81,7 @@ export interface Parallel<Own extends Replica<never>> extends Disposable, AsyncD
 /**
  * Replicates a function over devices, as the `make_parallel` of TensorFlow's users does: every batch is split between the
  * devices, each computes the gradients of its share, and the first device sums them by their weights and makes one update.
- * The variables are those of the first device; every call copies them to the others. The numbers are those of one device
+ * The variables are the first device's; every call copies them to the others. The numbers are the same as on one device
  * with the whole batches, to rounding.
  *
  * Several GPUs are connected by NCCL if it can be opened: variables and gradients pass between them without the host. An

@@ -16,7 +16,7 @@ export interface RankCalls {
  * The means over all ranks, Σ wᵣ·meanᵣ with wᵣ = weightᵣ/total, by calls to the executor. Takes over the losses of `own`.
  * Checks and allocates before the collective call: a failure after that would leave the others waiting.
  *
- * The gradients of this rank become those of all, in their own memory: a second set would be written, and read again, in every
+ * The gradients of this rank become all ranks', in their own memory: a second set would be written, and read again, in every
  * step. Only if one tensor is the gradient of two variables, or none counts, are the results new tensors.
  *
  * @param own of this rank; without batches its gradients are empty and its weight is 0

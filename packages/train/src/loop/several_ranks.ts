@@ -241,7 +241,7 @@ export class SeveralRanks implements TrainingRanks {
     return this.#communicator.rank === 0
   }
 
-  /** Throws RangeError `ERR_RANKS_DIFFER` if the data of some ranks have ended and those of others have not. */
+  /** Throws RangeError `ERR_RANKS_DIFFER` if the data of some ranks have ended and others' have not. */
   async #checkSameEnd(ended: number, isOutOfData: boolean): Promise<void> {
     if (ended === 0 || ended === this.#communicator.size) return
     await this.compare(() => ({ data: isOutOfData ? 'no further batch' : 'a batch' }))
@@ -255,7 +255,7 @@ export class SeveralRanks implements TrainingRanks {
     })
   }
 
-  /** Of each rank, the rows of every tensor; `work` runs before they are exchanged. */
+  /** Each rank's rows of every tensor; `work` runs before they are exchanged. */
   async #rowCounts({ tensors, axes }: BatchRows, work?: () => Promise<void>): Promise<readonly (readonly number[])[]> {
     if (tensors.length === 0) return []
     return await this.#gather(async () => {
@@ -264,7 +264,7 @@ export class SeveralRanks implements TrainingRanks {
     })
   }
 
-  /** Where the rows of a rank are in the whole tensor. */
+  /** The place of a rank's rows in the whole tensor. */
   #placeOf(
     { tensors, axes }: BatchRows,
     index: number,

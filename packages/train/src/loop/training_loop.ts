@@ -72,7 +72,7 @@ export class TrainingLoop<Batch> {
   #unevaluated: StepReport | undefined
   readonly #history: HistoryEntry[] = []
   readonly #progress: ProgressLine | undefined
-  /** The steps after those of the history. */
+  /** The steps after the history's. */
   #recent = { losses: 0, updates: 0, skipped: 0 }
 
   private constructor(
@@ -341,7 +341,7 @@ export class TrainingLoop<Batch> {
     return step % (this.#options.saveEvery ?? Number.POSITIVE_INFINITY) === 0
   }
 
-  /** Of early stopping. */
+  /** Whether early stopping has stopped the training. */
   get #hasStopped(): boolean {
     return (this.#best?.evaluationsSince ?? 0) >= (this.#options.earlyStopping?.patience ?? Number.POSITIVE_INFINITY)
   }

@@ -15,7 +15,7 @@ export interface TrainingRecord {
   readonly skippedInARow: number
   /** The report of `step`, whose evaluation was aborted: it is due when the run continues. */
   readonly unevaluated?: Position | undefined
-  /** Result of the caller's `state.save`: dropout generators, for example. Of a training over several ranks, a list of those of all. */
+  /** Result of the caller's `state.save`: dropout generators, for example. Over several ranks, a list of all ranks' results. */
   readonly extra: Position
   /** Number of ranks; absent for one process. */
   readonly ranks?: number | undefined
@@ -42,7 +42,7 @@ export interface RestoredRecord extends TrainingRecord {
 }
 
 /**
- * Where checkpoints go; file formats are its responsibility. An opaque buffer's `value.layout` states that it must be saved
+ * Takes checkpoints; file formats are its responsibility. An opaque buffer's `value.layout` states that it must be saved
  * through its model's canonical map to be read by another executor.
  */
 export interface TrainingSaver {

@@ -14,7 +14,7 @@ export interface TrainingStepOptions<Batch> extends ClippingOptions {
   readonly batchGradients: (batch: Batch) => Promise<BatchResult>
   readonly optimizer: Optimizer
   /**
-   * Turns the means of this rank into those of all, by calls to the executor. Takes over the losses. The gradients stay the
+   * Turns the means of this rank into all ranks', by calls to the executor. Takes over the losses. The gradients stay the
    * caller's, but may be overwritten and returned as the result; other results are the caller's to dispose. There may be no
    * batches here: `own.gradients` is empty then.
    */
@@ -118,7 +118,7 @@ function disposing(tensors: readonly BackendTensor[]): Disposable {
 interface Queued {
   readonly losses: readonly WeightedLoss[]
   readonly norm: BackendTensor
-  /** Those of them that are on the executor. */
+  /** The losses and norm that are on the executor. */
   readonly scalars: readonly BackendTensor[]
 }
 

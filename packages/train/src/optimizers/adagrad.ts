@@ -7,7 +7,7 @@ import type { Trainable } from './trainable.js'
 
 const OPTIONS = {
   ...COMMON_OPTIONS,
-  /** Where the sums of squares start; default 0 (PyTorch) or 0.1 (Keras). */
+  /** Initial sums of squares; default 0 (PyTorch) or 0.1 (Keras). */
   initialAccumulator: RULE_NUMBER,
   /** Default 1e-10 (PyTorch) or 1e-7 (Keras). */
   epsilon: RULE_NUMBER,

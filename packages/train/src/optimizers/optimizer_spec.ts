@@ -44,7 +44,7 @@ export interface OptimizerSpec {
   readonly rule: OptimizerRule
   /** TensorFlow's names of the rule's slots, which checkpoints use. */
   readonly slots: readonly string[]
-  /** Options of the constructor: those of every optimizer, options of the rule, and `initialAccumulator`. */
+  /** Options of the constructor: every optimizer's, the rule's, and `initialAccumulator`. */
   readonly options: Readonly<Record<string, AnyRule>>
   /** Defaults of the options that not every optimizer has. */
   readonly defaults: Readonly<Record<Definition, Settings>>

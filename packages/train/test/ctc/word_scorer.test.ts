@@ -4,7 +4,7 @@ import { NGramModel, wordScorer } from '../../src/ctc/index.js'
 
 const ALPHABET = ['a', 'b', ' '] as const
 
-// As in character_scorer.test.ts, with words for tokens: 'a' begins, 'ab' follows, then comes the end.
+// The model of character_scorer.test.ts, with words for tokens: 'a' begins, 'ab' follows, then comes the end.
 const MODEL = NGramModel.train([['a', 'ab']], { order: 2 })
 const FOLLOWING = Math.log((1 + 1.75 / 6) / 2)
 /** A word that was not counted, at the begin: (3·1/4)/6, then the second term alone. */

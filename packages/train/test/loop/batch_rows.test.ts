@@ -5,7 +5,7 @@ const count = (length: number) => Float32Array.from({ length }, (_, k) => k + 1)
 
 describe('copyRows', () => {
   it.each([
-    // A whole of shape [2,3,2] has the rows of axis 1: those of the part are 1 and 2.
+    // A whole of shape [2,3,2] has the rows of axis 1: the part's rows are 1 and 2.
     ['in the middle', [2, 2, 2], 1, 1, 3, [3, 4, 5, 6, 9, 10, 11, 12]],
     ['on the first axis', [1, 3], 0, 2, 4, [7, 8, 9]],
     ['on the last axis', [2, 1], 1, 0, 3, [1, 4]],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type EarlyStoppingOptions, watchBest } from '../../src/loop/early_stopping.js'
 import type { TrainingRecord } from '../../src/loop/training_saver.js'
 
-/** The best after each of the values, which are those of steps 1, 2, 3, … */
+/** The best after each of the values, at steps 1, 2, 3, … */
 function watched(values: readonly number[], options: Partial<EarlyStoppingOptions> = {}) {
   let best: TrainingRecord['best'] = null
   return values.map((value, index) => {

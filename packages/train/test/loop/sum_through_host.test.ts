@@ -3,7 +3,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, vi } from 'vitest'
 import { sumThroughHost } from '../../src/loop/sum_through_host.js'
 
-/** Sums tensors of 1 and 2 elements, those of rank r being 1 + r, 10 + r and 20 + r, as often as `elements` has entries. */
+/** Sums tensors of 1 and 2 elements, rank r's being 1 + r, 10 + r and 20 + r, as often as `elements` has entries. */
 async function summed(size: number, dtype: 'float32' | 'float64', rounds = 1) {
   return await Promise.all(
     localCommunicators(size).map(async (communicator, rank) => {

@@ -19,7 +19,7 @@ import { filled, pytorch, tensorflow } from '../fixture.js'
 
 const start = () => ({ data: filled(6, 0.6, 0.77, 0.4), shape: [6] })
 const learningRate = (step: number) => 0.02 * (1.5 + Math.cos(0.1 * step))
-// As fixtures/train/fills.py: exact in float32, through which Keras casts its hyperparameters.
+// The values of fixtures/train/fills.py: exact in float32, through which Keras casts its hyperparameters.
 const momentum = 0.875
 const betas = { beta1: 0.875, beta2: 1 - 2 ** -10 }
 const epsilon = 2 ** -10

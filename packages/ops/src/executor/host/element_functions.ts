@@ -48,7 +48,7 @@ export function elementValue(name: ElementFunctionName, a: number, b: number, c:
     case 'cos':
       return Math.cos(a)
     case 'power':
-      // As C and NumPy have it: 1 to any power is 1.
+      // 1 to any power is 1, as in C and NumPy.
       return a === 1 || (a === -1 && Math.abs(b) === Number.POSITIVE_INFINITY) ? 1 : a ** b
   }
 }
@@ -58,7 +58,7 @@ export const REDUCTIONS = ['sum', 'mean', 'max'] as const
 
 export type ReductionName = (typeof REDUCTIONS)[number]
 
-/** The function of a row of elements; that of a row that moves them is `copy`. */
+/** The function of a row of elements; `copy` if the row moves them. */
 export function elementFunctionOf(name: string): ElementFunctionName {
   return (ELEMENT_FUNCTIONS as readonly string[]).includes(name) ? (name as ElementFunctionName) : 'copy'
 }

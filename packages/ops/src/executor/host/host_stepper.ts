@@ -33,7 +33,7 @@ export interface StreamKernel {
   resetRow(row: number): void
   /**
    * Copies the states of the first `count` batch rows of `rows` to `h` [L,count,P or H] and `c` [L,count,H] (null but
-   * for LSTM), or with `restoring` from them. Without `rows` those of all B rows in their order.
+   * for LSTM), or with `restoring` from them. Without `rows`, all B rows in their order.
    */
   moveState(h: FloatArray, c: FloatArray | null, restoring: boolean, rows: Int32Array | null, count: number): void
 }

@@ -176,7 +176,7 @@ function linesOf(walk: Walk): number {
   return walk[0] * walk[1] * walk[2]
 }
 
-/** Where a line begins in the tensor whose numbers are from `at` on. */
+/** The start of a line in the tensor whose numbers are from `at` on. */
 function placeOf(walk: Walk, at: number, line: number): number {
   if (line === 0) return walk[at]
   const third = line % walk[2]

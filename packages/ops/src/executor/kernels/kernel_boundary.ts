@@ -144,9 +144,9 @@ export interface KernelOperations {
     readonly h: FloatArray | null
     readonly c: FloatArray | null
     readonly params: FloatArray
-    /** Like that of {@link KernelStepper.followParams}. */
+    /** Like the version of {@link KernelStepper.followParams}. */
     readonly paramsVersion?: number | undefined
-    /** Where the matrices are read from instead; float32 inference only. */
+    /** Holds the matrices that are read instead; float32 inference only. */
     readonly quantized: KernelQuantizedWeights | null
     readonly lengths: Int32Array | null
     readonly dropoutPosition: number
@@ -159,7 +159,7 @@ export interface KernelOperations {
     readonly network: KernelNetwork
     readonly input: FloatArray
     readonly params: FloatArray
-    /** Like that of {@link KernelStepper.followParams}. */
+    /** Like the version of {@link KernelStepper.followParams}. */
     readonly paramsVersion?: number | undefined
     readonly tape: KernelTapeMemory
     readonly dOutput: FloatArray | null
@@ -210,7 +210,7 @@ export interface KernelOperations {
     },
   ): void
   embedding(job: EmbeddingJob): number
-  /** Adds the rows of `output` to those of `table`. */
+  /** Adds the rows of `output` to the rows of `table`. */
   embeddingGradient(job: EmbeddingJob): number
   softmaxCrossEntropy(job: {
     readonly logits: FloatArray

@@ -71,5 +71,5 @@ export type LstmGateActivation = HostLstmOperands['gateActivation']
 /** Result of `HostLstm.forward`. */
 export type HostLstmPass = ReturnType<HostLstm['forward']>
 
-/** Gradients that `HostLstmPass.backward` takes, and overwrites with those of the initial state. */
+/** Gradients that `HostLstmPass.backward` takes, and overwrites with the initial state's. */
 type HostLstmGradients = Parameters<HostLstmPass['backward']>[0]

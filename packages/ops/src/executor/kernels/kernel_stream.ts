@@ -9,7 +9,7 @@ import type { QuantizedParamsCache } from './quantized_params.js'
 /** Elements of input and output that a bound step copies at most: 8 KiB of float32 take about 0.1 µs. */
 const BOUND_ELEMENTS = 2048
 
-/** Of the built-in type: an array of the caller's may override the method. */
+/** The built-in type's method: a caller's array may override it. */
 const copyInto = (to: FloatArray, from: FloatArray): void => Float32Array.prototype.set.call(to, from)
 
 /** A step between two arrays of the stream, whose addresses the kernels have. */
@@ -23,7 +23,7 @@ interface BoundStep {
 export class KernelStream implements StreamKernel {
   readonly #operations: KernelOperations
   readonly #stepper: KernelStepper
-  /** Of a stepper that keeps a copy of the parameters. */
+  /** Present if the stepper keeps a copy of the parameters. */
   readonly #follow: KernelStepper['followParams']
   readonly #allocate: (length: number) => FloatArray
   /** Made at the first single step; null if a step is not bound. */

@@ -107,7 +107,7 @@ function optionArgument(index: number, name: string, options: NonNullable<Row['o
   return { index, name, rule, slot: rule === RESULT_SIZE ? slotOf(name) : -1 }
 }
 
-/** The row of a gradient: operands and results that it reads, then the gradients of the results, to those of the floating operands. */
+/** The row of a gradient: operands and results that it reads, then the results' gradients, to the floating operands'. */
 function gradientRow({
   takes,
   gives,

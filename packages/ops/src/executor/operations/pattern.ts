@@ -194,7 +194,7 @@ export const EXAMPLE_SIZES: Readonly<Record<string, number>> = Object.freeze({
   ...{ O: 5, V: 6, U: 5, K: 3 },
 })
 
-/** A shape of an operand, by sizes of its letters; any shape is that of a square matrix, which products take too. */
+/** A shape of an operand, by sizes of its letters; any shape is a square matrix's, which products take too. */
 export function exampleShape(
   { hasLeading, free, dims }: Pattern,
   sizes: Readonly<Record<string, number>>,

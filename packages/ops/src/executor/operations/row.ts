@@ -75,7 +75,7 @@ interface GradientKernel<Name extends string = string, Reads extends Texts = Tex
 export interface GradientRule<Reads extends Texts = Texts> {
   /** Keys of the operands and results whose elements it reads: all others may be freed before it is called. */
   readonly reads?: Reads
-  /** The operand whose gradient it reads: where that of the result is 1, no product is needed. */
+  /** The operand whose gradient it reads: if the result's is 1, no product is needed. */
   readonly made?: string
   /**
    * The gradients of the floating operands by their keys, of a list of operands a list. They may be the given gradient
@@ -122,7 +122,7 @@ type NumbersOf<Takes extends Texts, Options, More> = SizesOf<Takes[number]> & Va
 
 type Shapes = readonly (readonly number[])[]
 
-/** The arguments of a row's kernel. The shapes are those of the results, in their order. */
+/** The arguments of a row's kernel. The shapes are the results', in their order. */
 export type KernelArguments<R> =
   R extends Row<infer Takes, infer _Gives, infer _Keeps, infer Options, infer _Reads, infer _Gradient, infer More>
     ? readonly [operands: TensorsOf<Takes>, numbers: NumbersOf<Takes, Options, More>, shapes: Shapes]

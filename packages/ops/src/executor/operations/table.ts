@@ -28,7 +28,7 @@ const POOL = {
   ),
 }
 
-/** Of a loss that computes its gradient with itself. */
+/** The rule of a loss that computes its gradient with itself. */
 function gradientMade<const Made extends string>(made: Made, operand: string): GradientRule<readonly [Made]> {
   return {
     reads: [made],

@@ -87,7 +87,7 @@ export const matmulGradient: GradientRule = {
         ? ops.matmul(b, dy, { transposeA: transposeB, transposeB: true })
         : ops.matmul(dy, b, { transposeB: !transposeB })
     const ofB = () => {
-      // Matrices below each other that meet one matrix: one product, as that of the forward.
+      // Matrices below each other that meet one matrix: one product, as in the forward.
       const isOne = shapes['b'].length === 2 && !transposeA
       const below = (x: TensorLike) => (isOne ? ops.reshape(x, flatRows(x.shape)) : x)
       const [left, right] = [below(a), below(dy)]

@@ -6,7 +6,7 @@ export const GROUPS = 4
 /** What one tensor has in a {@link Walk}: the place of its first element, then its stride in each group. */
 const VIEW_NUMBERS = 1 + GROUPS
 
-/** Where the elements of a tensor are: the first one, and the distance of neighbors in each dimension, 0 if it repeats. */
+/** The places of a tensor's elements: the first one, and the distance of neighbors in each dimension, 0 if it repeats. */
 export interface View {
   readonly begin: number
   readonly strides: readonly number[]
@@ -14,7 +14,7 @@ export interface View {
 
 /**
  * One loop over tensors of any shape. Neighboring dimensions that every tensor has evenly spaced are one group; there are
- * {@link GROUPS} of them, of which the last is the innermost, and those in front may have size 1. As numbers: the sizes, then for
+ * {@link GROUPS} of them, of which the last is the innermost, and those in front may have size 1. In numbers: the sizes, then for
  * each tensor, the result first, where it begins and its strides.
  */
 export type Walk = readonly number[]
@@ -26,7 +26,7 @@ export function walkCount(walk: Walk): number {
   return count
 }
 
-/** Where the numbers of a tensor begin. */
+/** The start of a tensor's numbers. */
 export function viewOffset(tensor: number): number {
   return GROUPS + tensor * VIEW_NUMBERS
 }

@@ -9,7 +9,7 @@ import type { Value } from './value.js'
 interface Parting {
   readonly name: string
   readonly count: number
-  /** Of a part. */
+  /** A part's shape. */
   readonly shape: readonly number[]
   readonly part: (ops: DenseOps, k: number) => BackendTensor
   readonly joined: (ops: DenseOps, parts: readonly BackendTensor[]) => BackendTensor

@@ -26,9 +26,9 @@ export interface Entry {
   readonly results: readonly Value[]
   /** Tensors that `pass` reads. */
   readonly held: readonly BackendTensor[]
-  /** The gradients of the operands from those of the results. */
+  /** The gradients of the operands from the results'. */
   readonly pass: (given: readonly (BackendTensor | undefined)[]) => Passed | Promise<Passed>
-  /** The gradients of the operands where that of the result is 1; absent if they are not known. */
+  /** The gradients of the operands if the result's is 1; absent if they are not known. */
   readonly known?: readonly (BackendTensor | undefined)[] | undefined
   /** Frees what only this entry has. */
   readonly dispose?: (() => void) | undefined
@@ -215,7 +215,7 @@ export class Recording {
 
   /**
    * Takes tensors out of the tape, the values of `results` and the gradients of `variables`: all or none. They are the caller's,
-   * who keeps those of results until the gradients are computed. A gradient is taken once; it is zero if the loss does not
+   * who keeps the results' until the gradients are computed. A gradient is taken once; it is zero if the loss does not
    * depend on the variable.
    *
    * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_NOT_AWAITED`; RangeError `ERR_SECOND_ORDER`

@@ -17,7 +17,7 @@ interface RowCall {
   readonly value: Value
 }
 
-/** The gradients of a call's operands, one by one, from that of its result. */
+/** The gradients of a call's operands, one by one, from its result's. */
 export function rowGradient(recording: Recording, call: RowCall, dy: BackendTensor): Passed {
   const { row, operands } = call.checked
   const operations = GradientOperations.of(recording.backend)

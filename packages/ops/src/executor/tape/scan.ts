@@ -19,7 +19,7 @@ import { isVariable } from './variables.js'
 /** A value, or several by name or in a list. */
 export type CellState = Value | readonly CellState[] | { readonly [name: string]: CellState }
 
-/** A recurrent cell: one step of a batch. Its variables are those of `step`. */
+/** A recurrent cell: one step of a batch. Its variables are `step`'s. */
 export interface Cell<State extends CellState = CellState> {
   /** The state before the first step of B rows, if none is given. */
   zeroState?(t: GradientTape, batch: number): State

@@ -7,7 +7,7 @@ import { split, unstack } from './parts.js'
 import { callRow } from './row_call.js'
 import { Value } from './value.js'
 
-/** The type of an operand on a tape, from that of the executor's operation. */
+/** The type of an operand on a tape, from its type in the executor's operation. */
 type OnTape<Argument> = Argument extends TensorLike
   ? Operand
   : Argument extends readonly TensorLike[]
@@ -20,7 +20,7 @@ type OperationOnTape<Operation> = Operation extends (...given: infer Given) => i
   : never
 type OperationName = Exclude<keyof typeof OPERATIONS, 'phasedGate'>
 
-/** The operations of a tape: those of `backend.ops` that make one tensor, on values. */
+/** The operations of a tape: all of `backend.ops` that make one tensor, on values. */
 export type TapeOperations = { readonly [Name in OperationName]: OperationOnTape<NonNullable<DenseOps[Name]>> }
 
 /** A tape: records operations, owns every tensor that they make, and passes gradients back. */
@@ -140,7 +140,7 @@ export class TapeHandle {
 
 let hasRows = false
 
-/** Adds a method for each row but those of gradients and of devices: with the first tape, so that bundlers can leave tapes out. */
+/** Adds a method for each row but gradients' and devices': with the first tape, so that bundlers can leave tapes out. */
 function addRows(): void {
   hasRows = true
   const gradients = new Set(CHECKED_ROWS.map(({ gradient }) => gradient))

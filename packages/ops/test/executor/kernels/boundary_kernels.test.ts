@@ -122,7 +122,7 @@ describe('the updates of boundaryKernels', () => {
   type Opened = ReturnType<typeof openNotingExecutor>
   type Slots = readonly [HostTensor, HostTensor, HostTensor]
 
-  // The order of the numbers is that of native/cpu/src/dense/optimizer_updates.h.
+  // The numbers are in the order of native/cpu/src/dense/optimizer_updates.h.
   it.each<
     [string, number, number[], (ops: Opened['backend']['ops'], slots: Slots, g: ReturnType<typeof zeros>) => void]
   >([
