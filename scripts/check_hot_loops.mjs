@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RELAXED_KERNEL_FLAGS } from '../native/wasm/compile_flags.mjs'
 import { cyclesOf, functionsOf, hotLoop, loadedBytes, run, spillsOf } from './hot_loops.mjs'
-import { hasNodeReleases, nodeRelease } from './node_release.mjs'
+import { hasNodeReleases, nodeRelease } from './npm_package.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 import { wasmFunctions } from './wasm_hot_loops.mjs'
 

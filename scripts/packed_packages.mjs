@@ -10,6 +10,22 @@ import { readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const shell = process.platform === 'win32'
+/** The pinned release; none is needed elsewhere. */
+export const pnpm = join(root, 'node_modules/.bin/pnpm')
+
+const FORWARD = `
+const forward = async ({ openBackend, CudnnLSTM }) => {
+  const backend = await openBackend('cpu')
+  const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
+  const input = { data: new Float32Array(6).fill(1), shape: [2, 1, 3] }
+  const { output } = await lstm.call(input, null, null, lstm.createParams({ seed: 1 }), { isTraining: false })
+  console.log(backend.name, (await output.read()).data.every((value) => value !== 0 && Math.abs(value) < 1))
+  backend.dispose()
+}`
+
+/** A program that prints "cpu true": an ECMAScript module, and one for CommonJS. */
+export const FIRST_PROGRAM = `import * as rnn from '@cudnn-rnn/rnn'${FORWARD}\nawait forward(rnn)`
+export const FIRST_PROGRAM_REQUIRED = `${FORWARD}\nforward(require('@cudnn-rnn/rnn'))`
 
 /** The addon that was staged for a release, or else the one built here. */
 export function addonOf({ addon, platform, file, folder }) {
@@ -23,7 +39,7 @@ export function addonOf({ addon, platform, file, folder }) {
 export function pack(folder, names, destination) {
   const filters = names.flatMap((name) => ['--filter', name])
   const { status, stdout, stderr } = spawnSync(
-    'pnpm',
+    pnpm,
     ['--recursive', '--fail-if-no-match', ...filters, 'pack', '--pack-destination', destination],
     { cwd: folder, shell, encoding: 'utf8' },
   )

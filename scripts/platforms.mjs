@@ -6,14 +6,17 @@ import { readJson } from './workspace.mjs'
 export const PLATFORMS = {
   'linux-x64-gnu': { os: 'linux', cpu: 'x64', libc: 'glibc' },
   'linux-arm64-gnu': { os: 'linux', cpu: 'arm64', libc: 'glibc' },
+  'linux-x64-musl': { os: 'linux', cpu: 'x64', libc: 'musl' },
+  'linux-arm64-musl': { os: 'linux', cpu: 'arm64', libc: 'musl' },
   'darwin-arm64': { os: 'darwin', cpu: 'arm64' },
   'darwin-x64': { os: 'darwin', cpu: 'x64' },
   'win32-x64': { os: 'win32', cpu: 'x64' },
+  'win32-arm64': { os: 'win32', cpu: 'arm64' },
 }
 
 /** The platforms of each addon under native/: cuDNN has none for macOS; the MPI of Windows has another loader. */
 export const ADDONS = {
-  cpu: ['linux-x64-gnu', 'linux-arm64-gnu', 'darwin-arm64', 'darwin-x64', 'win32-x64'],
+  cpu: Object.keys(PLATFORMS),
   cudnn: ['linux-x64-gnu', 'linux-arm64-gnu', 'win32-x64'],
   mpi: ['linux-x64-gnu', 'linux-arm64-gnu', 'darwin-arm64', 'darwin-x64'],
 }
@@ -21,7 +24,7 @@ export const ADDONS = {
 /** The package that loads each addon. */
 export const OWNERS = { cpu: 'cpu', cudnn: 'cudnn', mpi: 'distributed' }
 
-/** The platform of this process, as in the names of the packages; linux-x64-musl and others have no package. */
+/** The platform of this process, as in the names of the packages; other processors have no package. */
 export function thisPlatform() {
   if (process.platform !== 'linux') return `${process.platform}-${process.arch}`
   const musl = process.report.getReport().header.glibcVersionRuntime === undefined

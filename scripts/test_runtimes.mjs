@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { hasNodeReleases, nodeRelease } from './node_release.mjs'
+import { hasNodeReleases, nodeRelease } from './npm_package.mjs'
 import ownTemporaryFolder from './temporary_folder.mjs'
 import { testFilesExcept } from './workspace.mjs'
 

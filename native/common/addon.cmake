@@ -73,7 +73,7 @@ function(cudnn_rnn_old_glibc target)
   target_sources(${target} PRIVATE ${compat})
   # A section for each function: --gc-sections then drops the wrappers that an addon does not call, and their symbols.
   set_source_files_properties(${compat} PROPERTIES COMPILE_OPTIONS -ffunction-sections)
-  foreach(symbol pthread_create pthread_join pthread_detach pthread_once pthread_mutex_trylock pthread_cond_clockwait dlopen dlsym dlerror dlinfo)
+  foreach(symbol pthread_create pthread_join pthread_detach pthread_once pthread_mutex_trylock pthread_cond_clockwait exp log pow dlopen dlsym dlerror dlinfo)
     target_link_options(${target} PRIVATE -Wl,--wrap=${symbol})
   endforeach()
 endfunction()

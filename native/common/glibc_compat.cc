@@ -1,6 +1,7 @@
-// Binds the functions that glibc 2.34 moved into libc.so to the versions that they had before, so that an addon built
-// on a newer system loads on an older one. The linker sends every call here (--wrap in addon.cmake), the
-// static libstdc++'s included. The old versions are in libpthread and libdl, which Node.js has opened. Symbol versions:
+// Binds the functions that glibc 2.34 moved into libc.so, and those of libm that 2.29 renewed, to the versions that
+// they had before, so that an addon built on a newer system loads on an older one. The linker sends every call here
+// (--wrap in addon.cmake), the static libstdc++'s included. The old versions are in libraries that Node.js has
+// opened; those of libm compute the same numbers. Symbol versions:
 // https://sourceware.org/glibc/wiki/Release/2.34#Move_of_all_symbols_from_libpthread
 #if defined(__linux__)
 #include <features.h>
@@ -29,6 +30,9 @@ __asm__(".symver compat_once, pthread_once@" CUDNN_RNN_FIRST);
 __asm__(".symver compat_mutex_trylock, pthread_mutex_trylock@" CUDNN_RNN_FIRST);
 // std::condition_variable::wait_for calls it; it is new in 2.30.
 __asm__(".symver compat_cond_clockwait, pthread_cond_clockwait@GLIBC_2.30");
+__asm__(".symver compat_exp, exp@" CUDNN_RNN_FIRST);
+__asm__(".symver compat_log, log@" CUDNN_RNN_FIRST);
+__asm__(".symver compat_pow, pow@" CUDNN_RNN_FIRST);
 __asm__(".symver compat_dlopen, dlopen@" CUDNN_RNN_FIRST);
 __asm__(".symver compat_dlsym, dlsym@" CUDNN_RNN_FIRST);
 __asm__(".symver compat_dlerror, dlerror@" CUDNN_RNN_FIRST);
@@ -40,6 +44,9 @@ int compat_detach(pthread_t);
 int compat_once(pthread_once_t*, void (*)());
 int compat_mutex_trylock(pthread_mutex_t*);
 int compat_cond_clockwait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
+double compat_exp(double);
+double compat_log(double);
+double compat_pow(double, double);
 void* compat_dlopen(const char*, int);
 void* compat_dlsym(void*, const char*);
 char* compat_dlerror();
@@ -58,11 +65,19 @@ int __wrap_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mu
                                   const struct timespec* until) {
   return compat_cond_clockwait(condition, mutex, clock, until);
 }
+double __wrap_exp(double x) { return compat_exp(x); }
+double __wrap_log(double x) { return compat_log(x); }
+double __wrap_pow(double x, double y) { return compat_pow(x, y); }
 void* __wrap_dlopen(const char* file, int mode) { return compat_dlopen(file, mode); }
 void* __wrap_dlsym(void* library, const char* name) { return compat_dlsym(library, name); }
 char* __wrap_dlerror() { return compat_dlerror(); }
 int __wrap_dlinfo(void* library, int request, void* info) { return compat_dlinfo(library, request, info); }
 // NOLINTEND(bugprone-reserved-identifier)
+
+// libstdc++ counts references without atomic instructions while this is true. The variable of the C library is new
+// in 2.32.
+extern char __libc_single_threaded;
+char __libc_single_threaded __attribute__((visibility("hidden"))) = 0;
 
 }  // extern "C"
 

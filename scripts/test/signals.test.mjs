@@ -127,7 +127,7 @@ it('no other program installs a handler of signals: it would never run while the
 it('the scripts that start processes end them', () => {
   // Modules of such scripts or of tests, or a command of less than a second.
   const parts =
-    /^scripts\/(firefox_process|hot_loops|loopback_registry|node_release|open_mpi_options|packed_packages|temporary_folder)\.mjs$/
+    /^scripts\/(firefox_process|hot_loops|loopback_registry|npm_package|open_mpi_options|packed_packages|temporary_folder)\.mjs$/
   const starts = /\b(spawn|spawnSync|fork|execFile|execFileSync)\(|from '\.\/packed_packages\.mjs'/
   const scripts = files.filter(
     (file) => /^scripts\/[^/]*\.mjs$|^packages\/fuzzing\/run\.mjs$/.test(file) && !parts.test(file),
