@@ -25,7 +25,7 @@ export type { LayerBatch }
 export type LayerData = Dataset<LayerExample> | Dataset<LayerBatch> | readonly LayerExample[] | readonly LayerBatch[]
 
 export interface BatchOptions {
-  /** Rows of a batch; then the data are examples. Absent if they are batches. */
+  /** Rows of a batch, if the data are examples; default as {@link rowsOfBatch}. */
   readonly batchSize?: number | undefined
   /** Shuffles arrays of examples, another way in each epoch. */
   readonly shuffleSeed?: number | undefined
@@ -50,6 +50,15 @@ export function dataShapeOf(
   return { input, output, dtype: executor.dtype, loss, outputLengths: (lengths) => model.outputLengths(lengths) }
 }
 
+/** Rows of a batch by default, as in Keras. */
+const DEFAULT_ROWS = 32
+
+/** `batchSize`, 32 for an array of examples without one, and undefined for batches. */
+export function rowsOfBatch(data: LayerData, batchSize: number | undefined): number | undefined {
+  if (batchSize !== undefined || !Array.isArray(data)) return batchSize
+  return typeof data[0] === 'object' && data[0] !== null && 'label' in data[0] ? DEFAULT_ROWS : undefined
+}
+
 /** Data as batches, one epoch of it. Throws TypeError `ERR_EXAMPLE`; RangeError `ERR_INVALID_OPTION`. */
 export function batchesOf(
   data: LayerData,
@@ -60,7 +69,8 @@ export function batchesOf(
   if (!isArray && !(typeof data === 'object' && data !== null && 'iterate' in data)) {
     throw exampleError(`data must be an array or a Dataset: current value is ${describeValue(data)}`)
   }
-  if (batchSize === undefined) {
+  const rows = rowsOfBatch(data, batchSize)
+  if (rows === undefined) {
     if (isArray && data.length === 0) throw emptyData()
     const batches = isArray ? Dataset.fromArray(data as readonly LayerBatch[]) : (data as Dataset<LayerBatch>)
     return batches.map((batch) => checkedBatch(batch, shape.loss))
@@ -69,7 +79,7 @@ export function batchesOf(
   const examples = isArray ? Dataset.fromArray(data as readonly LayerExample[]) : (data as Dataset<LayerExample>)
   const mixed =
     isArray && shuffleSeed !== undefined ? examples.shuffle({ bufferSize: data.length, seed: shuffleSeed }) : examples
-  return mixed.batch(batchSize).map((rows) => batchOf(rows, shape))
+  return mixed.batch(rows).map((examples) => batchOf(examples, shape))
 }
 
 const BATCH_FIELDS = ['input', 'labels', 'labelLengths', 'sequenceLengths', 'weights', 'restarts'] as const

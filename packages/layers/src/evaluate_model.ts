@@ -27,7 +27,7 @@ const ACTION = 'evaluate'
 const OPTIONS = {
   /** Default: the loss that the model was trained with. */
   loss: checkedElsewhere<Loss | undefined>(),
-  /** Rows of a batch, where the data are examples. */
+  /** Rows of a batch, if the data are examples. Default 32 for an array of them. */
   batchSize: checkedElsewhere<number | undefined>(),
   /** Evaluates over its ranks, each its rows of every batch; all get the metrics of all rows. */
   communicator: checkedElsewhere<Communicator | undefined>(),

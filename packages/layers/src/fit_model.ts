@@ -32,7 +32,7 @@ import {
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { dataOfRank } from './batch_share.js'
-import { batchesOf, dataShapeOf, emptyData, type LayerBatch, type LayerData } from './batches.js'
+import { batchesOf, dataShapeOf, emptyData, type LayerBatch, type LayerData, rowsOfBatch } from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { codedRangeError } from './coded_error.js'
 import { evaluateModel } from './evaluate_model.js'
@@ -57,7 +57,10 @@ const OPTIONS = {
   epochs: optional(integerFrom(0)),
   /** Steps of the whole run, in place of `epochs`; the data are repeated as often as needed. */
   maxSteps: COUNT,
-  /** Rows of a batch; then the data are examples, and arrays of them are shuffled. Absent if the data are batches. */
+  /**
+   * Rows of a batch, if the data are examples; arrays of them are shuffled. Default 32 for an array of examples; a Dataset of
+   * examples needs it.
+   */
   batchSize: COUNT,
   /** False keeps the order of an array of examples. Default true. */
   shuffle: optional(FLAG),
@@ -116,7 +119,8 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   checkOptions(action, options, OPTIONS)
   using _claim = claimForTraining([model])
   const loss = checkLoss(action, options.loss, model)
-  const { learningRate = 0.001, checkpoints, communicator, batchSize, shuffle = true } = options
+  const { learningRate = 0.001, checkpoints, communicator, shuffle = true } = options
+  const batchSize = rowsOfBatch(data, options.batchSize)
   if (isCtc(loss) && loss.reduction === 'sum' && !isSole(communicator)) {
     throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
   }
@@ -129,7 +133,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   let steps: Awaited<ReturnType<typeof stepsOf>> = { all: Number.MAX_SAFE_INTEGER, evaluateEvery: undefined }
   let first: LayerBatch | undefined
   try {
-    steps = await stepsOf(batches, data, options)
+    steps = await stepsOf(batches, data, { ...options, batchSize })
     if (batchSize === undefined) first = await firstOf(batches)
   } catch (error) {
     // Then `fit` ends before its first step, and returns where the run is.
@@ -156,7 +160,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
         restore: (state, by) => masks.restore(state, by),
       },
       evaluate: evaluationOf(model, options, loss),
-      sharedSettings: sharedSettings(model, loss, options, shuffleSeed),
+      sharedSettings: sharedSettings(model, loss, { ...options, batchSize }, shuffleSeed),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
       ...{ saver, communicator, onStart, onStep, progress, signal, saveEvery, accumulate, clipNorm, clipValue, wire },

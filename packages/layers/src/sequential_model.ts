@@ -150,7 +150,7 @@ export class SequentialModel extends Layer implements WholeModel {
   }
 
   /**
-   * Trains on examples (with `batchSize`) or batches, with `fit` of `@cudnn-rnn/train`: with `checkpoints` an interrupted
+   * Trains on examples or batches, with `fit` of `@cudnn-rnn/train`: with `checkpoints` an interrupted
    * run continues exactly where it was.
    *
    * @throws RangeError `ERR_EXAMPLE`, `ERR_INVALID_OPTION`, `ERR_RUN_LOCKED`; the errors of `fit`

@@ -1,3 +1,4 @@
+import { Dataset } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { batchesOf, type DataShape, type LayerBatch, type LayerData, stepWeights } from '../src/batches.js'
@@ -18,6 +19,14 @@ async function batchesIn(data: unknown, options: object, given: DataShape): Prom
 const sequence = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length / 2, 2] })
 
 describe('batchesOf examples', () => {
+  it('joins 32 of an array unless it is told another number', async () => {
+    const examples = Array.from({ length: 40 }, (_, k) => ({ input: sequence(k, k), label: 1 }))
+    const rows = async (options: object) =>
+      (await batchesIn(examples, options, shape())).map(({ sequenceLengths }) => sequenceLengths?.length)
+    expect(await rows({})).toEqual([32, 8])
+    expect(await rows({ batchSize: 20 })).toEqual([20, 20])
+  })
+
   it('pads sequences time-major, with their lengths, and stacks class ids', async () => {
     const data = [
       { input: sequence(1, 2), label: 2 },
@@ -142,6 +151,13 @@ describe('batchesOf examples', () => {
 describe('batchesOf batches', () => {
   const batch = { input: sequence(1, 2), labels: { data: Int32Array.of(1), shape: [1] } }
 
+  it('refuses a Dataset of examples without a batchSize', async () => {
+    const examples = Dataset.fromArray([{ input: sequence(1, 2), label: 1 }])
+    await expect(batchesIn(examples as never, {}, shape())).rejects.toThrow(
+      coded('ERR_EXAMPLE', { message: expect.stringMatching(/Give batchSize to batch examples/) }),
+    )
+  })
+
   it('passes them on', async () => {
     expect(await batchesIn([batch, { ...batch, restarts: false }], {}, shape())).toEqual([
       batch,
@@ -150,7 +166,6 @@ describe('batchesOf batches', () => {
   })
 
   it.each<[unknown, RegExp]>([
-    [{ input: sequence(1, 2), label: 1 }, /Give batchSize to batch examples/],
     [{ ...batch, restarts: 1 }, /restarts of a batch must be a boolean: current value is 1/],
     ['batch', /a batch must be \{ input, labels \}/],
   ])('refuses %o', async (given, message) => {

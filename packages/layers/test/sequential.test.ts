@@ -404,7 +404,6 @@ describe('data that does not fit is refused', () => {
     ['a dataset without examples', 'ERR_EXAMPLE', (model) => model.fit(NOTHING, FIT)],
     ['nothing to evaluate', 'ERR_EXAMPLE', (model) => model.evaluate(NOTHING, { loss: FIT.loss, batchSize: 1 })],
     ['something else than data', 'ERR_EXAMPLE', (model) => model.fit(3 as never, FIT)],
-    ['examples without a batchSize', 'ERR_EXAMPLE', (model) => model.fit(SENTENCES, { loss: FIT.loss })],
     ['an example without a label', 'ERR_EXAMPLE', (model) => model.fit([{ input: [1] }] as never, FIT)],
     ['a label that is not a class id', 'ERR_EXAMPLE', (model) => model.fit([{ input: [1], label: 0.5 }], FIT)],
     ['a label beyond the classes', 'ERR_ID_OUT_OF_RANGE', (model) => model.fit([{ input: [1], label: 2 }], FIT)],
