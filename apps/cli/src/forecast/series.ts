@@ -12,7 +12,7 @@ import { type TimeAxis, timeAxis } from './time_axis.js'
 export interface Series {
   /** The value of the column of series; empty for a file of one. */
   readonly name: string
-  /** As the file has them; row numbers if there are no dates. Rows that the file lacks have theirs too. */
+  /** Texts of the file; row numbers if there are no dates. Rows that the file lacks have theirs too. */
   readonly labels: readonly string[]
   /** Undefined if rows have no dates. */
   readonly axis: TimeAxis | undefined
