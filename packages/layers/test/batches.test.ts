@@ -23,7 +23,7 @@ function transferred<Elements extends Float64Array | Float32Array>(elements: Ele
 const sequence = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length / 2, 2] })
 
 describe('batchesOf examples', () => {
-  it('joins 32 of an array unless it is told another number', async () => {
+  it('joins 32 of an array by default', async () => {
     const examples = Array.from({ length: 40 }, (_, k) => ({ input: sequence(k, k), label: 1 }))
     const rows = async (options: object) =>
       (await batchesIn(examples, options, shape())).map(({ sequenceLengths }) => sequenceLengths?.length)
