@@ -35,7 +35,7 @@ export function checkWritable(name: string, { data, shape, dtype }: WritableTens
   const resolved = dtype ?? (Array.isArray(data) ? 'string' : dtypeOfArray(data))
   if (resolved === undefined) throw invalid(`its data must be a typed array or an array of strings`)
   const { array, perElement } = DTYPES[resolved]
-  const fits = array === undefined ? Array.isArray(data) : data instanceof array
+  const fits = array === undefined ? Array.isArray(data) : arrayTypeOf(data) === array.name
   if (!fits)
     throw invalid(`${resolved} needs a ${array?.name ?? 'string array'}: current value is ${describeValue(data)}`)
   const expected = elementCount(shape) * perElement
@@ -43,7 +43,11 @@ export function checkWritable(name: string, { data, shape, dtype }: WritableTens
   if (length !== expected) {
     throw invalid(`shape [${shape.join(',')}] of ${resolved} needs ${expected} values: current number is ${length}`)
   }
-  if (Array.isArray(data) && !data.every((value) => typeof value === 'string' || arrayTypeOf(value) === 'Uint8Array')) {
+  // `every` passes over holes.
+  if (
+    Array.isArray(data) &&
+    data.findIndex((value) => typeof value !== 'string' && arrayTypeOf(value) !== 'Uint8Array') >= 0
+  ) {
     throw invalid('its data must be an array of strings or Uint8Arrays')
   }
   return resolved

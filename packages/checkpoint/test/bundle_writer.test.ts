@@ -52,6 +52,8 @@ describe('writeCheckpoint', () => {
     ['a negative dimension', [['a', { data: new Float32Array(1), shape: [-1] }]]],
     ['an array that is not of its dtype', [['a', { data: new Float32Array(1), shape: [1], dtype: 'int32' }]]],
     ['an empty name', [['', tensor(1)]]],
+    ['texts with a hole', [['a', { data: ['x'].concat(new Array(1)), shape: [2] }]]],
+    ['a proxy of an array', [['a', { data: new Proxy(Float32Array.of(1), {}), shape: [1] }]]],
   ])('refuses %s and leaves the checkpoint of before', async (_, tensors) => {
     const prefix = join(directory, 'model')
     await writeCheckpoint(prefix, [['a', tensor(7)]])

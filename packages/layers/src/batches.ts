@@ -1,5 +1,5 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkNames, required } from '@cudnn-rnn/canonical/rules'
+import { checkNames, required, wasTransferred } from '@cudnn-rnn/canonical/rules'
 import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
 import { codedRangeError } from './coded_error.js'
@@ -89,7 +89,8 @@ function checkedBatch(batch: LayerBatch, loss: CheckedLoss): LayerBatch {
   if (typeof batch === 'object' && batch !== null && 'input' in batch && 'labels' in batch) {
     if (typeof loss !== 'function') checkNames(ACTION, batch, BATCH_FIELDS)
     const { restarts, weights } = batch
-    const wrong = (weights?.data as FloatArray | undefined)?.find?.((weight) => !(weight >= 0 && weight < Infinity))
+    const all = areNumbers(weights?.data) ? elementsOf(weights.data, Float64Array) : undefined
+    const wrong = all?.find((weight) => !(weight >= 0 && Number.isFinite(weight)))
     if (wrong !== undefined)
       throw exampleError(`weights of a batch must be finite numbers >= 0: current value is ${wrong}`)
     if (restarts === undefined || typeof restarts === 'boolean') return batch
@@ -216,16 +217,23 @@ function asTensor(
   const isTensor = typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.shape)
   const given = isTensor ? value.data : value
   if (!areNumbers(given) || (isTensor && !value.shape.every(Number.isSafeInteger))) return undefined
-  const data = given instanceof type ? given : type.from(given)
+  const data = given instanceof type ? given : elementsOf(given, type)
   if (type === Int32Array && data !== given) {
     for (const [index, id] of Array.from(given).entries()) if (data[index] !== id) return undefined
   }
-  return { data, shape: isTensor ? value.shape : [data.length] }
+  const shape = isTensor ? value.shape : [data.length]
+  return data.length === elementCount(shape) ? { data, shape } : undefined
+}
+
+/** A transferred array has no elements. */
+function elementsOf<Type extends Elements>(given: ArrayLike<number>, type: Type): InstanceType<Type> {
+  return (ArrayBuffer.isView(given) && wasTransferred(given) ? new type(0) : type.from(given)) as InstanceType<Type>
 }
 
 /** Elements of a BigInt64Array and of an array of other values become no floats; a DataView has no elements. */
 function areNumbers(given: unknown): given is ArrayLike<number> {
-  if (Array.isArray(given)) return given.every((element) => typeof element === 'number')
+  // `every` passes over holes.
+  if (Array.isArray(given)) return given.findIndex((element) => typeof element !== 'number') < 0
   if (!ArrayBuffer.isView(given) || given instanceof DataView) return false
   return !(given instanceof BigInt64Array || given instanceof BigUint64Array)
 }

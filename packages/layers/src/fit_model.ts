@@ -15,7 +15,7 @@ import {
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
 import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
-import { claimForTraining } from '@cudnn-rnn/ops/executor'
+import { checkOptimizes, claimForTraining } from '@cudnn-rnn/ops/executor'
 import {
   type Communicator,
   Dataset,
@@ -141,6 +141,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   }
   const { optimizer: given = 'adam' } = options
   using optimizer = (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
+  checkOptimizes(action, optimizer, model.variables)
   const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = first && CarriedStates.for(model, first)

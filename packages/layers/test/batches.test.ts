@@ -16,10 +16,14 @@ async function batchesIn(data: unknown, options: object, given: DataShape): Prom
   for await (const batch of batchesOf(data as LayerData, options, given).iterate()) batches.push(batch)
   return batches
 }
+function transferred<Elements extends Float64Array | Float32Array>(elements: Elements): Elements {
+  structuredClone(elements.buffer, { transfer: [elements.buffer as ArrayBuffer] })
+  return elements
+}
 const sequence = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length / 2, 2] })
 
 describe('batchesOf examples', () => {
-  it('joins 32 of an array unless it is told another number', async () => {
+  it('joins 32 of an array by default', async () => {
     const examples = Array.from({ length: 40 }, (_, k) => ({ input: sequence(k, k), label: 1 }))
     const rows = async (options: object) =>
       (await batchesIn(examples, options, shape())).map(({ sequenceLengths }) => sequenceLengths?.length)
@@ -190,6 +194,15 @@ describe('batchesOf batches', () => {
     await expect(batchesIn([example], { batchSize: 1 }, shape())).rejects.toThrow(coded('ERR_UNKNOWN_OPTION'))
     const own = shape({ loss: () => Promise.reject(new Error('not called')) })
     expect(await batchesIn([{ ...batch, weight: 1 }], {}, own)).toEqual([{ ...batch, weight: 1 }])
+  })
+
+  it.each<[string, unknown]>([
+    ['a hole', Array.from({ length: 3 }, (_, k) => k).concat(new Array(1))],
+    ['more numbers than its shape has', Float32Array.of(1, 2, 3, 4, 5)],
+    ['numbers of a transferred buffer', transferred(Float64Array.of(1, 2, 3, 4))],
+  ])('refuses an example with %s', async (_, data) => {
+    const examples = [{ input: { data, shape: [2, 2] }, label: 0 }]
+    await expect(batchesIn(examples, { batchSize: 1 }, shape())).rejects.toThrow(coded('ERR_EXAMPLE'))
   })
 
   it('refuses an empty array', () => {

@@ -2,7 +2,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Variable } from '@cudnn-rnn/models'
 import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { Dataset, fit, type GradientTape, Sgd, tensor } from '../src/index.js'
+import { Adam, Dataset, fit, type GradientTape, Sgd, tensor } from '../src/index.js'
 
 const data = () => Dataset.fromArray([1, 2, 3]).batch(3)
 
@@ -32,12 +32,14 @@ it('trains the listed variables, and no others', async () => {
 it('refuses options that are wrong, and disposes everything where a loss fails', async () => {
   using backend = openReferenceBackend()
   using slope = new Variable(backend, backend.zeros([1]), 'slope')
+  using other = new Variable(backend, backend.zeros([1]), 'other')
   const loss = (t: GradientTape) => t.sum(slope)
   const wrong = [
     ['ERR_INVALID_ARGUMENT', { variables: [] }],
     ['ERR_INVALID_ARGUMENT', { variables: [{ name: 'x', value: slope.value }] }],
     ['ERR_INVALID_OPTION_TYPE', { loss: 1 }],
     ['ERR_INVALID_OPTION', { optimizer: 'x' }],
+    ['ERR_INVALID_OPTION', { optimizer: () => new Adam([other]) }],
     ['ERR_UNKNOWN_OPTION', { epochs: 1 }],
     ['ERR_HYPERPARAMETER', { maxSteps: -1 }],
     ['ERR_SHAPE', { loss: (t: GradientTape) => t.multiply(slope, 2) }],
@@ -47,5 +49,5 @@ it('refuses options that are wrong, and disposes everything where a loss fails',
     const options = { variables: [slope], loss, data: data(), ...part }
     await expect(fit(options as never)).rejects.toThrow(coded(code))
   }
-  expect(backend.stats().tensors).toBe(1)
+  expect(backend.stats().tensors).toBe(2)
 })

@@ -12,7 +12,7 @@ import { type TimeAxis, timeAxis } from './time_axis.js'
 export interface Series {
   /** The value of the column of series; empty for a file of one. */
   readonly name: string
-  /** As the file has them; row numbers if there are no dates. Rows that the file lacks have theirs too. */
+  /** Texts of the file; row numbers if there are no dates. Rows that the file lacks have theirs too. */
   readonly labels: readonly string[]
   /** Undefined if rows have no dates. */
   readonly axis: TimeAxis | undefined
@@ -124,6 +124,10 @@ function columnsOf(path: string, rows: readonly NumberedRow[], source: SeriesSou
       free.filter((column) => column !== date),
       known,
     )
+  if (Number.isFinite(numberOfText(value)) && (date === undefined ? known : [date]).every(isValue)) {
+    const message = `Cannot read ${path} as its first row must name the columns: it is ${known.join(', ')}, and would be lost. Write a header before it`
+    throw new DataError('ERR_DATA_COLUMN', message, { path, row: 1, column: value })
+  }
   if (date === undefined) {
     checkRowsInOrder(
       path,
@@ -133,6 +137,11 @@ function columnsOf(path: string, rows: readonly NumberedRow[], source: SeriesSou
     )
   }
   return { value, date, series, covariates, knownAhead }
+}
+
+/** Whether a name of a column is a number or a date: then it is the first row of a file without a header. */
+function isValue(name: string): boolean {
+  return Number.isFinite(numberOfText(name)) || isDate('date', name)
 }
 
 /** Names of columns that state the time of a row. */

@@ -86,3 +86,16 @@ it('readSeries finds by the steps that years of two digits come first', async ()
   ).series
   expect([axis?.length, axis?.text(60)]).toEqual([60, '23-03-02'])
 })
+
+it.each([
+  ['2024-01-01,8', ['2024-01-02,5', '2024-01-03,9']],
+  ['8', ['5', '9']],
+])('readSeries refuses a file that begins with %j, without a header', async (first, rows) => {
+  const reading = readSeries({ csv: await writeTable(first, rows) })
+  await expect(reading).rejects.toThrow(coded('ERR_DATA_COLUMN', { message: expect.stringContaining('header') }))
+})
+
+it('readSeries takes a year for the name of a column of values', async () => {
+  const { columns } = await readSeries({ csv: await writeTable('date,2023', ['2024-01-01,8', '2024-01-02,5']) })
+  expect(columns.value).toBe('2023')
+})

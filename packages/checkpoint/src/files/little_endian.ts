@@ -22,5 +22,7 @@ export function inProcessorOrder<Bytes extends Uint8Array>(
 /** The elements of an array as little-endian bytes: a view of it, or on a big-endian processor a copy. */
 export function littleEndianBytes(array: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number }): Uint8Array {
   const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT } = array
+  // A transferred buffer has no view.
+  if (byteLength === 0) return new Uint8Array(0)
   return inProcessorOrder(new Uint8Array(buffer, byteOffset, byteLength), BYTES_PER_ELEMENT)
 }

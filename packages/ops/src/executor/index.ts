@@ -75,13 +75,20 @@ export { checkUpdate } from './update_operands.js'
 
 // Tapes of operations
 
-export { Recording, type Entry, type Operand } from './tape/recording.js'
-export { type GradientTape, handleOf, TapeHandle, type TapeOperations } from './tape/tape_handle.js'
+export { type Entry, type Operand, Recording } from './tape/recording.js'
 export { type Cell, type CellState, type ScanOptions, type ScanResult, scan, tapeRule } from './tape/scan.js'
+export { type GradientTape, handleOf, TapeHandle, type TapeOperations } from './tape/tape_handle.js'
 export { Value } from './tape/value.js'
 export { grad, infer, lossGradients, onTape, type ValueAndGradients, valueAndGrad } from './tape/value_and_grad.js'
+export {
+  backendOf,
+  checkOptimizes,
+  type GradientsOf,
+  type TapeVariable,
+  type Variables,
+  variablesIn,
+} from './tape/variables.js'
 export { withGradient } from './tape/with_gradient.js'
-export { backendOf, type GradientsOf, type TapeVariable, type Variables, variablesIn } from './tape/variables.js'
 
 // Random numbers
 
@@ -110,8 +117,8 @@ export { YoungOwners } from './young_owners.js'
 // Executors in host memory
 
 export { type ElementwiseFunction, elementwiseFunction } from './elementwise_function.js'
-export { ELEMENT_FUNCTIONS, elementFunctionOf, REDUCTIONS } from './host/element_functions.js'
 export { hostCtcLoss, logAddExp, logSoftmaxInto } from './host/ctc_loss.js'
+export { ELEMENT_FUNCTIONS, elementFunctionOf, REDUCTIONS } from './host/element_functions.js'
 export { floatAt } from './host/float_at.js'
 export { allocating, floatView, type HostAllocation, outOfMemory, sharedAllocator } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'

@@ -52,6 +52,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "checkIdValues",
       "checkIsHostTensor",
       "checkIsTensor",
+      "checkOptimizes",
       "checkOwnTape",
       "checkOwnTensors",
       "checkParams",

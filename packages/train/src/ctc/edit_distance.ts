@@ -103,7 +103,12 @@ function levenshtein(a: Sequence, b: Sequence): number {
 const MOST_ELEMENTS = 2 ** 24
 
 function checkSequence(name: string, sequence: Sequence): void {
-  const length = typeof sequence === 'object' && sequence !== null ? sequence.length : undefined
+  let length: unknown
+  try {
+    length = typeof sequence === 'object' && sequence !== null ? sequence.length : undefined
+  } catch {
+    // A proxy of a typed array has no length.
+  }
   if (Number.isSafeInteger(length) && Number(length) >= 0 && Number(length) <= MOST_ELEMENTS) return
   throw codedTypeError(
     'ERR_CTC_LABELS',

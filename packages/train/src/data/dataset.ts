@@ -213,6 +213,9 @@ const CURSOR = methods('a cursor, which a source opens', 'next', 'close')
 export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   readonly #cursor: Cursor<T>
   #position: Position
+  /** The calls of `next` before the one that comes: each waits for them. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #isOpen = true
 
   constructor(cursor: Cursor<T>, position: Position) {
     checkArguments('iterate', { cursor }, { cursor: CURSOR })
@@ -225,14 +228,21 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
     return this.#position
   }
 
-  async next(): Promise<IteratorResult<T>> {
-    const item = await this.#cursor.next()
+  next(): Promise<IteratorResult<T>> {
+    const turn = this.#turn.then(() => this.#next())
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  async #next(): Promise<IteratorResult<T>> {
+    const item = this.#isOpen ? await this.#cursor.next() : undefined
     if (item === undefined) return { done: true, value: undefined }
     this.#position = item.position
     return { done: false, value: item.value }
   }
 
   async return(): Promise<IteratorResult<T>> {
+    this.#isOpen = false
     await this.#cursor.close()
     return { done: true, value: undefined }
   }

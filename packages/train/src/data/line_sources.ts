@@ -1,7 +1,7 @@
 import { DataError } from './data_error.js'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
-import { readUnchanged } from './unchanged_file.js'
+import { readText } from './unchanged_file.js'
 
 /**
  * The lines of a UTF-8 text file without their ends. Throws DataError as `csvDataset`; `ERR_DATA_SYNTAX` for other bytes.
@@ -53,25 +53,11 @@ export function jsonLinesDataset<T = unknown>(path: string): Dataset<T> {
 }
 
 async function* lines(path: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let row = 1
   let rest = ''
-  const decode = (bytes?: Uint8Array) => {
-    try {
-      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
-    } catch (cause) {
-      const message = `Cannot read ${path} as it must be UTF-8: the bytes near row ${row} are not`
-      throw new DataError('ERR_DATA_SYNTAX', message, { path, row }, { cause })
-    }
-  }
-  for await (const bytes of readUnchanged(path)) {
-    const pieces = (rest + decode(bytes)).split('\n')
+  for await (const text of readText(path)) {
+    const pieces = (rest + text).split('\n')
     rest = pieces.pop() ?? ''
-    for (const line of pieces) {
-      row++
-      yield line.endsWith('\r') ? line.slice(0, -1) : line
-    }
+    for (const line of pieces) yield line.endsWith('\r') ? line.slice(0, -1) : line
   }
-  rest += decode()
   if (rest !== '') yield rest
 }

@@ -1,7 +1,9 @@
-import { checkArguments, listOf, NUMBER, OBJECT } from '@cudnn-rnn/canonical/rules'
+import { arrayTypeOf, checkArguments, integerIn, listOf, NUMBER, OBJECT } from '@cudnn-rnn/canonical/rules'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor, checkShape } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError, codedTypeError } from '../coded_error.js'
+
+const INT32 = integerIn(-(2 ** 31), 2 ** 31 - 1)
 
 export interface PaddedSequences<Data extends FloatArray | Int32Array> {
   /** [T,B,…]: time-major, T the longest length. */
@@ -16,7 +18,8 @@ export interface PaddedSequences<Data extends FloatArray | Int32Array> {
  * Joins sequences [t,…] of unequal length into one time-major batch.
  *
  * @param value padding beyond a row's length; default 0.
- * @throws RangeError `ERR_EMPTY_BATCH`; `ERR_SHAPE` naming the row whose steps have another shape than the first's
+ * @throws RangeError `ERR_EMPTY_BATCH`; `ERR_SHAPE` naming the row whose steps have another shape than the first's; TypeError `ERR_DTYPE` for rows of
+ *   several types; RangeError `ERR_INVALID_OPTION` for padding that int32 cannot hold
  * @example
  * ```ts
  * import { padSequences } from '@cudnn-rnn/rnn/train'
@@ -40,6 +43,13 @@ export function padSequences<Data extends FloatArray | Int32Array>(
   if (first === undefined) {
     throw codedRangeError('ERR_EMPTY_BATCH', 'Cannot pad sequences as there must be at least one: current number is 0')
   }
+  const type = arrayTypeOf(first.data)
+  const other = tensors.findIndex(({ data }) => arrayTypeOf(data) !== type)
+  if (other >= 0) {
+    const message = `Cannot pad sequences as all rows must be of one type: row 0 is a ${type}, row ${other} a ${arrayTypeOf(tensors[other].data)}`
+    throw codedTypeError('ERR_DTYPE', message, { row: other })
+  }
+  if (type === 'Int32Array') checkArguments('pad sequences', { value }, { value: INT32 })
   const step = first.shape.slice(1)
   for (const [row, { shape }] of tensors.entries()) {
     if (shape.length === first.shape.length && step.every((size, axis) => size === shape[axis + 1])) continue

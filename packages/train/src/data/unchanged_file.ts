@@ -7,6 +7,27 @@ export function readUnchanged(path: string): AsyncGenerator<Uint8Array> {
   return whileUnchanged(path, () => createReadStream(path) as AsyncIterable<Uint8Array>)
 }
 
+/** The text of a UTF-8 file, or of UTF-16 as Excel writes it, in pieces. Throws DataError as {@link whileUnchanged}; `ERR_DATA_SYNTAX` for other bytes. */
+export async function* readText(path: string): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined
+  let row = 1
+  const decode = (bytes?: Uint8Array) => {
+    decoder ??= new TextDecoder(bytes?.[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8', { fatal: true })
+    try {
+      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+    } catch (cause) {
+      const message = `Cannot read ${path} as it must be UTF-8: the bytes near row ${row} are not`
+      throw new DataError('ERR_DATA_SYNTAX', message, { path, row }, { cause })
+    }
+  }
+  for await (const bytes of readUnchanged(path)) {
+    const text = decode(bytes)
+    row += text.split('\n').length - 1
+    yield text
+  }
+  yield decode()
+}
+
 /**
  * The elements that `read` yields from a file; fails if the file changes between start and end.
  *

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -17,7 +17,7 @@ import {
 import { crc32c, makeDirectory, maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { histogramEvent, scalarEvent, sessionStartEvent, textEvent, versionEvent } from './event_messages.js'
 import { histogramOf } from './histogram.js'
-import { coded, logError } from './log_error.js'
+import { appendWhole, coded, logError } from './log_error.js'
 
 const ACTION = 'write events'
 const STEP = integerFrom(0)
@@ -57,6 +57,7 @@ export class EventFile {
   readonly path: string
   readonly #file: FileHandle
   readonly #now: () => number
+  #length = 0
 
   private constructor(path: string, file: FileHandle, now: () => number) {
     this.path = path
@@ -78,9 +79,15 @@ export class EventFile {
     const seconds = String(Math.floor(now())).padStart(10, '0')
     const [path, file] = await newFile(join(directory, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}`))
     const events = new EventFile(path, file, now)
-    await events.#append(versionEvent(now()))
-    if (afterStep > 0) await events.#append(sessionStartEvent(now(), afterStep + 1))
-    return events
+    try {
+      await events.#append(versionEvent(now()))
+      if (afterStep > 0) await events.#append(sessionStartEvent(now(), afterStep + 1))
+      return events
+    } catch (error) {
+      await file.close()
+      await rm(path, { force: true })
+      throw error
+    }
   }
 
   async scalar(tag: string, value: number, step: number): Promise<void> {
@@ -105,7 +112,10 @@ export class EventFile {
   }
 
   async #append(event: Uint8Array): Promise<void> {
-    await coded('write', this.path, () => this.#file.appendFile(frameRecord(event)))
+    // TensorBoard reads no further than a record that is not whole.
+    const record = frameRecord(event)
+    await appendWhole(this.path, this.#file, record, this.#length)
+    this.#length += record.length
   }
 }
 

@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises'
 import type { CodedError } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 
@@ -14,4 +15,17 @@ export async function coded<Result>(action: string, path: string, use: () => Pro
     if (error instanceof Error && 'syscall' in error) throw logError(action, path, error)
     throw error
   }
+}
+
+/** Appends `bytes` to a file of `length` bytes, whole or not at all. Throws RangeError `ERR_LOG_IO`. */
+export async function appendWhole(path: string, file: FileHandle, bytes: Uint8Array, length: number): Promise<void> {
+  await coded('write', path, async () => {
+    try {
+      // A file system that is nearly full takes a part, and refuses the rest.
+      for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done)).bytesWritten
+    } catch (error) {
+      await file.truncate(length).catch(() => undefined)
+      throw error
+    }
+  })
 }

@@ -6,7 +6,7 @@ import { checkArguments, FILE_PATH, integerFrom, OBJECT, PATH } from '@cudnn-rnn
 import { checkIsRegular, makeDirectory, readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { StepReport } from '../loop/fit_options.js'
-import { coded, logError } from './log_error.js'
+import { appendWhole, coded, logError } from './log_error.js'
 
 /**
  * A step as one line of JSON lines, without its end; numbers that JSON lacks become "NaN", "Infinity", "-Infinity".
@@ -86,16 +86,8 @@ export class MetricsFile {
   /** Throws RangeError `ERR_LOG_IO`; the file then has the lines of before. */
   async write(report: StepReport): Promise<void> {
     const line = new TextEncoder().encode(`${metricsLine(report)}\n`)
-    await coded('write', this.path, async () => {
-      try {
-        // A file system that is nearly full takes a part, and refuses the rest.
-        for (let done = 0; done < line.length; ) done += (await this.#file.write(line, done)).bytesWritten
-      } catch (error) {
-        await this.#file.truncate(this.#length).catch(() => undefined)
-        throw error
-      }
-      this.#length += line.length
-    })
+    await appendWhole(this.path, this.#file, line, this.#length)
+    this.#length += line.length
   }
 
   /** Throws RangeError `ERR_LOG_IO`. */

@@ -187,7 +187,7 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   if (typeof learningRate === 'number') checkHyperparameter('fit', 'learningRate', learningRate, { minimum: 0 })
   checkCount('maxSteps', options.maxSteps, 0)
   checkCount('maxSkipped', options.maxSkipped ?? 10, 0)
-  checkCount('accumulate', options.accumulate ?? 1, 1)
+  checkCount('accumulate', options.accumulate === undefined ? 1 : options.accumulate, 1)
   for (const name of ['evaluateEvery', 'saveEvery'] as const) {
     const { [name]: steps = Number.POSITIVE_INFINITY } = options
     if (steps !== Number.POSITIVE_INFINITY) checkCount(name, steps, 1)

@@ -1,6 +1,7 @@
 import { checkOptionValues, either, FUNCTION, keyOf, optional } from '@cudnn-rnn/canonical/rules'
 import {
   backendOf,
+  checkOptimizes,
   type GradientTape,
   lossGradients,
   type TapeVariable,
@@ -38,12 +39,18 @@ export function gradientOptions<Batch>(
   checkOptionValues(ACTION, { loss, optimizer }, RULES)
   const variables = variablesIn(ACTION, given, 'variables')
   const backend = backendOf(ACTION, variables)
-  const make = typeof optimizer === 'function' ? optimizer : OPTIMIZERS[optimizer]
+  const made = (typeof optimizer === 'function' ? optimizer : OPTIMIZERS[optimizer])(variables)
+  try {
+    checkOptimizes(ACTION, made, variables)
+  } catch (error) {
+    made.dispose()
+    throw error
+  }
   return {
     learningRate: DEFAULT_RATE,
     maxSteps: Number.MAX_SAFE_INTEGER,
     ...rest,
-    optimizer: make(variables),
+    optimizer: made,
     batchGradients: (batch) => lossGradients(backend, variables, (t) => loss(t, batch)),
   }
 }

@@ -192,6 +192,8 @@ export class TrainingLoop<Batch> {
     const { accumulate = 1 } = this.#options
     const taken: Batch[] = []
     while (taken.length < accumulate) {
+      // Batches that are there already would keep signals and timers out.
+      if (taken.length > 0) await nextTurn()
       const next = await this.#interruptible(this.#openBatches.next())
       if (next === undefined) return []
       if (next.done) break

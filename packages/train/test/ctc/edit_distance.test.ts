@@ -10,7 +10,7 @@ describe('editDistance', () => {
     }
   })
 
-  it.each(['kitten', { length: 2 ** 31 }, { length: -1 }, { length: 0.5 }, null])(
+  it.each(['kitten', new Proxy(Int32Array.of(1), {}), { length: 2 ** 31 }, { length: -1 }, { length: 0.5 }, null])(
     'refuses %o in the place of an array',
     (value) => {
       expect(() => editDistance(value as never, [])).toThrow(coded('ERR_CTC_LABELS'))

@@ -139,6 +139,17 @@ it('Dataset.paddedBatch joins sequences and hands the elements on', async () => 
   expect(second).toMatchObject({ items: ['ef'], lengths: Int32Array.of(2) })
 })
 
+it('calls of next that do not wait for each other have the elements in order, and after return there are none', async () => {
+  const slow = Dataset.fromArray([1, 2, 3]).map(async (value) => value, { concurrency: 3 })
+  const all = slow.iterate()
+  const results = await Promise.all([all.next(), all.next(), all.next(), all.next()])
+  expect(results.map(({ value }) => value)).toEqual([1, 2, 3, undefined])
+  const begun = slow.iterate()
+  await begun.next()
+  await begun.return()
+  expect(await begun.next()).toEqual({ done: true, value: undefined })
+})
+
 it('truncatedWindows continues each row where the window before ended', async () => {
   const ids = Int32Array.from({ length: 25 }, (_, k) => k)
   const windows = await collect(new Dataset(truncatedWindows(ids, { time: 3, batch: 2 })))

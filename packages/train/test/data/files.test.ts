@@ -40,6 +40,19 @@ it('csvDataset reads quoted fields by the names of the header', async () => {
   ])
 })
 
+it.each<[string, string | Uint8Array]>([
+  ['CRLF', 'a,b\r\n1,é\r\n'],
+  ['CR', 'a,b\r1,é\r'],
+  ['UTF-16', Buffer.from('\ufeffa,b\n1,é\n', 'utf16le')],
+])('csvDataset reads files of %s', async (_, content) => {
+  expect(await collect(csvDataset(await file(content)))).toEqual([{ a: '1', b: 'é' }])
+})
+
+it('csvDataset refuses bytes that are not UTF-8', async () => {
+  const path = await file(Buffer.from('a,b\n1,é\n', 'latin1'))
+  await expect(collect(csvDataset(path))).rejects.toThrow(failing('ERR_DATA_SYNTAX', { path }))
+})
+
 it('csvDataset names the ragged row', async () => {
   const path = await file('a,b\n1,2\n3\n')
   await expect(collect(csvDataset(path))).rejects.toThrow(failing('ERR_DATA_RAGGED', { row: 3 }))

@@ -22,6 +22,14 @@ describe('padSequences', () => {
     expect(padSequences([ids(), ids()]).tensor).toEqual({ data: new Int32Array(0), shape: [0, 2] })
   })
 
+  it('refuses rows of several types, and padding that its type cannot hold', () => {
+    const rows = [ids(1), { data: Float32Array.of(1.5), shape: [1] }]
+    expect(() => padSequences<Int32Array | Float32Array>(rows)).toThrow(coded('ERR_DTYPE', { row: 1 }))
+    for (const value of [0.5, Number.NaN, 2 ** 31]) {
+      expect(() => padSequences([ids(1), ids(2, 3)], value)).toThrow(coded('ERR_INVALID_OPTION'))
+    }
+  })
+
   it('copies the elements: later writes into a sequence do not reach the batch', () => {
     const sequence = ids(1, 2)
     const { tensor } = padSequences([sequence])

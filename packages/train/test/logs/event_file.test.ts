@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { EventFile } from '../../src/index.js'
 
 /** Read by TensorBoard's own reader: fixtures/train/read_events.py. */
@@ -61,4 +62,29 @@ it('EventFile takes another name where its own is taken, and writes through no s
   } finally {
     await rm(directory, { recursive: true })
   }
+})
+
+it('EventFile leaves no part of a record that a full disk cuts off, and no file that it cannot begin', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'train-events-'))
+  const events = await EventFile.create(directory)
+  const before = await readFile(events.path)
+  const other = await open(events.path, 'r')
+  const prototype = Object.getPrototypeOf(other) as { write: (...args: unknown[]) => Promise<object> }
+  await other.close()
+  const write = prototype.write
+  const stub = vi.spyOn(prototype, 'write').mockImplementation(async function (this: unknown, ...args: unknown[]) {
+    const [bytes, offset] = args as [Uint8Array, number]
+    if (offset > 0) throw Object.assign(new Error('ENOSPC: no space left on device'), { syscall: 'write' })
+    return await write.call(this, bytes, 0, 9)
+  })
+  try {
+    await expect(events.scalar('loss', 1, 1)).rejects.toThrow(coded('ERR_LOG_IO'))
+    await expect(EventFile.create(directory)).rejects.toThrow(coded('ERR_LOG_IO'))
+  } finally {
+    stub.mockRestore()
+  }
+  expect(await readFile(events.path)).toEqual(before)
+  expect(await readdir(directory)).toHaveLength(1)
+  await events.close()
+  await rm(directory, { recursive: true })
 })

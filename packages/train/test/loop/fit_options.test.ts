@@ -51,7 +51,7 @@ describe('checkFitOptions', () => {
     ['learningRate', [-0.1, Number.NaN, Number.POSITIVE_INFINITY]],
     ['maxSteps', [undefined, -1, Number.NaN, Number.POSITIVE_INFINITY, '10']],
     ['maxSkipped', [-1, Number.NaN]],
-    ['accumulate', [0, -1, Number.NaN]],
+    ['accumulate', [0, -1, Number.NaN, null]],
     ['evaluateEvery', [0, -5, Number.NaN]],
     ['saveEvery', [0, Number.NEGATIVE_INFINITY]],
     ['clipNorm', [-1, Number.NaN]],

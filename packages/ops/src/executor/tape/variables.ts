@@ -60,6 +60,22 @@ export function mapVariables(params: unknown, make: (variable: TapeVariable) => 
   return Object.fromEntries(entries.map(([name, part]) => [name, mapVariables(part, make)]))
 }
 
+/** Throws RangeError `ERR_INVALID_OPTION` for an optimizer that was made of other variables than `variables`, which would stay as they are. */
+export function checkOptimizes(
+  action: string,
+  optimizer: { readonly variables?: readonly TapeVariable[] } | undefined,
+  variables: readonly TapeVariable[],
+): void {
+  const values = optimizer?.variables?.map?.(({ value }) => value)
+  const isSame = values?.length === variables.length && variables.every(({ value }, n) => value === values[n])
+  if (values === undefined || isSame) return
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${action} as optimizer must be of the variables that are trained, in their order, such as (variables) => new Adam(variables): it is of others`,
+    { option: 'optimizer' },
+  )
+}
+
 /**
  * The executor of all `variables`.
  *
