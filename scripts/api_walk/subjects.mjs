@@ -12,8 +12,8 @@ const SIZES = { numLayers: 1, numUnits: 2, inputSize: 3 }
  * @param executors where the instances live (executors.mjs).
  */
 export function createSubjects(api, executors) {
-  const { backend, canonical, cells, checkpoint, distributed, interop, layers, models, rnn, saveable, tasks, train } =
-    api
+  const { canonical, cells, checkpoint, distributed, interop, layers, models, ops, rnn, saveable, train } = api
+  const tasks = api['layers/tasks']
   const open = () => executors.open()
   const tensor = (...shape) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape })
   const scratch = () => mkdtempSync(join(process.cwd(), 'walk-'))
@@ -273,7 +273,7 @@ export function createSubjects(api, executors) {
     DatasetIterator: () => numbers().iterate(),
     EventFile: () => train.EventFile.create(scratch()),
     MetricsFile: () => train.MetricsFile.open(join(scratch(), 'metrics.jsonl')),
-    NGramModel: () => api.ctc.NGramModel.train([[...'walk']], { order: 2 }),
+    NGramModel: () => api['train/ctc'].NGramModel.train([[...'walk']], { order: 2 }),
     Optimizer: optimizer('Sgd'),
     RmsProp: optimizer('RmsProp'),
     Parallel: () =>
@@ -291,7 +291,7 @@ export function createSubjects(api, executors) {
     Sgd: optimizer('Sgd'),
     Source: windows,
     StepReport: () => reports()[0],
-    TerminalProgress: () => new api.report.TerminalProgress({ write: () => true }, { total: 3 }),
+    TerminalProgress: () => new api['rnn/report'].TerminalProgress({ write: () => true }, { total: 3 }),
     Trainable: trainable,
     TrainingSaver: () => new layers.TrainingCheckpoints(open(), scratch()),
     Vocabulary: () => new train.Vocabulary([...'walk']),
@@ -345,7 +345,7 @@ export function createSubjects(api, executors) {
     TimeReversedFusedRNN: () => new cells.TimeReversedFusedRNN(fused()),
     UGRNNCell: cell('UGRNNCell'),
     // Errors
-    BackendUnavailableError: () => new backend.BackendUnavailableError('walk', [], ''),
+    BackendUnavailableError: () => new ops.BackendUnavailableError('walk', [], ''),
     // What fitting_arguments.mjs is made of; no types of these names exist.
     $: () => ({
       onnxGraph,
