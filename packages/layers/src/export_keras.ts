@@ -26,8 +26,8 @@ const INPUT = 'input_layer'
  * Keras the batch comes first.
  *
  * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `attentionPooling`, cells of other forms than the
- *   models', a layer of your own, a `reverse` or a `lastStep` that is not one of a recurrent layer, and the last step of the sequence after a bidirectional
- *   one; `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ *   models', a layer of your own, a mask before layers that take padding for steps there, a `reverse` or a `lastStep` that is not
+ *   one of a recurrent layer, the last step of the sequence after a bidirectional one; `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export async function encodeKeras({ input, executor, layers }: WholeModel): Promise<Uint8Array> {
   const graph = new KerasGraph(executor.dtype)
@@ -49,7 +49,7 @@ function isMasking({ kind, definition: { config } }: Layer): boolean {
   return kind === 'masking' || config['maskZero'] !== undefined
 }
 
-/** Layers behind a mask see the steps of a row alone here; `importKeras` knows where those of Keras do. */
+/** Throws RangeError `ERR_NO_EXPORT` if layers behind a mask take padding for steps in Keras: here they do not. */
 function checkMasks(layer: Layer, kerasModel: KerasConfig): void {
   const check = (chain: readonly FileLayer[], isBranch: boolean): void => {
     masksOf(chain, true, isBranch)
