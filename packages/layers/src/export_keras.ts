@@ -167,7 +167,7 @@ interface Found {
   readonly taken: number
 }
 
-/** The layers of Keras that compute a layer, and those behind it that are parts of the same. */
+/** The layers of Keras that compute a layer, with layers behind it that are parts of the same. */
 async function kerasLayers(layer: Layer, behind: readonly Layer[], hasMask: boolean): Promise<Found> {
   const [next, ...rest] = behind
   if (isRecurrent(layer)) return recurrentLayers(layer, behind, hasMask)

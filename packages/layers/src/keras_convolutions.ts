@@ -57,7 +57,7 @@ const ALONG_TIME = {
 const orOne = (own: string) =>
   stated(own, (options, option) => (options.value(option) == null ? 1 : options.count(option)))
 
-/** A convolution along time whose kernel is made of those of the file. */
+/** A convolution along time whose kernel is made of the file's kernels. */
 function alongTime(
   { options, input, name, behind }: LayerAt,
   own: OwnOptions,

@@ -31,7 +31,7 @@ export interface LayerAt {
 /** A layer of Keras as layers here. */
 export interface PlannedLayer {
   readonly layers: readonly LayerDefinition[]
-  /** Rows of pictures. Default: those of the input, if the class takes pictures. */
+  /** Rows of pictures. Default: as many as the input has, if the class takes pictures. */
   readonly height?: number | undefined
   /** As the file has them, if they are not the weights of the class. */
   readonly stored?: readonly KerasVariable[]
@@ -174,7 +174,7 @@ export const SCALE_AND_CENTER: readonly KerasWeight[] = [
   { name: 'beta', when: 'center' },
 ]
 
-/** Weights of a layer whose variables have `shapes`: those in the file, and the variables from them. */
+/** Weights of a layer whose variables have `shapes`: as the file has them, and the variables from them. */
 export function weightsOf(
   weights: readonly KerasWeight[],
   shapes: readonly (readonly number[])[],
