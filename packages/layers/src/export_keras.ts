@@ -4,6 +4,8 @@ import { BranchLayer } from './branch_layer.js'
 import { CellLayer } from './cell_layer.js'
 import { noExport } from './export_error.js'
 import { type ExportedNetwork, exportedNetwork, isRecurrent } from './exported_network.js'
+import { chainOf, masksOf } from './keras_chain.js'
+import type { FileLayer } from './keras_graph.js'
 import { type KerasConfig, type KerasLayer, readVariables } from './keras_layers.js'
 import type { Floats } from './keras_row.js'
 import type { Layer } from './layer.js'
@@ -24,8 +26,8 @@ const INPUT = 'input_layer'
  * Keras the batch comes first.
  *
  * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `attentionPooling`, cells of other forms than the
- *   models', a layer of your own, a `reverse` or a `lastStep` that is not one of a recurrent layer, and the last step of the sequence after a bidirectional
- *   one; `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ *   models', a layer of your own, a mask before layers that take padding for steps there, a `reverse` or a `lastStep` that is not
+ *   one of a recurrent layer, the last step of the sequence after a bidirectional one; `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export async function encodeKeras({ input, executor, layers }: WholeModel): Promise<Uint8Array> {
   const graph = new KerasGraph(executor.dtype)
@@ -33,7 +35,31 @@ export async function encodeKeras({ input, executor, layers }: WholeModel): Prom
   const inputDtype = input.features === null ? 'int32' : executor.dtype
   graph.add({ className: 'InputLayer', config: { batch_shape: batchShape, dtype: inputDtype, sparse: false } }, [])
   const last = await graph.chain(layers, INPUT)
-  return encodeKerasArchive(graph.model(batchShape, last), graph.variables)
+  const root = graph.model(batchShape, last)
+  const masking = layersIn(layers).find(isMasking)
+  if (masking !== undefined) checkMasks(masking, root)
+  return encodeKerasArchive(root, graph.variables)
+}
+
+function layersIn(layers: readonly Layer[]): Layer[] {
+  return layers.flatMap((layer) => [layer, ...layersIn(layer.parts)])
+}
+
+function isMasking({ kind, definition: { config } }: Layer): boolean {
+  return kind === 'masking' || config['maskZero'] !== undefined
+}
+
+/** Throws RangeError `ERR_NO_EXPORT` if layers behind a mask take padding for steps in Keras: here they do not. */
+function checkMasks(layer: Layer, kerasModel: KerasConfig): void {
+  const check = (chain: readonly FileLayer[], isBranch: boolean): void => {
+    masksOf(chain, true, isBranch)
+    for (const branch of chain.flatMap(({ branches = [] }) => branches)) check(branch, true)
+  }
+  try {
+    check(chainOf({ path: layer.name, format: 'keras-archive', kerasModel }), false)
+  } catch {
+    throw noExport('Keras', { name: layer.name, kind: `${layer.kind} before layers that take its padding for steps` })
+  }
 }
 
 function described(className: string, config: KerasConfig): KerasConfig {
@@ -71,7 +97,7 @@ class KerasGraph {
   }
 
   async chain(layers: readonly Layer[], input: string): Promise<string> {
-    const hasMask = layers.some(({ kind, definition }) => kind === 'masking' || 'maskZero' in definition.config)
+    const hasMask = layers.some(isMasking)
     let x = input
     for (let at = 0; at < layers.length; ) {
       const [layer, ...behind] = layers.slice(at) as [Layer, ...Layer[]]
@@ -141,7 +167,7 @@ interface Found {
   readonly taken: number
 }
 
-/** The layers of Keras that compute a layer, and those behind it that are parts of the same. */
+/** The layers of Keras that compute a layer, with layers behind it that are parts of the same. */
 async function kerasLayers(layer: Layer, behind: readonly Layer[], hasMask: boolean): Promise<Found> {
   const [next, ...rest] = behind
   if (isRecurrent(layer)) return recurrentLayers(layer, behind, hasMask)

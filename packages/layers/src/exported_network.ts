@@ -40,7 +40,7 @@ export function isRecurrent(layer: Layer | undefined): layer is RecurrentLayer |
   return layer instanceof RecurrentLayer || layer instanceof CellLayer
 }
 
-/** The network of a layer. Throws RangeError `ERR_NO_EXPORT` for a clip, and for cells that are not those of the models. */
+/** The network of a layer. Throws RangeError `ERR_NO_EXPORT` for a clip, and for cells of other forms than the models'. */
 export async function exportedNetwork(format: string, layer: RecurrentLayer | CellLayer): Promise<ExportedNetwork> {
   if (layer instanceof CellLayer) return networkOfCell(format, layer)
   const { name, model, variables } = layer
@@ -98,7 +98,7 @@ async function networkOfCell(format: string, layer: CellLayer): Promise<Exported
   return { descriptor, canonical, resetBefore, activation, recurrentActivation }
 }
 
-/** The variables of a GRU that resets before the product, as those of one that does it after. */
+/** The variables of a GRU that resets before the product, as one that does it after has them. */
 function resetAfter(tensors: Readonly<Record<string, Floats>>, inputSize: number): Record<string, Floats> {
   const { w_ru, b_ru, w_c, b_c } = tensors
   const [rows, units] = w_c.shape as readonly [number, number]

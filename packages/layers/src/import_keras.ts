@@ -270,7 +270,7 @@ function sizesOf(options: KerasOptions, layers: readonly LayerDefinition[], inpu
     const own = sizes?.(output)
     if (own === undefined) continue
     shapes.push(...Object.values(own.variables ?? {}).map(([shape]) => shape))
-    // A vector has no steps; a layer whose steps do not depend on those of its input states their number.
+    // A vector has no steps; a layer whose steps do not depend on its input's states their number.
     const before = isSequence ? time : 0
     const lengths = Int32Array.from(before === undefined ? [0, FAR] : [before])
     const [after, other = after] = own.outputLengths?.(lengths) ?? lengths

@@ -16,7 +16,7 @@ const JOINS = new Set<unknown>(['Add', 'Subtract', 'Multiply', 'Average', 'Maxim
 const SOURCES = new Set(['inputs', 'query', 'key', 'value'])
 
 /** The layers of the model in order, without its InputLayer. */
-export function chainOf({ path, format, kerasModel }: WeightFile): FileLayer[] {
+export function chainOf({ path, format, kerasModel }: Pick<WeightFile, 'path' | 'format' | 'kerasModel'>): FileLayer[] {
   const model = jsonRecord(kerasModel)
   if (model === undefined) {
     const rule = format.startsWith('keras')

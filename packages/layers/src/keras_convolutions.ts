@@ -11,12 +11,12 @@ import {
   filled,
   KERNEL_AND_BIAS,
   type KerasClass,
-  type KerasOption,
   type KerasVariable,
   type LayerAt,
   only,
   type OwnOptions,
   type PlannedLayer,
+  stated,
 } from './keras_row.js'
 import { maxPool2d } from './max_pooling.js'
 import { windowCount } from './windows.js'
@@ -54,12 +54,10 @@ const ALONG_TIME = {
 }
 
 /** A number that is 1 if it is absent. */
-const orOne = (own: string): KerasOption => ({
-  own,
-  read: ({ options }, option) => ({ [own]: options.value(option) == null ? 1 : options.count(option) }),
-})
+const orOne = (own: string) =>
+  stated(own, (options, option) => (options.value(option) == null ? 1 : options.count(option)))
 
-/** A convolution along time whose kernel is made of those of the file. */
+/** A convolution along time whose kernel is made of the file's kernels. */
 function alongTime(
   { options, input, name, behind }: LayerAt,
   own: OwnOptions,
@@ -165,13 +163,11 @@ export const MAX_POOLING2D: KerasClass = {
 }
 
 /** A size and strides along the height of pictures one step wide. */
-const wide = (own: string, absent: number | string): KerasOption => ({
-  own,
-  read: ({ options }, option, before) => {
+const wide = (own: string, absent: number | string) =>
+  stated(own, (options, option, before) => {
     const size = typeof absent === 'string' ? (before[absent] as readonly [number, number])[1] : absent
-    return { [own]: [1, options.axis(option, size)] }
-  },
-})
+    return [1, options.axis(option, size)]
+  })
 
 /** Classes in a `TimeDistributed`, over the windows of each step: pictures one step wide. */
 export const NESTED: ReadonlyMap<string, KerasClass> = new Map(

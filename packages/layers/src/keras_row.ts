@@ -31,7 +31,7 @@ export interface LayerAt {
 /** A layer of Keras as layers here. */
 export interface PlannedLayer {
   readonly layers: readonly LayerDefinition[]
-  /** Rows of pictures. Default: those of the input, if the class takes pictures. */
+  /** Rows of pictures. Default: as many as the input has, if the class takes pictures. */
   readonly height?: number | undefined
   /** As the file has them, if they are not the weights of the class. */
   readonly stored?: readonly KerasVariable[]
@@ -83,11 +83,14 @@ export interface KerasClass {
 
 type Read = (options: KerasOptions, option: string, before: OwnOptions) => unknown
 
-/** An option that is one here. */
-function stated(own: string, read: Read, write = (value: unknown): unknown => value): KerasOption {
+/** An option that is one here, or none if it is read as undefined. */
+export function stated(own: string, read: Read, write = (value: unknown): unknown => value): KerasOption {
   return {
     own,
-    read: ({ options }, option, before) => ({ [own]: read(options, option, before) }),
+    read: ({ options }, option, before) => {
+      const value = read(options, option, before)
+      return value === undefined ? {} : { [own]: value }
+    },
     write: (config) => (config[own] === undefined ? undefined : write(config[own])),
   }
 }
@@ -135,12 +138,13 @@ export const only = (...values: readonly unknown[]): KerasOption => ({
 
 export const CHANNELS_LAST = only('channels_last')
 
-/** An option without effect in inference. */
-export const ignored: KerasOption = {
-  read: ({ options }, option) => {
+/** Options without effect in inference. */
+export function ignoring(...names: readonly string[]): Readonly<Record<string, KerasOption>> {
+  const read: KerasOption['read'] = ({ options }, option) => {
     options.ignore(option)
     return {}
-  },
+  }
+  return Object.fromEntries(names.map((option) => [option, { read }]))
 }
 
 export const ACTIVATION: KerasOption = {
@@ -170,7 +174,7 @@ export const SCALE_AND_CENTER: readonly KerasWeight[] = [
   { name: 'beta', when: 'center' },
 ]
 
-/** Weights of a layer whose variables have `shapes`: those in the file, and the variables from them. */
+/** Weights of a layer whose variables have `shapes`: as the file has them, and the variables from them. */
 export function weightsOf(
   weights: readonly KerasWeight[],
   shapes: readonly (readonly number[])[],

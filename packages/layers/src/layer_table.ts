@@ -22,7 +22,7 @@ import {
   ends,
   type Floats,
   filled,
-  ignored,
+  ignoring,
   KERNEL_AND_BIAS,
   type KerasClass,
   type KerasOption,
@@ -34,6 +34,7 @@ import {
   only,
   type PlannedLayer,
   SCALE_AND_CENTER,
+  stated,
   weightsOf,
 } from './keras_row.js'
 import type { Layer, LayerDefinition } from './layer.js'
@@ -80,7 +81,7 @@ const unchanged: OnnxNodesOf = (_, _layer, x) => x
 const nothing = (...options: readonly string[]): KerasClass => ({
   mask: 'passes',
   pictures: true,
-  options: Object.fromEntries(options.map((option) => [option, ignored])),
+  options: ignoring(...options),
   plan: () => ({ layers: [] }),
   isRead: true,
 })
@@ -105,15 +106,11 @@ const POOLING_1D = {
 const OVER_TIME = { keepdims: only(false), data_format: CHANNELS_LAST }
 const NORMALIZED_AXIS = lastAxis('it must normalize the last axis')
 
-const RATE: KerasOption = {
-  own: 'rate',
-  read: ({ options }) => {
-    const rate = options.number(options.value('rate') === undefined ? 'p' : 'rate')
-    if (rate < 0 || rate > 1) throw options.wrong('rate', 'a number in 0..1')
-    return { rate }
-  },
-  write: ({ rate }) => rate,
-}
+const RATE = stated('rate', (options) => {
+  const rate = options.number(options.value('rate') === undefined ? 'p' : 'rate')
+  if (rate < 0 || rate > 1) throw options.wrong('rate', 'a number in 0..1')
+  return rate
+})
 
 const MASK_ZERO: KerasOption = {
   own: 'maskZero',
@@ -124,29 +121,18 @@ const MASK_ZERO: KerasOption = {
   write: ({ maskZero }) => maskZero !== undefined,
 }
 
-/** null is the size of the keys. */
-const VALUE_SIZE: KerasOption = {
-  own: 'valueSize',
-  read: ({ options }, option) => (options.value(option) == null ? {} : { valueSize: options.count(option) }),
-  write: ({ valueSize }) => valueSize,
-}
+/** null is none. */
+const unlessNull = (
+  own: string,
+  read: (options: KerasOptions, option: string) => unknown,
+  write?: (value: unknown) => unknown,
+) => stated(own, (options, option) => (options.value(option) == null ? undefined : read(options, option)), write)
 
-/** null is the size of the input. */
-const OUTPUT_SHAPE: KerasOption = {
-  own: 'units',
-  read: ({ options }, option) => (options.value(option) == null ? {} : { units: options.axis(option) }),
-  write: ({ units }) => units && [units],
-}
-
-const MAXIMUM: KerasOption = {
-  own: 'maximum',
-  read: ({ options }, option) => {
-    const maximum = options.value(option) ?? undefined
-    if (maximum === undefined || (typeof maximum === 'number' && maximum > 0)) return { maximum }
-    throw options.wrong(option, 'a number > 0')
-  },
-  write: ({ maximum }) => maximum,
-}
+const MAXIMUM = unlessNull('maximum', (options, option) => {
+  const maximum = options.value(option)
+  if (typeof maximum === 'number' && maximum > 0) return maximum
+  throw options.wrong(option, 'a number > 0')
+})
 
 const SHARED_AXES: KerasOption = {
   read: ({ options, input: { isSequence } }, option) => {
@@ -242,14 +228,14 @@ export const LAYER_TABLE: Readonly<Record<string, TableRow>> = {
     keras: {
       Dense: {
         mask: 'passes',
-        options: { units: count('units'), activation: ACTIVATION, input_dim: ignored },
+        options: { units: count('units'), activation: ACTIVATION, ...ignoring('input_dim') },
         weights: KERNEL_AND_BIAS,
       },
     },
   },
   dropout: {
     make: dropout,
-    keras: { Dropout: { mask: 'passes', pictures: true, options: { noise_shape: ignored, rate: RATE } } },
+    keras: { Dropout: { mask: 'passes', pictures: true, options: { ...ignoring('noise_shape'), rate: RATE } } },
     onnx: unchanged,
   },
   layerNorm: {
@@ -323,14 +309,12 @@ export const LAYER_TABLE: Readonly<Record<string, TableRow>> = {
       Reshape: {
         pictures: true,
         options: {
-          target_shape: { own: 'to', read: ({ options }, option) => ({ to: options.sizes(option, -1) }) },
+          target_shape: stated('to', (options, option) => options.sizes(option, -1)),
         },
         plan: (at, { to }) => rearranged(at, to as readonly number[]),
       },
       Permute: {
-        options: {
-          dims: { own: 'transposed', read: ({ options }, option) => ({ dims: String(options.value(option)) }) },
-        },
+        options: { dims: stated('dims', (options, option) => String(options.value(option))) },
         plan: permuted,
       },
     },
@@ -366,13 +350,10 @@ export const LAYER_TABLE: Readonly<Record<string, TableRow>> = {
         isRead: true,
         implies: { function: 'relu' },
         options: {
-          negative_slope: {
-            own: 'slope',
-            read: ({ options }) => {
-              const [old, given] = [options.value('alpha'), options.value('negative_slope')]
-              return { slope: options.number(given == null && old != null ? 'alpha' : 'negative_slope', 0.3) }
-            },
-          },
+          negative_slope: stated('slope', (options) => {
+            const [old, given] = [options.value('alpha'), options.value('negative_slope')]
+            return options.number(given == null && old != null ? 'alpha' : 'negative_slope', 0.3)
+          }),
         },
       },
       ELU: { mask: 'passes', pictures: true, implies: { function: 'elu' }, options: { alpha: number('slope', 1) } },
@@ -425,12 +406,7 @@ export const LAYER_TABLE: Readonly<Record<string, TableRow>> = {
         options: {
           axis: NORMALIZED_AXIS,
           renorm: only(false),
-          ...Object.fromEntries(
-            ['momentum', 'synchronized', 'fused', 'renorm_clipping', 'renorm_momentum'].map((option) => [
-              option,
-              ignored,
-            ]),
-          ),
+          ...ignoring('momentum', 'synchronized', 'fused', 'renorm_clipping', 'renorm_momentum'),
           epsilon: number('epsilon', 1e-3),
         },
         plan: normalized,
@@ -461,20 +437,20 @@ export const LAYER_TABLE: Readonly<Record<string, TableRow>> = {
         options: {
           num_heads: count('heads'),
           key_dim: count('keySize'),
-          value_dim: VALUE_SIZE,
-          output_shape: OUTPUT_SHAPE,
+          value_dim: unlessNull('valueSize', (options, option) => options.count(option)),
+          output_shape: unlessNull(
+            'units',
+            (options, option) => options.axis(option),
+            (units) => [units],
+          ),
           attention_axes: only([1]),
           use_gate: only(false),
-          ...Object.fromEntries(
-            ['dropout', 'flash_attention', 'query_shape', 'key_shape', 'value_shape', 'training'].map((option) => [
-              option,
-              ignored,
-            ]),
+          ...ignoring('dropout', 'flash_attention', 'query_shape', 'key_shape', 'value_shape', 'training'),
+          use_causal_mask: stated(
+            'isCausal',
+            (options, option) => options.flag(option, false),
+            () => undefined,
           ),
-          use_causal_mask: {
-            own: 'isCausal',
-            read: ({ options }, option) => ({ isCausal: options.flag(option, false) }),
-          },
         },
         weights: [
           ...projection('query', 'keySize'),

@@ -5,7 +5,7 @@ export type TracedSize = number | readonly [number, number]
 
 /** A call of an operation, as a layer's forward made it. */
 interface TracedCall {
-  /** The values of its operands; those of a list are beside each other. */
+  /** The values of its operands, in a row with the elements of lists. */
   readonly inputs: readonly string[]
   /** Shapes of its operands. */
   readonly shapes: readonly (readonly TracedSize[])[]

@@ -34,7 +34,7 @@ type Method = (...given: readonly unknown[]) => unknown
 
 /**
  * The nodes of a layer, from the operations that its forward calls: the forward of two batches is recorded, and numbers that both
- * have are those of the layer.
+ * have belong to the layer.
  *
  * @returns the value of its output; undefined if the forward depends on a batch in another way than ONNX can state
  */

@@ -18,8 +18,6 @@ import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
-import { encodeKeras } from './export_keras.js'
-import { encodeOnnx } from './export_onnx.js'
 import { fitModel, type ModelFitOptions } from './fit_model.js'
 import type { Forwarded, LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type Pass } from './layer.js'
@@ -246,8 +244,9 @@ export class SequentialModel extends Layer implements WholeModel {
    * @throws RangeError `ERR_NO_EXPORT`, naming a layer that the format has no counterpart of, `ERR_INVALID_OPTION`
    */
   async export(format: 'keras' | 'onnx'): Promise<Uint8Array> {
-    if (format === 'keras') return encodeKeras(this)
-    if (format === 'onnx') return encodeOnnx(this)
+    // Loaded on first use: a page that trains does not carry the table of all layers.
+    if (format === 'keras') return (await import('./export_keras.js')).encodeKeras(this)
+    if (format === 'onnx') return (await import('./export_onnx.js')).encodeOnnx(this)
     throw codedRangeError(
       'ERR_INVALID_OPTION',
       `Cannot export as format must be keras or onnx: current value is ${describeValue(format)}`,

@@ -215,6 +215,24 @@ describe('Keras', () => {
     await expect(model.export('keras')).rejects.toThrow(coded('ERR_NO_EXPORT'))
   })
 
+  test('masks are exported where Keras sees the same steps', async () => {
+    using backend = openReferenceBackend()
+    const masked = (...layers: readonly LayerDefinition[]) =>
+      sequential(backend, [embedding({ size: 7, units: 3, maskZero: 'end' }), ...layers], { seed: 4 })
+    const gru = () => cudnnGRU({ numUnits: 2 })
+    const ids = { data: Int32Array.of(3, 1, 4, 0, 5, 0), shape: [3, 2] }
+    for (const layers of [[gru(), lastStep()], [gru(), dense({ units: 2 }), gru()], [meanOverTime()]]) {
+      using model = masked(...layers)
+      using again = await importKeras(backend, await model.export('keras'))
+      const [expected, actual] = await Promise.all([model, again].map((each) => each.predict(ids)))
+      expectClose(actual.data, expected.data, 1e-6)
+    }
+    for (const layers of [[gru(), maxOverTime()], [concat([gru(), dense({ units: 1 })])], [gru(), timeSoftmax({})]]) {
+      using model = masked(...layers)
+      await expect(model.export('keras')).rejects.toThrow(coded('ERR_NO_EXPORT', { layer: 'embedding' }))
+    }
+  })
+
   test('export accepts its formats only', async () => {
     using backend = openReferenceBackend()
     using model = EXPORTED.mean(backend)

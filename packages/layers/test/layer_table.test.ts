@@ -4,9 +4,9 @@ import { KERAS_CLASSES, LAYER_TABLE } from '../src/layer_table.js'
 
 const HEAD = `# Layers of Keras
 
-\`importKeras\` reads these classes, \`model.export('keras')\` writes them: layers of those with → are written as other classes that compute the same. Beside them it reads LSTM, GRU, SimpleRNN, CuDNNLSTM, CuDNNGRU, RNN of their cells, Bidirectional, TimeDistributed, InputLayer, and in functional models Add, Subtract, Multiply, Average, Maximum, Minimum and Concatenate. Another class or option is refused by name.
+\`importKeras\` reads these classes, \`model.export('keras')\` writes them: classes with → are written as others that compute the same. Beside them it reads LSTM, GRU, SimpleRNN, CuDNNLSTM, CuDNNGRU, RNN of their cells, Bidirectional, TimeDistributed, InputLayer, and in functional models Add, Subtract, Multiply, Average, Maximum, Minimum and Concatenate. Another class or option is refused by name.
 
-The names of options here are behind those of Keras. Options without effect in inference (initial values, penalties, names) are left out.
+Behind an option is its name here. Options without effect in inference (initial values, penalties, names) are left out.
 
 This page is made of the table \`LAYER_TABLE\` in \`packages/layers/src/layer_table.ts\` by \`npx vitest run layer_table.test -u\`. [Contributing](../CONTRIBUTING.md#add-a-layer) states how to add a layer.
 
