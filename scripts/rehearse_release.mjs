@@ -132,7 +132,7 @@ async function resultOf(manager, platform) {
     const first = (path) => [path(join(folder, 'first.mjs'))]
     const { passed, ending } = runOn(platform, first, { cwd: folder, log, wine, timeout: 180_000 })
     const output = readFileSync(log, 'utf8')
-    // Before it, wine prints its first start.
+    // Wine prints its first start before it.
     if (!passed || output.trim().split('\n').at(-1) !== 'cpu true') throw new Error(`${ending}: ${output}`)
     return 'ran'
   } finally {
