@@ -19,7 +19,7 @@ async function batchesIn(data: unknown, options: object, given: DataShape): Prom
 const sequence = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length / 2, 2] })
 
 describe('batchesOf examples', () => {
-  it('joins 32 of an array unless it is told another number', async () => {
+  it('joins 32 of an array by default', async () => {
     const examples = Array.from({ length: 40 }, (_, k) => ({ input: sequence(k, k), label: 1 }))
     const rows = async (options: object) =>
       (await batchesIn(examples, options, shape())).map(({ sequenceLengths }) => sequenceLengths?.length)
