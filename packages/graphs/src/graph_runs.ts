@@ -14,7 +14,7 @@ export type OpenRun = (stateful: StatefulGraph) => Promise<GraphRun>
 /** The runs of one graph, each with a session: of any sizes, of the sizes of a stream, and of whole sequences. */
 export class GraphRuns {
   stateful: StatefulGraph
-  /** Of inputs of any sizes. */
+  /** Takes inputs of any sizes. */
   general: GraphRun
   readonly #fold: FoldGraph
   readonly #open: OpenRun
