@@ -1,7 +1,7 @@
 import { packageBuild } from '../../scripts/tsup_preset.js'
 
 export default packageBuild({
-  entry: ['src/bin.ts', 'src/implementation_main.ts', 'src/bandwidth_worker.ts', 'src/load_generator_worker.ts'],
+  entry: ['src/bin.ts', 'src/implementation_main.ts'],
   format: ['esm'],
   dts: false,
   platform: 'node',

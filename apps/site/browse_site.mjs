@@ -80,8 +80,8 @@ async function visit({ width, theme }) {
 
     await follow(page, narrow, 'Benchmarks')
     await step('benchmarks', 'Benchmark results')
-    await page.locator('.vp-doc').getByRole('link', { name: 'Cells and their rooflines' }).click()
-    await step('cells', 'Cells and their rooflines')
+    await page.locator('.vp-doc').getByRole('link', { name: 'The space of sizes' }).click()
+    await step('space', 'The space of sizes')
     await checkCharts(page, name, narrow)
 
     await follow(page, narrow, 'API')

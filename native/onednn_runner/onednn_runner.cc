@@ -1,9 +1,11 @@
 // Times oneDNN's RNN primitives for the benchmark (apps/bench), which builds this program if libdnnl is installed.
 // One command a line on stdin, one answer a line on stdout:
-//   load MODE T B I H FILE     MODE: lstm, gru, rnn_relu, rnn_tanh; FILE: float32 weights, bias and input, as Operands
-//   has them run SLICE_MS WARM_UP       milliseconds of each run, until they fill the slice; WARM_UP 1 begins with an
-//   untimed run results FILE               writes the output [T,B,H] of the last run product SIZE TIMES milliseconds of
-//   each product of two matrices [SIZE,SIZE]
+//   load MODE T B I H FILE   MODE: lstm, gru, rnn_relu or rnn_tanh; FILE: float32 weights, bias and input, as Operands
+//
+//   run SLICE_MS WARM_UP     milliseconds of each run, until they fill the slice; WARM_UP 1 begins with an untimed one
+//
+//   results FILE             writes the output [T,B,H] of the last run
+//
 // An answer is "ok", the times, or "error" with a reason.
 // https://oneapi-src.github.io/oneDNN/v2.6/dev_guide_rnn.html
 #include <chrono>
@@ -164,20 +166,6 @@ class Session {
       file.write(reinterpret_cast<const char*>(layer_->output().data()),
                  static_cast<std::streamsize>(layer_->output().size() * sizeof(float)));
       return "ok";
-    }
-    if (command == "product") {
-      memory::dim size = 0;
-      int times = 0;
-      words >> size >> times;
-      std::vector<float> a(size * size, 1.0f / static_cast<float>(size)), c(a.size());
-      const auto multiply = [&] {
-        if (dnnl_sgemm('N', 'N', size, size, size, 1, a.data(), size, a.data(), size, 0, c.data(), size) !=
-            dnnl_success) {
-          throw std::runtime_error("dnnl_sgemm failed");
-        }
-      };
-      multiply();
-      return TimesOf(multiply, 0, times);
     }
     throw std::runtime_error("unknown command " + command);
   }

@@ -80,7 +80,7 @@ export function fittingArguments(api, subjects, fixtures) {
           attend: () => [sequence(), tensor(2, 1, 1), ids(1)],
           attendGradients: () => [sequence(), tensor(2, 1, 1), tensor(1, 3)],
           elementLoss: () => [tensor(1, 2), tensor(1, 2), 'squared_error', tensor(1)],
-        }).map(([method, make]) => [`backend: ${name}.${method}`, make]),
+        }).map(([method, make]) => [`ops: ${name}.${method}`, make]),
       ),
     ),
     ...Object.fromEntries(
@@ -98,7 +98,7 @@ export function fittingArguments(api, subjects, fixtures) {
         oneHot: () => [ids(1), 2],
         uniform: () => [[2], { seed: 1, draw: 1 }],
         normal: () => [[2], { seed: 1, draw: 1 }],
-      }).map(([method, make]) => [`backend: DenseOps.${method}`, make]),
+      }).map(([method, make]) => [`ops: DenseOps.${method}`, make]),
     ),
     'ops: DenseOps.globalNorm': () => [[zeros(2)]],
     'ops: DenseOps.clipByGlobalNorm': () => [[zeros(2)], 1],

@@ -1,4 +1,4 @@
-"""The process of a baseline written in Python: `implementation.py <pytorch|tensorflow|keras> <threads> <weights>`.
+"""The process of a baseline written in Python: `implementation.py pytorch <threads> <weights>`.
 
 Speaks the protocol of src/implementation_protocol.ts: one JSON object a line, a request on stdin, its answer on stdout.
 """
@@ -8,9 +8,8 @@ import os
 import sys
 import time
 
-NAME, THREADS = sys.argv[1], int(sys.argv[2])
+THREADS = int(sys.argv[2])
 os.environ.setdefault("OMP_NUM_THREADS", str(THREADS))
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 # As in src/runner_session.ts.
@@ -96,98 +95,6 @@ class PyTorch:
 
         return train, results
 
-    def product(self, size):
-        x = self.torch.full((size, size), 1 / size)
-        return lambda: self.torch.mm(x, x)
-
-
-class TensorFlow:
-    """The base of both implementations: threads and the product.
-
-    A function on the CPU returns when its result is computed; the result is on the host without a copy.
-    """
-
-    def __init__(self, detail):
-        import tensorflow as tf
-
-        tf.config.threading.set_intra_op_parallelism_threads(THREADS)
-        tf.config.threading.set_inter_op_parallelism_threads(1)
-        self.tf = tf
-        self.version = tf.__version__
-        self.detail = detail
-
-    def product(self, size):
-        x = self.tf.fill((size, size), 1 / size)
-        multiply = self.tf.function(lambda: self.tf.matmul(x, x))
-        return multiply
-
-
-class BlockLSTM(TensorFlow):
-    def __init__(self):
-        super().__init__("the BlockLSTM op of LSTMBlockFusedCell, in a tf.function")
-
-    def load(self, workload, is_training, parameters, input, output_gradient):
-        tf = self.tf
-        cell = group(parameters)
-        x, kernel, bias = (tf.constant(t.copy()) for t in (input, cell["kernel"], cell["bias"]))
-        zeros = tf.zeros([workload["batch"], workload["numUnits"]])
-        peephole = tf.zeros([workload["numUnits"]])
-        steps = tf.constant(workload["time"], tf.int64)
-
-        @tf.function
-        def infer(x):
-            return tf.raw_ops.BlockLSTM(
-                seq_len_max=steps,
-                x=x,
-                cs_prev=zeros,
-                h_prev=zeros,
-                w=kernel,
-                wci=peephole,
-                wcf=peephole,
-                wco=peephole,
-                b=bias,
-                forget_bias=0.0,
-                cell_clip=-1.0,
-                use_peephole=False,
-            ).h
-
-        return lambda: infer(x), lambda: {"output": infer(x).numpy()}
-
-
-class Keras(TensorFlow):
-    def __init__(self):
-        super().__init__("keras.layers in a tf.function")
-        import keras
-
-        self.keras = keras
-        self.version = f"{keras.__version__} on TensorFlow {self.version}"
-
-    def load(self, workload, is_training, parameters, input, output_gradient):
-        layers = self.keras.layers
-        units, mode = workload["numUnits"], workload["cellMode"]
-        if mode == "lstm":
-            make = lambda: layers.LSTM(units, return_sequences=True)
-        elif mode == "gru":
-            make = lambda: layers.GRU(units, return_sequences=True, reset_after=True)
-        else:
-            make = lambda: layers.SimpleRNN(units, return_sequences=True, activation=mode.removeprefix("rnn_"))
-        # The layers are batch-major.
-        x = self.tf.constant(input.transpose(1, 0, 2).copy())
-        stack = []
-        for index in range(workload["numLayers"]):
-            layer = make()
-            layer.build((workload["batch"], workload["time"], workload["inputSize"] if index == 0 else units))
-            layer.set_weights(list(group(parameters, index).values()))
-            stack.append(layer)
-
-        @self.tf.function
-        def infer(x):
-            for layer in stack:
-                x = layer(x)
-            return x
-
-        return lambda: infer(x), lambda: {"output": infer(x).numpy().transpose(1, 0, 2)}
-
 
 def timed(run):
     began = time.perf_counter_ns()
@@ -231,21 +138,6 @@ class Session:
         self.run_once = self.compute_results = None
         return {}
 
-    def memory(self, ask):
-        try:
-            import resource
-
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-            with open("/proc/self/statm") as statm:
-                return {"resident": int(statm.read().split()[1]) * resource.getpagesize(), "peak": peak}
-        except (ImportError, OSError):  # Not on Windows, not on macOS.
-            return {"resident": None, "peak": None}
-
-    def product(self, ask):
-        multiply = self.runner.product(ask["size"])
-        multiply()
-        return {"times": [timed(multiply) for _ in range(ask["times"])]}
-
 
 def say(line):
     print(json.dumps(line), flush=True)
@@ -253,7 +145,7 @@ def say(line):
 
 def main():
     try:
-        runner = {"pytorch": PyTorch, "tensorflow": BlockLSTM, "keras": Keras}[NAME]()
+        runner = PyTorch()
     except ImportError as error:
         say({"ready": False, "reason": str(error)})
         return

@@ -1,4 +1,3 @@
-import { tableText } from '@cudnn-rnn/rnn/report'
 import {
   Dataset,
   dense,
@@ -10,6 +9,7 @@ import {
   sequential,
 } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
+import { tableText } from '@cudnn-rnn/rnn/report'
 import { generate } from '@cudnn-rnn/rnn/train'
 import { spreadOf } from './statistics.js'
 

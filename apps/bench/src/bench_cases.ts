@@ -1,136 +1,103 @@
 import type { CellMode } from '@cudnn-rnn/canonical'
-import type { Comparison, Series, WeightType } from './comparison.js'
+import { Philox } from '@cudnn-rnn/rnn/executors'
+import type { Comparison } from './comparison.js'
 import type { Implementation } from './implementation_table.js'
 import type { Pass, Workload } from './workload.js'
 
-/** B, T, H of the table, in order of work. */
-const SIZES = [
-  [1, 70, 128],
-  [1, 70, 512],
-  [1, 70, 1024],
-  [16, 70, 512],
-  [64, 70, 512],
-  [64, 50, 1024],
-] as const
-
-/** H of single steps at B 1. */
-export const STEP_UNITS = [64, 128, 256, 512] as const
-
-/** How much of a benchmark is run. */
+/** What of the space of sizes is measured. */
 export interface CaseSelection {
-  /** Our executors, best first. */
-  readonly executors: readonly Implementation[]
-  readonly baselines: readonly Implementation[]
-  readonly threads: number
-  /** Three of the six sizes. */
-  readonly quick: boolean
+  /** The executor and its baselines. */
+  readonly implementations: readonly Implementation[]
+  /** Numbers of threads; every network of the grid is measured with each. */
+  readonly threads: readonly number[]
+  /** The seed that draws networks. */
+  readonly seed: number
+  /** How many are drawn. */
+  readonly drawn: number
+  /** The grid of all cells, in training too; else of LSTM in inference. */
+  readonly full: boolean
 }
 
 const CELL_MODES = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const
 
-/** Every comparison of a benchmark, section by section and small before large, so that slow implementations are found out early. */
-export function benchCases(selection: CaseSelection): Comparison[] {
-  const { executors, baselines, threads, quick } = selection
-  const sizes = quick ? [SIZES[0], SIZES[1], SIZES[3]] : SIZES
-  const best = executors.slice(0, 1)
-  const series = (implementation: Implementation, changes: Partial<Series> = {}): Series => ({
-    implementation: implementation.name,
-    threads,
-    weights: 'float32',
-    pass: 'inference',
-    busy: false,
-    ...changes,
-  })
-  const passes = ['inference', 'training'] as const
+/** H and B of the grid: whole vectors and odd numbers of them, tiles of few and of many rows. */
+const GRID_UNITS = [24, 48, 100, 128, 200, 300]
+const GRID_BATCHES = [1, 2, 3, 8, 32]
+const GRID_TIME = 50
 
-  const table = sizes.flatMap((size) =>
+/** H of single steps with carried state, T of them at B 1. */
+const STEP_UNITS = [64, 128, 256, 512]
+const STEP_TIME = 70
+
+const BATCHES = [1, 2, 3, 4, 8, 12, 16, 32, 64]
+const TIMES = [1, 5, 50, 200]
+const [LEAST_UNITS, MOST_UNITS] = [16, 512]
+
+/** The grid, single steps, then the drawn networks; none without implementations that can run it. */
+export function benchCases({ implementations, threads, seed, drawn, full }: CaseSelection): Comparison[] {
+  const comparison = (name: string, workload: Workload, pass: Pass, count: number): Comparison => ({
+    id: `${name}/${workload.cellMode}/${pass}/${workload.batch}x${workload.time}x${workload.numUnits}/${count}`,
+    workload,
+    seriesList: implementations
+      .filter(({ refusal }) => refusal(workload, pass) === undefined)
+      .map(({ name }) => ({ implementation: name, threads: count, weights: 'float32', pass })),
+  })
+  const network = (cellMode: CellMode, batch: number, time: number, numUnits: number): Workload => ({
+    ...{ cellMode, numLayers: 1, bidirectional: false, batch, time, inputSize: numUnits, numUnits },
+  })
+  const cells: readonly CellMode[] = full ? CELL_MODES : ['lstm']
+  const passes: readonly Pass[] = full ? ['inference', 'training'] : ['inference']
+  const grid = cells.flatMap((cell) =>
     passes.flatMap((pass) =>
-      CELL_MODES.map((mode) => {
-        const work = workload(mode, size)
-        const seriesList = [...executors, ...baselines].filter(({ refusal }) => refusal(work, pass) === undefined)
-        return comparison(
-          'table',
-          work,
-          pass,
-          seriesList.map((implementation) => series(implementation, { pass })),
-        )
-      }),
-    ),
-  )
-  const steps = (['lstm', 'gru'] as const).flatMap((mode) =>
-    STEP_UNITS.map((units) => {
-      const work = workload(mode, [1, 70, units])
-      const others = baselines.filter(({ refusal }) => refusal(work, 'streaming') === undefined)
-      const seriesList = [...best, ...others].map((implementation) =>
-        series(implementation, { pass: 'streaming', threads: 1 }),
-      )
-      return comparison('step', work, 'streaming', seriesList)
-    }),
-  )
-  const streaming = CELL_MODES.map((mode) =>
-    comparison(
-      'streaming',
-      workload(mode, SIZES[1]),
-      'streaming',
-      best.flatMap((executor) => [series(executor), series(executor, { pass: 'streaming' })]),
-    ),
-  )
-  const stack = { numLayers: 2, bidirectional: true }
-  const onStacks = [
-    ...best,
-    ...baselines.filter(({ refusal }) => !refusal(workload('lstm', SIZES[1], stack), 'inference')),
-  ]
-  const threaded = CELL_MODES.map((mode) =>
-    comparison(
-      'threads',
-      workload(mode, SIZES[1], stack),
-      'inference',
-      onStacks.flatMap((implementation) => [
-        series(implementation, { threads: 1 }),
-        series(implementation, { threads: 2 }),
-      ]),
-    ),
-  )
-  const weightTypes: readonly WeightType[] = ['float32', 'bfloat16', 'int8']
-  const weights = CELL_MODES.map((mode) =>
-    comparison(
-      'weights',
-      workload(mode, SIZES[2]),
-      'inference',
-      best.flatMap((executor) => weightTypes.map((type) => series(executor, { weights: type }))),
-    ),
-  )
-  const busy = sizes.flatMap((size) =>
-    passes.flatMap((pass) =>
-      CELL_MODES.map((mode) =>
-        comparison(
-          'busy',
-          workload(mode, size),
-          pass,
-          best.flatMap((executor) => [series(executor, { pass }), series(executor, { pass, busy: true })]),
+      GRID_UNITS.flatMap((units) =>
+        GRID_BATCHES.flatMap((batch) =>
+          threads.map((count) => comparison('grid', network(cell, batch, GRID_TIME, units), pass, count)),
         ),
       ),
     ),
   )
-  return [...table, ...steps, ...streaming, ...threaded, ...weights, ...busy].filter(
-    ({ seriesList }) => seriesList.length > 0,
+  const steps = (['lstm', 'gru'] as const).flatMap((cell) =>
+    STEP_UNITS.map((units) => comparison('step', network(cell, 1, STEP_TIME, units), 'streaming', 1)),
   )
+  const choices = new Choices(seed)
+  const random = Array.from({ length: drawn }, (_, k) => {
+    const workload = drawnWorkload(choices)
+    const pass = choices.next() < 0.25 ? 'training' : 'inference'
+    return comparison(`drawn-${k + 1}`, workload, pass, choices.of(threads))
+  })
+  return [...grid, ...steps, ...random].filter(({ seriesList }) => seriesList.length > 0)
 }
 
-function workload(
-  cellMode: CellMode,
-  [batch, time, numUnits]: readonly [number, number, number],
-  { numLayers = 1, bidirectional = false } = {},
-): Workload {
-  return { cellMode, numLayers, bidirectional, batch, time, inputSize: numUnits, numUnits }
+/** H is uniform in its logarithm; of four networks one has two layers and one two directions, and half have another input. */
+function drawnWorkload(choices: Choices): Workload {
+  const numUnits = Math.round(LEAST_UNITS * (MOST_UNITS / LEAST_UNITS) ** choices.next())
+  return {
+    cellMode: choices.of(CELL_MODES),
+    numLayers: choices.next() < 0.25 ? 2 : 1,
+    bidirectional: choices.next() < 0.25,
+    batch: choices.of(BATCHES),
+    time: choices.of(TIMES),
+    inputSize: Math.max(1, Math.round(numUnits * choices.of([1, 1, 0.3, 2]))),
+    numUnits,
+  }
 }
 
-function comparison(
-  section: Comparison['section'],
-  work: Workload,
-  pass: Pass,
-  seriesList: readonly Series[],
-): Comparison {
-  const { cellMode, batch, time, numUnits } = work
-  return { id: `${section}/${cellMode}/${pass}/${batch}x${time}x${numUnits}`, section, workload: work, seriesList }
+/** Choices by a seed. */
+class Choices {
+  readonly #random: Philox
+
+  constructor(seed: number) {
+    this.#random = new Philox(seed)
+  }
+
+  /** In [0, 1). */
+  next(): number {
+    const value = new Float32Array(1)
+    this.#random.fillUniform(value, 0.5)
+    return Math.min(Math.max(value[0] + 0.5, 0), 1 - 2 ** -24)
+  }
+
+  of<Value>(values: readonly Value[]): Value {
+    return values[Math.floor(this.next() * values.length)]
+  }
 }

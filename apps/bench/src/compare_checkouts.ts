@@ -3,10 +3,10 @@ import { join, resolve } from 'node:path'
 import { entryOf, required } from '@cudnn-rnn/canonical/rules'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { benchCases } from './bench_cases.js'
-import { type ComparisonResult, medianOf } from './bench_report.js'
+import { runCases } from './bench_run.js'
 import { codedError } from './coded_error.js'
-import type { Series } from './comparison.js'
-import { type BenchContext, runComparison } from './comparison_run.js'
+import { type ComparisonResult, medianOf, type Series } from './comparison.js'
+import type { BenchContext } from './comparison_run.js'
 import { processKey } from './implementation_pool.js'
 import { ImplementationProcess } from './implementation_process.js'
 import { executorImplementation } from './implementation_table.js'
@@ -33,9 +33,11 @@ const SIDES = ['before', 'after'] as const
 
 const SLICE_MS = 30
 const LONGEST_RUN_MS = 60_000
+const SEED = 1
+const DRAWN = 20
 
 /**
- * Times the cells of the quick table with one executor as two checkouts build it. Both take turns in the same run, so
+ * Times the grid of LSTM, single steps and drawn networks with one executor as two checkouts build it. Both take turns in the same run, so
  * that a change of the machine's speed affects both.
  *
  * @throws Error `ERR_NO_EXECUTOR` if a checkout is not built or its executor does not work
@@ -48,18 +50,14 @@ export async function compareCheckouts(
   const sides = SIDES.map((side) => ({ ...executorImplementation(executor), name: side, title: side }))
   const pool = new CheckoutPool(options)
   const budget = new TimeBudget(LONGEST_RUN_MS)
-  const context: BenchContext = { pool, budget, loadGenerator: { running: false }, rounds, sliceMs: SLICE_MS }
-  const cases = benchCases({ executors: sides, baselines: [], threads, quick: true }).filter(
-    ({ id, section }) => section === 'table' && (only?.test(id) ?? true),
-  )
+  const context: BenchContext = { pool, budget, rounds, sliceMs: SLICE_MS }
+  const cases = benchCases({ implementations: sides, threads: [threads], seed: SEED, drawn: DRAWN, full: false })
   try {
-    const results: ComparisonResult[] = []
-    for (const comparison of cases) {
-      const result = await runComparison(comparison, context)
-      results.push(result)
-      announce(`${results.length}/${cases.length} ${comparison.id}`)
-    }
-    return results
+    return await runCases(
+      cases.filter(({ id }) => only?.test(id) ?? true),
+      context,
+      announce,
+    )
   } finally {
     await pool.stop()
   }
@@ -124,7 +122,7 @@ export function checkoutTable(results: readonly ComparisonResult[]): string {
   const ratios: number[] = []
   const rows = results.map((result) => {
     const { id, workload } = result
-    const [before, after] = SIDES.map((side) => medianOf(result, ({ implementation }) => implementation === side))
+    const [before, after] = SIDES.map((side) => medianOf(result, side))
     const name = `${CELL_TITLES[workload.cellMode]} ${id.split('/')[2]}, ${sizesOf(workload)}`
     if (before === undefined || after === undefined) return `| ${name} | ${outcomes(result)} | | |`
     ratios.push(after / before)

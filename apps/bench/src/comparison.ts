@@ -1,7 +1,6 @@
+import type { Roofline } from './roofline.js'
+import type { Spread } from './statistics.js'
 import type { Pass, Workload } from './workload.js'
-
-/** The part of the report a comparison belongs to. */
-export type Section = 'table' | 'step' | 'streaming' | 'threads' | 'weights' | 'busy' | 'space'
 
 /** How an executor keeps its weights. */
 export type WeightType = 'float32' | 'bfloat16' | 'int8'
@@ -13,25 +12,38 @@ export interface Series {
   readonly threads: number
   readonly weights: WeightType
   readonly pass: Pass
-  /** Whether another process loads every core meanwhile. */
-  readonly busy: boolean
 }
 
 /** Series that run the same workload in turns, and so can be compared. */
 export interface Comparison {
+  /** "grid/lstm/inference/8x50x100/2": where it is from, cell, pass, B × T × H and threads. */
   readonly id: string
-  readonly section: Section
   readonly workload: Workload
   readonly seriesList: readonly Series[]
 }
 
-/** The label of a series in tables: "cpu", "cpu, 1 thread", "cpu, int8", "cpu, busy machine", "cpu, step by step". */
-export function seriesName(series: Series, section: Section): string {
-  const traits = [
-    section === 'threads' ? `${series.threads} thread${series.threads === 1 ? '' : 's'}` : '',
-    series.weights === 'float32' ? '' : series.weights,
-    series.busy ? 'busy machine' : '',
-    series.pass === 'streaming' ? 'step by step' : '',
-  ]
-  return [series.implementation, ...traits.filter((trait) => trait !== '')].join(', ')
+/** What became of a series. Times are in milliseconds. */
+export type Outcome =
+  | { readonly status: 'measured'; readonly spread: Spread; readonly difference: number | undefined }
+  /** Not run: it cannot, or it would take longer than a run may. */
+  | { readonly status: 'skipped'; readonly reason: string }
+  | { readonly status: 'failed'; readonly reason: string }
+  /** Refused, as it computed other numbers than the first series. */
+  | { readonly status: 'differs'; readonly difference: number }
+
+export interface SeriesResult {
+  readonly series: Series
+  readonly outcome: Outcome
+}
+
+export interface ComparisonResult extends Omit<Comparison, 'seriesList'> {
+  /** The least that this machine could take; absent if its rates are unknown. */
+  readonly roofline?: Roofline
+  readonly results: readonly SeriesResult[]
+}
+
+/** Median of an implementation, in milliseconds; undefined if it was not measured. */
+export function medianOf({ results }: ComparisonResult, implementation: string): number | undefined {
+  const outcome = results.find(({ series }) => series.implementation === implementation)?.outcome
+  return outcome?.status === 'measured' ? outcome.spread.median : undefined
 }

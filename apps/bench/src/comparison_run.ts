@@ -2,12 +2,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { type ComparableResults, comparableResults, LARGEST_DIFFERENCE, largestDifference } from './agreement.js'
-import type { ComparisonResult, Outcome, SeriesResult } from './bench_report.js'
-import type { Comparison, Series } from './comparison.js'
+import type { Comparison, ComparisonResult, Outcome, Series, SeriesResult } from './comparison.js'
 import { type ImplementationPool, processKey } from './implementation_pool.js'
 import type { ImplementationProcess } from './implementation_process.js'
 import type { Task } from './implementation_protocol.js'
-import type { LoadGenerator } from './load_generator.js'
 import { makeOperands } from './operands.js'
 import { grouped, type LayoutName, parameterLayout } from './parameter_layouts.js'
 import { spreadOf } from './statistics.js'
@@ -25,7 +23,6 @@ export interface BenchContext {
   readonly pool: Pick<ImplementationPool, 'folder' | 'implementation' | 'discard'> & {
     process(series: Series): Promise<RequestHandler | string>
   }
-  readonly loadGenerator: Pick<LoadGenerator, 'running'>
   readonly budget: TimeBudget
   /** Turns that every series takes. */
   readonly rounds: number
@@ -33,7 +30,7 @@ export interface BenchContext {
   readonly sliceMs: number
 }
 
-/** Between turns, so that threads of the last implementation that still spin go to sleep, and the load generator gets going. */
+/** Between turns, so that threads of the last implementation that still spin go to sleep. */
 const SETTLE_MS = 20
 
 const SEED = 1
@@ -55,7 +52,7 @@ interface RunningSeries {
 /** Loads every series, compares their results, and times them in turns. */
 export async function runComparison(comparison: Comparison, context: BenchContext): Promise<ComparisonResult> {
   return withTemporaryFolder(join(context.pool.folder, 'comparison-'), async (folder) => {
-    const { id, section, workload } = comparison
+    const { id, workload } = comparison
     const prepared = await prepareSeries(comparison, context, taskFiles(workload, folder), join(folder, 'results'))
     const running = prepared.filter((entry): entry is RunningSeries => 'process' in entry)
     for (let round = 0; round < context.rounds; round++) await takeTurns(running, round, context)
@@ -66,12 +63,12 @@ export async function runComparison(comparison: Comparison, context: BenchContex
       if (failure !== undefined) return { series, outcome: { status: 'failed', reason: failure } }
       return { series, outcome: { status: 'measured', spread: spreadOf(times), difference } }
     })
-    return { id, section, workload, flops: workloadFlops(workload, comparison.seriesList[0].pass), results }
+    return { id, workload, results }
   })
 }
 
 /** Makes the operands and writes them once for every layout that is requested. */
-export function taskFiles(workload: Workload, folder: string): (layout: LayoutName, pass: Series['pass']) => Task {
+function taskFiles(workload: Workload, folder: string): (layout: LayoutName, pass: Series['pass']) => Task {
   const { canonical, input, outputGradient } = makeOperands(workload, SEED)
   const operands = writeTensorFile(join(folder, 'operands'), { input, outputGradient })
   const written = new Map<LayoutName, TensorFile>()
@@ -93,7 +90,6 @@ async function prepareSeries(
   resultPath: string,
 ): Promise<(RunningSeries | SeriesResult)[]> {
   const prepared: (RunningSeries | SeriesResult)[] = []
-  const loaded = new Map<string, RunningSeries | SeriesResult>()
   let base: ComparableResults | undefined
 
   const prepare = async (series: Series): Promise<RunningSeries | SeriesResult> => {
@@ -123,28 +119,16 @@ async function prepareSeries(
     }
   }
 
-  for (const series of seriesList) {
-    const key = processKey(series)
-    const same = loaded.get(key)
-    const entry = same === undefined ? await prepare(series) : sameTask(same, series)
-    loaded.set(key, entry)
-    prepared.push(entry)
-  }
+  for (const series of seriesList) prepared.push(await prepare(series))
   return prepared
-}
-
-/** A series whose process has its task already. */
-function sameTask(entry: RunningSeries | SeriesResult, series: Series): RunningSeries | SeriesResult {
-  return 'outcome' in entry ? { series, outcome: entry.outcome } : { ...entry, series, times: [] }
 }
 
 /** One turn of every series. */
 async function takeTurns(seriesList: readonly RunningSeries[], round: number, context: BenchContext): Promise<void> {
-  const { loadGenerator, budget, sliceMs } = context
+  const { budget, sliceMs } = context
   for (const index of turnOrder(seriesList.length, round)) {
     const entry = seriesList[index]
-    const { series, process, paceKey, flops, firstMs, times } = entry
-    loadGenerator.running = series.busy
+    const { process, paceKey, flops, firstMs, times } = entry
     await sleep(SETTLE_MS)
     // The others have emptied the caches; a run as long as a turn needs no second one to fill them.
     const warmUp = (times.at(-1) ?? firstMs) < sliceMs
@@ -152,7 +136,6 @@ async function takeTurns(seriesList: readonly RunningSeries[], round: number, co
       times.push(...(await process.request('run', { sliceMs, warmUp })).times)
       budget.note(paceKey, flops, Math.min(...times))
     })
-    loadGenerator.running = false
   }
 }
 

@@ -42,15 +42,6 @@ export async function openExecutorRunner(
     version,
     detail: backend.reason,
     load: (task) => load(backend, task),
-    product: async (size) => {
-      const matrix = backend.tensor({ data: new Float32Array(size * size).fill(1 / size), shape: [size, size] })
-      const bias = backend.zeros([size])
-      return async () => {
-        const product = backend.ops.linear(matrix, matrix, bias)
-        await product.read()
-        product.dispose()
-      }
-    },
   }
 }
 

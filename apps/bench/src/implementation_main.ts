@@ -9,7 +9,6 @@ import type { Greeting } from './implementation_protocol.js'
 import { openOnednnRunner } from './onednn_runner.js'
 import { openOnnxRuntimeRunner } from './onnxruntime_runner.js'
 import { RunnerSession } from './runner_session.js'
-import { openTfjsRunner } from './tfjs_runner.js'
 
 const [name = '', threads = '1', weights = 'float32', instructionSet] = process.argv.slice(2)
 
@@ -20,7 +19,6 @@ function say(line: object): void {
 function open() {
   if (name === 'onnxruntime') return openOnnxRuntimeRunner(Number(threads))
   if (name === 'onednn') return openOnednnRunner(Number(threads))
-  if (name === 'tfjs-wasm' || name === 'tfjs-cpu') return openTfjsRunner(name === 'tfjs-wasm' ? 'wasm' : 'cpu')
   return openExecutorRunner(name, {
     threads: Number(threads),
     weights: weights as WeightType,

@@ -26,25 +26,19 @@ export class ImplementationPool {
   }
 
   /** The process of a series, or why there is none. */
-  process(series: Omit<Series, 'busy'>): Promise<ImplementationProcess | string> {
+  process(series: Series): Promise<ImplementationProcess | string> {
     const key = processKey(series)
     const known = this.#processes.get(key)
     if (known !== undefined) return known
-    const started = this.startFresh(series)
+    const { implementation, threads, weights } = series
+    const launch = implementationLaunch(this.implementation(implementation), threads, weights, this.#conditions)
+    const started = ImplementationProcess.start(launch, this.#watch)
     this.#processes.set(key, started)
     return started
   }
 
-  /** A process for one caller, which stops it. */
-  startFresh({ implementation, threads, weights }: Omit<Series, 'busy'>): Promise<ImplementationProcess | string> {
-    return ImplementationProcess.start(
-      implementationLaunch(this.implementation(implementation), threads, weights, this.#conditions),
-      this.#watch,
-    )
-  }
-
   /** Ends the process of a series, so that the next request starts a new one. */
-  async discard(series: Omit<Series, 'busy'>): Promise<void> {
+  async discard(series: Series): Promise<void> {
     await this.#end(processKey(series))
   }
 
@@ -60,7 +54,7 @@ export class ImplementationPool {
   }
 }
 
-/** Series of one key share a process and the task it has loaded; the busy series is the quiet one at another time. */
-export function processKey({ implementation, threads, weights, pass }: Omit<Series, 'busy'>): string {
+/** Series of one key share a process. */
+export function processKey({ implementation, threads, weights, pass }: Series): string {
   return [implementation, threads, weights, pass === 'streaming' ? 'steps' : 'calls'].join('/')
 }

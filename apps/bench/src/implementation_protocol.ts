@@ -33,16 +33,6 @@ export interface Requests {
   readonly results: { readonly ask: { readonly path: string }; readonly answer: { readonly file: TensorFile } }
   /** Frees the task. */
   readonly release: { readonly ask: object; readonly answer: object }
-  /** Resident memory now and at its highest, in bytes; null if the system does not say. */
-  readonly memory: {
-    readonly ask: object
-    readonly answer: { readonly resident: number | null; readonly peak: number | null }
-  }
-  /** Multiplies two float32 matrices of `size` rows and columns, some times; null if it has no matrix product. */
-  readonly product: {
-    readonly ask: { readonly size: number; readonly times: number }
-    readonly answer: { readonly times: readonly number[] | null }
-  }
 }
 
 export type RequestName = keyof Requests

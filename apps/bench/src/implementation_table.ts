@@ -19,15 +19,6 @@ export interface Implementation {
 
 const inferenceOnly = (_: Workload, pass: Pass) => (pass === 'inference' ? undefined : 'compared in inference only')
 
-const tfjsRefusal = (workload: Workload, pass: Pass) =>
-  workload.cellMode === 'gru'
-    ? 'has no GRU that resets after the product'
-    : workload.bidirectional
-      ? 'compared on one layer only'
-      : inferenceOnly(workload, pass)
-
-const TFJS_UNBOUND = 'V8 compiles to the best that the processor has for vectors of 128 bits'
-
 /** The baselines, strongest first. */
 export const BASELINES: readonly Implementation[] = [
   {
@@ -60,44 +51,6 @@ export const BASELINES: readonly Implementation[] = [
     language: 'python',
     layout: 'pytorch',
     refusal: (_, pass) => (pass === 'streaming' ? 'compared over whole sequences' : undefined),
-  },
-  {
-    name: 'tensorflow',
-    title: 'TensorFlow BlockLSTM',
-    kind: 'baseline',
-    language: 'python',
-    layout: 'tensorflow',
-    refusal: (workload, pass) =>
-      workload.cellMode !== 'lstm' || workload.bidirectional || workload.numLayers > 1
-        ? 'is one forward LSTM layer'
-        : inferenceOnly(workload, pass),
-  },
-  {
-    name: 'keras',
-    title: 'Keras',
-    kind: 'baseline',
-    language: 'python',
-    layout: 'keras',
-    refusal: (workload, pass) =>
-      workload.bidirectional ? 'compared on one layer only' : inferenceOnly(workload, pass),
-  },
-  {
-    name: 'tfjs-wasm',
-    title: 'TensorFlow.js WASM',
-    kind: 'baseline',
-    language: 'node',
-    layout: 'keras',
-    unbound: TFJS_UNBOUND,
-    refusal: tfjsRefusal,
-  },
-  {
-    name: 'tfjs-cpu',
-    title: 'TensorFlow.js CPU',
-    kind: 'baseline',
-    language: 'node',
-    layout: 'keras',
-    unbound: TFJS_UNBOUND,
-    refusal: tfjsRefusal,
   },
 ]
 

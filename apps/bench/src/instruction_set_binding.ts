@@ -3,24 +3,23 @@ import type { Implementation } from './implementation_table.js'
 
 /**
  * Environment variables that hold the libraries of the Python baselines to an instruction set: ATen's own kernels, oneDNN (its
- * name of today and the one before), MKL, which heeds the variable on Intel's processors only, and XLA.
+ * name of today and the one before), and MKL, which heeds the variable on Intel's processors only.
  */
 const BASELINE_ENVIRONMENT: Readonly<Record<InstructionSet, Readonly<Record<string, string>>>> = {
-  'avx512-vnni': environment('avx512', 'AVX512_CORE_VNNI', 'AVX512', 'AVX512'),
-  avx512: environment('avx512', 'AVX512_CORE', 'AVX512', 'AVX512'),
-  avx2: environment('avx2', 'AVX2', 'AVX2', 'AVX2'),
+  'avx512-vnni': environment('avx512', 'AVX512_CORE_VNNI', 'AVX512'),
+  avx512: environment('avx512', 'AVX512_CORE', 'AVX512'),
+  avx2: environment('avx2', 'AVX2', 'AVX2'),
   // 64-bit ARM has no smaller set than this.
   neon: {},
-  portable: environment('default', 'SSE41', 'SSE4_2', 'SSE4_2'),
+  portable: environment('default', 'SSE41', 'SSE4_2'),
 }
 
-function environment(aten: string, onednn: string, mkl: string, xla: string): Record<string, string> {
+function environment(aten: string, onednn: string, mkl: string): Record<string, string> {
   return {
     ATEN_CPU_CAPABILITY: aten,
     ONEDNN_MAX_CPU_ISA: onednn,
     DNNL_MAX_CPU_ISA: onednn,
     MKL_ENABLE_INSTRUCTIONS: mkl,
-    XLA_FLAGS: `--xla_cpu_max_isa=${xla}`,
   }
 }
 

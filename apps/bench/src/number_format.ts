@@ -6,13 +6,3 @@ export function threeDigits(value: number): string {
   const decimals = Math.max(0, 2 - Math.floor(Math.log10(rounded)))
   return value.toFixed(Math.min(decimals, 6))
 }
-
-/** A share as whole percents: "42 %". */
-export function percent(share: number): string {
-  return `${Math.round(100 * share)} %`
-}
-
-/** Bytes as MiB, or "–" if they are unknown. */
-export function mebibytes(bytes: number | null): string {
-  return bytes === null ? '–' : `${Math.round(bytes / 2 ** 20)} MiB`
-}

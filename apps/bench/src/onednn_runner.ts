@@ -51,9 +51,6 @@ export async function openOnednnRunner(threads: number): Promise<Runner> {
     version: await onednn.answer(),
     detail: 'lstm_forward, lbr_gru_forward and vanilla_rnn_forward in C++, weights in the layout oneDNN chooses',
     load: (task) => load(onednn, task),
-    product: async (size) => async () => {
-      await onednn.times(`product ${size} 1`)
-    },
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * ONNX models as bytes: an `LSTM`, `GRU` or `RNN` node per layer over `x` [T,B,I], giving `y` [T,1,B,H], or
- * [T,B,2·H] of two directions; and one matrix product. Source of the operators: ONNX `defs/rnn/defs.cc`, opset 14.
+ * [T,B,2·H] of two directions. Source of the operators: ONNX `defs/rnn/defs.cc`, opset 14.
  */
 import type { NamedTensors } from '@cudnn-rnn/canonical'
 import { encodeOnnxModel, type GraphToWrite, type NodeToWrite } from '@cudnn-rnn/rnn/interop'
@@ -80,17 +80,6 @@ export function onnxStepModel(workload: Workload, layer: NamedTensors<Float32Arr
     initializers: layer,
     inputs: [float32('x', [1, batch, inputSize]), ...states.map((name) => float32(name, state))],
     outputs: [float32('y', [1, 1, batch, numUnits]), ...states.map((name) => float32(`${name}Next`, state))],
-  })
-}
-
-/** y = x · x of a square matrix [size,size]. */
-export function onnxProductModel(size: number): Uint8Array {
-  return encode({
-    name: 'product',
-    nodes: [{ opType: 'MatMul', name: 'product', inputs: ['x', 'x'], outputs: ['y'] }],
-    initializers: {},
-    inputs: [float32('x', [size, size])],
-    outputs: [float32('y', [size, size])],
   })
 }
 

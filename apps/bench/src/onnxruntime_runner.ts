@@ -1,5 +1,5 @@
 import { baselineVersion, requireBaseline } from './baseline_packages.js'
-import { onnxProductModel, onnxRecurrentModel, onnxStepModel } from './onnx_model.js'
+import { onnxRecurrentModel, onnxStepModel } from './onnx_model.js'
 import { ungrouped } from './parameter_layouts.js'
 import type { LoadedTask, Runner, Task } from './runner.js'
 
@@ -48,13 +48,6 @@ export async function openOnnxRuntimeRunner(threads: number): Promise<Runner> {
           return { output: { data: y.data, shape: y.dims } }
         },
         release: () => void session.release(),
-      }
-    },
-    product: async (size) => {
-      const session = await open(onnxProductModel(size))
-      const x = new ort.Tensor('float32', new Float32Array(size * size).fill(1 / size), [size, size])
-      return async () => {
-        await session.run({ x })
       }
     },
   }

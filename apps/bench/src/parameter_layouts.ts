@@ -1,9 +1,7 @@
 import {
   type CanonicalParams,
-  canonicalToKeras,
   canonicalToOnnx,
   canonicalToPytorch,
-  canonicalToTensorflow,
   type NamedTensors,
   pytorchToCanonical,
   type RnnDescriptor,
@@ -36,8 +34,6 @@ export const PARAMETER_LAYOUTS = {
     fromCanonical: (descriptor, canonical) => [canonicalToPytorch(descriptor, canonical)],
     toCanonical: (descriptor, groups) => pytorchToCanonical(descriptor, groups[0]),
   },
-  keras: { fromCanonical: canonicalToKeras },
-  tensorflow: { fromCanonical: canonicalToTensorflow },
 } as const satisfies Readonly<Record<string, ParameterLayout>>
 
 export type LayoutName = keyof typeof PARAMETER_LAYOUTS

@@ -29,6 +29,4 @@ export interface Runner {
   readonly version: string
   readonly detail: string
   load(task: Task): Promise<LoadedTask>
-  /** One product of two float32 matrices [size,size] on the host, as a function to be timed; absent if it has none. */
-  product?(size: number): Promise<() => Promise<void>>
 }

@@ -57,18 +57,6 @@ export class RunnerSession {
         this.#release()
         return {}
       },
-      memory: async () => ({
-        resident: process.memoryUsage.rss(),
-        peak: process.resourceUsage().maxRSS * 1024,
-      }),
-      product: async ({ size, times }) => {
-        const multiply = await this.#runner.product?.(size)
-        if (multiply === undefined) return { times: null }
-        await multiply()
-        const measured: number[] = []
-        for (let run = 0; run < times; run++) measured.push(await timed(multiply))
-        return { times: measured }
-      },
     }
   }
 

@@ -1,69 +1,62 @@
-import { escapeHtml, htmlPage } from '@cudnn-rnn/rnn/report'
-import * as Plot from '@observablehq/plot'
-import {
-  groupedBy,
-  type SpaceRatio,
-  type SpaceReport,
-  spaceRatios,
-  spaceSummary,
-  worstNetworks,
-} from './space_report.js'
-import { drawPlot } from './time_charts.js'
-import { CELL_TITLES } from './workload.js'
+import type { BenchReport } from './bench_report.js'
+import { conditionsOf, gridRatios, type ReportTable, stepTable, summaryTable, worstTable } from './report_tables.js'
 
-const STYLE =
-  'table { font-variant-numeric: tabular-nums; } th, td { text-align: right; padding: .2rem 0 .2rem 1rem; } th:first-child, td:first-child { text-align: left; padding-left: 0; }'
+/** docs/bench/space.md: the reports of one machine, each of another instruction set. */
+export function spacePage(reports: readonly BenchReport[]): string {
+  return `# The space of sizes
 
-/** One self-contained HTML page: summary, heat maps of the grid, the worst networks. */
-export function spacePage(report: SpaceReport): string {
-  const { machine, date, seed, implementations } = report
-  const peers = implementations
-    .filter(({ participates }) => participates)
-    .map(({ title, version }) => `${title} ${version}`)
-  const maps = groupedBy(
-    spaceRatios(report).filter(({ result }) => result.id.startsWith('space/grid/')),
-    ({ result, pass, threads }) =>
-      `${CELL_TITLES[result.workload.cellMode]}, ${pass}, ${threads} thread${threads > 1 ? 's' : ''}`,
-  )
-  return htmlPage({
-    title: 'Benchmark of the space of sizes',
-    resultHtml: escapeHtml(
-      `Our time over that of the fastest other implementation. ${machine.processor}, Node.js ${machine.node}; ${date.slice(0, 10)}; networks drawn by seed ${seed}. ${peers.join(', ')}.`,
-    ),
-    style: STYLE,
-    sections: [
-      { heading: 'Summary', html: tableHtml(spaceSummary(report)) },
-      ...[...maps].map(([heading, ratios]) => ({ heading: `${heading}: H by B`, html: heatMap(ratios) })),
-      { heading: 'The worst ten networks', html: tableHtml(worstNetworks(report)) },
-    ],
-  })
+Written by \`npm run bench -- page\` from the JSON files of [results](results): a grid of odd and even sizes, single steps with carried state, and networks that a seed draws: all cells, H 16 to 512, 1 to 64 rows, 1 to 200 steps, inputs narrower and wider than H, one and two layers and directions, on one thread and two, a quarter in training. The ratio is our median over that of the fastest other library, which ran in turns with ours on as many threads: below 1, ours is faster. The bound of the ratio is what it would be if our time were the roofline of the network on this machine ([how it is computed](../../apps/bench/README.md#rooflines)).
+
+${reports.map((report) => `- ${setOf(report)}: ${conditionsOf(report)}.`).join('\n')}
+
+## Summary
+
+${markdown(summaryOf(reports))}
+
+${reports.flatMap(sectionsOf).join('\n\n')}
+`
 }
 
-/** Green below 1, red above. */
-function heatMap(ratios: readonly SpaceRatio[]): string {
-  const cells = ratios.map(({ result: { workload }, ratio }) => ({ ...workload, ratio, label: ratio.toFixed(2) }))
-  const place = { x: 'batch', y: 'numUnits' }
-  return drawPlot({
-    width: 560,
-    height: 60 + 34 * new Set(cells.map(({ numUnits }) => numUnits)).size,
-    x: { type: 'band', label: 'B', axis: 'top' },
-    y: { type: 'band', label: 'H' },
-    color: { type: 'diverging-log', scheme: 'RdYlGn', reverse: true, pivot: 1, domain: [0.5, 2], clamp: true },
-    marks: [
-      Plot.cell(cells, { ...place, fill: 'ratio' }),
-      Plot.text(cells, { ...place, text: 'label', fill: 'black' }),
-    ],
-  })
+function setOf({ instructionSet }: BenchReport): string {
+  return instructionSet ?? 'widest'
 }
 
-function tableHtml({
-  header,
-  rows,
-}: {
-  readonly header: readonly string[]
-  readonly rows: readonly string[][]
-}): string {
-  const row = (cells: readonly string[], tag: 'th' | 'td') =>
-    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')}</tr>`
-  return `<table><thead>${row(header, 'th')}</thead><tbody>${rows.map((cells) => row(cells, 'td')).join('')}</tbody></table>`
+/** The summaries side by side. */
+function summaryOf(reports: readonly BenchReport[]): ReportTable {
+  const tables = reports.map((report) => ({ set: setOf(report), ...summaryTable(report) }))
+  const names = [...new Set(tables.flatMap(({ rows }) => rows.map(([name]) => name)))]
+  return {
+    header: ['networks', ...tables.flatMap(({ set, header }) => header.slice(1).map((title) => `${set}: ${title}`))],
+    rows: names.map((name) => [
+      name,
+      ...tables.flatMap(({ header, rows }) => {
+        const row = rows.find(([first]) => first === name)
+        return row?.slice(1) ?? header.slice(1).map(() => '')
+      }),
+    ]),
+  }
+}
+
+function sectionsOf(report: BenchReport): string[] {
+  const set = setOf(report)
+  const grids = [...gridRatios(report)].map(([name, ratios]) => {
+    const batches = [...new Set(ratios.map(({ result }) => result.workload.batch))]
+    const units = [...new Set(ratios.map(({ result }) => result.workload.numUnits))]
+    const rows = units.map((numUnits) => {
+      const of = ratios.filter(({ result }) => result.workload.numUnits === numUnits)
+      return [String(numUnits), ...of.map(({ ratio }) => ratio.toFixed(2))]
+    })
+    return `### ${name}, ${set}: H by B\n\n${markdown({ header: ['H', ...batches.map(String)], rows })}`
+  })
+  return [
+    `## Single steps, ${set}\n\n${markdown(stepTable(report))}`,
+    `## The worst ten networks, ${set}\n\n${markdown(worstTable(report))}`,
+    `## The grid, ${set}`,
+    ...grids,
+  ]
+}
+
+function markdown({ header, rows }: ReportTable): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n')
 }

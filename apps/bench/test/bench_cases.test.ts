@@ -2,87 +2,60 @@ import { describe, expect, it } from 'vitest'
 import { benchCases } from '../src/bench_cases.js'
 import { BASELINES, executorImplementation } from '../src/implementation_table.js'
 
-const executors = [executorImplementation('cpu'), executorImplementation('reference')]
-const full = benchCases({ executors, baselines: BASELINES, threads: 2, quick: false })
-const inSection = (wanted: string) => full.filter(({ section }) => section === wanted)
-const implementations = (id: string) =>
-  full.find((comparison) => comparison.id === id)?.seriesList.map((series) => series.implementation)
+const implementations = [
+  executorImplementation('cpu'),
+  ...BASELINES.filter(({ name }) => ['onnxruntime', 'pytorch'].includes(name)),
+]
+const selection = { implementations, threads: [1, 2], seed: 1, drawn: 40, full: false }
+const cases = benchCases(selection)
+const drawn = cases.filter(({ id }) => id.startsWith('drawn-'))
 
 describe('benchCases', () => {
-  it('times six sizes of four cells in inference and training, and each again on a busy machine', () => {
-    expect(inSection('table')).toHaveLength(6 * 4 * 2)
-    expect(inSection('busy')).toHaveLength(6 * 4 * 2)
-    expect(new Set(full.map(({ id }) => id)).size).toBe(full.length)
+  it('has each size of the grid with each number of threads, each network once', () => {
+    expect(cases.filter(({ id }) => id.startsWith('grid/'))).toHaveLength(6 * 5 * 2)
+    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length)
+    expect(benchCases({ ...selection, full: true, drawn: 0 })).toHaveLength(4 * 2 * 6 * 5 * 2 + 8)
   })
 
-  it('gives each implementation the cases that it supports', () => {
-    expect(implementations('table/lstm/inference/1x70x512')).toEqual([
-      'cpu',
-      'reference',
-      'onnxruntime',
-      'onednn',
-      'pytorch',
-      'tensorflow',
-      'keras',
-      'tfjs-wasm',
-      'tfjs-cpu',
-    ])
-    expect(implementations('table/gru/inference/1x70x512')).toEqual([
-      'cpu',
-      'reference',
-      'onnxruntime',
-      'onednn',
-      'pytorch',
-      'keras',
-    ])
-    expect(implementations('table/rnn_tanh/training/64x50x1024')).toEqual(['cpu', 'reference', 'pytorch'])
+  it('draws the same networks from a seed, and others from another', () => {
+    expect(benchCases(selection)).toEqual(cases)
+    expect(benchCases({ ...selection, seed: 2 }).filter(({ id }) => id.startsWith('drawn-'))).not.toEqual(drawn)
   })
 
-  it('gives all series of the table the same number of threads', () => {
-    const threads = inSection('table').flatMap(({ seriesList }) => seriesList.map((series) => series.threads))
-    expect(new Set(threads)).toEqual(new Set([2]))
+  it('draws sizes, layers, directions, inputs and passes of every kind', () => {
+    expect(drawn).toHaveLength(40)
+    for (const { workload } of drawn) {
+      expect(workload.numUnits).toBeGreaterThanOrEqual(16)
+      expect(workload.numUnits).toBeLessThanOrEqual(512)
+      expect(workload.inputSize).toBeGreaterThanOrEqual(1)
+    }
+    const kinds = (of: (workload: (typeof drawn)[number]['workload']) => unknown) =>
+      new Set(drawn.map(({ workload }) => of(workload))).size
+    expect(kinds(({ cellMode }) => cellMode)).toBe(4)
+    expect(kinds(({ time }) => time)).toBe(4)
+    expect(kinds(({ numLayers }) => numLayers)).toBe(2)
+    expect(kinds(({ bidirectional }) => bidirectional)).toBe(2)
+    expect(kinds(({ inputSize, numUnits }) => Math.sign(inputSize - numUnits))).toBe(3)
+    expect(new Set(drawn.map(({ seriesList }) => seriesList[0].pass)).size).toBe(2)
   })
 
-  it('compares the best executor with itself: step by step, with smaller weights, on a busy machine', () => {
-    const seriesList = (section: string) => inSection(section)[0]?.seriesList
-    expect(seriesList('streaming')?.map(({ implementation, pass }) => [implementation, pass])).toEqual([
-      ['cpu', 'inference'],
-      ['cpu', 'streaming'],
-    ])
-    expect(seriesList('weights')?.map(({ weights }) => weights)).toEqual(['float32', 'bfloat16', 'int8'])
-    expect(seriesList('busy')?.map(({ busy }) => busy)).toEqual([false, true])
+  it('times implementations that can run a network, ours first', () => {
+    for (const { seriesList } of cases) {
+      const names = seriesList.map(({ implementation }) => implementation)
+      const others = { training: ['pytorch'], streaming: ['onnxruntime'], inference: ['onnxruntime', 'pytorch'] }
+      expect(names).toEqual(['cpu', ...others[seriesList[0].pass]])
+    }
   })
 
-  it('compares single steps on one thread with those that carry a state', () => {
-    expect(inSection('step').map(({ workload }) => workload.numUnits)).toEqual([64, 128, 256, 512, 64, 128, 256, 512])
-    expect(
-      inSection('step')[0]?.seriesList.map(({ implementation, pass, threads }) => [implementation, pass, threads]),
-    ).toEqual([
-      ['cpu', 'streaming', 1],
-      ['onnxruntime', 'streaming', 1],
-    ])
+  it('has single steps on one thread beside those that carry a state', () => {
+    const steps = cases.filter(({ id }) => id.startsWith('step/'))
+    expect(steps.map(({ workload }) => workload.numUnits)).toEqual([64, 128, 256, 512, 64, 128, 256, 512])
+    expect(new Set(steps.flatMap(({ seriesList }) => seriesList.map(({ threads }) => threads)))).toEqual(new Set([1]))
   })
 
-  it('runs two bidirectional layers on one thread and on two, beside the baselines that can', () => {
-    const [threads] = inSection('threads')
-    expect(threads?.workload).toMatchObject({ numLayers: 2, bidirectional: true, batch: 1 })
-    expect(threads?.seriesList.map((series) => `${series.implementation} ${series.threads}`)).toEqual([
-      'cpu 1',
-      'cpu 2',
-      'onnxruntime 1',
-      'onnxruntime 2',
-      'pytorch 1',
-      'pytorch 2',
-    ])
-  })
-
-  it('has half of the table when in a hurry', () => {
-    const quick = benchCases({ executors, baselines: BASELINES, threads: 2, quick: true })
-    expect(quick.filter(({ section }) => section === 'table')).toHaveLength(3 * 4 * 2)
-  })
-
-  it('keeps only comparisons with series', () => {
-    const baselinesOnly = benchCases({ executors: [], baselines: BASELINES, threads: 2, quick: false })
-    expect(new Set(baselinesOnly.map(({ section }) => section))).toEqual(new Set(['table', 'step', 'threads']))
+  it('leaves out networks that no implementation can run', () => {
+    const pytorch = BASELINES.filter(({ name }) => name === 'pytorch')
+    const alone = benchCases({ ...selection, implementations: pytorch })
+    expect(alone.some(({ id }) => id.startsWith('step/'))).toBe(false)
   })
 })

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ComparisonResult, Outcome, SeriesResult } from '../src/bench_report.js'
 import { checkoutTable, compareCheckouts } from '../src/compare_checkouts.js'
+import type { ComparisonResult, Outcome, SeriesResult } from '../src/comparison.js'
 
 const measured = (median: number): Outcome => ({
   status: 'measured',
@@ -13,15 +13,13 @@ const measured = (median: number): Outcome => ({
 
 function result(before: Outcome, after: Outcome): ComparisonResult {
   const series = (implementation: string, outcome: Outcome): SeriesResult => ({
-    series: { implementation, threads: 2, weights: 'float32', pass: 'training', busy: false },
+    series: { implementation, threads: 2, weights: 'float32', pass: 'training' },
     outcome,
   })
   const sizes = { numLayers: 1, bidirectional: false, batch: 1, time: 70, inputSize: 512, numUnits: 512 }
   return {
-    id: 'table/gru/training/1x70x512',
-    section: 'table',
+    id: 'grid/gru/training/1x70x512',
     workload: { cellMode: 'gru', ...sizes },
-    flops: 1,
     results: [series('before', before), series('after', after)],
   }
 }

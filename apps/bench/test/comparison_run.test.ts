@@ -16,13 +16,11 @@ const series = (implementation: string, changes: Partial<Series> = {}): Series =
   threads: 2,
   weights: 'float32',
   pass: 'inference',
-  busy: false,
   ...changes,
 })
 
 const comparisonOf = (...seriesList: Series[]): Comparison => ({
-  id: 'table/rnn_tanh/inference/1x2x3',
-  section: 'table',
+  id: 'grid/rnn_tanh/inference/1x2x3',
   workload: { cellMode: 'rnn_tanh', numLayers: 1, bidirectional: false, batch: 1, time: 2, inputSize: 3, numUnits: 3 },
   seriesList,
 })
@@ -31,7 +29,6 @@ const comparisonOf = (...seriesList: Series[]): Comparison => ({
 function context(outputs: Record<string, number>, times: Record<string, number> = {}) {
   const turns: string[] = []
   const discarded: string[] = []
-  const loadGenerator = { running: false }
   const answers = (name: string) => ({
     prepare: () => ({ firstMs: times[name] ?? 1 }),
     results: () => {
@@ -39,7 +36,7 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
       return { file: writeTensorFile(join(folder, name), { output }) }
     },
     run: () => {
-      turns.push(loadGenerator.running ? `${name} busy` : name)
+      turns.push(name)
       if (name === 'crashing') throw new Error('Segmentation fault')
       return { times: [times[name] ?? 1] }
     },
@@ -56,7 +53,6 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
         return { request: async (name: keyof typeof table) => table[name]() as never } as never
       },
     },
-    loadGenerator,
     budget: new TimeBudget(100),
     rounds: 3,
     sliceMs: 10,
@@ -73,9 +69,8 @@ describe('runComparison', () => {
 
   it('pools the times of all turns', async () => {
     const { context: shared } = context({ a: 0.5 }, { a: 4 })
-    const { results, flops } = await runComparison(comparisonOf(series('a')), shared)
+    const { results } = await runComparison(comparisonOf(series('a')), shared)
     expect(results[0]?.outcome).toMatchObject({ status: 'measured', spread: { median: 4, samples: 3 } })
-    expect(flops).toBe(2 * 2 * 3 * 6)
   })
 
   it('refuses who computes other numbers than the first, and shows no time', async () => {
@@ -110,11 +105,5 @@ describe('runComparison', () => {
     expect(results[1]?.outcome.status).toBe('measured')
     expect(turns.filter((name) => name === 'crashing')).toHaveLength(1)
     expect(discarded).toEqual(['crashing'])
-  })
-
-  it('loads the cores in the turns of busy series only', async () => {
-    const { context: shared, turns } = context({ a: 0.5 })
-    await runComparison(comparisonOf(series('a'), series('a', { busy: true })), shared)
-    expect(turns.toSorted()).toEqual(['a', 'a', 'a', 'a busy', 'a busy', 'a busy'])
   })
 })

@@ -38,6 +38,6 @@ describe('ImplementationProcess.request', () => {
       code: 'ERR_IMPLEMENTATION',
       message: 'Cannot release',
     })
-    await expect(implementation.request('memory', {})).rejects.toMatchObject({ message: 'its process ended' })
+    await expect(implementation.request('prepare', {} as never)).rejects.toMatchObject({ message: 'its process ended' })
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mebibytes, percent, threeDigits } from '../src/number_format.js'
+import { threeDigits } from '../src/number_format.js'
 
 describe('threeDigits', () => {
   it.each([
@@ -10,18 +10,6 @@ describe('threeDigits', () => {
     [0, '0'],
   ])('writes %d as %s', (value, text) => {
     expect(threeDigits(value)).toBe(text)
-  })
-})
-
-describe('percent', () => {
-  it('rounds to whole percents', () => {
-    expect(percent(0.416)).toBe('42 %')
-  })
-})
-
-describe('mebibytes', () => {
-  it('rounds to whole MiB and shows unknown sizes as –', () => {
-    expect([mebibytes(3 * 2 ** 20), mebibytes(null)]).toEqual(['3 MiB', '–'])
   })
 })
 
@@ -36,8 +24,4 @@ it.each([
   [1e-9, '0.000000'],
 ])('threeDigits of %d rounds before it counts digits', (value, text) => {
   expect(threeDigits(value)).toBe(text)
-})
-
-it('percent shows shares beyond the whole and below half a percent', () => {
-  expect([1.254, 0.004, 0, -0.1].map(percent)).toEqual(['125 %', '0 %', '0 %', '-10 %'])
 })

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { cellsPage } from '../src/cells_page.js'
 import { createProgram } from '../src/program.js'
+import { spacePage } from '../src/space_page.js'
 import { sampleReport } from './sample_report.js'
 
 let folder: string
@@ -31,17 +31,16 @@ async function refusal(...args: string[]): Promise<string> {
 
 describe('bench', () => {
   it.each([
-    ['--threads 0', 'It must be a number above 0.'],
-    ['--threads 1.5', 'It must be a whole number.'],
-    ['--threads two', 'It must be a number above 0.'],
-    ['--limit -4', 'It must be a number above 0.'],
-    ['--limit Infinity', 'It must be a number above 0.'],
+    ['--seed -4', 'It must be a number above 0.'],
+    ['--seed Infinity', 'It must be a number above 0.'],
+    ['--drawn 0.5', 'It must be a whole number.'],
+    ['--drawn two', 'It must be a number above 0.'],
     ['--only (', 'Invalid regular expression'],
     ['--instruction-set sse2', 'Allowed choices are'],
-    ['--executor cpu', 'Did you mean --executors?'],
+    ['--executors cpu', 'Did you mean --executor?'],
     ['compare before', "missing required argument 'after'"],
     ['compare before after --rounds 0', 'It must be a number above 0.'],
-    ['space --drawn 0.5', 'It must be a whole number.'],
+    ['compare before after --threads 0', 'It must be a number above 0.'],
     ['page', "missing required argument 'json'"],
   ])('refuses %s', async (line, message) => {
     expect(await refusal(...line.split(' '))).toContain(message)
@@ -55,15 +54,15 @@ describe('bench page', () => {
     return path
   }
 
-  it('prints the cells of results side by side', async () => {
+  it('prints the networks of results side by side', async () => {
     const print = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
     await createProgram().parseAsync(['page', written('a.json'), written('b.json')], { from: 'user' })
-    expect(print.mock.calls.map(([text]) => text).join('')).toBe(cellsPage([sampleReport, sampleReport]))
+    expect(print.mock.calls.map(([text]) => text).join('')).toBe(spacePage([sampleReport, sampleReport]))
   })
 
   it('writes them to a file', async () => {
-    const page = join(folder, 'cells.md')
+    const page = join(folder, 'space.md')
     await createProgram().parseAsync(['page', written('a.json'), '--write', page], { from: 'user' })
-    expect(readFileSync(page, 'utf8')).toBe(cellsPage([sampleReport]))
+    expect(readFileSync(page, 'utf8')).toBe(spacePage([sampleReport]))
   })
 })

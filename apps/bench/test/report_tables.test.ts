@@ -1,71 +1,83 @@
 import { describe, expect, it } from 'vitest'
-import { reportTables } from '../src/report_tables.js'
-import { sampleReport } from './sample_report.js'
+import { networkRatios } from '../src/bench_report.js'
+import { conditionsOf, gridRatios, groupedBy, stepTable, summaryTable, worstTable } from '../src/report_tables.js'
+import { compared, measured, sampleReport, series } from './sample_report.js'
 
-const tables = reportTables(sampleReport)
-const rowsOf = (title: string) => tables.find((table) => table.title.startsWith(title))?.rows
+const STEP = ['GRU 1 × 70 × 512, single steps, 1 thread', '3.000', '12.000 onnxruntime', '0.25', '–']
 
-describe('reportTables', () => {
-  it('has a column for everybody who ran, then ratio, speed and share of the peak', () => {
-    const [inference] = tables
-    expect(inference?.headers).toEqual(['cell', 'cpu', 'onnxruntime', 'pytorch', 'ratio', 'GFLOP/s', 'of peak product'])
-    // 3e8 operations in 1.5 ms are 200 GFLOP/s.
-    expect(inference?.rows[0]).toEqual([
-      'LSTM 1 × 70 × 512',
-      '1.50 (1.35–1.65)',
-      '2.00 (1.80–2.20)',
-      'differs by 2e-2',
-      '0.75',
-      '200',
-      '40 %',
+describe('networkRatios', () => {
+  it('leaves out networks that no other implementation has run', () => {
+    expect(networkRatios(sampleReport).map(({ ratio }) => ratio)).toEqual([0.5, 2, 0.25])
+  })
+
+  it('compares with the fastest other implementation', () => {
+    const network = compared(
+      'grid/a',
+      {},
+      [series('cpu'), measured(1)],
+      [series('x'), measured(4)],
+      [series('y'), measured(2)],
+    )
+    expect(networkRatios({ ...sampleReport, comparisons: [network] })).toMatchObject([{ best: { name: 'y', ms: 2 } }])
+  })
+})
+
+describe('groupedBy', () => {
+  it('keeps the order of names and values', () => {
+    expect([...groupedBy([3, 1, 2], (value) => (value % 2 ? 'odd' : 'even'))]).toEqual([
+      ['odd', [3, 1]],
+      ['even', [2]],
+    ])
+  })
+})
+
+describe('summaryTable', () => {
+  it('has means and counts of each pass and number of threads', () => {
+    expect(summaryTable(sampleReport).rows).toEqual([
+      ['inference, 2 threads', '1', '0.50', '0', '0', '0.50'],
+      ['inference, 1 thread', '1', '2.00', '1', '1', '2.00'],
+      ['single steps, 1 thread', '1', '0.25', '0', '0', '0.25'],
+    ])
+  })
+})
+
+describe('worstTable', () => {
+  it('names networks by all that differs from one layer of equal inputs, the slowest first', () => {
+    expect(worstTable(sampleReport).rows).toEqual([
+      [
+        'LSTM 2 × 70 × 512, inputs 100, 2 layers, both directions, inference, 1 thread',
+        ...['2.000', '1.000 onnxruntime', '2.00', '–'],
+      ],
+      ['LSTM 1 × 70 × 512, inference, 2 threads', '1.000', '2.000 onnxruntime', '0.50', '0.25'],
+      STEP,
     ])
   })
 
-  it('lists omitted cells and ends with the geometric mean', () => {
-    const rows = rowsOf('Inference')
-    expect(rows?.[1]?.slice(0, 5)).toEqual([
-      'GRU 1 × 70 × 512',
-      '3.00 (2.70–3.30)',
-      'skipped',
-      '6.00 (5.40–6.60)',
-      '0.50',
-    ])
-    expect(rows?.at(-1)).toEqual(['geometric mean', '', '', '', '0.61', '', ''])
+  it('has ten', () => {
+    const comparisons = Array.from({ length: 12 }, (_, k) =>
+      compared(`grid/${k}`, {}, [series('cpu'), measured(k + 1)], [series('onnxruntime'), measured(1)]),
+    )
+    expect(worstTable({ ...sampleReport, comparisons }).rows).toHaveLength(10)
   })
+})
 
-  it('divides the times that a section compares', () => {
-    expect(rowsOf('On a busy machine')).toEqual([
-      ['LSTM 1 × 70 × 512 inference', '2.00 (1.80–2.20)', '5.00 (4.50–5.50)', '2.50'],
-    ])
-    expect(rowsOf('Smaller weights')).toEqual([
-      ['LSTM 1 × 70 × 1024', '8.00 (7.20–8.80)', '4.00 (3.60–4.40)', 'failed', '0.50', '', '1.0e-3', ''],
-    ])
+describe('stepTable', () => {
+  it('has the single steps', () => {
+    expect(stepTable(sampleReport).rows).toEqual([STEP])
   })
+})
 
-  it('shows the bound of a cell beside our time and that of the best baseline', () => {
-    expect(rowsOf('Rooflines')).toEqual([
-      ['LSTM 1 × 70 × 512 inference', '300', '298', '1.20', 'reading', '1.50', '80 %', 'onnxruntime', '2.00', '60 %'],
-    ])
-    expect(rowsOf('Rates')).toEqual([
-      ['multiply-adds in registers, GFLOP/s', '250', '500'],
-      ['reading 64 KiB, GB/s', '100', '200'],
-      ['reading 4 MiB, GB/s', '80.0', '150'],
-      ['barrier of all threads, ns', '', '100'],
-    ])
+describe('gridRatios', () => {
+  it('has the grid by cell, pass and number of threads', () => {
+    expect([...gridRatios(sampleReport).keys()]).toEqual(['LSTM, inference, 2 threads', 'LSTM, inference, 1 thread'])
   })
+})
 
-  it('leaves out sections that were not run', () => {
-    expect(rowsOf('One step at a time')).toBeUndefined()
-  })
-
-  it('shows memory beyond the loaded library, and the largest difference of each implementation', () => {
-    expect(rowsOf('Memory')).toEqual([
-      ['cpu', '50 MiB', '30 MiB', '45 MiB', '80 MiB'],
-      ['onnxruntime', '–', '–', '–', '–'],
-    ])
-    expect(rowsOf('Agreement')).toEqual([
-      ['onnxruntime', '3.0e-7', ''],
-      ['pytorch', '2.0e-2', '6.0e-7'],
-    ])
+describe('conditionsOf', () => {
+  it('names the machine, the others that took part, and the instruction set', () => {
+    const text = conditionsOf(sampleReport)
+    expect(text).toContain('A <fast> CPU, 2 threads, Node.js v20.19.0, 2026-11-21, load 0.1')
+    expect(text).toContain('beside ONNX Runtime 1.30.0, held to avx2')
+    expect(text).not.toContain('PyTorch')
   })
 })

@@ -16,7 +16,7 @@ if (behavior === 'absent') {
   for await (const line of createInterface({ input: process.stdin })) {
     const { request } = JSON.parse(line)
     if (request === 'run') say({ ok: true, answer: { times: [1, 2] } })
-    else if (request === 'memory') process.exit(0)
+    else if (request === 'prepare') process.exit(0)
     else say({ ok: false, message: `Cannot ${request}` })
   }
 }

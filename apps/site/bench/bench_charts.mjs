@@ -2,7 +2,7 @@
 // its page.
 import { barChart, dotChart, lineChart } from './charts.mjs'
 import { headingLine, markdownTable, numberIn, tableLine } from './markdown_table.mjs'
-import { bestRatios, lastReports, meanRatios, setTitle, streamsResult } from './stored_results.mjs'
+import { lastReports, meanRatios, setTitle, streamsResult } from './stored_results.mjs'
 
 const EQUAL = { x: 1, text: 'as fast' }
 
@@ -11,26 +11,8 @@ const EQUAL = { x: 1, text: 'as fast' }
  * of the section `heading`; without `table`, below the heading.
  */
 const CHARTS = {
-  README: (_, root) =>
-    ['inference', 'training'].map((pass) => ({
-      heading: 'Last results',
-      figure: ratiosBySet(
-        root,
-        (report) => meanRatios(report, pass),
-        `${pass === 'training' ? 'Forward and backward' : 'Inference'}: time of the cpu executor over that of each library, geometric mean of 24 networks`,
-      ),
-    })),
-  cells: (_, root) => [
-    cellRatios(root, 'Inference', 'table', 'inference'),
-    cellRatios(root, 'Training', 'table', 'training'),
-    cellRatios(root, 'Single steps', 'step', 'streaming'),
-  ],
-  space: (markdown) => [
-    ratioColumns(markdown, {
-      caption: 'Networks of any size: our time over that of the faster of ONNX Runtime and PyTorch, geometric means',
-      series: { 'seed 1': 2, 'seed 2': 3 },
-    }),
-  ],
+  README: (_, root) => [{ heading: 'Last results', figure: spaceChart(root) }],
+  space: (_, root) => [{ heading: 'Summary', table: 0, figure: spaceChart(root) }],
   steps: (markdown) => [
     ratioColumns(markdown, {
       heading: 'Results',
@@ -110,14 +92,11 @@ export function withCharts(root, name, markdown) {
   return lines.join('\n')
 }
 
-function cellRatios(root, heading, section, pass) {
-  const caption = `${heading}: our time over that of the fastest other implementation`
-  return { heading, table: 0, figure: ratiosBySet(root, (report) => bestRatios(report, section, pass), caption) }
-}
-
-function ratiosBySet(root, ratios, caption) {
-  const series = [...lastReports(root)].map(([set, report]) => ({ label: setTitle(set), values: ratios(report) }))
+function spaceChart(root) {
+  const series = [...lastReports(root)].map(([set, report]) => ({ label: setTitle(set), values: meanRatios(report) }))
   const rows = [...new Set(series.flatMap(({ values }) => [...values.keys()]))]
+  const caption =
+    'Networks of any size: time of the cpu executor over that of the fastest other library, geometric means'
   return dotChart({ caption, x: 'ratio of times (log scale)', rows, series, rules: [EQUAL], log: true })
 }
 
