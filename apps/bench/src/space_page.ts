@@ -5,7 +5,7 @@ import { conditionsOf, gridRatios, type ReportTable, stepTable, summaryTable, wo
 export function spacePage(reports: readonly BenchReport[]): string {
   return `# The space of sizes
 
-Written by \`npm run bench -- page\` from the JSON files of [results](results): a grid of odd and even sizes, single steps with carried state, and networks that a seed draws: all cells, H 16 to 512, 1 to 64 rows, 1 to 200 steps, inputs narrower and wider than H, one and two layers and directions, on one thread and two, a quarter in training. The ratio is our median over that of the fastest other library, which ran in turns with ours on as many threads: below 1, ours is faster. The bound of the ratio is what it would be if our time were the roofline of the network on this machine ([how it is computed](../../apps/bench/README.md#rooflines)).
+Written by \`npm run bench -- page\` from the JSON files of [results](results): a grid of odd and even sizes, single steps with carried state, and networks that a seed draws: all cells, H 16 to 512, 1 to 64 rows, 1 to 200 steps, inputs narrower and wider than H, one and two layers and directions, on one thread and two, a quarter in training. The ratio is our median over that of the fastest other library, which ran in turns with ours on as many threads: below 1, ours is faster. The bound of a ratio is the roofline of the network on this machine over the time of that library ([how it is computed](../../apps/bench/README.md#rooflines)).
 
 ${reports.map((report) => `- ${setOf(report)}: ${conditionsOf(report)}.`).join('\n')}
 

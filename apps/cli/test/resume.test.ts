@@ -49,7 +49,7 @@ async function tasks(directory: string): Promise<Task[]> {
       ],
       fixed: [
         ['--units', '64', '6'],
-        ['--learning-rate', '0.5', '0.01'],
+        ['--learning-rate', '0.5', '0.005'],
       ],
     },
     {

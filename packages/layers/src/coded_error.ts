@@ -1,6 +1,6 @@
 import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
-import type { ExecutorErrorCode } from '@cudnn-rnn/ops/executor'
 import type { ModelErrorCode } from '@cudnn-rnn/models'
+import type { ExecutorErrorCode } from '@cudnn-rnn/ops/executor'
 import type { LayersErrorCode } from './error_codes.js'
 
 /** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */

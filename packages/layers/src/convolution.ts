@@ -1,6 +1,6 @@
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { either, integerFrom, NUMBER, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
-import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { ACTIVATIONS } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import { activated } from './dense.js'

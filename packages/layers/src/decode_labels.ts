@@ -1,6 +1,6 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type { TensorLike } from '@cudnn-rnn/ops'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { ctcBeamSearchDecoder, ctcBlank, type PrefixScorer } from '@cudnn-rnn/train/ctc'
 import { outputLengths } from './batch_loss.js'
 import type { LayerExample } from './batches.js'

@@ -1,5 +1,5 @@
-import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { Tensor } from '@cudnn-rnn/canonical'
+import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { hostTensor } from './host_tensor.js'
 import type { LayerDefinition } from './layer.js'
 import { INITIALIZER } from './layer_build.js'

@@ -1,3 +1,4 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   abortable,
   abortableItems,
@@ -7,10 +8,9 @@ import {
   optional,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { labelErrorRate } from '@cudnn-rnn/train/ctc'
 import { onTape, Recording } from '@cudnn-rnn/ops/executor'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
+import { labelErrorRate } from '@cudnn-rnn/train/ctc'
 import { batchLoss, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
 import { batchesOf, dataShapeOf, exampleError, type LayerBatch, type LayerData } from './batches.js'

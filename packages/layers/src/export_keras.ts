@@ -18,7 +18,11 @@ import type { WholeModel } from './whole_model.js'
 
 const CLASS_NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'SimpleRNN', rnn_relu: 'SimpleRNN' } as const
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
-const JOINS: Readonly<Record<string, string>> = { concat: 'Concatenate', add: 'Add', multiply: 'Multiply' }
+const JOINS = new Map([
+  ['concat', 'Concatenate'],
+  ['add', 'Add'],
+  ['multiply', 'Multiply'],
+])
 const INPUT = 'input_layer'
 
 /**
@@ -104,7 +108,10 @@ class KerasGraph {
       if (layer instanceof BranchLayer) {
         const className = foldOf(layer, behind[0])
         const both = await cellsOfBothSides(layer)
-        x = both !== undefined ? this.add(both, [x]) : await this.#joined(layer, className ?? JOINS[layer.kind], x)
+        const join = className ?? JOINS.get(layer.kind)
+        if (both !== undefined) x = this.add(both, [x])
+        else if (join !== undefined) x = await this.#joined(layer, join, x)
+        else throw noExport('Keras', layer)
         at += className === undefined ? 1 : 2
         continue
       }
@@ -246,14 +253,14 @@ function sidesOf(layer: Layer, network: ExportedNetwork): KerasLayer[] {
 }
 
 /** Functions of cells with parameters that Keras has under their names. */
-const OF_PARAMETERS: Readonly<Record<string, string>> = {
-  [JSON.stringify({ name: 'hard_sigmoid', alpha: 1 / 6 })]: 'hard_sigmoid',
-  [JSON.stringify({ name: 'leaky_relu', alpha: 0.2 })]: 'leaky_relu',
-}
+const OF_PARAMETERS = new Map([
+  [JSON.stringify({ name: 'hard_sigmoid', alpha: 1 / 6 }), 'hard_sigmoid'],
+  [JSON.stringify({ name: 'leaky_relu', alpha: 0.2 }), 'leaky_relu'],
+])
 const FOREIGN = new Set(['affine', 'scaled_tanh', 'thresholded_relu', 'hard_sigmoid', 'leaky_relu'])
 
 function kerasName(activation: CellActivation): string | undefined {
-  if (typeof activation === 'object') return OF_PARAMETERS[JSON.stringify(activation)]
+  if (typeof activation === 'object') return OF_PARAMETERS.get(JSON.stringify(activation))
   return FOREIGN.has(activation) ? undefined : activation
 }
 

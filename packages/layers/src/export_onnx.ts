@@ -3,8 +3,8 @@ import { BranchLayer } from './branch_layer.js'
 import { noExport } from './export_error.js'
 import { isRecurrent } from './exported_network.js'
 import type { Layer } from './layer.js'
-import { OnnxGraph } from './onnx_graph.js'
 import { LAYER_TABLE } from './layer_table.js'
+import { OnnxGraph } from './onnx_graph.js'
 import { onnxNetwork } from './onnx_layers.js'
 import { tracedNodes } from './onnx_trace.js'
 import { featuresOf } from './signal.js'
@@ -15,7 +15,10 @@ import type { WholeModel } from './whole_model.js'
 const OPSET = 14
 const IR_VERSION = 7
 
-const JOINS: Readonly<Record<string, string>> = { add: 'Sum', multiply: 'Mul' }
+const JOINS = new Map([
+  ['add', 'Sum'],
+  ['multiply', 'Mul'],
+])
 
 /**
  * A model as an ONNX file that any runtime runs, time-major as here: input `input` [time,batch,I] (`ids` int64 of class ids),
@@ -41,10 +44,11 @@ export async function encodeOnnx({ input, output, executor, layers }: WholeModel
     if (layer instanceof BranchLayer) {
       const parts: string[] = []
       for (const branch of layer.branches) parts.push(await chain(branch, x))
-      return kind in JOINS ? graph.node(JOINS[kind], parts) : graph.node('Concat', parts, { axis: -1 })
+      const join = JOINS.get(kind)
+      return join === undefined ? graph.node('Concat', parts, { axis: -1 }) : graph.node(join, parts)
     }
     if (definition.config['maskZero'] !== undefined) throw noExport('ONNX', { name, kind: `${kind} with maskZero` })
-    const own = Object.hasOwn(LAYER_TABLE, kind) ? LAYER_TABLE[kind].onnx : undefined
+    const own = LAYER_TABLE.get(kind)?.onnx
     const y = await (own?.(graph, layer, x) ?? tracedNodes(graph, executor, layer, x))
     if (y === undefined) throw noExport('ONNX', layer)
     return y

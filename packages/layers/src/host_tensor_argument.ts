@@ -1,5 +1,5 @@
-import { isBackendTensor } from '@cudnn-rnn/ops'
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { isBackendTensor } from '@cudnn-rnn/ops'
 import { checkTensor } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from './coded_error.js'
 

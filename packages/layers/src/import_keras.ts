@@ -1,12 +1,13 @@
-import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
-import type { Backend } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import { openWeightFile, type StoredTensor, type WeightFile, type WeightInput } from '@cudnn-rnn/interop'
+import type { Backend } from '@cudnn-rnn/ops'
 import { add } from './add.js'
 import type { Branch, BranchLayer } from './branch_layer.js'
 import { columnFold } from './column_layers.js'
 import { concat } from './concat.js'
 import { chainOf, type MaskAt, masksOf, notAModel, RECURRENT_CLASSES } from './keras_chain.js'
+import { NESTED } from './keras_convolutions.js'
 import type { FileLayer } from './keras_graph.js'
 import { KerasOptions, unknownLayer } from './keras_options.js'
 import {
@@ -18,7 +19,6 @@ import {
   recurrentLayers,
   recurrentPlan,
 } from './keras_recurrent.js'
-import { NESTED } from './keras_convolutions.js'
 import {
   columnsOf,
   type Floats,
@@ -28,8 +28,8 @@ import {
   type OwnOptions,
   weightsOf,
 } from './keras_row.js'
-import { KERAS_CLASSES } from './layer_table.js'
 import type { Layer, LayerDefinition } from './layer.js'
+import { KERAS_CLASSES } from './layer_table.js'
 import { multiply } from './multiply.js'
 import { SequentialModel } from './sequential_model.js'
 import { timeDistributed } from './time_distributed.js'

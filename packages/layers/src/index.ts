@@ -71,8 +71,8 @@ export type { Padding } from './windows.js'
 
 // Composing by hand
 
-export { scope } from '@cudnn-rnn/ops/executor'
 export { streamPoolOf } from '@cudnn-rnn/models'
+export { scope } from '@cudnn-rnn/ops/executor'
 export type { Forwarded, LayerGradients, LayerInput } from './forwarded.js'
 export {
   type ConfigValue,
@@ -82,8 +82,8 @@ export {
   type LayerConfig,
   type LayerDefinition,
   type LayerInfo,
-  type LayerSizes,
   type LayerRecordOptions,
+  type LayerSizes,
   type Pass,
 } from './layer.js'
 export { LayerBuild, type LayerInitializer, type LayerInitializerFunction, type VariableSpec } from './layer_build.js'

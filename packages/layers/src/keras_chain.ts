@@ -1,9 +1,9 @@
-import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
+import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { codedRangeError } from './coded_error.js'
-import { unknownLayer } from './keras_options.js'
 import { chainOfNodes, type FileLayer, type GraphNode } from './keras_graph.js'
+import { unknownLayer } from './keras_options.js'
 import { KERAS_CLASSES } from './layer_table.js'
 import type { Padding } from './masked_steps.js'
 

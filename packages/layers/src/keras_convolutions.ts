@@ -13,8 +13,8 @@ import {
   type KerasClass,
   type KerasVariable,
   type LayerAt,
-  only,
   type OwnOptions,
+  only,
   type PlannedLayer,
   stated,
 } from './keras_row.js'
@@ -80,7 +80,7 @@ function alongTime(
 }
 
 /** Keras' convolutions, as one: a dilated, grouped or separable kernel is a whole one with zeros. */
-export const CONVOLUTIONS: Readonly<Record<string, KerasClass>> = {
+export const CONVOLUTIONS = {
   Conv1D: {
     options: { ...ALONG_TIME, filters: count('filters'), groups: orOne('groups') },
     weights: KERNEL_AND_BIAS,
@@ -127,7 +127,7 @@ export const CONVOLUTIONS: Readonly<Record<string, KerasClass>> = {
       )
     },
   },
-}
+} satisfies Readonly<Record<string, KerasClass>>
 
 const VALID_OR_SAME = choice('padding', ['valid', 'same'])
 

@@ -1,5 +1,5 @@
-import type { Json } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
+import type { Json } from '@cudnn-rnn/canonical/rules'
 
 /** A layer of the file with its place there. */
 export interface FileLayer {

@@ -1,5 +1,5 @@
-import { type Json, jsonRecord, unreadKerasOption } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
+import { type Json, jsonRecord, unreadKerasOption } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from './coded_error.js'
 
 const FULL_PRECISION = new Set(['float32', 'float64'])

@@ -1,6 +1,5 @@
-import { jsonRecord } from '@cudnn-rnn/canonical/rules'
-import type { Backend } from '@cudnn-rnn/ops'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { jsonRecord } from '@cudnn-rnn/canonical/rules'
 import {
   BasicRNNCell,
   type CellState,
@@ -10,8 +9,9 @@ import {
   LSTMCell,
   type RNNCell,
 } from '@cudnn-rnn/cells'
-import { ofDtype } from '@cudnn-rnn/ops/executor'
 import { type ImportedCell, type ImportedNetwork, importWeights, type OpenWeightFile } from '@cudnn-rnn/interop'
+import type { Backend } from '@cudnn-rnn/ops'
+import { ofDtype } from '@cudnn-rnn/ops/executor'
 import { rnn } from './cell_layer.js'
 import { diagonal } from './column_factors.js'
 import { concat } from './concat.js'

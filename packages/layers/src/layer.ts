@@ -1,3 +1,4 @@
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkedElsewhere,
@@ -6,8 +7,8 @@ import {
   type OptionsOf,
   optional,
 } from '@cudnn-rnn/canonical/rules'
+import type { Variable } from '@cudnn-rnn/models'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
   checkSequenceLengths,
   checkTensor,
@@ -18,7 +19,6 @@ import {
   tapeRule,
   Value,
 } from '@cudnn-rnn/ops/executor'
-import type { Variable } from '@cudnn-rnn/models'
 import { codedRangeError } from './coded_error.js'
 import { type Forwarded, forwardedOf, type LayerGradients, type LayerInput } from './forwarded.js'
 import type { LayerBuild } from './layer_build.js'

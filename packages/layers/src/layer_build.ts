@@ -1,8 +1,8 @@
-import { checkArguments, checkedElsewhere, kind, TEXT } from '@cudnn-rnn/canonical/rules'
-import { type Backend, DTYPES } from '@cudnn-rnn/ops'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { allocating, Philox } from '@cudnn-rnn/ops/executor'
+import { checkArguments, checkedElsewhere, kind, TEXT } from '@cudnn-rnn/canonical/rules'
 import { Variable } from '@cudnn-rnn/models'
+import { type Backend, DTYPES } from '@cudnn-rnn/ops'
+import { allocating, Philox } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import { checkedHostTensor } from './host_tensor_argument.js'
 

@@ -1,5 +1,5 @@
-import { isJsonRecord, type Json } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
+import { isJsonRecord, type Json } from '@cudnn-rnn/canonical/rules'
 import { add } from './add.js'
 import type { Branch } from './branch_layer.js'
 import { codedRangeError } from './coded_error.js'
@@ -9,9 +9,6 @@ import type { LayerOptions } from './layer_options.js'
 import { LAYER_TABLE } from './layer_table.js'
 import { multiply } from './multiply.js'
 import { timeDistributed } from './time_distributed.js'
-
-/** A layer's options as read from a file; each function checks them. */
-type Config = never
 
 /** Layers of branches. */
 const BRANCHED: Readonly<Record<string, (branches: readonly Branch[], options: LayerOptions) => LayerDefinition>> = {
@@ -57,8 +54,8 @@ function layerFromConfig(
       )
     }
     if (kind === 'timeDistributed') return timeDistributed(layerFromConfig(options['layer'], given, depth + 1), named)
-    if (typeof kind === 'string' && Object.hasOwn(LAYER_TABLE, kind))
-      return LAYER_TABLE[kind].make({ ...options, ...named } as Config)
+    const row = typeof kind === 'string' ? LAYER_TABLE.get(kind) : undefined
+    if (row !== undefined) return row.make({ ...options, ...named } as never) // each checks them
   } catch (cause) {
     if ((cause as { code?: unknown }).code === 'ERR_UNKNOWN_LAYER') throw cause
     throw unknownLayer(`layer ${label} cannot be made: ${(cause as Error).message}`, { cause, layer: label })

@@ -1,5 +1,5 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { codedRangeError } from './coded_error.js'
 
 /** A layer that steps: its state carries over from call to call. */

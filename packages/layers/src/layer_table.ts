@@ -87,14 +87,14 @@ const nothing = (...options: readonly string[]): KerasClass => ({
 })
 
 /** Classes without effect in inference. */
-const NOTHING: Readonly<Record<string, KerasClass>> = {
+const NOTHING = {
   Identity: nothing(),
   SpatialDropout1D: nothing('rate', 'p', 'noise_shape', 'dim_ordering'),
   GaussianDropout: nothing('rate', 'p'),
   GaussianNoise: nothing('stddev', 'sigma'),
   AlphaDropout: nothing('rate', 'p', 'noise_shape'),
   ActivityRegularization: nothing('l1', 'l2'),
-}
+} satisfies Readonly<Record<string, KerasClass>>
 
 /** Options of windows of time. Keras' strides of None are the size of the pool. */
 const POOLING_1D = {
@@ -191,312 +191,317 @@ const steps = (className: string, option: string, value: unknown): KerasLayer[] 
  * Every layer that a saved model can have, but those of branches and wrappers. Import, export, the registry of saved models and
  * `docs/keras_layers.md` read it.
  */
-export const LAYER_TABLE: Readonly<Record<string, TableRow>> = {
-  embedding: {
-    make: embedding,
-    keras: {
-      Embedding: {
-        mask: 'makes',
-        options: { input_dim: count('size'), output_dim: count('units'), mask_zero: MASK_ZERO, sparse: only(false) },
-        weights: [{ name: 'embeddings' }],
-      },
-    },
-  },
-  masking: {
-    make: masking,
-    keras: {
-      Masking: {
-        mask: 'makes',
-        options: { mask_value: number('maskValue', 0) },
-        plan: ({ mask, name }, own) => {
-          return {
-            layers: mask === 'none' ? [] : [masking({ ...(own as { maskValue: number }), padding: mask, ...name })],
-          }
+export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
+  Object.entries<TableRow>({
+    embedding: {
+      make: embedding,
+      keras: {
+        Embedding: {
+          mask: 'makes',
+          options: { input_dim: count('size'), output_dim: count('units'), mask_zero: MASK_ZERO, sparse: only(false) },
+          weights: [{ name: 'embeddings' }],
         },
       },
     },
-  },
-  // Keras' recurrent layers do that themselves.
-  holdPadding: { make: holdPadding, toKeras: () => [], onnx: unchanged },
-  repeatVector: { make: repeatVector, keras: { RepeatVector: { options: { n: count('steps') } } } },
-  cudnnLSTM: { make: cudnnLSTM },
-  cudnnGRU: { make: cudnnGRU },
-  cudnnRNNRelu: { make: cudnnRNNRelu },
-  cudnnRNNTanh: { make: cudnnRNNTanh },
-  dense: {
-    make: dense,
-    keras: {
-      Dense: {
-        mask: 'passes',
-        options: { units: count('units'), activation: ACTIVATION, ...ignoring('input_dim') },
-        weights: KERNEL_AND_BIAS,
-      },
-    },
-  },
-  dropout: {
-    make: dropout,
-    keras: { Dropout: { mask: 'passes', pictures: true, options: { ...ignoring('noise_shape'), rate: RATE } } },
-    onnx: unchanged,
-  },
-  layerNorm: {
-    make: layerNorm,
-    keras: {
-      LayerNormalization: {
-        mask: 'passes',
-        options: { axis: NORMALIZED_AXIS, rms_scaling: only(false), epsilon: number('epsilon', 1e-3) },
-        weights: SCALE_AND_CENTER,
-      },
-    },
-  },
-  lastStep: { make: lastStep },
-  meanOverTime: { make: meanOverTime, keras: { GlobalAveragePooling1D: { mask: 'uses', options: OVER_TIME } } },
-  maxOverTime: { make: maxOverTime, keras: { GlobalMaxPooling1D: { mask: 'ends', options: OVER_TIME } } },
-  attentionPooling: { make: attentionPooling },
-  reverse: { make: reverse },
-  conv1d: {
-    make: conv1d,
-    keras: CONVOLUTIONS,
-    toKeras: async ({ definition: { config } }, own) => {
-      const { padding } = config
-      if (typeof padding !== 'number') return [await own()]
-      const { config: rest, ...valid } = await own()
-      return [
-        ...steps('ZeroPadding1D', 'padding', [padding, padding]),
-        { ...valid, config: { ...rest, padding: 'valid' } },
-      ]
-    },
-    onnx: onnxConvolution,
-  },
-  conv2d: {
-    make: conv2d,
-    keras: { Conv2D: CONV2D },
-    toKeras: ofPictures,
-    onnx: onnxConvolution,
-  },
-  maxPool1d: { make: maxPool1d, keras: { MaxPooling1D: { options: POOLING_1D } }, onnx: onnxMaxPooling },
-  maxPool2d: {
-    make: maxPool2d,
-    keras: { MaxPooling2D: MAX_POOLING2D },
-    toKeras: ofPictures,
-    onnx: onnxMaxPooling,
-  },
-  averagePool1d: {
-    make: averagePool1d,
-    keras: { AveragePooling1D: { options: POOLING_1D } },
-    onnx: onnxAveragePooling,
-  },
-  spreadSteps: {
-    make: spreadSteps,
-    keras: {
-      ZeroPadding1D: { options: { data_format: CHANNELS_LAST, padding: ends('zerosBefore', 'zerosAfter') } },
-      Cropping1D: { options: { cropping: ends('croppedBefore', 'croppedAfter') } },
-      UpSampling1D: { options: { size: axis('repeats') } },
-    },
-    toKeras: ({ definition: { config } }) => {
-      const { croppedBefore = 0, croppedAfter = 0, repeats = 1, zerosBefore = 0, zerosAfter = 0 } = config
-      return [
-        ...steps('Cropping1D', 'cropping', [croppedBefore, croppedAfter]),
-        ...(repeats === 1 ? [] : steps('UpSampling1D', 'size', repeats)),
-        ...steps('ZeroPadding1D', 'padding', [zerosBefore, zerosAfter]),
-      ]
-    },
-    onnx: onnxSpreadSteps,
-  },
-  rearrange: {
-    make: rearrange,
-    keras: {
-      Flatten: { pictures: true, options: { data_format: CHANNELS_LAST }, plan: (at) => rearranged(at, [-1]) },
-      Reshape: {
-        pictures: true,
-        options: {
-          target_shape: stated('to', (options, option) => options.sizes(option, -1)),
-        },
-        plan: (at, { to }) => rearranged(at, to as readonly number[]),
-      },
-      Permute: {
-        options: { dims: stated('dims', (options, option) => String(options.value(option))) },
-        plan: permuted,
-      },
-    },
-    toKeras: ({ definition: { config } }) => {
-      const { from, to } = config as Readonly<Record<'from' | 'to', readonly number[]>>
-      // The form of the input states the number of its steps.
-      const turned =
-        config['transposed'] === true ? [reshaped(from), { className: 'Permute', config: { dims: [2, 1] } }] : []
-      return [...turned, reshaped(to)]
-    },
-  },
-  stepFunction: {
-    make: stepFunction,
-    keras: {
-      ReLU: {
-        mask: 'passes',
-        pictures: true,
-        implies: { function: 'relu' },
-        options: { negative_slope: number('slope', 0), threshold: number('threshold', 0), max_value: MAXIMUM },
-        plan: ({ name }, own) => {
-          const { slope, threshold, maximum } = own as Readonly<Record<string, number | undefined>>
-          const isPlain = slope === 0 && threshold === 0
-          const bound = maximum === undefined ? {} : { maximum }
-          const plain = () => activation('relu', { ...bound, ...name })
-          return {
-            layers: [isPlain ? plain() : stepFunction({ function: 'relu', slope, threshold, ...bound, ...name })],
-          }
-        },
-      },
-      LeakyReLU: {
-        mask: 'passes',
-        pictures: true,
-        isRead: true,
-        implies: { function: 'relu' },
-        options: {
-          negative_slope: stated('slope', (options) => {
-            const [old, given] = [options.value('alpha'), options.value('negative_slope')]
-            return options.number(given == null && old != null ? 'alpha' : 'negative_slope', 0.3)
-          }),
-        },
-      },
-      ELU: { mask: 'passes', pictures: true, implies: { function: 'elu' }, options: { alpha: number('slope', 1) } },
-      Rescaling: {
-        mask: 'passes',
-        pictures: true,
-        implies: { function: 'line' },
-        options: { scale: { ...number('slope'), write: ({ slope }) => slope ?? 1 }, offset: number('offset', 0) },
-      },
-      UnitNormalization: { mask: 'passes', implies: { function: 'unit' }, options: { axis: NORMALIZED_AXIS } },
-      RMSNormalization: {
-        isRead: true,
-        options: { axis: NORMALIZED_AXIS, epsilon: number('epsilon', 1e-6) },
-        weights: [{ name: 'scale' }, {}],
-        plan: ({ options, input, name }, { epsilon }) => {
-          const channels = columnsOf(options, input)
-          return {
-            layers: [stepFunction({ function: 'rms', epsilon: epsilon as number, ...name }), columnScale({ channels })],
-          }
-        },
-      },
-      Activation: {
-        mask: 'passes',
-        pictures: true,
-        options: { activation: { ...ACTIVATION, write: (config) => config['function'] ?? config['activation'] } },
-        plan: ({ options, input, name, behind }, own) => {
-          const { activation: fused } = own as { readonly activation: ActivationName | 'linear' }
-          if (fused === 'softmax') columnsOf(options, input)
-          return { layers: fused === 'linear' ? behind : [activation(fused, name)] }
+    masking: {
+      make: masking,
+      keras: {
+        Masking: {
+          mask: 'makes',
+          options: { mask_value: number('maskValue', 0) },
+          plan: ({ mask, name }, own) => {
+            return {
+              layers: mask === 'none' ? [] : [masking({ ...(own as { maskValue: number }), padding: mask, ...name })],
+            }
+          },
         },
       },
     },
-    toKeras: (layer) => {
-      const { function: name, slope = 1 / 6, epsilon } = layer.definition.config
-      if (name === 'rms') return [rms(layer, epsilon)]
-      if (name !== 'hard_sigmoid' || slope === 1 / 6) return undefined
-      return [
-        { className: 'Rescaling', config: { scale: slope, offset: 0.5 } },
-        { className: 'ReLU', config: { max_value: 1 } },
-      ]
-    },
-  },
-  columnScale: {
-    make: columnScale,
-    keras: {
-      BatchNormalization: {
-        mask: 'passes',
-        pictures: true,
-        isRead: true,
-        options: {
-          axis: NORMALIZED_AXIS,
-          renorm: only(false),
-          ...ignoring('momentum', 'synchronized', 'fused', 'renorm_clipping', 'renorm_momentum'),
-          epsilon: number('epsilon', 1e-3),
-        },
-        plan: normalized,
-      },
-    },
-    toKeras: async (layer) => {
-      const own = scaled(await readVariables(layer))
-      const height = featuresOf(layer.input) / Number(layer.definition.config['channels'])
-      return height === 1 ? [own] : overPictures(layer, height, own)
-    },
-  },
-  columnSlope: {
-    make: columnSlope,
-    keras: {
-      PReLU: {
-        mask: 'passes',
-        options: { shared_axes: SHARED_AXES },
-        weights: [{ name: 'alpha', shape: (own, _, { isSequence }) => (isSequence ? [1, ...own] : own) }],
-      },
-    },
-  },
-  columnFold: { make: columnFold },
-  multiHeadAttention: {
-    make: multiHeadAttention,
-    keras: {
-      MultiHeadAttention: {
-        mask: 'normalizes',
-        options: {
-          num_heads: count('heads'),
-          key_dim: count('keySize'),
-          value_dim: unlessNull('valueSize', (options, option) => options.count(option)),
-          output_shape: unlessNull(
-            'units',
-            (options, option) => options.axis(option),
-            (units) => [units],
-          ),
-          attention_axes: only([1]),
-          use_gate: only(false),
-          ...ignoring('dropout', 'flash_attention', 'query_shape', 'key_shape', 'value_shape', 'training'),
-          use_causal_mask: stated(
-            'isCausal',
-            (options, option) => options.flag(option, false),
-            () => undefined,
-          ),
-        },
-        weights: [
-          ...projection('query', 'keySize'),
-          ...projection('key', 'keySize'),
-          ...projection('value', 'valueSize'),
-          ...projection('output', 'valueSize'),
-        ],
-        plan: ({ options, input, name }, own) => {
-          if (!input.isSequence) throw options.refused('its input must be a sequence')
-          return { layers: [multiHeadAttention({ ...(own as { heads: number; keySize: number }), ...name })] }
+    // Keras' recurrent layers do that themselves.
+    holdPadding: { make: holdPadding, toKeras: () => [], onnx: unchanged },
+    repeatVector: { make: repeatVector, keras: { RepeatVector: { options: { n: count('steps') } } } },
+    cudnnLSTM: { make: cudnnLSTM },
+    cudnnGRU: { make: cudnnGRU },
+    cudnnRNNRelu: { make: cudnnRNNRelu },
+    cudnnRNNTanh: { make: cudnnRNNTanh },
+    dense: {
+      make: dense,
+      keras: {
+        Dense: {
+          mask: 'passes',
+          options: { units: count('units'), activation: ACTIVATION, ...ignoring('input_dim') },
+          weights: KERNEL_AND_BIAS,
         },
       },
     },
-    toKeras: async ({ definition: { config } }, own) => {
-      return [{ ...(await own()), takes: 2, ...(config['isCausal'] === true && { call: { use_causal_mask: true } }) }]
+    dropout: {
+      make: dropout,
+      keras: { Dropout: { mask: 'passes', pictures: true, options: { ...ignoring('noise_shape'), rate: RATE } } },
+      onnx: unchanged,
     },
-  },
-  timeSoftmax: {
-    make: timeSoftmax,
-    keras: {
-      Softmax: {
-        mask: 'normalizes',
-        options: { axis: { read: () => ({}), write: () => 1 } },
-        plan: (at) => {
-          const { options, input, name } = at
-          if (input.isSequence && String(options.value('axis')) === '1') return { layers: [timeSoftmax(name)] }
-          lastAxis('its axis must be the last one').read(at, 'axis', {})
-          return { layers: [activation('softmax', name)] }
+    layerNorm: {
+      make: layerNorm,
+      keras: {
+        LayerNormalization: {
+          mask: 'passes',
+          options: { axis: NORMALIZED_AXIS, rms_scaling: only(false), epsilon: number('epsilon', 1e-3) },
+          weights: SCALE_AND_CENTER,
         },
       },
     },
-  },
-  activation: {
-    make: ({ activation: name, ...options }: { activation: 'tanh' }) => activation(name, options),
-    toKeras: ({ definition: { config } }) => {
-      const { maximum, activation: name } = config
-      return maximum === undefined
-        ? [{ className: 'Activation', config: { activation: name } }]
-        : [{ className: 'ReLU', config: { max_value: maximum } }]
+    lastStep: { make: lastStep },
+    meanOverTime: { make: meanOverTime, keras: { GlobalAveragePooling1D: { mask: 'uses', options: OVER_TIME } } },
+    maxOverTime: { make: maxOverTime, keras: { GlobalMaxPooling1D: { mask: 'ends', options: OVER_TIME } } },
+    attentionPooling: { make: attentionPooling },
+    reverse: { make: reverse },
+    conv1d: {
+      make: conv1d,
+      keras: CONVOLUTIONS,
+      toKeras: async ({ definition: { config } }, own) => {
+        const { padding } = config
+        if (typeof padding !== 'number') return [await own()]
+        const { config: rest, ...valid } = await own()
+        return [
+          ...steps('ZeroPadding1D', 'padding', [padding, padding]),
+          { ...valid, config: { ...rest, padding: 'valid' } },
+        ]
+      },
+      onnx: onnxConvolution,
     },
-  },
-}
+    conv2d: {
+      make: conv2d,
+      keras: { Conv2D: CONV2D },
+      toKeras: ofPictures,
+      onnx: onnxConvolution,
+    },
+    maxPool1d: { make: maxPool1d, keras: { MaxPooling1D: { options: POOLING_1D } }, onnx: onnxMaxPooling },
+    maxPool2d: {
+      make: maxPool2d,
+      keras: { MaxPooling2D: MAX_POOLING2D },
+      toKeras: ofPictures,
+      onnx: onnxMaxPooling,
+    },
+    averagePool1d: {
+      make: averagePool1d,
+      keras: { AveragePooling1D: { options: POOLING_1D } },
+      onnx: onnxAveragePooling,
+    },
+    spreadSteps: {
+      make: spreadSteps,
+      keras: {
+        ZeroPadding1D: { options: { data_format: CHANNELS_LAST, padding: ends('zerosBefore', 'zerosAfter') } },
+        Cropping1D: { options: { cropping: ends('croppedBefore', 'croppedAfter') } },
+        UpSampling1D: { options: { size: axis('repeats') } },
+      },
+      toKeras: ({ definition: { config } }) => {
+        const { croppedBefore = 0, croppedAfter = 0, repeats = 1, zerosBefore = 0, zerosAfter = 0 } = config
+        return [
+          ...steps('Cropping1D', 'cropping', [croppedBefore, croppedAfter]),
+          ...(repeats === 1 ? [] : steps('UpSampling1D', 'size', repeats)),
+          ...steps('ZeroPadding1D', 'padding', [zerosBefore, zerosAfter]),
+        ]
+      },
+      onnx: onnxSpreadSteps,
+    },
+    rearrange: {
+      make: rearrange,
+      keras: {
+        Flatten: { pictures: true, options: { data_format: CHANNELS_LAST }, plan: (at) => rearranged(at, [-1]) },
+        Reshape: {
+          pictures: true,
+          options: {
+            target_shape: stated('to', (options, option) => options.sizes(option, -1)),
+          },
+          plan: (at, { to }) => rearranged(at, to as readonly number[]),
+        },
+        Permute: {
+          options: { dims: stated('dims', (options, option) => String(options.value(option))) },
+          plan: permuted,
+        },
+      },
+      toKeras: ({ definition: { config } }) => {
+        const { from, to } = config as Readonly<Record<'from' | 'to', readonly number[]>>
+        // The form of the input states the number of its steps.
+        const turned =
+          config['transposed'] === true ? [reshaped(from), { className: 'Permute', config: { dims: [2, 1] } }] : []
+        return [...turned, reshaped(to)]
+      },
+    },
+    stepFunction: {
+      make: stepFunction,
+      keras: {
+        ReLU: {
+          mask: 'passes',
+          pictures: true,
+          implies: { function: 'relu' },
+          options: { negative_slope: number('slope', 0), threshold: number('threshold', 0), max_value: MAXIMUM },
+          plan: ({ name }, own) => {
+            const { slope, threshold, maximum } = own as Readonly<Record<string, number | undefined>>
+            const isPlain = slope === 0 && threshold === 0
+            const bound = maximum === undefined ? {} : { maximum }
+            const plain = () => activation('relu', { ...bound, ...name })
+            return {
+              layers: [isPlain ? plain() : stepFunction({ function: 'relu', slope, threshold, ...bound, ...name })],
+            }
+          },
+        },
+        LeakyReLU: {
+          mask: 'passes',
+          pictures: true,
+          isRead: true,
+          implies: { function: 'relu' },
+          options: {
+            negative_slope: stated('slope', (options) => {
+              const [old, given] = [options.value('alpha'), options.value('negative_slope')]
+              return options.number(given == null && old != null ? 'alpha' : 'negative_slope', 0.3)
+            }),
+          },
+        },
+        ELU: { mask: 'passes', pictures: true, implies: { function: 'elu' }, options: { alpha: number('slope', 1) } },
+        Rescaling: {
+          mask: 'passes',
+          pictures: true,
+          implies: { function: 'line' },
+          options: { scale: { ...number('slope'), write: ({ slope }) => slope ?? 1 }, offset: number('offset', 0) },
+        },
+        UnitNormalization: { mask: 'passes', implies: { function: 'unit' }, options: { axis: NORMALIZED_AXIS } },
+        RMSNormalization: {
+          isRead: true,
+          options: { axis: NORMALIZED_AXIS, epsilon: number('epsilon', 1e-6) },
+          weights: [{ name: 'scale' }, {}],
+          plan: ({ options, input, name }, { epsilon }) => {
+            const channels = columnsOf(options, input)
+            return {
+              layers: [
+                stepFunction({ function: 'rms', epsilon: epsilon as number, ...name }),
+                columnScale({ channels }),
+              ],
+            }
+          },
+        },
+        Activation: {
+          mask: 'passes',
+          pictures: true,
+          options: { activation: { ...ACTIVATION, write: (config) => config['function'] ?? config['activation'] } },
+          plan: ({ options, input, name, behind }, own) => {
+            const { activation: fused } = own as { readonly activation: ActivationName | 'linear' }
+            if (fused === 'softmax') columnsOf(options, input)
+            return { layers: fused === 'linear' ? behind : [activation(fused, name)] }
+          },
+        },
+      },
+      toKeras: (layer) => {
+        const { function: name, slope = 1 / 6, epsilon } = layer.definition.config
+        if (name === 'rms') return [rms(layer, epsilon)]
+        if (name !== 'hard_sigmoid' || slope === 1 / 6) return undefined
+        return [
+          { className: 'Rescaling', config: { scale: slope, offset: 0.5 } },
+          { className: 'ReLU', config: { max_value: 1 } },
+        ]
+      },
+    },
+    columnScale: {
+      make: columnScale,
+      keras: {
+        BatchNormalization: {
+          mask: 'passes',
+          pictures: true,
+          isRead: true,
+          options: {
+            axis: NORMALIZED_AXIS,
+            renorm: only(false),
+            ...ignoring('momentum', 'synchronized', 'fused', 'renorm_clipping', 'renorm_momentum'),
+            epsilon: number('epsilon', 1e-3),
+          },
+          plan: normalized,
+        },
+      },
+      toKeras: async (layer) => {
+        const own = scaled(await readVariables(layer))
+        const height = featuresOf(layer.input) / Number(layer.definition.config['channels'])
+        return height === 1 ? [own] : overPictures(layer, height, own)
+      },
+    },
+    columnSlope: {
+      make: columnSlope,
+      keras: {
+        PReLU: {
+          mask: 'passes',
+          options: { shared_axes: SHARED_AXES },
+          weights: [{ name: 'alpha', shape: (own, _, { isSequence }) => (isSequence ? [1, ...own] : own) }],
+        },
+      },
+    },
+    columnFold: { make: columnFold },
+    multiHeadAttention: {
+      make: multiHeadAttention,
+      keras: {
+        MultiHeadAttention: {
+          mask: 'normalizes',
+          options: {
+            num_heads: count('heads'),
+            key_dim: count('keySize'),
+            value_dim: unlessNull('valueSize', (options, option) => options.count(option)),
+            output_shape: unlessNull(
+              'units',
+              (options, option) => options.axis(option),
+              (units) => [units],
+            ),
+            attention_axes: only([1]),
+            use_gate: only(false),
+            ...ignoring('dropout', 'flash_attention', 'query_shape', 'key_shape', 'value_shape', 'training'),
+            use_causal_mask: stated(
+              'isCausal',
+              (options, option) => options.flag(option, false),
+              () => undefined,
+            ),
+          },
+          weights: [
+            ...projection('query', 'keySize'),
+            ...projection('key', 'keySize'),
+            ...projection('value', 'valueSize'),
+            ...projection('output', 'valueSize'),
+          ],
+          plan: ({ options, input, name }, own) => {
+            if (!input.isSequence) throw options.refused('its input must be a sequence')
+            return { layers: [multiHeadAttention({ ...(own as { heads: number; keySize: number }), ...name })] }
+          },
+        },
+      },
+      toKeras: async ({ definition: { config } }, own) => {
+        return [{ ...(await own()), takes: 2, ...(config['isCausal'] === true && { call: { use_causal_mask: true } }) }]
+      },
+    },
+    timeSoftmax: {
+      make: timeSoftmax,
+      keras: {
+        Softmax: {
+          mask: 'normalizes',
+          options: { axis: { read: () => ({}), write: () => 1 } },
+          plan: (at) => {
+            const { options, input, name } = at
+            if (input.isSequence && String(options.value('axis')) === '1') return { layers: [timeSoftmax(name)] }
+            lastAxis('its axis must be the last one').read(at, 'axis', {})
+            return { layers: [activation('softmax', name)] }
+          },
+        },
+      },
+    },
+    activation: {
+      make: ({ activation: name, ...options }: { activation: 'tanh' }) => activation(name, options),
+      toKeras: ({ definition: { config } }) => {
+        const { maximum, activation: name } = config
+        return maximum === undefined
+          ? [{ className: 'Activation', config: { activation: name } }]
+          : [{ className: 'ReLU', config: { max_value: maximum } }]
+      },
+    },
+  }),
+)
 
 /** The classes of Keras, each with the function that makes its layer. */
 export const KERAS_CLASSES: ReadonlyMap<string, KerasClass & Partial<Pick<TableRow, 'make'>>> = new Map([
-  ...Object.values(LAYER_TABLE).flatMap(({ make, keras = {} }) => {
+  ...[...LAYER_TABLE.values()].flatMap(({ make, keras = {} }) => {
     return Object.entries(keras).map(([name, row]) => [name, { ...row, make }] as const)
   }),
   ...Object.entries(NOTHING),
@@ -508,9 +513,7 @@ async function ofPictures(layer: Layer, own: () => Promise<KerasLayer>): Promise
 
 /** The layers of Keras that compute one here, one behind the other. Throws RangeError `ERR_NO_EXPORT`. */
 export async function kerasLayersOf(layer: Layer): Promise<readonly KerasLayer[]> {
-  const { keras = {}, toKeras }: Partial<TableRow> = Object.hasOwn(LAYER_TABLE, layer.kind)
-    ? LAYER_TABLE[layer.kind]
-    : {}
+  const { keras = {}, toKeras }: Partial<TableRow> = LAYER_TABLE.get(layer.kind) ?? {}
   const own = () => layerOfClass(keras, layer)
   return (await toKeras?.(layer, own)) ?? [await own()]
 }

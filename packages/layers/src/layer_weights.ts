@@ -1,5 +1,5 @@
-import { checkArguments, FUNCTION, fields, integerFrom, listOf, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { checkArguments, FUNCTION, fields, integerFrom, listOf, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { codedRangeError } from './coded_error.js'
 import { columnFactors, diagonal } from './column_factors.js'

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { checkOptions, jsonObject, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
-import type { Backend } from '@cudnn-rnn/ops'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
+import { checkOptions, jsonObject, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import {
   CheckpointError,
   type FileStore,
@@ -10,6 +9,7 @@ import {
   latestCheckpoint,
   openCheckpoint,
 } from '@cudnn-rnn/checkpoint'
+import type { Backend } from '@cudnn-rnn/ops'
 import { RestoreError, Saver } from '@cudnn-rnn/saveable'
 import { codedRangeError } from './coded_error.js'
 import type { LayerDefinition } from './layer.js'

@@ -1,11 +1,11 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { checkNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/train/ctc'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { ElementLoss, GradientTape, Value } from '@cudnn-rnn/ops/executor'
-import type { LayerBatch } from './layer_batch.js'
+import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/train/ctc'
 import { checkIsBackend } from './backend_argument.js'
 import { codedRangeError } from './coded_error.js'
 import type { Layer } from './layer.js'
+import type { LayerBatch } from './layer_batch.js'
 import { signalText } from './signal.js'
 
 /**

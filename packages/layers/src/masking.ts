@@ -1,5 +1,5 @@
-import { NUMBER, type OptionsOf, oneOf } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { NUMBER, type OptionsOf, oneOf } from '@cudnn-rnn/canonical/rules'
 import { hostTensor } from './host_tensor.js'
 import type { LayerDefinition } from './layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from './layer_options.js'

@@ -1,6 +1,6 @@
-import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import { onTape, Recording } from '@cudnn-rnn/ops/executor'
 import type { BatchResult } from '@cudnn-rnn/train'
 import { batchLoss, weightsOf } from './batch_loss.js'

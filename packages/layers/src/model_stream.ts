@@ -1,6 +1,6 @@
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkStreamRows, checkTensor } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import type { LayerStream } from './layer_stream.js'

@@ -143,7 +143,7 @@ async function nodesOf(
   }
   for (const [at, { name, given, result }] of first.calls.entries()) {
     const other = second.calls[at]
-    const emit = ONNX_OPERATIONS[name]
+    const emit = ONNX_OPERATIONS.get(name)
     const row = CHECKED_ROWS.find((each) => each.name === name)
     if (other.name !== name || emit === undefined || row === undefined) return undefined
     const places = row.operands.map(({ index }) => index)

@@ -1,6 +1,6 @@
+import type { Variable } from '@cudnn-rnn/models'
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { GradientTape, Value } from '@cudnn-rnn/ops/executor'
-import type { Variable } from '@cudnn-rnn/models'
 import type { Forwarded, LayerInput } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo, type LayerSizes, type Pass } from './layer.js'
 import type { LayerInitializer } from './layer_build.js'

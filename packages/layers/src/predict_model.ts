@@ -1,3 +1,4 @@
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
   abortable,
   checkOptions,
@@ -8,7 +9,6 @@ import {
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { joinedInputs, type LayerExample } from './batches.js'
 import { codedRangeError } from './coded_error.js'
 import { CALL_OPTIONS } from './layer.js'

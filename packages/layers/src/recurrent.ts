@@ -1,6 +1,5 @@
-import { checkIsObject } from '@cudnn-rnn/canonical/rules'
 import { type CellMode, checkNames, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
-import type { GradientTape } from '@cudnn-rnn/ops/executor'
+import { checkIsObject } from '@cudnn-rnn/canonical/rules'
 import type { ImportedNetwork } from '@cudnn-rnn/interop'
 import {
   CudnnGRU,
@@ -12,6 +11,7 @@ import {
   type ModelOptions,
   type Stream,
 } from '@cudnn-rnn/models'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import { fromBase64, toBase64 } from './base64.js'
 import { codedRangeError } from './coded_error.js'
 import type { Forwarded, LayerInput } from './forwarded.js'

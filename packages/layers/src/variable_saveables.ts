@@ -1,5 +1,5 @@
-import type { Backend } from '@cudnn-rnn/ops'
 import { layoutKey } from '@cudnn-rnn/canonical'
+import type { Backend } from '@cudnn-rnn/ops'
 import { type NumericTensor, RNNParamsSaveable, type Saveable, TensorSaveable } from '@cudnn-rnn/saveable'
 import type { Trainable } from '@cudnn-rnn/train'
 import { codedRangeError } from './coded_error.js'

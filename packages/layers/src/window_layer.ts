@@ -1,6 +1,6 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import { integerFrom, listOf, typed, where } from '@cudnn-rnn/canonical/rules'
 import { DTYPES } from '@cudnn-rnn/ops'
-import { elementCount } from '@cudnn-rnn/canonical'
 import type { GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 import type { LayerInput } from './forwarded.js'

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Backend } from '@cudnn-rnn/ops'
 import { hasErrorCode, type Tensor } from '@cudnn-rnn/canonical'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
-import { characterScorer, ctcGreedyDecoder, ctcLoss, NGramModel } from '@cudnn-rnn/train/ctc'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { characterScorer, ctcGreedyDecoder, ctcLoss, NGramModel } from '@cudnn-rnn/train/ctc'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import {

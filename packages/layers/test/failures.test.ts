@@ -1,5 +1,5 @@
-import type { Backend } from '@cudnn-rnn/ops'
 import { LSTMCell } from '@cudnn-rnn/cells'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { failingAt } from '../../../scripts/failing_backend.mjs'

@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Backend } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { BasicRNNCell, CudnnCompatibleGRUCell, GRUBlockCell, LSTMCell } from '@cudnn-rnn/cells'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/layers/keras_outputs.json'
 import { coded } from '../../../scripts/coded.mjs'
+import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
 import {
   activation,
   add,
@@ -38,7 +39,6 @@ import {
   rnn,
   sequential,
 } from '../src/index.js'
-import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
 import { timeSoftmax } from '../src/multi_head_attention.js'
 import { rearrange } from '../src/rearrange.js'
 import { repeatVector } from '../src/repeat_vector.js'

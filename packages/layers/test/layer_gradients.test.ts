@@ -1,4 +1,3 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
@@ -10,8 +9,10 @@ import {
   ResidualWrapper,
   UGRNNCell,
 } from '@cudnn-rnn/cells'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
+import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
 import {
   activation,
   add,
@@ -40,7 +41,6 @@ import {
   sequential,
   timeDistributed,
 } from '../src/index.js'
-import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
 import { timeSoftmax } from '../src/multi_head_attention.js'
 import { rearrange } from '../src/rearrange.js'
 import { stepFunction } from '../src/step_function.js'

@@ -1,6 +1,7 @@
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
+import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
 import {
   activation,
   add,
@@ -28,7 +29,6 @@ import {
   rnn,
   timeDistributed,
 } from '../src/index.js'
-import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
 import { layersFromConfig } from '../src/layer_registry.js'
 import { timeSoftmax } from '../src/multi_head_attention.js'
 import { rearrange } from '../src/rearrange.js'

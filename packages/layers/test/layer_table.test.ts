@@ -35,7 +35,7 @@ function line(name: string, here: string, row: KerasClass): string {
 }
 
 it('is the page of the classes of Keras', async () => {
-  const known = Object.entries(LAYER_TABLE).flatMap(([kind, { keras = {} }]) =>
+  const known = [...LAYER_TABLE].flatMap(([kind, { keras = {} }]) =>
     Object.entries(keras).map(([name, row]) => [name, line(name, code(kind), row)] as const),
   )
   const named = new Set(known.map(([name]) => name))

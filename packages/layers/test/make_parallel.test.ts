@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { expectAllclose, raggedReplica } from '@cudnn-rnn/conformance'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { Adam, Dataset, fit, makeParallel, type ParallelOptions, type StepReport } from '@cudnn-rnn/train'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 

@@ -1,12 +1,12 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { infer, valueAndGrad } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { cudnnGRU, dense, integer, layer, layerNorm, loadModel, multiply, number, sequential } from '../src/index.js'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 
 const gated = layer('gated', { units: integer({ minimum: 1 }) }, ({ units }, input) => ({
   variables: { gate: [[input.features, units], 'glorot_uniform'], kernel: [[input.features, units], 'glorot_uniform'] },

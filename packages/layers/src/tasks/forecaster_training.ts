@@ -14,7 +14,6 @@ import {
   TEXT,
   where,
 } from '@cudnn-rnn/canonical/rules'
-import type { Backend } from '@cudnn-rnn/ops'
 import {
   cudnnGRU,
   cudnnLSTM,
@@ -25,6 +24,7 @@ import {
   type SequentialModel,
   sequential,
 } from '@cudnn-rnn/layers'
+import type { Backend } from '@cudnn-rnn/ops'
 import { cosineRate, Dataset, type FitResult } from '@cudnn-rnn/train'
 import { BestWeights } from './best_weights.js'
 import { calendarOf } from './calendar.js'
