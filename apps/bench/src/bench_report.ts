@@ -20,7 +20,7 @@ export interface BenchReport {
   readonly loadBefore: number
   /** The seed that drew networks. */
   readonly seed: number
-  /** What every implementation that can be was held to; undefined: each took the best that it found. */
+  /** The instruction set of the executor; undefined if it has none. */
   readonly instructionSet?: InstructionSet | undefined
   readonly implementations: readonly ImplementationReport[]
   /** Rates behind the rooflines; a string states why they were not measured. */

@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { thrownMessage } from '@cudnn-rnn/canonical/rules'
-import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
+import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { installBaselines } from './baseline_packages.js'
 import { benchCases } from './bench_cases.js'
 import type { BenchReport, ImplementationReport } from './bench_report.js'
@@ -16,7 +16,7 @@ import { TimeBudget } from './time_budget.js'
 
 export interface BenchOptions {
   readonly executor: string
-  /** What every implementation that can be is held to; undefined: each takes the best that it finds. */
+  /** What every implementation is held to; one that cannot be is left out. Undefined: each takes the best that it finds. */
   readonly instructionSet?: InstructionSet | undefined
   /** Interpreter with PyTorch. */
   readonly python?: string | undefined
@@ -66,7 +66,8 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
     return {
       date: new Date().toISOString(),
       machine: machineDescription(),
-      ...{ loadBefore, seed, instructionSet, implementations, rates },
+      ...{ loadBefore, seed, implementations, rates },
+      instructionSet: instructionSet ?? INSTRUCTION_SETS.find((set) => implementations[0].detail.includes(` ${set},`)),
       comparisons: comparisons.map((comparison) => withRoofline(comparison, rates)),
     }
   } finally {
@@ -106,7 +107,7 @@ async function startCandidates(
       language === 'python' && python === undefined
         ? 'requested by --python PATH'
         : name === 'onnxruntime'
-          ? baselineProblem
+          ? (bindingNote(implementation, instructionSet) ?? baselineProblem)
           : undefined
     const first = { implementation: name, threads, weights: 'float32', pass: 'inference' } as const
     const process = absence ?? (await pool.process(first))
@@ -114,9 +115,7 @@ async function startCandidates(
       reports.push({ name, title, kind, version: undefined, detail: process, participates: false })
       continue
     }
-    const note = bindingNote(implementation, instructionSet)
-    const detail = note === undefined ? process.detail : `${process.detail}; ${note}`
-    reports.push({ name, title, kind, version: process.version, detail, participates: true })
+    reports.push({ name, title, kind, version: process.version, detail: process.detail, participates: true })
   }
   return reports
 }

@@ -33,7 +33,7 @@ export function bindingEnvironment(
     : BASELINE_ENVIRONMENT[instructionSet]
 }
 
-/** Why an implementation computes with other instructions than those requested; undefined if it does not. */
+/** Why an implementation cannot be held to an instruction set; undefined if it can, or if none is named. */
 export function bindingNote(
   { unbound }: Pick<Implementation, 'unbound'>,
   instructionSet: InstructionSet | undefined,

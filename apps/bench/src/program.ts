@@ -23,7 +23,7 @@ export function createProgram(): Command {
     .addOption(
       new Option(
         '--instruction-set <name>',
-        'hold every implementation that can be to it (default: the best of each)',
+        'hold every implementation to it, and leave out those that cannot be (default: the best of each)',
       ).choices(INSTRUCTION_SETS),
     )
     .option('--python <path>', 'Python interpreter with PyTorch')

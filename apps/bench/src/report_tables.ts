@@ -76,17 +76,9 @@ export function gridRatios(report: BenchReport): Map<string, NetworkRatio[]> {
 }
 
 /** The machine, date and other libraries of a report, in a line. */
-export function conditionsOf({
-  machine,
-  date,
-  seed,
-  loadBefore,
-  instructionSet,
-  implementations,
-}: BenchReport): string {
+export function conditionsOf({ machine, date, seed, loadBefore, implementations }: BenchReport): string {
   const others = implementations
     .filter(({ kind, participates }) => kind === 'baseline' && participates)
     .map(({ title, version }) => `${title} ${version}`)
-  const held = instructionSet === undefined ? '' : `, held to ${instructionSet} where that is possible`
-  return `${machine.processor}, Node.js ${machine.node}, ${date.slice(0, 10)}, load ${loadBefore.toFixed(1)} before the run, networks drawn by seed ${seed}, beside ${others.join(', ')}${held}`
+  return `${machine.processor}, Node.js ${machine.node}, ${date.slice(0, 10)}, load ${loadBefore.toFixed(1)} before the run, networks drawn by seed ${seed}, beside ${others.join(', ')}`
 }
