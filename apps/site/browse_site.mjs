@@ -80,7 +80,7 @@ async function visit({ width, theme }) {
 
     await follow(page, narrow, 'Benchmarks')
     await step('benchmarks', 'Benchmark results')
-    await page.locator('.vp-doc').getByRole('link', { name: 'The space of sizes' }).click()
+    await page.locator('.vp-doc').getByRole('link', { name: 'The space of sizes', exact: true }).click()
     await step('space', 'The space of sizes')
     await checkCharts(page, name, narrow)
 
@@ -110,7 +110,7 @@ async function checkEveryWidth() {
   const page = await openPage(name, { viewport: { width: WIDTHS[1], height: 800 } })
   const sources = sitePages(join(site, '../..')).flatMap(({ pages }) => pages.map((each) => each.page))
   const paths = sources.map((each) => `/${each.replace(/(index)?\.md$/, '')}`)
-  const reference = ['rnn/', 'cells/classes/LSTMCell', 'rnn/functions/openBackend', 'backend/interfaces/DenseOps']
+  const reference = ['rnn/', 'cells/classes/LSTMCell', 'rnn/functions/openBackend', 'ops/interfaces/DenseOps']
   for (const path of ['/', '/changelog', ...paths, ...reference.map((each) => `/api/@cudnn-rnn/${each}`)]) {
     await page.goto(server.url + path)
     await checkLayout(page, name)
