@@ -1,8 +1,10 @@
 // The charts of docs/bench: numbers of the stored results, or, if a benchmark stores none, of the tables that it writes into
 // its page.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { barChart, dotChart, lineChart } from './charts.mjs'
 import { headingLine, markdownTable, numberIn, tableLine } from './markdown_table.mjs'
-import { lastReports, meanRatios, setTitle, streamsResult } from './stored_results.mjs'
+import { setTitle, streamsResult } from './stored_results.mjs'
 
 const EQUAL = { x: 1, text: 'as fast' }
 
@@ -11,8 +13,11 @@ const EQUAL = { x: 1, text: 'as fast' }
  * of the section `heading`; without `table`, below the heading.
  */
 const CHARTS = {
-  README: (_, root) => [{ heading: 'Last results', figure: spaceChart(root) }],
-  space: (_, root) => [{ heading: 'Summary', table: 0, figure: spaceChart(root) }],
+  README: (_, root) => {
+    const space = readFileSync(join(root, 'docs/bench/space.md'), 'utf8')
+    return [{ heading: 'Last results', figure: spaceChart(space) }]
+  },
+  space: (markdown) => [{ heading: 'Summary', table: 0, figure: spaceChart(markdown) }],
   steps: (markdown) => [
     ratioColumns(markdown, {
       heading: 'Results',
@@ -92,9 +97,16 @@ export function withCharts(root, name, markdown) {
   return lines.join('\n')
 }
 
-function spaceChart(root) {
-  const series = [...lastReports(root)].map(([set, report]) => ({ label: setTitle(set), values: meanRatios(report) }))
-  const rows = [...new Set(series.flatMap(({ values }) => [...values.keys()]))]
+/** The geometric means of each instruction set; one without a network of a kind has an empty cell. */
+function spaceChart(markdown) {
+  const { header, rows: table } = markdownTable(markdown, 'Summary')
+  const rows = table.map(([kind]) => kind)
+  const series = header.flatMap((title, column) => {
+    const [set, figure] = title.split(': ')
+    if (figure !== 'geometric mean') return []
+    const measured = table.filter((cells) => cells[column] !== '')
+    return [{ label: setTitle(set), values: new Map(measured.map((cells) => [cells[0], numberIn(cells[column])])) }]
+  })
   const caption =
     'Networks of any size: time of the cpu executor over that of the fastest other library, geometric means'
   return dotChart({ caption, x: 'ratio of times (log scale)', rows, series, rules: [EQUAL], log: true })

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Instruction sets of the cpu executor as charts name them. */
@@ -18,36 +18,7 @@ export function setTitle(set) {
   return SET_TITLES[set]
 }
 
-/** The last result of each instruction set under docs/bench/results, by its name. */
-export function lastReports(root) {
-  const folder = join(root, 'docs/bench/results')
-  const files = readdirSync(folder).filter((name) => /^\d{4}-\d{2}-\d{2}.*\.json$/.test(name))
-  const reports = files.sort().map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
-  return new Map(reports.map((report) => [report.instructionSet, report]))
-}
-
 /** docs/bench/results/streams.json */
 export function streamsResult(root) {
   return JSON.parse(readFileSync(join(root, 'docs/bench/results/streams.json'), 'utf8'))
-}
-
-const OURS = 'cpu'
-
-/** The geometric mean of our time over the fastest other implementation's, by pass and number of threads. */
-export function meanRatios({ comparisons }) {
-  const logs = new Map()
-  for (const { results } of comparisons) {
-    const measured = results.filter(({ outcome }) => outcome.status === 'measured')
-    const times = (isOurs) =>
-      measured
-        .filter(({ series }) => (series.implementation === OURS) === isOurs)
-        .map(({ outcome }) => outcome.spread.median)
-    const [ours, best] = [times(true)[0], Math.min(...times(false))]
-    if (ours === undefined || best === Number.POSITIVE_INFINITY) continue
-    const { pass, threads } = results[0].series
-    const kind = `${pass === 'streaming' ? 'single steps' : pass}, ${threads} thread${threads > 1 ? 's' : ''}`
-    logs.set(kind, [...(logs.get(kind) ?? []), Math.log(ours / best)])
-  }
-  const mean = (values) => Math.exp(values.reduce((sum, value) => sum + value, 0) / values.length)
-  return new Map([...logs].map(([kind, values]) => [kind, mean(values)]))
 }

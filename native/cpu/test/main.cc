@@ -3,8 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-// The sanitizers end the process if there is no memory, unless they are asked to fail as the system does. Visible,
-// as their libraries look the functions up, and the project hides symbols.
+// By default a sanitizer ends the process if memory runs out; these options make an allocation fail as it does without
+// one. The functions are visible because the sanitizers' libraries look them up, and the project hides symbols.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 extern "C" {
 __attribute__((visibility("default"))) const char* __asan_default_options() { return "allocator_may_return_null=1"; }

@@ -8,7 +8,7 @@ import type { GraphValue, StepGraph } from './step_graph.js'
 export abstract class GRUCell extends GraphCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
-  /** Of the candidate. */
+  /** The candidate's activation. */
   readonly activation: CellActivation
   readonly recurrentActivation: CellActivation
   /** Bound of the inputs of the gates and the candidate; Infinity for none. */

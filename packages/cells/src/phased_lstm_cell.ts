@@ -86,7 +86,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
     return this.numUnits
   }
 
-  /** Throws as the `build` of every cell, and RangeError `ERR_INVALID_OPTION` if there is no column beside the time. */
+  /** Throws like every cell's `build`, and RangeError `ERR_INVALID_OPTION` if the input has no column but the time. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
     if (inputSize < 2) {

@@ -117,7 +117,7 @@ function pairedStates(graph: FoldedGraph): Pick<StatefulGraph, 'states' | 'candi
     pairsWhere(({ name }, output) => ends.inputs.has(name) && ends.inputs.get(name) === ends.outputs.get(output.name)),
     'structure',
   )
-  // Of two inputs whose names are in an output's, the longer one is meant: h and h_enc in h_enc_out.
+  // If an output's name contains two inputs' names, the longer one is meant: h_enc, not h, in h_enc_out.
   const namesakes = outputs.flatMap((output): Pair[] => {
     const [input] = inputs
       .filter((each) => STATE.test(each.name) && containsName(output.name, each.name) && fits(each, output))

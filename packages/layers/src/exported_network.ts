@@ -31,8 +31,9 @@ export interface ExportedNetwork {
   readonly canonical: CanonicalParams<FloatArray>
   /** A GRU that resets before the product. */
   readonly resetBefore: boolean
-  /** Of the candidate and of the gates. */
+  /** The candidate's activation. */
   readonly activation: CellActivation
+  /** The gates' activation. */
   readonly recurrentActivation: CellActivation
 }
 

@@ -43,7 +43,7 @@ interface Planned {
   readonly values?: ((stored: readonly Floats[]) => readonly Floats[]) | undefined
   /** For a recurrent layer, made of its network. */
   readonly recurrent?: RecurrentPlan
-  /** Of a layer that joins branches. */
+  /** The branches of a layer that joins them. */
   readonly branches?: readonly (readonly Planned[])[]
   /** Default `concat`. */
   readonly join?: (branches: readonly Branch[]) => LayerDefinition

@@ -22,7 +22,7 @@ export interface LayerAt {
   readonly options: KerasOptions
   readonly name: { readonly name?: string }
   readonly input: KerasSignal
-  /** Of a layer that masks: where masked steps may be, or `none` if nothing behind it looks at the mask. */
+  /** Where a masking layer may have masked steps; `none` if no later layer reads the mask. */
   readonly mask: Padding | 'none'
   /** Layers behind it, such as its activation. */
   readonly behind: LayerDefinition[]
@@ -33,7 +33,7 @@ export interface PlannedLayer {
   readonly layers: readonly LayerDefinition[]
   /** Rows of pictures. Default: as many as the input has, if the class takes pictures. */
   readonly height?: number | undefined
-  /** As the file has them, if they are not the weights of the class. */
+  /** Variables of the file, if they differ from the class's weights. */
   readonly stored?: readonly KerasVariable[]
   /** The values of the layers' variables in their order, from those of `stored`. Default: these. */
   readonly values?: (stored: readonly Floats[]) => readonly Floats[]

@@ -11,7 +11,7 @@ export class OnnxGraph {
   readonly dtype: FloatDType
   readonly nodes: NodeToWrite[] = []
   readonly initializers: Record<string, Tensor<FloatArray> | readonly number[]> = {}
-  /** Of the layer that is written: names begin with it. */
+  /** The current layer's name, a prefix of its nodes' names. */
   layer = ''
   #count = 0
 

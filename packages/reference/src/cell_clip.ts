@@ -12,8 +12,8 @@ export function storedCellClip(descriptor: RnnDescriptor, allocate: (length: num
 }
 
 /**
- * Clips the cell state that enters a pass or a stream, in place: cuDNN clips c wherever it uses it, so the initial one
- * as well as every step's. A NaN stays NaN.
+ * Clips the cell state that enters a pass or a stream, in place: cuDNN clips c wherever it uses it, the initial state
+ * included. NaN stays NaN.
  */
 export function clipInitialCells(cells: FloatArray, clip: number): void {
   for (let k = 0; k < cells.length; k++) cells[k] = Math.min(clip, Math.max(-clip, floatAt(cells, k)))

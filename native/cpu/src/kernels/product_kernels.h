@@ -1,9 +1,9 @@
 // The matrix product over panels, c = init + a · panel. Included, after one vector_*.h, by the kernel files only.
 //
-// The loops, from the outside: blocks of rows and panels (the passes) > tiles of rows > tiles across the panel > steps
-// of the depth > registers. If the chunks of a panel are apart (PanelOrder::kChunks), the tiles across are outside
-// of the tiles of rows. The innermost two are ProductTile (product_tile.h). The stages from a naive loop to this one,
-// each with its time: docs/cpu_kernels.md.
+// The loops, outermost first: blocks of rows and panels (the passes), tiles of rows, tiles across the panel, steps of
+// the depth, registers. If a panel is stored chunk by chunk (PanelOrder::kChunks), the loop over tiles across the
+// panel is outside the loop over tiles of rows. The innermost two are ProductTile (product_tile.h). The stages from a
+// naive loop to this one, each with its time: docs/cpu_kernels.md.
 #pragma once
 
 #include "kernels/copied_product.h"

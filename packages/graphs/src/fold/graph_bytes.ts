@@ -39,7 +39,7 @@ export function encodeGraph({ file, nodes, constants, inputs, outputs }: FoldedG
 
 function encodeConstant(name: string, constant: OnnxTensor | Constant, bytes: Uint8Array): Uint8Array {
   if ('message' in constant) {
-    // Of two names in one message the last counts.
+    // The last of two names in a message counts.
     const { start, end } = constant.message
     return new BinaryWriter().raw(bytes.subarray(start, end)).tag(8, LengthDelimited).string(name).finish()
   }
