@@ -26,7 +26,7 @@ const ACTION = 'open the cpu backend'
 const OPTIONS = {
   /** Element type of everything computed; default float32. */
   dtype: optional(oneOf(['float32', 'float64'])),
-  /** Threads that compute, 1..256; default: physical cores. */
+  /** Threads that compute, 1..256; default: physical cores, within the limits of a container. */
   threads: optional(integerIn(1, 256)),
   /** Instruction set of the kernels; default: the best that this processor has. Results differ in their last bits. */
   instructionSet: optional(oneOf(INSTRUCTION_SETS)),
