@@ -6,6 +6,17 @@ import { openCudaLibraries } from '../src/sys/cuda_libraries.js'
 import { libraryFolders, libraryNames } from '../src/sys/library_places.js'
 import type { NativeAddon } from '../src/sys/native_addon.js'
 
+/** A container may run as a user without an entry and without HOME: Node.js throws then. */
+const user = vi.hoisted(() => ({ hasHome: true }))
+vi.mock(import('node:os'), async (importOriginal) => {
+  const os = await importOriginal()
+  const homedir = () => {
+    if (user.hasHome) return os.homedir()
+    throw new Error('uv_os_homedir returned ENOENT')
+  }
+  return { ...os, homedir }
+})
+
 const CUDNN_9 = ['libcudnn.so.9', 'libcudnn_graph.so.9', 'libcudnn_ops.so.9', 'libcudnn_adv.so.9']
 const CUDA_13 = ['libcublasLt.so.13', 'libcudart.so.13', 'libcublas.so.13', 'libnvrtc.so.13']
 const DRIVER = 'libcuda.so.1'
@@ -176,6 +187,13 @@ describe('openCudaLibraries', () => {
 })
 
 describe('libraryFolders', () => {
+  it('are those of the system where the user has no home', () => {
+    user.hasHome = false
+    const folders = libraryFolders(undefined)
+    user.hasHome = true
+    expect(folders).toContain('')
+  })
+
   it('begins with the folder of the caller, and has the wheels inside of it', () => {
     const given = folderOf('given', [])
     const wheels = ['cudnn', 'cu13', 'nccl'].map((name) => folderOf(`given/nvidia/${name}/lib`, []))

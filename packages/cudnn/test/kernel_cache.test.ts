@@ -5,6 +5,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { KernelCache } from '../src/device/kernel_cache.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
+/** A container may run as a user without an entry and without HOME: Node.js throws then. */
+const user = vi.hoisted(() => ({ hasHome: true }))
+vi.mock(import('node:os'), async (importOriginal) => {
+  const os = await importOriginal()
+  const homedir = () => {
+    if (user.hasHome) return os.homedir()
+    throw new Error('uv_os_homedir returned ENOENT')
+  }
+  return { ...os, homedir }
+})
+
 const IMAGE = Uint8Array.of(1, 2, 3)
 
 describe('KernelCache', () => {
@@ -78,6 +89,14 @@ describe('KernelCache', () => {
     const cache = new KernelCache(join(file, 'kernels'))
     for (let round = 0; round < 2; round++) expect(await compiles(cache, ['source'])).toBe(true)
     expect(readdirSync(root)).toEqual(['file'])
+  })
+
+  it('compiles every time where the user has no home', async () => {
+    for (const name of ['CUDNN_RNN_CACHE_DIR', 'XDG_CACHE_HOME']) vi.stubEnv(name, undefined)
+    user.hasHome = false
+    const cache = new KernelCache()
+    user.hasHome = true
+    for (let round = 0; round < 2; round++) expect(await compiles(cache, ['source'])).toBe(true)
   })
 
   it('leaves one file where several compile at the same time', async () => {

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { makeDirectory, replaceFile } from '@cudnn-rnn/checkpoint/files'
+import { homeFolder } from '../sys/library_places.js'
 
 /** Digest bytes of the image, in front of it. */
 const DIGEST_BYTES = 32
@@ -13,37 +13,39 @@ const DIGEST_BYTES = 32
  * past the end of one that was cut off.
  */
 export class KernelCache {
-  readonly #folder: string
+  readonly #folder: string | undefined
 
-  /** @param folder default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder. */
+  /** @param folder default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder; a user without one keeps no images. */
   constructor(folder?: string) {
     const { env } = process
-    this.#folder =
-      folder ?? env['CUDNN_RNN_CACHE_DIR'] ?? join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cudnn-rnn')
+    const home = homeFolder()
+    const caches = env['XDG_CACHE_HOME'] ?? (home && join(home, '.cache'))
+    this.#folder = folder ?? env['CUDNN_RNN_CACHE_DIR'] ?? (caches && join(caches, 'cudnn-rnn'))
   }
 
   /** The image that `compile` makes, from disk if it was made before. */
   async image(key: readonly string[], compile: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    if (this.#folder === undefined) return await compile()
     // The key has the source, the options and the compiler's version, so a file never needs to be invalidated.
     const file = join(this.#folder, `${createHash('sha256').update(key.join('\0')).digest('hex')}.cubin`)
     const kept = imageOf(await readFile(file).catch(() => new Uint8Array(0)))
     if (kept !== undefined) return kept
     const image = await compile()
-    await this.#write(file, image)
+    await writeImage(file, image)
     return image
   }
+}
 
-  /** Written beside and renamed, so that no other process reads half a file. */
-  async #write(file: string, image: Uint8Array): Promise<void> {
-    const half = `${file}.${randomUUID()}`
-    try {
-      await makeDirectory(this.#folder)
-      await writeFile(half, Buffer.concat([digestOf(image), image]), { flag: 'wx' })
-      await replaceFile(half, file)
-    } catch {
-      // A read-only or full disk costs the compilation next time, nothing else.
-      await rm(half, { force: true }).catch(() => undefined)
-    }
+/** Written beside and renamed, so that no other process reads half a file. */
+async function writeImage(file: string, image: Uint8Array): Promise<void> {
+  const half = `${file}.${randomUUID()}`
+  try {
+    await makeDirectory(dirname(file))
+    await writeFile(half, Buffer.concat([digestOf(image), image]), { flag: 'wx' })
+    await replaceFile(half, file)
+  } catch {
+    // A read-only or full disk costs the compilation next time, nothing else.
+    await rm(half, { force: true }).catch(() => undefined)
   }
 }
 

@@ -70,6 +70,15 @@ export function libraryFolders(libraryDir: string | undefined): readonly string[
   return [...new Set(folders.filter((folder) => folder === '' || existsSync(folder)))]
 }
 
+/** The home of the user. A container may run as a user that has no entry, and no HOME. */
+export function homeFolder(): string | undefined {
+  try {
+    return homedir()
+  } catch {
+    return undefined
+  }
+}
+
 /** The library folders of a CUDA toolkit or of a cuDNN archive. */
 function toolkitFolders(root: string | undefined): string[] {
   if (!root) return []
@@ -90,7 +99,8 @@ function sitePackages(): string[] {
       .filter((root) => root !== undefined)
       .map((root) => join(root, 'Lib/site-packages'))
   }
-  const roots = [VIRTUAL_ENV, CONDA_PREFIX, join(homedir(), '.local'), '/usr/local', '/usr']
+  const home = homeFolder()
+  const roots = [VIRTUAL_ENV, CONDA_PREFIX, home && join(home, '.local'), '/usr/local', '/usr']
   return roots
     .filter((root) => root !== undefined)
     .flatMap((root) => subfolders(join(root, 'lib'), 'python3'))
