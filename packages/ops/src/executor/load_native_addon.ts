@@ -12,7 +12,7 @@ interface NodeProcess {
   readonly arch: string
   readonly argv: readonly string[]
   readonly env: Environment
-  readonly report: { getReport(): unknown }
+  readonly report: { getReport(): unknown; excludeNetwork?: boolean }
   getBuiltinModule(name: 'module'): { createRequire(base: string): AddonRequire }
   getBuiltinModule(name: 'fs'): { existsSync(file: URL): boolean }
 }
@@ -104,7 +104,11 @@ function platformTriple(process: NodeProcess): string {
 }
 
 function libc({ report }: NodeProcess): 'gnu' | 'musl' {
+  const { excludeNetwork } = report
+  // Otherwise the report requests the name of every open socket's peer from the DNS: seconds for each if no server answers.
+  report.excludeNetwork = true
   const { header } = report.getReport() as { header?: { glibcVersionRuntime?: string } }
+  report.excludeNetwork = excludeNetwork ?? false
   return header?.glibcVersionRuntime === undefined ? 'musl' : 'gnu'
 }
 

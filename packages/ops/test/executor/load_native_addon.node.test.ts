@@ -1,8 +1,12 @@
 // Needs the process of Node.js.
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { loadNativeAddon } from '../../src/executor/index.js'
 
-const { process } = globalThis as unknown as { process: { argv: string[] } }
+interface Report {
+  getReport(): object
+  excludeNetwork: boolean
+}
+const { process } = globalThis as unknown as { process: { argv: string[]; platform: string; report: Report } }
 const PROGRAM = process.argv[1]
 const PACKAGE = 'file:///app/node_modules/@cudnn-rnn/cudnn/dist/index.js'
 
@@ -22,6 +26,24 @@ function requireOf(pattern: RegExp, base?: string) {
 const PLATFORM_PACKAGE = /^@cudnn-rnn\/native-cudnn-[a-z0-9-]+$/
 const BESIDE_BUNDLE = /^\.\/cudnn_rnn_cudnn\.node$/
 const LOCAL_BUILD = /^\.\.\/\.\.\/\.\.\/native\/cudnn\/prebuilds\/[a-z0-9-]+\/cudnn_rnn_cudnn\.node$/
+
+it.runIf(process.platform === 'linux')('asks no DNS for the names of open sockets', async () => {
+  const { report } = process
+  const before = report.excludeNetwork
+  const excluded: boolean[] = []
+  vi.spyOn(report, 'getReport').mockImplementation(() => {
+    excluded.push(report.excludeNetwork)
+    return {}
+  })
+  // Another instance of the module: it keeps the platform.
+  vi.resetModules()
+  const loader = await import('../../src/executor/load_native_addon.js')
+  loader.loadNativeAddon('cpu', PACKAGE, {}, requireOf(/nothing/))
+  vi.restoreAllMocks()
+  vi.resetModules()
+  expect(excluded).toEqual([true])
+  expect(report.excludeNetwork).toBe(before)
+})
 
 it.each([
   ['the file that the environment names', { CUDNN_RNN_CUDNN_ADDON: '/a/b.node' }, /./, /^\/a\/b\.node$/],
