@@ -48,8 +48,9 @@ function sectionsOf(report: BenchReport): string[] {
     })
     return `### ${name}, ${set}: H by B\n\n${markdown({ header: ['H', ...batches.map(String)], rows })}`
   })
+  const steps = stepTable(report)
   return [
-    `## Single steps, ${set}\n\n${markdown(stepTable(report))}`,
+    ...(steps.rows.length === 0 ? [] : [`## Single steps, ${set}\n\n${markdown(steps)}`]),
     `## The worst ten networks, ${set}\n\n${markdown(worstTable(report))}`,
     `## The grid, ${set}`,
     ...grids,
