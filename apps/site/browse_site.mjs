@@ -39,7 +39,7 @@ try {
   for (const width of WIDTHS) {
     for (const theme of THEMES) await visit({ width, theme })
   }
-  await checkEveryWidth()
+  await checkEveryPage()
 } finally {
   await browser.close()
   server.close()
@@ -78,6 +78,10 @@ async function visit({ width, theme }) {
     await step('migration', 'From TensorFlow.js')
     await checkColumns(page, name, narrow)
 
+    await page.goto(`${server.url}/guide/speed`)
+    await step('speed', 'How fast is it for your size')
+    await checkCalculator(page, name)
+
     await follow(page, narrow, 'Benchmarks')
     await step('benchmarks', 'Benchmark results')
     await page.locator('.vp-doc').getByRole('link', { name: 'The space of sizes', exact: true }).click()
@@ -104,19 +108,25 @@ async function visit({ width, theme }) {
   }
 }
 
-/** Every page outside the reference, and each kind of page in it, on the narrow screen. */
-async function checkEveryWidth() {
-  const name = `${WIDTHS[1]}px`
-  const page = await openPage(name, { viewport: { width: WIDTHS[1], height: 800 } })
+/** Every page outside the reference, and each kind of page in it, on the narrow screen; each layout on that of a tablet. */
+async function checkEveryPage() {
   const sources = sitePages(join(site, '../..')).flatMap(({ pages }) => pages.map((each) => each.page))
   const paths = sources.map((each) => `/${each.replace(/(index)?\.md$/, '')}`)
   const reference = ['rnn/', 'cells/classes/LSTMCell', 'rnn/functions/openBackend', 'ops/interfaces/DenseOps']
-  for (const path of ['/', '/changelog', ...paths, ...reference.map((each) => `/api/@cudnn-rnn/${each}`)]) {
+  const references = reference.map((each) => `/api/@cudnn-rnn/${each}`)
+  await openEach(360, ['/', '/changelog', ...paths, ...references])
+  await openEach(768, ['/', '/guide/speed', '/bench/space', ...references])
+}
+
+async function openEach(width, paths) {
+  const name = `${width}px`
+  const page = await openPage(name, { viewport: { width, height: 800 } })
+  for (const path of paths) {
     await page.goto(server.url + path)
     await checkLayout(page, name)
   }
   await page.context().close()
-  console.log(`${name}: ${paths.length + reference.length + 2} pages opened`)
+  console.log(`${name}: ${paths.length} pages opened`)
 }
 
 async function openPage(name, options) {
@@ -207,6 +217,14 @@ async function checkColumns(page, name, narrow) {
     )
   const fits = ([before, after]) => (narrow ? after.y > before.y : after.y === before.y && after.x > before.x)
   if (pairs.length === 0 || !pairs.every(fits)) problems.push(`${name}: the columns of ${page.url()} are not in place`)
+}
+
+/** Four times the units take longer. */
+async function checkCalculator(page, name) {
+  const estimate = page.locator('.size-calculator .estimate')
+  const [before, units] = [await estimate.innerText(), page.getByLabel('units H')]
+  await units.fill(String(4 * Number(await units.inputValue())))
+  if ((await estimate.innerText()) === before) problems.push(`${name}: the calculator shows ${before} for any size`)
 }
 
 /** One drawing of each chart is seen, with text that can be read. */

@@ -18,6 +18,7 @@ const SECTIONS = [
       'onnx_models',
       'browsers_and_workers',
       'bundling',
+      'speed',
       'gpus',
       'cluster',
     ].map((name) => `docs/guide/${name}.md`),
@@ -106,7 +107,8 @@ function describe(root, source) {
 
 function title(root, source) {
   try {
-    return /^# (.*)$/m.exec(readFileSync(join(root, source), 'utf8'))?.[1] ?? basename(source)
+    const heading = /^# (.*)$/m.exec(readFileSync(join(root, source), 'utf8'))?.[1]
+    return heading?.replaceAll('`', '') ?? basename(source)
   } catch (error) {
     if (error.code === 'ENOENT') return undefined
     throw error
