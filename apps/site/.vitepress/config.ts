@@ -44,7 +44,7 @@ function searchedBoost(page: string): number {
 
 export default defineConfig({
   title: 'cudnn-rnn',
-  description: 'TensorFlow 1 cudnn_rnn for Node.js: recurrent networks on GPUs, CPUs and in browsers',
+  description: 'Recurrent networks in JavaScript: training, import from Python, streams, on GPUs, CPUs and in browsers',
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: 'content',
   cleanUrls: true,
@@ -66,7 +66,6 @@ export default defineConfig({
       { text: 'Guide', link: '/guide/getting_started', activeMatch: '^/guide/' },
       { text: 'Cookbook', link: '/cookbook/', activeMatch: '^/cookbook/' },
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
-      { text: 'Errors', link: '/errors' },
       { text: 'Benchmarks', link: '/bench/', activeMatch: '^/bench/' },
       { text: 'Changelog', link: '/changelog' },
     ],
