@@ -45,7 +45,7 @@ function shareOfNamed(
       parts.map(({ name, signal }) => [name, rowsOf(tensors[name], Number(signal.isSequence), from, to)]),
     )
   const lengths = isNamed<Int32Array | null>(sequenceLengths)
-    ? Object.fromEntries(Object.entries(sequenceLengths).map(([name, own]) => [name, own && own.slice(from, to)]))
+    ? Object.fromEntries(Object.entries(sequenceLengths).map(([name, own]) => [name, own?.slice(from, to) ?? null]))
     : (sequenceLengths as Int32Array | null | undefined)?.slice(from, to)
   return {
     ...{ input: shared(input, inputs), labels: shared(labels, outputs), sequenceLengths: lengths, restarts },
