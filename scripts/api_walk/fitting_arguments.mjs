@@ -52,6 +52,8 @@ export function fittingArguments(api, subjects, fixtures) {
   const place = () => ({ path: 'walk', row: 1 })
   const examples = () => [{ input: tensor(2, 3), label: tensor(2, 2) }]
   const cell = subjects.LSTMBlockCell
+  const modelInput = () => api.layers.input('walk', { features: 2 })
+  const walkInput = modelInput()
   const record = () => ({ step: 1, optimizerStep: 1, position: null, best: null, skippedInARow: 0, extra: null })
   const detected = async () => {
     const tensors = await saveables().tensors('default')
@@ -449,6 +451,10 @@ export function fittingArguments(api, subjects, fixtures) {
     'layers: ModelStream.reset': () => [[0]],
     'layers: ModelStream.restore': async () => [await subjects.ModelStream().state()],
     'layers: sequential': () => [subjects.Backend(), [subjects.LayerDefinition()], { seed: 1, inputSize: 3 }],
+    'layers: input': () => ['walk', { features: 2 }],
+    'layers: apply': () => [subjects.LayerDefinition(), modelInput()],
+    'layers: merge': () => ['add', [modelInput(), modelInput()], { name: 'walk' }],
+    'layers: functional': () => [subjects.Backend(), [walkInput], { walk: walkInput }, { seed: 1 }],
     'layers: loadModel': async () => {
       const path = join(scratch(), 'model')
       await subjects.SequentialModel().save(path)

@@ -1,14 +1,6 @@
-import { type Branch, branching, type Joint } from './branch_layer.js'
+import { type Branch, branching } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import type { LayerOptions } from './layer_options.js'
-
-const ADD: Joint = {
-  kind: 'add',
-  base: 'add',
-  features: ([first, ...others]) => (others.every((count) => count === first) ? first : undefined),
-  rule: 'its branches must give columns of one number',
-  join: (t, outputs) => outputs.reduce((sum, output) => t.add(sum, output)),
-}
 
 /**
  * Gives its input to several branches, each a layer or a list of layers, and adds up their outputs, which have one shape. An
@@ -30,5 +22,5 @@ const ADD: Joint = {
  * ```
  */
 export function add(branches: readonly Branch[], options: LayerOptions = {}): LayerDefinition {
-  return branching(ADD, branches, options)
+  return branching('add', branches, options)
 }

@@ -3,8 +3,10 @@ import { checkNames, required, wasTransferred } from '@cudnn-rnn/canonical/rules
 import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
 import { codedRangeError } from './coded_error.js'
-import type { LayerBatch } from './layer_batch.js'
-import { type CheckedLoss, isCtc } from './losses.js'
+import type { LayerBatch, NamedBatch } from './layer_batch.js'
+import { type CheckedLoss, isCtc, isNamedLosses } from './losses.js'
+import type { ModelGraph } from './model_graph.js'
+import { checkNamed, isNamedModel, lengthsByInput } from './model_inputs.js'
 import { featuresOf, type Signal, signalText } from './signal.js'
 
 const ACTION = 'read the data'
@@ -20,9 +22,20 @@ export interface LayerExample {
   readonly label: number | readonly number[] | Int32Array | FloatArray | Tensor
 }
 
-export type { LayerBatch }
+/** One row of a batch of a model of several inputs or outputs, by their names. */
+export interface NamedExample {
+  readonly input: Readonly<Record<string, LayerExample['input']>>
+  readonly label: Readonly<Record<string, LayerExample['label']>>
+}
 
-export type LayerData = Dataset<LayerExample> | Dataset<LayerBatch> | readonly LayerExample[] | readonly LayerBatch[]
+export type { LayerBatch, NamedBatch }
+
+/** A batch of any model. */
+export type AnyBatch = LayerBatch | NamedBatch
+
+export type LayerData = DataOf<LayerExample> | DataOf<LayerBatch> | DataOf<NamedExample> | DataOf<NamedBatch>
+
+type DataOf<Item> = Dataset<Item> | readonly Item[]
 
 export interface BatchOptions {
   /** Rows of a batch, if the data are examples; default as {@link rowsOfBatch}. */
@@ -39,15 +52,18 @@ export interface DataShape {
   readonly loss: CheckedLoss
   /** The lengths of the output's rows, given the input rows'. */
   readonly outputLengths: (lengths: Int32Array) => Int32Array
+  readonly graph: ModelGraph
 }
 
 /** The input and output of a model that is trained or evaluated with `loss`. */
 export function dataShapeOf(
-  model: Pick<DataShape, 'input' | 'output' | 'outputLengths'> & { readonly executor: Pick<Backend, 'dtype'> },
+  model: Pick<DataShape, 'input' | 'output' | 'outputLengths' | 'graph'> & {
+    readonly executor: Pick<Backend, 'dtype'>
+  },
   loss: CheckedLoss,
 ): DataShape {
-  const { input, output, executor } = model
-  return { input, output, dtype: executor.dtype, loss, outputLengths: (lengths) => model.outputLengths(lengths) }
+  const { input, output, executor, graph } = model
+  return { input, output, graph, dtype: executor.dtype, loss, outputLengths: (lengths) => model.outputLengths(lengths) }
 }
 
 /** Rows of a batch by default, as in Keras. */
@@ -64,7 +80,7 @@ export function batchesOf(
   data: LayerData,
   { batchSize, shuffleSeed }: BatchOptions,
   shape: DataShape,
-): Dataset<LayerBatch> {
+): Dataset<AnyBatch> {
   const isArray = Array.isArray(data)
   if (!isArray && !(typeof data === 'object' && data !== null && 'iterate' in data)) {
     throw exampleError(`data must be an array or a Dataset: current value is ${describeValue(data)}`)
@@ -72,8 +88,8 @@ export function batchesOf(
   const rows = rowsOfBatch(data, batchSize)
   if (rows === undefined) {
     if (isArray && data.length === 0) throw emptyData()
-    const batches = isArray ? Dataset.fromArray(data as readonly LayerBatch[]) : (data as Dataset<LayerBatch>)
-    return batches.map((batch) => checkedBatch(batch, shape.loss))
+    const batches = isArray ? Dataset.fromArray(data as readonly AnyBatch[]) : (data as Dataset<AnyBatch>)
+    return batches.map((batch) => checkedBatch(batch, shape))
   }
   if (isArray && data.length === 0) throw emptyData()
   const examples = isArray ? Dataset.fromArray(data as readonly LayerExample[]) : (data as Dataset<LayerExample>)
@@ -85,14 +101,21 @@ export function batchesOf(
 const BATCH_FIELDS = ['input', 'labels', 'labelLengths', 'sequenceLengths', 'weights', 'restarts'] as const
 
 /** A loss of the caller's may read more fields of a batch. */
-function checkedBatch(batch: LayerBatch, loss: CheckedLoss): LayerBatch {
+function checkedBatch(batch: AnyBatch, { loss, graph }: DataShape): AnyBatch {
   if (typeof batch === 'object' && batch !== null && 'input' in batch && 'labels' in batch) {
     if (typeof loss !== 'function') checkNames(ACTION, batch, BATCH_FIELDS)
     const { restarts, weights } = batch
-    const all = areNumbers(weights?.data) ? elementsOf(weights.data, Float64Array) : undefined
-    const wrong = all?.find((weight) => !(weight >= 0 && Number.isFinite(weight)))
-    if (wrong !== undefined)
-      throw exampleError(`weights of a batch must be finite numbers >= 0: current value is ${wrong}`)
+    const isNamed = isNamedModel(graph)
+    if (isNamed) {
+      checkNamed(ACTION, 'labels of a batch', graph.outputs, batch.labels)
+      if (weights !== undefined) checkNamed(ACTION, 'weights of a batch', graph.outputs, weights)
+    }
+    for (const each of isNamed ? Object.values(weights ?? {}) : [weights]) {
+      const all = areNumbers(each?.data) ? elementsOf(each.data, Float64Array) : undefined
+      const wrong = all?.find((weight) => !(weight >= 0 && Number.isFinite(weight)))
+      if (wrong !== undefined)
+        throw exampleError(`weights of a batch must be finite numbers >= 0: current value is ${wrong}`)
+    }
     if (restarts === undefined || typeof restarts === 'boolean') return batch
     throw exampleError(`restarts of a batch must be a boolean: current value is ${describeValue(restarts)}`)
   }
@@ -102,7 +125,7 @@ function checkedBatch(batch: LayerBatch, loss: CheckedLoss): LayerBatch {
 }
 
 /** Joins examples into one batch, sequences padded. Throws `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`, `ERR_SHAPE`. */
-function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatch {
+function batchOf(examples: readonly LayerExample[], shape: DataShape): AnyBatch {
   for (const [row, example] of examples.entries()) {
     if (typeof example === 'object' && example !== null && 'input' in example && 'label' in example) {
       checkNames(ACTION, example, ['input', 'label'])
@@ -110,6 +133,7 @@ function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatc
     }
     throw exampleError(`example ${row} must be { input, label }: current value is ${describeValue(example)}`)
   }
+  if (isNamedModel(shape.graph)) return namedBatchOf(examples as unknown as readonly NamedExample[], shape)
   const { tensor: input, lengths } = joinedInputs(
     examples.map(({ input }) => input),
     shape,
@@ -119,6 +143,59 @@ function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatc
     ? labelSequences(given)
     : joinedLabels(given, shape, lengths && shape.outputLengths(lengths))
   return { input, labels, sequenceLengths: lengths }
+}
+
+function namedBatchOf(examples: readonly NamedExample[], shape: DataShape): NamedBatch {
+  const { dtype, graph, loss } = shape
+  for (const { input, label } of examples) {
+    checkNamed(ACTION, 'the input of an example', graph.inputs, input)
+    checkNamed(ACTION, 'the label of an example', graph.outputs, label)
+  }
+  const inputs = graph.inputs.map(({ name, signal }) => {
+    return [
+      name,
+      joinedInputs(
+        examples.map(({ input }) => input[name]),
+        { input: signal, dtype },
+      ),
+    ] as const
+  })
+  const lengths = graph.outputLengths(inputs.map(([, joined]) => joined.lengths))
+  const labels = graph.outputs.map(({ name, signal: output }, k) => {
+    const own = isNamedLosses(loss) ? loss[name] : 'mean_squared_error'
+    return [
+      name,
+      joinedLabels(
+        examples.map(({ label }) => label[name]),
+        { output, dtype, loss: own },
+        lengths[k],
+      ),
+    ] as const
+  })
+  return {
+    input: Object.fromEntries(inputs.map(([name, { tensor }]) => [name, tensor])),
+    labels: Object.fromEntries(labels),
+    sequenceLengths: Object.fromEntries(
+      inputs.flatMap(([name, joined]) => (joined.lengths === null ? [] : [[name, joined.lengths]])),
+    ),
+  }
+}
+
+/** The part of a batch that belongs to one output; its lengths are those of that output. */
+export function batchOfOutput(graph: ModelGraph, batch: AnyBatch, k: number): LayerBatch {
+  if (!isNamedModel(graph)) return batch as LayerBatch
+  const { input, labels, weights, sequenceLengths, restarts } = batch as NamedBatch
+  const { name } = graph.outputs[k]
+  const inputs = graph.inputs.map((each) => input[each.name])
+  const lengths = graph.outputLengths(lengthsByInput(ACTION, graph.inputs, inputs, sequenceLengths))
+  return { input: inputs[0], labels: labels[name], weights: weights?.[name], sequenceLengths: lengths[k], restarts }
+}
+
+/** The rows of a batch. */
+export function rowsIn({ inputs, outputs }: ModelGraph, { input }: AnyBatch): number {
+  const [{ name, signal }] = inputs
+  const tensor = isNamedModel({ inputs, outputs }) ? (input as NamedBatch['input'])[name] : (input as Tensor)
+  return tensor.shape[Number(signal.isSequence)]
 }
 
 /** Rows joined time-major; lengths are null for a model without a time axis. */
@@ -160,7 +237,7 @@ export function joinedInputs(
 
 function joinedLabels(
   labels: readonly LayerExample['label'][],
-  { output, dtype, loss }: DataShape,
+  { output, dtype, loss }: Pick<DataShape, 'output' | 'dtype' | 'loss'>,
   lengths: Int32Array | null,
 ): Tensor {
   const isIds = loss === 'softmax_cross_entropy'

@@ -1,33 +1,20 @@
-import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { type GradientTape, onTape, Recording, type Value } from '@cudnn-rnn/ops/executor'
-import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
-import { codedRangeError } from './coded_error.js'
+import type { Backend } from '@cudnn-rnn/ops'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { Forwarded, LayerInput } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import { checkAreLayers } from './layer_list.js'
 import { checkLayerOptions, doesNotFit, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
-import { combinedStream, type LayerStream, openStreams } from './layer_stream.js'
+import type { LayerStream } from './layer_stream.js'
+import { MERGES, type MergeName } from './merges.js'
+import { chainNodes, type GraphPlan, ModelGraph, type PlanNode, type Ref } from './model_graph.js'
 import { savedLayer } from './saved_layer.js'
-import { featuresOf, type Signal, signalText } from './signal.js'
+import type { Signal } from './signal.js'
 
 /** A branch: a layer, or a list of layers; an empty list is the input itself. */
 export type Branch = LayerDefinition | readonly LayerDefinition[]
 
-/** A way to join the outputs of branches. */
-export interface Joint {
-  readonly kind: string
-  /** Names of layers begin with it. */
-  readonly base: string
-  /** Columns of the output; undefined if the branches' do not fit each other. */
-  readonly features: (ofBranches: readonly number[]) => number | undefined
-  /** The rule for the columns, for an error. */
-  readonly rule: string
-  readonly join: (t: GradientTape, outputs: readonly Value[]) => Value
-}
-
 /** The definition of a layer that gives its input to several branches and joins their outputs. */
-export function branching(joint: Joint, branches: readonly Branch[], options: LayerOptions): LayerDefinition {
-  const { kind } = joint
+export function branching(kind: MergeName, branches: readonly Branch[], options: LayerOptions): LayerDefinition {
   checkLayerOptions(kind, options, LAYER_OPTIONS)
   checkIsList(kind, branches)
   const chains = branches.map((branch) => (isChain(branch) ? branch : [branch]))
@@ -44,109 +31,60 @@ export function branching(joint: Joint, branches: readonly Branch[], options: La
       if (input.features === null && chains.some((chain) => chain.length === 0)) {
         throw doesNotFit(definition, input, 'of numbers where a branch is empty')
       }
-      const name = build.nameOf(options.name, joint.base)
-      const layers: Layer[][] = []
-      try {
-        for (const chain of chains) layers.push(buildChain(chain, input, build))
-        const output = joinedSignal(joint, name, input, layers)
-        const variables = layers.flat().flatMap((layer) => layer.variables)
-        return new BranchLayer(build.backend, { definition, name, input, output, variables }, layers, joint.join)
-      } catch (error) {
-        for (const layer of layers.flat()) layer.dispose()
-        throw error
-      }
+      const name = build.nameOf(options.name, MERGES[kind].base)
+      const graph = new ModelGraph(planOf(kind, chains, input), build, () => name)
+      const [{ signal }] = graph.outputs
+      const variables = graph.layers.flatMap((layer) => layer.variables)
+      return new BranchLayer(build.backend, { definition, name, input, output: signal, variables }, graph, chains)
     },
   }
   return definition
 }
 
-function joinedSignal(joint: Joint, name: string, input: Signal, layers: readonly (readonly Layer[])[]): Signal {
-  const outputs = layers.map((chain) => chain.at(-1)?.output ?? input)
-  const [first] = outputs
-  const refuse = (rule: string, branch: number) =>
-    codedRangeError(
-      'ERR_LAYERS_DO_NOT_FIT',
-      `Cannot build ${name} (${joint.kind}) as ${rule}: ${nameOf(layers, 0)} gives ${signalText(first)}, ${nameOf(layers, branch)} gives ${signalText(outputs[branch])}`,
-      {
-        layer: name,
-        before: nameOf(layers, 0),
-        expected: signalText(first),
-        actual: signalText(outputs[branch]),
-      },
-    )
-  const other = outputs.findIndex(({ isSequence }) => isSequence !== first.isSequence)
-  if (other !== -1) throw refuse('all branches must give sequences, or none', other)
-  const columns = outputs.map(featuresOf)
-  const features = joint.features(columns)
-  if (features === undefined) {
-    throw refuse(
-      joint.rule,
-      columns.findIndex((count) => count !== columns[0]),
-    )
-  }
-  return { isSequence: first.isSequence, features }
+/** Chains that take one input, whose outputs are merged. */
+function planOf(merge: MergeName, chains: readonly (readonly LayerDefinition[])[], signal: Signal): GraphPlan {
+  const layers = chains.flat()
+  const nodes: PlanNode[] = []
+  const ends = chains.map((chain): Ref => {
+    nodes.push(...chainNodes(chain.length, [0, 0], 1 + nodes.length, nodes.length))
+    return chain.length === 0 ? [0, 0] : [nodes.length, 0]
+  })
+  nodes.push({ merge, from: ends })
+  const inputs = [{ name: 'an empty branch', signal }]
+  return { inputs, layers, nodes, outputs: [{ name: 'output', value: [nodes.length, 0] }] }
 }
 
 /** A layer of branches. */
 export class BranchLayer extends Layer {
   readonly branches: readonly (readonly Layer[])[]
-  readonly #join: Joint['join']
+  readonly #graph: ModelGraph
 
-  constructor(backend: Backend, info: LayerInfo, branches: readonly (readonly Layer[])[], join: Joint['join']) {
+  constructor(backend: Backend, info: LayerInfo, graph: ModelGraph, chains: readonly (readonly unknown[])[]) {
     super(backend, info)
-    this.branches = branches
-    this.#join = join
+    this.#graph = graph
+    let end = 0
+    this.branches = chains.map(({ length }) => {
+      end += length
+      return graph.layers.slice(end - length, end)
+    })
   }
 
   override get parts(): readonly Layer[] {
-    return this.branches.flat()
+    return this.#graph.layers
   }
 
   override outputLengths(lengths: Int32Array): Int32Array {
-    return chainLengths(this.branches[0], lengths)
+    return this.#graph.outputLengths([lengths])[0] ?? lengths
   }
 
-  async forward(t: GradientTape, given: LayerInput, pass: Pass): Promise<Forwarded> {
-    // Branches share it, and their gradients of it are one sum; class ids have none, and are read on the host.
-    const value = this.input.features === null ? undefined : t.value(given)
-    const x = value === undefined ? given : t.recording.alias(value, value.isDifferentiated, t.made)
-    const outputs: Value[] = []
-    const states: Value[] = []
-    let used = 0
-    for (const branch of this.branches) {
-      const begin = used
-      used += branch.reduce((sum, { stateCount }) => sum + stateCount, 0)
-      const own = { ...pass, states: pass.states?.slice(begin, used) ?? null }
-      const result = await forwardChain(branch, t, x, own)
-      outputs.push(result.output)
-      states.push(...(result.states ?? []))
-    }
-    return { output: this.#join(t, outputs), states }
+  async forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
+    const { outputs, states } = await this.#graph.forward(t, [x], [pass.lengths], pass)
+    return { output: outputs[0], states }
   }
 
   override openStream(batch: number): LayerStream {
-    const streams = openStreams(this.branches, (branch) => chainStream(branch, batch))
-    return combinedStream(streams, async (input) => {
-      const steps = await Promise.allSettled(streams.map((stream) => stream.step(input)))
-      const outputs = steps.filter((step) => step.status === 'fulfilled').map(({ value }) => value)
-      try {
-        for (const step of steps) if (step.status === 'rejected') throw step.reason
-        return await this.#joined(outputs)
-      } finally {
-        for (const output of outputs) if (output !== input && isBackendTensor(output)) output.dispose()
-      }
-    })
-  }
-
-  #joined(outputs: readonly TensorLike[]): Promise<BackendTensor> {
-    return onTape(new Recording(this.backend, [], false), async (t) => {
-      const joined = this.#join(
-        t,
-        outputs.map((output) => t.value(output)),
-      )
-      const [y] = t.recording.take([joined])
-      return y
-    })
+    const { step, ...rest } = this.#graph.openStream(batch)
+    return { ...rest, step: async (input) => (await step([input]))[0] }
   }
 
   override async randomState(): Promise<ConfigValue> {
@@ -167,8 +105,4 @@ function isChain(branch: Branch): branch is readonly LayerDefinition[] {
 function checkIsList(kind: string, branches: unknown): void {
   if (Array.isArray(branches) && branches.length > 0) return
   checkAreLayers(`make ${kind}`, Array.isArray(branches) ? [undefined as never] : (branches as never))
-}
-
-function nameOf(layers: readonly (readonly Layer[])[], branch: number): string {
-  return layers[branch].at(-1)?.name ?? `branch ${branch}`
 }

@@ -1,6 +1,6 @@
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { Trainable } from '@cudnn-rnn/train'
-import type { LayerBatch } from './batches.js'
+import { type AnyBatch, rowsIn } from './batches.js'
 import { codedRangeError } from './coded_error.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -30,13 +30,13 @@ export class CarriedStates {
   }
 
   /** States for the batches of `first`'s data; undefined unless those say whether they restart. */
-  static for(model: WholeModel, { restarts, input }: LayerBatch): CarriedStates | undefined {
-    if (restarts === undefined || model.stateCount === 0) return undefined
-    return new CarriedStates(model, input.shape[model.input.isSequence ? 1 : 0] ?? 0)
+  static for(model: WholeModel, batch: AnyBatch): CarriedStates | undefined {
+    if (batch.restarts === undefined || model.stateCount === 0) return undefined
+    return new CarriedStates(model, rowsIn(model.graph, batch))
   }
 
   /** The states that a batch begins with. */
-  before({ restarts = true }: LayerBatch): BackendTensor[] {
+  before({ restarts = true }: AnyBatch): BackendTensor[] {
     if (restarts) {
       const { executor } = this.#model
       for (const { value } of this.tensors) {

@@ -65,6 +65,7 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
     kind: 'rnn',
     name: options.name,
     config: { cell: cell.constructor.name, outputSize: cell.outputSize, ...(inputSize !== undefined && { inputSize }) },
+    states: sizesOf(cell.stateSize).length,
     ...(inputSize !== undefined && { input: { isSequence: true, features: inputSize } }),
     build(input, build) {
       checkInputRule(definition, input, SEQUENCE)
@@ -139,7 +140,8 @@ export class CellLayer extends Layer {
   }
 
   async forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
-    if (this.#runsOnTensors) return this.#forwardOnTensors(t, x, pass)
+    // Only operations of the tape pass gradients to states.
+    if (this.#runsOnTensors || (pass.isLinked === true && t.isTraining)) return this.#forwardOnTensors(t, x, pass)
     const { lengths, states, keepsStates } = pass
     const { recording, isTraining, made } = t
     const input = x instanceof Value ? x : undefined
@@ -182,14 +184,15 @@ export class CellLayer extends Layer {
     }
   }
 
-  #forwardOnTensors(t: GradientTape, x: LayerInput, { lengths, states, keepsStates }: Pass): Forwarded {
+  #forwardOnTensors(t: GradientTape, x: LayerInput, { lengths, states, keepsStates, isLinked }: Pass): Forwarded {
     const cell = this.cell
     const named = new Map(this.#names.map((name, index) => [name, this.variables[index]]))
     const before = states && stateOf<Operand>(cell.stateSize, states)
     const { output, state } = tensorRnn(t, cell, named, x, { state: before, lengths })
     if (!keepsStates) return { output }
     // Copies in training: the gradients read the values themselves.
-    const own = (value: Value) => (t.isTraining ? t.reshape(t.stopGradient(value), value.shape) : value)
+    const own = (value: Value) =>
+      t.isTraining && isLinked !== true ? t.reshape(t.stopGradient(value), value.shape) : value
     return { output, states: leavesOf<Value>(state).map(own) }
   }
 

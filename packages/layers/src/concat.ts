@@ -1,14 +1,6 @@
-import { type Branch, branching, type Joint } from './branch_layer.js'
+import { type Branch, branching } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import type { LayerOptions } from './layer_options.js'
-
-const CONCAT: Joint = {
-  kind: 'concat',
-  base: 'concatenate',
-  features: (columns) => columns.reduce((sum, count) => sum + count, 0),
-  rule: 'its branches must give numbers',
-  join: (t, outputs) => t.concat(outputs),
-}
 
 /**
  * Gives its input to several branches, each a layer or a list of layers, and joins their outputs along the last dimension.
@@ -29,5 +21,5 @@ const CONCAT: Joint = {
  * ```
  */
 export function concat(branches: readonly Branch[], options: LayerOptions = {}): LayerDefinition {
-  return branching(CONCAT, branches, options)
+  return branching('concat', branches, options)
 }

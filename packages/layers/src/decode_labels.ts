@@ -43,7 +43,7 @@ export async function decodeLabels<State>(
   }
   if (!Array.isArray(input)) {
     const logits = await predictTensor(model, input as TensorLike, predicted)
-    return labelsOf(logits, outputLengths(model, predicted.sequenceLengths))
+    return labelsOf(logits, outputLengths(model, predicted.sequenceLengths as Int32Array | null))
   }
   const decoded: (readonly number[])[] = []
   for await (const { result, lengths } of predictBatches(model, input as readonly LayerExample['input'][], predicted)) {

@@ -20,6 +20,15 @@ export const ERROR_CODES = {
     meaning: 'the input size of the model is unknown',
     remedy: 'begin with an embedding, or give `inputSize`',
   },
+  ERR_MODEL_GRAPH: {
+    meaning:
+      'the values of `functional` or `merge` make no model: an input is missing or is none, or names are not different',
+    remedy: 'the message names the value',
+  },
+  ERR_MODEL_INPUTS: {
+    meaning: 'tensors, lengths or labels of a model of several inputs or outputs are not given by their names',
+    remedy: 'the message lists the names',
+  },
   ERR_LAYER_TAPE: {
     meaning: 'the tape is of another layer, or was consumed or disposed',
     remedy: 'each call() makes a tape for one gradients()',

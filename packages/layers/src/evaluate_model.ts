@@ -8,16 +8,25 @@ import {
   optional,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
-import { onTape, Recording } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, onTape, Recording, type Value } from '@cudnn-rnn/ops/executor'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
 import { labelErrorRate } from '@cudnn-rnn/train/ctc'
-import { batchLoss, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
+import { batchLoss, lossesOf, type OutputOfModel, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
-import { batchesOf, dataShapeOf, exampleError, type LayerBatch, type LayerData } from './batches.js'
+import {
+  type AnyBatch,
+  batchesOf,
+  batchOfOutput,
+  dataShapeOf,
+  exampleError,
+  type LayerBatch,
+  type LayerData,
+  type NamedBatch,
+} from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { codedRangeError } from './coded_error.js'
 import { greedyLabels, labelRows } from './label_sequences.js'
-import { type CheckedLoss, checkLoss, countHits, isCtc, type Loss } from './losses.js'
+import { checkLoss, countHits, isCtc, type Loss, type OneLoss } from './losses.js'
 import { passOptions } from './model_pass.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -60,28 +69,34 @@ export async function evaluateModel(
   const loss = checkLoss(ACTION, options.loss ?? model.loss, model)
   const shape = dataShapeOf(model, loss)
   const { signal } = options
-  const totals = { loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }
+  const losses = lossesOf(model, loss)
+  const totals = losses.map(() => ({ loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }))
   let carried: CarriedStates | undefined
   try {
     const batches = batchesOf(data, { batchSize: options.batchSize }, shape)
     for await (const batch of abortableItems(signal, dataOfRank(batches, shape, options.communicator))) {
       if (isEmptyShare(batch)) continue
       carried ??= CarriedStates.for(model, batch)
-      const counted = await abortable(signal, countBatch(model, loss, batch, carried))
-      for (const name of COUNTS) totals[name] += counted[name]
+      const counted = await abortable(signal, countBatch(model, losses, batch, carried))
+      for (const [k, own] of totals.entries()) for (const name of COUNTS) own[name] += counted[k][name]
     }
   } finally {
     carried?.dispose()
   }
-  const sums = Float64Array.from(COUNTS, (name) => totals[name])
+  const sums = Float64Array.from(totals.flatMap((own) => COUNTS.map((name) => own[name])))
   await options.communicator?.allReduce(sums)
-  const [sum, rows, hits, edits, labels] = sums
-  if (rows === 0) throw exampleError('there must be at least one row that counts: current number is 0')
-  return {
-    loss: sum / rows,
-    ...((loss === 'softmax_cross_entropy' || loss === 'sigmoid_cross_entropy') && { accuracy: hits / rows }),
-    ...(isCtc(loss) && { labelErrorRate: edits / Math.max(1, labels) }),
-  }
+  const metrics = losses.map(({ prefix, loss }, k) => {
+    const [sum, rows, hits, edits, labels] = sums.subarray(k * COUNTS.length)
+    if (rows === 0) throw exampleError('there must be at least one row that counts: current number is 0')
+    const isOfClasses = loss === 'softmax_cross_entropy' || loss === 'sigmoid_cross_entropy'
+    return {
+      [`${prefix}loss`]: sum / rows,
+      ...(isOfClasses && { [`${prefix}accuracy`]: hits / rows }),
+      ...(isCtc(loss) && { [`${prefix}labelErrorRate`]: edits / Math.max(1, labels) }),
+    }
+  })
+  const all: Record<string, number> = Object.assign({}, ...metrics)
+  return { loss: losses.reduce((sum, { prefix }) => sum + all[`${prefix}loss`], 0), ...all }
 }
 
 const COUNTS = ['loss', 'rows', 'hits', 'edits', 'labels'] as const
@@ -89,31 +104,47 @@ const COUNTS = ['loss', 'rows', 'hits', 'edits', 'labels'] as const
 /** The sum of a batch's losses over the rows that count; rows that are right; of label sequences, edits and labels. */
 function countBatch(
   model: WholeModel,
-  loss: CheckedLoss,
-  batch: LayerBatch,
+  losses: ReturnType<typeof lossesOf>,
+  batch: AnyBatch,
   carried: CarriedStates | undefined,
-): Promise<Readonly<Record<(typeof COUNTS)[number], number>>> {
+): Promise<readonly Readonly<Record<(typeof COUNTS)[number], number>>[]> {
   return onTape(new Recording(model.executor, [], false), async (t) => {
-    const { output, states = [] } = await model.record(t, batch.input, passOptions(batch, carried))
-    const mean = t.recording.result(ACTION, await batchLoss(t, model, loss, output, batch))
+    const { outputs, states = [] } = await model.record(t, batch.input, passOptions(batch, carried))
     carried?.keep(states.map(({ tensor }) => tensor))
-    const [value, outputs] = [(await mean.read()).data[0], await output.read()]
-    if (isCtc(loss)) {
-      const truths = labelRows(batch)
-      const { edits, labels } = labelErrorRate(
-        greedyLabels(outputs, outputLengths(model, batch.sequenceLengths), loss),
-        truths,
+    const counts: Awaited<ReturnType<typeof countOutput>>[] = []
+    for (const [k, own] of losses.entries()) {
+      const all = { outputs, batch: batch as NamedBatch }
+      counts.push(
+        await countOutput(t, own.view, own.loss, outputs[own.name], batchOfOutput(model.graph, batch, k), all),
       )
-      const rows = truths.length
-      return { loss: loss.reduction === 'sum' ? value : value * rows, rows, hits: 0, edits, labels }
     }
-    if (typeof loss === 'function') {
-      const rows = outputs.shape[Number(model.output.isSequence)]
-      return { loss: value * rows, rows, hits: 0, edits: 0, labels: 0 }
-    }
-    const weights = weightsOf(model, batch, model.executor.dtype) as Tensor<FloatArray> | undefined
-    const { hits, total } = countHits(loss, outputs, rowLabels(loss, batch), weights)
-    // A batch without a row that counts has a loss of 0.
-    return { loss: value * total, rows: total, hits, edits: 0, labels: 0 }
+    return counts
   })
+}
+
+async function countOutput(
+  t: GradientTape,
+  model: OutputOfModel,
+  loss: OneLoss,
+  output: Value,
+  batch: LayerBatch,
+  all: Parameters<typeof batchLoss>[5],
+) {
+  const mean = t.recording.result(ACTION, await batchLoss(t, model, loss, output, batch, all))
+  const [value, values] = [(await mean.read()).data[0], await output.read()]
+  if (isCtc(loss)) {
+    const truths = labelRows(batch)
+    const lengths = outputLengths(model, batch.sequenceLengths)
+    const { edits, labels } = labelErrorRate(greedyLabels(values, lengths, loss), truths)
+    const rows = truths.length
+    return { loss: loss.reduction === 'sum' ? value : value * rows, rows, hits: 0, edits, labels }
+  }
+  if (typeof loss === 'function') {
+    const rows = values.shape[Number(model.output.isSequence)]
+    return { loss: value * rows, rows, hits: 0, edits: 0, labels: 0 }
+  }
+  const weights = weightsOf(model, batch, model.executor.dtype) as Tensor<FloatArray> | undefined
+  const { hits, total } = countHits(loss, values, rowLabels(loss, batch), weights)
+  // A batch without a row that counts has a loss of 0.
+  return { loss: value * total, rows: total, hits, edits: 0, labels: 0 }
 }

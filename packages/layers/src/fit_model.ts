@@ -32,12 +32,13 @@ import {
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { dataOfRank } from './batch_share.js'
-import { batchesOf, dataShapeOf, emptyData, type LayerBatch, type LayerData, rowsOfBatch } from './batches.js'
+import { type AnyBatch, batchesOf, dataShapeOf, emptyData, type LayerData, rowsOfBatch } from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { codedRangeError } from './coded_error.js'
 import { evaluateModel } from './evaluate_model.js'
 import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
 import { MasksOfRank } from './masks_of_rank.js'
+import { isNamedModel } from './model_inputs.js'
 import { modelGradients } from './model_pass.js'
 import { modelNote, recurrentModels } from './save_model.js'
 import { savedLayer } from './saved_layer.js'
@@ -131,7 +132,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   const { signal } = options
   const batches = { [Symbol.asyncIterator]: () => abortableItems(signal, epoch) }
   let steps: Awaited<ReturnType<typeof stepsOf>> = { all: Number.MAX_SAFE_INTEGER, evaluateEvery: undefined }
-  let first: LayerBatch | undefined
+  let first: AnyBatch | undefined
   try {
     steps = await stepsOf(batches, data, { ...options, batchSize })
     if (batchSize === undefined) first = await firstOf(batches)
@@ -149,7 +150,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   const before = model.loss
   model.loss = loss
   try {
-    return await fit<LayerBatch>({
+    return await fit<AnyBatch>({
       data: epoch.repeat(),
       batchGradients: (batch) => modelGradients(model, batch, loss, carried),
       optimizer,
@@ -174,7 +175,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
 
 /** The settings of a model that ranks, and a run and its checkpoints, must share, one for each layer, so that a difference is short. */
 function sharedSettings(
-  { layers }: WholeModel,
+  { layers, graph }: WholeModel,
   loss: CheckedLoss,
   { validation, batchSize }: ModelFitOptions,
   shuffleSeed: number | undefined,
@@ -185,6 +186,7 @@ function sharedSettings(
     'number of layers': layers.length,
     batchSize: batchSize ?? 'of the data',
     'seed of the order': shuffleSeed ?? 'none',
+    ...(isNamedModel(graph) && { 'inputs and outputs': [graph.inputs, graph.outputs] }),
     ...Object.fromEntries(layers.map(({ definition }, n) => [`layer ${n + 1}`, savedLayer(definition)])),
     validation: data?.describe?.(),
   }
@@ -204,7 +206,7 @@ async function seedOfFirst(seed: number, communicator: Communicator | undefined)
 
 /** Steps of the whole run, and between evaluations. */
 async function stepsOf(
-  epoch: AsyncIterable<LayerBatch>,
+  epoch: AsyncIterable<AnyBatch>,
   data: LayerData,
   { epochs = 1, maxSteps, batchSize, accumulate = 1, evaluateEvery, validation, evaluate }: ModelFitOptions,
 ) {

@@ -16,6 +16,8 @@ export interface Forwarded {
   readonly output: Value
   /** Lengths of the output's rows if the layer finds padding itself; otherwise the pass's lengths go on. */
   readonly lengths?: Int32Array | undefined
+  /** The outputs of a model by their names. */
+  readonly outputs?: Readonly<Record<string, Value>> | undefined
   /** States, if the pass keeps them. */
   readonly states?: readonly Value[] | undefined
 }

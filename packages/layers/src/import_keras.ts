@@ -30,6 +30,7 @@ import {
 } from './keras_row.js'
 import type { Layer, LayerDefinition } from './layer.js'
 import { KERAS_CLASSES } from './layer_table.js'
+import { chainPlan } from './model_graph.js'
 import { multiply } from './multiply.js'
 import { SequentialModel } from './sequential_model.js'
 import { timeDistributed } from './time_distributed.js'
@@ -86,13 +87,18 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
     if (made.length === 0) throw notAModel(file.path, 'none of its layers computes anything')
     const elements = file.tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
     const { isSequence, features } = signal
-    const given = made[0]?.definition.input === undefined ? { inputSize: features ?? 0, isSequence } : {}
     const definitions = made.map(({ definition }) => definition)
-    const model = new SequentialModel(backend, definitions, given, {
-      // A Keras layer without biases has them here, and scales and merges are matrices.
-      elements: 4 * elements + 2 ** 20,
-      refusal: (layer) => unknownLayer(layer, 'its variables must be in the file'),
-    })
+    const plan = chainPlan(definitions, definitions[0].input ?? { isSequence, features })
+    const model = new SequentialModel(
+      backend,
+      plan,
+      {},
+      {
+        // A Keras layer without biases has them here, and scales and merges are matrices.
+        elements: 4 * elements + 2 ** 20,
+        refusal: (layer) => unknownLayer(layer, 'its variables must be in the file'),
+      },
+    )
     try {
       for (const [index, { assign }] of made.entries()) await assign?.(model.layers[index] as Layer)
       return model

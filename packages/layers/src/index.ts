@@ -18,12 +18,29 @@
 
 export { importKeras } from './import_keras.js'
 export { type LoadModelOptions, loadModel } from './load_model.js'
-export { type PredictedRows, type SequentialModel, type SequentialOptions, sequential } from './sequential_model.js'
+export type { NamedInputs } from './model_inputs.js'
+export {
+  type ApplyOptions,
+  apply,
+  type InputOptions,
+  input,
+  type MergeOptions,
+  merge,
+  type ModelValue,
+} from './model_values.js'
+export {
+  type FunctionalOptions,
+  functional,
+  type PredictedRows,
+  type SequentialModel,
+  type SequentialOptions,
+  sequential,
+} from './sequential_model.js'
 export { type Signal, signalText } from './signal.js'
 
 // Data, training, use
 
-export type { LayerBatch, LayerData, LayerExample } from './batches.js'
+export type { LayerBatch, LayerData, LayerExample, NamedBatch, NamedExample } from './batches.js'
 export type { DecodeOptions } from './decode_labels.js'
 export type { EvaluateOptions, ModelMetrics } from './evaluate_model.js'
 export type { ModelFitOptions } from './fit_model.js'
@@ -67,6 +84,7 @@ export { reverse } from './reverse.js'
 export type { SaveModelOptions } from './save_model.js'
 export { type LastStepOptions, lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
 export { timeDistributed } from './time_distributed.js'
+export type { ModelForwarded } from './whole_model.js'
 export type { Padding } from './windows.js'
 
 // Composing by hand

@@ -8,7 +8,7 @@ import {
   optional,
 } from '@cudnn-rnn/canonical/rules'
 import type { Variable } from '@cudnn-rnn/models'
-import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
+import { type Backend, type BackendTensor, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import {
   checkSequenceLengths,
   checkTensor,
@@ -44,6 +44,8 @@ export interface LayerDefinition {
   readonly input?: Signal | undefined
   /** Treats every step of a sequence separately, and keeps no state. */
   readonly isStepwise?: boolean | undefined
+  /** How many final states a recurrent layer has as values of a model. Default: 0. */
+  readonly states?: number | undefined
   /** Its sizes for an input of numbers, before it is built; absent if its output is as its input. */
   readonly sizes?: ((input: Signal) => LayerSizes) | undefined
   /** Fixes the sizes, and makes the variables. Throws RangeError `ERR_LAYERS_DO_NOT_FIT`. */
@@ -59,12 +61,17 @@ export interface LayerSizes {
   readonly outputLengths?: ((lengths: Int32Array) => Int32Array) | undefined
 }
 
+type RowLengths = readonly number[] | Int32Array | null
+
+/** Lengths of rows; of a model of several inputs one list for all sequences, or lists by the names of inputs. */
+export type SequenceLengths = RowLengths | Readonly<Record<string, RowLengths>>
+
 // The lengths and the states are checked below, against the input and the layer.
 export const CALL_OPTIONS = {
   /** Default true: dropout applies, and a tape is returned. */
   isTraining: optional(FLAG),
-  /** One length in 0..T per batch row; absent when every row has T steps. */
-  sequenceLengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
+  /** One length in 0..T per batch row; absent when every row has T steps. Of a model of several inputs by their names. */
+  sequenceLengths: checkedElsewhere<SequenceLengths | undefined>(),
   /** Initial states of the recurrent layers, as an earlier call returned them; absent for zeros. */
   states: checkedElsewhere<readonly TensorLike[] | null | undefined>(),
   /** Returns the final states. Default false. */
@@ -97,6 +104,8 @@ export interface Pass {
   readonly keepsStates: boolean
   /** Other passes bring the steps that follow. */
   readonly isStream: boolean
+  /** The states are values of a model, through which gradients pass. */
+  readonly isLinked?: boolean | undefined
 }
 
 /** The pass of a step of a stream. */
@@ -189,8 +198,8 @@ export abstract class Layer {
     const action = `call ${this.name}`
     checkOptions(action, options, CALL_OPTIONS)
     const { isTraining = true } = options
-    const given = this.#checkInput(action, input)
-    const pass = this.#pass(action, given, options)
+    const { x: given, lengths } = this.checkedInput(action, input, options.sequenceLengths ?? null)
+    const pass = this.#pass(action, lengths, options)
     if (!isTraining) {
       return onTape(new Recording(this.backend, [], false), async (t) => {
         const { output, states = [] } = await this.#forwarded(t, given, pass)
@@ -199,7 +208,7 @@ export abstract class Layer {
       })
     }
     // The gradient of class ids is none.
-    const isNumbers = this.input.features !== null
+    const isNumbers = this.input.features !== null && 'shape' in given
     const value = isBackendTensor(given) || !isNumbers ? given : this.backend.tensor(given as Tensor<FloatArray>)
     const x = { name: 'input', value: value as BackendTensor }
     const sources = isNumbers ? [x, ...this.variables] : this.variables
@@ -225,8 +234,8 @@ export abstract class Layer {
     const action = `call ${this.name}`
     checkArguments(action, { t }, { t: tapeRule() })
     checkOptions(action, options, RECORD_OPTIONS)
-    const x = this.#checkInput(action, input)
-    return this.#forwarded(t, x, this.#pass(action, x, options))
+    const { x, lengths } = this.checkedInput(action, input, options.sequenceLengths ?? null)
+    return this.#forwarded(t, x, this.#pass(action, lengths, options))
   }
 
   /**
@@ -319,26 +328,17 @@ export abstract class Layer {
     return forwardedOf(t, await t.scope((inner) => this.forward(inner, x, pass)))
   }
 
-  #checkInput<Input extends LayerInput>(action: string, input: Input): Input | TensorLike {
-    const { isSequence, features } = this.input
-    const leading = isSequence ? ['T', 'B'] : ['B']
-    const rule =
-      features === null
-        ? ({ dtype: 'int32', shape: leading } as const)
-        : { dtype: this.backend.dtype, shape: [...leading, features] }
-    const isValue = input instanceof Value
-    const taken = checkTensor(action, 'input', isValue ? input.tensor : (input as TensorLike), rule)
-    if (taken.shape.slice(0, leading.length).every((size) => size > 0)) return isValue ? input : taken
-    throw codedRangeError(
-      'ERR_EMPTY_BATCH',
-      `Cannot ${action} as there must be at least one row${isSequence ? ' and one step' : ''}: current shape is [${taken.shape.join(',')}]`,
-      { actual: taken.shape },
-    )
+  /** An input that fits {@link Layer.input}, with its lengths. */
+  protected checkedInput(action: string, input: LayerInput, lengths: SequenceLengths): CheckedInput {
+    const { dtype } = this.backend
+    return {
+      x: checkedTensor(action, 'input', input, this.input, dtype),
+      lengths: checkedLengths(action, input, this.input, lengths),
+    }
   }
 
-  #pass(action: string, input: LayerInput, options: LayerRecordOptions): Pass {
+  #pass(action: string, lengths: Int32Array | null, options: LayerRecordOptions): Pass {
     const { states = null, keepStates = false } = options
-    const lengths = this.#lengths(action, input, options)
     if (states === null || (Array.isArray(states) && states.length === this.stateCount)) {
       return { lengths, states, keepsStates: keepStates, isStream: false }
     }
@@ -348,16 +348,48 @@ export abstract class Layer {
       { expected: this.stateCount },
     )
   }
+}
 
-  #lengths(action: string, { shape }: LayerInput, { sequenceLengths }: LayerRecordOptions): Int32Array | null {
-    if (sequenceLengths === null || sequenceLengths === undefined) return null
-    if (!this.input.isSequence) {
-      throw codedRangeError(
-        'ERR_SEQUENCE_LENGTHS',
-        `Cannot ${action} as sequenceLengths are for sequences: current input is ${signalText(this.input)}`,
-      )
-    }
-    const [time, batch] = shape as readonly [number, number]
-    return checkSequenceLengths(action, sequenceLengths, time, batch)
+export interface CheckedInput {
+  readonly x: LayerInput
+  readonly lengths: Int32Array | null
+}
+
+/** A tensor of the form of a signal, of at least one row and step. */
+export function checkedTensor(
+  action: string,
+  name: string,
+  input: LayerInput,
+  { isSequence, features }: Signal,
+  dtype: FloatDType,
+): LayerInput {
+  const leading = isSequence ? ['T', 'B'] : ['B']
+  const rule =
+    features === null ? ({ dtype: 'int32', shape: leading } as const) : { dtype, shape: [...leading, features] }
+  const isValue = input instanceof Value
+  const taken = checkTensor(action, name, isValue ? input.tensor : (input as TensorLike), rule)
+  if (taken.shape.slice(0, leading.length).every((size) => size > 0)) return isValue ? input : taken
+  throw codedRangeError(
+    'ERR_EMPTY_BATCH',
+    `Cannot ${action} as there must be at least one row${isSequence ? ' and one step' : ''}: current shape is [${taken.shape.join(',')}]`,
+    { actual: taken.shape },
+  )
+}
+
+/** Lengths of the rows of a tensor. */
+export function checkedLengths(
+  action: string,
+  { shape }: LayerInput,
+  signal: Signal,
+  lengths: SequenceLengths | undefined,
+): Int32Array | null {
+  if (lengths === null || lengths === undefined) return null
+  if (!signal.isSequence) {
+    throw codedRangeError(
+      'ERR_SEQUENCE_LENGTHS',
+      `Cannot ${action} as sequenceLengths are for sequences: current input is ${signalText(signal)}`,
+    )
   }
+  const [time, batch] = shape as readonly [number, number]
+  return checkSequenceLengths(action, lengths as Int32Array, time, batch)
 }

@@ -1,4 +1,16 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
+import type { SequenceLengths } from './layer.js'
+
+/** A batch of a model of several inputs or outputs, each field by their names. */
+export interface NamedBatch {
+  readonly input: Readonly<Record<string, Tensor>>
+  readonly labels: Readonly<Record<string, Tensor>>
+  /** One list for all sequences, or lists by the names of inputs. */
+  readonly sequenceLengths?: SequenceLengths | undefined
+  /** By the names of outputs. Default: as for one output. */
+  readonly weights?: Readonly<Record<string, Tensor>> | undefined
+  readonly restarts?: boolean | undefined
+}
 
 /** A batch as the model takes it. */
 export interface LayerBatch {

@@ -164,7 +164,7 @@ export class LayerBuild {
   }
 }
 
-const NAME = /^[A-Za-z0-9._-]+$/
+export const NAME = /^[A-Za-z0-9._-]+$/
 const NAMES = kind('an array of names', Array.isArray)
 const SPECS = kind(
   'an array of triples [name, shape, initializer]',

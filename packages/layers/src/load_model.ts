@@ -16,6 +16,9 @@ import type { LayerDefinition } from './layer.js'
 import { layersFromConfig } from './layer_registry.js'
 import { checkLoss, type Loss } from './losses.js'
 import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
+import { NAME } from './layer_build.js'
+import { MERGES } from './merges.js'
+import { chainPlan, type GraphPlan, type PlanInput } from './model_graph.js'
 import { SequentialModel } from './sequential_model.js'
 import type { Signal } from './signal.js'
 import { BEST, STORE } from './training_checkpoints.js'
@@ -62,13 +65,14 @@ export async function loadModel(
     )
   }
   const { prefix, store } = await checkpointOf(path, options.store)
-  const { layers, input, seed, loss, elements } = await describedModel(prefix, store)
+  const description = await describedModel(prefix, store)
+  const { layers, input, seed, loss, elements } = description
   const definitions = layersFromConfig(layers, options.layers ?? {})
-  const size = input.features === null ? {} : { inputSize: input.features }
+  const plan = input === undefined ? planOfConfig(prefix, definitions, description) : chainPlan(definitions, input)
   const model = new SequentialModel(
     backend,
-    definitions,
-    { seed, isSequence: input.isSequence, ...size },
+    plan,
+    { seed },
     {
       elements,
       refusal: (layer, count) => otherVariables(prefix, layer, count),
@@ -116,7 +120,12 @@ async function newestOf(run: FileStore) {
 
 interface Description {
   readonly layers: readonly unknown[]
-  readonly input: Signal
+  /** Of a chain. */
+  readonly input?: Signal
+  /** Of other models. */
+  readonly inputs?: unknown
+  readonly nodes?: unknown
+  readonly outputs?: unknown
   readonly seed: number
   readonly loss?: unknown
   /** Elements of all tensors of the checkpoint. */
@@ -133,7 +142,7 @@ async function describedModel(prefix: string, store: FileStore | undefined): Pro
     const { format, layers, input, seed } = description
     if (format !== MODEL_FORMAT)
       throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${describeValue(format)}`)
-    const isWhole = Array.isArray(layers) && isSignal(input) && Number.isSafeInteger(seed)
+    const isWhole = areAll(layers, () => true) && (input === undefined || isSignal(input)) && Number.isSafeInteger(seed)
     if (!isWhole) throw notAModel(prefix, 'its description is incomplete')
     const elements = reader.names().reduce((sum, name) => sum + elementCount(reader.shape(name)), 0)
     return { ...(description as unknown as Omit<Description, 'elements'>), elements }
@@ -155,6 +164,55 @@ function isSignal(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { isSequence, features } = value as Record<string, unknown>
   return typeof isSequence === 'boolean' && (features === null || Number.isSafeInteger(features))
+}
+
+/** The plan of a description, which a user may have edited. Throws RangeError `ERR_NOT_A_MODEL`. */
+function planOfConfig(
+  path: string,
+  layers: readonly LayerDefinition[],
+  { inputs, nodes, outputs }: Pick<Description, 'inputs' | 'nodes' | 'outputs'>,
+): GraphPlan {
+  const isInput = (each: Partial<PlanInput> | null) => NAME.test(String(each?.name)) && isSignal(each?.signal)
+  if (!areAll(inputs, isInput)) throw notAModel(path, 'its inputs are incomplete')
+  const isRef = (ref: unknown, end: number) => {
+    const [source, part, ...more] = Array.isArray(ref) ? ref : []
+    const isPart = part === 0 || (part >= 1 && part <= (layers[nodeAt(source)?.layer ?? -1]?.states ?? 0))
+    return (
+      Number.isSafeInteger(source) &&
+      Number.isSafeInteger(part) &&
+      source >= 0 &&
+      source < end &&
+      isPart &&
+      more.length === 0
+    )
+  }
+  const nodeAt = (source: number) => (nodes as { layer?: number }[])[source - (inputs as unknown[]).length]
+  const isNode = (
+    node: Partial<Record<'layer' | 'merge' | 'name' | 'from' | 'states', unknown>> | null,
+    at: number,
+  ) => {
+    const { layer, merge, name, from, states = [] } = node ?? {}
+    const isEarlier = (ref: unknown) => isRef(ref, (inputs as unknown[]).length + at)
+    if (layer !== undefined) {
+      const isLayer = Number.isSafeInteger(layer) && layers[layer as number] !== undefined
+      return isLayer && isEarlier(from) && ((Array.isArray(states) && states.length === 0) || areAll(states, isEarlier))
+    }
+    const isNamed = name === undefined || NAME.test(String(name))
+    return typeof merge === 'string' && Object.hasOwn(MERGES, merge) && isNamed && areAll(from, isEarlier)
+  }
+  const wrong = Array.isArray(nodes) ? nodes.findIndex((node, at) => !isNode(node, at)) : 0
+  if (wrong !== -1) throw notAModel(path, `its node ${wrong} is none that reads earlier ones`)
+  const end = (inputs as unknown[]).length + (nodes as unknown[]).length
+  const isOutput = (each: { name?: unknown; value?: unknown } | null) =>
+    NAME.test(String(each?.name)) && isRef(each?.value, end)
+  if (!areAll(outputs, isOutput)) throw notAModel(path, 'its outputs are incomplete')
+  const used = new Set((nodes as { layer?: number }[]).map(({ layer }) => layer))
+  if (layers.some((_, k) => !used.has(k))) throw notAModel(path, 'each of its layers must be applied')
+  return { inputs, layers, nodes, outputs } as unknown as GraphPlan
+}
+
+function areAll<Element>(values: unknown, is: (value: Element, at: number) => boolean): boolean {
+  return Array.isArray(values) && values.length > 0 && values.every(is)
 }
 
 /** The description has more elements than the file: the variables are compared with the file afterwards, before any is made. */

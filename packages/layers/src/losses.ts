@@ -4,9 +4,11 @@ import type { ElementLoss, GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/train/ctc'
 import { checkIsBackend } from './backend_argument.js'
 import { codedRangeError } from './coded_error.js'
-import type { Layer } from './layer.js'
-import type { LayerBatch } from './layer_batch.js'
+import type { LayerBatch, NamedBatch } from './layer_batch.js'
+import { checkNamed, isNamedModel } from './model_inputs.js'
 import { signalText } from './signal.js'
+import type { Layer } from './layer.js'
+import type { ModelGraph } from './model_graph.js'
 
 /**
  * Losses by TensorFlow's names. The cross-entropies take logits: `softmax_cross_entropy` against class ids,
@@ -34,13 +36,27 @@ export interface CtcLoss extends CtcLossSettings {
 /**
  * A loss of your own, a scalar on a tape: `output` is the model's, and the rest of the batch are constants. Mean over the rows of the
  * batch, where gradients of several batches are averaged.
+ *
+ * @param all of a model of several inputs or outputs the outputs by their names and the whole batch; the others are of the first output
  */
-type LossFunction = (t: GradientTape, output: Value, batch: LayerBatch) => Value | Promise<Value>
+type LossFunction = (
+  t: GradientTape,
+  output: Value,
+  batch: LayerBatch,
+  all: { readonly outputs: Readonly<Record<string, Value>>; readonly batch: NamedBatch },
+) => Value | Promise<Value>
 
-export type Loss = LossName | CtcLoss | LossFunction
+/** Losses of a model of several outputs by their names, which are added up. */
+export type NamedLosses = Readonly<Record<string, RowLossName>>
 
-/** A loss that is known to be valid; `ctc` in its long form. */
-export type CheckedLoss = RowLossName | CtcLoss | LossFunction
+/** Of several outputs one loss for all, or one for each by its name: their sum. */
+export type Loss = LossName | CtcLoss | LossFunction | NamedLosses
+
+/** A loss of one output that is known to be valid; `ctc` in its long form. */
+export type OneLoss = RowLossName | CtcLoss | LossFunction
+
+/** A loss that is known to be valid. */
+export type CheckedLoss = OneLoss | NamedLosses
 
 export interface LossResult {
   /** Scalar. */
@@ -96,8 +112,16 @@ export function lossOf(
 export function checkLoss(
   action: string,
   loss: unknown,
-  { layers, output }: Pick<Layer, 'output'> & { readonly layers: readonly Layer[] },
-) {
+  { layers, output, graph }: Pick<Layer, 'output'> & { readonly layers: readonly Layer[]; readonly graph: ModelGraph },
+): CheckedLoss {
+  const { outputs } = graph
+  if (isNamedModel(graph) && typeof loss !== 'function') {
+    const losses = typeof loss === 'string' ? Object.fromEntries(outputs.map(({ name }) => [name, loss])) : loss
+    const named = checkNamed<RowLossName>(action, 'loss', outputs, losses)
+    const known = LOSSES.filter((name) => name !== 'ctc')
+    for (const each of Object.values(named)) if (!known.includes(each)) throw unknownLoss(action, known, each)
+    return named
+  }
   const checked = knownLoss(action, loss)
   if (!isCtc(checked)) return checked
   const { isSequence, features } = output
@@ -114,7 +138,7 @@ export function checkLoss(
 }
 
 /** A loss without a model. Throws as {@link checkLoss}. */
-function knownLoss(action: string, loss: unknown): CheckedLoss {
+function knownLoss(action: string, loss: unknown): OneLoss {
   if (typeof loss === 'function') return loss as LossFunction
   const isObject = typeof loss === 'object' && loss !== null
   const given = (isObject ? loss : { name: loss }) as Partial<CtcLoss>
@@ -129,7 +153,11 @@ function knownLoss(action: string, loss: unknown): CheckedLoss {
 }
 
 export function isCtc(loss: CheckedLoss | undefined): loss is CtcLoss {
-  return typeof loss === 'object'
+  return typeof loss === 'object' && loss['name'] === 'ctc'
+}
+
+export function isNamedLosses(loss: CheckedLoss): loss is NamedLosses {
+  return typeof loss === 'object' && !isCtc(loss)
 }
 
 function unknownLoss(action: string, known: readonly LossName[], loss: unknown) {

@@ -3,15 +3,18 @@ import { elementCount } from '@cudnn-rnn/canonical'
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import { onTape, Recording } from '@cudnn-rnn/ops/executor'
 import type { BatchResult } from '@cudnn-rnn/train'
-import { batchLoss, weightsOf } from './batch_loss.js'
-import type { LayerBatch } from './batches.js'
+import { modelLoss, weightsOf } from './batch_loss.js'
+import { type AnyBatch, type LayerBatch, rowsIn } from './batches.js'
 import type { CarriedStates } from './carried_states.js'
 import type { LayerRecordOptions } from './layer.js'
-import { type CheckedLoss, isCtc } from './losses.js'
+import { type CheckedLoss, isCtc, isNamedLosses } from './losses.js'
+import { isNamedModel } from './model_inputs.js'
 import type { WholeModel } from './whole_model.js'
 
 /** The denominator of a batch's mean loss: the number of its rows, or the sum of their weights. */
-function weightOfRows(model: WholeModel, loss: CheckedLoss, shape: readonly number[], batch: LayerBatch): number {
+function weightOfRows(model: WholeModel, loss: CheckedLoss, shape: readonly number[], given: AnyBatch): number {
+  if (isNamedModel(model.graph) || isNamedLosses(loss)) return rowsIn(model.graph, given)
+  const batch = given as LayerBatch
   if (typeof loss === 'function') return shape[Number(model.output.isSequence)]
   if (isCtc(loss)) return loss.reduction === 'sum' ? 1 : (shape[1] ?? 1)
   const weights = weightsOf(model, batch, model.executor.dtype)
@@ -28,13 +31,13 @@ function weightOfRows(model: WholeModel, loss: CheckedLoss, shape: readonly numb
  */
 export function modelGradients(
   model: WholeModel,
-  batch: LayerBatch,
+  batch: AnyBatch,
   loss: CheckedLoss,
   carried?: CarriedStates,
 ): Promise<BatchResult & { readonly loss: BackendTensor }> {
   return onTape(new Recording(model.executor, model.variables), async (t) => {
-    const { output, states = [] } = await model.record(t, batch.input, passOptions(batch, carried))
-    const value = await batchLoss(t, model, loss, output, batch)
+    const { output, outputs, states = [] } = await model.record(t, batch.input, passOptions(batch, carried))
+    const value = await modelLoss(t, model, loss, outputs, batch)
     await t.recording.differentiate(value)
     carried?.keep(states.map(({ tensor }) => tensor))
     const [mean, ...gradients] = t.recording.take([value], model.variables)
@@ -43,7 +46,7 @@ export function modelGradients(
 }
 
 /** Options of a model's pass over a batch. */
-export function passOptions(batch: LayerBatch, carried: CarriedStates | undefined): LayerRecordOptions {
+export function passOptions(batch: AnyBatch, carried: CarriedStates | undefined): LayerRecordOptions {
   return {
     sequenceLengths: batch.sequenceLengths,
     ...(carried && { states: carried.before(batch), keepStates: true }),

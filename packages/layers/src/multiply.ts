@@ -1,14 +1,6 @@
-import { type Branch, branching, type Joint } from './branch_layer.js'
+import { type Branch, branching } from './branch_layer.js'
 import type { LayerDefinition } from './layer.js'
 import { invalidOption, type LayerOptions } from './layer_options.js'
-
-const MULTIPLY: Joint = {
-  kind: 'multiply',
-  base: 'multiply',
-  features: ([first, ...others]) => (others.every((count) => count === first) ? first : undefined),
-  rule: 'its branches must give columns of one number',
-  join: (t, [a, b]) => t.multiply(a, b),
-}
 
 /**
  * Gives its input to two branches, each a layer or a list of layers, and multiplies their outputs element by element. An empty
@@ -31,7 +23,7 @@ const MULTIPLY: Joint = {
  * ```
  */
 export function multiply(branches: readonly [Branch, Branch], options: LayerOptions = {}): LayerDefinition {
-  const definition = branching(MULTIPLY, branches, options)
+  const definition = branching('multiply', branches, options)
   if (branches.length === 2) return definition
   throw invalidOption('multiply', 'branches', 'a list of two', branches)
 }

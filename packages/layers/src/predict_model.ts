@@ -9,9 +9,12 @@ import {
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
+import { onTape, Recording } from '@cudnn-rnn/ops/executor'
 import { joinedInputs, type LayerExample } from './batches.js'
 import { codedRangeError } from './coded_error.js'
+import type { LayerInput } from './forwarded.js'
 import { CALL_OPTIONS } from './layer.js'
+import { checkNamed, type NamedInputs } from './model_inputs.js'
 import type { WholeModel } from './whole_model.js'
 
 /** Rules of {@link PredictOptions}. */
@@ -47,6 +50,41 @@ async function outputOf(model: WholeModel, input: TensorLike, options: PredictOp
   } finally {
     if (!(isBackendTensor(input) && input === output)) output.dispose()
   }
+}
+
+/** Inputs by their names, each a list of rows of any lengths. */
+export type NamedRows = Readonly<Record<string, readonly LayerExample['input'][]>>
+
+/** The outputs of one batch by their names, given inputs by theirs: tensors, or lists of rows. */
+export async function predictNamed(
+  model: WholeModel,
+  given: NamedInputs | NamedRows,
+  options: PredictOptions,
+): Promise<Record<string, Tensor<FloatArray>>> {
+  const action = 'predict'
+  checkOptions(action, options, PREDICT_OPTIONS)
+  if (options.signal?.aborted) throw options.signal.reason
+  const { inputs } = model.graph
+  const named = checkNamed<LayerInput | readonly LayerExample['input'][]>(action, 'its inputs', inputs, given)
+  const lengths: Record<string, Int32Array> = {}
+  const tensors = inputs.map(({ name, signal }) => {
+    const own = named[name]
+    if (!Array.isArray(own)) return [name, own as LayerInput] as const
+    const joined = joinedInputs(own, { input: signal, dtype: model.executor.dtype })
+    if (joined.lengths !== null) lengths[name] = joined.lengths
+    return [name, joined.tensor] as const
+  })
+  const sequenceLengths = options.sequenceLengths ?? (Object.keys(lengths).length === 0 ? null : lengths)
+  const read = onTape(new Recording(model.executor, [], false), async (t) => {
+    const { outputs } = await model.record(t, Object.fromEntries(tensors), { sequenceLengths })
+    return Promise.all(
+      Object.entries(outputs).map(async ([name, value]) => {
+        const { data, shape } = await value.read()
+        return [name, { data: data.slice() as FloatArray, shape }] as const
+      }),
+    )
+  })
+  return Object.fromEntries(await abortable(options.signal, read))
 }
 
 /** The output of each row; a sequence has the length of its row. */

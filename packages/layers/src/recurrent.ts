@@ -178,6 +178,7 @@ function recurrent(mode: CellMode, all: CudnnLSTMLayerOptions, names: readonly s
     kind,
     name: given,
     config: savedOptions(options),
+    states: (mode === 'lstm' ? 2 : 1) * (options.numLayers ?? 1) * (options.direction === 'bidirectional' ? 2 : 1),
     ...(options.inputSize !== undefined && { input: inputOf(options.inputSize) }),
     build(input, build) {
       checkInputRule(definition, input, SEQUENCE)

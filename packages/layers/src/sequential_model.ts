@@ -14,23 +14,36 @@ import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
-import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
 import { fitModel, type ModelFitOptions } from './fit_model.js'
-import type { Forwarded, LayerInput } from './forwarded.js'
-import { type ConfigValue, Layer, type LayerDefinition, type Pass } from './layer.js'
+import type { LayerInput } from './forwarded.js'
+import {
+  type CheckedInput,
+  type ConfigValue,
+  Layer,
+  type LayerCallOptions,
+  type LayerCallResult,
+  type LayerDefinition,
+  type LayerRecordOptions,
+  type Pass,
+  type SequenceLengths,
+} from './layer.js'
 import { type FileVariables, LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
+import type { LayerStream } from './layer_stream.js'
+import { chainPlan, type GraphPlan, ModelGraph } from './model_graph.js'
+import { isNamed, ModelInputs, type NamedInputs, namedInputs, oneOfModel } from './model_inputs.js'
+import { type ModelValue, planOfValues } from './model_values.js'
 import type { Loss } from './losses.js'
 import { ModelStream, type ModelStreamOptions } from './model_stream.js'
-import { type PredictOptions, predictRows, predictTensor } from './predict_model.js'
+import { type NamedRows, type PredictOptions, predictNamed, predictRows, predictTensor } from './predict_model.js'
 import { SAVE_OPTIONS, type SaveModelOptions, saveModel } from './save_model.js'
-import { savedLayer } from './saved_layer.js'
+import { savedPlan } from './saved_layer.js'
 import type { Signal } from './signal.js'
 import { summaryOf } from './summary.js'
-import type { WholeModel } from './whole_model.js'
+import type { ModelForwarded, WholeModel } from './whole_model.js'
 
 const OPTIONS = {
   /** Seed of initial values and masks; an integer ≥ 0. Default 0. */
@@ -73,8 +86,56 @@ export function sequential(
   backend: Backend,
   layers: readonly LayerDefinition[],
   options: SequentialOptions = {},
-): SequentialModel {
-  return new SequentialModel(backend, layers, options)
+): SequentialModel<'output'> {
+  const action = 'build a model'
+  checkIsBackend(action, backend)
+  checkOptions(action, options, OPTIONS)
+  checkAreLayers(action, layers)
+  return new SequentialModel(backend, chainPlan([...layers], inputOf(action, layers, options)), options)
+}
+
+const FUNCTIONAL_OPTIONS = { seed: OPTIONS.seed }
+
+/** Options of {@link functional}. */
+export interface FunctionalOptions extends OptionsOf<typeof FUNCTIONAL_OPTIONS> {}
+
+/**
+ * A model of several inputs and outputs, as Keras' functional models: layers are applied to values, one of them to several if it
+ * shall be shared, and final states of one begin another.
+ *
+ * @param inputs results of {@link input}; `predict`, `fit` and files have their names
+ * @param outputs values by their names
+ * @throws RangeError `ERR_MODEL_GRAPH` for values that make no model, `ERR_LAYERS_DO_NOT_FIT`, naming both layers and their shapes,
+ *   `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_BACKEND`; in each case the executor holds
+ *   no new tensor
+ * @example
+ * ```ts
+ * import { cudnnGRU, dense, lastStep, openBackend } from '@cudnn-rnn/rnn'
+ * import { apply, functional, input, merge } from '@cudnn-rnn/rnn/layers'
+ *
+ * const backend = await openBackend('reference')
+ * const [left, right] = [input('left', { features: 3 }), input('right', { features: 3 })]
+ * const [gru, last] = [cudnnGRU({ numUnits: 4 }), lastStep()]
+ * const both = [left, right].map((side) => apply(last, apply(gru, side))) // one network reads both sides
+ * const model = functional(backend, [left, right], {
+ *   similarity: merge('dot', both),
+ *   kind: apply(dense({ units: 5 }), merge('concat', both)),
+ * })
+ * const side = { data: new Float32Array(6 * 2 * 3).fill(1), shape: [6, 2, 3] } // [T,B,E]
+ * const { similarity, kind } = await model.predict({ left: side, right: side })
+ * console.log(similarity.shape, kind.shape) // [2, 1] [2, 5]
+ * ```
+ */
+export function functional<Outputs extends string>(
+  backend: Backend,
+  inputs: readonly ModelValue[],
+  outputs: Readonly<Record<Outputs, ModelValue>>,
+  options: FunctionalOptions = {},
+): SequentialModel<Outputs> {
+  const action = 'build a model'
+  checkIsBackend(action, backend)
+  checkOptions(action, options, FUNCTIONAL_OPTIONS)
+  return new SequentialModel(backend, planOfValues(action, inputs, outputs), options)
 }
 
 /** A tensor for each input: of a literal list exactly as many. */
@@ -100,35 +161,35 @@ export type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
  * console.log((await model.evaluate(data, { batchSize: 2 })).accuracy) // 1
  * ```
  */
-export class SequentialModel extends Layer implements WholeModel {
-  readonly layers: readonly Layer[]
+export class SequentialModel<Outputs extends string = string> extends Layer implements WholeModel {
+  readonly graph: ModelGraph
   readonly seed: number
   /** The loss it was trained with. */
   loss: Loss | undefined
 
+  /** @param plan layers one behind the other, or applied to named values */
   constructor(
     backend: Backend,
-    definitions: readonly LayerDefinition[],
-    options: SequentialOptions = {},
+    plan: GraphPlan,
+    { seed = 0 }: Pick<SequentialOptions, 'seed'> = {},
     file?: FileVariables,
   ) {
-    const action = 'build a model'
-    checkIsBackend(action, backend)
-    checkOptions(action, options, OPTIONS)
-    checkAreLayers(action, definitions)
-    const { seed = 0 } = options
-    const input = inputOf(action, definitions, options)
-    const layers = buildChain(definitions, input, new LayerBuild(backend, seed, file))
+    const graph = new ModelGraph(plan, new LayerBuild(backend, seed, file))
+    const { inputs, outputs } = graph
     const definition: LayerDefinition = {
-      kind: 'sequential',
+      kind: graph.isChain ? 'sequential' : 'functional',
       name: undefined,
-      config: { seed, input: { ...input }, layers: definitions.map(savedLayer) } as LayerDefinition['config'],
-      build: (_, build) => new SequentialModel(build.backend, definitions, options),
+      config: { seed, ...savedPlan(plan, graph.isChain) },
+      build: (_, build) => new SequentialModel(build.backend, plan, { seed }),
     }
-    const variables = layers.flatMap((layer) => layer.variables)
-    super(backend, { definition, name: 'model', input, output: layers[layers.length - 1].output, variables })
-    this.layers = layers
+    const variables = graph.layers.flatMap((layer) => layer.variables)
+    super(backend, { definition, name: 'model', input: inputs[0].signal, output: outputs[0].signal, variables })
+    this.graph = graph
     this.seed = seed
+  }
+
+  get layers(): readonly Layer[] {
+    return this.graph.layers
   }
 
   get executor(): Backend {
@@ -139,12 +200,50 @@ export class SequentialModel extends Layer implements WholeModel {
     return this.layers
   }
 
-  override outputLengths(lengths: Int32Array): Int32Array {
-    return chainLengths(this.layers, lengths)
+  override get stateCount(): number {
+    return this.graph.stateful.reduce((sum, { stateCount }) => sum + stateCount, 0)
   }
 
-  forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
-    return forwardChain(this.layers, t, x, pass)
+  override stateShapes(batch: number): readonly (readonly number[])[] {
+    return this.graph.stateful.flatMap((layer) => layer.stateShapes(batch))
+  }
+
+  /** The lengths of the first output, given those of all inputs. */
+  override outputLengths(lengths: Int32Array): Int32Array {
+    return this.graph.outputLengths(this.graph.inputs.map(() => lengths))[0] ?? lengths
+  }
+
+  /** Runs a batch; of several inputs by their names, `{ past, future }`. A model of several outputs has {@link record}. */
+  override call(input: TensorLike | NamedInputs, options: LayerCallOptions = {}): Promise<LayerCallResult> {
+    if (this.graph.outputs.length > 1) oneOfModel(`call ${this.name}`, 'output', this.graph.outputs)
+    return super.call(input as TensorLike, options)
+  }
+
+  /** Runs a batch on a tape; of several inputs by their names. The result has `outputs` by their names, too. */
+  override record(
+    t: GradientTape,
+    input: LayerInput | NamedInputs,
+    options: LayerRecordOptions = {},
+  ): Promise<ModelForwarded<Outputs>> {
+    return super.record(t, input as LayerInput, options) as Promise<ModelForwarded<Outputs>>
+  }
+
+  protected override checkedInput(
+    action: string,
+    input: LayerInput | NamedInputs,
+    lengths: SequenceLengths,
+  ): CheckedInput {
+    const { inputs } = this.graph
+    if (inputs.length === 1 && !isNamed(input)) return super.checkedInput(action, input as LayerInput, lengths)
+    const x = namedInputs(action, inputs, input, lengths, this.backend.dtype)
+    return { x: x as unknown as LayerInput, lengths: null }
+  }
+
+  async forward(t: GradientTape, x: LayerInput | ModelInputs, pass: Pass): Promise<ModelForwarded> {
+    const [inputs, lengths] = x instanceof ModelInputs ? [x.values, x.lengths] : [[x], [pass.lengths]]
+    const result = await this.graph.forward(t, inputs, lengths, pass)
+    const outputs = Object.fromEntries(this.graph.outputs.map(({ name }, k) => [name, result.outputs[k]]))
+    return { output: result.outputs[0], outputs, states: result.states }
   }
 
   /**
@@ -169,19 +268,21 @@ export class SequentialModel extends Layer implements WholeModel {
 
   /**
    * Outputs without dropout, as host tensors: of a batch [T,B,…] or [B,…] one tensor; of a list of inputs of any lengths
-   * one for each, in their order.
+   * one for each, in their order; of named inputs, tensors or lists, a tensor for each output by its name.
    *
    * @throws RangeError `ERR_SHAPE`, `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`, `ERR_SEQUENCE_LENGTHS`, `ERR_ID_OUT_OF_RANGE`
    */
   predict(input: TensorLike, options?: PredictOptions): Promise<Tensor<FloatArray>>
+  predict(inputs: NamedInputs | NamedRows, options?: PredictOptions): Promise<Record<Outputs, Tensor<FloatArray>>>
   predict<const Inputs extends readonly LayerExample['input'][]>(
     inputs: Inputs,
     options?: PredictOptions,
   ): Promise<PredictedRows<Inputs>>
   predict(
-    input: TensorLike | readonly LayerExample['input'][],
+    input: TensorLike | readonly LayerExample['input'][] | NamedInputs | NamedRows,
     options: PredictOptions = {},
-  ): Promise<Tensor<FloatArray> | Tensor<FloatArray>[]> {
+  ): Promise<Tensor<FloatArray> | Tensor<FloatArray>[] | Record<string, Tensor<FloatArray>>> {
+    if (isNamed(input)) return predictNamed(this, input, options)
     if (Array.isArray(input)) return predictRows(this, input as readonly LayerExample['input'][], options)
     return predictTensor(this, input as TensorLike, options)
   }
@@ -214,8 +315,9 @@ export class SequentialModel extends Layer implements WholeModel {
     return new ModelStream(this, options)
   }
 
-  override openStream(batch: number) {
-    return chainStream(this.layers, batch)
+  override openStream(batch: number): LayerStream {
+    const { step, ...rest } = this.graph.openStream(batch)
+    return { ...rest, step: async (input) => (await step([input]))[0] }
   }
 
   /** A table of layers, shapes and numbers of parameters. */
@@ -270,6 +372,7 @@ export class SequentialModel extends Layer implements WholeModel {
   }
 }
 
+/** The input of a chain. */
 function inputOf(action: string, definitions: readonly LayerDefinition[], options: SequentialOptions): Signal {
   const [first] = definitions
   if (first === undefined) {

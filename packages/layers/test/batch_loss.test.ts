@@ -3,7 +3,7 @@ import { lossGradients } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { batchLoss, outputLengths, rowLabels, weightsOf } from '../src/batch_loss.js'
+import { modelLoss, outputLengths, rowLabels, weightsOf } from '../src/batch_loss.js'
 import { dense, type LayerBatch, lastStep, maxPool1d, sequential } from '../src/index.js'
 import type { CheckedLoss } from '../src/losses.js'
 
@@ -64,7 +64,7 @@ describe('weightsOf', () => {
   })
 })
 
-describe('batchLoss', () => {
+describe('modelLoss', () => {
   /** The loss of an output, and its gradient with respect to the output. */
   const lossOf = async (
     model: ReturnType<typeof sequential>,
@@ -73,7 +73,9 @@ describe('batchLoss', () => {
     batch: LayerBatch,
   ) => {
     const output = { name: 'output', value }
-    const made = await lossGradients(model.executor, [output], (t) => batchLoss(t, model, loss, t.value(output), batch))
+    const made = await lossGradients(model.executor, [output], (t) =>
+      modelLoss(t, model, loss, { output: t.value(output) }, batch),
+    )
     return { loss: made.loss, gradient: made.gradients[0]! }
   }
 

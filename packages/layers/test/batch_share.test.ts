@@ -11,6 +11,7 @@ const shapeOf = (input: boolean, output: boolean, loss: CheckedLoss = 'mean_squa
   dtype: 'float32',
   loss,
   outputLengths: (lengths) => lengths,
+  graph: { inputs: [{ name: 'input', signal: { isSequence: input, features: 1 } }], outputs: [{}] } as never,
 })
 
 /** The share of each of `size` ranks. */
@@ -18,7 +19,7 @@ async function shares(batch: LayerBatch, shape: DataShape, size: number): Promis
   const results: LayerBatch[] = []
   for (let rank = 0; rank < size; rank++) {
     const data = dataOfRank(Dataset.fromArray([batch]), shape, { rank, size } as never)
-    for await (const share of data) results.push(share)
+    for await (const share of data) results.push(share as LayerBatch)
   }
   return results
 }

@@ -8,12 +8,13 @@ const ids = (isSequence: boolean) => ({ isSequence, features: null })
 const shape = (changes: Partial<DataShape> = {}): DataShape => ({
   ...{ input: numbers(true, 2), output: numbers(false, 3), dtype: 'float32', loss: 'softmax_cross_entropy' },
   outputLengths: (lengths) => lengths,
+  graph: { inputs: [{}], outputs: [{}] } as never,
   ...changes,
 })
 
 async function batchesIn(data: unknown, options: object, given: DataShape): Promise<LayerBatch[]> {
   const batches: LayerBatch[] = []
-  for await (const batch of batchesOf(data as LayerData, options, given).iterate()) batches.push(batch)
+  for await (const batch of batchesOf(data as LayerData, options, given).iterate()) batches.push(batch as LayerBatch)
   return batches
 }
 function transferred<Elements extends Float64Array | Float32Array>(elements: Elements): Elements {

@@ -119,16 +119,20 @@ describe('branches', () => {
   })
 
   test.each<[string, LayerDefinition, RegExp]>([
-    ['a sequence and a vector', concat([dense({ units: 1 }), lastStep()]), /all branches must give sequences, or none/],
+    [
+      'a sequence and a vector',
+      concat([dense({ units: 1 }), lastStep()]),
+      /all of its operands must be sequences, or none/,
+    ],
     [
       'sums of unequal columns',
-      add([dense({ units: 1 }), [dense({ units: 2 })]]),
-      /dense gives \[T,B,1\], dense_1 gives \[T,B,2\]/,
+      add([dense({ units: 3 }), [dense({ units: 2 })]]),
+      /dense gives \[T,B,3\], dense_1 gives \[T,B,2\]/,
     ],
     [
       'the input and other columns',
       multiply([[], dense({ units: 3 })]),
-      /branch 0 gives \[T,B,2\], dense gives \[T,B,3\]/,
+      /an empty branch gives \[T,B,2\], dense gives \[T,B,3\]/,
     ],
   ])('of %s are refused, and nothing is left', (_, layer, message) => {
     using backend = openReferenceBackend({ dtype })
