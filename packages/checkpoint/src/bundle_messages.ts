@@ -1,5 +1,14 @@
-import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import { elementCount } from '@cudnn-rnn/canonical/rules'
+import {
+  encodeMessage,
+  fixed32,
+  int32,
+  type Members,
+  type MessageRows,
+  messageOf,
+  readMessage,
+} from '@cudnn-rnn/checkpoint/files'
 import { CheckpointError } from './errors.js'
 
 /**
@@ -35,152 +44,104 @@ export interface BundleEntry {
 /** The version of files that this package writes, and the version that a reader must have. */
 const PRODUCER_VERSION = 1
 
+const HEADER = {
+  numShards: [1, int32],
+  bigEndian: [2, (reader: BinaryReader) => reader.int32() === 1],
+  version: [3, messageOf({ minConsumer: [2, int32] })],
+} as const
+
 export function decodeBundleHeader(bytes: Uint8Array): BundleHeader {
-  let numShards = 0
-  let bigEndian = false
-  let minConsumer = 0
-  decodeMessage(bytes, (field, reader) => {
-    if (field === 1) numShards = reader.int32()
-    else if (field === 2) bigEndian = reader.int32() === 1
-    else if (field === 3) {
-      decodeMessage(reader.bytes(), (versionField, version) => {
-        if (versionField !== 2) return false
-        minConsumer = version.int32()
-        return true
-      })
-    } else return false
-    return true
-  })
-  return { numShards, bigEndian, minConsumer }
+  const { numShards = 0, bigEndian = false, version } = decodeMessage(bytes, HEADER)
+  return { numShards, bigEndian, minConsumer: version?.minConsumer ?? 0 }
 }
 
 export function encodeBundleHeader(numShards: number): Uint8Array {
-  const version = new BinaryWriter().tag(1, WireType.Varint).int32(PRODUCER_VERSION).finish()
-  return new BinaryWriter()
-    .tag(1, WireType.Varint)
-    .int32(numShards)
-    .tag(3, WireType.LengthDelimited)
-    .bytes(version)
-    .finish()
-}
-
-export function decodeBundleEntry(bytes: Uint8Array): BundleEntry {
-  const entry = {
-    dtypeId: 0,
-    shape: [] as number[],
-    shard: 0,
-    offset: 0,
-    size: 0,
-    crc: 0,
-    slices: [] as SliceExtent[][],
-  }
-  decodeMessage(bytes, (field, reader) => {
-    if (field === 1) entry.dtypeId = reader.int32()
-    else if (field === 2) entry.shape = decodeShape(reader.bytes())
-    else if (field === 3) entry.shard = reader.int32()
-    else if (field === 4) entry.offset = toNumber(reader.int64())
-    else if (field === 5) entry.size = toNumber(reader.int64())
-    else if (field === 6) entry.crc = reader.fixed32()
-    else if (field === 7) entry.slices.push(decodeSlice(reader.bytes()))
-    else return false
-    return true
-  })
-  return entry
-}
-
-export function encodeBundleEntry(entry: Omit<BundleEntry, 'slices'>): Uint8Array {
-  const writer = new BinaryWriter()
-  const varint = (field: number, value: number) => {
-    if (value !== 0) writer.tag(field, WireType.Varint).int64(value)
-  }
-  varint(1, entry.dtypeId)
-  // TensorFlow writes the shape even of a scalar, whose message is empty.
-  writer.tag(2, WireType.LengthDelimited).bytes(encodeShape(entry.shape))
-  varint(3, entry.shard)
-  varint(4, entry.offset)
-  varint(5, entry.size)
-  if (entry.crc !== 0) writer.tag(6, WireType.Bit32).fixed32(entry.crc)
-  return writer.finish()
-}
-
-/** TensorShapeProto: dimensions in field 2, their sizes in field 1 of each. A rank that is unknown (field 3) has no tensor. */
-export function decodeShape(bytes: Uint8Array): number[] {
-  const shape: number[] = []
-  let unknownRank = false
-  decodeMessage(bytes, (field, reader) => {
-    if (field === 3) unknownRank = reader.bool()
-    if (field !== 2) return field === 3
-    let size = 0
-    decodeMessage(reader.bytes(), (dimensionField, dimension) => {
-      if (dimensionField !== 1) return false
-      size = toNumber(dimension.int64())
-      return true
-    })
-    shape.push(size)
-    return true
-  })
-  if (unknownRank || !Number.isSafeInteger(elementCount(shape)))
-    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read a message as no tensor has the shape [${shape}]`)
-  return shape
-}
-
-function encodeShape(shape: readonly number[]): Uint8Array {
-  const writer = new BinaryWriter()
-  for (const size of shape) {
-    const dimension = new BinaryWriter()
-    if (size !== 0) dimension.tag(1, WireType.Varint).int64(size)
-    writer.tag(2, WireType.LengthDelimited).bytes(dimension.finish())
-  }
-  return writer.finish()
-}
-
-/** TensorSliceProto: one extent per dimension; a missing length means the whole dimension. */
-export function decodeSlice(bytes: Uint8Array): SliceExtent[] {
-  const extents: SliceExtent[] = []
-  decodeMessage(bytes, (field, reader) => {
-    if (field !== 1) return false
-    let start = 0
-    let length: number | undefined
-    decodeMessage(reader.bytes(), (extentField, extent) => {
-      if (extentField === 1) start = toNumber(extent.int64())
-      else if (extentField === 2) length = toNumber(extent.int64())
-      else return false
-      return true
-    })
-    extents.push(length === undefined ? undefined : { start, length })
-    return true
-  })
-  return extents
-}
-
-/**
- * Walks the fields of a message; `visit` consumes the value of a known field and returns whether it did.
- *
- * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT` when the bytes are not a message
- */
-export function decodeMessage(
-  bytes: Uint8Array,
-  visit: (field: number, reader: BinaryReader, wireType: WireType) => boolean,
-): void {
-  try {
-    const reader = new BinaryReader(bytes)
-    while (reader.pos < reader.len) {
-      const [field, wireType] = reader.tag()
-      if (!visit(field, reader, wireType)) reader.skip(wireType, field)
-    }
-    if (reader.pos !== reader.len) throw new RangeError('a field is longer than its message')
-  } catch (cause) {
-    if (cause instanceof CheckpointError) throw cause
-    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read a message as its bytes are damaged', { cause })
-  }
+  return encodeMessage({ 1: numShards, 3: encodeMessage({ 1: PRODUCER_VERSION }) })
 }
 
 /** A 64-bit field as a number. Throws `ERR_CHECKPOINT_CORRUPT` unless it is in 0..2^53-1: sizes and offsets are. */
-function toNumber(value: bigint | string): number {
+function size(reader: BinaryReader): number {
+  const value = reader.int64()
   const number = Number(value)
   if (Number.isSafeInteger(number) && number >= 0) return number
   throw new CheckpointError(
     'ERR_CHECKPOINT_CORRUPT',
     `Cannot read a message as a size is out of range: current value is ${value}`,
   )
+}
+
+const DIMENSION = { size: [1, size] } as const
+const SHAPE = {
+  sizes: [2, (reader: BinaryReader) => readMessage(reader.bytes(), DIMENSION).size ?? 0, 'each'],
+  unknownRank: [3, (reader: BinaryReader) => reader.bool()],
+} as const
+
+/** TensorShapeProto: dimensions in field 2, their sizes in field 1 of each. A rank that is unknown (field 3) has no tensor. */
+export function shapeOf(reader: BinaryReader): number[] {
+  const { sizes: shape, unknownRank } = readMessage(reader.bytes(), SHAPE)
+  if (!unknownRank && Number.isSafeInteger(elementCount(shape))) return shape
+  throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read a message as no tensor has the shape [${shape}]`)
+}
+
+const SLICE = { extents: [1, messageOf({ start: [1, size], length: [2, size] }), 'each'] } as const
+
+/** TensorSliceProto: one extent per dimension; a missing length means the whole dimension. */
+export function sliceOf(reader: BinaryReader): SliceExtent[] {
+  const { extents } = readMessage(reader.bytes(), SLICE)
+  return extents.map(({ start = 0, length }) => (length === undefined ? undefined : { start, length }))
+}
+
+const ENTRY = {
+  dtypeId: [1, int32],
+  shape: [2, shapeOf],
+  shard: [3, int32],
+  offset: [4, size],
+  size: [5, size],
+  crc: [6, (reader: BinaryReader) => reader.fixed32()],
+  slices: [7, sliceOf, 'each'],
+} as const
+
+export function decodeBundleEntry(bytes: Uint8Array): BundleEntry {
+  const { slices, ...given } = decodeMessage(bytes, ENTRY)
+  const { dtypeId = 0, shape = [], shard = 0, offset = 0, size = 0, crc = 0 } = given
+  return { dtypeId, shape, shard, offset, size, crc, slices }
+}
+
+export function encodeBundleEntry({
+  dtypeId,
+  shape,
+  shard,
+  offset,
+  size,
+  crc,
+}: Omit<BundleEntry, 'slices'>): Uint8Array {
+  const given = (value: number) => (value === 0 ? undefined : value)
+  const dimensions = shape.map((size) => encodeMessage({ 1: given(size) }))
+  return encodeMessage({
+    1: given(dtypeId),
+    // TensorFlow writes the shape even of a scalar, whose message is empty.
+    2: encodeMessage({ 2: dimensions }),
+    3: given(shard),
+    4: given(offset),
+    5: given(size),
+    6: crc === 0 ? undefined : fixed32(crc),
+  })
+}
+
+/** The members of a message. Throws CheckpointError `ERR_CHECKPOINT_CORRUPT` when the bytes are not a message. */
+export function decodeMessage<const Rows extends MessageRows<BinaryReader>>(
+  bytes: Uint8Array,
+  rows: Rows,
+): Members<Rows> {
+  return guardedMessage(() => readMessage(bytes, rows))
+}
+
+/** The result of `read`; an error of the bytes becomes CheckpointError `ERR_CHECKPOINT_CORRUPT`. */
+export function guardedMessage<Result>(read: () => Result): Result {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof CheckpointError) throw cause
+    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read a message as its bytes are damaged', { cause })
+  }
 }

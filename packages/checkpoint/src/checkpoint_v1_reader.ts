@@ -1,5 +1,7 @@
 import { describeValue, elementCount } from '@cudnn-rnn/canonical/rules'
-import { decodeMessage, decodeShape, decodeSlice, type SliceExtent } from './bundle_messages.js'
+import type { BinaryReader } from '@bufbuild/protobuf/wire'
+import { int32, type Members, messageOf, readMessage } from '@cudnn-rnn/checkpoint/files'
+import { decodeMessage, type SliceExtent, shapeOf, sliceOf } from './bundle_messages.js'
 import type { ByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
@@ -38,15 +40,15 @@ export class CheckpointV1Reader implements CheckpointReader {
   static async open(prefix: string, source: ByteSource): Promise<CheckpointV1Reader> {
     const metas = new Map<string, TensorMeta>()
     const slices = new Map<string, Uint8Array>()
-    for (const { key, value } of await readTable(source)) {
-      // SavedTensorSlices: field 1 meta, field 2 data.
-      decodeMessage(value, (field, reader) => {
-        if (field === 1 && key.length === 0) decodeMetas(reader.bytes(), metas)
-        else if (field === 2) decodeSavedSlice(reader.bytes(), slices)
-        else return false
-        return true
-      })
-    }
+    // SavedTensorSlices: field 1 SavedTensorSliceMeta, of the empty key alone, whose field 1 is a meta; field 2 a slice.
+    const saved = {
+      slice: [2, (reader: BinaryReader) => addSlice(slices, readMessage(reader.bytes(), SLICE))],
+    } as const
+    const listing = {
+      ...saved,
+      list: [1, messageOf({ meta: [1, (reader) => addMeta(metas, readMessage(reader.bytes(), META))] })],
+    } as const
+    for (const { key, value } of await readTable(source)) decodeMessage(value, key.length === 0 ? listing : saved)
     if (metas.size === 0) {
       throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read checkpoint as it lists no tensors', {
         path: prefix,
@@ -138,38 +140,21 @@ export class CheckpointV1Reader implements CheckpointReader {
   }
 }
 
-/** SavedTensorSliceMeta: field 1 SavedSliceMeta { 1 name, 2 shape, 3 type, 4 slice… }. */
-function decodeMetas(bytes: Uint8Array, metas: Map<string, TensorMeta>): void {
-  decodeMessage(bytes, (field, reader) => {
-    if (field !== 1) return false
-    const meta = { name: '', dtypeId: 0, shape: [] as number[], slices: [] as SliceExtent[][] }
-    decodeMessage(reader.bytes(), (metaField, metaReader) => {
-      if (metaField === 1) meta.name = decodeName(metaReader.bytes())
-      else if (metaField === 2) meta.shape = decodeShape(metaReader.bytes())
-      else if (metaField === 3) meta.dtypeId = metaReader.int32()
-      else if (metaField === 4) meta.slices.push(decodeSlice(metaReader.bytes()))
-      else return false
-      return true
-    })
-    if (meta.name.length > LONGEST_NAME) throw tooLong(meta.name)
-    if (metas.has(meta.name)) throw twice(meta.name)
-    metas.set(meta.name, meta)
-    return true
-  })
+const name = (reader: BinaryReader) => decodeName(reader.bytes())
+/** SavedSliceMeta. */
+const META = { name: [1, name], shape: [2, shapeOf], dtypeId: [3, int32], slices: [4, sliceOf, 'each'] } as const
+/** SavedSlice, with a TensorProto. */
+const SLICE = { name: [1, name], slice: [2, sliceOf], values: [3, (reader: BinaryReader) => reader.bytes()] } as const
+
+function addMeta(metas: Map<string, TensorMeta>, meta: Members<typeof META>): void {
+  const { name = '', shape = [], dtypeId = 0, slices } = meta
+  if (name.length > LONGEST_NAME) throw tooLong(name)
+  if (metas.has(name)) throw twice(name)
+  metas.set(name, { shape, dtypeId, slices })
 }
 
-/** SavedSlice { 1 name, 2 slice, 3 TensorProto }. */
-function decodeSavedSlice(bytes: Uint8Array, slices: Map<string, Uint8Array>): void {
-  let name = ''
-  let slice: SliceExtent[] = []
-  let values = new Uint8Array(0)
-  decodeMessage(bytes, (field, reader) => {
-    if (field === 1) name = decodeName(reader.bytes())
-    else if (field === 2) slice = decodeSlice(reader.bytes())
-    else if (field === 3) values = reader.bytes() as Uint8Array<ArrayBuffer>
-    else return false
-    return true
-  })
+function addSlice(slices: Map<string, Uint8Array>, saved: Members<typeof SLICE>): void {
+  const { name = '', slice = [], values = new Uint8Array() } = saved
   const key = sliceText(name, slice)
   if (slices.has(key)) throw twice(name)
   slices.set(key, values)

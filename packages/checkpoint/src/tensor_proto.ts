@@ -1,5 +1,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import { decodeMessage } from './bundle_messages.js'
+import { walkMessage } from '@cudnn-rnn/checkpoint/files'
+import { guardedMessage } from './bundle_messages.js'
 import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
 import type { TensorData } from './tensor.js'
@@ -83,19 +84,21 @@ export function decodeTensorProto(dtype: CheckpointDType, bytes: Uint8Array): Te
 
 function visitValues(bytes: Uint8Array, visit: (field: number, value: number | bigint | Uint8Array) => void): void {
   let holder: number | undefined
-  decodeMessage(bytes, (field, reader, wireType) => {
+  const readerOf = (field: number) => {
     const read = VALUE_FIELDS[field]
-    if (read === undefined) return false
+    if (read === undefined) return undefined
     holder ??= field
     if (holder !== field) throw corrupt('has values of several types')
-    if (field === STRING_FIELD || wireType !== WireType.LengthDelimited) {
-      visit(field, read(reader))
-      return true
+    return (reader: BinaryReader, wireType: WireType) => {
+      if (field === STRING_FIELD || wireType !== WireType.LengthDelimited) {
+        visit(field, read(reader))
+        return
+      }
+      const packed = new BinaryReader(reader.bytes())
+      while (packed.pos < packed.len) visit(field, read(packed))
     }
-    const packed = new BinaryReader(reader.bytes())
-    while (packed.pos < packed.len) visit(field, read(packed))
-    return true
-  })
+  }
+  guardedMessage(() => walkMessage(bytes, readerOf))
 }
 
 function corrupt(rule: string): CheckpointError {

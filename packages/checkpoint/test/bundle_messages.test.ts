@@ -1,13 +1,15 @@
+import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import {
   decodeBundleEntry,
   decodeBundleHeader,
   decodeMessage,
-  decodeShape,
-  decodeSlice,
   encodeBundleEntry,
   encodeBundleHeader,
+  guardedMessage,
+  shapeOf,
+  sliceOf,
 } from '../src/bundle_messages.js'
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
@@ -16,6 +18,9 @@ const bytes = (...values: number[]) => Uint8Array.from(values)
 const nested = (field: number, ...contents: number[]) => [(field << 3) | 2, contents.length, ...contents]
 /** A field with a varint below 128. */
 const varint = (field: number, value: number) => [field << 3, value]
+
+/** The field of a message that has this one. */
+const inField = (...contents: number[]) => new BinaryReader(bytes(contents.length, ...contents))
 
 const corrupt = coded('ERR_CHECKPOINT_CORRUPT')
 
@@ -99,25 +104,25 @@ describe('BundleEntryProto', () => {
   })
 })
 
-describe('decodeSlice', () => {
+describe('sliceOf', () => {
   it.each([
     ['no dimension', [], []],
     ['a whole dimension with any start', nested(1, ...varint(1, 3)), [undefined]],
     ['a start that is left out', nested(1, ...varint(2, 3)), [{ start: 0, length: 3 }]],
     ['a length of 0', nested(1, ...varint(1, 2), ...varint(2, 0)), [{ start: 2, length: 0 }]],
   ])('decodes %s', (_, message, expected) => {
-    expect(decodeSlice(bytes(...message))).toEqual(expected)
+    expect(sliceOf(inField(...message))).toEqual(expected)
   })
 })
 
-describe('decodeShape', () => {
+describe('shapeOf', () => {
   it.each([
     ['a scalar', [], []],
     ['dimensions and their names', nested(2, ...varint(1, 5), ...nested(2, 110)), [5]],
     ['an empty dimension', [...nested(2), ...nested(2, ...varint(1, 3))], [0, 3]],
     ['a known rank', varint(3, 0), []],
   ])('decodes %s', (_, message, expected) => {
-    expect(decodeShape(bytes(...message))).toEqual(expected)
+    expect(shapeOf(inField(...message))).toEqual(expected)
   })
 
   it('refuses an unknown rank, unknown dimensions, and more elements than can be counted', () => {
@@ -125,19 +130,18 @@ describe('decodeShape', () => {
     // 2^48
     const large = [8, 128, 128, 128, 128, 128, 128, 64]
     for (const message of [varint(3, 1), nested(2, ...minusOne), [...nested(2, ...large), ...nested(2, ...large)]]) {
-      expect(() => decodeShape(bytes(...message))).toThrow(corrupt)
+      expect(() => guardedMessage(() => shapeOf(inField(...message)))).toThrow(corrupt)
     }
   })
 })
 
 describe('decodeMessage', () => {
-  it('refuses bytes that are cut, and passes errors of the visitor on', () => {
-    const pass = () => false
+  it('refuses bytes that are cut, and passes errors of its readers on', () => {
     for (const message of [[8], [10, 5, 1], [13, 1, 2], [0x80], [15]]) {
-      expect(() => decodeMessage(bytes(...message), pass)).toThrow(corrupt)
+      expect(() => decodeMessage(bytes(...message), {})).toThrow(corrupt)
     }
-    expect(() => decodeMessage(bytes(), pass)).not.toThrow()
-    const inner = () => decodeShape(bytes(24, 1)).length > 0
-    expect(() => decodeMessage(bytes(8, 1), inner)).toThrow('no tensor has the shape')
+    expect(() => decodeMessage(bytes(), {})).not.toThrow()
+    const unknownRank = bytes(...nested(1, ...varint(3, 1)))
+    expect(() => decodeMessage(unknownRank, { shape: [1, shapeOf] })).toThrow('no tensor has the shape')
   })
 })

@@ -1,3 +1,4 @@
+import { WireType } from '@bufbuild/protobuf/wire'
 import { memorySource } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
@@ -10,8 +11,11 @@ const scannerOf = (bytes: readonly number[]) => new ProtobufScanner(memorySource
 async function fieldsOf(bytes: readonly number[], end = bytes.length) {
   const found: (readonly [number: number, field: ProtobufField])[] = []
   const visitor = (number: number) => (field: ProtobufField) => void found.push([number, field])
-  const visitors = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [index + 1, visitor(index + 1)]))
-  await scannerOf(bytes).scan({ start: 0, end }, visitors)
+  const rows = Array.from(
+    { length: 15 },
+    (_, index) => [`field ${index + 1}`, [index + 1, visitor(index + 1)]] as const,
+  )
+  await scannerOf(bytes).message({ start: 0, end }, Object.fromEntries(rows))
   return found
 }
 
@@ -26,7 +30,7 @@ describe('ProtobufScanner', () => {
     ])
   })
 
-  it('skips fields without a visitor, and reads an empty message', async () => {
+  it('skips fields without a row, and reads an empty message', async () => {
     expect(await fieldsOf([0x82, 0x01, 1, 0, 0x0a, 0])).toEqual([[1, { wireType: 2, start: 6, end: 6 }]])
     expect(await fieldsOf([])).toEqual([])
   })
@@ -52,27 +56,28 @@ describe('ProtobufScanner', () => {
     await expect(fieldsOf([0x0a, 2, 1, 2], 3)).rejects.toThrow(corrupt)
   })
 
-  it('passes errors of visitors that have a code', async () => {
+  it('passes errors of readers that have a code', async () => {
     const error = Object.assign(new Error('own'), { code: 'ERR_WEIGHTS_UNSUPPORTED' })
     const throwing = () => {
       throw error
     }
-    await expect(scannerOf([0x08, 1]).scan({ start: 0, end: 2 }, { 1: throwing })).rejects.toBe(error)
+    await expect(scannerOf([0x08, 1]).message({ start: 0, end: 2 }, { own: [1, throwing] })).rejects.toBe(error)
   })
 
   it('reads numbers and texts of fields, beyond its window too', async () => {
     const far = 70_000
     const long = [0x0a, ...varint(far), ...new Array<number>(far).fill(1), 0x12, 2, 0x68, 0x69, 0x18, 0x96, 0x01]
     const scanner = scannerOf(long)
-    const found: unknown[] = []
-    await scanner.scan(
+    const found = await scanner.message(
       { start: 0, end: long.length },
       {
-        2: async (field) => void found.push(await scanner.text(field)),
-        3: async (field) => void found.push((await scanner.reader(field)).int64().toString()),
+        text: [2, (field) => scanner.text(field)],
+        number: [3, (field) => scanner.number(field, WireType.Varint, (reader) => reader.int32())],
       },
     )
-    expect(found).toEqual(['hi', '150'])
+    expect(found).toEqual({ text: 'hi', number: 150 })
+    const fixed: ProtobufField = { wireType: WireType.Bit32, start: 0, end: 4 }
+    await expect(scanner.number(fixed, WireType.Varint, (reader) => reader.int32())).rejects.toThrow(corrupt)
   })
 
   it('refuses a text longer than any name', async () => {

@@ -12,5 +12,19 @@ export { IS_LITTLE_ENDIAN, inProcessorOrder, littleEndianBytes, swappedBytes } f
 export { flushDirectory, makeDirectory } from './make_directory.js'
 export { maskCrc, unmaskCrc } from './masked_crc.js'
 export { checkIsRegular, READ_WITHOUT_WAITING, readRegularFile } from './open_regular_file.js'
+export {
+  double,
+  encodeMessage,
+  fixed32,
+  float,
+  int32,
+  type Members,
+  MessageMembers,
+  type MessageRows,
+  messageOf,
+  readMessage,
+  text,
+  walkMessage,
+} from './protobuf.js'
 export { replaceFile } from './replace_file.js'
 export { writeFileAtomic } from './write_file_atomic.js'

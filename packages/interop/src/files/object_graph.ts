@@ -1,4 +1,5 @@
-import { BinaryReader, type WireType } from '@bufbuild/protobuf/wire'
+import type { BinaryReader } from '@bufbuild/protobuf/wire'
+import { int32, type MessageRows, readMessage, text } from '@cudnn-rnn/checkpoint/files'
 import { corrupt, unsupported } from '../errors.js'
 
 /** The tensor that describes an object-based checkpoint of TensorFlow 2: a TrackableObjectGraph. */
@@ -90,54 +91,26 @@ function placesOf(objects: readonly TrackedObject[]): {
 /** Longer paths are of linked lists, not of layers; they would repeat each other. */
 const LONGEST_PATH = 1024
 
+const VARIABLE = { fullName: [2, text], key: [3, text] } as const
+const CHILD = { id: [1, int32], name: [2, text] } as const
+
 function decodeObjects(path: string, bytes: Uint8Array): TrackedObject[] {
-  const objects: TrackedObject[] = []
   let parts = 0
-  const message = (reader: BinaryReader, fields: Readonly<Record<number, (reader: BinaryReader) => void>>) => {
+  const part = <const Rows extends MessageRows<BinaryReader>>(reader: BinaryReader, rows: Rows) => {
     if (++parts > 8 * MOST_OBJECTS) throw unsupported(path, `it must hold at most ${MOST_OBJECTS} objects`)
-    while (reader.pos < reader.len) {
-      const [field, wireType]: [number, WireType] = reader.tag()
-      const read = fields[field]
-      if (read === undefined) reader.skip(wireType, field)
-      else read(reader)
-    }
+    return readMessage(reader.bytes(), rows)
   }
-  const inner = (reader: BinaryReader, fields: Parameters<typeof message>[1]) =>
-    message(new BinaryReader(reader.bytes()), fields)
+  const object = {
+    children: [1, (reader: BinaryReader) => ({ id: 0, name: '', ...part(reader, CHILD) }), 'each'],
+    variables: [2, (reader: BinaryReader) => ({ fullName: '', key: '', ...part(reader, VARIABLE) }), 'each'],
+  } as const
+  const objects: TrackedObject[] = []
+  const add = (reader: BinaryReader) => {
+    if (objects.length === MOST_OBJECTS) throw unsupported(path, `it must hold at most ${MOST_OBJECTS} objects`)
+    objects.push(part(reader, object))
+  }
   try {
-    message(new BinaryReader(bytes), {
-      1: (nodes) => {
-        if (objects.length === MOST_OBJECTS) throw unsupported(path, `it must hold at most ${MOST_OBJECTS} objects`)
-        const object: TrackedObject = { children: [], variables: [] }
-        objects.push(object)
-        inner(nodes, {
-          1: (children) => {
-            const child = { id: 0, name: '' }
-            inner(children, {
-              1: (reader) => {
-                child.id = reader.int32()
-              },
-              2: (reader) => {
-                child.name = reader.string()
-              },
-            })
-            object.children.push(child)
-          },
-          2: (attributes) => {
-            const variable = { fullName: '', key: '' }
-            inner(attributes, {
-              2: (reader) => {
-                variable.fullName = reader.string()
-              },
-              3: (reader) => {
-                variable.key = reader.string()
-              },
-            })
-            object.variables.push(variable)
-          },
-        })
-      },
-    })
+    readMessage(bytes, { nodes: [1, add] })
   } catch (cause) {
     throw cause instanceof Error && 'code' in cause ? cause : corrupt(path, `its ${OBJECT_GRAPH} is damaged`, cause)
   }

@@ -1,4 +1,3 @@
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import {
   checkArguments,
   either,
@@ -13,7 +12,7 @@ import {
   where,
 } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
+import { encodeMessage, littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { FLOAT_TENSOR } from '../float_tensor.js'
 
 /** Value of an attribute of a written node. */
@@ -51,8 +50,6 @@ export type OnnxElementType = keyof typeof ELEMENT_TYPES
 
 /** AttributeProto.AttributeType. */
 const ATTRIBUTE_TYPES = { INT: 2, STRING: 3, INTS: 7, STRINGS: 8 } as const
-
-const { Varint, LengthDelimited } = WireType
 
 const INTEGER = where(NUMBER, 'an integer', Number.isSafeInteger)
 const NODE = fields({
@@ -96,29 +93,19 @@ const RULES = {
  */
 export function encodeOnnxModel(graph: GraphToWrite, irVersion: number, opset: number): Uint8Array {
   checkArguments('write an ONNX file', { graph, irVersion, opset }, RULES)
-  const opsetImport = new BinaryWriter().tag(1, LengthDelimited).string('').tag(2, Varint).int64(opset).finish()
-  return new BinaryWriter()
-    .tag(1, Varint)
-    .int64(irVersion)
-    .tag(2, LengthDelimited)
-    .string('cudnn-rnn')
-    .tag(7, LengthDelimited)
-    .bytes(encodeGraph(graph))
-    .tag(8, LengthDelimited)
-    .bytes(opsetImport)
-    .finish()
+  return encodeMessage({ 1: irVersion, 2: 'cudnn-rnn', 7: encodeGraph(graph), 8: encodeMessage({ 1: '', 2: opset }) })
 }
 
 function encodeGraph({ name, nodes, initializers, inputs, outputs }: GraphToWrite): Uint8Array {
-  const writer = new BinaryWriter()
-  for (const node of nodes) writer.tag(1, LengthDelimited).bytes(encodeNode(node))
-  writer.tag(2, LengthDelimited).string(name)
-  for (const [key, tensor] of Object.entries(initializers)) {
-    writer.tag(5, LengthDelimited).bytes(encodeTensor(key, tensor))
-  }
-  for (const value of inputs) writer.tag(11, LengthDelimited).bytes(encodeValue(value))
-  for (const value of outputs) writer.tag(12, LengthDelimited).bytes(encodeValue(value))
-  return writer.finish()
+  const valueInfo = ({ name: own, elementType, shape }: ValueToWrite) =>
+    encodeValueInfo(own, ELEMENT_TYPES[elementType], shape)
+  return encodeMessage({
+    1: nodes.map(encodeNode),
+    2: name,
+    5: Object.entries(initializers).map(([key, tensor]) => encodeTensor(key, tensor)),
+    11: inputs.map(valueInfo),
+    12: outputs.map(valueInfo),
+  })
 }
 
 function encodeNode({ attributes = {}, ...node }: NodeToWrite): Uint8Array {
@@ -130,34 +117,17 @@ function encodeNode({ attributes = {}, ...node }: NodeToWrite): Uint8Array {
 
 /** A NodeProto of attributes that are encoded. */
 export function encodeNodeProto(
-  { opType, name, domain = '', inputs, outputs }: Omit<NodeToWrite, 'attributes'> & { readonly domain?: string },
+  { opType, name, domain, inputs, outputs }: Omit<NodeToWrite, 'attributes'> & { readonly domain?: string },
   attributes: readonly Uint8Array[],
 ): Uint8Array {
-  const writer = new BinaryWriter()
-  for (const input of inputs) writer.tag(1, LengthDelimited).string(input)
-  for (const output of outputs) writer.tag(2, LengthDelimited).string(output)
-  writer.tag(3, LengthDelimited).string(name).tag(4, LengthDelimited).string(opType)
-  for (const attribute of attributes) writer.tag(5, LengthDelimited).bytes(attribute)
-  if (domain !== '') writer.tag(7, LengthDelimited).string(domain)
-  return writer.finish()
+  return encodeMessage({ 1: inputs, 2: outputs, 3: name, 4: opType, 5: attributes, 7: domain || undefined })
 }
 
 function encodeAttribute(name: string, value: AttributeValue): Uint8Array {
-  const writer = new BinaryWriter().tag(1, LengthDelimited).string(name)
-  const typed = (type: keyof typeof ATTRIBUTE_TYPES) => writer.tag(20, Varint).int32(ATTRIBUTE_TYPES[type]).finish()
-  if (typeof value === 'number') {
-    writer.tag(3, Varint).int64(value)
-    return typed('INT')
-  }
-  if (typeof value === 'string') {
-    writer.tag(4, LengthDelimited).string(value)
-    return typed('STRING')
-  }
-  for (const item of value) {
-    if (typeof item === 'number') writer.tag(8, Varint).int64(item)
-    else writer.tag(9, LengthDelimited).string(item)
-  }
-  return typed(typeof value[0] === 'string' ? 'STRINGS' : 'INTS')
+  if (typeof value === 'number') return encodeMessage({ 1: name, 3: value, 20: ATTRIBUTE_TYPES.INT })
+  if (typeof value === 'string') return encodeMessage({ 1: name, 4: value, 20: ATTRIBUTE_TYPES.STRING })
+  const isText = typeof value[0] === 'string'
+  return encodeMessage({ 1: name, [isText ? 9 : 8]: value, 20: ATTRIBUTE_TYPES[isText ? 'STRINGS' : 'INTS'] })
 }
 
 /** A float tensor with raw little-endian elements, or a vector of int64. */
@@ -176,10 +146,7 @@ export function encodeTensorProto(
   shape: readonly number[],
   elements: ArrayBufferView & { readonly BYTES_PER_ELEMENT: number },
 ): Uint8Array {
-  const writer = new BinaryWriter()
-  for (const size of shape) writer.tag(1, Varint).int64(size)
-  writer.tag(2, Varint).int32(dataType).tag(8, LengthDelimited).string(name)
-  return writer.tag(9, LengthDelimited).bytes(littleEndianBytes(elements)).finish()
+  return encodeMessage({ 1: shape, 2: dataType, 8: name, 9: littleEndianBytes(elements) })
 }
 
 /**
@@ -192,21 +159,7 @@ export function encodeValueInfo(
   dataType: number,
   shape: readonly (number | string)[] | undefined,
 ): Uint8Array {
-  const tensor = new BinaryWriter().tag(1, Varint).int32(dataType)
-  if (shape !== undefined) {
-    const dimensions = new BinaryWriter()
-    for (const size of shape) {
-      const dimension = new BinaryWriter()
-      if (typeof size === 'number') dimension.tag(1, Varint).int64(size)
-      else dimension.tag(2, LengthDelimited).string(size)
-      dimensions.tag(1, LengthDelimited).bytes(dimension.finish())
-    }
-    tensor.tag(2, LengthDelimited).bytes(dimensions.finish())
-  }
-  const type = new BinaryWriter().tag(1, LengthDelimited).bytes(tensor.finish()).finish()
-  return new BinaryWriter().tag(1, LengthDelimited).string(name).tag(2, LengthDelimited).bytes(type).finish()
-}
-
-function encodeValue({ name, elementType, shape }: ValueToWrite): Uint8Array {
-  return encodeValueInfo(name, ELEMENT_TYPES[elementType], shape)
+  const dimensions = shape?.map((size) => encodeMessage({ [typeof size === 'number' ? 1 : 2]: size }))
+  const tensor = encodeMessage({ 1: dataType, 2: dimensions && encodeMessage({ 1: dimensions }) })
+  return encodeMessage({ 1: name, 2: encodeMessage({ 1: tensor }) })
 }

@@ -92,6 +92,7 @@ interface OnnxFunctionMessage extends OnnxBodyMessage {
   readonly outputs: readonly string[]
   /** Attributes that a call may leave out. */
   readonly defaults: ReadonlyMap<string, OnnxAttribute>
+  readonly message: ByteRange
 }
 
 /** ModelProto. */
@@ -128,6 +129,8 @@ class OnnxScan {
   readonly #path: string
   readonly #isWanted: (node: OnnxNodeMessage) => boolean
   #kept = 0
+  /** Graphs around the one that is read. */
+  #depth = 0
 
   constructor(scanner: ProtobufScanner, path: string, isWanted: (node: OnnxNodeMessage) => boolean) {
     this.#scanner = scanner
@@ -135,253 +138,178 @@ class OnnxScan {
     this.#isWanted = isWanted
   }
 
+  readonly #text = (field: ProtobufField) => this.#scanner.text(field)
+  /** Operators of other domains keep whole files in texts. */
+  readonly #shortText = (field: ProtobufField) => (lengthOf(field) <= LONGEST_VALUE ? this.#text(field) : undefined)
+  readonly #int32 = (field: ProtobufField) => this.#scanner.number(field, WireType.Varint, (reader) => reader.int32())
+  readonly #int64 = (field: ProtobufField) =>
+    this.#scanner.number(field, WireType.Varint, (reader) => Number(reader.int64()))
+  readonly #float = (field: ProtobufField) => this.#scanner.number(field, WireType.Bit32, (reader) => reader.float())
+  /** The numbers of a field, which is packed or not. */
+  readonly #int64s = async (field: ProtobufField) => {
+    const numbers: number[] = []
+    const reader = await this.#scanner.reader(field)
+    while (reader.pos < reader.len) numbers.push(Number(reader.int64()))
+    return numbers
+  }
+
+  readonly #modelRows = {
+    irVersion: [1, this.#int64],
+    graph: [7, (field: ProtobufField) => this.#graph(field)],
+    opsets: [8, ({ start, end }: ProtobufField) => ({ field: 8, start, end }), 'each'],
+    functions: [25, (field: ProtobufField) => this.#function(field), 'each'],
+  } as const
+
   async model(range: ByteRange): Promise<OnnxModelMessage> {
-    let graph: OnnxGraphMessage | undefined
-    let irVersion = 0
-    const functions: OnnxFunctionMessage[] = []
-    const copied: (ByteRange & { field: number })[] = []
-    await this.#scanner.scan(range, {
-      1: async (field) => {
-        irVersion = await this.#number(field, WireType.Varint, (reader) => Number(reader.int64()))
-      },
-      7: async (field) => {
-        graph = await this.#graph(field, 0)
-      },
-      8: ({ start, end }) => void copied.push({ field: 8, start, end }),
-      25: async (field) => {
-        functions.push(await this.#function(field))
-        copied.push({ field: 25, start: field.start, end: field.end })
-      },
-    })
+    const { irVersion = 0, graph, opsets, functions } = await this.#scanner.message(range, this.#modelRows)
     if (graph === undefined) throw corrupt(this.#path, 'the ONNX model has no graph')
+    const copied = [...opsets, ...functions.map(({ message: { start, end } }) => ({ field: 25, start, end }))]
     return { graph, functions, irVersion, copied }
   }
 
-  async #graph(range: ByteRange, depth: number): Promise<OnnxGraphMessage> {
-    if (depth > DEEPEST) throw corrupt(this.#path, `its graphs are more than ${DEEPEST} deep`)
-    const nodes: OnnxNodeMessage[] = []
-    const initializers: OnnxTensor[] = []
-    const sparseInitializers: OnnxSparseTensor[] = []
-    const [inputs, outputs]: [OnnxValueMessage[], OnnxValueMessage[]] = [[], []]
-    await this.#scanner.scan(range, {
-      1: (field) => this.#keepNode(nodes, field, depth),
-      5: async (field) => void initializers.push(await this.#tensor(field)),
-      11: async (field) => void inputs.push(await this.#value(field)),
-      12: async (field) => void outputs.push(await this.#value(field)),
-      15: async (field) => void sparseInitializers.push(await this.#sparseTensor(field)),
-    })
-    return { nodes, initializers, sparseInitializers, inputs, outputs }
+  readonly #graphRows = {
+    nodes: [1, (field: ProtobufField) => this.#keptNode(field), 'each'],
+    initializers: [5, (field: ProtobufField) => this.#tensor(field), 'each'],
+    inputs: [11, (field: ProtobufField) => this.#value(field), 'each'],
+    outputs: [12, (field: ProtobufField) => this.#value(field), 'each'],
+    sparseInitializers: [15, (field: ProtobufField) => this.#sparseTensor(field), 'each'],
+  } as const
+
+  async #graph(range: ByteRange): Promise<OnnxGraphMessage> {
+    if (this.#depth > DEEPEST) throw corrupt(this.#path, `its graphs are more than ${DEEPEST} deep`)
+    return this.#scanner.message(range, this.#graphRows)
   }
+
+  readonly #dimensionRows = { size: [1, this.#int64], name: [2, this.#text] } as const
+  readonly #dimension = async (field: ByteRange) => {
+    const { size, name = '' } = await this.#scanner.message(field, this.#dimensionRows)
+    return size ?? name
+  }
+  readonly #shapeRows = { dims: [1, this.#dimension, 'each'] } as const
+  readonly #tensorTypeRows = {
+    dataType: [1, this.#int32],
+    shape: [2, (field: ByteRange) => this.#scanner.message(field, this.#shapeRows)],
+  } as const
+  readonly #typeRows = {
+    tensor: [1, (field: ByteRange) => this.#scanner.message(field, this.#tensorTypeRows)],
+  } as const
+  readonly #valueRows = {
+    name: [1, this.#text],
+    type: [2, (field: ByteRange) => this.#scanner.message(field, this.#typeRows)],
+  } as const
 
   /** A value, with the type of a tensor (TypeProto.Tensor, TensorShapeProto). */
   async #value(range: ByteRange): Promise<OnnxValueMessage> {
-    const value: { name: string; dataType: number; dims?: (number | string)[] } = { name: '', dataType: 0 }
-    const dimension = async (field: ByteRange) => {
-      let size: number | string = ''
-      await this.#scanner.scan(field, {
-        1: async (number) => {
-          size = await this.#number(number, WireType.Varint, (reader) => Number(reader.int64()))
-        },
-        2: async (name) => {
-          size = await this.#scanner.text(name)
-        },
-      })
-      value.dims?.push(size)
-    }
-    const shape = async (field: ByteRange) => {
-      value.dims = []
-      await this.#scanner.scan(field, { 1: dimension })
-    }
-    const tensor = (field: ByteRange) =>
-      this.#scanner.scan(field, {
-        1: async (type) => {
-          value.dataType = await this.#number(type, WireType.Varint, (reader) => reader.int32())
-        },
-        2: shape,
-      })
-    await this.#scanner.scan(range, {
-      1: async (field) => {
-        value.name = await this.#scanner.text(field)
-      },
-      2: (field) => this.#scanner.scan(field, { 1: tensor }),
-    })
-    return { dims: undefined, ...value }
+    const { name = '', type } = await this.#scanner.message(range, this.#valueRows)
+    const { dataType = 0, shape } = type?.tensor ?? {}
+    return { name, dataType, dims: shape?.dims }
   }
 
-  async #function(range: ByteRange): Promise<OnnxFunctionMessage> {
-    const found = { name: '', domain: '' }
-    const nodes: OnnxNodeMessage[] = []
-    const [inputs, outputs]: [string[], string[]] = [[], []]
-    const defaults = new Map<string, OnnxAttribute>()
-    await this.#scanner.scan(range, {
-      1: async (field) => {
-        found.name = await this.#scanner.text(field)
-      },
-      4: async (field) => void inputs.push(await this.#scanner.text(field)),
-      5: async (field) => void outputs.push(await this.#scanner.text(field)),
-      7: (field) => this.#keepNode(nodes, field, 0),
-      10: async (field) => {
-        found.domain = await this.#scanner.text(field)
-      },
-      11: async (field) => void defaults.set(...(await this.#attribute(field, 0))),
-    })
-    return { ...found, inputs, outputs, nodes, defaults, initializers: [], sparseInitializers: [] }
+  readonly #functionRows = {
+    name: [1, this.#text],
+    inputs: [4, this.#text, 'each'],
+    outputs: [5, this.#text, 'each'],
+    nodes: [7, (field: ProtobufField) => this.#keptNode(field), 'each'],
+    domain: [10, this.#text],
+    defaults: [11, (field: ProtobufField) => this.#attribute(field), 'each'],
+  } as const
+
+  async #function(message: ByteRange): Promise<OnnxFunctionMessage> {
+    const { defaults, name = '', domain = '', ...lists } = await this.#scanner.message(message, this.#functionRows)
+    return { ...lists, name, domain, defaults: new Map(defaults), initializers: [], sparseInitializers: [], message }
   }
 
-  async #keepNode(nodes: OnnxNodeMessage[], field: ByteRange, depth: number): Promise<void> {
-    const node = await this.#node(field, depth)
-    if (!this.#isWanted(node)) return
+  /** A node, undefined if it is not wanted. */
+  async #keptNode(field: ByteRange): Promise<OnnxNodeMessage | undefined> {
+    const node = await this.#node(field)
+    if (!this.#isWanted(node)) return undefined
     if (++this.#kept > MOST_NODES) {
       throw unsupported(this.#path, `it must have at most ${MOST_NODES} recurrent nodes and nodes that shape constants`)
     }
-    nodes.push(node)
+    return node
   }
 
-  async #node(range: ByteRange, depth: number): Promise<OnnxNodeMessage> {
-    const node = { name: '', opType: '', domain: '' }
-    const inputs: string[] = []
-    const outputs: string[] = []
-    const attributes = new Map<string, OnnxAttribute>()
-    await this.#scanner.scan(range, {
-      1: async (field) => void inputs.push(await this.#scanner.text(field)),
-      2: async (field) => void outputs.push(await this.#scanner.text(field)),
-      3: async (field) => {
-        node.name = await this.#scanner.text(field)
-      },
-      4: async (field) => {
-        node.opType = await this.#scanner.text(field)
-      },
-      5: async (field) => void attributes.set(...(await this.#attribute(field, depth))),
-      7: async (field) => {
-        node.domain = await this.#scanner.text(field)
-      },
-    })
+  readonly #nodeRows = {
+    inputs: [1, this.#text, 'each'],
+    outputs: [2, this.#text, 'each'],
+    name: [3, this.#text],
+    opType: [4, this.#text],
+    attributes: [5, (field: ProtobufField) => this.#attribute(field), 'each'],
+    domain: [7, this.#text],
+  } as const
+
+  async #node(range: ByteRange): Promise<OnnxNodeMessage> {
+    const { attributes, inputs, outputs, ...texts } = await this.#scanner.message(range, this.#nodeRows)
+    const { name = '', opType = '', domain = '' } = texts
     // Lists grow with room to spare, and an empty map has some too: of thousands of nodes that would be most of their memory.
     return {
-      ...node,
-      inputs: inputs.slice(),
-      outputs: outputs.slice(),
-      attributes: attributes.size === 0 ? NO_ATTRIBUTES : attributes,
+      ...{ name, opType, domain, inputs: inputs.slice(), outputs: outputs.slice() },
+      attributes: attributes.length === 0 ? NO_ATTRIBUTES : new Map(attributes),
     }
   }
 
-  async #attribute(range: ByteRange, depth: number): Promise<[name: string, attribute: OnnxAttribute]> {
-    let name = ''
-    const strings: string[] = []
-    const single: Partial<{ -readonly [Key in keyof OnnxAttribute]: OnnxAttribute[Key] }> = {}
-    let [floatCount, intCount] = [0, 0]
-    await this.#scanner.scan(range, {
-      1: async (field) => {
-        name = await this.#scanner.text(field)
-      },
-      2: async (field) => {
-        single.f = await this.#number(field, WireType.Bit32, (reader) => reader.float())
-      },
-      3: async (field) => {
-        single.i = await this.#number(field, WireType.Varint, (reader) => Number(reader.int64()))
-      },
-      4: async (field) => {
-        // Operators of other domains keep whole files in here.
-        if (field.end - field.start <= LONGEST_VALUE) single.s = await this.#scanner.text(field)
-      },
-      5: async (field) => {
-        single.tensor = await this.#tensor(field)
-      },
-      6: async (field) => {
-        single.graph = await this.#graph(field, depth + 1)
-      },
-      // Lists of numbers are packed or not.
-      7: ({ wireType, start, end }) => {
-        floatCount += wireType === WireType.LengthDelimited ? Math.floor((end - start) / 4) : 1
-      },
-      8: async (field) => {
-        const reader = await this.#scanner.reader(field)
-        for (; reader.pos < reader.len; intCount++) reader.int64()
-      },
-      9: async (field) => {
-        if (field.end - field.start <= LONGEST_VALUE) strings.push(await this.#scanner.text(field))
-      },
-      21: async (field) => {
-        single.reference = await this.#scanner.text(field)
-      },
-      22: async (field) => {
-        single.sparse = await this.#sparseTensor(field)
-      },
-    })
-    return [name, { ...single, strings, floatCount, intCount, message: { start: range.start, end: range.end } }]
+  readonly #attributeRows = {
+    name: [1, this.#text],
+    f: [2, this.#float],
+    i: [3, this.#int64],
+    s: [4, this.#shortText],
+    tensor: [5, (field: ProtobufField) => this.#tensor(field)],
+    graph: [6, (field: ProtobufField) => this.#innerGraph(field)],
+    // Lists of numbers are packed or not.
+    floatCount: [
+      7,
+      (field: ProtobufField) => (field.wireType === WireType.LengthDelimited ? Math.floor(lengthOf(field) / 4) : 1),
+      'sum',
+    ],
+    intCount: [8, async (field: ProtobufField) => (await this.#int64s(field)).length, 'sum'],
+    strings: [9, this.#shortText, 'each'],
+    reference: [21, this.#text],
+    sparse: [22, (field: ProtobufField) => this.#sparseTensor(field)],
+  } as const
+
+  async #attribute({ start, end }: ByteRange): Promise<[name: string, attribute: OnnxAttribute]> {
+    const { name = '', ...members } = await this.#scanner.message({ start, end }, this.#attributeRows)
+    return [name, { ...members, message: { start, end } }]
   }
+
+  async #innerGraph(field: ByteRange): Promise<OnnxGraphMessage> {
+    this.#depth++
+    const graph = await this.#graph(field)
+    this.#depth--
+    return graph
+  }
+
+  readonly #sparseRows = {
+    values: [1, (field: ProtobufField) => this.#tensor(field)],
+    indices: [2, (field: ProtobufField) => this.#tensor(field)],
+    dims: [3, this.#int64s, 'each'],
+  } as const
 
   async #sparseTensor(range: ByteRange): Promise<OnnxSparseTensor> {
-    const dims: number[] = []
-    const parts: { values?: OnnxTensor; indices?: OnnxTensor } = {}
-    await this.#scanner.scan(range, {
-      1: async (field) => {
-        parts.values = await this.#tensor(field)
-      },
-      2: async (field) => {
-        parts.indices = await this.#tensor(field)
-      },
-      3: async (field) => {
-        const reader = await this.#scanner.reader(field)
-        while (reader.pos < reader.len) dims.push(Number(reader.int64()))
-      },
-    })
-    const { values, indices } = parts
+    const { values, indices, dims } = await this.#scanner.message(range, this.#sparseRows)
     if (values === undefined || indices === undefined) throw corrupt(this.#path, 'a sparse tensor has no values')
-    return { values, indices, dims }
-  }
-
-  async #tensor(message: ByteRange): Promise<OnnxTensor> {
-    const dims: number[] = []
-    const found: { name: string; dataType: number; raw?: ByteRange; external: Map<string, string> } = {
-      name: '',
-      dataType: 0,
-      external: new Map(),
-    }
-    let isExternal = false
-    await this.#scanner.scan(message, {
-      1: async (field) => {
-        const reader = await this.#scanner.reader(field)
-        while (reader.pos < reader.len) dims.push(Number(reader.int64()))
-      },
-      2: async (field) => {
-        found.dataType = await this.#number(field, WireType.Varint, (reader) => reader.int32())
-      },
-      8: async (field) => {
-        found.name = await this.#scanner.text(field)
-      },
-      9: ({ start, end }) => {
-        found.raw = { start, end }
-      },
-      13: async (field) => void found.external.set(...(await this.#keyAndValue(field))),
-      14: async (field) => {
-        isExternal = (await this.#number(field, WireType.Varint, (reader) => reader.int32())) === 1
-      },
-    })
-    const { name, dataType, raw, external } = found
-    return { name, dims, dataType, message, raw, external: isExternal ? external : undefined }
+    return { values, indices, dims: dims.flat() }
   }
 
   /** StringStringEntryProto. */
-  async #keyAndValue(range: ByteRange): Promise<[key: string, value: string]> {
-    let [key, value] = ['', '']
-    await this.#scanner.scan(range, {
-      1: async (field) => {
-        key = await this.#scanner.text(field)
-      },
-      2: async (field) => {
-        value = await this.#scanner.text(field)
-      },
-    })
-    return [key, value]
-  }
+  readonly #entryRows = { key: [1, this.#text], value: [2, this.#text] } as const
+  readonly #tensorRows = {
+    dims: [1, this.#int64s, 'each'],
+    dataType: [2, this.#int32],
+    name: [8, this.#text],
+    raw: [9, ({ start, end }: ProtobufField) => ({ start, end })],
+    entries: [13, (field: ProtobufField) => this.#scanner.message(field, this.#entryRows), 'each'],
+    location: [14, this.#int32],
+  } as const
 
-  async #number(
-    field: ProtobufField,
-    wireType: WireType,
-    read: (reader: Awaited<ReturnType<ProtobufScanner['reader']>>) => number,
-  ): Promise<number> {
-    if (field.wireType !== wireType) throw corrupt(this.#path, 'a number in its messages is something else')
-    return read(await this.#scanner.reader(field))
+  async #tensor(message: ByteRange): Promise<OnnxTensor> {
+    const { dims, entries, location, ...found } = await this.#scanner.message(message, this.#tensorRows)
+    const { name = '', dataType = 0, raw } = found
+    const external = location === 1 ? new Map(entries.map(({ key = '', value = '' }) => [key, value])) : undefined
+    return { name, dims: dims.flat(), dataType, message, raw, external }
   }
+}
+
+function lengthOf({ start, end }: ByteRange): number {
+  return end - start
 }

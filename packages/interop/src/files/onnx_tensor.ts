@@ -1,4 +1,5 @@
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { walkMessage } from '@cudnn-rnn/checkpoint/files'
 import { corrupt } from '../errors.js'
 
 /** A whole TensorProto of onnx/onnx.proto: with the elements that onnx_messages.ts leaves in the file. */
@@ -62,14 +63,7 @@ type FieldReaders = Readonly<Record<number, (reader: BinaryReader, wireType: Wir
 
 function decodeFields(path: string, bytes: Uint8Array, fields: FieldReaders): void {
   try {
-    const reader = new BinaryReader(bytes)
-    while (reader.pos < reader.len) {
-      const [field, wireType] = reader.tag()
-      const read = fields[field]
-      if (read === undefined) reader.skip(wireType, field)
-      else read(reader, wireType)
-    }
-    if (reader.pos !== reader.len) throw new RangeError('a field is longer than its message')
+    walkMessage(bytes, (number) => fields[number])
   } catch (cause) {
     throw corrupt(path, 'its ONNX messages are damaged', cause)
   }

@@ -1,5 +1,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
+import { type Members, MessageMembers, type MessageRows } from '@cudnn-rnn/checkpoint/files'
 import { corrupt, unsupported } from '../errors.js'
 import { ByteWindow } from './byte_window.js'
 
@@ -15,9 +16,6 @@ export interface ByteRange {
 export interface ProtobufField extends ByteRange {
   readonly wireType: WireType
 }
-
-/** Handlers of the fields of a message, by field number; other fields are skipped. */
-export type FieldVisitors = Readonly<Record<number, (field: ProtobufField) => Promise<void> | void>>
 
 /** A tag and a length. */
 const LONGEST_HEADER = 20
@@ -43,16 +41,20 @@ export class ProtobufScanner {
     this.#window = new ByteWindow(source)
   }
 
-  /** Visits the fields of the message in `range`. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
-  async scan({ start, end }: ByteRange, visitors: FieldVisitors): Promise<void> {
+  /** The members of the message in `range`; fields without a row are skipped. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
+  async message<const Rows extends MessageRows<ProtobufField>>(
+    { start, end }: ByteRange,
+    rows: Rows,
+  ): Promise<Members<Rows>> {
+    const found = new MessageMembers<ProtobufField, Rows>(rows)
     try {
       for (let position = start; position < end; ) {
         const length = Math.min(LONGEST_HEADER, end - position)
         const bytes = this.#window.held(position, length) ?? (await this.#window.load(position, length))
         const [number, field] = fieldAt(position, bytes)
         if (field.end > end) throw new RangeError('a field is longer than its message')
-        const visit = visitors[number]
-        if (visit !== undefined) await visit(field)
+        const read = found.reader(number)
+        if (read !== undefined) found.add(number, await read(field))
         position = field.end
       }
     } catch (cause) {
@@ -60,11 +62,18 @@ export class ProtobufScanner {
         ? cause
         : corrupt(this.#source.name, 'its ONNX messages are damaged or cut', cause)
     }
+    return found.members
   }
 
   /** A reader over the payload of a field that holds a number or a short list of numbers. */
   async reader(field: ProtobufField): Promise<BinaryReader> {
     return new BinaryReader(await this.#payload(field))
+  }
+
+  /** The number that is the whole payload. */
+  async number(field: ProtobufField, wireType: WireType, read: (reader: BinaryReader) => number): Promise<number> {
+    if (field.wireType === wireType) return read(await this.reader(field))
+    throw corrupt(this.#source.name, 'a number in its messages is something else')
   }
 
   /** The text that is the whole payload. */

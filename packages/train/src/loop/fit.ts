@@ -3,9 +3,8 @@ import { checkFitOptions, type FitOptions } from './fit_options.js'
 import { gatherResults } from './gather_results.js'
 import { gradientOptions, type LossFitOptions } from './loss_options.js'
 import { SeveralRanks } from './several_ranks.js'
-import { SoleRank } from './sole_rank.js'
 import { type FitResult, TrainingLoop } from './training_loop.js'
-import type { TrainingRanks } from './training_ranks.js'
+import { TrainingRanks } from './training_ranks.js'
 
 /**
  * Trains by a loss, whose gradients follow, or by gradients, until `maxSteps`, the end of the data, early stopping or the signal. With a saver it resumes from the newest whole
@@ -61,6 +60,6 @@ async function checkOptions<Batch>(options: FitOptions<Batch>): Promise<void> {
 }
 
 function ranksOf<Batch>({ communicator, optimizer, signal, wire }: FitOptions<Batch>): TrainingRanks {
-  if (communicator === undefined || communicator.size === 1) return new SoleRank(signal)
+  if (communicator === undefined || communicator.size === 1) return new TrainingRanks(signal)
   return new SeveralRanks(communicator, optimizer.backend, optimizer.variables, { signal, wire })
 }

@@ -10,7 +10,7 @@ import { gatherResults } from './gather_results.js'
 import { meanOverRanks } from './mean_over_ranks.js'
 import { sumThroughHost } from './sum_through_host.js'
 import { shown } from './training_description.js'
-import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
+import { type RankSeconds, type TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { CheckRecord, RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
 import { type StepMeans, type TrainingStep, type TrainingStepOptions, trainingStep } from './training_step.js'
 
@@ -23,7 +23,7 @@ interface Failure {
  * The ranks of a communicator. Errors of one rank are known to all at their next call: the failed one rejects with its
  * error, the others with `ERR_RANK_FAILED`.
  */
-export class SeveralRanks implements TrainingRanks {
+export class SeveralRanks extends TrainingRanks {
   readonly #communicator: Communicator
   readonly #backend: Backend
   readonly #variables: readonly Trainable[]
@@ -40,6 +40,7 @@ export class SeveralRanks implements TrainingRanks {
     variables: readonly Trainable[],
     { signal, wire }: { readonly signal?: AbortSignalLike | undefined; readonly wire?: AllReduceOptions['wire'] },
   ) {
+    super(signal)
     this.#communicator = communicator
     this.#backend = backend
     this.#variables = variables
@@ -48,15 +49,15 @@ export class SeveralRanks implements TrainingRanks {
     this.#tensorSum = communicator.tensorSum?.(backend) ?? sumThroughHost(backend, communicator)
   }
 
-  get isStopping(): boolean {
+  override get isStopping(): boolean {
     return this.#isStopping
   }
 
-  wait<Result>(work: PromiseLike<Result>): PromiseLike<Result> {
+  override wait<Result>(work: PromiseLike<Result>): PromiseLike<Result> {
     return work
   }
 
-  async attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined> {
+  override async attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined> {
     try {
       return await work()
     } catch (error) {
@@ -65,11 +66,11 @@ export class SeveralRanks implements TrainingRanks {
     }
   }
 
-  async attemptFirst(work: () => Promise<unknown> | unknown): Promise<void> {
+  override async attemptFirst(work: () => Promise<unknown> | unknown): Promise<void> {
     if (this.#isFirst) await this.attempt(work)
   }
 
-  async compare(description: () => Readonly<Record<string, unknown>>): Promise<void> {
+  override async compare(description: () => Readonly<Record<string, unknown>>): Promise<void> {
     const all = await this.#gather(() => Object.entries(description()).map(([name, value]) => [name, shown(value)]))
     const [first, ...others] = all.map((entries) => new Map(entries as [string, string][]))
     for (const name of new Set([first, ...others].flatMap((each) => [...each.keys()]))) {
@@ -84,7 +85,7 @@ export class SeveralRanks implements TrainingRanks {
     }
   }
 
-  async lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined> {
+  override async lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined> {
     let lock: AsyncDisposable | undefined
     await this.#onFirst(async () => {
       lock = await saver?.lock?.()
@@ -93,7 +94,7 @@ export class SeveralRanks implements TrainingRanks {
   }
 
   /** A new run begins with the tensors of the first rank, too. */
-  async restore(
+  override async restore(
     saver: TrainingSaver | undefined,
     { shared, rows }: TrainedTensors,
     check: CheckRecord,
@@ -125,7 +126,7 @@ export class SeveralRanks implements TrainingRanks {
     }
   }
 
-  async save(
+  override async save(
     saver: TrainingSaver,
     kind: 'latest' | 'best',
     { shared, rows }: TrainedTensors,
@@ -148,17 +149,17 @@ export class SeveralRanks implements TrainingRanks {
   }
 
   /** If another number of ranks has saved, rank r has the state of rank r mod their number. */
-  ownState({ extra, ranks }: TrainingRecord) {
+  override ownState({ extra, ranks }: TrainingRecord) {
     if (ranks === undefined) return { saved: extra, by: { rank: 0, size: 1 } }
     const rank = this.#communicator.rank % ranks
     return { saved: (extra as readonly Position[])[rank] ?? null, by: { rank, size: ranks } }
   }
 
-  async gatherState(own: () => Promise<Position>) {
+  override async gatherState(own: () => Promise<Position>) {
     return { extra: await this.#gather(own), ranks: this.#communicator.size }
   }
 
-  async shareSignal(): Promise<void> {
+  override async shareSignal(): Promise<void> {
     this.#isStopping = (await this.#gather(() => this.#signal?.aborted === true)).includes(true)
   }
 
@@ -166,7 +167,7 @@ export class SeveralRanks implements TrainingRanks {
    * The gradients are summed between the passes and the update. On an executor with `Backend.steps` nothing is read, and the
    * weights and flags of the ranks are exchanged while the device computes the passes.
    */
-  async step<Batch>(
+  override async step<Batch>(
     options: TrainingStepOptions<Batch>,
     batches: readonly Batch[],
     learningRate: number,
@@ -220,7 +221,7 @@ export class SeveralRanks implements TrainingRanks {
   }
 
   /** Compares the variables first: ranks that have drifted apart evaluate different models. */
-  async evaluate(evaluate: (() => Promise<Readonly<Record<string, number>>>) | undefined) {
+  override async evaluate(evaluate: (() => Promise<Readonly<Record<string, number>>>) | undefined) {
     await this.#compareVariables()
     if (evaluate === undefined) return undefined
     // JSON has no infinity.
@@ -230,12 +231,9 @@ export class SeveralRanks implements TrainingRanks {
     return Object.fromEntries(first.map(([name, metric]) => [name, Number(metric)]))
   }
 
-  async finish(): Promise<readonly RankSeconds[]> {
+  override async finish(): Promise<readonly RankSeconds[]> {
     return await this.#gather(() => this.#seconds)
   }
-
-  /** The communicator is the caller's. */
-  [Symbol.dispose](): void {}
 
   get #isFirst(): boolean {
     return this.#communicator.rank === 0

@@ -1,9 +1,10 @@
+import { type AbortSignalLike, abortable } from '@cudnn-rnn/canonical/rules'
 import type { World } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { BatchRows } from './batch_rows.js'
 import type { CheckRecord, RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
-import type { TrainingStep, TrainingStepOptions } from './training_step.js'
+import { type TrainingStep, type TrainingStepOptions, trainingStep } from './training_step.js'
 
 /** Seconds of a rank in the steps of a training. */
 export interface RankSeconds {
@@ -22,40 +23,79 @@ export interface TrainedTensors {
   readonly rows: BatchRows
 }
 
-/** The `state.save` of all ranks, as a checkpoint has it. */
-type SavedState = Pick<TrainingRecord, 'extra' | 'ranks'>
-
 /**
- * The ranks of a training, as its loop sees them. The loop is the same for one process ({@link SoleRank}) and for several
- * ({@link SeveralRanks}); all ranks call the same methods in the same order.
+ * The ranks of a training, as its loop sees them: here those of one process, in which every call runs its work, and its errors
+ * are thrown immediately. {@link SeveralRanks} are those of a communicator; all of them make the same calls in the same order.
  */
-export interface TrainingRanks extends Disposable {
+export class TrainingRanks implements Disposable {
+  readonly #signal: AbortSignalLike | undefined
+
+  constructor(signal: AbortSignalLike | undefined) {
+    this.#signal = signal
+  }
+
   /** A rank requests the end of the training: one process immediately, several after the step of the request. */
-  readonly isStopping: boolean
+  get isStopping(): boolean {
+    return this.#signal?.aborted === true
+  }
+
   /** Waits for `work`; in one process not long after an abort, as `abortable` does. Ranks end together, after a step. */
-  wait<Result>(work: PromiseLike<Result>): PromiseLike<Result>
+  wait<Result>(work: PromiseLike<Result>): PromiseLike<Result> {
+    return abortable(this.#signal, work)
+  }
+
   /** Runs `work` here. Its error is thrown at the next call that all ranks make; then the result is undefined. */
-  attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined>
+  async attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined> {
+    return await work()
+  }
+
   /** Like {@link TrainingRanks.attempt}, on the first rank alone. */
-  attemptFirst(work: () => Promise<unknown> | unknown): Promise<void>
+  async attemptFirst(work: () => Promise<unknown> | unknown): Promise<void> {
+    await work()
+  }
+
   /** Takes the lock of the first rank's saver. */
-  lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined>
+  async lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined> {
+    return await saver?.lock?.()
+  }
+
   /** Refuses ranks of which `description` differs. */
-  compare(description: () => Readonly<Record<string, unknown>>): Promise<void>
+  async compare(_description: () => Readonly<Record<string, unknown>>): Promise<void> {}
+
   /** Restores the newest checkpoint, if `check` accepts its record; every rank has record and tensors then. */
-  restore(
+  async restore(
     saver: TrainingSaver | undefined,
-    tensors: TrainedTensors,
+    { shared, rows }: TrainedTensors,
     check: CheckRecord,
-  ): Promise<RestoredRecord | undefined>
+  ): Promise<RestoredRecord | undefined> {
+    return await saver?.restore([...shared, ...rows.tensors], 'latest', check)
+  }
+
   /** Saves on the first rank, with the rows of all; all wait for it. */
-  save(saver: TrainingSaver, kind: 'latest' | 'best', tensors: TrainedTensors, record: TrainingRecord): Promise<void>
-  /** The saved state of this rank, and the rank that saved it. */
-  ownState(record: TrainingRecord): { readonly saved: Position; readonly by: World }
-  /** The state of every rank, for a checkpoint. */
-  gatherState(own: () => Promise<Position>): Promise<SavedState>
+  async save(
+    saver: TrainingSaver,
+    kind: 'latest' | 'best',
+    { shared, rows }: TrainedTensors,
+    record: TrainingRecord,
+  ): Promise<void> {
+    await saver.save(kind, [...shared, ...rows.tensors], record)
+  }
+
+  /** The saved state of this rank, and the rank that saved it: of one process the state of rank 0 if several ranks saved. */
+  ownState({ extra, ranks }: TrainingRecord): { readonly saved: Position; readonly by: World } {
+    if (ranks === undefined) return { saved: extra, by: { rank: 0, size: 1 } }
+    const [saved = null] = extra as readonly Position[]
+    return { saved, by: { rank: 0, size: ranks } }
+  }
+
+  /** The state of every rank, as a checkpoint has it. */
+  async gatherState(own: () => Promise<Position>): Promise<Pick<TrainingRecord, 'extra' | 'ranks'>> {
+    return { extra: await own() }
+  }
+
   /** Records from now on a signal of any rank that came before the first step. */
-  shareSignal(): Promise<void>
+  async shareSignal(): Promise<void> {}
+
   /**
    * One update over the batches of all ranks.
    *
@@ -63,16 +103,27 @@ export interface TrainingRanks extends Disposable {
    * @param before the step before this one, if its outcome was not read
    * @returns undefined at the end of the data
    */
-  step<Batch>(
+  async step<Batch>(
     options: TrainingStepOptions<Batch>,
     batches: readonly Batch[],
     learningRate: number,
     before: TrainingStep | undefined,
-  ): Promise<TrainingStep | undefined>
+  ): Promise<TrainingStep | undefined> {
+    return batches.length === 0 ? undefined : await trainingStep(options, batches, learningRate, before)
+  }
+
   /** The metrics of `evaluate`, the same on all ranks. */
-  evaluate(
+  async evaluate(
     evaluate: (() => Promise<Readonly<Record<string, number>>>) | undefined,
-  ): Promise<Readonly<Record<string, number>> | undefined>
+  ): Promise<Readonly<Record<string, number>> | undefined> {
+    return await evaluate?.()
+  }
+
   /** Waits until all ranks have ended without a failure. @returns undefined for one process */
-  finish(): Promise<readonly RankSeconds[] | undefined>
+  async finish(): Promise<readonly RankSeconds[] | undefined> {
+    return undefined
+  }
+
+  /** A communicator is the caller's. */
+  [Symbol.dispose](): void {}
 }

@@ -3,7 +3,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { Adam, type Communicator, constantRate, Dataset, type FitOptions, Sgd } from '../../src/index.js'
 import { SeveralRanks } from '../../src/loop/several_ranks.js'
-import { SoleRank } from '../../src/loop/sole_rank.js'
+import { TrainingRanks } from '../../src/loop/training_ranks.js'
 import { trainingDescription } from '../../src/loop/training_description.js'
 import type { TrainingRecord } from '../../src/loop/training_saver.js'
 
@@ -252,9 +252,9 @@ describe('trainingDescription', () => {
   })
 })
 
-describe('SoleRank', () => {
+describe('TrainingRanks of one process', () => {
   it('takes the state of the first rank of several, and null where there is none', () => {
-    const sole = new SoleRank(undefined)
+    const sole = new TrainingRanks(undefined)
     expect(sole.ownState({ ...record, ranks: 3 })).toEqual({ saved: 'a', by: { rank: 0, size: 3 } })
     expect(sole.ownState({ ...record, extra: [], ranks: 2 })).toEqual({ saved: null, by: { rank: 0, size: 2 } })
     expect(sole.ownState(record)).toEqual({ saved: record.extra, by: { rank: 0, size: 1 } })
@@ -262,7 +262,7 @@ describe('SoleRank', () => {
 
   it('throws the errors of its work immediately, and stops by its signal', async () => {
     const aborting = new AbortController()
-    const sole = new SoleRank(aborting.signal)
+    const sole = new TrainingRanks(aborting.signal)
     await expect(sole.attempt(() => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory')
     await expect(sole.attemptFirst(() => Promise.reject(new Error('no disk')))).rejects.toThrow('no disk')
     expect(sole.isStopping).toBe(false)
@@ -271,7 +271,7 @@ describe('SoleRank', () => {
   })
 
   it('has no step without batches, and no metrics without an evaluation', async () => {
-    const sole = new SoleRank(undefined)
+    const sole = new TrainingRanks(undefined)
     expect(await sole.step({} as never, [], 0.1, undefined)).toBeUndefined()
     expect(await sole.evaluate(undefined)).toBeUndefined()
     expect(await sole.lock(undefined)).toBeUndefined()
