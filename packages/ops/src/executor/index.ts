@@ -75,6 +75,7 @@ export { checkUpdate } from './update_operands.js'
 
 // Tapes of operations
 
+export { Program, type ProgramCompute, placeOf } from './tape/program.js'
 export { type Entry, type Operand, Recording } from './tape/recording.js'
 export { type Cell, type CellState, type ScanOptions, type ScanResult, scan, tapeRule } from './tape/scan.js'
 export { type GradientTape, handleOf, TapeHandle, type TapeOperations } from './tape/tape_handle.js'
@@ -124,6 +125,7 @@ export { allocating, floatView, type HostAllocation, outOfMemory, sharedAllocato
 export { HostBackend } from './host/host_backend.js'
 export { type HostCompute, type HostOperands, hostKernels } from './host/host_kernels.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
+export { hostRow } from './host/host_row.js'
 export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'

@@ -99,12 +99,10 @@ export const HOST_TENSOR_KERNELS: TensorKernels = {
     const count = walk[GROUPS - 1]
     const isWhole = name === 'copy' && yStep === 1 && aStep === 1 && count > SHORT_LINE
     for (let line = 0; line < linesOf(walk); line++) {
-      let [p, q, r, s] = [
-        placeOf(walk, atY, line),
-        placeOf(walk, atA, line),
-        placeOf(walk, atB, line),
-        placeOf(walk, atC, line),
-      ]
+      let p = placeOf(walk, atY, line)
+      let q = placeOf(walk, atA, line)
+      let r = last > 1 ? placeOf(walk, atB, line) : q
+      let s = last > 2 ? placeOf(walk, atC, line) : r
       if (isWhole) {
         y.set(a.subarray(q, q + count), p)
         continue

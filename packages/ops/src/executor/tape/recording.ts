@@ -192,6 +192,24 @@ export class Recording {
     const known = given === undefined && last?.results[0] === value ? last.known : undefined
     const one = known === undefined ? (given ?? this.#ofNumber(1)) : undefined
     if (value.isDifferentiated && one !== undefined) this.#give(value, one)
+    const passes = this.#passes(known === undefined ? undefined : last, known)
+    for (let next = passes.next(); !next.done; next = passes.next(await next.value));
+    if (given === undefined && one !== undefined) this.letGo(one)
+  }
+
+  /**
+   * Passes the gradients of several values back while the caller waits, on an executor that computes as operations are
+   * called.
+   */
+  passBack(seeds: readonly (readonly [value: Value, gradient: BackendTensor])[]): void {
+    this.checkOpen(ACTION)
+    this.#state = 'consumed'
+    for (const [value, gradient] of seeds) if (value.isDifferentiated) this.#give(value, gradient)
+    if (this.#passes().next().done !== true) throw new Error('A gradient of this executor is not computed at once')
+  }
+
+  /** Passes gradients from entry to entry, and frees them; a promise of gradients is awaited by the caller. */
+  *#passes(first?: Entry, known: Passed['gradients'] = []): Generator<Promise<Passed>, void, Passed> {
     for (let entry = this.#entries.at(-1); entry !== undefined; entry = this.#entries.at(-1)) {
       const gradients: (BackendTensor | undefined)[] = []
       let isReached = false
@@ -200,17 +218,16 @@ export class Recording {
         gradients.push(gradient)
         isReached ||= gradient !== undefined
       }
-      if (known !== undefined && entry === last) this.#receive(entry, { gradients: known, made: [] })
+      if (entry === first) this.#receive(entry, { gradients: known, made: [] })
       else if (isReached) {
         const passed = entry.pass(gradients)
-        this.#receive(entry, passed instanceof Promise ? await passed : passed)
+        this.#receive(entry, passed instanceof Promise ? yield passed : passed)
       }
       for (const result of entry.results) this.#drop(result)
       for (const tensor of entry.held) this.letGo(tensor)
       entry.dispose?.()
       this.#entries.pop()
     }
-    if (given === undefined && one !== undefined) this.letGo(one)
   }
 
   /**

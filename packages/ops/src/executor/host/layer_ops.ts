@@ -1,14 +1,10 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import {
-  type ActivationName,
-  DROPOUT_COUNTER,
-  type DropoutMask,
-  type ElementLoss,
-  floatAt,
-  type KernelNumbers,
-  philoxBlock,
-  sigmoid,
-} from '@cudnn-rnn/ops/executor'
+import { DROPOUT_COUNTER, type DropoutMask } from '../operations/dropout_mask.js'
+import type { ActivationName, ElementLoss } from '../operations/operation_types.js'
+import type { KernelNumbers } from '../operations/table.js'
+import { philoxBlock } from '../philox.js'
+import { floatAt } from './float_at.js'
+import { sigmoid } from './sigmoid.js'
 
 type RowSizes = Pick<KernelNumbers<'activate'>, 'rows' | 'columns'>
 type SequenceSizes = KernelNumbers<'attend'>

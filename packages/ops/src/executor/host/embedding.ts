@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addRow, copyRow } from '@cudnn-rnn/ops/executor'
+import { addRow, copyRow } from './rows.js'
 
 /** Copies row ids[n] of table [V,E] into row n of `rows` [N,E]. */
 export function embedding(rows: FloatArray, table: FloatArray, ids: Int32Array, columns: number): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { softmaxCrossEntropy } from '../src/softmax_cross_entropy.js'
+import { softmaxCrossEntropy } from '../../../src/executor/host/softmax_cross_entropy.js'
 
 const LOGITS = Float64Array.of(1, -2, 0.5, 0.25, 3, -1)
 const LABELS = Int32Array.of(2, 0)

@@ -1,5 +1,7 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addColumnSums, addProduct, fillRows, type KernelNumbers, matrix, transposed } from '@cudnn-rnn/ops/executor'
+import type { KernelNumbers } from '../operations/table.js'
+import { addProduct, matrix, transposed } from './matrix_product.js'
+import { addColumnSums, fillRows } from './rows.js'
 
 /** y [N,O] = x [N,I]·kernel [I,O] + bias [O] */
 export function linear(

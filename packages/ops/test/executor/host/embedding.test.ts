@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { embedding, embeddingGradient } from '../src/embedding.js'
+import { embedding, embeddingGradient } from '../../../src/executor/host/embedding.js'
 
 describe('embedding and embeddingGradient', () => {
   it('looks up rows, and adds gradients of a repeated id', () => {

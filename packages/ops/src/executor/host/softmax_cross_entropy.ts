@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { floatAt } from '@cudnn-rnn/ops/executor'
+import { floatAt } from './float_at.js'
 
 /**
  * Mean cross-entropy of softmax(logits [N,V]) against class labels [N], with its gradient.

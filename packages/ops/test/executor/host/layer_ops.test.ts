@@ -12,7 +12,7 @@ import {
   poolSequence,
   poolSequenceGradient,
   reverseSequence,
-} from '../src/layer_ops.js'
+} from '../../../src/executor/host/layer_ops.js'
 
 const of = (...values: number[]) => Float64Array.from(values)
 const close = (values: readonly number[]) => values.map((value) => expect.closeTo(value, 13))

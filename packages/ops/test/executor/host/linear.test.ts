@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { linear, linearGradients } from '../src/linear.js'
+import { linear, linearGradients } from '../../../src/executor/host/linear.js'
 
 const SIZES = { rows: 2, inputs: 3, outputs: 2 }
 const [x, kernel, bias] = [
