@@ -1,12 +1,13 @@
 import { checkArguments, checkOptions, nullable, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { SIZE } from './cell_options.js'
-import type { CellState, StateSize, StateTree } from './cell_state.js'
+import { type CellState, leavesOf, type StateSize, type StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
 import type { FloatTensor } from './float_tensor.js'
 import { OwnVariables } from './own_variables.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import { type GraphStep, type GraphValue, rowsOf, type StepGraph } from './step_graph.js'
+import { type GraphStep, rowsOf, type StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   /** Scope of the variables in a checkpoint. Default `attention_cell_wrapper`. */
@@ -89,11 +90,7 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
     return this.#own
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const { attnLength, attnSize } = this
     const [before, attention, memory] = state as readonly [StateTree<Value>, Value, Value]
     const input = graph.linear([x, attention], 'kernel', 'bias')
@@ -125,16 +122,7 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
   }
 }
 
-/** The tensors of a state, an LSTM's c before its h. */
-function leavesOf<Value extends GraphValue>(state: StateTree<Value>): Value[] {
-  if (Array.isArray(state)) return state.flatMap(leavesOf)
-  return 'c' in state ? [state.c, state.h] : [state as Value]
-}
-
 /** Columns of all tensors of a state together. */
 function columnsOf(size: StateSize): number {
-  if (typeof size === 'number') return size
-  if (Array.isArray(size)) return size.reduce((sum: number, part: StateSize) => sum + columnsOf(part), 0)
-  const { c, h } = size as { readonly c: number; readonly h: number }
-  return c + h
+  return leavesOf(size).reduce((sum, columns) => sum + columns, 0)
 }

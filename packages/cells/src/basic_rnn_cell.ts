@@ -1,5 +1,6 @@
 import type { OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type { CellActivation } from '@cudnn-rnn/canonical'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { ACTIVATION } from './activation.js'
 import {
   CELL_OPTIONS,
@@ -13,7 +14,7 @@ import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
 import { GraphCell } from './graph_cell.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -63,11 +64,7 @@ export class BasicRNNCell extends GraphCell<FloatTensor> {
     ]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const z = graph.linear([x, state as Value], 'kernel', 'bias')
     const next = graph.activate(z, this.activation, 0, this.preactivationClip)
     return { output: next, state: next }

@@ -51,6 +51,13 @@ export function mapState<Leaf, Result>(
   return f(trees as readonly Leaf[], path)
 }
 
+/** The leaves of a tree in their order, an LSTM's c before its h. */
+export function leavesOf<Leaf>(tree: StateTree<Leaf>): Leaf[] {
+  const leaves: Leaf[] = []
+  mapState<Leaf, number>([tree], ([leaf]) => leaves.push(leaf))
+  return leaves
+}
+
 /** The state in which a sequence begins when the caller gives none. */
 export function zeroState(size: StateSize, batch: number, dtype: FloatDType): CellState {
   return mapState([size], ([columns]) => zeros(dtype, [batch, columns]))

@@ -9,13 +9,14 @@ import {
   where,
 } from '@cudnn-rnn/canonical/rules'
 import { elementCount } from '@cudnn-rnn/canonical'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { codedRangeError } from './coded_error.js'
 import { GraphCell } from './graph_cell.js'
 import { samePaddingSources } from './same_padding.js'
-import { type GraphStep, type GraphValue, rowsOf, type StepGraph } from './step_graph.js'
+import { type GraphStep, rowsOf, type StepGraph } from './step_graph.js'
 
 const SIZES = listOf(SIZE)
 /** Entries of the table of positions that a step reads: 256 MiB. */
@@ -145,11 +146,7 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     return elementCount(this.inputShape)
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const { c, h } = state as LSTMStateTuple<Value>
     const batch = rowsOf(x)
     const rows = batch * this.#positions

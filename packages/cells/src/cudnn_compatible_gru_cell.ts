@@ -1,8 +1,9 @@
+import type { Value } from '@cudnn-rnn/ops/executor'
 import type { GRUCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { GRUCell } from './gru_cell.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 const GATES = 'gates'
 const INPUT = 'candidate/input_projection'
@@ -43,11 +44,7 @@ export class CudnnCompatibleGRUCell extends GRUCell {
     ]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const h = state as Value
     const [r, u] = this.gates(graph, graph.linear([x, h], `${GATES}/kernel`, `${GATES}/bias`))
     const input = graph.linear([x], `${INPUT}/kernel`, `${INPUT}/bias`)

@@ -1,10 +1,11 @@
 import { checkArguments, checkOptions, FLAG, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { elementCount } from '@cudnn-rnn/canonical'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { type CellState, mapState, type StateTree } from './cell_state.js'
 import { CellWrapper } from './cell_wrapper.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import { columnsOf, type GraphStep, type GraphValue, type StepGraph } from './step_graph.js'
+import { columnsOf, type GraphStep, type StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   /** With which an element of the input is kept. */
@@ -71,11 +72,7 @@ export class DropoutWrapper<State extends CellState> extends CellWrapper<State> 
     return [this.#masks, ...super.randomSources]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const input = this.#dropped(graph, x, this.inputKeepProb, 'input')
     const inner = graph.innerStep(this.cell as unknown as RNNCell<CellState>, '', input, state)
     const next = mapState<Value, Value>([inner.state], ([leaf], path) =>
@@ -84,15 +81,13 @@ export class DropoutWrapper<State extends CellState> extends CellWrapper<State> 
     return { output: this.#dropped(graph, inner.output, this.outputKeepProb, 'output'), state: next }
   }
 
-  #dropped<Value extends GraphValue>(graph: StepGraph<Value>, value: Value, keepProb: number, place: string): Value {
+  #dropped(graph: StepGraph, value: Value, keepProb: number, place: string): Value {
     if (keepProb === 1 || !graph.run.training) return value
     const draw = (count: number) => this.#masks.draw(this.dtype, count, keepProb)
-    if (!this.variationalRecurrent) return graph.masked(value, draw(elementCount(value.shape)))
+    if (!this.variationalRecurrent) return graph.masked(value, value.shape, () => draw(elementCount(value.shape)))
     const owner = this.#places.get(place) ?? {}
     this.#places.set(place, owner)
-    return graph.masked(
-      value,
-      graph.run.once(owner, () => draw(columnsOf(value))),
-    )
+    const columns = columnsOf(value)
+    return graph.masked(value, [columns], (run) => run.once(owner, () => draw(columns)))
   }
 }

@@ -1,5 +1,6 @@
 import { FINITE, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { CellActivation } from '@cudnn-rnn/canonical'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { ACTIVATION } from './activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
@@ -7,7 +8,7 @@ import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variabl
 import { checkDivisible } from './divisible.js'
 import { GraphCell } from './graph_cell.js'
 import { INITIALIZER, kernelInitializer } from './kernel_initializer.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -99,11 +100,7 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
     ]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const { c, h } = state as LSTMStateTuple<Value>
     const inputs = graph.split(x, this.numberOfGroups)
     const hidden = graph.split(h, this.numberOfGroups)

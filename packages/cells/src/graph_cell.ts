@@ -1,18 +1,22 @@
 import type { FloatDType } from '@cudnn-rnn/ops'
 import type { CellActivation } from '@cudnn-rnn/canonical'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { executorActivation } from './activation.js'
 import type { CellRun } from './cell_run.js'
-import { type CellState, mapState, type StateTree } from './cell_state.js'
-import type { VariableMap } from './cell_variables.js'
-import { copyTensor, type FloatTensor } from './float_tensor.js'
-import { HostGraph } from './host_graph.js'
+import type { CellState, StateTree } from './cell_state.js'
+import type { FloatTensor } from './float_tensor.js'
 import { type CellStep, RNNCell } from './rnn_cell.js'
-import type { EquationCell, GraphStep, GraphValue, StepGraph } from './step_graph.js'
-import { addGradient, addStateGradients, type HostValue, stateGradients, stateOf } from './step_tape.js'
+import type { EquationCell, GraphStep, StepGraph } from './step_graph.js'
+import { StepProgram } from './step_program.js'
+
+/** Programs that a cell keeps: batches have few sizes. */
+const MOST_PROGRAMS = 8
 
 /** A cell that states its equations as operations of a {@link StepGraph}, from which its backward follows. */
 export abstract class GraphCell<State extends CellState> extends RNNCell<State> implements EquationCell {
   readonly #onExecutors: boolean
+  /** By the shapes of steps. */
+  readonly #programs = new Map<string, StepProgram>()
 
   /** @param activations that options of the cell choose. */
   constructor(name: string, dtype: FloatDType | undefined, activations: readonly CellActivation[] = []) {
@@ -25,27 +29,17 @@ export abstract class GraphCell<State extends CellState> extends RNNCell<State> 
   }
 
   /** Output and next state of `input` [B,I] and `state`, which has the structure of `stateSize`. */
-  abstract equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    input: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value>
+  abstract equations(graph: StepGraph, input: Value, state: StateTree<Value>): GraphStep
 
   override step(input: FloatTensor, state: State, run: CellRun): CellStep<State> {
-    const graph = new HostGraph(run, this.variables)
-    const { tape } = graph
-    const x = tape.input(input)
-    const before = mapState<FloatTensor, HostValue>([state], ([leaf]) => tape.input(leaf))
-    const after = this.equations(graph, x, before)
-    return {
-      output: copyTensor(after.output),
-      state: stateOf(after.state) as State,
-      backward(dOutput: FloatTensor, dState: State, variables: VariableMap) {
-        addGradient(after.output, dOutput)
-        addStateGradients(after.state, dState)
-        tape.backward(variables)
-        return { input: { data: x.gradient, shape: x.shape }, state: stateGradients(before) as State }
-      },
+    const { variables } = this
+    const key = `${run.training} ${input.shape}`
+    let program = this.#programs.get(key)
+    if (program === undefined) {
+      if (this.#programs.size === MOST_PROGRAMS) this.#programs.clear()
+      program = new StepProgram(run, input, state, variables, (graph, x, before) => this.equations(graph, x, before))
+      this.#programs.set(key, program)
     }
+    return program.step(run, input, state, variables) as CellStep<State>
   }
 }

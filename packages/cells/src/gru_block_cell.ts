@@ -1,8 +1,9 @@
+import type { Value } from '@cudnn-rnn/ops/executor'
 import type { GRUCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { GRUCell } from './gru_cell.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 /**
  * TensorFlow's `GRUBlockCell`, the GRU that resets before the product (cuDNN's resets after it: see
@@ -36,11 +37,7 @@ export class GRUBlockCell extends GRUCell {
     ]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const h = state as Value
     const [r, u] = this.gates(graph, graph.linear([x, h], 'w_ru', 'b_ru'))
     const candidate = graph.linear([x, graph.multiply(r, h)], 'w_c', 'b_c')

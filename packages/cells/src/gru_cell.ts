@@ -1,8 +1,9 @@
 import type { CellActivation } from '@cudnn-rnn/canonical'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { checkCellOptions, clipBound, GRU_CELL_OPTIONS, type GRUCellOptions } from './cell_options.js'
 import type { FloatTensor } from './float_tensor.js'
 import { GraphCell } from './graph_cell.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { StepGraph } from './step_graph.js'
 
 /** The sizes and activations of a GRU. */
 export abstract class GRUCell extends GraphCell<FloatTensor> {
@@ -25,11 +26,11 @@ export abstract class GRUCell extends GraphCell<FloatTensor> {
     this.preactivationClip = clipBound(options.preactivationClip)
   }
 
-  protected gates<Value extends GraphValue>(graph: StepGraph<Value>, z: Value): readonly Value[] {
+  protected gates(graph: StepGraph, z: Value): readonly Value[] {
     return graph.split(graph.activate(z, this.recurrentActivation, 0, this.preactivationClip), 2)
   }
 
-  protected candidate<Value extends GraphValue>(graph: StepGraph<Value>, z: Value): Value {
+  protected candidate(graph: StepGraph, z: Value): Value {
     return graph.activate(z, this.activation, 0, this.preactivationClip)
   }
 }

@@ -1,11 +1,12 @@
 import { checkArguments, checkOptions, FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import type { CellState, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { CellPart } from './composite_cell.js'
 import { OwnVariables } from './own_variables.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { SkipWrapper } from './skip_wrapper.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   /** True: the transform gate is 1 minus the carry gate. False: it has its own variables. Default true. */
@@ -57,11 +58,7 @@ export class HighwayWrapper<State extends CellState> extends SkipWrapper<State> 
     return [this.innerPart, this.#own]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const inner = graph.innerStep(this.cell as unknown as RNNCell<CellState>, this.cell.scope, x, state)
     const carry = graph.sigmoid(graph.linear([x], 'carry_w', 'carry_b'))
     if (this.coupleCarryTransformGates) return { output: graph.mix(carry, x, inner.output), state: inner.state }

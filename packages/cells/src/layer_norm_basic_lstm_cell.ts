@@ -1,5 +1,6 @@
 import { FINITE, FLAG, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { type CellActivation, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { ACTIVATION } from './activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { CellRun } from './cell_run.js'
@@ -10,7 +11,7 @@ import type { FloatTensor } from './float_tensor.js'
 import { fusedLSTMPass } from './fused_lstm.js'
 import { GraphCell } from './graph_cell.js'
 import type { SequencePass } from './sequence_pass.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -122,16 +123,12 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     if (run.lstm === undefined || this.activation !== 'tanh' || time <= 1) return undefined
     const { numUnits, forgetBias, variables } = this
     const norms = this.layerNorm ? NORMALIZED : undefined
-    const dropout = this.#mask(run, time * batch * numUnits)
+    const dropout = this.#drops(run) ? this.#mask(time * batch * numUnits) : null
     const layer = { numUnits, forgetBias, variables, norms, epsilon: EPSILON, dropout }
     return fusedLSTMPass(run.lstm, layer, inputs, state, lengths, run)
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const { c, h } = state as LSTMStateTuple<Value>
     const act = (value: Value) => graph.activate(value, this.activation)
     const norm = (name: (typeof NORMALIZED)[number], value: Value) =>
@@ -146,14 +143,17 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     return { output: hidden, state: { c: next, h: hidden } }
   }
 
-  #dropped<Value extends GraphValue>(graph: StepGraph<Value>, candidate: Value): Value {
-    const mask = this.#mask(graph.run, elementCount(candidate.shape))
-    return mask === null ? candidate : graph.masked(candidate, mask)
+  #dropped(graph: StepGraph, candidate: Value): Value {
+    if (!this.#drops(graph.run)) return candidate
+    return graph.masked(candidate, candidate.shape, () => this.#mask(elementCount(candidate.shape)))
   }
 
-  /** The factors of the next `count` elements of candidates; null if nothing is dropped. */
-  #mask(run: CellRun, count: number): FloatArray | null {
-    if (this.dropoutKeepProb === 1 || !run.training) return null
+  #drops({ training }: CellRun): boolean {
+    return training && this.dropoutKeepProb < 1
+  }
+
+  /** The factors of the next `count` elements of candidates. */
+  #mask(count: number): FloatArray {
     return this.#masks.draw(this.dtype, count, this.dropoutKeepProb)
   }
 }

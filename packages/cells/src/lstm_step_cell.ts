@@ -1,5 +1,5 @@
 import type { FloatDType } from '@cudnn-rnn/ops'
-import { elementwiseFunction } from '@cudnn-rnn/ops/executor'
+import { elementwiseFunction, type Value } from '@cudnn-rnn/ops/executor'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
@@ -9,17 +9,17 @@ import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
 import type { CellStep } from './rnn_cell.js'
 import type { SequencePass } from './sequence_pass.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 /**
  * A step of TensorFlow's LSTM cells as operations, which keep it on a device; the equations are `lstmGatesForward`'s.
  */
-function lstmEquations<Value extends GraphValue>(
+function lstmEquations(
   { forgetBias, cellClip, clipGradient, usePeepholes, numProj, projClip, ...rule }: LSTMRule,
-  graph: StepGraph<Value>,
+  graph: StepGraph,
   x: Value,
   { c, h }: LSTMStateTuple<Value>,
-): GraphStep<Value> {
+): GraphStep {
   const peephole = (z: Value, cell: Value, name: string) => (usePeepholes ? graph.add(z, graph.scaled(cell, name)) : z)
   const { activation, recurrentActivation, stateActivation, preactivationClip } = rule
   const gate = (z: Value, shift = 0) => graph.activate(z, recurrentActivation, shift, preactivationClip)
@@ -59,11 +59,7 @@ export abstract class LSTMStepCell extends GraphCell<LSTMStateTuple> {
     return lstmVariableSpecs(this.rule, inputSize)
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     return lstmEquations(this.rule, graph, x, state as LSTMStateTuple<Value>)
   }
 

@@ -1,10 +1,11 @@
 import { checkArguments, checkOptions, listOf } from '@cudnn-rnn/canonical/rules'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions } from './cell_options.js'
 import type { CellState, StateSize, StateTree } from './cell_state.js'
 import { codedRangeError } from './coded_error.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 import { joinScopes } from './variable_scopes.js'
 
 const CELLS = listOf(CELL)
@@ -62,11 +63,7 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
     return this.parts[0]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const before = state as readonly StateTree<Value>[]
     const after: StateTree<Value>[] = []
     let output = x

@@ -1,9 +1,10 @@
 import { FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { GraphCell } from './graph_cell.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -72,11 +73,7 @@ export class NASCell extends GraphCell<LSTMStateTuple> {
     ]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const { c, h } = state as LSTMStateTuple<Value>
     const fromM = graph.split(graph.linear([h], 'recurrent_kernel', this.useBias ? 'bias' : undefined), 8)
     const fromX = graph.split(graph.linear([x], 'kernel'), 8)

@@ -1,10 +1,11 @@
 import { entryOf, FINITE, FLAG, NUMBER, type OptionsOf, optional, POSITIVE, where } from '@cudnn-rnn/canonical/rules'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { codedRangeError } from './coded_error.js'
 import { GraphCell } from './graph_cell.js'
-import { columnsOf, type GraphStep, type GraphValue, type StepGraph } from './step_graph.js'
+import { columnsOf, type GraphStep, type StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -126,11 +127,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
     ]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    input: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, input: Value, state: StateTree<Value>): GraphStep {
     const { c, h } = state as LSTMStateTuple<Value>
     const time = graph.takeColumns(input, 0, 1)
     const x = graph.takeColumns(input, 1, columnsOf(input) - 1)

@@ -1,8 +1,9 @@
 import { checkArguments, checkOptions } from '@cudnn-rnn/canonical/rules'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import type { CellState, StateTree } from './cell_state.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { SkipWrapper } from './skip_wrapper.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 /**
  * TensorFlow's `ResidualWrapper`: the cell's output plus its input; the state is the cell's, and so are the variables and
@@ -26,11 +27,7 @@ export class ResidualWrapper<State extends CellState> extends SkipWrapper<State>
     super(cell, cell.name, '')
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const inner = graph.innerStep(this.cell as unknown as RNNCell<CellState>, '', x, state)
     return { output: graph.add(x, inner.output), state: inner.state }
   }

@@ -13,8 +13,7 @@ import { CellRun } from './cell_run.js'
 import { type CellState, checkStateTree, mapState, type StateTree } from './cell_state.js'
 import { kernelsOf } from './product_backend.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import { withEquations } from './step_graph.js'
-import { asMatrix, TapeGraph } from './tape_graph.js'
+import { asMatrix, StepGraph, withEquations } from './step_graph.js'
 
 const OPTIONS = {
   /** The state before the first step, of values, variables or tensors. Default: zeros. */
@@ -101,7 +100,7 @@ export function tensorRnn<State extends CellState>(
   const equations = withEquations(cell)
   const scanned = {
     step: (inner: GradientTape, input: Value, before: StateTree<Value>) =>
-      equations.equations(new TapeGraph(inner, sequence), input, before),
+      equations.equations(new StepGraph(inner, sequence), input, before),
   }
   // Zeros past the lengths: a NaN there would reach the gradients of kernels.
   const masked = lengths === null ? inputs : t.maskSequence(inputs, { data: lengths, shape: [batch] })

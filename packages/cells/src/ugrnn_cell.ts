@@ -1,5 +1,6 @@
 import { FINITE, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { CellActivation } from '@cudnn-rnn/canonical'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { ACTIVATION } from './activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
@@ -7,7 +8,7 @@ import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
 import { GraphCell } from './graph_cell.js'
 import { INITIALIZER, kernelInitializer } from './kernel_initializer.js'
-import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, StepGraph } from './step_graph.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -65,11 +66,7 @@ export class UGRNNCell extends GraphCell<FloatTensor> {
     ]
   }
 
-  override equations<Value extends GraphValue>(
-    graph: StepGraph<Value>,
-    x: Value,
-    state: StateTree<Value>,
-  ): GraphStep<Value> {
+  override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const h = state as Value
     const [zg, zc] = graph.split(graph.linear([x, h], 'kernel', 'bias'), 2)
     const candidate = graph.activate(zc, this.activation)

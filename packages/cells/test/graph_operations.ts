@@ -1,11 +1,12 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { addProduct } from '@cudnn-rnn/ops/executor'
+import { addProduct, type Value } from '@cudnn-rnn/ops/executor'
 import { CellRun } from '../src/cell_run.js'
 import type { FloatTensor } from '../src/float_tensor.js'
-import { HostGraph } from '../src/host_graph.js'
-import type { GraphValue, StepGraph } from '../src/step_graph.js'
+import type { StepGraph } from '../src/step_graph.js'
+import { StepProgram } from '../src/step_program.js'
 import { float64 } from './cell_checks.js'
 
+type Tensors = ReadonlyMap<string, FloatTensor>
 type Shapes = Readonly<Record<string, readonly number[]>>
 
 /** An operation of `StepGraph`, its operands and variables by name, and its definition. */
@@ -13,7 +14,7 @@ export interface GraphOperation {
   readonly operands: Shapes
   readonly variables?: Shapes
   /** The result of the operation. */
-  apply<Value extends GraphValue>(graph: StepGraph<Value>, operands: Readonly<Record<string, Value>>): Value
+  apply(graph: StepGraph, operands: Readonly<Record<string, Value>>): Value
   /** Element `column` of row `row` of the result, from the elements of operands and variables. */
   expected(of: (name: string, row: number, column: number) => number, row: number, column: number): number
 }
@@ -135,12 +136,12 @@ export const GRAPH_OPERATIONS: Readonly<Record<string, GraphOperation>> = {
   },
   'masked by as many constants': {
     operands: { x: [2, 2] },
-    apply: (graph, { x }) => graph.masked(x, Float64Array.of(1, 0, 0.5, 2)),
+    apply: (graph, { x }) => graph.masked(x, x.shape, () => Float64Array.of(1, 0, 0.5, 2)),
     expected: (of, row, column) => of('x', row, column) * [1, 0, 0.5, 2][2 * row + column],
   },
   'masked by one row of constants': {
     operands: { x: [ROWS, 2] },
-    apply: (graph, { x }) => graph.masked(x, Float64Array.of(0, 3)),
+    apply: (graph, { x }) => graph.masked(x, [2], () => Float64Array.of(0, 3)),
     expected: (of, row, column) => of('x', row, column) * [0, 3][column],
   },
   'takeColumns from the first': {
@@ -264,34 +265,33 @@ export const KERNELS = { products: { addProduct }, lstm: undefined }
 export const zerosLike = (tensors: ReadonlyMap<string, FloatTensor>) =>
   new Map([...tensors].map(([name, { data, shape }]) => [name, float64(new Float64Array(data.length), shape)]))
 
-/** The result in host memory, and the operands as values. */
-export function appliedOnHost(
-  { apply }: GraphOperation,
-  operands: ReadonlyMap<string, FloatTensor>,
-  variables: ReadonlyMap<string, FloatTensor>,
-  training = true,
-) {
+/** The step of a cell whose operands are its input and its state, on the tape of a program. */
+export function appliedOnHost({ apply }: GraphOperation, operands: Tensors, variables: Tensors, training = true) {
   const run = new CellRun('float64', training, KERNELS)
-  const graph = new HostGraph(run, variables)
-  const values = Object.fromEntries([...operands].map(([name, tensor]) => [name, graph.tape.input(tensor)]))
-  return { run, graph, values, result: apply(graph, values) }
+  const [first, ...others] = operands.values()
+  const program = new StepProgram(run, first as FloatTensor, others, variables, (graph, x, state) => {
+    const values = [x, ...(state as readonly Value[])]
+    return {
+      output: apply(graph, Object.fromEntries([...operands.keys()].map((name, k) => [name, values[k]]))),
+      state: [],
+    }
+  })
+  const step = program.step(run, first as FloatTensor, others, variables)
+  return { run, step, result: step.output }
 }
 
 /** Weights w of the result, and the gradients of Σ w∘result by the names of operands and variables. */
-export function hostGradients(
-  operation: GraphOperation,
-  operands: ReadonlyMap<string, FloatTensor>,
-  variables: ReadonlyMap<string, FloatTensor>,
-) {
-  const { run, graph, values, result } = appliedOnHost(operation, operands, variables)
+export function hostGradients(operation: GraphOperation, operands: Tensors, variables: Tensors) {
+  const { run, step, result } = appliedOnHost(operation, operands, variables)
   const weights = float64(
     result.data.map((_, k) => Math.cos(0.8 * k)),
     result.shape,
   )
-  result.gradient.set(weights.data)
   const gradients = zerosLike(variables)
-  graph.tape.backward(gradients)
+  const { input, state } = step.backward(weights, [], gradients)
   run.finishGradients()
-  for (const [name, value] of Object.entries(values)) gradients.set(name, float64(value.gradient, value.shape))
+  for (const [k, name] of [...operands.keys()].entries()) {
+    gradients.set(name, [input, ...(state as readonly FloatTensor[])][k] as FloatTensor)
+  }
   return { weights, gradients }
 }

@@ -5,7 +5,7 @@ import { describe, expect, it, test } from 'vitest'
 import { CellRun } from '../src/cell_run.js'
 import type { FloatTensor } from '../src/float_tensor.js'
 import { UGRNNCell } from '../src/index.js'
-import { asMatrix, TapeGraph } from '../src/tape_graph.js'
+import { asMatrix, StepGraph } from '../src/step_graph.js'
 import { expectClose, float64 } from './cell_checks.js'
 import {
   definition,
@@ -28,7 +28,7 @@ async function onTape(apply: GraphOperation['apply'], operands: Tensors, variabl
     const named = (names: Iterable<string>) => [...names].map((name) => [name, t.value(p[name])] as const)
     const run = new CellRun('float64', t.isTraining, KERNELS)
     const own = new Map(named(variables.keys()).map(([name, value]) => [name, asMatrix(t, value)]))
-    const graph = new TapeGraph(t, { run, variables: own, number: (value) => t.value(value) })
+    const graph = new StepGraph(t, { run, variables: own, number: (value) => t.value(value) })
     return apply(graph, Object.fromEntries(named(operands.keys())))
   }
   const result = await (await infer(compute)(params)).read()
@@ -45,7 +45,7 @@ async function onTape(apply: GraphOperation['apply'], operands: Tensors, variabl
 }
 
 test.each(Object.entries(GRAPH_OPERATIONS))(
-  'TapeGraph: %s has the values of its definition and the gradients of HostGraph',
+  'StepGraph: %s has the values of its definition and the gradients of ProgramGraph',
   async (name, operation) => {
     const operands = tensorsOf(operation.operands, 0)
     const variables = tensorsOf(operation.variables ?? {}, 40)
@@ -59,7 +59,7 @@ test.each(Object.entries(GRAPH_OPERATIONS))(
   },
 )
 
-describe('TapeGraph', () => {
+describe('StepGraph', () => {
   it('passes the gradient through the bound of a straight-through clip', async () => {
     const x = new Map([['x', float64([-2, 0.1, 2], [1, 3])]])
     const clip: GraphOperation['apply'] = (graph, { x: value }) => graph.clip(value, 0.5, 'straight_through')
