@@ -66,7 +66,7 @@ interface Command<Context> {
  * gradient is looked up again. A tape runs on {@link backend}, whose operations are added to the program, those of the backward
  * after those of the forward.
  *
- * There are two parts. Arrays of the first that the second part reads are made anew for each run; all others are shared by all
+ * There are two parts. Arrays of the first that the second part reads are new in each run; all others are shared by all
  * runs, also by several tensors one after another.
  */
 export class Program<Context> {
