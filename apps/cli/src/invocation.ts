@@ -1,4 +1,4 @@
-import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path'
+import { posix, win32 } from 'node:path'
 import { visibleText } from '@cudnn-rnn/canonical/rules'
 
 /** Process data that determine the command that started this program. */
@@ -7,7 +7,10 @@ export interface Invocation {
   readonly script: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
+  readonly platform: string
 }
+
+const pathsOf = (platform: string) => (platform === 'win32' ? win32 : posix)
 
 /**
  * The command that installs a package if this program finds it, or that starts it with the package again.
@@ -15,15 +18,16 @@ export interface Invocation {
  * @param args of the program, which a command that starts it repeats
  */
 export function installCommand(packageName: string, args: readonly string[], command = programCommand()): string {
-  const again = ['cudnn-rnn', ...args.map(shellWord)].join(' ')
+  const again = ['cudnn-rnn', ...args.map((argument) => shellWord(argument))].join(' ')
   if (command.startsWith('npx @')) return `npx --package @cudnn-rnn/cli --package ${packageName} ${again}`
   if (command.startsWith('pnpm dlx')) return `pnpm --package @cudnn-rnn/cli --package ${packageName} dlx ${again}`
   return command === 'cudnn-rnn' ? `npm install --global ${packageName}` : `npm install ${packageName}`
 }
 
-/** An argument as a shell takes it, in printable characters. */
-export function shellWord(text: string): string {
-  if (/^[\w./:=@,+-]+$/.test(text.replaceAll(sep, '/'))) return text
+/** An argument as a shell takes it, in printable characters; on Windows as cmd.exe and PowerShell do. */
+export function shellWord(text: string, platform: string = process.platform): string {
+  if (/^[\w./:=@,+-]+$/.test(text.replaceAll(pathsOf(platform).sep, '/'))) return text
+  if (platform === 'win32') return `"${visibleText(text.replaceAll('"', '\\"'))}"`
   if (visibleText(text) === text) return `'${text.replaceAll("'", "'\\''")}'`
   return `$'${visibleText(text.replaceAll(/[\\']/g, '\\$&'))}'`
 }
@@ -36,7 +40,9 @@ export function programCommand({
   script = process.argv[1] ?? '',
   env = process.env,
   cwd = process.cwd(),
+  platform = process.platform,
 }: Partial<Invocation> = {}): string {
+  const { basename, delimiter, dirname, relative, resolve } = pathsOf(platform)
   const parts = script.split(/[\\/]/)
   const agent = env['npm_config_user_agent'] ?? ''
   // Packages that a runner fetched are in a separate cache; the name of the program alone would fetch another package.
@@ -54,8 +60,9 @@ export function programCommand({
   if (isLink) return path.some((folder) => resolve(folder) === dirname(resolve(script))) ? 'cudnn-rnn' : 'npx cudnn-rnn'
   // npm's shims on Windows start the file itself.
   if (parts.slice(-5, -1).join('/') === 'node_modules/@cudnn-rnn/cli/dist') {
-    const project = script.split(`node_modules${sep}@cudnn-rnn`)[0]
-    return resolve(cwd).startsWith(resolve(project)) ? 'npx cudnn-rnn' : 'cudnn-rnn'
+    const project = resolve(script, '../../../../..')
+    // Of another drive of Windows it is absolute.
+    return /^\.\.|:/.test(relative(project, cwd)) ? 'cudnn-rnn' : 'npx cudnn-rnn'
   }
-  return `node ${shellWord(relative(cwd, script) || basename(script))}`
+  return `node ${shellWord(relative(cwd, script) || basename(script), platform)}`
 }

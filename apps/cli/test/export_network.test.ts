@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { run } from './program_run.js'
 import { temporaryDirectory } from './small_run.js'
@@ -25,7 +26,7 @@ it('export takes the network that is named, and states the option where a format
 
 it('import lists optimizer slots in one line', async () => {
   const fixture = new URL('../../../fixtures/interop/guide/sine.pt', import.meta.url)
-  const { stdout } = await run('import', fixture.pathname)
+  const { stdout } = await run('import', fileURLToPath(fixture))
   expect(stdout).toContain('Of an optimizer: 18 tensors of 728 elements, such as optimizer.state.0.step\n')
   expect(stdout.match(/optimizer/g)).toHaveLength(2)
 })

@@ -56,11 +56,12 @@ describe.each(Object.entries(TASKS))('export of the run of %s', (_, { train, ope
     expect((await run(...(await train(directory)), '--out', out)).exitCode).toBe(0)
     using backend = await openBackend('reference')
     using model = await open(backend, out)
+    const escaped = out.replaceAll('\\', '\\\\')
     for (const format of ['onnx', 'keras'] as const) {
       const { exitCode, stdout } = await run('export', out, '--format', format)
       expect({ exitCode, stdout }).toEqual({
         exitCode: 0,
-        stdout: expect.stringMatching(`^${out}.${format}: the whole model\nNot in the file: ${missing}`),
+        stdout: expect.stringMatching(`^${escaped}.${format}: the whole model\nNot in the file: ${missing}`),
       })
     }
     expect(new Uint8Array(await readFile(`${out}.onnx`))).toEqual(await model.export('onnx'))

@@ -11,6 +11,7 @@ import {
   optional,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
+import { removeFile } from '@cudnn-rnn/checkpoint/files'
 import { CheckpointError } from './errors.js'
 import { createOwnerToken, type Owner, ownerState, parseOwnerToken } from './process_identity.js'
 import { createFile, isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'
@@ -131,7 +132,7 @@ export class FileLock {
     try {
       const held = await readLock(this.path)
       if (held?.owner?.token !== this.#token) return
-      await rm(this.path, { force: true })
+      await removeFile(this.path)
     } catch {
       // One more attempt; a lock that cannot be removed must not name this process, which keeps running.
       await rm(this.path, { force: true }).catch(() => writeFile(this.path, '').catch(() => undefined))
@@ -250,7 +251,7 @@ async function takeOver(path: string, held: HeldLock, recover: FileLockOptions['
     const now = await readLock(path)
     if (now === undefined || now.owner?.token !== held.owner?.token || !(await isAbandoned(path, now))) return
     if (now.notes !== undefined) await recover?.(now.notes)
-    await rm(path, { force: true })
+    await removeFile(path)
   } finally {
     await lock.release()
   }

@@ -8,6 +8,7 @@ import { exportWeights, importWeights, isWeightFileError, openWeightFile } from 
 
 const folder = mkdtempSync(join(tmpdir(), 'weight-input-'))
 afterAll(() => rmSync(folder, { recursive: true }))
+const NOT_FOUND = 'ERR_WEIGHTS_NOT_FOUND'
 const at = (name: string) => join(folder, name)
 
 describe('importWeights', () => {
@@ -33,9 +34,9 @@ describe('importWeights', () => {
   symlinkSync(at('loop'), at('loop'))
 
   it.each([
-    ['below a regular file', at('file/below'), 'ERR_WEIGHTS_NOT_FOUND'],
+    ['below a regular file', at('file/below'), NOT_FOUND],
     ['a loop of links', at('loop'), 'ERR_WEIGHTS_IO'],
-    ['of 5,000 characters', at('x'.repeat(5000)), 'ERR_WEIGHTS_IO'],
+    ['of 5,000 characters', at('x'.repeat(5000)), process.platform === 'win32' ? NOT_FOUND : 'ERR_WEIGHTS_IO'],
     ['with a NUL', at('a\0b'), 'ERR_WEIGHTS_IO'],
   ])('refuses a path %s with a code, the path and the cause', async (_, path, code) => {
     const error: unknown = await importWeights(path).catch((reason: unknown) => reason)

@@ -1,5 +1,6 @@
 // Runs bundled test files in any JavaScript runtime:
-//   RUNTIME run.js --root REPOSITORY --log FILE [--only PART of a file's name] [-t PATTERN of titles]
+//   RUNTIME run.js --root REPOSITORY --log FILE [--only PART of a file's name] [-t PATTERN of titles] [--without PATTERN of titles]
+// Tests that need a part of vitest which is not here, or a package of the machine, are skipped and printed.
 // The log is a file, as Node.js ends with EBADF on wine's console. Its last line is "N passed, N failed, N skipped".
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -14,6 +15,7 @@ const { values } = parseArgs({
     log: { type: 'string' },
     only: { type: 'string', default: '' },
     pattern: { type: 'string', short: 't' },
+    without: { type: 'string' },
   },
 })
 const say = (line) => (values.log === undefined ? console.log(line) : appendFileSync(values.log, `${line}\n`))
@@ -24,7 +26,20 @@ const countText = (before = { passed: 0, failed: 0, skipped: 0 }) =>
     .join(', ')
 const title = (task) => (task.suite === undefined ? task.name : `${title(task.suite)} > ${task.name}`)
 
+const without = values.without === undefined ? undefined : new RegExp(values.without)
+const UNPORTABLE = /is not in the portable runner|^Cannot find package '|\.glob is not a function/
+
+function skip(what, reason) {
+  counts.skipped++
+  say(`SKIPPED ${what}: ${reason}`)
+}
+
 function fail(what, errors) {
+  const reason = errors.map((error) => UNPORTABLE.exec(error?.message) && error.message.split('\n')[0])
+  if (errors.length > 0 && reason.every(Boolean)) {
+    skip(what, reason[0])
+    return
+  }
   counts.failed++
   say(`FAILED ${what}`)
   for (const error of errors) say(`  ${String(error?.stack ?? error?.message ?? error).slice(0, 2000)}`)
@@ -37,6 +52,15 @@ function failSuites(task) {
   for (const each of task.tasks) failSuites(each)
 }
 
+function leaveOut(task) {
+  if (task.type === 'suite') for (const each of task.tasks) leaveOut(each)
+  else {
+    const isNamed = task.mode === 'run' && without?.test(title(task))
+    if (isNamed) task.mode = 'skip'
+    if (task.mode !== 'run') skip(`${task.file.filepath}: ${title(task)}`, isNamed ? `of ${without}` : 'on this system')
+  }
+}
+
 const runner = {
   config: {
     ...{ root: values.root, setupFiles: [], passWithNoTests: true, maxConcurrency: 5, retry: 0, allowOnly: false },
@@ -45,6 +69,7 @@ const runner = {
     testNamePattern: values.pattern === undefined ? undefined : new RegExp(values.pattern),
   },
   importFile: (name) => files[name](),
+  onCollected: (all) => all.forEach(leaveOut),
   onBeforeTryTask(test) {
     setState({ ...NEW_STATE, currentTestName: title(test) }, globalThis[GLOBAL_EXPECT])
   },
@@ -52,7 +77,7 @@ const runner = {
     const state = task.result?.state
     if (state === 'fail') fail(`${task.file.filepath}: ${title(task)}`, task.result.errors ?? [])
     else if (state === 'pass') counts.passed++
-    else counts.skipped++
+    else skip(`${task.file.filepath}: ${title(task)}`, task.result?.note ?? 'on this system')
   },
 }
 process.on('unhandledRejection', (error) => fail('unhandled rejection', [error]))

@@ -26,5 +26,5 @@ export {
   text,
   walkMessage,
 } from './protobuf.js'
-export { replaceFile } from './replace_file.js'
+export { removeFile, replaceFile } from './replace_file.js'
 export { writeFileAtomic } from './write_file_atomic.js'

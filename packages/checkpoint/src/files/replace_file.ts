@@ -1,7 +1,7 @@
-import { rename } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Windows' refusals of a rename over a file that another program has open: a reader, a scanner of viruses, an indexer. */
+/** Windows' refusals to rename or remove a file that another program has open: a reader, a scanner of viruses, an indexer. */
 const HELD = new Set(['EPERM', 'EACCES', 'EBUSY'])
 const LONGEST_PAUSE_MS = 16
 const PATIENCE_MS = 10_000
@@ -16,14 +16,30 @@ const PATIENCE_MS = 10_000
 export async function replaceFile(
   from: string,
   to: string,
-  system: { readonly rename: typeof rename; readonly platform: string } = { rename, platform: process.platform },
+  { rename: call, platform }: System<'rename'> = { rename, platform: process.platform },
 ): Promise<void> {
+  await whileHeld(platform, () => call(from, to))
+}
+
+/** Removes a file, if it is there, with the patience of {@link replaceFile}. */
+export async function removeFile(
+  path: string,
+  { rm: call, platform }: System<'rm'> = { rm, platform: process.platform },
+): Promise<void> {
+  await whileHeld(platform, () => call(path, { force: true }))
+}
+
+type System<Name extends 'rename' | 'rm'> = Pick<typeof import('node:fs/promises'), Name> & {
+  readonly platform: string
+}
+
+async function whileHeld(platform: string, call: () => Promise<void>): Promise<void> {
   const end = performance.now() + PATIENCE_MS
   for (let longest = 1; ; longest = Math.min(2 * longest, LONGEST_PAUSE_MS)) {
     try {
-      return await system.rename(from, to)
+      return await call()
     } catch (error) {
-      const isHeld = system.platform === 'win32' && HELD.has((error as NodeJS.ErrnoException).code ?? '')
+      const isHeld = platform === 'win32' && HELD.has((error as NodeJS.ErrnoException).code ?? '')
       if (!isHeld || performance.now() > end) throw error
       // A random length: a reader that opens the file in a rhythm would else be met again and again.
       await pause(longest * Math.random())

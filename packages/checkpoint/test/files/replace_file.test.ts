@@ -1,7 +1,7 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { access, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { replaceFile } from '../../src/files/index.js'
+import { removeFile, replaceFile } from '../../src/files/index.js'
 import { temporaryDirectory } from './temporary_directory.js'
 
 const held = (code: string) => Object.assign(new Error(`${code}: held`), { code })
@@ -51,5 +51,16 @@ describe('replaceFile', () => {
     const system = refusing(platform, code, 1)
     await expect(replaceFile(...(await newFile()), system)).rejects.toMatchObject({ code })
     expect(system.rename).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('removeFile', () => {
+  it('tries again on Windows while the file is held, and needs none', async () => {
+    const system = { platform: 'win32', rm: vi.fn(rm).mockRejectedValueOnce(held('EBUSY')) }
+    const [, path] = await newFile()
+    await removeFile(path, system)
+    expect(system.rm).toHaveBeenCalledTimes(2)
+    await expect(access(path)).rejects.toMatchObject({ code: 'ENOENT' })
+    await removeFile(path)
   })
 })
