@@ -62,8 +62,9 @@ export function readDates(texts: readonly string[]): readonly ReadDates[] | numb
   let furthest = 0
   const read = FORMS.flatMap(({ pattern }) => {
     const fields: Fields[] = []
+    const first = firstOfLastCentury(pattern, texts)
     for (const text of texts) {
-      const own = fieldsOf(pattern, text)
+      const own = fieldsOf(pattern, text, first)
       if (own === undefined) break
       fields.push(own)
     }
@@ -71,6 +72,28 @@ export function readDates(texts: readonly string[]): readonly ReadDates[] | numb
     return fields.length < texts.length ? [] : [datesOf(pattern, texts, fields)]
   })
   return read.length > 0 ? read : furthest
+}
+
+/** POSIX: 69 to 99 are of the last century. */
+const OF_LAST_CENTURY = 69
+
+/**
+ * The two digits from which years are of the last century, so that a column, which is without large gaps, is of years that follow
+ * each other: 65 to 78 are of one century. The last year is of the century that POSIX gives it.
+ */
+function firstOfLastCentury(pattern: RegExp, texts: readonly string[]): number {
+  const all = new Set<number>()
+  for (const text of texts) {
+    const year = pattern.exec(text.trim())?.groups?.['y'] ?? ''
+    if (year.length !== 2) return OF_LAST_CENTURY
+    all.add(Number(year))
+  }
+  const years = [...all].sort((a, b) => a - b)
+  const gaps = years.map((year, n) => (n === 0 ? year + 100 : year) - (years.at(n - 1) ?? 0))
+  const begin = gaps.indexOf(Math.max(...gaps))
+  const last = years.at(begin - 1) ?? 0
+  if (begin > 0) return years[begin] ?? OF_LAST_CENTURY
+  return last < OF_LAST_CENTURY ? 100 : 0
 }
 
 interface Fields {
@@ -84,7 +107,7 @@ const MONTHS = [
 ]
 
 /** Undefined for a text of another form, and for one such as 2020-02-31. */
-function fieldsOf(pattern: RegExp, text: string): Fields | undefined {
+function fieldsOf(pattern: RegExp, text: string, ofLastCentury = OF_LAST_CENTURY): Fields | undefined {
   const { groups } = pattern.exec(text.trim()) ?? {}
   if (groups === undefined) return undefined
   const { y = '', m, q, b, d = '1', H = '0', M = '0', S = '0', f = '', p, u, n, z } = groups
@@ -94,8 +117,7 @@ function fieldsOf(pattern: RegExp, text: string): Fields | undefined {
   if (u !== undefined) return { clock: Number(u) * 1000 + milliseconds, groups }
   const short = b === undefined ? -1 : MONTHS.findIndex((name) => name.slice(0, 3) === b.toLowerCase().slice(0, 3))
   if (b !== undefined && (short < 0 || !MONTHS[short].startsWith(b.toLowerCase()))) return undefined
-  // POSIX: 69 to 99 are of the last century.
-  const year = Number(y) + (y.length === 2 ? (Number(y) < 69 ? 2000 : 1900) : 0)
+  const year = Number(y) + (y.length === 2 ? (Number(y) < ofLastCentury ? 2000 : 1900) : 0)
   const month = b === undefined ? (q === undefined ? Number(m ?? 1) - 1 : 3 * (Number(q) - 1)) : short
   const hour = p === undefined ? Number(H) : (Number(H) % 12) + (p.toUpperCase() === 'PM' ? 12 : 0)
   const clock = Date.UTC(year, month, Number(d), hour, Number(M), Number(S), milliseconds)
@@ -152,7 +174,9 @@ function fieldTexts(
   const [month, hour] = [date.getUTCMonth(), date.getUTCHours()]
   const name = MONTHS[month].slice(0, b.length === 3 ? 3 : undefined)
   return {
-    y: String(date.getUTCFullYear()).padStart(4, '0').slice(-y.length),
+    y: String(date.getUTCFullYear())
+      .padStart(4, '0')
+      .slice(y.length === 2 ? -2 : 0),
     m: number('m', month + 1),
     q: String(Math.floor(month / 3) + 1),
     b: letters(b, b === b.toLowerCase() ? name : name[0].toUpperCase() + name.slice(1)),

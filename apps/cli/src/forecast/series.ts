@@ -6,7 +6,7 @@ import { delimiterOf } from '../csv_delimiter.js'
 import { dataPackageFolder } from '../data_package.js'
 import { isDate, type ReadDates, readDates } from './date_form.js'
 import { decimalMarkOf, withPoint } from './decimal_mark.js'
-import { type TimeAxis, timeAxis } from './time_axis.js'
+import { MAX_SPARSITY, type TimeAxis, timeAxis } from './time_axis.js'
 
 /** A time series with equal steps. */
 export interface Series {
@@ -237,8 +237,10 @@ function axesOf(
   const readings = read.map((dates) => groups.map((group) => timeAxis(rowsOf(dates, group))))
   const whole = readings.filter((axes): axes is TimeAxis[] => axes.every((axis) => 'places' in axis))
   const costs = whole.map((axes) => axes.reduce((sum, { irregular }) => sum + irregular, 0))
-  const [best, second] = costs.toSorted((a, b) => a - b)
-  if (whole.length > 1 && second <= DECIDED * best) {
+  // A reading that is not an axis may be the right one, of irregular dates.
+  const others = new Array<number>(readings.length - whole.length).fill(MAX_SPARSITY * rows.length)
+  const [best, second] = [...costs, ...others].toSorted((a, b) => a - b)
+  if (whole.length > 0 && second <= DECIDED * best) {
     throw refused(rows[0].row, 'it must be clear which number of a date is the day: write them as 2020-04-30')
   }
   if (whole.length > 0) return whole[costs.indexOf(best)]

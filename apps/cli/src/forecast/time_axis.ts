@@ -27,7 +27,7 @@ export interface NotAnAxis {
 }
 
 /** Steps for each row of the file, at most: dates farther apart are a mistake. */
-const MAX_SPARSITY = 20
+export const MAX_SPARSITY = 20
 
 /**
  * The axis of dates in any order. Dates repeat in several ways (months; equal times; the hours of a day and the days of

@@ -89,9 +89,36 @@ it.each([
 })
 
 it.each([
+  [
+    ['65-01-01', '78-01-01'],
+    [1965, 1978],
+  ],
+  [
+    ['1.1.95', '1.1.68', '1.1.05'],
+    [1995, 1968, 2005],
+  ],
+  [
+    ['1/1/98', '1/1/02'],
+    [1998, 2002],
+  ],
+  [
+    ['65-01-01', '10-01-01'],
+    [1965, 2010],
+  ],
+  [
+    ['60-01-01', '66-01-01'],
+    [2060, 2066],
+  ],
+])('years of %j follow each other', (texts, expected) => {
+  const [dates] = readDates(texts) as Exclude<ReturnType<typeof readDates>, number>
+  expect(dates?.clocks.map((clock) => new Date(clock).getUTCFullYear())).toEqual(expected)
+})
+
+it.each([
   [['2020-04-01', '2020-04-02 13:00'], Date.UTC(2020, 3, 3), '2020-04-03 00:00'],
   [['9:30', '10:30'].map((time) => `1.1.2020 ${time}`), Date.UTC(2020, 1, 2, 8), '2.2.2020 8:00'],
   [['0999-04-01'], Date.UTC(999, 3, 2), '0999-04-02'],
+  [['9999-12-31'], Date.UTC(10_000, 0, 1), '10000-01-01'],
   [['SEP 2020', 'OCT 2020'], Date.UTC(2021, 0, 1), 'JAN 2021'],
   [['2020-04-01T13:30:15.25Z'], Date.UTC(2020, 3, 1, 0, 0, 0, 125), '2020-04-01T00:00:00.12Z'],
 ])('after %j is written as in the column', (texts, clock, expected) => {

@@ -87,6 +87,17 @@ it('readSeries finds by the steps that years of two digits come first', async ()
   expect([axis?.length, axis?.text(60)]).toEqual([60, '23-03-02'])
 })
 
+it('readSeries refuses dates that are an axis of large gaps alone, in one of their forms', async () => {
+  // The 1st and the 15th: no axis, or, with their years last, one of 161 gaps.
+  const dates = [1, 2, 3, 4, 5, 6, 7].flatMap((month) => ['01', '15'].map((day) => `20-0${month}-${day}`))
+  const csv = await writeTable(
+    'date,sold',
+    dates.map((date, n) => `${date},${n + 0.5}`),
+  )
+  const message = expect.stringContaining('which number of a date is the day')
+  await expect(readSeries({ csv })).rejects.toThrow(coded('ERR_DATA_VALUE', { message }))
+})
+
 it.each([
   ['2024-01-01,8', ['2024-01-02,5', '2024-01-03,9']],
   ['8', ['5', '9']],
