@@ -17,6 +17,7 @@ function fileOf(format: WeightFile['format'], shapes: Shapes): WeightFile {
 
 const pytorch: Shapes = { 'rnn.weight_ih_l0': [8, 3], 'rnn.weight_hh_l0': [8, 2] }
 const cell: Shapes = { 'c.weight_ih': [8, 3], 'c.weight_hh': [8, 2], 'c.bias_ih': [8], 'c.bias_hh': [8] }
+const adapted: Shapes = { 'rnn.base_layer.weight_ih_l0': [8, 3], 'rnn.base_layer.weight_hh_l0': [8, 2] }
 const flax: Shapes = Object.fromEntries(
   [...'ifgo'].flatMap((gate) => [
     [`c/i${gate}/kernel`, [3, 2]],
@@ -33,6 +34,8 @@ describe('importWeights of a network that leaves tensors of its scope unread', (
     ['a normalization of a cell', 'safetensors', cell, { 'c.ln_ih.weight': [8], 'c.ln_ih.bias': [8] }, 'pytorch'],
     ['a bias of names of cs231n', 'npz', { Wx: [3, 8], Wh: [2, 8] }, { b: [8] }, 'mlx'],
     ['peepholes', 'npz', cell, { 'c.weight_ch': [6, 2] }, 'pytorch'],
+    ['an adapter of a matrix', 'pytorch', pytorch, { 'rnn.weight_ih_l0.lora_A': [1, 3] }, 'pytorch'],
+    ['an adapter of a layer', 'safetensors', adapted, { 'rnn.lora_A.default.weight': [1, 3] }, 'pytorch'],
     ['a gate more', 'flax', flax, { 'c/it/kernel': [3, 2] }, 'flax'],
     ['a normalization of a variable', 'tensorflow', tensorflow, { 'rnn/lstm_cell/input/gamma': [2] }, 'tensorflow'],
   ])('requires the option convention beside %s', async (_, format, network, extra, convention) => {

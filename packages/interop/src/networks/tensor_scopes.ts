@@ -15,14 +15,17 @@ export function scopeOf(name: string): string {
   return name.slice(0, 1 + Math.max(name.lastIndexOf('/'), name.lastIndexOf('.')))
 }
 
+/** A layer in an adapter such as LoRA, whose own tensors are beside it and change its numbers. */
+const ADAPTED = /base_layer\.$/
+
 /** The scopes of tensors whose own names have no separator. */
 export function scopesOf(tensors: readonly StoredTensor[]): string[] {
-  return [...new Set(tensors.map(({ name }) => scopeOf(name)))]
+  return [...new Set(tensors.map(({ name }) => scopeOf(name).replace(ADAPTED, '')))]
 }
 
 /**
  * For each interpretation the tensors of its scopes that it does not explain, and no network of another scope does. Another
- * value of a variable, such as its moving average, has a name below the variable's and belongs to no network.
+ * value of a variable, such as its moving average, has the variable's shape, a name below its, and belongs to no network.
  */
 export function unexplained(
   interpretations: readonly Interpretation[],
@@ -30,16 +33,19 @@ export function unexplained(
 ): ReadonlyMap<Interpretation, readonly StoredTensor[]> {
   const byScope = new Map<string, Interpretation[]>()
   const owners = new Map<string, Interpretation[]>()
+  const shapes = new Map<string, string>()
   for (const interpretation of interpretations) {
     for (const scope of interpretation.scopes ?? []) listIn(byScope, scope).push(interpretation)
-    for (const { name } of interpretation.tensors) listIn(owners, name).push(interpretation)
-    for (const { name } of interpretation.alsoUses ?? []) listIn(owners, name).push(interpretation)
+    for (const { name, shape } of [...interpretation.tensors, ...(interpretation.alsoUses ?? [])]) {
+      listIn(owners, name).push(interpretation)
+      shapes.set(name, String(shape))
+    }
   }
   const left = new Map<Interpretation, StoredTensor[]>()
   for (const tensor of tensors) {
     const own = owners.get(tensor.name) ?? []
     const scopes = [...scopesAround(tensor.name)]
-    if (scopes.some((scope) => owners.has(scope.slice(0, -1)))) continue
+    if (scopes.some((scope) => shapes.get(scope.slice(0, -1)) === String(tensor.shape))) continue
     const inside = scopes.filter((scope) => byScope.has(scope) && !AROUND.test(tensor.name.slice(scope.length)))
     for (const interpretation of inside.flatMap((scope) => byScope.get(scope) ?? [])) {
       // Rival readings of one module have the same scopes.
