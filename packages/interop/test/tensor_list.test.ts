@@ -19,6 +19,11 @@ describe('TensorList', () => {
     expect(list.tensors).toHaveLength(1)
   })
 
+  it.each([2 ** 53, -1, 0.5, Number.NaN])('refuses a dimension of %s', (size) => {
+    const list = new TensorList<{ readonly name: string; readonly shape: readonly number[] }>('file', 0)
+    expect(() => list.add({ name: 'a', shape: [0, size] })).toThrow(corrupt)
+  })
+
   it('refuses names that together are longer than the file', () => {
     const name = 'a'.repeat(LONGEST_NAME)
     const free = 2 ** 23 / LONGEST_NAME

@@ -8,7 +8,9 @@ const MOST_TENSORS = 2 ** 17
 const FREE_NAME_LENGTH = 2 ** 23
 
 /** The tensors that a reader finds in a file, within limits that bound the memory of the list by the file's size. */
-export class TensorList<Listed extends { readonly name: string } = StoredTensor> {
+export class TensorList<
+  Listed extends Pick<StoredTensor, 'name'> & Partial<Pick<StoredTensor, 'shape'>> = StoredTensor,
+> {
   readonly tensors: Listed[] = []
   readonly #path: string
   readonly #mostNameLength: number
@@ -24,6 +26,8 @@ export class TensorList<Listed extends { readonly name: string } = StoredTensor>
   add(tensor: Listed): void {
     const { length } = tensor.name
     if (length > LONGEST_NAME) throw corrupt(this.#path, `a name in it has ${length} characters, not ${LONGEST_NAME}`)
+    const size = tensor.shape?.find((each) => !Number.isSafeInteger(each) || each < 0)
+    if (size !== undefined) throw corrupt(this.#path, `a dimension of ${tensor.name} is ${size}`)
     this.#nameLength += length
     if (this.#nameLength > this.#mostNameLength) throw corrupt(this.#path, 'its names are longer than the file')
     if (this.tensors.length === MOST_TENSORS) {
