@@ -16,6 +16,9 @@ const plan = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 const PATIENCE_MS = 10_000
 /** Draws of arguments that fit, until one is accepted. */
 const DRAWS = 6
+/** The engine's words for arguments that throw whenever they are used. */
+const BY_ENGINE =
+  /^Class constructors? .*cannot be invoked without 'new'|on a proxy that has been revoked$|^Iterator result .* is not an object$/
 
 const api = {}
 for (const { name, module } of plan.entries) api[name] = await import(pathToFileURL(module).href)
@@ -197,11 +200,9 @@ function judge(error, at) {
   fail(frame === '' ? `${code}: ${shortened(error)}` : `${code} at ${frame}`, `${at}: ${shortened(error)}`)
 }
 
-/** Thrown by the caller's arguments: getters, functions, or a class called as a function. */
+/** Thrown by the caller's arguments: getters, functions, revoked proxies, or a class called as a function. */
 function isCallersOwn(error) {
-  return (
-    error instanceof CallersOwnError || /^Class constructors? .*cannot be invoked without 'new'/.test(error.message)
-  )
+  return error instanceof CallersOwnError || BY_ENGINE.test(error.message)
 }
 
 function shortened(error) {

@@ -39,6 +39,12 @@ const detached = () => {
   return array
 }
 
+const revoked = (target) => {
+  const { proxy, revoke } = Proxy.revocable(target, {})
+  revoke()
+  return proxy
+}
+
 /** Name and maker of each; made for every call, as some are consumed. */
 export const WRONG_VALUES = Object.entries({
   undefined: () => undefined,
@@ -105,6 +111,22 @@ export const WRONG_VALUES = Object.entries({
   'a tensor of a nonsensical shape': () => ({ data: new Float32Array(2), shape: [Number.NaN, -1] }),
   'an object with throwing getters': throwingGetters,
   'a proxy that refuses': () => new Proxy({}, { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail }),
+  'a revoked proxy': () => revoked({}),
+  'a revoked function': () => revoked(() => undefined),
+  'an object of a revoked proxy': () => ({ data: revoked([]), shape: revoked([]) }),
+  'a tensor behind a proxy': () => ({ data: new Proxy(new Float32Array(2), {}), shape: [2] }),
+  'a tensor in resizable memory': () => ({
+    data: new Float32Array(new ArrayBuffer(8, { maxByteLength: 16 })),
+    shape: [2],
+  }),
+  'a boxed number': () => Object(1),
+  'a boxed string': () => Object('a'),
+  'an iterator of no results': () => ({
+    [Symbol.iterator]: () => ({ next: () => 1 }),
+    [Symbol.asyncIterator]: () => ({ next: () => 1 }),
+  }),
+  'an iterator that throws': () => ({ [Symbol.iterator]: fail, [Symbol.asyncIterator]: fail }),
+  'a promise that rejects': async () => fail(),
   'an object whose text cannot be read': () => ({ toString: fail, [Symbol.toPrimitive]: fail }),
 })
 

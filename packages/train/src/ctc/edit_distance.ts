@@ -76,7 +76,8 @@ export function labelErrorRate(hypotheses: readonly Sequence[], truths: readonly
   let edits = 0
   let labels = 0
   let rates = 0
-  for (const [index, truth] of truths.entries()) {
+  for (let index = 0; index < truths.length; index++) {
+    const truth = truths[index]
     const hypothesis = hypotheses[index]
     edits += editDistance(hypothesis, truth, { normalize: false })
     labels += truth.length

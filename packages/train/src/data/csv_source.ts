@@ -66,7 +66,12 @@ export function csvDataset(path: string, options: CsvOptions = {}): Dataset<CsvR
 
 /** A row would have only the second of two columns of one name. Exports of spreadsheets have several without a name. */
 function differentNames(path: string, header: readonly string[]): string[] {
-  const twice = header.find((name, index) => name !== '' && header.indexOf(name) < index)
+  const known = new Set<string>()
+  const twice = header.find((name) => {
+    if (known.has(name)) return true
+    if (name !== '') known.add(name)
+    return false
+  })
   if (twice === undefined) return [...header]
   const message = `Cannot read ${path} as its columns must have different names: the header has ${JSON.stringify(twice)} twice`
   throw new DataError('ERR_DATA_COLUMN', message, { path, row: 1, column: twice })

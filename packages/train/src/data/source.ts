@@ -1,4 +1,13 @@
-import { ASYNC_ITERABLE, checkArguments, either, ITERABLE, integerFrom, type Rule } from '@cudnn-rnn/canonical/rules'
+import {
+  ASYNC_ITERABLE,
+  checkArguments,
+  either,
+  ITERABLE,
+  integerFrom,
+  methods,
+  OBJECT,
+  type Rule,
+} from '@cudnn-rnn/canonical/rules'
 import { fingerprintOf } from './fingerprint.js'
 
 /** The position of a cursor, as plain JSON: saved with a checkpoint, given back to {@link Source.open}. */
@@ -54,6 +63,8 @@ export function savedPlace(position: Position | undefined): number {
 }
 
 const SEQUENCE = either(ITERABLE, ASYNC_ITERABLE)
+const ITERATOR = methods('an iterator', 'next')
+const RESULT = { 'a result of its iterator': OBJECT }
 
 /** A source of the elements that `read` yields; a position is the number of elements before it, skipped on the way back. */
 export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): Source<T> {
@@ -66,11 +77,14 @@ export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): So
       // Not by a generator around it, whose return would wait for an element that never comes.
       const [later, now] = [given as AsyncIterable<T>, given as Iterable<T>]
       const items = later[Symbol.asyncIterator]?.() ?? now[Symbol.iterator]()
+      checkArguments('read a dataset', { 'its iterator': items }, { 'its iterator': ITERATOR })
       let isOpen = true
       return {
         async next() {
           while (isOpen) {
-            const { done, value } = await items.next()
+            const result = await items.next()
+            checkArguments('read a dataset', { 'a result of its iterator': result }, RESULT)
+            const { done, value } = result
             isOpen &&= !done
             if (isOpen && ++count > skip) return { value: await value, position: count }
           }

@@ -34,5 +34,6 @@ describe('labelErrorRate', () => {
 
   it('refuses another number of hypotheses', () => {
     expect(() => labelErrorRate([[1]], [])).toThrow(coded('ERR_SHAPE'))
+    expect(() => labelErrorRate('a' as never, 'b' as never)).toThrow(coded('ERR_CTC_LABELS'))
   })
 })

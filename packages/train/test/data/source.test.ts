@@ -45,6 +45,16 @@ describe('countedSource', () => {
     ).toBeUndefined()
   })
 
+  it.each<[string, unknown]>([
+    ['has no next()', {}],
+    ['gives no result', { next: async () => null }],
+    ['gives an element in place of a result', { next: async () => 1 }],
+  ])('refuses an iterator that %s', async (_, iterator) => {
+    const source = countedSource(() => ({ [Symbol.asyncIterator]: () => iterator }) as AsyncIterable<number>)
+    const first = async () => await source.open(undefined, 0).next()
+    await expect(first()).rejects.toThrow(coded('ERR_INVALID_ARGUMENT'))
+  })
+
   it.each<[string, (dataset: Dataset<number>) => Dataset<unknown>]>([
     ['the source alone', (dataset) => dataset],
     ['map', (dataset) => dataset.map((k) => k, { concurrency: 2 })],
