@@ -197,6 +197,22 @@ describeWithRuntime('small graphs', () => {
     expect(() => graph.stream()).toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_STATES_AMBIGUOUS' }))
   })
 
+  it('integers beyond 2^53 are computed by ONNX Runtime', async () => {
+    using graph = await open({
+      nodes: [
+        { opType: 'Add', name: 'twice', inputs: ['large', 'large'], outputs: ['double'] },
+        { opType: 'Add', name: 'above', inputs: ['double', 'one'], outputs: ['sum'] },
+        { opType: 'Sub', name: 'below', inputs: ['sum', 'double'], outputs: ['rest'] },
+        { opType: 'Cast', name: 'cast', inputs: ['rest'], outputs: ['factor'], attributes: { to: 1 } },
+        { opType: 'Mul', name: 'scale', inputs: ['x', 'factor'], outputs: ['y'] },
+      ],
+      inputs: [value('x', ['batch', 2])],
+      outputs: [value('y', ['batch', 2])],
+      initializers: { large: [2 ** 52], one: [1] },
+    })
+    expect(numbers((await graph.run({ x: { data: Float32Array.of(1, 2), shape: [1, 2] } }))['y'])).toEqual([1, 2])
+  })
+
   it('the sizes of some axes are not those of all', async () => {
     using graph = await open({
       nodes: [

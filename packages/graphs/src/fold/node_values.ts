@@ -68,7 +68,10 @@ function foldedAt(
   return row.outputs({ operands: shaped, list, integer, outputs })?.map(({ type, shape, elements: compute }) => {
     if (!isKnown || !isShort(shape) || newElements(type, 0) === undefined) return { type, shape }
     const known = elements.map((each) => each ?? new Float32Array())
-    return { type, shape, elements: compute === undefined ? known[0] : compute(known) }
+    const made = compute === undefined ? known[0] : compute(known)
+    // Integers that a double cannot hold, and quotients by zero, are left to ONNX Runtime.
+    const isExact = row.isMove === true || type.includes('float') || made?.every(Number.isSafeInteger)
+    return { type, shape, elements: isExact === true ? made : undefined }
   })
 }
 
