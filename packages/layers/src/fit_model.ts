@@ -9,6 +9,7 @@ import {
   integerFrom,
   isAbort,
   keyOf,
+  OBJECT,
   type OptionsOf,
   oneOf,
   optional,
@@ -74,9 +75,7 @@ const OPTIONS = {
   /** Steps between evaluations. Default: an epoch. */
   evaluateEvery: COUNT,
   /** `metric` is `loss` by default. */
-  earlyStopping: checkedElsewhere<
-    (Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }) | undefined
-  >(),
+  earlyStopping: optional<Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }>(OBJECT),
   /**
    * A directory for TensorFlow checkpoints, a store such as one of a browser, or a saver: a run that has some continues
    * from the newest.
@@ -141,8 +140,9 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
     if (!isAbort(signal, error)) throw error
   }
   const { optimizer: given = 'adam' } = options
-  using optimizer = (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
-  checkOptimizes(action, optimizer, model.variables)
+  const made = (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
+  checkOptimizes(action, made, model.variables)
+  using optimizer = made
   const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = first && CarriedStates.for(model, first)
@@ -164,7 +164,9 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
       evaluate: evaluationOf(model, options, loss),
       sharedSettings: sharedSettings(model, loss, { ...options, batchSize }, shuffleSeed),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
-      ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
+      ...(earlyStopping !== undefined && {
+        earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' },
+      }),
       ...{ saver, communicator, onStart, onStep, progress, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
     })
   } catch (error) {

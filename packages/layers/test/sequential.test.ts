@@ -429,6 +429,21 @@ describe('data that does not fit is refused', () => {
       (model) => model.fit(SENTENCES, { ...FIT, optimizer: 'lion' as never }),
     ],
     [
+      'a function that makes no optimizer',
+      'ERR_INVALID_OPTION_TYPE',
+      (model) => model.fit(SENTENCES, { ...FIT, optimizer: () => ({}) as never }),
+    ],
+    [
+      'nothing for early stopping',
+      'ERR_INVALID_OPTION_TYPE',
+      (model) => model.fit(SENTENCES, { ...FIT, earlyStopping: null as never }),
+    ],
+    [
+      'early stopping without a metric',
+      'ERR_INVALID_OPTION',
+      (model) => model.fit(SENTENCES, { ...FIT, earlyStopping: {} }),
+    ],
+    [
       'an option that there is not',
       'ERR_UNKNOWN_OPTION',
       (model) => model.fit(SENTENCES, { ...FIT, epoch: 3 } as never),

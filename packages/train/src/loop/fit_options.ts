@@ -179,7 +179,7 @@ function isRate(value: unknown): value is number | Schedule {
 /**
  * Refuses options that no training can go by, before anything is restored.
  *
- * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`, `ERR_INVALID_OPTION`
  */
 export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   checkOptions('fit', options, { ...OPTIONS, ...BATCH_OPTIONS })
@@ -191,6 +191,11 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   for (const name of ['evaluateEvery', 'saveEvery'] as const) {
     const { [name]: steps = Number.POSITIVE_INFINITY } = options
     if (steps !== Number.POSITIVE_INFINITY) checkCount(name, steps, 1)
+  }
+  if (options.earlyStopping !== undefined && options.evaluate === undefined) {
+    const message =
+      'Cannot fit as earlyStopping must have a metric to watch: there is no evaluate, or validation of a model'
+    throw codedRangeError('ERR_INVALID_OPTION', message, { option: 'earlyStopping', value: options.earlyStopping })
   }
   for (const name of ['clipNorm', 'clipValue'] as const) {
     if (options[name] !== undefined) checkHyperparameter('fit', name, options[name], { minimum: 0 })

@@ -40,12 +40,7 @@ export function gradientOptions<Batch>(
   const variables = variablesIn(ACTION, given, 'variables')
   const backend = backendOf(ACTION, variables)
   const made = (typeof optimizer === 'function' ? optimizer : OPTIMIZERS[optimizer])(variables)
-  try {
-    checkOptimizes(ACTION, made, variables)
-  } catch (error) {
-    made.dispose()
-    throw error
-  }
+  checkOptimizes(ACTION, made, variables)
   return {
     learningRate: DEFAULT_RATE,
     maxSteps: Number.MAX_SAFE_INTEGER,

@@ -22,7 +22,10 @@ describe('checkFitOptions', () => {
     ['clipping', { clipNorm: 0, clipValue: 2.5 }],
     ['evaluations', { evaluate: async () => ({}), evaluateEvery: 5, saveEvery: 1 }],
     ['no evaluations between', { evaluateEvery: Number.POSITIVE_INFINITY, saveEvery: undefined }],
-    ['early stopping', { earlyStopping: { metric: 'loss', patience: 3, mode: 'min', minDelta: 0.1 } }],
+    [
+      'early stopping',
+      { evaluate: async () => ({}), earlyStopping: { metric: 'loss', patience: 3, mode: 'min', minDelta: 0.1 } },
+    ],
     ['a saver', { saver: { save: () => {}, restore: () => {} } }],
     ['a wire', { wire: 'bfloat16' }],
     ['a state', { state: { tensors: [], batchAxes: [0], save: () => {}, restore: () => {} } }],
@@ -69,6 +72,9 @@ describe('checkFitOptions', () => {
       expect(check({ earlyStopping: { metric: 'loss', ...changed } })).toThrow(coded('ERR_INVALID_OPTION'))
     }
     expect(check({ wire: 'float16' })).toThrow(coded('ERR_INVALID_OPTION'))
+    expect(check({ earlyStopping: { metric: 'loss' } })).toThrow(
+      coded('ERR_INVALID_OPTION', { option: 'earlyStopping' }),
+    )
   })
 
   it('refuses fractions of steps and batches, at which nothing would happen', () => {
