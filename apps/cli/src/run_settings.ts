@@ -69,13 +69,18 @@ export async function readRunSettings<Settings extends RunSettings>(
   )
 }
 
-/** The settings in a directory, of any task and version; undefined if there are none. Throws the error of the system. */
+/** The settings in a directory, of any task and version; undefined if there are none. Throws RangeError `ERR_NO_RUN` for others. */
 async function savedSettings(directory: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const path = join(directory, FILE_NAME)
   try {
-    return jsonObject(await readRegularFile(join(directory, FILE_NAME)))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    return jsonObject(await readRegularFile(path))
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw codedRangeError('ERR_NO_RUN', `Cannot open a run as ${path} must be readable: ${message}`, {
+      directory,
+      cause,
+    })
   }
 }
 

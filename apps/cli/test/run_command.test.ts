@@ -69,6 +69,7 @@ it.runIf(hasRuntime)('run takes frames of a recording, which may overlap', async
   const { stdout } = await run('run', path, '--wav', file, '--hop', '1')
   expect(stdout.split('\n').slice(1, 3)).toEqual(['0,0,-0.5', '1,-0.5,-1'])
   await writeFile(file, wav(samples, { bits: 24 }))
-  expect((await run('run', path, '--wav', file)).stderr).toContain('ERR_WAV_FILE')
+  for (const other of [file, `${file}s`, join(path, '..')])
+    expect((await run('run', path, '--wav', other)).stderr).toContain('ERR_WAV_FILE')
   expect((await run('run', path)).stderr).toContain('one of --wav and --csv must be given')
 })

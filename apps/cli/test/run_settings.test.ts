@@ -69,10 +69,12 @@ describe('readRunSettings', () => {
     )
   })
 
-  it('hands on an error of the system', async () => {
+  it('refuses a record that cannot be read', async () => {
     const directory = await temporaryDirectory()
-    await mkdir(join(directory, 'run.json'))
-    await expect(readRunSettings(directory, FORECAST)).rejects.toMatchObject({ code: 'EISDIR' })
+    const path = join(directory, 'run.json')
+    await mkdir(path)
+    const message = expect.stringContaining(`${path} must be readable`)
+    await expect(readRunSettings(directory, FORECAST)).rejects.toThrow(coded('ERR_NO_RUN', { message }))
   })
 
   it('reads the settings that replaced those of the beginning', async () => {

@@ -77,7 +77,11 @@ function columns(name: string, count: number): string[] {
 
 /** Frames of a recording; the first ends with its first `hop` samples. */
 async function* framesOf(path: string, size: number, hop: number): AsyncGenerator<Float32Array> {
-  const samples = wavSamples(path, new Uint8Array(await readRegularFile(path)))
+  const bytes = await readRegularFile(path).catch((cause: Error) => {
+    const message = `Cannot read ${path} as it must be a WAV file: ${cause.message}`
+    throw codedRangeError('ERR_WAV_FILE', message, { path, cause })
+  })
+  const samples = wavSamples(path, new Uint8Array(bytes))
   for (let end = hop; end <= samples.length; end += hop) {
     const frame = new Float32Array(size)
     frame.set(samples.subarray(Math.max(0, end - size), end), Math.max(0, size - end))
