@@ -230,7 +230,7 @@ function tensorOf(value: unknown): Tensor | undefined {
   return { call: `${name}\0${call}`, tensor }
 }
 
-/** Inputs or outputs with their names: those of a dictionary, or of their layers. */
+/** Inputs or outputs with their names, in a dictionary or of their layers. */
 function namedTensors(given: unknown): { readonly name: string; readonly tensor: Tensor }[] {
   const isList = Array.isArray(given)
   const listed = isTensorList(given) ? [given] : isList ? given : Object.values(jsonRecord(given) ?? {})
