@@ -209,7 +209,7 @@ export class SequentialModel<Outputs extends string = string> extends Layer impl
     return this.graph.stateful.flatMap((layer) => layer.stateShapes(batch))
   }
 
-  /** The lengths of the first output, given those of all inputs. */
+  /** The lengths of the first output, given all inputs'. */
   override outputLengths(lengths: Int32Array): Int32Array {
     return this.graph.outputLengths(this.graph.inputs.map(() => lengths))[0] ?? lengths
   }
