@@ -14,6 +14,7 @@ const SECTIONS = [
       'weights',
       'train',
       'own_models',
+      'functional_models',
       'streams',
       'onnx_models',
       'browsers_and_workers',

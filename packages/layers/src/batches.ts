@@ -181,7 +181,7 @@ function namedBatchOf(examples: readonly NamedExample[], shape: DataShape): Name
   }
 }
 
-/** The part of a batch that belongs to one output; its lengths are those of that output. */
+/** The part of a batch that belongs to one output; its lengths are that output's. */
 export function batchOfOutput(graph: ModelGraph, batch: AnyBatch, k: number): LayerBatch {
   if (!isNamedModel(graph)) return batch as LayerBatch
   const { input, labels, weights, sequenceLengths, restarts } = batch as NamedBatch

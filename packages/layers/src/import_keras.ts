@@ -6,7 +6,20 @@ import { add } from './add.js'
 import type { Branch, BranchLayer } from './branch_layer.js'
 import { columnFold } from './column_layers.js'
 import { concat } from './concat.js'
-import { chainOf, type MaskAt, masksOf, notAModel, RECURRENT_CLASSES } from './keras_chain.js'
+import {
+  chainOf,
+  type FileCall,
+  type FileGraph,
+  type FileValue,
+  graphOf,
+  labelOf,
+  type MaskAt,
+  MERGE_CLASSES,
+  masksOf,
+  masksOfGraph,
+  notAModel,
+  RECURRENT_CLASSES,
+} from './keras_chain.js'
 import { NESTED } from './keras_convolutions.js'
 import type { FileLayer } from './keras_graph.js'
 import { KerasOptions, unknownLayer } from './keras_options.js'
@@ -30,7 +43,9 @@ import {
 } from './keras_row.js'
 import type { Layer, LayerDefinition } from './layer.js'
 import { KERAS_CLASSES } from './layer_table.js'
-import { chainPlan } from './model_graph.js'
+import { NAME } from './layer_build.js'
+import { MERGES, type MergeName } from './merges.js'
+import { chainPlan, type GraphPlan, type PlanNode, type Ref } from './model_graph.js'
 import { multiply } from './multiply.js'
 import { SequentialModel } from './sequential_model.js'
 import { timeDistributed } from './time_distributed.js'
@@ -53,8 +68,8 @@ interface Planned {
 }
 
 /**
- * A Keras `Sequential` model, or a functional one of one input and one output with branches, from a `.keras` file, an `.h5` of a
- * whole model or a `model.json` of TensorFlow.js. `docs/layers.md` lists the layers; pictures [time,height,channels] are
+ * A Keras `Sequential` model, or a functional one with its named inputs and outputs, shared layers and states, from a `.keras` file,
+ * an `.h5` of a whole model or a `model.json` of TensorFlow.js. `docs/layers.md` lists the layers; pictures [time,height,channels] are
  * sequences of their columns, [T,B,height·channels].
  *
  * Inputs are time-major here. Masks are Keras': masked steps may be anywhere in a row, at its end if the model gives sequences.
@@ -77,18 +92,19 @@ interface Planned {
 export async function importKeras(backend: Backend, input: WeightInput): Promise<SequentialModel> {
   const file = await openWeightFile(input)
   try {
-    const layers = chainOf(file)
-    const variables = new VariablesByName(file)
-    const signal = inputOf(file.kerasModel as Json, layers, variables)
-    const planned = planOf(layers, signal, variables, file.kerasVersion)
-    const networks: Networks = planned.some(needsNetworks) ? await networksIn(file) : new Map()
-    const made: Made[] = []
-    for (const each of planned) made.push(...(await madeOf(backend, each, networks)))
-    if (made.length === 0) throw notAModel(file.path, 'none of its layers computes anything')
+    let planned: FilePlan | undefined
+    try {
+      planned = chainPlanned(file)
+    } catch (error) {
+      planned = graphPlanned(file, graphUnless(file, error))
+    }
+    const { parts, hasNetworks } = planned
+    const networks: Networks = hasNetworks ? await networksIn(file) : new Map()
+    const made: Made[][] = []
+    for (const each of parts) made.push(await madeOf(backend, each, networks))
+    const plan = planned.planOf(made)
+    if (plan.layers.length === 0) throw notAModel(file.path, 'none of its layers computes anything')
     const elements = file.tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
-    const { isSequence, features } = signal
-    const definitions = made.map(({ definition }) => definition)
-    const plan = chainPlan(definitions, definitions[0].input ?? { isSequence, features })
     const model = new SequentialModel(
       backend,
       plan,
@@ -100,7 +116,7 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
       },
     )
     try {
-      for (const [index, { assign }] of made.entries()) await assign?.(model.layers[index] as Layer)
+      for (const [index, { assign }] of made.flat().entries()) await assign?.(model.layers[index] as Layer)
       return model
     } catch (error) {
       model.dispose()
@@ -109,6 +125,216 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
   } finally {
     await file.close()
   }
+}
+
+/** The graph of a file that is more than a chain of layers; throws `error` where that says more. */
+function graphUnless(file: WeightFile, error: unknown): FileGraph {
+  let graph: FileGraph | undefined
+  try {
+    graph = graphOf(file)
+  } catch (cause) {
+    const isOfLayer = (error as { readonly code?: unknown }).code === 'ERR_UNKNOWN_LAYER'
+    throw isOfLayer && (cause as { readonly code?: unknown }).code === 'ERR_NOT_A_MODEL' ? error : cause
+  }
+  if (graph === undefined) throw error
+  return graph
+}
+
+/** A file that is checked, before anything but its description is read. */
+interface FilePlan {
+  readonly parts: readonly Planned[]
+  readonly hasNetworks: boolean
+  /** The model, of the layers of each part; its layers are all of these, in their order. */
+  readonly planOf: (made: readonly (readonly Made[])[]) => GraphPlan
+}
+
+/** Layers one behind the other. */
+function chainPlanned(file: WeightFile): FilePlan {
+  const layers = chainOf(file)
+  const variables = new VariablesByName(file)
+  const signal = inputOf(file.kerasModel as Json, layers, variables)
+  const parts = planOf(layers, signal, variables, file.kerasVersion)
+  return {
+    parts,
+    hasNetworks: parts.some(needsNetworks),
+    planOf: (made) => {
+      const definitions = made.flat().map(({ definition }) => definition)
+      const { isSequence, features } = signal
+      return chainPlan(definitions, definitions[0]?.input ?? { isSequence, features })
+    },
+  }
+}
+
+/** A call of a graph. */
+interface PlannedCall {
+  /** Numbers of its part; of a merge none. */
+  readonly part?: number
+  readonly merge?: MergeName
+  readonly name?: string | undefined
+  readonly call: FileCall
+}
+
+/** Layers that are applied to each other's values. */
+function graphPlanned(file: WeightFile, graph: FileGraph): FilePlan {
+  const { calls, inputs, outputs } = graph
+  const variables = new VariablesByName(file)
+  const version = file.kerasVersion
+  const masks = masksOfGraph(graph, !STANDALONE.test(version ?? '1.'))
+  const signals: KerasSignal[] = []
+  const parts: Planned[] = []
+  const known = new Map<FileLayer, number>()
+  const planned: PlannedCall[] = []
+  for (const [at, call] of calls.entries()) {
+    const { layer, from, states } = call
+    const taken = from.map(([source, tensor]) => {
+      if (tensor === 0) return signals[source] as KerasSignal
+      return { isSequence: false, features: unitsOf(parts[planned[source]?.part ?? -1], tensor, labelOf(layer)) }
+    })
+    const [first] = taken
+    const options = new KerasOptions(layer.className, layer.config)
+    const merge = MERGE_CLASSES.get(layer.className)
+    if (layer.className === 'InputLayer') {
+      const isIds = calls.some((each) => each.layer.className === 'Embedding' && each.from[0]?.[0] === at)
+      const own = signalOfShape(layer.config['batch_shape'] ?? layer.config['batch_input_shape'], isIds)
+      if (own === undefined) throw options.refused('its shape must have a size of its last dimension')
+      signals.push(own)
+      planned.push({ call })
+    } else if (merge !== undefined) {
+      signals.push(mergedSignal(merge, options, taken))
+      const { name } = layer.config
+      planned.push({ call, merge, name: typeof name === 'string' && NAME.test(name) ? name : undefined })
+    } else if (first !== undefined) {
+      const shared = known.get(layer)
+      const own = planned1(layer, first, shared === undefined ? variables : variables.again(), {
+        ...(masks[at] as MaskAt),
+        version,
+        isOfGraph: true,
+      })
+      if (states.length > 0 && own.recurrent === undefined) throw options.refused('it must take no initial states')
+      if (shared !== undefined && !isSame(parts[shared] as Planned, own))
+        throw options.refused('all of its calls must have inputs of one form')
+      planned.push({ call, part: shared ?? parts.length })
+      if (shared === undefined) known.set(layer, parts.push(own) - 1)
+      signals.push(own.output)
+    }
+  }
+  const planOf = (made: readonly (readonly Made[])[]): GraphPlan => {
+    const layers = made.flat().map(({ definition }) => definition)
+    const starts = made.map((_, k) => made.slice(0, k).flat().length)
+    const order = inputs.map(({ call }) => call)
+    const nodes: PlanNode[] = []
+    /** The output of each call, and its final states. */
+    const refs: Ref[][] = calls.map((_, at) => (order.includes(at) ? [[order.indexOf(at), 0]] : []))
+    const refOf = ([call, tensor]: FileValue): Ref => {
+      const ref = refs[call]?.[tensor]
+      if (ref === undefined)
+        throw unknownLayer(labelOf(calls[call]?.layer as FileLayer), `it must give tensor ${tensor}`)
+      return ref
+    }
+    for (const [at, { part, merge, name, call }] of planned.entries()) {
+      const from = call.from.map(refOf)
+      if (merge !== undefined) {
+        nodes.push({ merge, name, from })
+        refs[at] = [[inputs.length + nodes.length - 1, 0]]
+      } else if (part !== undefined) {
+        let x = from[0] as Ref
+        const ends: Ref[] = []
+        for (const [k, { definition }] of (made[part] ?? []).entries()) {
+          const layer = (starts[part] as number) + k
+          const isNetwork = (definition.states ?? 0) > 0
+          const states = isNetwork ? reordered(definition, call.states.map(refOf)) : []
+          nodes.push({ layer, from: x, states })
+          const source = inputs.length + nodes.length - 1
+          if (isNetwork) {
+            const own = Array.from({ length: definition.states ?? 0 }, (_, state): Ref => [source, state + 1])
+            ends.push(...reordered(definition, own))
+          }
+          x = [source, 0]
+        }
+        if (call.states.length > 0 && ends.length === 0)
+          throw unknownLayer(labelOf(call.layer), 'one network must compute it to begin with states')
+        refs[at] = [x, ...(returnsState(call.layer) ? ends : [])]
+      }
+    }
+    const signalsOf = inputs.map(({ name, call }) => {
+      const { isSequence, features } = signals[call] as KerasSignal
+      return { name, signal: { isSequence, features } }
+    })
+    return {
+      inputs: signalsOf,
+      layers,
+      nodes,
+      outputs: outputs.map(({ name, value }) => ({ name, value: refOf(value) })),
+    }
+  }
+  const stray = calls.findIndex(
+    ({ layer }, at) => layer.className === 'InputLayer' && !inputs.some(({ call }) => call === at),
+  )
+  if (stray !== -1) throw notAModel(file.path, `${labelOf(calls[stray]?.layer as FileLayer)} must be one of its inputs`)
+  return { parts, hasNetworks: parts.some(needsNetworks), planOf }
+}
+
+function returnsState({ config }: FileLayer): boolean {
+  const inner = jsonRecord(jsonRecord(config['layer'])?.['config'])
+  return (inner ?? config)['return_state'] === true
+}
+
+/** h and c of an LSTM in Keras' order: a cell here has c first. */
+function reordered({ kind, config }: LayerDefinition, states: Ref[]): Ref[] {
+  const isCell = kind === 'rnn' && String(config['cell']).includes('LSTM')
+  return isCell ? states.map((state, k) => states[k ^ 1] ?? state) : states
+}
+
+/** Columns of a final state. */
+function unitsOf(planned: Planned | undefined, tensor: number, reader: string): number {
+  if (planned?.recurrent !== undefined && tensor > 0) return planned.recurrent.units
+  throw unknownLayer(reader, 'it must take outputs and final states')
+}
+
+/** Whether two calls of a layer are of the same layers here. */
+function isSame(a: Planned, b: Planned): boolean {
+  const text = ({ layers, recurrent, output }: Planned) =>
+    JSON.stringify([
+      layers.map(({ kind, config }) => [kind, config]),
+      recurrent && [recurrent.inputSize, recurrent.holds, recurrent.returnsSequences],
+      [output.isSequence, output.features, output.height],
+    ])
+  return text(a) === text(b)
+}
+
+/** The form of merged tensors. Throws RangeError `ERR_UNKNOWN_LAYER` for another axis, and forms that do not fit. */
+function mergedSignal(merge: MergeName, options: KerasOptions, signals: readonly KerasSignal[]): KerasSignal {
+  const columns = signals.map((signal) => columnsOf(options, signal))
+  const [first] = signals as [KerasSignal]
+  const last = first.isSequence ? 2 : 1
+  if (signals.some(({ isSequence }) => isSequence !== first.isSequence))
+    throw options.refused('all of its inputs must be sequences, or none')
+  if (merge === 'concat') {
+    const axis = options.value('axis') ?? -1
+    if (axis !== -1 && axis !== last) throw options.wrong('axis', `-1 or ${last}`)
+  }
+  if (merge === 'dot') {
+    const axes = [options.value('axes')].flat()
+    if (first.isSequence || axes.some((axis) => axis !== 1 && axis !== -1)) throw options.wrong('axes', '1, of vectors')
+    options.only({ normalize: [false] })
+  }
+  options.finish()
+  const { features, rule, count = signals.length } = MERGES[merge]
+  const width = count === signals.length ? features(columns) : undefined
+  if (width === undefined) throw options.refused(`${rule}: current numbers are ${columns.join(', ')}`)
+  const time = signals.find((signal) => signal.time !== undefined)?.time
+  return { isSequence: first.isSequence, features: width, time }
+}
+
+/** The form of an input of a shape of the file; undefined if its columns are not known. */
+function signalOfShape(shape: unknown, isIds: boolean): KerasSignal | undefined {
+  if (!Array.isArray(shape) || shape.length < 1 || shape.length > 4) return undefined
+  const isSequence = shape.length >= (isIds ? 2 : 3)
+  const steps = isSequence && Number.isSafeInteger(shape[1]) ? { time: shape[1] as number } : {}
+  if (isIds) return shape.length > 2 ? undefined : { isSequence, features: null, ...steps }
+  const [size, height] = [shape.at(-1), shape.length === 4 ? shape[2] : 1]
+  if (shape.length < 2 || !Number.isSafeInteger(size) || !Number.isSafeInteger(height)) return undefined
+  return { isSequence, features: size * height, ...(shape.length === 4 && { height }), ...steps }
 }
 
 /** The input of the model: as its layers or the model describe it, or by the rows of the first kernel. */
@@ -167,6 +393,8 @@ function needsNetworks({ recurrent, branches = [] }: Planned): boolean {
 
 interface At extends MaskAt {
   readonly version: string | undefined
+  /** Recurrent layers may give states and take them. */
+  readonly isOfGraph?: boolean
 }
 
 /** A layer that joins branches: beside each other, or as operands. */
@@ -218,7 +446,7 @@ function planned1(layer: FileLayer, input: KerasSignal, variables: VariablesByNa
   const name = typeof own === 'string' && /^[A-Za-z0-9._-]+$/.test(own) ? { name: own } : {}
   const groupName = typeof group === 'string' ? group : ''
   if (RECURRENT_CLASSES.has(className) && wrapper === undefined) {
-    return { ...recurrentPlan(options, groupName, name, input, at), layers: [], stored: [] }
+    return { ...recurrentPlan(options, groupName, name, input, at, at.isOfGraph), layers: [], stored: [] }
   }
   if (className === 'TimeDistributed' && wrapper === undefined) {
     const inner = options.object('layer')
@@ -298,9 +526,11 @@ class VariablesByName {
   readonly #numbered = new Map<string, StoredTensor>()
   readonly #named = new Map<string, StoredTensor>()
   readonly #taken = new Map<StoredTensor, string>()
+  readonly #file: WeightFile
 
-  constructor({ tensors }: WeightFile) {
-    for (const tensor of tensors) {
+  constructor(file: WeightFile) {
+    this.#file = file
+    for (const tensor of file.tensors) {
       this.#numbered.set(tensor.name, tensor)
       const segments = tensor.name.replace(/^model_weights\//, '').split('/')
       const own = segments.pop()?.replace(/:0$/, '') ?? ''
@@ -309,6 +539,11 @@ class VariablesByName {
         if (!this.#named.has(key)) this.#named.set(key, tensor)
       }
     }
+  }
+
+  /** The same variables, for another call of a layer. */
+  again(): VariablesByName {
+    return new VariablesByName(this.#file)
   }
 
   /** Throws RangeError `ERR_UNKNOWN_LAYER` unless the file has them, of these shapes, for this layer alone. */

@@ -42,6 +42,7 @@ export interface RecurrentPlan {
   readonly name: { readonly name?: string }
   readonly networkName: string
   readonly inputSize: number
+  readonly units: number
   readonly returnsSequences: boolean
   /** Keras' masked steps repeat the output before them, which the caller may read. */
   readonly holds: boolean
@@ -61,6 +62,7 @@ export function recurrentPlan(
   name: { readonly name?: string },
   input: KerasSignal,
   at: MaskAt,
+  isOfGraph = false,
 ): { readonly output: KerasSignal; readonly recurrent: RecurrentPlan } {
   const isBidirectional = outer.className === 'Bidirectional'
   if (!input.isSequence) throw outer.refused('its input must be a sequence')
@@ -70,7 +72,7 @@ export function recurrentPlan(
   for (const each of new Set([outer, options])) {
     each.only({
       stateful: [false],
-      return_state: [false],
+      return_state: isOfGraph ? [false, true] : [false],
       time_major: [false],
       merge_mode: ['concat', ...MERGES.keys()],
     })
@@ -92,6 +94,7 @@ export function recurrentPlan(
     name,
     networkName,
     inputSize: columnsOf(outer, input),
+    units,
     returnsSequences,
     holds,
     merge: isBidirectional ? MERGES.get(outer.value('merge_mode'))?.(units) : undefined,

@@ -173,7 +173,7 @@ function planOfConfig(
   { inputs, nodes, outputs }: Pick<Description, 'inputs' | 'nodes' | 'outputs'>,
 ): GraphPlan {
   const isInput = (each: Partial<PlanInput> | null) => NAME.test(String(each?.name)) && isSignal(each?.signal)
-  if (!areAll(inputs, isInput)) throw notAModel(path, 'its inputs are incomplete')
+  if (!(areAll(inputs, isInput) && areDifferent(inputs))) throw notAModel(path, 'its inputs are incomplete')
   const isRef = (ref: unknown, end: number) => {
     const [source, part, ...more] = Array.isArray(ref) ? ref : []
     const isPart = part === 0 || (part >= 1 && part <= (layers[nodeAt(source)?.layer ?? -1]?.states ?? 0))
@@ -205,10 +205,16 @@ function planOfConfig(
   const end = (inputs as unknown[]).length + (nodes as unknown[]).length
   const isOutput = (each: { name?: unknown; value?: unknown } | null) =>
     NAME.test(String(each?.name)) && isRef(each?.value, end)
-  if (!areAll(outputs, isOutput)) throw notAModel(path, 'its outputs are incomplete')
+  if (!(areAll(outputs, isOutput) && areDifferent(outputs))) throw notAModel(path, 'its outputs are incomplete')
   const used = new Set((nodes as { layer?: number }[]).map(({ layer }) => layer))
   if (layers.some((_, k) => !used.has(k))) throw notAModel(path, 'each of its layers must be applied')
   return { inputs, layers, nodes, outputs } as unknown as GraphPlan
+}
+
+/** Whether no two have one name. */
+function areDifferent(named: unknown): boolean {
+  const names = (named as readonly { readonly name: string }[]).map(({ name }) => name)
+  return new Set(names).size === names.length
 }
 
 function areAll<Element>(values: unknown, is: (value: Element, at: number) => boolean): boolean {

@@ -5,7 +5,7 @@ export interface Merge {
   /** Class of Keras; names of layers begin with it in snake case. */
   readonly keras: string
   readonly base: string
-  /** Columns of the output; undefined if those of the operands do not fit each other. */
+  /** Columns of the output; undefined if the operands' do not fit each other. */
   readonly features: (columns: readonly number[]) => number | undefined
   /** The rule for the columns, for an error. */
   readonly rule: string

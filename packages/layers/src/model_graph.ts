@@ -150,12 +150,12 @@ export class ModelGraph {
     return value[1] === 0 ? own : `${own}:${value[1]}`
   }
 
-  /** Layers whose first states are those of the pass. */
+  /** Layers that begin with the states of the pass. */
   get stateful(): readonly Layer[] {
     return this.nodes.flatMap(({ layer, states }) => (layer === undefined || states.length > 0 ? [] : [layer]))
   }
 
-  /** The lengths of outputs, given those of inputs; null if all rows have all steps. */
+  /** The lengths of outputs, given the inputs'; null if all rows have all steps. */
   outputLengths(lengths: readonly (Int32Array | null)[]): (Int32Array | null)[] {
     const all: (Int32Array | null)[] = [...lengths]
     for (const { layer, from } of this.nodes) {
@@ -384,7 +384,7 @@ function namesIn({ name, config = {} }: Partial<LayerDefinition>): (string | und
   return [name, ...branches.flat().flatMap(namesIn)]
 }
 
-/** Lengths that operands have in common: those of the first that has some. */
+/** Lengths that operands have in common: of the first that has some. */
 function lengthsOf(lengths: readonly (Int32Array | null)[]): Int32Array | null {
   return lengths.find((each) => each !== null) ?? null
 }

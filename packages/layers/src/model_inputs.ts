@@ -28,12 +28,12 @@ export function isNamed<Element>(given: unknown): given is Readonly<Record<strin
   return !(ArrayBuffer.isView(data) || Array.isArray(data)) && !Array.isArray(shape)
 }
 
-/** Whether the inputs, labels and losses of a model have names: all but those of one input and one output. */
+/** Whether the inputs, labels and losses of a model have names: not with one input and one output. */
 export function isNamedModel({ inputs, outputs }: Pick<ModelGraph, 'inputs' | 'outputs'>): boolean {
   return inputs.length > 1 || outputs.length > 1
 }
 
-/** Throws RangeError `ERR_MODEL_INPUTS` unless the names of `given` are those of inputs or outputs. */
+/** Throws RangeError `ERR_MODEL_INPUTS` unless the names of `given` are the inputs' or outputs'. */
 export function checkNamed<Element>(
   action: string,
   what: string,

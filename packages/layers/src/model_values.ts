@@ -122,7 +122,7 @@ function checkName(action: string, name: string): void {
 const VALUE = kind('a value of a model', ModelValue.isValue)
 
 const APPLY_OPTIONS = {
-  /** First states of a recurrent layer, as {@link ModelValue.states} has those of another one. Default: zeros. */
+  /** First states of a recurrent layer, such as {@link ModelValue.states} of another one. Default: zeros. */
   states: optional(listOf(VALUE)),
 }
 

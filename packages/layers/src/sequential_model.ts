@@ -17,6 +17,7 @@ import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
+import { noExport } from './export_error.js'
 import { fitModel, type ModelFitOptions } from './fit_model.js'
 import type { LayerInput } from './forwarded.js'
 import {
@@ -208,7 +209,7 @@ export class SequentialModel<Outputs extends string = string> extends Layer impl
     return this.graph.stateful.flatMap((layer) => layer.stateShapes(batch))
   }
 
-  /** The lengths of the first output, given those of all inputs. */
+  /** The lengths of the first output, given all inputs'. */
   override outputLengths(lengths: Int32Array): Int32Array {
     return this.graph.outputLengths(this.graph.inputs.map(() => lengths))[0] ?? lengths
   }
@@ -303,6 +304,7 @@ export class SequentialModel<Outputs extends string = string> extends Layer impl
 
   /** Joins inputs of unequal lengths into one batch, for `call`. Throws RangeError `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`. */
   batchInputs(inputs: readonly LayerExample['input'][]) {
+    this.#checkOne('make a batch')
     return joinedInputs(inputs, { input: this.input, dtype: this.backend.dtype })
   }
 
@@ -312,7 +314,15 @@ export class SequentialModel<Outputs extends string = string> extends Layer impl
    * @throws RangeError `ERR_NO_STREAM`, naming the layer that needs the whole sequence, `ERR_BIDIRECTIONAL_STREAM`
    */
   stream(options: ModelStreamOptions = {}): ModelStream {
+    this.#checkOne('open a stream')
     return new ModelStream(this, options)
+  }
+
+  /** Throws RangeError `ERR_MODEL_INPUTS` unless the model has one input and one output. */
+  #checkOne(action: string): void {
+    const { inputs, outputs } = this.graph
+    if (inputs.length > 1) oneOfModel(action, 'input', inputs)
+    if (outputs.length > 1) oneOfModel(action, 'output', outputs)
   }
 
   override openStream(batch: number): LayerStream {
@@ -346,6 +356,7 @@ export class SequentialModel<Outputs extends string = string> extends Layer impl
    * @throws RangeError `ERR_NO_EXPORT`, naming a layer that the format has no counterpart of, `ERR_INVALID_OPTION`
    */
   async export(format: 'keras' | 'onnx'): Promise<Uint8Array> {
+    if (!this.graph.isChain) throw noExport(String(format), { name: this.name, kind: 'functional' })
     // Loaded on first use: a page that trains does not carry the table of all layers.
     if (format === 'keras') return (await import('./export_keras.js')).encodeKeras(this)
     if (format === 'onnx') return (await import('./export_onnx.js')).encodeOnnx(this)

@@ -693,7 +693,7 @@ describe('importKeras masks as Keras does', () => {
     expect([...(await read(functional(0, 'ne'))).data]).toEqual(close5(0.10114, 0.14313))
     // Masks of another value, or of something else.
     for (const model of [functional(1, 'ne'), functional(0, 'embedded')]) {
-      expect(await refusalOf([], variables, model)).toEqual(coded('ERR_NOT_A_MODEL'))
+      expect(await refusalOf([], variables, model)).toEqual(coded('ERR_UNKNOWN_LAYER'))
     }
   })
 

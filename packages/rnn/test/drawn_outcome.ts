@@ -20,6 +20,7 @@ export async function drawnOutcome(pack: Pack, oracle: OracleCase): Promise<Draw
   const folder = isFolder ? await mkdtemp(join(tmpdir(), 'drawn-')) : undefined
   try {
     const input = folder === undefined ? pack.file(oracle) : await unpacked(pack, oracle, folder)
+    if (oracle.graph) return await graphOutcome(pack, oracle, input)
     return oracle.model ? await modelOutcome(pack, oracle, input) : await networksOutcome(pack, oracle, input)
   } catch (error) {
     if (!hasErrorCode(error)) throw error
@@ -47,6 +48,25 @@ async function modelOutcome(pack: Pack, oracle: OracleCase, file: Uint8Array | s
     const y = await model.predict({ data: ids ? Int32Array.from(data) : data, shape })
     const difference = distance(pack.array(output!), y)
     if (!(difference <= TOLERANCE)) return `differs: by ${difference}`
+  }
+  return 'agreed'
+}
+
+async function graphOutcome(pack: Pack, { graph }: OracleCase, file: Uint8Array | string): Promise<DrawnOutcome> {
+  using backend = openReferenceBackend({ dtype: 'float64' })
+  using model = await importKeras(backend, file)
+  const { inputs, outputs } = graph!
+  const given = Object.entries(inputs).map(([name, input]) => {
+    const { data, shape } = pack.array(input)
+    return [name, { data: input.ids ? Int32Array.from(data) : data, shape }] as const
+  })
+  const isChain = model.graph.isChain
+  const results = isChain
+    ? [await model.predict(given[0]![1])]
+    : Object.values(await model.predict(Object.fromEntries(given)))
+  for (const [k, output] of outputs.entries()) {
+    const difference = distance(pack.array(output), results[k]!)
+    if (!(difference <= TOLERANCE)) return `differs: output ${k} by ${difference}`
   }
   return 'agreed'
 }

@@ -48,6 +48,11 @@ export interface OracleCase {
   readonly mayRefuse?: string
   /** A whole model, which `importKeras` reads: the calls are `predict`'s. */
   readonly model?: true
+  /** A functional model: its inputs by their names, and its outputs in their order. */
+  readonly graph?: {
+    readonly inputs: Readonly<Record<string, PackedArray & { readonly ids?: true }>>
+    readonly outputs: readonly PackedArray[]
+  }
   /** A pattern that a note on the network must match. */
   readonly notes?: string
   readonly options?: ImportOptions
