@@ -187,11 +187,12 @@ export class ProgramGraph extends StepGraph {
   }
 
   override innerStep(cell: RNNCell<CellState>, scope: string, input: Value, state: StateTree<Value>): GraphStep {
+    const { dtype } = this.run
     const batch = rowsOf(input)
     const operands = [input, ...leavesOf(state)]
     const sizes = [cell.outputSize, ...leavesOf(cell.stateSize)]
     const tensor = (data: FloatArray | undefined, columns: number): FloatTensor => ({
-      data: data ?? newArray(this.run.dtype, batch * columns),
+      data: data ?? newArray(dtype, batch * columns),
       shape: [batch, columns],
     })
     const stateOf = (data: readonly (FloatArray | undefined)[]) => {
