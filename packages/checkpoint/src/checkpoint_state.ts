@@ -1,3 +1,4 @@
+import { listIn } from '@cudnn-rnn/canonical/rules'
 import { corrupt } from './errors.js'
 
 /**
@@ -40,9 +41,7 @@ export function parseCheckpointState(text: string, path: string): CheckpointStat
     if (match === null) throw corrupt('checkpoint state', `line ${number + 1} is damaged`, { path })
     const [, field = '', quoted, bare = ''] = match
     const value = quoted === undefined ? bare : unquote(quoted)
-    const others = values.get(field)
-    if (others === undefined) values.set(field, [value])
-    else others.push(value)
+    listIn(values, field).push(value)
   }
   const newest = values.get('model_checkpoint_path')?.at(-1)
   if (newest === undefined) throw corrupt('checkpoint state', 'it names no checkpoint', { path })
