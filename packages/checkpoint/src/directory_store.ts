@@ -13,13 +13,13 @@ export interface DirectoryHandleLike {
 }
 
 /** The used members of a browser's `FileSystemFileHandle`. */
-export interface FileHandleLike {
+interface FileHandleLike {
   getFile(): Promise<BlobLike>
   createWritable(): Promise<WritableLike>
 }
 
 /** The used members of a browser's `FileSystemWritableFileStream`. */
-export interface WritableLike {
+interface WritableLike {
   /** Bytes of memory that is not shared. */
   write(bytes: Uint8Array & { readonly buffer: ArrayBuffer }): Promise<void>
   close(): Promise<void>

@@ -34,10 +34,10 @@ import { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat
 export type WeightInput = string | Uint8Array | BlobLike | ResponseLike | ByteSource | readonly NamedInput[]
 
 /** A browser's `File`. */
-export type NamedBlob = BlobLike & { readonly name: string }
+type NamedBlob = BlobLike & { readonly name: string }
 
 /** A file of a list. */
-export type NamedInput = NamedBlob | ResponseLike
+type NamedInput = NamedBlob | ResponseLike
 
 /**
  * Opens a weight file and lists its tensors; close it after use, or let `await using` close it.
