@@ -221,36 +221,34 @@ export async function openSource(input: WeightInput): Promise<ByteSource> {
 async function sourceOf(input: Exclude<WeightInput, readonly NamedInput[]>): Promise<ByteSource> {
   if (input instanceof Uint8Array) return memorySource('(bytes)', input)
   if (isBlob(input)) return blobSource(nameOf(input), input)
-  if (isResponse(input)) return fetchedSource(input)
-  if (typeof input !== 'string') return input
-  const source = await openFileSource(input).catch((cause: unknown) => {
-    if (!isCheckpointError(cause)) throw cause
-    const { message } = cause.cause instanceof Error ? cause.cause : { message: 'it is not a regular file' }
-    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path: input, cause })
-  })
-  if (source !== undefined) return source
-  throw new WeightFileError(
-    'ERR_WEIGHTS_NOT_FOUND',
-    'Cannot import weights as the file does not exist (check the path)',
-    {
-      path: input,
-    },
-  )
+  if (typeof input === 'string')
+    return present(input, openFileSource(input), 'it is not a regular file', 'the file does not exist (check the path)')
+  if (!isResponse(input)) return input
+  const { url, status } = input
+  const path = url === '' ? '(response)' : url
+  const missing = `the server has no such file: it answered ${status}`
+  return present(path, responseSource(path, input), `the server answered ${status}`, missing)
 }
 
-async function fetchedSource(response: ResponseLike): Promise<ByteSource> {
-  const path = response.url === '' ? '(response)' : response.url
-  const source = await responseSource(path, response).catch((cause: unknown) => {
+/**
+ * The source of a file.
+ *
+ * @param reason for an error without a cause.
+ * @param missing what a file that does not exist violates.
+ */
+async function present(
+  path: string,
+  opened: Promise<ByteSource | undefined>,
+  reason: string,
+  missing: string,
+): Promise<ByteSource> {
+  const source = await opened.catch((cause: unknown) => {
     if (!isCheckpointError(cause)) throw cause
-    const reason = cause.cause instanceof Error ? cause.cause.message : `the server answered ${response.status}`
-    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${reason})`, { path, cause })
+    const message = cause.cause instanceof Error ? cause.cause.message : reason
+    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path, cause })
   })
   if (source !== undefined) return source
-  throw new WeightFileError(
-    'ERR_WEIGHTS_NOT_FOUND',
-    `Cannot import weights as the server has no such file: it answered ${response.status}`,
-    { path },
-  )
+  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot import weights as ${missing}`, { path })
 }
 
 /** A `File` has a name. */
