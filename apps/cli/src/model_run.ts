@@ -22,7 +22,7 @@ export interface RunPlace<Settings extends RunSettings> {
   readonly world: Communicator | undefined
 }
 
-/** The parts of `fit` that a run decides, whatever its task. */
+/** The options of `fit` that the runs of all tasks have. */
 type RunHooks = Pick<FitOptions<unknown>, 'onStart' | 'onStep' | 'signal' | 'communicator' | 'wire'> & {
   readonly checkpoints: TrainingCheckpoints
 }

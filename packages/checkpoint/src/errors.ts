@@ -4,7 +4,7 @@ export type { CheckpointErrorCode } from './error_codes.js'
 
 import { thrownMessage, visibleMessage } from '@cudnn-rnn/canonical/rules'
 
-/** What an error concerns, and what caused it. */
+/** The subject of an error, and its cause. */
 interface ErrorPlace {
   readonly path?: string | undefined
   readonly tensorName?: string | undefined

@@ -5,7 +5,7 @@ import { type CheckpointDType, dtypeOfId } from './dtype.js'
 import { CheckpointError, corrupt, unsupported } from './errors.js'
 import type { CheckpointTensor } from './tensor.js'
 
-/** What an index states of a tensor. */
+/** The entry of a tensor in an index. */
 export interface IndexEntry {
   readonly dtypeId: number
   readonly shape: readonly number[]

@@ -234,7 +234,7 @@ async function sourceOf(input: Exclude<WeightInput, readonly NamedInput[]>): Pro
  * The source of a file.
  *
  * @param reason for an error without a cause.
- * @param missing what a file that does not exist violates.
+ * @param missing the rule that is broken if the file does not exist.
  */
 async function present(
   path: string,
