@@ -1,29 +1,20 @@
 import { numberOfText } from '@cudnn-rnn/canonical/rules'
 import { InvalidArgumentError } from 'commander'
 
-/** Parses an integer of at least `minimum`; commander turns the error into a usage message. */
-export function integerAtLeast(minimum: number): (text: string) => number {
+/** A parser of numbers that keep to a rule; commander turns the error into a usage message. */
+function parser(rule: string, keeps: (value: number) => boolean): (text: string) => number {
   return (text) => {
     const value = numberOfText(text)
-    if (Number.isSafeInteger(value) && value >= minimum) return value
-    throw new InvalidArgumentError(`It must be an integer >= ${minimum}.`)
+    if (keeps(value)) return value
+    throw new InvalidArgumentError(`It must be ${rule}.`)
   }
 }
 
-/** Parses a finite number of at least `minimum`. */
-export function numberAtLeast(minimum: number): (text: string) => number {
-  return (text) => {
-    const value = numberOfText(text)
-    if (value >= minimum) return value
-    throw new InvalidArgumentError(`It must be a number >= ${minimum}.`)
-  }
-}
+export const integerAtLeast = (minimum: number) =>
+  parser(`an integer >= ${minimum}`, (value) => Number.isSafeInteger(value) && value >= minimum)
 
-/** Parses a number in 0..`maximum`. */
-export function numberUpTo(maximum: number): (text: string) => number {
-  return (text) => {
-    const value = numberOfText(text)
-    if (value >= 0 && value <= maximum) return value
-    throw new InvalidArgumentError(`It must be a number in 0..${maximum}.`)
-  }
-}
+/** Finite numbers only, here and below. */
+export const numberAtLeast = (minimum: number) => parser(`a number >= ${minimum}`, (value) => value >= minimum)
+
+export const numberUpTo = (maximum: number) =>
+  parser(`a number in 0..${maximum}`, (value) => value >= 0 && value <= maximum)

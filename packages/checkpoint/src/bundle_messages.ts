@@ -9,7 +9,7 @@ import {
   messageOf,
   readMessage,
 } from '@cudnn-rnn/checkpoint/files'
-import { CheckpointError } from './errors.js'
+import { CheckpointError, corrupt } from './errors.js'
 
 /**
  * The messages of tensorflow/core/protobuf/tensor_bundle.proto, tensor_shape.proto and tensor_slice.proto, as far as
@@ -64,10 +64,7 @@ function size(reader: BinaryReader): number {
   const value = reader.int64()
   const number = Number(value)
   if (Number.isSafeInteger(number) && number >= 0) return number
-  throw new CheckpointError(
-    'ERR_CHECKPOINT_CORRUPT',
-    `Cannot read a message as a size is out of range: current value is ${value}`,
-  )
+  throw corrupt('a message', `a size is out of range: current value is ${value}`)
 }
 
 const DIMENSION = { size: [1, size] } as const
@@ -80,7 +77,7 @@ const SHAPE = {
 export function shapeOf(reader: BinaryReader): number[] {
   const { sizes: shape, unknownRank } = readMessage(reader.bytes(), SHAPE)
   if (!unknownRank && Number.isSafeInteger(elementCount(shape))) return shape
-  throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read a message as no tensor has the shape [${shape}]`)
+  throw corrupt('a message', `no tensor has the shape [${shape}]`)
 }
 
 const SLICE = { extents: [1, messageOf({ start: [1, size], length: [2, size] }), 'each'] } as const
@@ -142,6 +139,6 @@ export function guardedMessage<Result>(read: () => Result): Result {
     return read()
   } catch (cause) {
     if (cause instanceof CheckpointError) throw cause
-    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read a message as its bytes are damaged', { cause })
+    throw corrupt('a message', 'its bytes are damaged', { cause })
   }
 }

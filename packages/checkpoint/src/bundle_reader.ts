@@ -1,13 +1,13 @@
-import { describeValue, elementCount } from '@cudnn-rnn/canonical/rules'
+import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { type BundleEntry, decodeBundleEntry, decodeBundleHeader, type SliceExtent } from './bundle_messages.js'
 import { type ByteSource, checkRange } from './byte_source.js'
-import type { CheckpointReader } from './checkpoint_reader.js'
 import { crc32c } from './crc32c.js'
-import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
+import { type CheckpointDType, DTYPES } from './dtype.js'
 import { checkEntryRanges } from './entry_ranges.js'
 import type { CheckpointErrorCode } from './error_codes.js'
-import { CheckpointError, isCheckpointError } from './errors.js'
+import { CheckpointError, corrupt, damaged, isCheckpointError, unsupported, WRONG_CHECKSUM } from './errors.js'
+import { IndexedReader } from './indexed_reader.js'
 import { sliceKey } from './ordered_code.js'
 import { assembleSlices } from './slices.js'
 import { readTable } from './table_reader.js'
@@ -31,15 +31,13 @@ export function shardPath(prefix: string, shard: number, numShards: number): str
  * Reads TensorFlow's checkpoint format V2, the TensorBundle: `<prefix>.index`, a sorted table of names and places, and
  * `<prefix>.data-…`, the elements one tensor after another, little-endian and row-major.
  */
-export class BundleReader implements CheckpointReader {
+export class BundleReader extends IndexedReader<BundleEntry> {
   readonly format = 'v2'
-  readonly prefix: string
   readonly #open: OpenSource
   readonly #verify: boolean
   readonly #numShards: number
   /** Entries by key; keys of slices are kept as bytes in text form. */
   readonly #entries: ReadonlyMap<string, BundleEntry>
-  readonly #names: readonly string[]
   readonly #shards = new Map<number, Promise<ByteSource>>()
 
   private constructor(
@@ -49,12 +47,11 @@ export class BundleReader implements CheckpointReader {
     numShards: number,
     entries: ReadonlyMap<string, BundleEntry>,
   ) {
-    this.prefix = prefix
+    super(prefix, new Map([...entries].filter(([key]) => !key.startsWith('\0'))))
     this.#open = open
     this.#verify = verify
     this.#numShards = numShards
     this.#entries = entries
-    this.#names = [...entries.keys()].filter((key) => !key.startsWith('\0'))
   }
 
   /** Reads the index. Throws as {@link readTable}, and `ERR_CHECKPOINT_UNSUPPORTED` for big-endian or newer bundles. */
@@ -63,31 +60,15 @@ export class BundleReader implements CheckpointReader {
     return new BundleReader(prefix, open, verify, numShards, entries)
   }
 
-  names(): string[] {
-    return [...this.#names]
-  }
-
-  has(name: string): boolean {
-    return typeof name === 'string' && this.#entries.has(name) && !name.startsWith('\0')
-  }
-
-  shape(name: string): readonly number[] {
-    return this.#entry(name).shape
-  }
-
-  dtype(name: string): CheckpointDType {
-    return this.#dtype(name, this.#entry(name))
-  }
-
   /** Bytes the tensor takes in the data files. */
   byteLength(name: string): number {
-    const entry = this.#entry(name)
+    const entry = this.entry(name)
     const parts = entry.slices.map((slice) => this.#sliceEntry(name, slice))
     return parts.reduce((sum, { size }) => sum + size, entry.size)
   }
 
   async read(name: string): Promise<CheckpointTensor> {
-    const entry = this.#entry(name)
+    const entry = this.entry(name)
     try {
       return await this.#tensor(name, entry)
     } catch (cause) {
@@ -97,7 +78,7 @@ export class BundleReader implements CheckpointReader {
   }
 
   async #tensor(name: string, entry: BundleEntry): Promise<CheckpointTensor> {
-    const dtype = this.#dtype(name, entry)
+    const dtype = this.dtypeOf(name, entry)
     if (entry.slices.length === 0) {
       return { data: await this.#elements(name, dtype, entry), shape: entry.shape, dtype }
     }
@@ -107,38 +88,23 @@ export class BundleReader implements CheckpointReader {
     return { data, shape: entry.shape, dtype }
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     const shards = await Promise.allSettled(this.#shards.values())
     this.#shards.clear()
     for (const shard of shards) if (shard.status === 'fulfilled') await shard.value.close()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close()
-  }
-
-  [Symbol.dispose](): void {
-    void this.close().catch(() => undefined)
   }
 
   async #elements(name: string, dtype: CheckpointDType, { shard, offset, size, crc, shape }: BundleEntry) {
     const { bytes: elementBytes } = DTYPES[dtype]
     const count = elementCount(shape)
     if (elementBytes > 0 && size !== count * elementBytes) {
-      throw this.#corrupt(name, `${count} elements of ${dtype} do not take ${size} bytes`)
+      throw this.corrupt(name, `${count} elements of ${dtype} do not take ${size} bytes`)
     }
     const source = await this.#shard(shard)
     const bytes = await source.read(offset, size)
     const { data, checksum } = decodeElements(name, dtype, count, bytes)
     if (this.#verify && maskCrc(checksum ?? crc32c(bytes)) !== crc) {
-      throw new CheckpointError(
-        'ERR_CHECKPOINT_CHECKSUM',
-        `Cannot read tensor ${name} as its checksum is wrong (the file was damaged after it was written: restore an older checkpoint)`,
-        {
-          path: source.name,
-          tensorName: name,
-        },
-      )
+      throw damaged(`tensor ${name}`, WRONG_CHECKSUM, { path: source.name, tensorName: name })
     }
     return data
   }
@@ -150,13 +116,13 @@ export class BundleReader implements CheckpointReader {
       const entry = this.#sliceEntry(name, slice)
       const source = await this.#shard(entry.shard)
       checkRange(source.name, source.size, entry.offset, entry.size)
-      const bytes = elementCount(entry.shape) * DTYPES[this.#dtype(name, entry)].bytes
-      if (bytes !== entry.size) throw this.#corrupt(name, 'a slice does not have the size of its shape')
+      const bytes = elementCount(entry.shape) * DTYPES[this.dtypeOf(name, entry)].bytes
+      if (bytes !== entry.size) throw this.corrupt(name, 'a slice does not have the size of its shape')
       const lengths = slice.map((extent, axis) => extent?.length ?? shape[axis])
       if (entry.dtypeId !== dtypeId || lengths.join() !== entry.shape.join())
-        throw this.#corrupt(name, 'a slice has another dtype or shape')
+        throw this.corrupt(name, 'a slice has another dtype or shape')
       const total = (taken.get(source) ?? 0) + entry.size
-      if (total > source.size) throw this.#corrupt(name, 'its slices are larger than their file')
+      if (total > source.size) throw this.corrupt(name, 'its slices are larger than their file')
       taken.set(source, total)
     }
   }
@@ -167,13 +133,8 @@ export class BundleReader implements CheckpointReader {
       const path = shardPath(this.prefix, shard, this.#numShards)
       source = this.#open(path).then(async (opened) => {
         if (opened === undefined) {
-          throw new CheckpointError(
-            'ERR_CHECKPOINT_NOT_FOUND',
-            'Cannot read checkpoint as a data file is missing (copy all files of the prefix)',
-            {
-              path,
-            },
-          )
+          const message = 'Cannot read checkpoint as a data file is missing (copy all files of the prefix)'
+          throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', message, { path })
         }
         // Saves use the names of data files again. If checksums are not compared, the index must show that it is this one.
         if (this.#verify || (await this.#isCurrent())) return opened
@@ -210,43 +171,10 @@ export class BundleReader implements CheckpointReader {
     )
   }
 
-  #entry(name: string): BundleEntry {
-    const entry = this.has(name) ? this.#entries.get(name) : undefined
-    if (entry !== undefined) return entry
-    throw new CheckpointError(
-      'ERR_TENSOR_NOT_FOUND',
-      `Cannot find tensor ${describeValue(name)} in checkpoint (names() lists its tensors)`,
-      {
-        path: this.prefix,
-        tensorName: name,
-      },
-    )
-  }
-
   #sliceEntry(name: string, slice: readonly SliceExtent[]): BundleEntry {
     const entry = this.#entries.get(keyText(sliceKey(name, slice)))
-    if (entry === undefined) throw this.#corrupt(name, 'a slice that it names is missing')
+    if (entry === undefined) throw this.corrupt(name, 'a slice that it names is missing')
     return entry
-  }
-
-  #dtype(name: string, { dtypeId }: BundleEntry): CheckpointDType {
-    const dtype = dtypeOfId(dtypeId)
-    if (dtype !== undefined) return dtype
-    throw new CheckpointError(
-      'ERR_CHECKPOINT_UNSUPPORTED',
-      `Cannot read tensor ${name} as its dtype must be a number, bool or string type: current value is TensorFlow's dtype ${dtypeId}`,
-      {
-        path: this.prefix,
-        tensorName: name,
-      },
-    )
-  }
-
-  #corrupt(name: string, rule: string): CheckpointError {
-    return new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, {
-      path: this.prefix,
-      tensorName: name,
-    })
   }
 }
 
@@ -263,15 +191,12 @@ async function readIndex(
 ): Promise<{ readonly numShards: number; readonly entries: ReadonlyMap<string, BundleEntry> }> {
   const [header, ...rest] = await readTable(index)
   if (header === undefined || header.key.length !== 0) {
-    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read checkpoint as its index has no header', {
-      path: index.name,
-    })
+    throw corrupt('checkpoint', 'its index has no header', { path: index.name })
   }
   const { numShards, bigEndian, minConsumer } = decodeBundleHeader(header.value)
-  const unsupported = (rule: string) =>
-    new CheckpointError('ERR_CHECKPOINT_UNSUPPORTED', `Cannot read checkpoint as ${rule}`, { path: index.name })
-  if (bigEndian) throw unsupported('it was written on a big-endian machine')
-  if (minConsumer > CONSUMER_VERSION) throw unsupported(`it needs a reader of version ${minConsumer}`)
+  const refusal = (rule: string) => unsupported('checkpoint', rule, { path: index.name })
+  if (bigEndian) throw refusal('it was written on a big-endian machine')
+  if (minConsumer > CONSUMER_VERSION) throw refusal(`it needs a reader of version ${minConsumer}`)
   const entries = new Map(rest.map(({ key, value }) => [keyText(key), decodeBundleEntry(value)]))
   checkEntryRanges(index.name, entries)
   return { numShards, entries }

@@ -14,7 +14,7 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { BundleEncoder, type NamedTensor } from './bundle_encoder.js'
-import { CheckpointError, isCheckpointError } from './errors.js'
+import { ioError, isCheckpointError } from './errors.js'
 import { FILE_STORE, type FileStore } from './file_store.js'
 import type { Retention } from './rotation.js'
 import { commitSave } from './save_commit.js'
@@ -78,9 +78,6 @@ export async function writeCheckpoint(
   } catch (cause) {
     await removeQuietly(data)
     if (isCheckpointError(cause) || !isSystemError(cause)) throw cause
-    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot write checkpoint (${cause.message})`, {
-      path: prefix,
-      cause,
-    })
+    throw ioError('write checkpoint', prefix, cause)
   }
 }

@@ -1,14 +1,6 @@
-import {
-  checkArguments,
-  isResponse,
-  methods,
-  RESPONSE,
-  RESPONSE_FIELDS,
-  TEXT,
-  thrownMessage,
-} from '@cudnn-rnn/canonical/rules'
+import { checkArguments, isResponse, methods, RESPONSE, RESPONSE_FIELDS, TEXT } from '@cudnn-rnn/canonical/rules'
 import { BLOB, type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
-import { CheckpointError } from './errors.js'
+import { CheckpointError, ioError } from './errors.js'
 
 /** The used members of a `Response` of `fetch`. Its DOM type is not named, as not every project has it. */
 export interface ResponseLike {
@@ -51,8 +43,7 @@ export async function responseSource(name: string, response: ResponseLike): Prom
     })
   }
   const blob = await response.blob().catch((cause: unknown) => {
-    const reason = thrownMessage(cause)
-    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot fetch file (${reason})`, { path: name, cause })
+    throw ioError('fetch file', name, cause)
   })
   return blobSource(name, blob)
 }

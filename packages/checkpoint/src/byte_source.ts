@@ -1,5 +1,5 @@
 import { BYTES, checkArguments, integerFrom, methods, TEXT } from '@cudnn-rnn/canonical/rules'
-import { CheckpointError } from './errors.js'
+import { corrupt } from './errors.js'
 
 /** Random access to the bytes of one file, wherever it lies: a disk, a server, memory. */
 export interface ByteSource {
@@ -78,9 +78,5 @@ const RANGE = { offset: integerFrom(0), length: integerFrom(0) }
 export function checkRange(name: string, size: number, offset: number, length: number): void {
   if (!isPlace(offset) || !isPlace(length)) checkArguments('read bytes', { offset, length }, RANGE)
   if (offset >= 0 && length >= 0 && offset + length <= size) return
-  throw new CheckpointError(
-    'ERR_CHECKPOINT_CORRUPT',
-    `Cannot read ${length} bytes at offset ${offset} as the file has ${size}`,
-    { path: name },
-  )
+  throw corrupt(`${length} bytes at offset ${offset}`, `the file has ${size}`, { path: name })
 }

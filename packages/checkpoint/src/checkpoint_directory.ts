@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import { checkArguments, FINITE, fields, listOf, optional, PATH, TEXT } from '@cudnn-rnn/canonical/rules'
 import { flushDirectory, replaceFile } from '@cudnn-rnn/checkpoint/files'
 import type { CheckpointState } from './checkpoint_state.js'
-import { CheckpointError } from './errors.js'
+import { ioError } from './errors.js'
 import { type FileStore, isFileStore } from './file_store.js'
 import { withDirectoryLock } from './save_recovery.js'
 import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
@@ -59,7 +59,7 @@ export async function writeCheckpointState(
     })
   } catch (cause) {
     if (!isSystemError(cause)) throw cause
-    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot write checkpoint state (${cause.message})`, { path, cause })
+    throw ioError('write checkpoint state', path, cause)
   }
 }
 

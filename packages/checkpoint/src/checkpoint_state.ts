@@ -1,4 +1,5 @@
-import { CheckpointError } from './errors.js'
+import { listIn } from '@cudnn-rnn/canonical/rules'
+import { corrupt } from './errors.js'
 
 /**
  * The content of the file `checkpoint`, a CheckpointState message as text
@@ -37,25 +38,13 @@ export function parseCheckpointState(text: string, path: string): CheckpointStat
   for (const [number, line] of text.split('\n').entries()) {
     if (line.trim() === '' || line.trimStart().startsWith('#')) continue
     const match = /^\s*(\w+)\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?))\s*$/i.exec(line)
-    if (match === null) {
-      throw new CheckpointError(
-        'ERR_CHECKPOINT_CORRUPT',
-        `Cannot read checkpoint state as line ${number + 1} is damaged`,
-        { path },
-      )
-    }
+    if (match === null) throw corrupt('checkpoint state', `line ${number + 1} is damaged`, { path })
     const [, field = '', quoted, bare = ''] = match
     const value = quoted === undefined ? bare : unquote(quoted)
-    const others = values.get(field)
-    if (others === undefined) values.set(field, [value])
-    else others.push(value)
+    listIn(values, field).push(value)
   }
   const newest = values.get('model_checkpoint_path')?.at(-1)
-  if (newest === undefined) {
-    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read checkpoint state as it names no checkpoint', {
-      path,
-    })
-  }
+  if (newest === undefined) throw corrupt('checkpoint state', 'it names no checkpoint', { path })
   const preserved = values.get('last_preserved_timestamp')?.at(-1)
   return {
     modelCheckpointPath: newest,

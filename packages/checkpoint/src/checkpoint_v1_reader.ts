@@ -1,44 +1,35 @@
-import { describeValue, elementCount } from '@cudnn-rnn/canonical/rules'
 import type { BinaryReader } from '@bufbuild/protobuf/wire'
+import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { int32, type Members, messageOf, readMessage } from '@cudnn-rnn/checkpoint/files'
 import { decodeMessage, type SliceExtent, shapeOf, sliceOf } from './bundle_messages.js'
 import type { ByteSource } from './byte_source.js'
-import type { CheckpointReader } from './checkpoint_reader.js'
-import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
+import { DTYPES } from './dtype.js'
 import { LONGEST_NAME } from './entry_ranges.js'
-import { CheckpointError } from './errors.js'
+import { type CheckpointError, corrupt } from './errors.js'
+import { type IndexEntry, IndexedReader } from './indexed_reader.js'
 import { assembleSlices } from './slices.js'
 import { readTable } from './table_reader.js'
 import type { CheckpointTensor, TensorData } from './tensor.js'
 import { decodeName } from './tensor_name.js'
 import { countValues, decodeTensorProto } from './tensor_proto.js'
 
-interface TensorMeta {
-  readonly dtypeId: number
-  readonly shape: readonly number[]
-  readonly slices: readonly (readonly SliceExtent[])[]
-}
-
 /**
  * Reads TensorFlow's checkpoint format V1: one sorted table whose empty key lists all tensors (SavedTensorSliceMeta) and
  * whose other keys hold their slices (SavedSlice, the elements as a TensorProto). Blocks are usually snappy-compressed.
  * Source: tensorflow/core/util/saved_tensor_slice.proto.
  */
-export class CheckpointV1Reader implements CheckpointReader {
+export class CheckpointV1Reader extends IndexedReader<IndexEntry> {
   readonly format = 'v1'
-  readonly prefix: string
-  readonly #metas: ReadonlyMap<string, TensorMeta>
   /** TensorProtos as they are in the file. */
   readonly #slices: ReadonlyMap<string, Uint8Array>
 
-  private constructor(prefix: string, metas: ReadonlyMap<string, TensorMeta>, slices: ReadonlyMap<string, Uint8Array>) {
-    this.prefix = prefix
-    this.#metas = metas
+  private constructor(prefix: string, metas: ReadonlyMap<string, IndexEntry>, slices: ReadonlyMap<string, Uint8Array>) {
+    super(prefix, metas)
     this.#slices = slices
   }
 
   static async open(prefix: string, source: ByteSource): Promise<CheckpointV1Reader> {
-    const metas = new Map<string, TensorMeta>()
+    const metas = new Map<string, IndexEntry>()
     const slices = new Map<string, Uint8Array>()
     // SavedTensorSlices: field 1 SavedTensorSliceMeta, of the empty key alone, whose field 1 is a meta; field 2 a slice.
     const saved = {
@@ -49,38 +40,12 @@ export class CheckpointV1Reader implements CheckpointReader {
       list: [1, messageOf({ meta: [1, (reader) => addMeta(metas, readMessage(reader.bytes(), META))] })],
     } as const
     for (const { key, value } of await readTable(source)) decodeMessage(value, key.length === 0 ? listing : saved)
-    if (metas.size === 0) {
-      throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read checkpoint as it lists no tensors', {
-        path: prefix,
-      })
-    }
+    if (metas.size === 0) throw corrupt('checkpoint', 'it lists no tensors', { path: prefix })
     return new CheckpointV1Reader(prefix, metas, slices)
   }
 
-  names(): string[] {
-    return [...this.#metas.keys()].sort()
-  }
-
-  has(name: string): boolean {
-    return this.#metas.has(name)
-  }
-
-  shape(name: string): readonly number[] {
-    return this.#meta(name).shape
-  }
-
-  dtype(name: string): CheckpointDType {
-    const { dtypeId } = this.#meta(name)
-    const dtype = dtypeOfId(dtypeId)
-    if (dtype !== undefined) return dtype
-    throw new CheckpointError(
-      'ERR_CHECKPOINT_UNSUPPORTED',
-      `Cannot read tensor ${name} as its dtype must be a number, bool or string type: current value is TensorFlow's dtype ${dtypeId}`,
-      {
-        path: this.prefix,
-        tensorName: name,
-      },
-    )
+  override names(): string[] {
+    return super.names().sort()
   }
 
   byteLength(name: string): number {
@@ -88,55 +53,29 @@ export class CheckpointV1Reader implements CheckpointReader {
   }
 
   async read(name: string): Promise<CheckpointTensor> {
-    const { shape, slices } = this.#meta(name)
+    const { shape, slices } = this.entry(name)
     const dtype = this.dtype(name)
     // Every slice has its own values in the file: only then may memory for the whole tensor be requested.
     const distinct = new Set(slices.map((slice) => JSON.stringify(slice)))
-    if (distinct.size !== slices.length) throw this.#corrupt(name, 'it names a slice twice')
-    if (slices.length > this.#slices.size) throw this.#corrupt(name, 'it has more slices than there are')
+    if (distinct.size !== slices.length) throw this.corrupt(name, 'it names a slice twice')
+    if (slices.length > this.#slices.size) throw this.corrupt(name, 'it has more slices than there are')
     let values = 0
     for (const slice of slices) {
       values += countValues(this.#slices.get(sliceText(name, slice)) ?? new Uint8Array(0))
     }
     if (values !== elementCount(shape) * DTYPES[dtype].perElement)
-      throw this.#corrupt(name, 'its slices do not cover it')
+      throw this.corrupt(name, 'its slices do not cover it')
     const part = (slice: readonly SliceExtent[]): TensorData => {
       const stored = this.#slices.get(sliceText(name, slice))
       const count = elementCount(slice.map((extent, axis) => extent?.length ?? shape[axis] ?? 0))
       const data = stored === undefined ? undefined : decodeTensorProto(dtype, stored)
       if (data?.length === count * DTYPES[dtype].perElement) return data
-      throw this.#corrupt(name, 'a slice is missing or incomplete')
+      throw this.corrupt(name, 'a slice is missing or incomplete')
     }
     const [only] = slices
     const isWhole = slices.length === 1 && only?.every((extent) => extent === undefined) === true
     const data = isWhole ? part(only) : await assembleSlices(name, dtype, shape, slices, async (slice) => part(slice))
     return { data, shape, dtype }
-  }
-
-  async close(): Promise<void> {}
-
-  async [Symbol.asyncDispose](): Promise<void> {}
-
-  [Symbol.dispose](): void {}
-
-  #corrupt(name: string, rule: string): CheckpointError {
-    return new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, {
-      path: this.prefix,
-      tensorName: name,
-    })
-  }
-
-  #meta(name: string): TensorMeta {
-    const meta = this.#metas.get(name)
-    if (meta !== undefined) return meta
-    throw new CheckpointError(
-      'ERR_TENSOR_NOT_FOUND',
-      `Cannot find tensor ${describeValue(name)} in checkpoint (names() lists its tensors)`,
-      {
-        path: this.prefix,
-        tensorName: name,
-      },
-    )
   }
 }
 
@@ -146,9 +85,9 @@ const META = { name: [1, name], shape: [2, shapeOf], dtypeId: [3, int32], slices
 /** SavedSlice, with a TensorProto. */
 const SLICE = { name: [1, name], slice: [2, sliceOf], values: [3, (reader: BinaryReader) => reader.bytes()] } as const
 
-function addMeta(metas: Map<string, TensorMeta>, meta: Members<typeof META>): void {
+function addMeta(metas: Map<string, IndexEntry>, meta: Members<typeof META>): void {
   const { name = '', shape = [], dtypeId = 0, slices } = meta
-  if (name.length > LONGEST_NAME) throw tooLong(name)
+  if (name.length > LONGEST_NAME) throw corrupt('checkpoint', `a name in it has ${name.length} characters`)
   if (metas.has(name)) throw twice(name)
   metas.set(name, { shape, dtypeId, slices })
 }
@@ -160,14 +99,8 @@ function addSlice(slices: Map<string, Uint8Array>, saved: Members<typeof SLICE>)
   slices.set(key, values)
 }
 
-function tooLong(tensorName: string): CheckpointError {
-  const message = `Cannot read checkpoint as a name in it has ${tensorName.length} characters`
-  return new CheckpointError('ERR_CHECKPOINT_CORRUPT', message)
-}
-
 function twice(tensorName: string): CheckpointError {
-  const message = `Cannot read checkpoint as it holds tensor ${tensorName} or a slice of it twice`
-  return new CheckpointError('ERR_CHECKPOINT_CORRUPT', message, { tensorName })
+  return corrupt('checkpoint', `it holds tensor ${tensorName} or a slice of it twice`, { tensorName })
 }
 
 function sliceText(name: string, slice: readonly SliceExtent[]): string {

@@ -1,6 +1,6 @@
 import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
 import { type BlobLike, type ByteSource, blobSource } from './byte_source.js'
-import { CheckpointError } from './errors.js'
+import { type CheckpointError, ioError } from './errors.js'
 import type { FileStore, StoreLock } from './file_store.js'
 
 /** The used members of a browser's `FileSystemDirectoryHandle`. */
@@ -13,13 +13,13 @@ export interface DirectoryHandleLike {
 }
 
 /** The used members of a browser's `FileSystemFileHandle`. */
-export interface FileHandleLike {
+interface FileHandleLike {
   getFile(): Promise<BlobLike>
   createWritable(): Promise<WritableLike>
 }
 
 /** The used members of a browser's `FileSystemWritableFileStream`. */
-export interface WritableLike {
+interface WritableLike {
   /** Bytes of memory that is not shared. */
   write(bytes: Uint8Array & { readonly buffer: ArrayBuffer }): Promise<void>
   close(): Promise<void>
@@ -148,8 +148,7 @@ class DirectoryStore implements FileStore {
 
   #failure(action: string, name: string, cause: unknown): CheckpointError {
     const path = name === '' ? this.name : `${this.name}/${name}`
-    const { message } = cause instanceof Error ? cause : { message: String(cause) }
-    return new CheckpointError('ERR_CHECKPOINT_IO', `Cannot ${action} (${message})`, { path, cause })
+    return ioError(action, path, cause)
   }
 }
 

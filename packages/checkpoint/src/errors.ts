@@ -2,7 +2,14 @@ import type { CheckpointErrorCode } from './error_codes.js'
 
 export type { CheckpointErrorCode } from './error_codes.js'
 
-import { visibleMessage } from '@cudnn-rnn/canonical/rules'
+import { thrownMessage, visibleMessage } from '@cudnn-rnn/canonical/rules'
+
+/** The subject of an error, and its cause. */
+interface ErrorPlace {
+  readonly path?: string | undefined
+  readonly tensorName?: string | undefined
+  readonly cause?: unknown
+}
 
 /**
  * A checkpoint that cannot be read or written; nothing was changed.
@@ -25,11 +32,7 @@ export class CheckpointError extends Error {
   readonly path: string | undefined
   readonly tensorName: string | undefined
 
-  constructor(
-    code: CheckpointErrorCode,
-    message: string,
-    { path, tensorName, cause }: { path?: string | undefined; tensorName?: string | undefined; cause?: unknown } = {},
-  ) {
+  constructor(code: CheckpointErrorCode, message: string, { path, tensorName, cause }: ErrorPlace = {}) {
     super(
       visibleMessage(path === undefined ? message : `${message}: ${path}`),
       cause === undefined ? undefined : { cause },
@@ -57,4 +60,28 @@ export class CheckpointError extends Error {
 export function isCheckpointError(error: unknown, ...codes: CheckpointErrorCode[]): error is CheckpointError {
   if (!(error instanceof Error) || error.name !== 'CheckpointError' || !('code' in error)) return false
   return codes.length === 0 || codes.includes(error.code as CheckpointErrorCode)
+}
+
+/** The error of bytes that violate their format. */
+export function corrupt(what: string, rule: string, place?: ErrorPlace): CheckpointError {
+  return new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read ${what} as ${rule}`, place)
+}
+
+/** The error of bytes that are not the written ones. */
+export function damaged(what: string, rule: string, place: ErrorPlace): CheckpointError {
+  return new CheckpointError('ERR_CHECKPOINT_CHECKSUM', `Cannot read ${what} as ${rule}`, place)
+}
+
+/** What {@link damaged} says of a checksum for a whole block or tensor. */
+export const WRONG_CHECKSUM =
+  'its checksum is wrong (the file was damaged after it was written: restore an older checkpoint)'
+
+/** The error of a legal file that this package does not read. */
+export function unsupported(what: string, rule: string, place: ErrorPlace): CheckpointError {
+  return new CheckpointError('ERR_CHECKPOINT_UNSUPPORTED', `Cannot read ${what} as ${rule}`, place)
+}
+
+/** The error of an operation that the system refused. */
+export function ioError(action: string, path: string, cause: unknown): CheckpointError {
+  return new CheckpointError('ERR_CHECKPOINT_IO', `Cannot ${action} (${thrownMessage(cause)})`, { path, cause })
 }

@@ -12,7 +12,7 @@ import {
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
 import { removeFile } from '@cudnn-rnn/checkpoint/files'
-import { CheckpointError } from './errors.js'
+import { CheckpointError, ioError } from './errors.js'
 import { createOwnerToken, type Owner, ownerState, parseOwnerToken } from './process_identity.js'
 import { createFile, isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'
 
@@ -97,7 +97,7 @@ export class FileLock {
       await createFile(beside, (file) => writeAll(file, new TextEncoder().encode(lockText(token))))
       await waitFor(path, beside, { wait, recover })
     } catch (cause) {
-      throw isSystemError(cause) ? systemError(path, cause) : cause
+      throw isSystemError(cause) ? ioError('lock', path, cause) : cause
     } finally {
       await removeQuietly(beside)
     }
@@ -116,7 +116,7 @@ export class FileLock {
         await file.close()
       }
     } catch (cause) {
-      throw isSystemError(cause) ? systemError(this.path, cause) : cause
+      throw isSystemError(cause) ? ioError('lock', this.path, cause) : cause
     }
   }
 
@@ -255,10 +255,6 @@ async function takeOver(path: string, held: HeldLock, recover: FileLockOptions['
   } finally {
     await lock.release()
   }
-}
-
-function systemError(path: string, cause: Error): CheckpointError {
-  return new CheckpointError('ERR_CHECKPOINT_IO', `Cannot lock (${cause.message})`, { path, cause })
 }
 
 function locked(path: string, held: HeldLock | undefined): CheckpointError {

@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { checkArguments, PATH, visibleMessage } from '@cudnn-rnn/canonical/rules'
 import { READ_WITHOUT_WAITING } from '@cudnn-rnn/checkpoint/files'
 import { type ByteSource, checkRange } from './byte_source.js'
-import { CheckpointError } from './errors.js'
+import { CheckpointError, corrupt, ioError } from './errors.js'
 
 /** Systems read and write less than 2 GiB at a time. */
 export const LARGEST_TRANSFER = 2 ** 30
@@ -41,7 +41,7 @@ export async function openFileSource(path: string): Promise<ByteSource | undefin
     await handle?.close().catch(() => undefined)
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw readError('open', path, cause)
+    throw ioError('open file', path, cause)
   }
   throw new CheckpointError('ERR_CHECKPOINT_IO', 'Cannot open file as it must be a regular file', { path })
 }
@@ -100,28 +100,15 @@ class FileSource implements ByteSource {
     const path = this.name
     const handle = await open(path, READ_WITHOUT_WAITING).catch((cause: NodeJS.ErrnoException) => {
       this.#handle = undefined
-      if (cause.code !== 'ENOENT') throw readError('open', path, cause)
-      throw new CheckpointError(
-        'ERR_CHECKPOINT_REPLACED',
-        'Cannot read file as it was removed since it was opened (open the newest checkpoint)',
-        {
-          path,
-          cause,
-        },
-      )
+      if (cause.code !== 'ENOENT') throw ioError('open file', path, cause)
+      throw changed('it was removed since it was opened (open the newest checkpoint)', { path, cause })
     })
     const { ino, size, mtimeMs } = identityOf(await handle.stat())
     const was = this.#identity
     if (ino === was.ino && size === was.size && mtimeMs === was.mtimeMs) return handle
     this.#handle = undefined
     await handle.close()
-    throw new CheckpointError(
-      'ERR_CHECKPOINT_REPLACED',
-      'Cannot read file as it was changed since it was opened (open it again)',
-      {
-        path,
-      },
-    )
+    throw changed('it was changed since it was opened (open it again)', { path })
   }
 }
 
@@ -130,11 +117,9 @@ async function readFully(path: string, handle: FileHandle, offset: number, lengt
   for (let done = 0; done < length; ) {
     const wanted = Math.min(length - done, LARGEST_TRANSFER)
     const { bytesRead } = await handle.read(bytes, done, wanted, offset + done).catch((cause: unknown) => {
-      throw readError('read', path, cause)
+      throw ioError('read file', path, cause)
     })
-    if (bytesRead === 0) {
-      throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read file as it became shorter', { path })
-    }
+    if (bytesRead === 0) throw corrupt('file', 'it became shorter', { path })
     done += bytesRead
   }
   return bytes
@@ -158,9 +143,6 @@ function identityOf({ ino, size, mtimeMs }: FileIdentity): FileIdentity {
   return { ino, size, mtimeMs }
 }
 
-function readError(action: string, path: string, cause: unknown): CheckpointError {
-  return new CheckpointError('ERR_CHECKPOINT_IO', `Cannot ${action} file (${(cause as Error).message})`, {
-    path,
-    cause,
-  })
+function changed(rule: string, place: { readonly path: string; readonly cause?: unknown }): CheckpointError {
+  return new CheckpointError('ERR_CHECKPOINT_REPLACED', `Cannot read file as ${rule}`, place)
 }

@@ -34,12 +34,7 @@ export { type WriteCheckpointOptions, writeCheckpoint } from './bundle_writer.js
 
 // Folders outside the system's files, such as a browser's
 
-export {
-  type DirectoryHandleLike,
-  directoryStore,
-  type FileHandleLike,
-  type WritableLike,
-} from './directory_store.js'
+export { type DirectoryHandleLike, directoryStore } from './directory_store.js'
 export { type FileStore, isFileStore, type StoreLock } from './file_store.js'
 export { MemoryStore } from './memory_store.js'
 

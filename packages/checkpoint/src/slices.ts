@@ -1,7 +1,7 @@
 import { elementCount } from '@cudnn-rnn/canonical/rules'
 import type { SliceExtent } from './bundle_messages.js'
 import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
-import { CheckpointError } from './errors.js'
+import { corrupt } from './errors.js'
 import type { TensorData } from './tensor.js'
 
 /**
@@ -17,19 +17,18 @@ export async function assembleSlices(
   slices: readonly (readonly SliceExtent[])[],
   read: (slice: readonly SliceExtent[]) => Promise<TensorData>,
 ): Promise<TensorData> {
-  const corrupt = (rule: string) =>
-    new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, { tensorName: name })
+  const refusal = (rule: string) => corrupt(`tensor ${name}`, rule, { tensorName: name })
   const { array, perElement, bytes } = DTYPES[dtype]
-  if (array === undefined) throw corrupt('strings are never partitioned')
+  if (array === undefined) throw refusal('strings are never partitioned')
   const placed = slices.map((slice) => {
-    if (slice.length !== shape.length) throw corrupt('a slice has another rank')
+    if (slice.length !== shape.length) throw refusal('a slice has another rank')
     return { slice, axes: shape.map((size, axis) => ({ size, ...(slice[axis] ?? { start: 0, length: size }) })) }
   })
   for (const { axes } of placed) {
-    if (axes.some(({ start, length, size }) => start + length > size)) throw corrupt('a slice leaves it')
+    if (axes.some(({ start, length, size }) => start + length > size)) throw refusal('a slice leaves it')
   }
   const covered = placed.reduce((sum, { axes }) => sum + elementCount(axes.map(({ length }) => length)), 0)
-  if (covered !== elementCount(shape)) throw corrupt('its slices do not cover it')
+  if (covered !== elementCount(shape)) throw refusal('its slices do not cover it')
 
   const whole: NumericArray = new array(new ArrayBuffer(elementCount(shape) * bytes))
   const written = new Uint8Array(elementCount(shape))
@@ -39,7 +38,7 @@ export async function assembleSlices(
     const rowLength = lengths.at(-1) ?? 1
     for (let row = 0; row * rowLength < elementCount(lengths); row++) {
       const target = targetOffset(axes, row)
-      if (written.subarray(target, target + rowLength).some((mark) => mark === 1)) throw corrupt('its slices overlap')
+      if (written.subarray(target, target + rowLength).some((mark) => mark === 1)) throw refusal('its slices overlap')
       written.fill(1, target, target + rowLength)
       const values = part.subarray(row * rowLength * perElement, (row + 1) * rowLength * perElement)
       whole.set(values as never, target * perElement)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { checkArguments, PATH } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from './byte_source.js'
 import { type CheckpointState, formatCheckpointState, parseCheckpointState } from './checkpoint_state.js'
-import { CheckpointError } from './errors.js'
+import { corrupt, ioError } from './errors.js'
 import { openFileSource } from './file_source.js'
 import { type FileStore, isFileStore } from './file_store.js'
 import { createFile, isSystemError, temporaryPath, writeAll } from './temporary_file.js'
@@ -41,7 +41,7 @@ export async function readCheckpointState(
     return await readState(source, path)
   } catch (cause) {
     if (!isSystemError(cause)) throw cause
-    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot read checkpoint state (${cause.message})`, { path, cause })
+    throw ioError('read checkpoint state', path, cause)
   }
 }
 
@@ -56,11 +56,8 @@ async function readState(source: ByteSource, path: string): Promise<CheckpointSt
 
 async function stateText(source: ByteSource): Promise<string> {
   if (source.size <= LARGEST_STATE) return new TextDecoder().decode(await source.read(0, source.size))
-  throw new CheckpointError(
-    'ERR_CHECKPOINT_CORRUPT',
-    `Cannot read checkpoint state as it must have at most ${LARGEST_STATE} bytes: current size is ${source.size}`,
-    { path: source.name },
-  )
+  const rule = `it must have at most ${LARGEST_STATE} bytes: current size is ${source.size}`
+  throw corrupt('checkpoint state', rule, { path: source.name })
 }
 
 /** Writes a state beside the present one and returns its path: a rename makes it the present one. */

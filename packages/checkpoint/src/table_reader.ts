@@ -1,7 +1,7 @@
 import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import type { ByteSource } from './byte_source.js'
 import { crc32c } from './crc32c.js'
-import { CheckpointError } from './errors.js'
+import { corrupt, damaged, unsupported, WRONG_CHECKSUM } from './errors.js'
 import { uncompressBlock } from './snappy_block.js'
 import { BLOCK_TYPES, type BlockHandle, decodeHandle, FOOTER_SIZE, MAGIC, TRAILER_SIZE } from './table_format.js'
 import { VarintReader } from './varint.js'
@@ -24,12 +24,11 @@ const KEY_MAXIMUM_RATIO = 32
  * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`, `ERR_CHECKPOINT_UNSUPPORTED`
  */
 export async function readTable(source: ByteSource): Promise<TableEntry[]> {
-  const corrupt = (rule: string) =>
-    new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read table as ${rule}`, { path: source.name })
-  if (source.size < FOOTER_SIZE) throw corrupt(`a footer has ${FOOTER_SIZE} bytes: the file has ${source.size}`)
+  const refusal = (rule: string) => corrupt('table', rule, { path: source.name })
+  if (source.size < FOOTER_SIZE) throw refusal(`a footer has ${FOOTER_SIZE} bytes: the file has ${source.size}`)
   const footer = await source.read(source.size - FOOTER_SIZE, FOOTER_SIZE)
   if (!MAGIC.every((byte, index) => footer[FOOTER_SIZE - MAGIC.length + index] === byte)) {
-    throw corrupt('the magic number at its end is missing')
+    throw refusal('the magic number at its end is missing')
   }
   const handles = new VarintReader(footer, 0, FOOTER_SIZE - MAGIC.length)
   decodeHandle(handles) // the metaindex, which is empty
@@ -39,11 +38,11 @@ export async function readTable(source: ByteSource): Promise<TableEntry[]> {
     const handle = decodeHandle(new VarintReader(value))
     // Blocks that overlap could make a small file unfold into a large one.
     total += handle.size
-    if (total > source.size) throw corrupt('its blocks are larger than the file')
+    if (total > source.size) throw refusal('its blocks are larger than the file')
     const block = decodeBlock(source, await readBlock(source, handle))
     const [last, next] = [entries.at(-1), block[0]]
     if (last !== undefined && next !== undefined && compareBytes(last.key, next.key) >= 0)
-      throw corrupt('its keys do not ascend')
+      throw refusal('its keys do not ascend')
     for (const entry of block) entries.push(entry)
   }
   return entries
@@ -54,13 +53,7 @@ async function readBlock(source: ByteSource, { offset, size }: BlockHandle): Pro
   const bytes = await source.read(offset, size + TRAILER_SIZE)
   const stored = new DataView(bytes.buffer, bytes.byteOffset).getUint32(size + 1, true)
   if (maskCrc(crc32c(bytes.subarray(0, size + 1))) !== stored) {
-    throw new CheckpointError(
-      'ERR_CHECKPOINT_CHECKSUM',
-      `Cannot read block at offset ${offset} as its checksum is wrong (the file was damaged after it was written: restore an older checkpoint)`,
-      {
-        path: source.name,
-      },
-    )
+    throw damaged(`block at offset ${offset}`, WRONG_CHECKSUM, { path: source.name })
   }
   const contents = bytes.subarray(0, size)
   switch (bytes[size]) {
@@ -69,13 +62,9 @@ async function readBlock(source: ByteSource, { offset, size }: BlockHandle): Pro
     case BLOCK_TYPES.snappy:
       return uncompressed(source, contents)
     default:
-      throw new CheckpointError(
-        'ERR_CHECKPOINT_UNSUPPORTED',
-        `Cannot read block as its compression must be none (0) or snappy (1): current value is ${bytes[size]}`,
-        {
-          path: source.name,
-        },
-      )
+      throw unsupported('block', `its compression must be none (0) or snappy (1): current value is ${bytes[size]}`, {
+        path: source.name,
+      })
   }
 }
 
@@ -83,37 +72,30 @@ function uncompressed(source: ByteSource, contents: Uint8Array): Uint8Array {
   try {
     return uncompressBlock(contents)
   } catch (cause) {
-    throw new CheckpointError(
-      'ERR_CHECKPOINT_CORRUPT',
-      'Cannot read block as its snappy data is damaged (restore an older checkpoint, or copy the file again)',
-      {
-        path: source.name,
-        cause,
-      },
-    )
+    const rule = 'its snappy data is damaged (restore an older checkpoint, or copy the file again)'
+    throw corrupt('block', rule, { path: source.name, cause })
   }
 }
 
 function decodeBlock({ name: path }: ByteSource, block: Uint8Array): TableEntry[] {
-  const corrupt = (rule: string) =>
-    new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read block as ${rule}`, { path })
-  if (block.length < 4) throw corrupt('it is too short')
+  const refusal = (rule: string) => corrupt('block', rule, { path })
+  if (block.length < 4) throw refusal('it is too short')
   const restarts = new DataView(block.buffer, block.byteOffset).getUint32(block.length - 4, true)
   const end = block.length - 4 - 4 * restarts
-  if (end < 0) throw corrupt('it is shorter than its restart offsets')
+  if (end < 0) throw refusal('it is shorter than its restart offsets')
   const entries: TableEntry[] = []
   const reader = new VarintReader(block, 0, end)
   let previous = new Uint8Array(0)
   let keyBytes = 0
   while (!reader.done) {
     const [shared, added, length] = [reader.next(), reader.next(), reader.next()]
-    if (shared > previous.length || reader.position + added + length > end) throw corrupt('an entry leaves it')
+    if (shared > previous.length || reader.position + added + length > end) throw refusal('an entry leaves it')
     keyBytes += shared + added
-    if (keyBytes > block.length * KEY_MAXIMUM_RATIO) throw corrupt('its keys are larger than any writer stores')
+    if (keyBytes > block.length * KEY_MAXIMUM_RATIO) throw refusal('its keys are larger than any writer stores')
     const key = new Uint8Array(shared + added)
     key.set(previous.subarray(0, shared))
     key.set(block.subarray(reader.position, reader.position + added), shared)
-    if (entries.length > 0 && compareBytes(previous, key) >= 0) throw corrupt('its keys do not ascend')
+    if (entries.length > 0 && compareBytes(previous, key) >= 0) throw refusal('its keys do not ascend')
     reader.position += added
     entries.push({ key, value: block.subarray(reader.position, reader.position + length) })
     reader.position += length

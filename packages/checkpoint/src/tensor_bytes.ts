@@ -1,7 +1,7 @@
 import { inProcessorOrder, littleEndianBytes, maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { crc32c } from './crc32c.js'
 import { type CheckpointDType, DTYPES } from './dtype.js'
-import { CheckpointError } from './errors.js'
+import { corrupt, damaged } from './errors.js'
 import type { TensorData, WritableTensor } from './tensor.js'
 import { pushVarint, VarintReader } from './varint.js'
 
@@ -30,24 +30,17 @@ export function decodeElements(
 }
 
 function decodeStrings(name: string, count: number, bytes: Uint8Array) {
-  const corrupt = (rule: string) =>
-    new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, { tensorName: name })
+  const refusal = (rule: string) => corrupt(`tensor ${name}`, rule, { tensorName: name })
   // Every string takes at least the byte of its length.
-  if (count > bytes.length) throw corrupt(`${count} strings do not fit into ${bytes.length} bytes`)
+  if (count > bytes.length) throw refusal(`${count} strings do not fit into ${bytes.length} bytes`)
   const reader = new VarintReader(bytes)
   const lengths = Array.from({ length: count }, () => reader.next())
   let position = reader.position
-  if (position + LENGTHS_CHECKSUM_SIZE > bytes.length) throw corrupt('it is too short')
+  if (position + LENGTHS_CHECKSUM_SIZE > bytes.length) throw refusal('it is too short')
   const stored = new DataView(bytes.buffer, bytes.byteOffset).getUint32(position, true)
   const ofLengths = lengthsChecksum(lengths)
   if (maskCrc(ofLengths) !== stored) {
-    throw new CheckpointError(
-      'ERR_CHECKPOINT_CHECKSUM',
-      `Cannot read tensor ${name} as its lengths' checksum is wrong`,
-      {
-        tensorName: name,
-      },
-    )
+    throw damaged(`tensor ${name}`, "its lengths' checksum is wrong", { tensorName: name })
   }
   const checksum = crc32c(bytes.subarray(position), ofLengths)
   position += LENGTHS_CHECKSUM_SIZE
@@ -56,7 +49,7 @@ function decodeStrings(name: string, count: number, bytes: Uint8Array) {
     position += length
     return string
   })
-  if (position !== bytes.length) throw corrupt('its strings do not fill it')
+  if (position !== bytes.length) throw refusal('its strings do not fill it')
   return { data, checksum }
 }
 

@@ -1,4 +1,4 @@
-import { CheckpointError } from './errors.js'
+import { corrupt } from './errors.js'
 
 // Decoding preserves names: a byte order mark is part of a name, and two invalid UTF-8 names must stay distinct.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -8,8 +8,6 @@ export function decodeName(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
   } catch (cause) {
-    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read the name of a tensor as it is not UTF-8', {
-      cause,
-    })
+    throw corrupt('the name of a tensor', 'it is not UTF-8', { cause })
   }
 }

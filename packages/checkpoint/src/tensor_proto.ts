@@ -2,7 +2,7 @@ import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { walkMessage } from '@cudnn-rnn/checkpoint/files'
 import { guardedMessage } from './bundle_messages.js'
 import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
-import { CheckpointError } from './errors.js'
+import { corrupt } from './errors.js'
 import type { TensorData } from './tensor.js'
 
 /** The fields of TensorProto (tensorflow/core/framework/tensor.proto) that hold values, and how one value is read. */
@@ -60,7 +60,7 @@ export function countValues(bytes: Uint8Array): number {
 export function decodeTensorProto(dtype: CheckpointDType, bytes: Uint8Array): TensorData {
   const { array, bytes: elementBytes, perElement } = DTYPES[dtype]
   const check = (field: number) => {
-    if (field !== FIELD_OF_DTYPE[dtype]) throw corrupt(`has values of another type than ${dtype}`)
+    if (field !== FIELD_OF_DTYPE[dtype]) throw corrupt('a tensor', `it has values of another type than ${dtype}`)
   }
   if (array === undefined) {
     const strings: Uint8Array[] = []
@@ -76,7 +76,7 @@ export function decodeTensorProto(dtype: CheckpointDType, bytes: Uint8Array): Te
   visitValues(bytes, (field, value) => {
     check(field)
     typed[index] = value as never
-    if (isExact && typed[index] !== value) throw corrupt(`has a value out of the range of ${dtype}`)
+    if (isExact && typed[index] !== value) throw corrupt('a tensor', `it has a value out of the range of ${dtype}`)
     index++
   })
   return typed
@@ -88,7 +88,7 @@ function visitValues(bytes: Uint8Array, visit: (field: number, value: number | b
     const read = VALUE_FIELDS[field]
     if (read === undefined) return undefined
     holder ??= field
-    if (holder !== field) throw corrupt('has values of several types')
+    if (holder !== field) throw corrupt('a tensor', 'it has values of several types')
     return (reader: BinaryReader, wireType: WireType) => {
       if (field === STRING_FIELD || wireType !== WireType.LengthDelimited) {
         visit(field, read(reader))
@@ -99,8 +99,4 @@ function visitValues(bytes: Uint8Array, visit: (field: number, value: number | b
     }
   }
   guardedMessage(() => walkMessage(bytes, readerOf))
-}
-
-function corrupt(rule: string): CheckpointError {
-  return new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read a tensor as it ${rule}`)
 }

@@ -1,4 +1,4 @@
-import { CheckpointError } from './errors.js'
+import { corrupt } from './errors.js'
 
 /** Reads unsigned varints (LEB128) out of a block of bytes, never past its end. */
 export class VarintReader {
@@ -28,7 +28,7 @@ export class VarintReader {
       if (byte < 0x80) return value
       scale *= 128
     }
-    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read a varint as it is cut off or too large')
+    throw corrupt('a varint', 'it is cut off or too large')
   }
 }
 

@@ -43,7 +43,7 @@ const OPTIONS = {
 export interface ImportOptions extends InterpretationOptions, OptionsOf<typeof OPTIONS> {}
 
 /** A tensor of a file that is part of no network. */
-export type UnusedTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
+type UnusedTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
 
 /** Contents of a weight file. */
 export interface ImportedWeights {

@@ -23,7 +23,7 @@
 
 export { type BlobLike, type ByteSource, blobSource, memorySource, type ResponseLike } from '@cudnn-rnn/checkpoint'
 export { decodeOnnxTensorFile } from './files/onnx_file.js'
-export { type ImportedWeights, type ImportOptions, importWeights, type UnusedTensor } from './import_weights.js'
+export { type ImportedWeights, type ImportOptions, importWeights } from './import_weights.js'
 export {
   CONVENTIONS,
   type Convention,
@@ -32,7 +32,7 @@ export {
   type ImportedCellOptions,
   type ImportedNetwork,
 } from './networks/interpretation.js'
-export { type NamedBlob, type NamedInput, openWeightFile, type WeightInput } from './open_weight_file.js'
+export { openWeightFile, type WeightInput } from './open_weight_file.js'
 export { stackNetworks } from './stack_networks.js'
 export type { StoredTensor } from './stored_tensor.js'
 export { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
@@ -46,15 +46,10 @@ export {
   exportWeights,
 } from './export_weights.js'
 export { encodeKerasArchive } from './files/keras_archive_writer.js'
-export {
-  encodeOnnxModel,
-  type GraphToWrite,
-  type NodeToWrite,
-  type OnnxElementType,
-} from './files/onnx_encoder.js'
+export { encodeOnnxModel, type GraphToWrite, type NodeToWrite } from './files/onnx_encoder.js'
 export type { NetworkToExport } from './network_to_export.js'
 
 // Errors
 
 export type { InteropErrorCode } from './error_codes.js'
-export { type DecidingOption, isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
+export { isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'

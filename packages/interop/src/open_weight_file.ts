@@ -34,10 +34,10 @@ import { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat
 export type WeightInput = string | Uint8Array | BlobLike | ResponseLike | ByteSource | readonly NamedInput[]
 
 /** A browser's `File`. */
-export type NamedBlob = BlobLike & { readonly name: string }
+type NamedBlob = BlobLike & { readonly name: string }
 
 /** A file of a list. */
-export type NamedInput = NamedBlob | ResponseLike
+type NamedInput = NamedBlob | ResponseLike
 
 /**
  * Opens a weight file and lists its tensors; close it after use, or let `await using` close it.
@@ -221,36 +221,34 @@ export async function openSource(input: WeightInput): Promise<ByteSource> {
 async function sourceOf(input: Exclude<WeightInput, readonly NamedInput[]>): Promise<ByteSource> {
   if (input instanceof Uint8Array) return memorySource('(bytes)', input)
   if (isBlob(input)) return blobSource(nameOf(input), input)
-  if (isResponse(input)) return fetchedSource(input)
-  if (typeof input !== 'string') return input
-  const source = await openFileSource(input).catch((cause: unknown) => {
-    if (!isCheckpointError(cause)) throw cause
-    const { message } = cause.cause instanceof Error ? cause.cause : { message: 'it is not a regular file' }
-    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path: input, cause })
-  })
-  if (source !== undefined) return source
-  throw new WeightFileError(
-    'ERR_WEIGHTS_NOT_FOUND',
-    'Cannot import weights as the file does not exist (check the path)',
-    {
-      path: input,
-    },
-  )
+  if (typeof input === 'string')
+    return present(input, openFileSource(input), 'it is not a regular file', 'the file does not exist (check the path)')
+  if (!isResponse(input)) return input
+  const { url, status } = input
+  const path = url === '' ? '(response)' : url
+  const missing = `the server has no such file: it answered ${status}`
+  return present(path, responseSource(path, input), `the server answered ${status}`, missing)
 }
 
-async function fetchedSource(response: ResponseLike): Promise<ByteSource> {
-  const path = response.url === '' ? '(response)' : response.url
-  const source = await responseSource(path, response).catch((cause: unknown) => {
+/**
+ * The source of a file.
+ *
+ * @param reason for an error without a cause.
+ * @param missing the rule that is broken if the file does not exist.
+ */
+async function present(
+  path: string,
+  opened: Promise<ByteSource | undefined>,
+  reason: string,
+  missing: string,
+): Promise<ByteSource> {
+  const source = await opened.catch((cause: unknown) => {
     if (!isCheckpointError(cause)) throw cause
-    const reason = cause.cause instanceof Error ? cause.cause.message : `the server answered ${response.status}`
-    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${reason})`, { path, cause })
+    const message = cause.cause instanceof Error ? cause.cause.message : reason
+    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path, cause })
   })
   if (source !== undefined) return source
-  throw new WeightFileError(
-    'ERR_WEIGHTS_NOT_FOUND',
-    `Cannot import weights as the server has no such file: it answered ${response.status}`,
-    { path },
-  )
+  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot import weights as ${missing}`, { path })
 }
 
 /** A `File` has a name. */

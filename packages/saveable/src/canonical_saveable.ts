@@ -19,7 +19,7 @@ import {
   type Naming,
   type Saveable,
 } from './saveable.js'
-import { schemeOf } from './storage_form.js'
+import { DEFAULT_NAME, schemeOf } from './storage_form.js'
 
 const NAMING = oneOf(NAMINGS)
 const NOTHING: ReadonlySet<number> = new Set()
@@ -48,7 +48,7 @@ export abstract class CanonicalSaveable implements Saveable {
     paramsToCanonical: ParamsToCanonical,
     canonicalToParams: CanonicalToParams,
     paramVariables: readonly ParamVariable[],
-    name: string,
+    name = DEFAULT_NAME,
   ) {
     checkArguments('make saveable', { name }, { name: TEXT })
     const conversions = [paramsToCanonical, canonicalToParams]

@@ -20,12 +20,7 @@
  */
 
 export { type ConvertedNetwork, type ConvertOptions, convertCheckpoint } from './convert_checkpoint.js'
-export {
-  type DetectedNetwork,
-  detectedToCanonical,
-  detectNetworks,
-  type NamedShape,
-} from './detect_networks.js'
+export { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
 export type { SaveableErrorCode } from './error_codes.js'
 export {
   CudnnGRUSaveable,
@@ -34,7 +29,7 @@ export {
   CudnnRNNTanhSaveable,
   type OpaqueParamsSaveableOptions,
 } from './opaque_params_saveables.js'
-export type { CanonicalToParams, ParamsToCanonical, ParamVariable, ReadableTensor } from './param_variable.js'
+export type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 export {
   type ConverterOptions,
   CudnnParamsFormatConverterGRU,
@@ -43,7 +38,7 @@ export {
   CudnnParamsFormatConverterTanh,
   type TensorflowCell,
 } from './params_format_converters.js'
-export { isRestoreError, RestoreError, type TensorMismatch } from './restore_error.js'
+export { isRestoreError, RestoreError } from './restore_error.js'
 export { RNNParamsSaveable } from './rnn_params_saveable.js'
 export type { ExpectedTensor, KeyedTensor, KeyedTensors, Naming, NumericTensor, Saveable } from './saveable.js'
 export { type SaveOptions, Saver, type SaverOptions } from './saver.js'

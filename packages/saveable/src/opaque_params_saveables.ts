@@ -23,11 +23,10 @@ export interface OpaqueParamsSaveableOptions extends OptionsOf<typeof OPTIONS> {
  * They have these keys for every naming of the Saver.
  */
 abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
-  readonly #rnnMode: CellMode
+  protected abstract readonly rnnMode: CellMode
   readonly #scope: string
 
   constructor(
-    rnnMode: CellMode,
     paramsToCanonical: ParamsToCanonical,
     canonicalToParams: CanonicalToParams,
     paramVariables: readonly ParamVariable[],
@@ -36,7 +35,6 @@ abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
     checkOptions('make saveable', options, OPTIONS)
     const { scope = '', name = 'cudnn_rnn_saveable' } = options
     super(paramsToCanonical, canonicalToParams, paramVariables, name)
-    this.#rnnMode = rnnMode
     this.#scope = scope
   }
 
@@ -46,22 +44,15 @@ abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
 
   protected override scheme(): KeyScheme {
     return cellScheme((descriptor) => {
-      if (descriptor.cellMode === this.#rnnMode) return cellPrefixes(descriptor, this.#scope)
+      if (descriptor.cellMode === this.rnnMode) return cellPrefixes(descriptor, this.#scope)
       throw codedRangeError(
         'ERR_OTHER_MODEL',
-        `Cannot save ${this.name} as it is a saveable of ${this.#rnnMode}: the parameters belong to ${descriptor.cellMode}`,
-        { expected: this.#rnnMode, actual: descriptor.cellMode },
+        `Cannot save ${this.name} as it is a saveable of ${this.rnnMode}: the parameters belong to ${descriptor.cellMode}`,
+        { expected: this.rnnMode, actual: descriptor.cellMode },
       )
     })
   }
 }
-
-type Arguments = [
-  paramsToCanonical: ParamsToCanonical,
-  canonicalToParams: CanonicalToParams,
-  paramVariables: readonly ParamVariable[],
-  options?: OpaqueParamsSaveableOptions,
-]
 
 /**
  * `…/cudnn_compatible_lstm_cell/{kernel,bias}`; with a projection also `projection/kernel`.
@@ -82,9 +73,7 @@ type Arguments = [
  * ```
  */
 export class CudnnLSTMSaveable extends CudnnOpaqueParamsSaveable {
-  constructor(...args: Arguments) {
-    super('lstm', ...args)
-  }
+  protected readonly rnnMode = 'lstm'
 }
 
 /**
@@ -104,9 +93,7 @@ export class CudnnLSTMSaveable extends CudnnOpaqueParamsSaveable {
  * ```
  */
 export class CudnnGRUSaveable extends CudnnOpaqueParamsSaveable {
-  constructor(...args: Arguments) {
-    super('gru', ...args)
-  }
+  protected readonly rnnMode = 'gru'
 }
 
 /**
@@ -127,9 +114,7 @@ export class CudnnGRUSaveable extends CudnnOpaqueParamsSaveable {
  * ```
  */
 export class CudnnRNNTanhSaveable extends CudnnOpaqueParamsSaveable {
-  constructor(...args: Arguments) {
-    super('rnn_tanh', ...args)
-  }
+  protected readonly rnnMode = 'rnn_tanh'
 }
 
 /**
@@ -148,7 +133,5 @@ export class CudnnRNNTanhSaveable extends CudnnOpaqueParamsSaveable {
  * ```
  */
 export class CudnnRNNReluSaveable extends CudnnOpaqueParamsSaveable {
-  constructor(...args: Arguments) {
-    super('rnn_relu', ...args)
-  }
+  protected readonly rnnMode = 'rnn_relu'
 }

@@ -2,7 +2,7 @@ import type { CanonicalParams, RnnDescriptor, Tensor } from '@cudnn-rnn/canonica
 import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
 
 /** A tensor that lives on an executor; a backend tensor is one. */
-export interface ReadableTensor {
+interface ReadableTensor {
   readonly shape: readonly number[]
   /** If it is known without a read. */
   readonly dtype?: CheckpointDType | undefined

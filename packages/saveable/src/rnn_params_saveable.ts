@@ -1,10 +1,8 @@
 import { checkArguments, fields, integerFrom, listOf, nullable, OBJECT, optional } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { CanonicalSaveable } from './canonical_saveable.js'
-import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import type { SavedNetwork } from './parsed_key.js'
 import type { Naming } from './saveable.js'
-import { DEFAULT_NAME } from './storage_form.js'
 
 const RESTORE = {
   restoredTensors: listOf(fields({ data: OBJECT, shape: listOf(integerFrom(0)) }, 'a tensor')),
@@ -26,19 +24,6 @@ const RESTORE = {
  * ```
  */
 export class RNNParamsSaveable extends CanonicalSaveable {
-  /**
-   * @param paramVariables the first is saved; all of them are restored, as in TensorFlow.
-   * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_NO_VARIABLE`
-   */
-  constructor(
-    paramsToCanonical: ParamsToCanonical,
-    canonicalToParams: CanonicalToParams,
-    paramVariables: readonly ParamVariable[],
-    name = DEFAULT_NAME,
-  ) {
-    super(paramsToCanonical, canonicalToParams, paramVariables, name)
-  }
-
   /**
    * `RNNParamsSaveable.restore`: assigns tensors that were read elsewhere to all variables, without a {@link Saver}.
    *

@@ -30,7 +30,6 @@
  */
 
 export type { NestedNumbers } from '@cudnn-rnn/ops'
-export type { AbortSignalLike } from '@cudnn-rnn/canonical'
 export {
   type Cell,
   type CellState,
@@ -53,16 +52,9 @@ export {
   zeros,
 } from '@cudnn-rnn/ops/executor'
 export { arrowDataset } from './data/arrow_source.js'
-export type { BucketOptions } from './data/bucket_stage.js'
 export { type CsvOptions, type CsvRow, csvDataset } from './data/csv_source.js'
 export { DataError, isDataError } from './data/data_error.js'
-export {
-  type BatchOptions,
-  Dataset,
-  DatasetIterator,
-  type MapOptions,
-  type ShuffleOptions,
-} from './data/dataset.js'
+export { Dataset, DatasetIterator } from './data/dataset.js'
 export { jsonLinesDataset, textDataset } from './data/line_sources.js'
 export { type PaddedSequences, padSequences } from './data/pad_sequences.js'
 export { type ParquetOptions, parquetDataset } from './data/parquet_source.js'
@@ -76,25 +68,23 @@ export { gatherStateRows } from './decoding/gather_state_rows.js'
 export { type GenerateOptions, generate } from './decoding/generate.js'
 export { type SamplingOptions, sampleToken } from './decoding/sample_token.js'
 export type { TrainErrorCode } from './error_codes.js'
-export { EventFile, type EventFileOptions } from './logs/event_file.js'
-export { type CanonicalReader, type GateWeights, gateWeights } from './logs/gate_weights.js'
+export { EventFile } from './logs/event_file.js'
+export { type GateWeights, gateWeights } from './logs/gate_weights.js'
 export { type Histogram, histogramOf } from './logs/histogram.js'
 export { MetricsFile, metricsLine, readMetrics } from './logs/metrics_file.js'
-export type { ClippingOptions } from './loop/clip_gradients.js'
 export type { AllReduceOptions, Communicator, ReduceOperation, ReducibleArray, TensorSum } from './loop/communicator.js'
 export type { EarlyStoppingOptions } from './loop/early_stopping.js'
 export { fit } from './loop/fit.js'
-export type { CarriedState, FitOptions, ResumedTraining, StepReport } from './loop/fit_options.js'
+export type { FitOptions, ResumedTraining, StepReport } from './loop/fit_options.js'
 export { gatherResults } from './loop/gather_results.js'
 export type { BatchResult } from './loop/gradient_accumulator.js'
 export type { LossFitOptions } from './loop/loss_options.js'
-export { makeParallel, type Parallel, type ParallelOptions, type Replica } from './loop/make_parallel.js'
+export { makeParallel, type Parallel, type ParallelOptions } from './loop/make_parallel.js'
 export { NonFiniteError } from './loop/non_finite_error.js'
 export type { FitResult, HistoryEntry } from './loop/training_loop.js'
 export type { RankSeconds } from './loop/training_ranks.js'
 export type { RestoredRecord, SkippedCheckpoint, TrainingRecord, TrainingSaver } from './loop/training_saver.js'
 export { weightedMeans } from './loop/weighted_means.js'
-export type { FloatTensor } from './losses/axis_lines.js'
 export {
   type CrossEntropyOptions,
   type CrossEntropyResult,
@@ -103,12 +93,7 @@ export {
 } from './losses/cross_entropy.js'
 export { entropyFromLogits, entropyGradient } from './losses/entropy.js'
 export { type DiagonalGaussian, type GaussianKlResult, gaussianKl } from './losses/gaussian_kl.js'
-export {
-  checkGradients,
-  type GradientCheckOptions,
-  type GradientCheckResult,
-  type GradientMismatch,
-} from './losses/gradient_check.js'
+export { checkGradients, type GradientCheckOptions, type GradientCheckResult } from './losses/gradient_check.js'
 export { type MeanSquaredErrorResult, meanSquaredError } from './losses/mean_squared_error.js'
 export { logSoftmax, logSumExp, softmax, softmaxGradient } from './losses/softmax.js'
 export { Adagrad, type AdagradOptimizerOptions } from './optimizers/adagrad.js'
@@ -123,10 +108,8 @@ export {
   type Schedule,
 } from './optimizers/learning_rate.js'
 export { type MakeOptimizer, OPTIMIZERS, type OptimizerName } from './optimizers/named_optimizer.js'
-export { Optimizer, type UpdateOptions } from './optimizers/optimizer.js'
-export type { Definition, OptimizerSpec, Settings } from './optimizers/optimizer_spec.js'
+export { Optimizer } from './optimizers/optimizer.js'
 export { RmsProp, type RmsPropOptimizerOptions } from './optimizers/rms_prop.js'
 export { Sgd, type SgdOptions } from './optimizers/sgd.js'
 export type { Trainable } from './optimizers/trainable.js'
-export { type CanonicalMap, weightDecayMask } from './optimizers/weight_decay_mask.js'
-export type { WeightDecayOptions } from './optimizers/weight_decay_options.js'
+export { weightDecayMask } from './optimizers/weight_decay_mask.js'

@@ -8,15 +8,16 @@ import {
   type StepReport,
   TrainingCheckpoints,
 } from '@cudnn-rnn/rnn'
-import { gateWeights, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
+import { truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { programCommand, shellWord } from '../invocation.js'
-import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
+import type { LoggedFitResult } from '../logged_fit.js'
+import { ModelRun, type RunPlace } from '../model_run.js'
 import { numberAtLeast, numberUpTo } from '../number_options.js'
 import { beginOnFirst, onEach, onFirst, openBackendOfRank } from '../ranks.js'
 import { warnOfSkipped } from '../resumed_run.js'
-import { beginRun, type RunSettings, readRunSettings, writeRunSettings } from '../run_settings.js'
+import { beginRun, type RunSettings, readRunSettings } from '../run_settings.js'
 import { changeable, resumedSettings, type SettingOption, setting, trainingSettings } from '../setting_options.js'
 import { type CharModelSizes, charLanguageModel, recurrentLayer, windowBatch } from './char_language_model.js'
 import { bitsPerCharacter } from './evaluation.js'
@@ -84,33 +85,16 @@ export interface Sample {
 /** Gradients longer than this are scaled down to it. */
 const MAXIMUM_NORM = 1
 
-/** A character model in training. Dispose it after use. */
-export class TrainingRun {
-  readonly directory: string
-  readonly settings: CharacterSettings
+/** A character model in training. */
+export class TrainingRun extends ModelRun<CharacterSettings> {
   readonly corpus: TextCorpus
-  readonly backend: Backend
-  readonly world: Communicator | undefined
-  readonly model: SequentialModel
   readonly #isNew: boolean
-  readonly #checkpoints: TrainingCheckpoints
 
-  private constructor(
-    directory: string,
-    settings: CharacterSettings,
-    corpus: TextCorpus,
-    backend: Backend,
-    world: Communicator | undefined,
-    isNew: boolean,
-  ) {
-    this.directory = directory
-    this.settings = settings
+  private constructor(place: RunPlace<CharacterSettings>, corpus: TextCorpus, isNew: boolean) {
+    const { sizes, plan } = place.settings
+    super(place, charLanguageModel(place.backend, sizes, plan.seed), 2)
     this.corpus = corpus
-    this.backend = backend
-    this.world = world
-    this.model = charLanguageModel(backend, settings.sizes, settings.plan.seed)
     this.#isNew = isNew
-    this.#checkpoints = checkpointsOf(directory, backend, this.model)
   }
 
   /**
@@ -139,7 +123,8 @@ export class TrainingRun {
       plan,
       baselines: { bigram: bits(2), trigram: bits(3) },
     }
-    return new TrainingRun(directory, settings, corpus, await openBackendOfRank(backendName, world), world, true)
+    const backend = await openBackendOfRank(backendName, world)
+    return new TrainingRun({ directory, settings, backend, world }, corpus, true)
   }
 
   /**
@@ -160,14 +145,15 @@ export class TrainingRun {
       const corpus = await loadCorpus(settings.textFile, new Vocabulary(settings.characters))
       const fingerprint = dataFingerprint(corpus.train, corpus.heldOut)
       checkFingerprint(corpus.name, settings.fingerprint, fingerprint, saved.textFile)
-      return new TrainingRun(directory, settings, corpus, await openBackendOfRank(backendName, world), world, false)
+      const backend = await openBackendOfRank(backendName, world)
+      return new TrainingRun({ directory, settings, backend, world }, corpus, false)
     })
   }
 
   /** Trains to the end of the plan or until a limit; saves at every evaluation and at the end. */
   async run({
     onBegun,
-    wire,
+    json = false,
     ...options
   }: {
     readonly json?: boolean | undefined
@@ -185,7 +171,7 @@ export class TrainingRun {
     const peak = learningRate
     // Refuses a text that is too short for one window before anything is written.
     const windows = new Dataset(truncatedWindows(corpus.train, { time, batch })).map(windowBatch)
-    await using _lock = await beginOnFirst(this.world, this.#checkpoints, async () => {
+    await using _lock = await beginOnFirst(this.world, this.checkpoints, async () => {
       if (this.#isNew) await beginRun(this.directory, this.settings)
       onBegun?.()
     })
@@ -199,19 +185,11 @@ export class TrainingRun {
       evaluateEvery,
       saveEvery,
       earlyStopping: { metric: 'heldOutBits' },
-      checkpoints: this.#checkpoints,
-      communicator: this.world,
-      wire,
     }
-    return await loggedFit({
-      ...options,
+    const asked = { ...options, json, isResumed: !this.#isNew }
+    return await this.train(asked, {
       fit: (hooks) => model.fit(windows, { ...fitOptions, ...hooks }),
       maxSteps: steps,
-      json: options.json ?? false,
-      isResumed: !this.#isNew,
-      onResume: () => writeRunSettings(this.directory, this.settings),
-      directory: this.directory,
-      isFirst: this.world === undefined || this.world.rank === 0,
       jsonLine: (report) => jsonLine(report, characters),
       figures: ({ loss, metrics, seconds }) => {
         if (metrics?.['heldOutBits'] !== undefined) heldOut = metrics['heldOutBits'].toFixed(3)
@@ -219,15 +197,8 @@ export class TrainingRun {
         const bits = (loss / Math.LN2).toFixed(3)
         return [`loss ${loss.toFixed(3)} nats`, `${bits} bits/char`, `held-out ${heldOut}`, `${rate} chars/s`]
       },
-      gates: () => this.gates(),
       sample: () => this.write(LOGGED_CHARACTERS).then(({ prompt, text }) => `${prompt}${text}`),
     })
-  }
-
-  /** The weights of the LSTM, gate by gate. */
-  gates() {
-    const { model, variables } = recurrentLayer(this.model)
-    return gateWeights(model, variables[0].value)
   }
 
   /** The model's continuation of a fixed prompt. */
@@ -238,11 +209,6 @@ export class TrainingRun {
     let text = ''
     for await (const character of sample(this.model, this.corpus.vocabulary, options)) text += character
     return { prompt, text }
-  }
-
-  dispose(): void {
-    this.model.dispose()
-    this.backend.dispose()
   }
 }
 
@@ -258,7 +224,8 @@ export async function restoreModel(
   const { sizes, plan, characters } = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
   const model = charLanguageModel(backend, sizes, plan.seed)
   try {
-    const record = await checkpointsOf(directory, backend, model).restore(model.variables)
+    const checkpoints = new TrainingCheckpoints(backend, directory, { models: [recurrentLayer(model).model] })
+    const record = await checkpoints.restore(model.variables)
     warnOfSkipped(record?.skipped ?? [])
     if (record !== undefined) return { model, vocabulary: new Vocabulary(characters) }
   } catch (error) {
@@ -279,10 +246,6 @@ export async function isRunOfDemo(directory: string): Promise<boolean> {
     ({ isDemo }) => isDemo === true,
     () => false,
   )
-}
-
-function checkpointsOf(directory: string, backend: Backend, model: SequentialModel): TrainingCheckpoints {
-  return new TrainingCheckpoints(backend, directory, { models: [recurrentLayer(model).model], maxToKeep: 2 })
 }
 
 /** The options that a run records; the defaults are the demo's: about a minute on one core. */

@@ -1,20 +1,10 @@
 import { join } from 'node:path'
-import {
-  Adam,
-  type Backend,
-  type Communicator,
-  cosineRate,
-  Dataset,
-  type LayerBatch,
-  type LayerExample,
-  TrainingCheckpoints,
-} from '@cudnn-rnn/rnn'
-import type { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
+import { Adam, cosineRate, Dataset, type LayerBatch, type LayerExample } from '@cudnn-rnn/rnn'
 import { createTextClassifier, type LabeledText, type TextClassifier } from '@cudnn-rnn/rnn/tasks'
-import { type GateWeights, gateWeights, weightDecayMask } from '@cudnn-rnn/rnn/train'
-import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
-import { warnOfSkipped } from '../resumed_run.js'
-import { type RunSettings, writeRunSettings } from '../run_settings.js'
+import { weightDecayMask } from '@cudnn-rnn/rnn/train'
+import type { LoggedFitResult } from '../logged_fit.js'
+import { ModelRun, type RunPlace } from '../model_run.js'
+import type { RunSettings } from '../run_settings.js'
 import type { TaskRun, TaskRunOptions } from '../run_task.js'
 import { bagOfWordsPredictions } from './bag_of_words.js'
 import { type ConfusionMatrix, confusionMatrix } from './confusion_matrix.js'
@@ -72,29 +62,22 @@ export interface ClassifyResult {
 /** Texts of a batch that is evaluated. */
 const EVALUATED = 64
 
-/** Texts, a model and the baselines to beat; dispose it after use. */
-export class ClassifyRun implements TaskRun<ClassifyResult> {
-  readonly directory: string
-  readonly settings: ClassifySettings
+/** Texts, a model and the baselines to beat. */
+export class ClassifyRun extends ModelRun<ClassifySettings> implements TaskRun<ClassifyResult> {
   readonly corpus: Corpus
   readonly parts: TextParts
-  readonly backend: Backend
-  readonly world: Communicator
-  readonly checkpoints: TrainingCheckpoints
   readonly classifier: TextClassifier
 
-  constructor(directory: string, settings: ClassifySettings, corpus: Corpus, backend: Backend, world: Communicator) {
-    this.directory = directory
-    this.settings = settings
-    this.corpus = corpus
-    this.backend = backend
-    this.world = world
-    this.parts = splitTexts(corpus.texts, settings.encoding.seed)
+  constructor(place: RunPlace<ClassifySettings>, corpus: Corpus) {
+    const { encoding, sizes } = place.settings
+    const parts = splitTexts(corpus.texts, encoding.seed)
     // Ranks differ in their dropout masks; their variables begin with the first rank's.
-    const seed = settings.encoding.seed + world.rank
-    const options = { ...settings.encoding, ...settings.sizes, seed }
-    this.classifier = createTextClassifier(backend, this.parts.train, options)
-    this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.#recurrent.model] })
+    const seed = encoding.seed + (place.world?.rank ?? 0)
+    const classifier = createTextClassifier(place.backend, parts.train, { ...encoding, ...sizes, seed })
+    super(place, classifier.model)
+    this.corpus = corpus
+    this.parts = parts
+    this.classifier = classifier
   }
 
   /**
@@ -105,9 +88,8 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
   async run(options: TaskRunOptions): Promise<ClassifyResult | undefined> {
     const { classifier, parts } = this
     const training = await this.#train(options)
-    if (this.world.rank > 0) return undefined
-    const best = await this.checkpoints.restore(classifier.model.variables, 'best')
-    warnOfSkipped(best?.skipped ?? [])
+    if (!this.isFirst) return undefined
+    await this.restoreBest()
     await classifier.save(join(this.directory, CLASSIFIER_FILE))
     const { labels } = classifier
     const idOf = ({ label }: { readonly label: string }) => labels.indexOf(label)
@@ -135,22 +117,8 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
     }
   }
 
-  gates(): Promise<GateWeights[]> {
-    return gateWeights(this.#recurrent.model, this.#recurrent.variables[0].value)
-  }
-
-  dispose(): void {
-    this.classifier.dispose()
-    this.backend.dispose()
-  }
-
-  get #recurrent(): RecurrentLayer {
-    return this.classifier.model.layers[1] as RecurrentLayer
-  }
-
-  async #train({ json, maxSeconds, isResumed, wire }: TaskRunOptions): Promise<LoggedFitResult> {
+  async #train(options: TaskRunOptions): Promise<LoggedFitResult> {
     const { steps, batch, learningRate, weightDecay, evaluateEvery, saveEvery, patience, encoding } = this.settings
-    const { model } = this.classifier
     const { seed } = encoding
     const examples = this.classifier.examples(this.parts.train)
     const lengthOf = ({ input }: LayerExample) => (input as Int32Array).length
@@ -160,11 +128,11 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
       .repeat()
       .prefetch()
       .map((chosen) => this.#batch(chosen))
-    using mask = await weightDecayMask(this.backend, this.#recurrent.model)
+    using mask = await weightDecayMask(this.backend, this.recurrent.model)
     let validation = '–'
-    return await loggedFit({
+    return await this.train(options, {
       fit: (hooks) =>
-        model.fit(data, {
+        this.model.fit(data, {
           ...hooks,
           loss: 'softmax_cross_entropy',
           optimizer: (variables) =>
@@ -179,17 +147,8 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
           evaluateEvery,
           saveEvery,
           earlyStopping: { patience },
-          checkpoints: this.checkpoints,
-          communicator: this.world,
-          wire,
         }),
       maxSteps: steps,
-      directory: this.directory,
-      isFirst: this.world.rank === 0,
-      json,
-      isResumed,
-      onResume: () => writeRunSettings(this.directory, this.settings),
-      maxSeconds,
       figures: ({ loss, metrics, seconds }) => {
         // The loss decides which step is the best one and when training stops.
         if (metrics?.['accuracy'] !== undefined && metrics['loss'] !== undefined) {
@@ -197,7 +156,6 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
         }
         return [`loss ${loss.toFixed(4)}`, `validation ${validation}`, `${Math.round(batch / seconds)} texts/s`]
       },
-      gates: () => this.gates(),
     })
   }
 
@@ -212,7 +170,7 @@ export class ClassifyRun implements TaskRun<ClassifyResult> {
   }
 
   #batch(examples: readonly LayerExample[]): LayerBatch {
-    const { tensor: input, lengths } = this.classifier.model.batchInputs(examples.map((example) => example.input))
+    const { tensor: input, lengths } = this.model.batchInputs(examples.map((example) => example.input))
     const labels = { data: Int32Array.from(examples, ({ label }) => Number(label)), shape: [examples.length] }
     return { input, labels, sequenceLengths: lengths }
   }

@@ -42,7 +42,8 @@ async function openRun(
   const corpus = await readCorpus(asked.source)
   const settings = { ...asked, fingerprint: dataFingerprint(JSON.stringify(corpus.texts)) }
   if (saved !== null) checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint, corpusPath(saved.source))
-  return new ClassifyRun(request.directory, settings, corpus, await openBackendOfRank(request.backend, world), world)
+  const backend = await openBackendOfRank(request.backend, world)
+  return new ClassifyRun({ directory: request.directory, settings, backend, world }, corpus)
 }
 
 /** The options that a run records. */

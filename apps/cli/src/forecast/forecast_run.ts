@@ -1,6 +1,4 @@
 import { join } from 'node:path'
-import { type Backend, type Communicator, type FitResult, TrainingCheckpoints } from '@cudnn-rnn/rnn'
-import type { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
 import {
   type Forecast,
   type Forecaster,
@@ -9,10 +7,9 @@ import {
   fillMissing,
   usualShape,
 } from '@cudnn-rnn/rnn/tasks'
-import { type GateWeights, gateWeights } from '@cudnn-rnn/rnn/train'
-import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
-import { warnOfSkipped } from '../resumed_run.js'
-import { type RunSettings, writeRunSettings } from '../run_settings.js'
+import type { LoggedFitResult } from '../logged_fit.js'
+import { ModelRun, type RunPlace } from '../model_run.js'
+import type { RunSettings } from '../run_settings.js'
 import type { TaskRun, TaskRunOptions } from '../run_task.js'
 import { type Backtest, coverageOf, LINEAR_PART } from './backtest.js'
 import { LinearForecaster } from './linear_forecaster.js'
@@ -79,44 +76,30 @@ export function shapeOf({ series }: SeriesTable, given: Partial<ForecastShape>):
   return usualShape(length, given.season ?? usualSeason(series[0], length), given)
 }
 
-/** Series, a forecaster in training and the forecasters to beat; dispose it after use. */
-export class ForecastRun implements TaskRun<ForecastResult> {
-  readonly directory: string
-  readonly settings: ForecastSettings
+/** Series, a forecaster in training and the forecasters to beat. */
+export class ForecastRun extends ModelRun<ForecastSettings> implements TaskRun<ForecastResult> {
   readonly table: SeriesTable
-  readonly backend: Backend
-  readonly world: Communicator
-  readonly checkpoints: TrainingCheckpoints
   readonly training: ForecasterTraining
 
   /** Throws RangeError `ERR_SERIES_TOO_SHORT`, `ERR_SERIES`. */
-  constructor(
-    directory: string,
-    settings: ForecastSettings,
-    table: SeriesTable,
-    backend: Backend,
-    world: Communicator,
-  ) {
-    const { shape, sizes, steps, batch, columns, ...rest } = settings
+  constructor(place: RunPlace<ForecastSettings>, table: SeriesTable) {
+    const { shape, sizes, steps, batch, columns, ...rest } = place.settings
     const { learningRate, evaluateEvery, patience, seed } = rest
-    this.directory = directory
-    this.settings = settings
-    this.table = table
-    this.backend = backend
-    this.world = world
     const covariates = [
       ...columns.covariates.map((name) => ({ name })),
       ...columns.knownAhead.map((name) => ({ name, isKnownAhead: true })),
     ]
     const options = { learningRate, evaluateEvery, patience, seed, covariates, coverage: COVERAGE }
-    this.training = new ForecasterTraining(backend, table.series, {
+    const training = new ForecasterTraining(place.backend, table.series, {
       ...shape,
       ...sizes,
       ...options,
       maxSteps: steps,
       batchSize: batch,
     })
-    this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.#recurrent.model] })
+    super(place, training.model)
+    this.table = table
+    this.training = training
   }
 
   /**
@@ -126,9 +109,8 @@ export class ForecastRun implements TaskRun<ForecastResult> {
    */
   async run(options: TaskRunOptions): Promise<ForecastResult | undefined> {
     const training = await this.#train(options)
-    if (this.world.rank > 0) return undefined
-    const best = await this.checkpoints.restore(this.training.model.variables, 'best')
-    warnOfSkipped(best?.skipped ?? [])
+    if (!this.isFirst) return undefined
+    await this.restoreBest()
     const forecaster = await this.training.finish()
     await forecaster.save(join(this.directory, FORECASTER_FILE))
     const results = await Promise.all(this.table.series.map((series, n) => this.#seriesResult(forecaster, series, n)))
@@ -155,39 +137,18 @@ export class ForecastRun implements TaskRun<ForecastResult> {
     return `linear + ${this.settings.sizes.cell.toUpperCase()}`
   }
 
-  gates(): Promise<GateWeights[]> {
-    return gateWeights(this.#recurrent.model, this.#recurrent.variables[0].value)
-  }
-
-  dispose(): void {
-    this.training.model.dispose()
-    this.backend.dispose()
-  }
-
-  get #recurrent(): RecurrentLayer {
-    return this.training.model.layers[0] as RecurrentLayer
-  }
-
-  async #train({ json, maxSeconds, isResumed, wire }: TaskRunOptions): Promise<LoggedFitResult> {
+  #train(options: TaskRunOptions): Promise<LoggedFitResult> {
     const { steps, batch, saveEvery } = this.settings
     let best = Number.POSITIVE_INFINITY
-    return await loggedFit({
-      fit: (hooks): Promise<FitResult> =>
-        this.training.fit({ ...hooks, checkpoints: this.checkpoints, communicator: this.world, saveEvery, wire }),
+    return this.train(options, {
+      fit: (hooks) => this.training.fit({ ...hooks, saveEvery }),
       maxSteps: steps,
-      directory: this.directory,
-      isFirst: this.world.rank === 0,
-      json,
-      isResumed,
-      onResume: () => writeRunSettings(this.directory, this.settings),
-      maxSeconds,
       figures: ({ loss, metrics, seconds }) => {
         best = Math.min(best, metrics?.['loss'] ?? best)
         const shown = Number.isFinite(best) ? best.toFixed(4) : '–'
         const rate = Math.round(batch / seconds)
         return [`loss ${loss.toFixed(4)}`, `best calibration error ${shown}`, `${rate} windows/s`]
       },
-      gates: () => this.gates(),
     })
   }
 

@@ -60,7 +60,8 @@ async function openRun(
   const fingerprint = fingerprintOf(table)
   if (saved !== null) checkFingerprint(table.name, saved.fingerprint, fingerprint, saved.source.csv)
   const settings = { ...asked, columns: table.columns, shape: shapeOf(table, asked.shape), fingerprint }
-  return new ForecastRun(request.directory, settings, table, await openBackendOfRank(request.backend, world), world)
+  const backend = await openBackendOfRank(request.backend, world)
+  return new ForecastRun({ directory: request.directory, settings, backend, world }, table)
 }
 
 /** The options that a run records. */

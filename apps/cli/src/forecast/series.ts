@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { numberOfText } from '@cudnn-rnn/canonical/rules'
+import { listIn, numberOfText } from '@cudnn-rnn/canonical/rules'
 import { type CsvRow, csvDataset, DataError, finiteNumber } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'
@@ -85,10 +85,7 @@ async function tableOf(path: string, name: string, source: SeriesSource): Promis
   const columns = columnsOf(path, rows, source)
   const groups = new Map<string, NumberedRow[]>()
   for (const each of rows) {
-    const group = columns.series === undefined ? '' : each.fields[columns.series]
-    const own = groups.get(group)
-    if (own === undefined) groups.set(group, [each])
-    else own.push(each)
+    listIn(groups, columns.series === undefined ? '' : each.fields[columns.series]).push(each)
   }
   const axes = axesOf(path, [...groups.values()], rows, columns)
   const marks = new Map(

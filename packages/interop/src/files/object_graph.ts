@@ -1,3 +1,4 @@
+import { listIn } from '@cudnn-rnn/canonical/rules'
 import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import { int32, type MessageRows, readMessage, text } from '@cudnn-rnn/checkpoint/files'
 import { corrupt, unsupported } from '../errors.js'
@@ -56,8 +57,7 @@ function listedName(
   const list = stem.replace(/\/?[^/]+$/, '')
   const owner = list.replace(/(?:(?:^|\/)optimizer)?(?:^|\/)[^/]+$/, '')
   const place = owner === '' ? fullName : `${owner}/${fullName}`
-  const known = inLists.get(place) ?? []
-  inLists.set(place, known)
+  const known = listIn(inLists, place)
   const number = known.filter((one) => one.list === list).length
   const name = number === 0 ? place : place.replace(/(\/?[^/]+)$/, `_${number}$1`)
   const isListedElsewhere = known.some((one) => one.name === name && one.list !== list)

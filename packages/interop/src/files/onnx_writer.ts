@@ -17,6 +17,14 @@ import { encodeOnnxModel, type GraphToWrite, type NodeToWrite, type OnnxElementT
 const OPSET = 14
 const IR_VERSION = 7
 
+type NodeParts = [
+  opType: string,
+  name: string,
+  inputs: readonly string[],
+  outputs: readonly string[],
+  attributes?: NodeToWrite['attributes'],
+]
+
 const OPERATORS: Readonly<Record<CellMode, string>> = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'RNN', rnn_relu: 'RNN' }
 
 /**
@@ -43,63 +51,41 @@ export function encodeOnnxNetwork({
   const directions = numDirections(descriptor)
   const initializers: Record<string, Tensor<FloatArray> | readonly number[]> = {}
   const nodes: NodeToWrite[] = []
+  const add = (...[opType, name, inputs, outputs, attributes]: NodeParts) =>
+    nodes.push({ opType, name, inputs, outputs, ...(attributes && { attributes }) })
   let x = 'input'
   if (embedding !== undefined) {
     initializers['embedding'] = embedding
-    nodes.push({ opType: 'Gather', name: 'embed', inputs: ['embedding', 'ids'], outputs: [x] })
+    add('Gather', 'embed', ['embedding', 'ids'], [x])
   }
   for (const state of states) {
     initializers['directions'] = Array.from({ length: numLayers }, () => directions)
     const outputs = weights.map((_, layer) => `initial_${state}_${layer}`)
-    const inputs = [`initial_${state}`, 'directions']
-    nodes.push({ opType: 'Split', name: `split_${state}`, inputs, outputs, attributes: { axis: 0 } })
+    add('Split', `split_${state}`, [`initial_${state}`, 'directions'], outputs, { axis: 0 })
   }
   initializers['joined_shape'] = [0, 0, directions * H]
   for (const [layer, tensors] of weights.entries()) {
     for (const [key, tensor] of Object.entries(tensors)) initializers[`${key}_${layer}`] = tensor
     const y = `y_${layer}`
     const joined = layer === numLayers - 1 ? 'output' : `x_${layer + 1}`
-    nodes.push(
-      {
-        opType: OPERATORS[cellMode],
-        name: layer === 0 && numLayers === 1 ? name : `${name}_${layer}`,
-        inputs: [
-          x,
-          ...['W', 'R', 'B'].map((key) => `${key}_${layer}`),
-          '',
-          ...states.map((state) => `initial_${state}_${layer}`),
-        ],
-        outputs: [y, ...states.map((state) => `final_${state}_${layer}`)],
-        attributes: attributesOf(descriptor),
-      },
-      {
-        opType: 'Transpose',
-        name: `swap_${layer}`,
-        inputs: [y],
-        outputs: [`${y}_t`],
-        attributes: { perm: [0, 2, 1, 3] },
-      },
-      { opType: 'Reshape', name: `join_${layer}`, inputs: [`${y}_t`, 'joined_shape'], outputs: [joined] },
-    )
+    const node = layer === 0 && numLayers === 1 ? name : `${name}_${layer}`
+    const weightNames = ['W', 'R', 'B'].map((key) => `${key}_${layer}`)
+    const inputs = [x, ...weightNames, '', ...states.map((state) => `initial_${state}_${layer}`)]
+    const outputs = [y, ...states.map((state) => `final_${state}_${layer}`)]
+    add(OPERATORS[cellMode], node, inputs, outputs, attributesOf(descriptor))
+    add('Transpose', `swap_${layer}`, [y], [`${y}_t`], { perm: [0, 2, 1, 3] })
+    add('Reshape', `join_${layer}`, [`${y}_t`, 'joined_shape'], [joined])
     x = joined
   }
   for (const state of states) {
     const inputs = weights.map((_, layer) => `final_${state}_${layer}`)
-    nodes.push({
-      opType: 'Concat',
-      name: `collect_${state}`,
-      inputs,
-      outputs: [`final_${state}`],
-      attributes: { axis: 0 },
-    })
+    add('Concat', `collect_${state}`, inputs, [`final_${state}`], { axis: 0 })
   }
   if (dense !== undefined) {
     initializers['dense_kernel'] = dense.kernel
     initializers['dense_bias'] = dense.bias
-    nodes.push(
-      { opType: 'MatMul', name: 'dense', inputs: ['output', 'dense_kernel'], outputs: ['product'] },
-      { opType: 'Add', name: 'dense_add', inputs: ['product', 'dense_bias'], outputs: ['logits'] },
-    )
+    add('MatMul', 'dense', ['output', 'dense_kernel'], ['product'])
+    add('Add', 'dense_add', ['product', 'dense_bias'], ['logits'])
   }
   const stateShape = [numPseudoLayers(descriptor), 'batch', H]
   const stateValues = (prefix: string) =>

@@ -2,6 +2,7 @@ import { type CellMode, createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
+import { oneNetwork } from './one_network.js'
 import { readsBackward } from './reading_direction.js'
 import { refusedInterpretation } from './refused_interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
@@ -70,29 +71,20 @@ function interpretationsOf(
   const sides = isSecond && !isBackward ? ([false, true] as const) : [isBackward]
   return modes.flatMap((cellMode) => {
     const descriptor = createRnnDescriptor({ cellMode, numLayers: 1, numUnits, inputSize, inputMode: 'linear_input' })
-    return sides.map((reverse): Interpretation => {
+    return sides.map((reverse) => {
       const side = reverse ? 'the backward side of Bidirectional' : 'a network that reads from the first step'
-      return {
+      return oneNetwork({
         name: prefix,
         convention: 'flax',
-        cellMode,
+        descriptor,
         ...(sides.length > 1 && { direction: reverse ? 'bidirectional' : 'unidirectional' }),
         summary: `${sizesInWords('flax', descriptor)}${sides.length > 1 ? `, ${side}` : ''}`,
         tensors: stored,
         scopes: [(stored[0]?.name ?? '').slice(0, prefix === '' ? 0 : prefix.length + 1)],
-        result: async () => [
-          {
-            name: prefix,
-            convention: 'flax',
-            descriptor,
-            canonical: flaxToCanonical(descriptor, await readGroups([tensors])),
-            reverse,
-            inputs: {},
-            tensorNames: stored.map(({ name }) => name),
-            notes: [ASSUMED],
-          },
-        ],
-      }
+        canonical: async () => flaxToCanonical(descriptor, await readGroups([tensors])),
+        reverse,
+        notes: [ASSUMED],
+      })
     })
   })
 }

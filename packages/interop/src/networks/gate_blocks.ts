@@ -13,6 +13,7 @@ import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile, WeightFormat } from '../weight_file.js'
 import type { Convention, Interpretation } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
+import { oneNetwork } from './one_network.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups } from './tensor_groups.js'
 
@@ -147,30 +148,20 @@ function interpretationOf(
       ? ['Called without a state, MLX leaves bhn out of the first step; here it is part of every step']
       : []),
   ]
-  return {
+  return oneNetwork({
     name: prefix,
     convention,
-    cellMode: mode,
+    descriptor,
     summary: `${convention} ${sizesInWords(order, descriptor).replace(/^\S+ /, '')}`,
     tensors: stored,
     scopes: [(stored[0]?.name ?? '').slice(0, prefix === '' ? 0 : prefix.length + 1)],
     ...(doubts.length > 0 && { doubt: doubts.join('. ') }),
-    result: async () => {
+    canonical: async () => {
       const [read] = await readGroups([used])
-      return [
-        {
-          name: prefix,
-          convention,
-          descriptor,
-          canonical: pytorchToCanonical(descriptor, pytorchTensors(descriptor, cell, blocks, read)),
-          reverse: false,
-          inputs: {},
-          tensorNames: stored.map(({ name }) => name),
-          notes: note === undefined ? [] : [note],
-        },
-      ]
+      return pytorchToCanonical(descriptor, pytorchTensors(descriptor, cell, blocks, read))
     },
-  }
+    notes: note === undefined ? [] : [note],
+  })
 }
 
 /** The tensors under PyTorch's names, its gates one above the other. */

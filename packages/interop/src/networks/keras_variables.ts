@@ -1,4 +1,4 @@
-import { entryOf, required, zip } from '@cudnn-rnn/canonical/rules'
+import { entryOf, listIn, required, zip } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { KerasCell, KerasLayer } from './keras_description.js'
@@ -82,14 +82,10 @@ export class DescribedVariables {
         NAMED.exec(entryOf(variables, 'recurrent_kernel').name)?.[2],
         'splitNamed took the group of the variables from this name',
       )
-      groups.set(group, [...(groups.get(group) ?? []), variables])
+      listIn(groups, group).push(variables)
     }
     const members = new Map<string, KerasLayer[]>()
-    for (const layer of layers) {
-      const list = members.get(layer.group)
-      if (list === undefined) members.set(layer.group, [layer])
-      else list.push(layer)
-    }
+    for (const layer of layers) listIn(members, layer.group).push(layer)
     for (const [group, list] of members) {
       const stored = group === '' ? [...groups.values()].flat() : (groups.get(group) ?? [])
       groups.delete(group)
@@ -115,9 +111,7 @@ export class DescribedVariables {
   }
 
   #refuseOpaque(layer: KerasLayer, tensors: readonly StoredTensor[]): void {
-    const held = this.#opaque.get(layer)
-    if (held === undefined) this.#opaque.set(layer, [...tensors])
-    else held.push(...tensors)
+    listIn(this.#opaque, layer).push(...tensors)
     if (layer.refusal !== undefined) this.#refusals.set(layer, layer.refusal)
   }
 }

@@ -1,3 +1,4 @@
+import { listIn } from '@cudnn-rnn/canonical/rules'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
@@ -75,10 +76,7 @@ function gatePairs(tensors: readonly StoredTensor[]): ReadonlySet<StoredTensor> 
     const outer = scopeOf(own.slice(0, -1))
     for (const [axis, gates] of tensor.shape.entries()) {
       for (const scope of new Set([own, outer])) {
-        const key = `${scope}\0${axis}\0${gates}`
-        const members = modules.get(key)
-        if (members === undefined) modules.set(key, [tensor])
-        else members.push(tensor)
+        listIn(modules, `${scope}\0${axis}\0${gates}`).push(tensor)
       }
     }
   }

@@ -1,8 +1,10 @@
 import { type CellMode, createRnnDescriptor, gatesOf, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
+import { listIn } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
+import { oneNetwork } from './one_network.js'
 import { refusedInterpretation } from './refused_interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
@@ -27,9 +29,7 @@ export function pytorchInterpretations({ path, tensors }: Pick<WeightFile, 'path
     const match = PART.exec(tensor.name)
     if (match === null) continue
     const prefix = match[1] ?? ''
-    const members = parts.get(prefix)
-    if (members === undefined) parts.set(prefix, [tensor])
-    else members.push(tensor)
+    listIn(parts, prefix).push(tensor)
   }
   return [
     ...groups
@@ -66,7 +66,7 @@ function takeRawWeights(
     if (module === undefined) continue
     const copy = module.tensors.get(own)
     module.tensors.set(own, tensor)
-    if (copy !== undefined) copies.set(module, [...(copies.get(module) ?? []), copy])
+    if (copy !== undefined) listIn(copies, module).push(copy)
   }
   return copies
 }
@@ -83,33 +83,20 @@ function computedInterpretation(path: string, name: string, tensors: readonly St
 function interpretationsOf({ prefix, tensors }: StoredGroup, copies: readonly StoredTensor[]): Interpretation[] {
   const sizes = sizesOf(tensors)
   if (sizes === undefined) return []
-  return sizes.modes.map((cellMode): Interpretation => {
+  return sizes.modes.map((cellMode) => {
     const descriptor = createRnnDescriptor({ ...sizes.options, cellMode, inputMode: 'linear_input' })
     const stored = [...tensors.values()]
-    return {
+    return oneNetwork({
       name: prefix,
       convention: 'pytorch',
-      cellMode,
+      descriptor,
       summary: sizesInWords('pytorch', descriptor),
       tensors: stored,
       scopes: scopesOf(stored),
       ...(copies.length > 0 && { alsoUses: copies }),
-      result: async (shared) => {
-        const canonical = await shared.canonical(descriptor, tensors, (named) => pytorchToCanonical(descriptor, named))
-        return [
-          {
-            name: prefix,
-            convention: 'pytorch',
-            descriptor,
-            canonical,
-            reverse: false,
-            inputs: {},
-            tensorNames: stored.map(({ name }) => name),
-            notes: tensors.has('bias_ih_l0') ? [] : ['Biases are absent and were taken as zeros.'],
-          },
-        ]
-      },
-    }
+      canonical: (shared) => shared.canonical(descriptor, tensors, (named) => pytorchToCanonical(descriptor, named)),
+      notes: tensors.has('bias_ih_l0') ? [] : ['Biases are absent and were taken as zeros.'],
+    })
   })
 }
 

@@ -1,8 +1,9 @@
-import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { RnnDescriptor } from '@cudnn-rnn/canonical'
+import { entryOf } from '@cudnn-rnn/canonical/rules'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from '@cudnn-rnn/saveable'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { Convention, Interpretation } from './interpretation.js'
+import { oneNetwork } from './one_network.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { readGroups } from './tensor_groups.js'
 
@@ -35,19 +36,17 @@ function interpretationOf(
 ): Interpretation {
   const { form, name, keys } = network
   const own = new Map(keys.map((key) => [key, entryOf(tensors, key)]))
-  const { cellMode, direction } = descriptor
   const words = sizesInWords(form === 'tf-1.3' ? 'tensorflow' : 'canonical', descriptor)
-  return {
+  return oneNetwork({
     name,
     convention,
-    cellMode,
-    direction,
+    descriptor,
+    direction: descriptor.direction,
     summary: form === 'default' ? words : `${words}, keys of ${form}`,
     tensors: [...own.values()],
-    result: async () => {
+    canonical: async () => {
       const [record] = await readGroups([own])
-      const canonical = detectedToCanonical(network, descriptor, new Map(Object.entries(record)))
-      return [{ name, convention, descriptor, canonical, reverse: false, inputs: {}, tensorNames: keys, notes: [] }]
+      return detectedToCanonical(network, descriptor, new Map(Object.entries(record)))
     },
-  }
+  })
 }

@@ -1,3 +1,4 @@
+import { listIn } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { Interpretation } from './interpretation.js'
 
@@ -55,10 +56,4 @@ export function unexplained(
     }
   }
   return left
-}
-
-function listIn<Key, Item>(lists: Map<Key, Item[]>, key: Key): Item[] {
-  const list = lists.get(key) ?? []
-  lists.set(key, list)
-  return list
 }

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/canonical/rules'
 import {
   type CellMode,
   createRnnDescriptor,
@@ -9,9 +8,11 @@ import {
   type Tensor,
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
+import { listIn, required } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { ImportedCell, Interpretation, InterpretationOptions } from './interpretation.js'
 import { isMatrix } from './matrix_shape.js'
+import { oneNetwork } from './one_network.js'
 import { readsBackward } from './reading_direction.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
@@ -63,9 +64,7 @@ export function tensorflowInterpretations(
   const networks = new Map<string, Cell[]>()
   for (const cell of cells) {
     if (isBlockCell(cell)) continue
-    const members = networks.get(cell.network)
-    if (members === undefined) networks.set(cell.network, [cell])
-    else members.push(cell)
+    listIn(networks, cell.network).push(cell)
   }
   return [
     ...[...networks].flatMap(([name, members]) => wholes(name, members)),
@@ -130,7 +129,7 @@ function networkInterpretations(
   if (first === undefined) return []
   const added = addsForgetBias(first) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
   const stored = cells.flatMap(({ tensors }) => [...tensors.values()])
-  return modes.map((cellMode): Interpretation => {
+  return modes.map((cellMode) => {
     const descriptor = createRnnDescriptor({
       ...options,
       cellMode,
@@ -138,30 +137,21 @@ function networkInterpretations(
       direction: directions === 2 ? 'bidirectional' : 'unidirectional',
       inputMode: 'linear_input',
     })
-    return {
+    return oneNetwork({
       name,
       convention: 'tensorflow',
-      cellMode,
+      descriptor,
       summary: sizesInWords('tensorflow', descriptor),
       tensors: stored,
       scopes: cells.map(({ prefix }) => `${prefix}/`),
-      result: async () => {
+      canonical: async () => {
         const records = await readGroups(cells.map(({ tensors }) => tensors))
         const biased = cellMode === 'lstm' ? records.map((record) => withForgetBias(record, added)) : records
-        return [
-          {
-            name,
-            convention: 'tensorflow',
-            descriptor,
-            canonical: tensorflowToCanonical(descriptor, biased),
-            reverse: first.reverse,
-            inputs: {},
-            tensorNames: stored.map((tensor) => tensor.name),
-            notes: notesOn(first, added),
-          },
-        ]
+        return tensorflowToCanonical(descriptor, biased)
       },
-    }
+      reverse: first.reverse,
+      notes: notesOn(first, added),
+    })
   })
 }
 

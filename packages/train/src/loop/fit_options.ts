@@ -80,7 +80,7 @@ const STATE_OPTIONS = {
 }
 
 /** More that a training carries over a resume. */
-export interface CarriedState extends OptionsOf<typeof STATE_OPTIONS> {}
+interface CarriedState extends OptionsOf<typeof STATE_OPTIONS> {}
 
 const OPTIONS = {
   ...CLIPPING_OPTIONS,

@@ -39,7 +39,7 @@ export interface GradientCheckOptions<Name extends string = string> extends Opti
 }
 
 /** The element (or input, for directional checks: index -1) where both gradients differ most. */
-export interface GradientMismatch {
+interface GradientMismatch {
   readonly input: string
   readonly index: number
   readonly numeric: number

@@ -5,16 +5,8 @@ import { CudnnLSTM } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
-import {
-  Adagrad,
-  Adam,
-  type Definition,
-  type Optimizer,
-  RmsProp,
-  Sgd,
-  type Trainable,
-  weightDecayMask,
-} from '../../src/index.js'
+import { Adagrad, Adam, type Optimizer, RmsProp, Sgd, type Trainable, weightDecayMask } from '../../src/index.js'
+import type { Definition } from '../../src/optimizers/optimizer_spec.js'
 import { filled, pytorch, tensorflow } from '../fixture.js'
 
 const start = () => ({ data: filled(6, 0.6, 0.77, 0.4), shape: [6] })
