@@ -3,7 +3,7 @@
 // publish nothing; installs `@cudnn-rnn/rnn@next` by each package manager for each platform, which must bring the addon of that
 // platform alone; and runs the first program where this machine runs or emulates the platform. Build first, and stage addons
 // (platform_packages.mjs stage .cross): without its addon a platform is resolved, not run.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -127,10 +127,9 @@ async function resultOf(manager, platform) {
     const isBuilt = existsSync(join(scope, wanted, 'cudnn_rnn_cpu.node'))
     if (!isBuilt || missingRuntime(platform)?.length !== 0) return isBuilt ? 'resolved' : 'resolved without its addon'
     write(folder, { 'first.mjs': FIRST_PROGRAM })
-    const [log, wine] = [join(folder, 'log'), join(work, 'wine')]
-    mkdirSync(wine, { recursive: true })
+    const log = join(folder, 'log')
     const first = (path) => [path(join(folder, 'first.mjs'))]
-    const { passed, ending } = runOn(platform, first, { cwd: folder, log, wine, timeout: 180_000 })
+    const { passed, ending } = runOn(platform, first, { cwd: folder, log, work, timeout: 180_000 })
     const output = readFileSync(log, 'utf8')
     // Wine prints its first start before it.
     if (!passed || output.trim().split('\n').at(-1) !== 'cpu true') throw new Error(`${ending}: ${output}`)

@@ -61,7 +61,7 @@ export function programCommand({
   // npm's shims on Windows start the file itself.
   if (parts.slice(-5, -1).join('/') === 'node_modules/@cudnn-rnn/cli/dist') {
     const project = resolve(script, '../../../../..')
-    // Of another drive of Windows it is absolute.
+    // A path to another drive of Windows is absolute.
     return /^\.\.|:/.test(relative(project, cwd)) ? 'cudnn-rnn' : 'npx cudnn-rnn'
   }
   return `node ${shellWord(relative(cwd, script) || basename(script), platform)}`

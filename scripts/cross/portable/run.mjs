@@ -27,7 +27,9 @@ const countText = (before = { passed: 0, failed: 0, skipped: 0 }) =>
 const title = (task) => (task.suite === undefined ? task.name : `${title(task.suite)} > ${task.name}`)
 
 const without = values.without === undefined ? undefined : new RegExp(values.without)
-const UNPORTABLE = /is not in the portable runner|^Cannot find package '|\.glob is not a function/
+/** Errors without vitest, a package of the machine or functions of Node.js since 20.11, and refusals of HDF5 on big-endian processors. */
+const UNPORTABLE =
+  /is not in the portable runner|^Cannot find package '|\.glob is not a function|'node:\w+' does not provide|processor is big-endian/
 
 function skip(what, reason) {
   counts.skipped++
