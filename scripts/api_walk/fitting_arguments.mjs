@@ -363,8 +363,6 @@ export function fittingArguments(api, subjects, fixtures) {
     'train: gatherStateRows': () => [subjects.Backend(), zeros(1, 2, 2), Int32Array.of(0)],
     'train: gateWeights': () => [subjects.CudnnLSTM(), subjects.Variable().value],
     'train: weightDecayMask': () => [subjects.Backend(), subjects.CudnnLSTM()],
-    'train: CanonicalMap.canonicalToParams': () => [canonicalOf().weights, canonicalOf().biases],
-    'train: CanonicalReader.paramsToCanonical': () => [subjects.Variable().value],
     'train: cosineRate': () => [{ peak: 0.1, steps: 2 }],
     'train: histogramOf': () => [Float32Array.of(1, 2)],
     'train: EventFile.histogram': () => ['walk', Float32Array.of(1, 2), 1],

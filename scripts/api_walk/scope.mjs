@@ -83,7 +83,7 @@ export const LEFT_OUT = [
     'needs NCCL and GPUs: packages/cudnn/test/device_group.test.ts calls them with wrong arguments over the emulator',
   ],
   [
-    /^checkpoint: (FileStore|MemoryStore|StoreLock|DirectoryHandleLike|FileHandleLike|WritableLike)\./,
+    /^checkpoint: (FileStore|MemoryStore|StoreLock|DirectoryHandleLike)\./,
     'called by savers and readers on the names that they make; a caller or the browser implements the interfaces',
   ],
   [/^tfjs: Acceleration\./, 'its methods take no arguments'],
@@ -95,7 +95,7 @@ export const LEFT_OUT = [
   [/^layers: \w+\.record$/, 'it runs on a tape, inside a function: tests of packages/layers pass it wrong arguments'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [
-    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|rnn\/report: ProgressStream|saveable: ReadableTensor|train: Schedule|train\/ctc: PrefixScorer|models: (RowNetwork|ServedPool|ServingPort|WorkerThread))\b/,
+    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|rnn\/report: ProgressStream|train: Schedule|train\/ctc: PrefixScorer|models: (RowNetwork|ServedPool|ServingPort|WorkerThread))\b/,
     'an interface that callers implement',
   ],
 ]
