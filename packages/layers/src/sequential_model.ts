@@ -95,7 +95,10 @@ export function sequential(
   return new SequentialModel(backend, chainPlan([...layers], inputOf(action, layers, options)), options)
 }
 
-const FUNCTIONAL_OPTIONS = { seed: OPTIONS.seed }
+const FUNCTIONAL_OPTIONS = {
+  /** Seed of initial values and masks; an integer ≥ 0. Default 0. */
+  seed: OPTIONS.seed,
+}
 
 /** Options of {@link functional}. */
 export interface FunctionalOptions extends OptionsOf<typeof FUNCTIONAL_OPTIONS> {}
