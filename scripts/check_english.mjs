@@ -1,4 +1,4 @@
-// Checks the length of paragraphs in guides, and compares how often comments and pages use the words that show a sentence
+// Checks the length of paragraphs in pages, and compares how often comments and pages use the words that show a sentence
 // translated from another language: "where" for "if", genitives such as "those of", and sentences that begin with the genitive
 // of an unnamed subject. Prints the figures; `--list where` prints the places too.
 import { execFileSync } from 'node:child_process'
@@ -26,12 +26,11 @@ const KINDS = {
   comments: { files: /^(?:packages|apps|native|scripts)\/.*\.(?:ts|tsx|mjs|cc|h|cu)$/, texts: commentsOf },
   pages: {
     files:
-      /^(?:docs\/(?!bench\/results|decisions).*|README|CONTRIBUTING|(?:packages|apps|native)\/[^/]+\/README)\.?(?:md)?$/,
+      /^(?:docs\/(?!bench\/results|decisions).*\.md|README|CONTRIBUTING|(?:packages|apps|native)\/[^/]+\/README)\.?(?:md)?$/,
     texts: (source) => [{ line: 1, text: withoutCode(source).replace(/`[^`\n]*`/g, 'x') }],
   },
 }
-/** Pages that people read from the top, and the most characters of a paragraph or an entry of a list in them. */
-const GUIDES = /^(?:docs\/guide\/.*|README|(?:packages|apps|native)\/[^/]+\/README)\.?(?:md)?$/
+/** The most characters of a paragraph or an entry of a list in pages; benchmarks write theirs. */
 const LONGEST_PARAGRAPH = 600
 const [, listed] = process.argv.slice(2)
 const options = ['ls-files', '--cached', '--others', '--exclude-standard']
@@ -61,7 +60,9 @@ for (const [kind, { files: names, texts }] of Object.entries(KINDS)) {
     if (limits[kind]) console.log(`${isMet ? 'ok  ' : 'FAIL'} ${kind}: "${name}" ${figure.toFixed(2)}${unit}, ${bound}`)
   }
 }
-for (const file of files.filter((name) => GUIDES.test(name) && existsSync(join(root, name)))) {
+for (const file of files.filter(
+  (name) => KINDS.pages.files.test(name) && !name.startsWith('docs/bench/') && existsSync(join(root, name)),
+)) {
   const text = withoutCode(readFileSync(join(root, file), 'utf8')).replace(/\]\([^)]*\)/g, ']')
   const long = text
     .split(/\n\s*\n|\n(?=- |\d+\. )/)
