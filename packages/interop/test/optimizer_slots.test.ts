@@ -124,8 +124,8 @@ describe.each(CASES)('importWeights of the slots of %s', (_, format, weights, sl
     }
   })
 
-  it('makes no network of it where the weights are missing', async () => {
-    if (slotNames('rnn/lstm_cell/kernel').some((name) => name.includes('Mine'))) return
+  const isUnknown = slotNames('rnn/lstm_cell/kernel').some((name) => name.includes('Mine'))
+  it.skipIf(isUnknown)('makes no network of it where the weights are missing', async () => {
     const { networks, cells } = await importWeights(fileOf(format, slotted(weights, slotNames)))
     expect([...networks, ...cells]).toEqual([])
   })
