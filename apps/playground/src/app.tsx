@@ -9,6 +9,8 @@ const PANELS = {
   speech: { title: 'Speech', Panel: SpeechPanel },
 } as const
 
+const REPOSITORY = 'https://github.com/cudnn-rnn/cudnn-rnn'
+
 type PanelName = keyof typeof PANELS
 
 /** The page: one panel is shown, and the others keep their state and their work. */
@@ -24,6 +26,10 @@ export function App() {
               {title}
             </a>
           ))}
+        </nav>
+        <nav class="links" aria-label="Project">
+          <a href={`${REPOSITORY}/blob/main/docs/guide/getting_started.md`}>Documentation</a>
+          <a href={REPOSITORY}>Repository</a>
         </nav>
       </header>
       <main>

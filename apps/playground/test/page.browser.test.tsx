@@ -100,6 +100,13 @@ it('shows a dropped weight file, runs it and converts it', async () => {
   await eventually(() => expect(clicked).toEqual([expect.stringMatching(/\.safetensors$/)]))
 })
 
+it('opens the weight file that it has as an example', async () => {
+  location.hash = 'weights'
+  await eventually(() => visible('button', 'an example'))
+  visible('button', 'an example').click()
+  await eventually(() => expect(visible('[role=status]').textContent).toContain('safetensors: 2 recurrent networks'))
+})
+
 /** A second of a tone with three seconds of silence behind it. */
 function tone(): File {
   const samples = new Float32Array(4 * SAMPLE_RATE)

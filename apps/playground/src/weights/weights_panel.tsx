@@ -3,6 +3,7 @@ import { download } from '../drawing/download.js'
 import { FileDrop } from '../drawing/file_drop.js'
 import { HeatKey, HeatMap, type Matrix } from '../drawing/heat_map.js'
 import { useWorker } from '../worker/use_worker.js'
+import example from '../../../../fixtures/interop/pytorch/tagger.safetensors?url&no-inline'
 import type { InputKind, PictureGroup, WeightsMessage, WeightsRequest } from './weights_messages.js'
 
 const start = () => new Worker(new URL('./weights_worker.ts', import.meta.url), { type: 'module' })
@@ -57,6 +58,10 @@ export function WeightsPanel() {
     setTitle(files.map(({ name }) => name).join(', '))
     worker.begin({ kind: 'open', files })
   }
+  const openExample = async () => {
+    const response = await fetch(example)
+    open([new File([await response.arrayBuffer()], 'tagger.safetensors')])
+  }
   const choose = (index: number) => {
     clear()
     setNetwork(index)
@@ -72,6 +77,15 @@ export function WeightsPanel() {
         this tab; nothing in it is executed.
       </p>
       <FileDrop label="Drop files here, or choose them" multiple onFiles={open} />
+      {title === '' && (
+        <p>
+          Or open{' '}
+          <button type="button" onClick={openExample}>
+            an example
+          </button>
+          , a network of PyTorch.
+        </p>
+      )}
       {worker.isBusy && opened === undefined && (
         <p class="status" role="status">
           Reading {title} …
