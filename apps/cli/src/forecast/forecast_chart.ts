@@ -5,6 +5,9 @@ import type { Series } from './series.js'
 /** How many steps before the first forecast the chart begins, in held-out parts. */
 const CONTEXT = 0.5
 
+/** A phone shows so many horizons of the held-out part. */
+const NARROW_HORIZONS = 2
+
 /** A chart without a backtest shows so many horizons before the forecast. */
 const HORIZONS = 6
 
@@ -22,12 +25,12 @@ interface ChartOptions {
   readonly coverage: number
 }
 
-/** A series with its forecasts, as HTML. */
+/** A series with its forecasts, and below it the covariates, as HTML. */
 export function forecastChart(
   { series, forecasts, future }: ChartedForecasts,
   { column, shape: { horizon }, coverage }: ChartOptions,
 ): string {
-  const { values, axis } = series
+  const { values, axis, covariates } = series
   const x = (index: number) => axis?.date(index) ?? index
   const first = forecasts[0]?.origin ?? values.length - HORIZONS * horizon
   const from = Math.max(0, Math.floor(first - CONTEXT * (values.length - first)))
@@ -44,31 +47,41 @@ export function forecastChart(
     ...forecast.map((y, k) => ({ x: x(origin + k + 1), y })),
   ]
   const shown = [...chosen.map((n) => forecasts[n]), ...(future === undefined ? [] : [future])]
-  return lineChart({
-    x: axis === undefined ? 'row' : 'date',
-    y: column,
-    height: 420,
+  const start = (index: number, text: string) => ({ x: x(index), text })
+  const xLabel = axis === undefined ? 'row' : 'date'
+  const last = future?.origin ?? values.length - 1
+  const narrowFrom = x(Math.max(from, last - NARROW_HORIZONS * horizon))
+  const chart = lineChart({
+    ...{ x: xLabel, y: column, height: 420, narrowFrom },
+    starts: [
+      ...(forecasts.length === 0 ? [] : [start(first, 'held out from here')]),
+      ...(future === undefined ? [] : [start(future.origin, 'future from here')]),
+    ],
     bands: shown.flatMap(({ origin, low, high }) => [
       { x: x(origin), low: Number.NaN, high: Number.NaN },
       { x: x(origin), low: values[origin], high: values[origin] },
       ...low.map((each, k) => ({ x: x(origin + k + 1), low: each, high: high[k] })),
     ]),
+    // Actual values lie over the forecasts.
     series: [
       {
-        label: 'actual values',
-        color: 'var(--ink)',
-        points: Array.from(values.subarray(from), (y, k) => ({ x: x(from + k), y })),
-      },
-      {
-        label: 'seasonal naive',
-        color: 'var(--baseline)',
+        ...{ label: 'seasonal naive', color: 'var(--baseline)', thin: true },
         points: chosen.flatMap((n) => points(forecasts[n].origin, forecasts[n].seasonalNaive)),
       },
       {
-        label: `forecast with its ${100 * coverage} % interval`,
-        color: 'var(--ours)',
+        ...{ label: `forecast with its ${100 * coverage} % interval`, color: 'var(--ours)' },
         points: shown.flatMap(({ origin, values: forecast }) => points(origin, forecast)),
+      },
+      {
+        ...{ label: 'actual values', color: 'var(--ink)', thin: true },
+        points: Array.from(values.subarray(from), (y, k) => ({ x: x(from + k), y })),
       },
     ],
   })
+  const below = Object.entries(covariates).map(([label, numbers]) => {
+    const points = Array.from(numbers.subarray(from, last + horizon + 1), (y, k) => ({ x: x(from + k), y }))
+    const series = [{ label, color: 'var(--second)', points }]
+    return lineChart({ x: xLabel, y: label, height: 150, narrowFrom, series })
+  })
+  return [chart, ...below].join('\n')
 }

@@ -28,10 +28,7 @@ describe('cudnn-rnn train', () => {
       'Result',
       'Sample',
       'Loss',
-      'Learning rate',
-      'Gradient norm',
-      'Throughput',
-      'Weights by gate',
+      'Details of the training',
       'Settings',
     ])
     // 400 characters, less the empty lines before the first word.

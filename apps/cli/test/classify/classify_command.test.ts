@@ -48,8 +48,8 @@ describe('cudnn-rnn classify', () => {
     expect(stdout).toMatch(/^is up first +0 +20 +100\.0 %$/m)
     expect(stdout).toContain('The network beats the bag of words by')
     const { document } = parseHTML(await readFile(join(out, 'report.html'), 'utf8'))
-    // Two confusion matrices, and the weights of two directions.
-    expect(document.querySelectorAll('h3')).toHaveLength(4)
+    // Two confusion matrices, four parts of the training's details, and the weights of two directions.
+    expect(document.querySelectorAll('h3')).toHaveLength(8)
     // Loss, rate, norm, throughput, and the weights of two directions.
     expect(document.querySelectorAll('svg.wide')).toHaveLength(6)
     const exported = await run('export', out, '--format', 'onnx', '--network', 'gru')

@@ -76,12 +76,10 @@ describe('cudnn-rnn forecast', () => {
       'Forecast',
       'Backtest',
       'Loss',
-      'Learning rate',
-      'Gradient norm',
-      'Throughput',
-      'Weights by gate',
+      'Details of the training',
       'Settings',
     ])
+    expect(document.querySelector('svg.wide')?.textContent).toContain('held out from here')
     // Loss, rate, norm, throughput, forecast and the weights of two layers.
     expect(document.querySelectorAll('svg.wide')).toHaveLength(7)
     expect(document.querySelectorAll('svg.narrow')).toHaveLength(7)
@@ -241,7 +239,8 @@ describe('cudnn-rnn forecast --run', () => {
     expect(lines[1]).toMatch(/^north,2020-04-30,/)
     expect(lines).toHaveLength(7)
     const { document } = parseHTML(await readFile(join(directory, 'used/report.html'), 'utf8'))
-    expect(document.querySelectorAll('svg.wide')).toHaveLength(2)
+    // Each series with its two covariates.
+    expect(document.querySelectorAll('svg.wide')).toHaveLength(6)
 
     const shown = await run('forecast', '--run', out, '--csv', ahead)
     expect(shown.stdout).toMatch(/^north +2020-04-30 +[\d.]+ +[\d.]+ +[\d.]+$/m)

@@ -35,6 +35,8 @@ export interface Series {
   readonly smoothing?: number | undefined
   /** Marks every point. */
   readonly dots?: boolean | undefined
+  /** A thin line, such as one that lies over another. */
+  readonly thin?: boolean | undefined
 }
 
 const PLACE = either(
@@ -47,6 +49,7 @@ const SERIES = fields({
   points: listOf(fields({ x: PLACE, y: NUMBER })),
   smoothing: optional(integerFrom(1)),
   dots: optional(FLAG),
+  thin: optional(FLAG),
 })
 const OPTIONS = {
   /** The quantity of the horizontal axis, with its unit. */
@@ -59,6 +62,10 @@ const OPTIONS = {
   rules: optional(listOf(fields({ y: NUMBER, text: TEXT }))),
   /** Shaded areas between two values: an interval. Values that are not finite leave gaps. */
   bands: optional(listOf(fields({ x: PLACE, low: NUMBER, high: NUMBER }))),
+  /** Vertical lines with a text: where a part begins. */
+  starts: optional(listOf(fields({ x: PLACE, text: TEXT }))),
+  /** A narrow screen shows the part from here on. */
+  narrowFrom: optional(PLACE),
   /** The vertical axis is logarithmic. Default false. */
   logarithmic: optional(FLAG),
   /** The vertical axis ends here; lines above it are cut off. */
@@ -93,11 +100,17 @@ export function lineChart(options: LineChartOptions): string {
   checkArguments('draw lines', { options }, { options: fields(OPTIONS) })
   const shown = options.series.filter(({ points }) => points.length > 0)
   const legend = shown.map(({ label, color }) => `<span><i style="background:${color}"></i>${escapeHtml(label)}</span>`)
-  return `<p class="legend">${legend.join('')}</p>\n${everySize((size) => draw(options, shown, size))}`
+  return `<p class="legend">${legend.join('')}</p>\n${everySize((size) => {
+    const { narrowFrom, bands = [], starts = [] } = options
+    if (size.className === 'wide' || narrowFrom === undefined) return draw(options, shown, size)
+    const late = ({ x }: { readonly x: number | Date }) => Number(x) >= Number(narrowFrom)
+    const series = shown.map((one) => ({ ...one, points: one.points.filter(late) }))
+    return draw({ ...options, bands: bands.filter(late), starts: starts.filter(late) }, series, size)
+  })}`
 }
 
 function draw(
-  { x, y, rules = [], bands = [], logarithmic = false, top, height: given = 300 }: LineChartOptions,
+  { x, y, rules = [], bands = [], starts = [], logarithmic = false, top, height: given = 300 }: LineChartOptions,
   shown: readonly Series[],
   { width, fontSize, ticks, className }: ChartSize,
 ) {
@@ -140,6 +153,21 @@ function draw(
     marks: [
       Plot.areaY(bands, { x: 'x', y1: 'low', y2: 'high', fill: 'var(--band)', clip }),
       ...shown.flatMap((one) => seriesMarks(one, { xLabel: x, strokeWidth: className === 'wide' ? 2 : 1.5, clip })),
+      Plot.ruleX(starts, { x: 'x', stroke: 'var(--ink)', strokeOpacity: 0.6, strokeDasharray: '2 3' }),
+      ...starts.map((start, index) => {
+        const isEarly = Number(start.x) < (Number(ends[0]) + Number(ends[1])) / 2
+        return Plot.text([start], {
+          ...{
+            x: 'x',
+            text: ({ text }) => visibleText(text),
+            frameAnchor: 'top',
+            textAnchor: isEarly ? 'start' : 'end',
+          },
+          // Texts of lines that are near each other are on separate lines.
+          ...{ dx: isEarly ? 5 : -5, dy: 4 + index * 1.35 * fontSize },
+          ...{ fill: 'var(--ink)', stroke: 'var(--paper)', strokeWidth: 4 },
+        })
+      }),
       Plot.ruleY(rules, { y: 'y', stroke: 'var(--baseline)', strokeWidth: 1.5, strokeDasharray: '5 4' }),
       ...ruleLabels(rules, domain, logarithmic, inner, fontSize),
     ],
@@ -179,11 +207,16 @@ function verticalDomain(
 }
 
 function seriesMarks(
-  { points, color, smoothing = 1, dots = false, label }: Series,
-  { xLabel, strokeWidth, clip }: { readonly xLabel: string; readonly strokeWidth: number; readonly clip: boolean },
+  { points, color, smoothing = 1, dots = false, thin = false, label }: Series,
+  {
+    xLabel,
+    strokeWidth: usual,
+    clip,
+  }: { readonly xLabel: string; readonly strokeWidth: number; readonly clip: boolean },
 ): Plot.Markish[] {
   const channels = { x: 'x', y: 'y', stroke: color, clip } as const
   const marks: Plot.Markish[] = []
+  const strokeWidth = thin ? 1 : usual
   if (smoothing > 1) {
     const thick = Plot.windowY({ k: smoothing, anchor: 'middle' }, { ...channels, strokeWidth })
     marks.push(Plot.line(points, { ...channels, strokeWidth: 1, strokeOpacity: 0.25 }), Plot.line(points, thick))

@@ -63,7 +63,7 @@ const MUCH_HIGHER = 1.5
 const FIRST_STEPS = 0.08
 
 /**
- * The sections every report page has: loss, learning rate, gradient norm, throughput, and weights by gate.
+ * The sections every report page has: loss, and, folded, learning rate, gradient norm, throughput and weights by gate.
  *
  * @example
  * ```ts
@@ -72,7 +72,7 @@ const FIRST_STEPS = 0.08
  * const report = { learningRate: 0.001, gradientNorm: 2, skipped: false, seconds: 0.01 }
  * const reports = [3, 2, 1.5].map((loss, index) => ({ step: index + 1, loss, ...report }))
  * const sections = trainingSections({ reports, lossLabel: 'loss (nats)', itemsPerStep: 32, itemName: 'rows' })
- * console.log(sections.map(({ heading }) => heading)) // ['Loss', 'Learning rate', 'Gradient norm', 'Throughput']
+ * console.log(sections.map(({ heading }) => heading)) // ['Loss', 'Details of the training']
  * ```
  */
 export function trainingSections(curves: TrainingCurves): PageSection[] {
@@ -99,26 +99,26 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
   const losses = curve(({ loss }) => loss * lossScale)
   const top = zoomedTop(losses, [...evaluated.map(({ y }) => y), ...(rules ?? []).map(({ y }) => y)])
   const skipped = reports.filter((report) => report.skipped).length
-  const sections = [
-    {
-      heading: 'Loss',
-      html:
-        lineChart({
-          x: STEP,
-          y: lossLabel,
-          rules,
-          top,
-          series: [
-            {
-              label: `training (thin: each step; thick: mean of the ${SMOOTHING} steps around it)`,
-              color: 'var(--train)',
-              points: losses,
-              smoothing: SMOOTHING,
-            },
-            { label: metricLabel, color: 'var(--ours)', points: evaluated, dots: true },
-          ],
-        }) + (top === undefined ? '' : `\n<p class="note">${cutOff(losses, top)}</p>`),
-    },
+  const loss = {
+    heading: 'Loss',
+    html:
+      lineChart({
+        x: STEP,
+        y: lossLabel,
+        rules,
+        top,
+        series: [
+          {
+            label: `training (thin: each step; thick: mean of the ${SMOOTHING} steps around it)`,
+            color: 'var(--train)',
+            points: losses,
+            smoothing: SMOOTHING,
+          },
+          { label: metricLabel, color: 'var(--ours)', points: evaluated, dots: true },
+        ],
+      }) + (top === undefined ? '' : `\n<p class="note">${cutOff(losses, top)}</p>`),
+  }
+  const details = [
     { heading: 'Learning rate', html: single('learning rate', 'at each step', ({ learningRate }) => learningRate) },
     {
       heading: 'Gradient norm',
@@ -133,8 +133,13 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
       }),
     },
   ]
-  if (gates.length > 0) sections.push({ heading: 'Weights by gate', html: gateHistograms(gates) })
-  return sections
+  if (gates.length > 0) details.push({ heading: 'Weights by gate', html: gateHistograms(gates) })
+  const summary = details.map(({ heading }) => heading.toLowerCase()).join(', ')
+  const folded = details.map(({ heading, html }) => `<h3>${heading}</h3>\n${html}`).join('\n')
+  return [
+    loss,
+    { heading: 'Details of the training', html: `<details>\n<summary>${summary}</summary>\n${folded}\n</details>` },
+  ]
 }
 
 const STEP = 'training step'

@@ -67,6 +67,15 @@ describe('lineChart', () => {
     expect(svg.querySelector('[aria-label=area] path')).not.toBeNull()
   })
 
+  it('names where parts begin, and draws the late part alone on a narrow screen', () => {
+    const starts = [1, 3].map((x) => ({ x, text: `from ${x}` }))
+    const { document, svg } = chart({ starts, narrowFrom: 2 })
+    const pointed = (size: string) => document.querySelectorAll(`svg.${size} circle`).length
+    expect(svg.textContent).toContain('from 1')
+    expect(document.querySelector('svg.narrow')?.textContent).toMatch(/^(?!.*from 1).*from 3/s)
+    expect([pointed('wide'), pointed('narrow')]).toEqual([3, 2])
+  })
+
   it.each<[string, Partial<LineChartOptions>]>([
     ['no points', { series: [] }],
     ['one point', { series: series([1, 3]) }],

@@ -63,6 +63,13 @@ const PAGES: Readonly<Record<string, readonly PageSection[]>> = {
     { heading: 'Small', html: lineChart(days(40, 0, 0.00000312)) },
     { heading: 'Large', html: lineChart(days(40, 1.2e12, 1.3e12)) },
   ],
+  'parts of a series': [
+    [3, 4],
+    [36, 38],
+  ].map(([first, second]) => {
+    const starts = [first, second].map((day) => ({ x: new Date(Date.UTC(2023, 9, 20) + day! * DAY), text: 'held out' }))
+    return { heading: 'Parts', html: lineChart({ ...days(40, 0, 1), starts, narrowFrom: starts[0]!.x }) }
+  }),
   'a constant series': [{ heading: 'Constant', html: lineChart(days(40, 5, 5)) }],
 }
 
@@ -78,6 +85,7 @@ async function render(sections: readonly PageSection[], width: number): Promise<
   const loaded = new Promise((resolve) => frame!.addEventListener('load', resolve))
   document.body.append(frame)
   await loaded
+  for (const details of frame.contentDocument!.querySelectorAll('details')) details.open = true
   return frame.contentDocument!
 }
 

@@ -36,14 +36,10 @@ const curves = {
 
 it('trainingSections draws loss, rate, norm, throughput and the weights of every gate', () => {
   const sections = trainingSections(curves)
-  expect(sections.map(({ heading }) => heading)).toEqual([
-    'Loss',
-    'Learning rate',
-    'Gradient norm',
-    'Throughput',
-    'Weights by gate',
-  ])
+  expect(sections.map(({ heading }) => heading)).toEqual(['Loss', 'Details of the training'])
   const { document } = parseHTML(htmlPage({ title: 'run', resultHtml: '', sections }))
+  const folded = document.querySelector('details summary')?.textContent
+  expect(folded).toBe('learning rate, gradient norm, throughput, weights by gate')
   const charts = [...document.querySelectorAll('svg.wide')]
   expect(charts).toHaveLength(5)
   expect(document.querySelectorAll('svg.narrow')).toHaveLength(5)
@@ -89,14 +85,15 @@ it('trainingSections names the highest loss above the chart, without those that 
 it('trainingSections scales the loss, and leaves the weights out where there are none', () => {
   const reports = [report(1, { loss: 2 }), report(2, { loss: 1 })]
   const sections = trainingSections({ ...curves, reports, lossScale: 0.5, gates: undefined })
-  expect(sections).toHaveLength(4)
+  expect(sections).toHaveLength(2)
+  expect(sections[1].html).not.toContain('weights by gate')
   const title = parseHTML(sections[0].html).document.querySelector('circle title')?.textContent
   expect(title).toMatch(/training step 1: 1$/)
 })
 
 it('trainingSections of no steps draws empty charts', () => {
   const sections = trainingSections({ ...curves, reports: [], gates: [] })
-  expect(sections).toHaveLength(4)
+  expect(sections).toHaveLength(2)
   for (const { html } of sections) expect(html).not.toMatch(/NaN|Infinity|undefined/)
 })
 
