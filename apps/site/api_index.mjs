@@ -26,7 +26,7 @@ ${rows.join('\n')}
 
 const FACADE = '@cudnn-rnn/rnn'
 
-/** Entries of code beside the main one; those of the facade but its report are other packages. */
+/** Entries of code beside the main one; entries of the facade, except its report, are other packages. */
 function ownEntries(name, exports) {
   return exports
     .filter(

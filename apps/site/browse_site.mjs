@@ -108,7 +108,7 @@ async function visit({ width, theme }) {
   }
 }
 
-/** Every page outside the reference, and each kind of page in it, on the narrow screen; each layout on that of a tablet. */
+/** Every page outside the reference, and each kind of page in it, on the narrow screen; each layout on a tablet. */
 async function checkEveryPage() {
   const sources = sitePages(join(site, '../..')).flatMap(({ pages }) => pages.map((each) => each.page))
   const paths = sources.map((each) => `/${each.replace(/(index)?\.md$/, '')}`)

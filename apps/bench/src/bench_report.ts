@@ -28,7 +28,7 @@ export interface BenchReport {
   readonly comparisons: readonly ComparisonResult[]
 }
 
-/** A network with our time over that of the fastest other implementation. */
+/** A network with our time over the time of the fastest other implementation. */
 export interface NetworkRatio {
   readonly result: ComparisonResult
   readonly ms: number

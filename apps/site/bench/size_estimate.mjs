@@ -55,7 +55,7 @@ export function estimateError(networks, pass) {
 /** Milliseconds of a call, of T calls in single steps, and of both passes of training. */
 const CALLS = { inference: () => 5e-3, streaming: (time) => 5e-3 * time, training: () => 5e-2 }
 
-/** A time in proportion to that of a network: its calls, 0.3 µs for a step of a layer, 100 GFLOP/s. */
+/** A model of the time of a network, right but for a factor: its calls, 0.3 µs for a step of a layer, 100 GFLOP/s. */
 function scaleOf({ cellMode, numLayers, bidirectional, batch, time, inputSize, numUnits, pass }) {
   const directions = bidirectional ? 2 : 1
   const passes = pass === 'training' ? 3 : 1
