@@ -1,4 +1,4 @@
-"""The process of a baseline written in Python: `implementation.py pytorch <threads> <weights>`.
+"""The process of a baseline written in Python: `implementation.py <pytorch | onnxruntime_int8> <threads> <precision>`.
 
 Speaks the protocol of src/implementation_protocol.ts: one JSON object a line, a request on stdin, its answer on stdout.
 """
@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-THREADS = int(sys.argv[2])
+THREADS, PRECISION = int(sys.argv[2]), sys.argv[3]
 os.environ.setdefault("OMP_NUM_THREADS", str(THREADS))
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
@@ -70,16 +70,20 @@ class PyTorch:
         )
         model.load_state_dict({n: torch.from_numpy(t.copy()) for n, t in group(parameters).items()})
         x = torch.from_numpy(input.copy())
+        if PRECISION == "bfloat16":
+            model, x = model.to(torch.bfloat16), x.to(torch.bfloat16)
+        if PRECISION == "int8":
+            model = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(model), {kind}, dtype=torch.qint8)[0]
         if not is_training:
 
             def infer():
                 with torch.inference_mode():
                     return model(x)[0]
 
-            return infer, lambda: {"output": infer().numpy()}
+            return infer, lambda: {"output": infer().float().numpy()}
 
         x.requires_grad_(True)
-        seed = torch.from_numpy(output_gradient.copy())
+        seed = torch.from_numpy(output_gradient.copy()).to(x.dtype)
 
         def train():
             model.zero_grad(set_to_none=True)
@@ -89,11 +93,46 @@ class PyTorch:
             return output
 
         def results():
-            output = train().detach().numpy()
-            gradients = {f"0/{n}": p.grad.numpy() for n, p in model.named_parameters()}
-            return {"output": output, "inputGradient": x.grad.numpy(), **gradients}
+            output = train().detach().float().numpy()
+            gradients = {f"0/{n}": p.grad.float().numpy() for n, p in model.named_parameters()}
+            return {"output": output, "inputGradient": x.grad.float().numpy(), **gradients}
 
         return train, results
+
+
+class QuantizedOnnxRuntime:
+    """An LSTM node of one layer and direction, as quantize_dynamic changes it."""
+
+    def __init__(self):
+        import onnxruntime
+        import onnxruntime.quantization
+
+        self.runtime = onnxruntime
+        self.version = onnxruntime.__version__
+        self.detail = "quantize_dynamic, CPU execution provider, sequential"
+
+    def load(self, workload, is_training, parameters, input, output_gradient):
+        import tempfile
+
+        import onnx
+        from onnx import helper, numpy_helper
+
+        T, B, I, H = (workload[name] for name in ("time", "batch", "inputSize", "numUnits"))
+        tensors = group(parameters)
+        node = helper.make_node("LSTM", ["x", *tensors], ["y"], hidden_size=H)
+        value = lambda name, shape: helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        weights = [numpy_helper.from_array(tensor, name) for name, tensor in tensors.items()]
+        graph = helper.make_graph([node], "lstm", [value("x", [T, B, I])], [value("y", [T, 1, B, H])], weights)
+        opset = [helper.make_opsetid("", 14)]
+        options = self.runtime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = THREADS, 3
+        with tempfile.TemporaryDirectory() as folder:
+            exact, quantized = os.path.join(folder, "exact.onnx"), os.path.join(folder, "int8.onnx")
+            onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), exact)
+            self.runtime.quantization.quantize_dynamic(exact, quantized)
+            session = self.runtime.InferenceSession(quantized, options, providers=["CPUExecutionProvider"])
+        run = lambda: session.run(None, {"x": input})[0]
+        return run, lambda: {"output": run()}
 
 
 def timed(run):
@@ -145,7 +184,7 @@ def say(line):
 
 def main():
     try:
-        runner = PyTorch()
+        runner = {"pytorch": PyTorch, "onnxruntime_int8": QuantizedOnnxRuntime}[sys.argv[1]]()
     except ImportError as error:
         say({"ready": False, "reason": str(error)})
         return

@@ -1,6 +1,6 @@
 import type { CellMode } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/rnn/executors'
-import type { Comparison } from './comparison.js'
+import type { Comparison, Precision } from './comparison.js'
 import type { Implementation } from './implementation_table.js'
 import type { Pass, Workload } from './workload.js'
 
@@ -33,15 +33,35 @@ const BATCHES = [1, 2, 3, 4, 8, 12, 16, 32, 64]
 const TIMES = [1, 5, 50, 200]
 const [LEAST_UNITS, MOST_UNITS] = [16, 512]
 
+/** The reduced precisions of a network that is drawn for them. */
+const REDUCED = [
+  ['inference', 'bfloat16'],
+  ['inference', 'int8'],
+  ['training', 'bfloat16'],
+] as const
+
 /** The grid, single steps, then the drawn networks; none without implementations that can run it. */
 export function benchCases({ implementations, threads, seed, drawn, full }: CaseSelection): Comparison[] {
-  const comparison = (name: string, workload: Workload, pass: Pass, count: number): Comparison => ({
-    id: `${name}/${workload.cellMode}/${pass}/${workload.batch}x${workload.time}x${workload.numUnits}/${count}`,
-    workload,
-    seriesList: implementations
-      .filter(({ refusal }) => refusal(workload, pass) === undefined)
-      .map(({ name }) => ({ implementation: name, threads: count, weights: 'float32', pass })),
-  })
+  const comparison = (
+    name: string,
+    workload: Workload,
+    pass: Pass,
+    count: number,
+    precision: Precision = 'float32',
+  ): Comparison => {
+    const [ours] = implementations
+    const series = { threads: count, pass }
+    return {
+      id: `${name}/${workload.cellMode}/${pass}/${workload.batch}x${workload.time}x${workload.numUnits}/${count}`,
+      workload,
+      seriesList: [
+        ...(precision === 'float32' ? [] : [{ ...series, implementation: ours.name, precision: 'float32' as const }]),
+        ...implementations
+          .filter(({ refusal }) => refusal(workload, pass, precision) === undefined)
+          .map(({ name }) => ({ ...series, implementation: name, precision })),
+      ],
+    }
+  }
   const network = (cellMode: CellMode, batch: number, time: number, numUnits: number): Workload => ({
     ...{ cellMode, numLayers: 1, bidirectional: false, batch, time, inputSize: numUnits, numUnits },
   })
@@ -65,7 +85,14 @@ export function benchCases({ implementations, threads, seed, drawn, full }: Case
     const pass = choices.next() < 0.25 ? 'training' : 'inference'
     return comparison(`drawn-${k + 1}`, workload, pass, choices.of(threads))
   })
-  return [...grid, ...steps, ...random].filter(({ seriesList }) => seriesList.length > 0)
+  const reduced = Array.from({ length: Math.ceil(drawn / 4) }, (_, k) => {
+    const workload = drawnWorkload(choices)
+    const count = choices.of(threads)
+    return REDUCED.map(([pass, precision]) =>
+      comparison(`reduced-${k + 1}/${precision}`, workload, pass, count, precision),
+    )
+  })
+  return [...grid, ...steps, ...random, ...reduced.flat()].filter(({ seriesList }) => seriesList.length > 0)
 }
 
 /** H is uniform in its logarithm; of four networks one has two layers and one two directions, and half have another input. */

@@ -2,7 +2,15 @@ import { escapeHtml, htmlPage } from '@cudnn-rnn/rnn/report'
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import type { BenchReport, NetworkRatio } from './bench_report.js'
-import { conditionsOf, gridRatios, type ReportTable, stepTable, summaryTable, worstTable } from './report_tables.js'
+import {
+  conditionsOf,
+  gridRatios,
+  type ReportTable,
+  reducedTable,
+  stepTable,
+  summaryTable,
+  worstTable,
+} from './report_tables.js'
 
 const STYLE =
   'table { font-variant-numeric: tabular-nums; } th, td { text-align: right; padding: .2rem 0 .2rem 1rem; } th:first-child, td:first-child { text-align: left; padding-left: 0; }'
@@ -17,6 +25,7 @@ export function benchPage(report: BenchReport): string {
       { heading: 'Summary', html: tableHtml(summaryTable(report)) },
       ...[...gridRatios(report)].map(([heading, ratios]) => ({ heading: `${heading}: H by B`, html: heatMap(ratios) })),
       { heading: 'Single steps', html: tableHtml(stepTable(report)) },
+      { heading: 'Reduced precision', html: tableHtml(reducedTable(report)) },
       { heading: 'The worst ten networks', html: tableHtml(worstTable(report)) },
     ],
   })

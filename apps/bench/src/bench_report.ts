@@ -1,5 +1,5 @@
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
-import { type ComparisonResult, medianOf } from './comparison.js'
+import { type ComparisonResult, medianOf, precisionOf } from './comparison.js'
 import type { MachineRates } from './machine_rates.js'
 
 /** An implementation as it introduced itself, or why it did not take part. */
@@ -36,17 +36,45 @@ export interface NetworkRatio {
   readonly ratio: number
 }
 
-/** The ratios of networks that our executor and another implementation have run. */
-export function networkRatios({ implementations, comparisons }: BenchReport): NetworkRatio[] {
-  const executor = implementations.find(({ kind }) => kind === 'executor')?.name ?? ''
-  return comparisons.flatMap((result) => {
+/** The name of our executor. */
+function executorOf({ implementations }: BenchReport): string {
+  return implementations.find(({ kind }) => kind === 'executor')?.name ?? ''
+}
+
+/** Our time in reduced precision over that in float32, and over the fastest other implementation if there is one. */
+export interface ReducedRatio {
+  readonly result: ComparisonResult
+  readonly overFloat32: number
+  readonly overOther: number | undefined
+}
+
+/** The networks in reduced precision. */
+export function reducedRatios(report: BenchReport): ReducedRatio[] {
+  const executor = executorOf(report)
+  return report.comparisons.flatMap((result) => {
     const ms = medianOf(result, executor)
-    const others = result.results.flatMap(({ series: { implementation: name } }) => {
-      const other = name === executor ? undefined : medianOf(result, name)
-      return other === undefined ? [] : [{ name, ms: other }]
-    })
-    if (ms === undefined || others.length === 0) return []
-    const best = others.reduce((least, each) => (each.ms < least.ms ? each : least))
-    return [{ result, ms, best, ratio: ms / best.ms }]
+    const float32 = medianOf(result, executor, 'float32')
+    if (precisionOf(result) === 'float32' || ms === undefined || float32 === undefined) return []
+    return [{ result, overFloat32: ms / float32, overOther: ratioOf(result, executor)?.ratio }]
   })
+}
+
+/** The ratios of networks in float32 that our executor and another implementation have run. */
+export function networkRatios(report: BenchReport): NetworkRatio[] {
+  const executor = executorOf(report)
+  return report.comparisons.flatMap((result) => {
+    const ratio = precisionOf(result) === 'float32' ? ratioOf(result, executor) : undefined
+    return ratio === undefined ? [] : [ratio]
+  })
+}
+
+function ratioOf(result: ComparisonResult, executor: string): NetworkRatio | undefined {
+  const ms = medianOf(result, executor)
+  const others = result.results.flatMap(({ series: { implementation: name } }) => {
+    const other = name === executor ? undefined : medianOf(result, name)
+    return other === undefined ? [] : [{ name, ms: other }]
+  })
+  if (ms === undefined || others.length === 0) return undefined
+  const best = others.reduce((least, each) => (each.ms < least.ms ? each : least))
+  return { result, ms, best, ratio: ms / best.ms }
 }

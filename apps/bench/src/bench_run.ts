@@ -106,10 +106,8 @@ async function startCandidates(
     const absence =
       language === 'python' && python === undefined
         ? 'requested by --python PATH'
-        : name === 'onnxruntime'
-          ? (bindingNote(implementation, instructionSet) ?? baselineProblem)
-          : undefined
-    const first = { implementation: name, threads, weights: 'float32', pass: 'inference' } as const
+        : (bindingNote(implementation, instructionSet) ?? (name === 'onnxruntime' ? baselineProblem : undefined))
+    const first = { implementation: name, threads, precision: 'float32', pass: 'inference' } as const
     const process = absence ?? (await pool.process(first))
     if (typeof process === 'string') {
       reports.push({ name, title, kind, version: undefined, detail: process, participates: false })

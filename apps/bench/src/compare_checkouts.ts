@@ -101,7 +101,7 @@ class CheckoutPool {
     this.#watch.stop()
   }
 
-  async #start({ implementation: side, threads, weights }: Series): Promise<ImplementationProcess> {
+  async #start({ implementation: side, threads, precision }: Series): Promise<ImplementationProcess> {
     const { executor, instructionSet } = this.#options
     const checkout = resolve(
       required(this.#options[side as (typeof SIDES)[number]], 'the implementations of this comparison are its sides'),
@@ -109,7 +109,7 @@ class CheckoutPool {
     const program = join(checkout, 'apps/bench/dist/implementation_main.js')
     const refused = (reason: string) => codedError('ERR_NO_EXECUTOR', `Cannot compare checkouts as ${reason}`)
     if (!existsSync(program)) throw refused(`apps/bench must be built in ${checkout}: ${program} does not exist`)
-    const args = [program, executor, String(threads), weights]
+    const args = [program, executor, String(threads), precision]
     if (instructionSet !== undefined) args.push(instructionSet)
     const process = await ImplementationProcess.start({ command: globalThis.process.execPath, args }, this.#watch)
     if (typeof process === 'string') throw refused(`the ${executor} executor must work in ${checkout}: ${process}`)

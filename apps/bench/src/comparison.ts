@@ -2,15 +2,15 @@ import type { Roofline } from './roofline.js'
 import type { Spread } from './statistics.js'
 import type { Pass, Workload } from './workload.js'
 
-/** How an executor keeps its weights. */
-export type WeightType = 'float32' | 'bfloat16' | 'int8'
+/** The type of the factors of products; int8 is dynamic quantization. */
+export type Precision = 'float32' | 'bfloat16' | 'int8'
 
 /** One way of running a comparison's workload. */
 export interface Series {
   /** Name in the table of implementations. */
   readonly implementation: string
   readonly threads: number
-  readonly weights: WeightType
+  readonly precision: Precision
   readonly pass: Pass
 }
 
@@ -42,8 +42,16 @@ export interface ComparisonResult extends Omit<Comparison, 'seriesList'> {
   readonly results: readonly SeriesResult[]
 }
 
+/** The precision of a comparison; its first series may be ours in float32. */
+export function precisionOf({ results }: ComparisonResult): Precision {
+  // Reports before reduced precision do not have it.
+  return results.at(-1)?.series.precision ?? 'float32'
+}
+
 /** Median of an implementation, in milliseconds; undefined if it was not measured. */
-export function medianOf({ results }: ComparisonResult, implementation: string): number | undefined {
-  const outcome = results.find(({ series }) => series.implementation === implementation)?.outcome
+export function medianOf(result: ComparisonResult, name: string, precision = precisionOf(result)): number | undefined {
+  const outcome = result.results.find(
+    ({ series }) => series.implementation === name && (series.precision ?? 'float32') === precision,
+  )?.outcome
   return outcome?.status === 'measured' ? outcome.spread.median : undefined
 }

@@ -108,8 +108,8 @@ async function prepareSeries(
       const results = comparableResults(implementation, workload, readTensorFile(file))
       const difference = base === undefined ? undefined : largestDifference(base, results)
       base ??= results
-      // Smaller weights are another function; how far they may be off is a matter for the executor's own tests.
-      if (difference !== undefined && !(difference <= LARGEST_DIFFERENCE) && series.weights === 'float32') {
+      // Rounded factors are another function; how far they may be off is a matter for the executor's own tests.
+      if (difference !== undefined && !(difference <= LARGEST_DIFFERENCE) && series.precision === 'float32') {
         return ended({ status: 'differs', difference })
       }
       return { series, process, paceKey, flops, firstMs, difference, times: [] }

@@ -9,7 +9,7 @@ import {
 } from '@cudnn-rnn/rnn'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { version } from '../package.json'
-import type { WeightType } from './comparison.js'
+import type { Precision } from './comparison.js'
 import { type ExecutorModel, executorModel } from './executor_model.js'
 import { canonicalGroup, ungrouped } from './parameter_layouts.js'
 import type { LoadedTask, Runner, Task } from './runner.js'
@@ -26,17 +26,23 @@ interface Loaded {
 /** How an executor is opened. */
 interface ExecutorConditions {
   readonly threads: number
-  readonly weights: WeightType
+  readonly precision: Precision
   readonly instructionSet: InstructionSet | undefined
 }
+
+const PRECISION_OPTIONS = {
+  float32: {},
+  bfloat16: { precision: 'bfloat16' },
+  int8: { weights: 'int8', activations: 'int8' },
+} as const
 
 /** Plays one of our executors through the public models. Throws as `openBackend` does. */
 export async function openExecutorRunner(
   name: string,
-  { threads, weights, instructionSet }: ExecutorConditions,
+  { threads, precision, instructionSet }: ExecutorConditions,
 ): Promise<Runner> {
-  // An executor that keeps only float32 refuses the option: its message states why the series is left out.
-  const options = { threads, instructionSet, ...(weights !== 'float32' && { weights }) }
+  // An executor that has only float32 refuses the options: its message states why the series is left out.
+  const options = { threads, instructionSet, ...PRECISION_OPTIONS[precision] }
   const backend = await openBackend(name as BackendName, options as OpenBackendOptions)
   return {
     version,

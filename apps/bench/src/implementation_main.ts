@@ -1,16 +1,16 @@
-// The process of one implementation: `implementation_main <name> <threads> <weights> [instruction set]` plays it over stdin and stdout.
+// The process of one implementation: `implementation_main <name> <threads> <precision> [instruction set]` plays it over stdin and stdout.
 
 import { createInterface } from 'node:readline'
 import { thrownMessage } from '@cudnn-rnn/canonical/rules'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
-import type { WeightType } from './comparison.js'
+import type { Precision } from './comparison.js'
 import { openExecutorRunner } from './executor_runner.js'
 import type { Greeting } from './implementation_protocol.js'
 import { openOnednnRunner } from './onednn_runner.js'
 import { openOnnxRuntimeRunner } from './onnxruntime_runner.js'
 import { RunnerSession } from './runner_session.js'
 
-const [name = '', threads = '1', weights = 'float32', instructionSet] = process.argv.slice(2)
+const [name = '', threads = '1', precision = 'float32', instructionSet] = process.argv.slice(2)
 
 function say(line: object): void {
   process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -21,7 +21,7 @@ function open() {
   if (name === 'onednn') return openOnednnRunner(Number(threads))
   return openExecutorRunner(name, {
     threads: Number(threads),
-    weights: weights as WeightType,
+    precision: precision as Precision,
     instructionSet: instructionSet as InstructionSet | undefined,
   })
 }

@@ -4,7 +4,7 @@ import { ImplementationProcess, implementationLaunch, type LaunchConditions } fr
 import type { Implementation } from './implementation_table.js'
 import { ProcessWatch } from './process_watch.js'
 
-/** The processes of a benchmark: one per implementation, threads and weights, started when first requested. */
+/** The processes of a benchmark: one per implementation, threads and precision, started when first requested. */
 export class ImplementationPool {
   readonly #implementations: ReadonlyMap<string, Implementation>
   readonly #conditions: LaunchConditions
@@ -30,8 +30,8 @@ export class ImplementationPool {
     const key = processKey(series)
     const known = this.#processes.get(key)
     if (known !== undefined) return known
-    const { implementation, threads, weights } = series
-    const launch = implementationLaunch(this.implementation(implementation), threads, weights, this.#conditions)
+    const { implementation, threads, precision } = series
+    const launch = implementationLaunch(this.implementation(implementation), threads, precision, this.#conditions)
     const started = ImplementationProcess.start(launch, this.#watch)
     this.#processes.set(key, started)
     return started
@@ -55,6 +55,6 @@ export class ImplementationPool {
 }
 
 /** Series of one key share a process. */
-export function processKey({ implementation, threads, weights, pass }: Series): string {
-  return [implementation, threads, weights, pass === 'streaming' ? 'steps' : 'calls'].join('/')
+export function processKey({ implementation, threads, precision, pass }: Series): string {
+  return [implementation, threads, precision, pass === 'streaming' ? 'steps' : 'calls'].join('/')
 }

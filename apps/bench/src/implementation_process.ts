@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { codedError } from './coded_error.js'
-import type { WeightType } from './comparison.js'
+import type { Precision } from './comparison.js'
 import type { Greeting, Reply, RequestName, Requests } from './implementation_protocol.js'
 import type { Implementation } from './implementation_table.js'
 import { bindingEnvironment } from './instruction_set_binding.js'
@@ -30,11 +30,11 @@ export interface LaunchConditions {
 export function implementationLaunch(
   implementation: Implementation,
   threads: number,
-  weights: WeightType,
+  precision: Precision,
   { python, instructionSet }: LaunchConditions,
 ): Launch {
   const { name, kind, language } = implementation
-  const args = [name, String(threads), weights]
+  const args = [name, String(threads), precision]
   if (kind === 'executor' && instructionSet !== undefined) args.push(instructionSet)
   const env = bindingEnvironment(implementation, instructionSet)
   if (language === 'node') {

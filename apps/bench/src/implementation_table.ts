@@ -1,3 +1,4 @@
+import type { Precision } from './comparison.js'
 import type { LayoutName } from './parameter_layouts.js'
 import type { Pass, Workload } from './workload.js'
 
@@ -14,10 +15,8 @@ export interface Implementation {
   /** Why the baseline cannot be held to an instruction set; undefined if it can. */
   readonly unbound?: string
   /** Undefined if it can run the workload, else why not. */
-  readonly refusal: (workload: Workload, pass: Pass) => string | undefined
+  readonly refusal: (workload: Workload, pass: Pass, precision: Precision) => string | undefined
 }
-
-const inferenceOnly = (_: Workload, pass: Pass) => (pass === 'inference' ? undefined : 'compared in inference only')
 
 /** The baselines, strongest first. */
 export const BASELINES: readonly Implementation[] = [
@@ -28,9 +27,9 @@ export const BASELINES: readonly Implementation[] = [
     language: 'node',
     layout: 'onnx',
     unbound: 'MLAS takes the best that the processor has',
-    refusal: ({ numLayers, bidirectional }, pass) =>
-      pass === 'training'
-        ? 'compared in inference only'
+    refusal: ({ numLayers, bidirectional }, pass, precision) =>
+      pass === 'training' || precision !== 'float32'
+        ? 'compared in inference in float32 only'
         : pass === 'streaming' && (bidirectional || numLayers > 1)
           ? 'carries the state of one forward layer'
           : undefined,
@@ -41,8 +40,12 @@ export const BASELINES: readonly Implementation[] = [
     kind: 'baseline',
     language: 'node',
     layout: 'canonical',
-    refusal: (workload, pass) =>
-      workload.bidirectional || workload.numLayers > 1 ? 'compared on one layer only' : inferenceOnly(workload, pass),
+    refusal: ({ bidirectional, numLayers }, pass, precision) =>
+      bidirectional || numLayers > 1
+        ? 'compared on one layer only'
+        : pass !== 'inference' || precision !== 'float32'
+          ? 'compared in inference in float32 only'
+          : undefined,
   },
   {
     name: 'pytorch',
@@ -50,7 +53,24 @@ export const BASELINES: readonly Implementation[] = [
     kind: 'baseline',
     language: 'python',
     layout: 'pytorch',
-    refusal: (_, pass) => (pass === 'streaming' ? 'compared over whole sequences' : undefined),
+    refusal: ({ cellMode }, pass, precision) =>
+      pass === 'streaming'
+        ? 'compared over whole sequences'
+        : precision === 'int8' && (pass === 'training' || cellMode.startsWith('rnn'))
+          ? 'quantizes LSTM and GRU in inference only'
+          : undefined,
+  },
+  {
+    name: 'onnxruntime_int8',
+    title: 'ONNX Runtime, quantize_dynamic',
+    kind: 'baseline',
+    language: 'python',
+    layout: 'onnx',
+    unbound: 'MLAS takes the best that the processor has',
+    refusal: ({ cellMode, numLayers, bidirectional }, pass, precision) =>
+      cellMode !== 'lstm' || numLayers > 1 || bidirectional || pass !== 'inference' || precision !== 'int8'
+        ? 'quantizes LSTM in inference only; compared on one layer'
+        : undefined,
   },
 ]
 

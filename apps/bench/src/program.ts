@@ -10,7 +10,7 @@ import { benchPage } from './bench_page.js'
 import type { BenchReport } from './bench_report.js'
 import { type BenchOptions, runBench } from './bench_run.js'
 import { type CheckoutComparison, checkoutTable, compareCheckouts } from './compare_checkouts.js'
-import { stepTable, summaryTable, worstTable } from './report_tables.js'
+import { reducedTable, stepTable, summaryTable, worstTable } from './report_tables.js'
 import { spacePage } from './space_page.js'
 
 const DEFAULT_THREADS = Math.min(2, availableParallelism())
@@ -76,7 +76,7 @@ async function bench({ json, html, ...options }: BenchOptions & Written): Promis
   for (const { name, detail, participates } of report.implementations) {
     if (!participates) announce(`Without ${name}: ${detail}`)
   }
-  for (const table of [summaryTable(report), stepTable(report), worstTable(report)]) {
+  for (const table of [summaryTable(report), stepTable(report), reducedTable(report), worstTable(report)]) {
     if (table.rows.length > 0) process.stdout.write(`${tableText(table)}\n\n`)
   }
   writeFileSync(resolve(html), benchPage(report))

@@ -1,4 +1,5 @@
-import { type BenchReport, type NetworkRatio, networkRatios } from './bench_report.js'
+import { type BenchReport, type NetworkRatio, networkRatios, reducedRatios } from './bench_report.js'
+import { type ComparisonResult, precisionOf } from './comparison.js'
 import { geometricMean } from './statistics.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
 
@@ -11,7 +12,7 @@ export interface ReportTable {
 const WORST = 10
 
 /** The pass and the number of threads of a network. */
-function kindOf({ result: { results } }: NetworkRatio): string {
+function kindOf({ result: { results } }: { readonly result: ComparisonResult }): string {
   const [{ series }] = results
   const pass = series.pass === 'streaming' ? 'single steps' : series.pass
   return `${pass}, ${series.threads} thread${series.threads > 1 ? 's' : ''}`
@@ -33,6 +34,26 @@ export function summaryTable(report: BenchReport): ReportTable {
     return [name, String(ratios.length), mean, above(1), above(1.05), Math.max(...ratios).toFixed(2)]
   })
   return { header: ['networks', 'number', 'geometric mean', 'above 1', 'above 1.05', 'greatest'], rows }
+}
+
+/** A row for each precision, pass and number of threads: over our own float32, and over the fastest other implementation. */
+export function reducedTable(report: BenchReport): ReportTable {
+  const groups = groupedBy(reducedRatios(report), (ratio) => `${precisionOf(ratio.result)}, ${kindOf(ratio)}`)
+  const rows = [...groups].map(([name, group]) => {
+    const own = group.map(({ overFloat32 }) => overFloat32)
+    const others = group.flatMap(({ overOther }) => overOther ?? [])
+    const of = (ratios: readonly number[], value: (ratios: readonly number[]) => number) =>
+      ratios.length === 0 ? '–' : value(ratios).toFixed(2)
+    const largest = (ratios: readonly number[]) => Math.max(...ratios)
+    return [
+      name,
+      String(own.length),
+      of(own, geometricMean),
+      of(own, largest),
+      ...[of(others, geometricMean), of(others, largest)],
+    ]
+  })
+  return { header: ['networks', 'number', 'over our float32', 'greatest', 'over the fastest other', 'greatest'], rows }
 }
 
 /** The networks with the largest ratios. A bound above 1 shows that no schedule of this machine reaches the other library. */

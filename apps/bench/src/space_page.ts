@@ -1,5 +1,13 @@
 import type { BenchReport } from './bench_report.js'
-import { conditionsOf, gridRatios, type ReportTable, stepTable, summaryTable, worstTable } from './report_tables.js'
+import {
+  conditionsOf,
+  gridRatios,
+  type ReportTable,
+  reducedTable,
+  stepTable,
+  summaryTable,
+  worstTable,
+} from './report_tables.js'
 
 /** docs/bench/space.md: the reports of one machine, each of another instruction set. */
 export function spacePage(reports: readonly BenchReport[]): string {
@@ -16,6 +24,9 @@ ${markdown(summaryOf(reports))}
 ${reports.flatMap(sectionsOf).join('\n\n')}
 `
 }
+
+const REDUCED =
+  "Networks that the seed draws, once more with the factors of products in bfloat16 or int8: geometric means of our median over that of our float32, and over that of the fastest other library in the same type, PyTorch's bfloat16 and `quantize_dynamic`, and ONNX Runtime's `quantize_dynamic`."
 
 function setOf({ instructionSet }: BenchReport): string {
   return instructionSet ?? 'widest'
@@ -39,6 +50,7 @@ function summaryOf(reports: readonly BenchReport[]): ReportTable {
 
 function sectionsOf(report: BenchReport): string[] {
   const set = setOf(report)
+  const reduced = reducedTable(report)
   const grids = [...gridRatios(report)].map(([name, ratios]) => {
     const batches = [...new Set(ratios.map(({ result }) => result.workload.batch))]
     const units = [...new Set(ratios.map(({ result }) => result.workload.numUnits))]
@@ -51,6 +63,7 @@ function sectionsOf(report: BenchReport): string[] {
   const steps = stepTable(report)
   return [
     ...(steps.rows.length === 0 ? [] : [`## Single steps, ${set}\n\n${markdown(steps)}`]),
+    ...(reduced.rows.length === 0 ? [] : [`## Reduced precision, ${set}\n\n${REDUCED}\n\n${markdown(reduced)}`]),
     `## The worst ten networks, ${set}\n\n${markdown(worstTable(report))}`,
     `## The grid, ${set}`,
     ...grids,

@@ -40,10 +40,22 @@ describe('benchCases', () => {
   })
 
   it('times implementations that can run a network, ours first', () => {
-    for (const { seriesList } of cases) {
+    for (const { id, seriesList } of cases) {
+      if (id.startsWith('reduced-')) continue
       const names = seriesList.map(({ implementation }) => implementation)
       const others = { training: ['pytorch'], streaming: ['onnxruntime'], inference: ['onnxruntime', 'pytorch'] }
       expect(names).toEqual(['cpu', ...others[seriesList[0].pass]])
+    }
+  })
+
+  it('draws networks for every reduced precision, ours in float32 first', () => {
+    const reduced = cases.filter(({ id }) => id.startsWith('reduced-'))
+    expect(reduced).toHaveLength(10 * 3)
+    for (const { seriesList } of reduced) {
+      const [float32, ours, ...others] = seriesList
+      expect([float32.implementation, float32.precision, ours.implementation]).toEqual(['cpu', 'float32', 'cpu'])
+      for (const { implementation } of others) expect(implementation).toBe('pytorch')
+      expect(new Set([ours, ...others].map(({ precision }) => precision)).size).toBe(1)
     }
   })
 

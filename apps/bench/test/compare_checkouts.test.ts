@@ -13,7 +13,7 @@ const measured = (median: number): Outcome => ({
 
 function result(before: Outcome, after: Outcome): ComparisonResult {
   const series = (implementation: string, outcome: Outcome): SeriesResult => ({
-    series: { implementation, threads: 2, weights: 'float32', pass: 'training' },
+    series: { implementation, threads: 2, precision: 'float32', pass: 'training' },
     outcome,
   })
   const sizes = { numLayers: 1, bidirectional: false, batch: 1, time: 70, inputSize: 512, numUnits: 512 }

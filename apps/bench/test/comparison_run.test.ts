@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const series = (implementation: string, changes: Partial<Series> = {}): Series => ({
   implementation,
   threads: 2,
-  weights: 'float32',
+  precision: 'float32',
   pass: 'inference',
   ...changes,
 })
@@ -47,8 +47,8 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
       folder,
       implementation: executorImplementation,
       discard: async ({ implementation }) => void discarded.push(implementation),
-      process: async ({ implementation, weights }) => {
-        if (outputs[implementation] === undefined) return `${implementation} has no ${weights}`
+      process: async ({ implementation, precision }) => {
+        if (outputs[implementation] === undefined) return `${implementation} has no ${precision}`
         const table = answers(implementation)
         return { request: async (name: keyof typeof table) => table[name]() as never } as never
       },
@@ -83,7 +83,7 @@ describe('runComparison', () => {
 
   it('lets smaller weights differ, and reports by how much', async () => {
     const { context: shared } = context({ a: 0.5, b: 0.5625 })
-    const { results } = await runComparison(comparisonOf(series('a'), series('b', { weights: 'int8' })), shared)
+    const { results } = await runComparison(comparisonOf(series('a'), series('b', { precision: 'int8' })), shared)
     expect(results[1]?.outcome).toMatchObject({ status: 'measured', difference: 0.0625 })
   })
 

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { networkRatios } from '../src/bench_report.js'
-import { conditionsOf, gridRatios, groupedBy, stepTable, summaryTable, worstTable } from '../src/report_tables.js'
+import {
+  conditionsOf,
+  gridRatios,
+  groupedBy,
+  reducedTable,
+  stepTable,
+  summaryTable,
+  worstTable,
+} from '../src/report_tables.js'
 import { compared, measured, sampleReport, series } from './sample_report.js'
 
 const STEP = ['GRU 1 × 70 × 512, single steps, 1 thread', '3.000', '12.000 onnxruntime', '0.25', '–']
+
+const BFLOAT16 = { precision: 'bfloat16' } as const
 
 describe('networkRatios', () => {
   it('leaves out networks that no other implementation has run', () => {
@@ -38,6 +48,23 @@ describe('summaryTable', () => {
       ['inference, 1 thread', '1', '2.00', '1', '1', '2.00'],
       ['single steps, 1 thread', '1', '0.25', '0', '0', '0.25'],
     ])
+  })
+})
+
+describe('reducedTable', () => {
+  it('compares with our float32 and with others of the precision, which the other tables leave out', () => {
+    const network = (ms: number, ...others: Parameters<typeof compared>[2][]) =>
+      compared(
+        'reduced-1/bfloat16',
+        {},
+        [series('cpu'), measured(4)],
+        [series('cpu', BFLOAT16), measured(ms)],
+        ...others,
+      )
+    const comparisons = [network(1, [series('x', BFLOAT16), measured(2)]), network(4)]
+    const report = { ...sampleReport, comparisons }
+    expect(reducedTable(report).rows).toEqual([['bfloat16, inference, 2 threads', '2', '0.50', '1.00', '0.50', '0.50']])
+    expect(summaryTable(report).rows).toEqual([])
   })
 })
 

@@ -37,7 +37,7 @@ function taskOf(pass: Pass) {
 
 async function open() {
   const session = new RunnerSession(
-    await openExecutorRunner('reference', { threads: 1, weights: 'float32', instructionSet: undefined }),
+    await openExecutorRunner('reference', { threads: 1, precision: 'float32', instructionSet: undefined }),
   )
   return async (request: string, ask: object = {}) => {
     const reply = await session.reply(JSON.stringify({ request, ask }))

@@ -5,7 +5,7 @@ import type { Workload } from '../src/workload.js'
 export const series = (implementation: string, changes: Partial<Series> = {}): Series => ({
   implementation,
   threads: 2,
-  weights: 'float32',
+  precision: 'float32',
   pass: 'inference',
   ...changes,
 })

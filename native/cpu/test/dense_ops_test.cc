@@ -60,6 +60,41 @@ std::vector<T> NaiveProduct(const Operand<T>& a, const Operand<T>& b, const Size
 template <typename T>
 constexpr double kProductTolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
 
+TEST_CASE("Multiply of rounded factors is the product of their bfloat16, plus the bias, but of few rows") {
+  std::vector<Sizes> sizes_of = kSizes;
+  // More than the depth of which a thread keeps the rows of a block.
+  sizes_of.push_back({100, 2100, 70});
+  for (const Kernels* kernels : TestedKernels()) {
+    Machine<float> one(1, *kernels), three(3, *kernels);
+    one.engine.rounds_products = three.engine.rounds_products = true;
+    for (const Sizes& sizes : sizes_of) {
+      const auto [rows, depth, columns] = sizes;
+      const std::vector<float> a = Sine<float>(Size(rows * depth), 0.37), b = Sine<float>(Size(depth * columns), 0.77);
+      const std::vector<float> bias = Sine<float>(Size(columns), 0.5), rounded_a = AsBfloat16(a),
+                               rounded_b = AsBfloat16(b);
+      for (int orders = 0; orders < 4; orders++) {
+        const auto left = [&](const std::vector<float>& values) {
+          return Stored(values, rows, depth, (orders & 1) != 0);
+        };
+        const auto right = [&](const std::vector<float>& values) {
+          return Stored(values, depth, columns, (orders & 2) != 0);
+        };
+        // A matrix in rows is read where it lies.
+        const bool is_exact = rows <= 4 && (orders & 2) == 0;
+        std::vector<float> expected =
+            NaiveProduct(left(is_exact ? a : rounded_a), right(is_exact ? b : rounded_b), sizes);
+        for (ptrdiff_t k = 0; k < rows * columns; k++) expected[Size(k)] += bias[Size(k % columns)];
+        std::vector<float> c(Size(rows * columns), NAN), shared = c;
+        INFO(kernels->name << " " << rows << " x " << depth << " x " << columns << ", orders " << orders);
+        Multiply<float>(one.engine, left(a), right(b), bias.data(), c.data(), rows, depth, columns);
+        CHECK(Difference(c, expected) < kProductTolerance<float>);
+        Multiply<float>(three.engine, left(a), right(b), bias.data(), shared.data(), rows, depth, columns);
+        CHECK(shared == c);
+      }
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("Multiply is the product of operands in any order, plus the bias", T, float, double) {
   for (const Kernels* kernels : TestedKernels()) {
     Machine<T> one(1, *kernels), three(3, *kernels);

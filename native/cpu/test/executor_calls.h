@@ -15,7 +15,7 @@ template <typename T>
 class ExecutorCalls : public AddonCalls {
  public:
   explicit ExecutorCalls(int threads = 1)
-      : executor(New("NativeExecutor", "portable", static_cast<double>(threads), sizeof(T) == sizeof(double))) {}
+      : executor(New("NativeExecutor", "portable", static_cast<double>(threads), sizeof(T) == sizeof(double), false)) {}
 
   const Napi::Object executor;
 

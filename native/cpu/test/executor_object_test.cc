@@ -38,7 +38,7 @@ TEST_CASE("NativeExecutor describes the instruction set and the threads it was o
   const auto names = calls.Call(calls.exports, "instructionSets").As<Napi::Array>();
   for (uint32_t k = 0; k < names.Length(); k++) {
     const std::string name = names.Get(k).ToString();
-    const Napi::Object executor = calls.New("NativeExecutor", name.c_str(), 2.0, false);
+    const Napi::Object executor = calls.New("NativeExecutor", name.c_str(), 2.0, false, false);
     const auto description = calls.Call(executor, "describe").As<Napi::Object>();
     CHECK(description.Get("instructionSet").ToString().Utf8Value() == name);
     CHECK(description.Get("threads").ToNumber().Int32Value() == 2);
@@ -48,7 +48,7 @@ TEST_CASE("NativeExecutor describes the instruction set and the threads it was o
 TEST_CASE("NativeExecutor refuses an instruction set that this build does not have") {
   const AddonCalls calls;
   for (const char* name : {"sse2", "", "Portable"}) {
-    CHECK(MessageOf([&] { calls.New("NativeExecutor", name, 1.0, false); }) ==
+    CHECK(MessageOf([&] { calls.New("NativeExecutor", name, 1.0, false, false); }) ==
           "Cannot open the executor as this processor lacks the instruction set");
   }
   CHECK_FALSE(calls.environment.KeepsProcessAlive());
@@ -57,7 +57,7 @@ TEST_CASE("NativeExecutor refuses an instruction set that this build does not ha
 TEST_CASE("NativeExecutor that is refused a thread-safe function is not opened") {
   AddonCalls calls;
   calls.environment.RefuseThreadsafeFunctions();
-  CHECK(MessageOf([&] { calls.New("NativeExecutor", "portable", 1.0, false); }) ==
+  CHECK(MessageOf([&] { calls.New("NativeExecutor", "portable", 1.0, false, false); }) ==
         "Cannot notify the JavaScript thread as Node.js refused a thread-safe function");
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("NativeExecutor drops the promises of an environment in which JavaScri
 
 TEST_CASE("NativeExecutor that is collected removes its hook and ends its thread") {
   AddonCalls calls;
-  const Napi::Object executor = calls.New("NativeExecutor", "portable", 2.0, false);
+  const Napi::Object executor = calls.New("NativeExecutor", "portable", 2.0, false, false);
   calls.environment.Collect(executor);
   CHECK_FALSE(calls.environment.KeepsProcessAlive());
   calls.environment.RunCleanupHooks();

@@ -84,7 +84,7 @@ TEST_CASE("NativeTape may be released at any time, and twice") {
 TEST_CASE("a class of the addon refuses the methods' receivers and arguments of other classes") {
   AddonCalls calls;
   const Napi::Object plain = Napi::Object::New(calls.env);
-  const Napi::Object executor = calls.New("NativeExecutor", "portable", 1.0, false);
+  const Napi::Object executor = calls.New("NativeExecutor", "portable", 1.0, false, false);
   CHECK_FALSE(ErrorOf([&] { calls.New("NativeStepper", executor, plain, 1.0, false); }).empty());
   CHECK_FALSE(ErrorOf([&] { calls.New("NativeStepper", plain, plain, 1.0, false); }).empty());
 }

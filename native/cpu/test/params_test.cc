@@ -23,7 +23,7 @@ KernelTable<float> RecordingKernels() {
   KernelTable<float> kernels = kPortableKernels.f32;
   kernels.product = Record;
   kernels.product_int8 = Record;
-  kernels.product_bfloat16 = kernels.product_bfloat16_rows = Record;
+  kernels.product_bfloat16 = kernels.bfloat16.product = Record;
   products.clear();
   return kernels;
 }

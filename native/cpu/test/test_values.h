@@ -24,6 +24,16 @@ std::vector<T> Sine(size_t count, double step) {
   return values;
 }
 
+// To the nearest bfloat16, ties to even, by scaling: none of the values is near the limits of float32.
+inline std::vector<float> AsBfloat16(std::vector<float> values) {
+  for (float& value : values) {
+    int exponent;
+    const float fraction = std::frexp(value, &exponent);
+    value = std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
+  }
+  return values;
+}
+
 // Parameters of `network` with zeros in the padding, as every opaque buffer has.
 template <typename T>
 std::vector<T> SineParams(const Network<T>& network) {

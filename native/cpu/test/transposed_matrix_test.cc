@@ -91,6 +91,35 @@ TEST_CASE_TEMPLATE("TransposedMatrix has equal products from stored and from pac
   }
 }
 
+TEST_CASE("TransposedMatrix of rounded factors has the products of their bfloat16") {
+  for (const NetworkOptions& options : Shapes()) {
+    const Network<float> network(options, PanelOrder::kRows);
+    const PanelMatrix& matrix = network.layer(0).input;
+    const ptrdiff_t width = matrix.chunks * kChunk<float>, rows = 30;
+    const std::vector<float> a = Sine<float>(static_cast<size_t>(matrix.panels * rows * width), 0.41);
+    const std::vector<float> before = Sine<float>(static_cast<size_t>(rows * matrix.depth), 0.9);
+    std::vector<float> expected = before;
+    Case<float>{matrix, AsBfloat16(SineParams(network)), width, rows, AsBfloat16(a)}.AddTo(&expected);
+    for (const Kernels* kernels : TestedKernels()) {
+      const Network<float> own = NetworkFor<float>(*kernels, options);
+      const PanelMatrix& own_matrix = own.layer(0).input;
+      const std::vector<float> params = SineParams(own);
+      std::vector<float> packed(static_cast<size_t>(TransposedMatrix<float>::PackedSize(own_matrix)), NAN);
+      const TransposedMatrix<float> transposed(own_matrix, params.data(), packed.data(), &kernels->f32.bfloat16);
+      for (ptrdiff_t item = 0; item < transposed.items(); item++) transposed.Pack(item);
+      std::vector<uint32_t> words(a.size());
+      RowsCopy copy{0, nullptr, nullptr, words.data(), false};
+      std::vector<float> c = before;
+      TransposedMatrix<float>::Product product{a.data(), width, rows * width, rows, c.data(), matrix.depth, true};
+      product.rows_copy = &copy;
+      product.version = 1;
+      transposed.Multiply(kernels->f32, product, 0, matrix.depth);
+      INFO(kernels->name << ", " << options.units << " units, " << matrix.depth << " inputs");
+      CHECK(Difference(c, expected) < 2e-5);
+    }
+  }
+}
+
 TEST_CASE("TransposedMatrix has no size for an absent matrix") {
   CHECK(TransposedMatrix<float>::PackedSize(PanelMatrix{}) == 0);
   CHECK(TransposedMatrix<float>().items() == 0);

@@ -48,13 +48,23 @@ struct Case {
   }
 
   // With NaN in the memory that Run writes: it adds to nothing that was there before.
-  std::vector<T> Computed(const KernelTable<T>& kernels, int threads) const {
+  std::vector<T> Computed(const KernelTable<T>& kernels, int threads, bool rounds = false) const {
     std::vector<T> gradient(gradient_size(), T{NAN});
     std::vector<T> packed(static_cast<size_t>(WeightGradient<T>::PackedSize(matrix.depth)), T{NAN});
+    std::vector<T> rounded(static_cast<size_t>(WeightGradient<T>::RoundedSize(matrix.panels)), T{NAN});
     PanelMatrix own = matrix;
     own.order = kernels.panel_order;
-    const WeightGradient<T> product{kernels,   own,     rows,           x.data(),        x_stride,
-                                    dz.data(), width(), rows * width(), gradient.data(), packed.data()};
+    const WeightGradient<T> product{kernels,
+                                    own,
+                                    rows,
+                                    x.data(),
+                                    x_stride,
+                                    dz.data(),
+                                    width(),
+                                    rows * width(),
+                                    gradient.data(),
+                                    packed.data(),
+                                    rounds ? rounded.data() : nullptr};
     ThreadPool pool(threads);
     SharedLoops loops(threads);
     pool.Run(threads, [&](int index) {
@@ -92,6 +102,21 @@ TEST_CASE_TEMPLATE("WeightGradient is xᵀ · dz over all rows, on every instruc
       const std::vector<T> expected = each.Expected(TableOfType<T>(*kernels).panel_order);
       INFO(kernels->name << ", " << each.rows << " rows, depth " << each.matrix.depth);
       CHECK(Difference(each.Computed(TableOfType<T>(*kernels), 1), expected) <= SumTolerance<T>(each.rows));
+    }
+  }
+}
+
+TEST_CASE("WeightGradient of rounded factors is the product of their bfloat16, on every instruction set") {
+  for (const Case<float>& each : Cases<float>()) {
+    Case<float> exact = each;
+    exact.x = AsBfloat16(each.x);
+    exact.dz = AsBfloat16(each.dz);
+    for (const Kernels* kernels : TestedKernels()) {
+      const std::vector<float> expected = exact.Expected(kernels->f32.panel_order);
+      INFO(kernels->name << ", " << each.rows << " rows, depth " << each.matrix.depth);
+      const std::vector<float> alone = each.Computed(kernels->f32, 1, true);
+      CHECK(Difference(alone, expected) <= SumTolerance<float>(each.rows));
+      CHECK(each.Computed(kernels->f32, 3, true) == alone);
     }
   }
 }

@@ -32,13 +32,13 @@ const OPTIONS = {
   instructionSet: optional(oneOf(INSTRUCTION_SETS)),
   /**
    * How inference reads the matrices, default float32: copies in bfloat16 or int8 (one scale per unit and gate) are made
-   * when parameters are first used and again after they changed. Training always computes in float32.
+   * when parameters are first used and again after they changed. Training reads float32.
    */
   weights: optional(oneOf(WEIGHT_FORMATS)),
   /**
-   * Arithmetic of the matrix products of inference, default float32. bfloat16 rounds both factors; sums, states and gates
-   * stay float32. It is faster if the processor multiplies bfloat16 (AVX512_BF16); others compute the same numbers, but
-   * for the order of sums. Training always computes in float32.
+   * Arithmetic of the matrix products of recurrent networks, in inference and training, and of dense layers, default
+   * float32. bfloat16 rounds both factors; sums, states, gates, gradients and variables stay float32. It is faster if the
+   * processor multiplies bfloat16 (AVX512_BF16); others compute the same numbers, but for the order of sums.
    */
   precision: optional(oneOf(['float32', 'bfloat16'])),
   /**
@@ -93,7 +93,7 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
     )
   }
   const count = threads ?? addon.physicalCores()
-  const native = new addon.NativeExecutor(instructionSet, count, dtype === 'float64')
+  const native = new addon.NativeExecutor(instructionSet, count, dtype === 'float64', format === 'bfloat16_products')
   const reduced = name === undefined ? '' : `, ${name}`
   return openKernelBackend(createCpuExecutor(addon, native, dtype, format), {
     name: 'cpu',

@@ -60,7 +60,13 @@ export interface NativeAddon {
   alignedOffset(memory: ArrayBuffer | Uint8Array): number
   /** Applies an activation in place, a multiple of 16 elements; for the measurement of its error. */
   activation(instructionSet: InstructionSet, name: 'sigmoid' | 'tanh', values: FloatArray): void
-  readonly NativeExecutor: new (instructionSet: InstructionSet, threads: number, float64: boolean) => NativeExecutor
+  /** @param roundsProducts whether training and dense layers round the factors of products to bfloat16. */
+  readonly NativeExecutor: new (
+    instructionSet: InstructionSet,
+    threads: number,
+    float64: boolean,
+    roundsProducts: boolean,
+  ) => NativeExecutor
   /** In the layout of the executor's instruction set and element type. */
   readonly NativeNetwork: new (
     executor: NativeExecutor,

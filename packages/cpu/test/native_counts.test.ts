@@ -18,7 +18,7 @@ const detach = (tensor: unknown) => {
 }
 
 describe('the native addon', () => {
-  const open = () => new addon!.NativeExecutor('portable', 1, false)
+  const open = () => new addon!.NativeExecutor('portable', 1, false, false)
   const executor = open()
   const network = new addon!.NativeNetwork(executor, descriptor)
   executor.close()

@@ -10,7 +10,7 @@ export const OPEN_BACKEND_OPTIONS = {
   /** Index of the GPU. Default 0. */
   device: checkedElsewhere<number | undefined>(),
   /**
-   * Arithmetic of a GPU executor with float32 tensors, and of the cpu executor's inference, which takes float32 and bfloat16.
+   * Arithmetic of a GPU executor with float32 tensors, and of the cpu executor, which takes float32 and bfloat16.
    * Default float32, true single precision.
    */
   precision: checkedElsewhere<Precision | undefined>(),

@@ -10,12 +10,13 @@
 namespace cudnn_rnn {
 
 struct ExecutorCore {
-  ExecutorCore(const Kernels* kernels, int threads, bool is_double)
-      : kernels(kernels), is_double(is_double), pool(threads) {}
+  ExecutorCore(const Kernels* kernels, int threads, bool is_double, bool rounds_products)
+      : kernels(kernels), is_double(is_double), rounds_products(rounds_products), pool(threads) {}
 
   // Static tables, never freed.
   const Kernels* kernels;
   const bool is_double;
+  const bool rounds_products;  // of training and dense layers, to bfloat16
   ThreadPool pool;
   // Scratch memory and tapes of passes. Blocks return before the core ends, as every holder keeps a share of it.
   BlockCache blocks;
@@ -41,7 +42,7 @@ struct ExecutorCore {
   template <typename T>
   Engine<T> engine(const std::atomic<bool>* canceled = nullptr) {
     if constexpr (sizeof(T) == sizeof(float)) {
-      return {&pool, &kernels->f32, &blocks, canceled};
+      return {&pool, &kernels->f32, &blocks, canceled, rounds_products};
     } else {
       return {&pool, &kernels->f64, &blocks, canceled};
     }

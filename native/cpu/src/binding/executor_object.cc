@@ -73,13 +73,14 @@ Napi::Function ExecutorObject::Define(Napi::Env env) {
   return DefineClass(env, "NativeExecutor", methods);
 }
 
-// new NativeExecutor(instructionSet: string, threads: number, float64: boolean)
+// new NativeExecutor(instructionSet: string, threads: number, float64: boolean, roundsProducts: boolean)
 ExecutorObject::ExecutorObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<ExecutorObject>(info), env_(info.Env()) {
   const Kernels* kernels = KernelsNamed(info[0].ToString().Utf8Value());
   if (kernels == nullptr)
     throw Napi::Error::New(env_, "Cannot open the executor as this processor lacks the instruction set");
-  core_ = std::make_shared<ExecutorCore>(kernels, info[1].ToNumber().Int32Value(), info[2].ToBoolean().Value());
+  core_ = std::make_shared<ExecutorCore>(kernels, info[1].ToNumber().Int32Value(), info[2].ToBoolean().Value(),
+                                         info[3].ToBoolean().Value());
   // An operation in flight reads JavaScript's memory: it must end before the environment does.
   finished_.Open(env_, "cudnn_rnn_cpu", [this](Napi::Env, std::unique_ptr<int>) { Settle(); }, [this] { Stop(); });
   queue_ = std::make_unique<JobQueue>([report = finished_.Reporter()] { report(nullptr); });

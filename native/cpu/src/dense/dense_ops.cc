@@ -151,14 +151,105 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
   engine.blocks->GiveBack(std::move(memory));
 }
 
+// c = a·b + bias of factors that are rounded to bfloat16. Packs b to pairs; each thread rounds the rows of a block once
+// for all panels.
+void MultiplyRounded(const Engine<float>& engine, Operand<float> a, Operand<float> b, const float* bias, float* c,
+                     ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
+  constexpr ptrdiff_t kWidth = kPanelChunks * kChunk<float>;
+  // 1,024 pairs of 64 columns are 256 KiB.
+  constexpr ptrdiff_t kPairedDepth = 2048;
+  const Bfloat16Products<float>& rounding = engine.kernels->bfloat16;
+  const ptrdiff_t panels = DivideUp(columns, kWidth);
+  const ptrdiff_t blocks = DivideUp(rows, kRowBlock);
+  const ptrdiff_t pairs = DivideUp(depth, 2);
+  const ptrdiff_t block_rows = std::min(rows, kRowBlock);
+  const bool pack_a = a.column_stride != 1;
+  const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
+  uint32_t *packed, *words;
+  float *packed_a, *tiles, *padded_bias;
+  MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {
+    packed = arena->Take<uint32_t>(panels * pairs * kWidth);
+    words = arena->Take<uint32_t>(members * block_rows * depth);
+    packed_a = arena->Take<float>(pack_a ? members * block_rows * depth : 0);
+    tiles = arena->Take<float>(members * block_rows * kWidth);
+    padded_bias = arena->Take<float>(panels * kWidth);
+  });
+  std::fill_n(padded_bias, panels * kWidth, 0.0f);
+  if (bias != nullptr) std::copy_n(bias, columns, padded_bias);
+  const PanelStrides<float> strides(engine.kernels->panel_order, pairs, kPanelChunks);
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int index) {
+    SharedLoops::Member member(&loops, index);
+    member.Run(panels, [&](ptrdiff_t panel) {
+      const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
+      for (ptrdiff_t k = 0; k < depth; k += 2) {
+        float two[2][kWidth] = {};
+        for (ptrdiff_t row = k; row < std::min(depth, k + 2); row++) {
+          const float* from = b.data + row * b.row_stride + panel * kWidth * b.column_stride;
+          for (ptrdiff_t j = 0; j < valid; j++) two[row - k][j] = from[j * b.column_stride];
+        }
+        uint32_t* to = packed + panel * pairs * kWidth + k / 2 * strides.row;
+        for (ptrdiff_t j = 0; j < kWidth; j += strides.row)
+          rounding.pairs(two[0] + j, kWidth, 2, strides.row, to + strides.ColumnAt(j), strides.row);
+      }
+    });
+    // A thread has the same copy for all panels of a block.
+    RowsCopy copy{0, nullptr, nullptr, words + index * block_rows * depth, false};
+    float* const own_a = packed_a + index * block_rows * depth;
+    float* const tile = tiles + index * block_rows * kWidth;
+    uint64_t version = 0;
+    ptrdiff_t copied = -1;
+    member.Run(blocks * panels, [&](ptrdiff_t item) {
+      const ptrdiff_t block = item / panels;
+      const ptrdiff_t panel = item % panels;
+      const ptrdiff_t row = block * kRowBlock;
+      const ptrdiff_t count = std::min(kRowBlock, rows - row);
+      for (ptrdiff_t k = 0; pack_a && copied != block && k < depth; k++) {
+        for (ptrdiff_t r = 0; r < count; r++)
+          own_a[r * depth + k] = a.data[(row + r) * a.row_stride + k * a.column_stride];
+      }
+      if (copied != block || depth > kPairedDepth) version++;
+      copied = block;
+      const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
+      float* const target = c + row * columns + panel * kWidth;
+      float* const result = valid == kWidth ? target : tile;
+      const ptrdiff_t stride = valid == kWidth ? columns : kWidth;
+      // At depth 0 the loop runs once, so that c is set to the bias.
+      for (ptrdiff_t k = 0; k < depth || k == 0; k += kPairedDepth) {
+        PanelProduct<float> product{};
+        product.a = pack_a ? own_a + k : a.data + row * a.row_stride + k;
+        product.a_stride = pack_a ? depth : a.row_stride;
+        product.rows = count;
+        product.depth = std::min(kPairedDepth, depth - k);
+        strides.Point(&product, packed + panel * pairs * kWidth, k / 2);
+        product.chunks = kPanelChunks;
+        product.rows_copy = &copy;
+        product.version = k == 0 ? version : ++version;
+        product.init = k == 0 ? padded_bias + panel * kWidth : result;
+        product.init_stride = k == 0 ? 0 : stride;
+        product.c = result;
+        product.c_stride = stride;
+        rounding.product(product);
+      }
+      if (result == target) return;
+      for (ptrdiff_t r = 0; r < count; r++) std::copy_n(tile + r * kWidth, valid, target + r * columns);
+    });
+  });
+  engine.blocks->GiveBack(std::move(memory));
+}
+
 // A rank-1 or few-row product is bound by the reads of b, which packing would triple (read, write, read again).
+template <typename T>
+bool Streams(Operand<T> b, ptrdiff_t rows) {
+  return rows <= kStreamedRows && b.column_stride == 1;
+}
+
 template <typename T>
 void MultiplyInto(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, bool accumulate, T* c,
                   ptrdiff_t c_stride, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
   if (rows == 0 || columns == 0) return;
-  const bool streams = rows <= kStreamedRows && b.column_stride == 1;
-  (streams ? MultiplyStreamed<T> : MultiplyPacked<T>)(engine, a, b, bias, accumulate, c, c_stride, rows, depth,
-                                                      columns);
+  (Streams(b, rows) ? MultiplyStreamed<T> : MultiplyPacked<T>)(engine, a, b, bias, accumulate, c, c_stride, rows, depth,
+                                                               columns);
 }
 
 // c += a · bᵀ for b stored as [columns, depth] in whole chunks of depth: dot products along contiguous memory.
@@ -197,6 +288,11 @@ void AddTransposedProduct(const Engine<T>& engine, const T* a, ptrdiff_t a_strid
 template <typename T>
 void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
               ptrdiff_t columns) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    // Rounding would save nothing where b is read once.
+    if (engine.rounds() && rows > 0 && columns > 0 && !Streams(b, rows))
+      return MultiplyRounded(engine, a, b, bias, c, rows, depth, columns);
+  }
   MultiplyInto(engine, a, b, bias, false, c, columns, rows, depth, columns);
 }
 

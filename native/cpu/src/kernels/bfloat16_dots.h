@@ -4,7 +4,7 @@
 
 namespace cudnn_rnn {
 
-// KernelTable::product_bfloat16_rows by AVX512_BF16.
+// Bfloat16Products::product by AVX512_BF16: a rows_copy is of pairs.
 void ProductByBfloat16Dots(const PanelProduct<float>& product);
 
 }  // namespace cudnn_rnn

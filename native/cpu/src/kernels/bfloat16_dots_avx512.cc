@@ -14,16 +14,24 @@ namespace {
 
 ptrdiff_t PairsOf(ptrdiff_t depth) { return (depth + 1) / 2; }
 
-// All rows of a, once for all panels that a thread multiplies with it. Elements past an odd depth are zeros.
+// A row of `depth` elements; one past an odd depth is zero.
+void RoundRow(const float* a, ptrdiff_t depth, uint32_t* words) {
+  auto* rounded = reinterpret_cast<char*>(words);
+  for (ptrdiff_t k = 0; k < depth; k += kLanes) {
+    const __m256bh x = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(LanesBelow(depth - k), a + k));
+    _mm256_mask_storeu_epi16(rounded + 2 * k, LanesBelow(2 * PairsOf(depth) - k), (__m256i)x);
+  }
+}
+
+// All rows of a, once for all panels that a thread multiplies with it. If a itself is in panels, they have whole pairs.
 void RoundRows(const PanelProduct<float>& p) {
   const ptrdiff_t pairs = PairsOf(p.depth);
+  const ptrdiff_t width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
   for (ptrdiff_t row = 0; row < p.rows; row++) {
     const float* a = p.a + row * p.a_stride;
-    auto* rounded = reinterpret_cast<char*>(p.rows_copy->words + row * pairs);
-    for (ptrdiff_t k = 0; k < p.depth; k += kLanes) {
-      const __m256bh x = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(LanesBelow(p.depth - k), a + k));
-      _mm256_mask_storeu_epi16(rounded + 2 * k, LanesBelow(2 * pairs - k), (__m256i)x);
-    }
+    uint32_t* words = p.rows_copy->words + row * pairs;
+    for (ptrdiff_t k = 0; k < p.depth; k += width, a += p.a_panel_stride)
+      RoundRow(a, p.depth - k < width ? p.depth - k : width, words + k / 2);
   }
   p.rows_copy->version = p.version;
 }

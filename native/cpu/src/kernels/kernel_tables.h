@@ -65,23 +65,24 @@ static constexpr void (*Int8Product())(const PanelProduct<typename V::Element>&)
 }
 
 template <typename V>
-static constexpr void (*RoundedProduct())(const PanelProduct<typename V::Element>&) {
+static constexpr Bfloat16Products<typename V::Element> RoundedProducts() {
 #if !defined(__wasm__)
   if constexpr (sizeof(typename V::Element) == 4) {
-    return ProductOfRoundedRows<V, Bfloat16Pair, RoundRowToBfloat16>;
+    return {ProductOfRoundedRows<V, Bfloat16Pair, RoundRowToBfloat16>, CopyRoundedColumns<1>, RoundPairs,
+            RoundTransposedPairs};
   }
 #endif
-  return nullptr;
+  return {};
 }
 
 // The rate of a single row, which MembersFor uses, is the rate of reading weights: 100 GB/s from a second-level cache
 // are 25 float32 multiply-adds a nanosecond, 50 operations. float64 moves half the elements in as many bytes.
-// product_int8 is another function if the instruction set multiplies integers, product_bfloat16_rows if it
-// multiplies bfloat16.
+// product_int8 is another function if the instruction set multiplies integers, and `bfloat16` others if it multiplies
+// bfloat16.
 template <typename V, typename T = typename V::Element>
 static constexpr KernelTable<T> TableOf(double float32_operations_per_ns,
                                         void (*product_int8)(const PanelProduct<T>&) = Int8Product<V>(),
-                                        void (*product_bfloat16_rows)(const PanelProduct<T>&) = RoundedProduct<V>()) {
+                                        const Bfloat16Products<T>& bfloat16 = RoundedProducts<V>()) {
   return {
       float32_operations_per_ns * 4 / sizeof(T),
       V::kPanelOrder,
@@ -90,7 +91,7 @@ static constexpr KernelTable<T> TableOf(double float32_operations_per_ns,
       Product<V, T, Operands::kRows>,
       Bfloat16Product<V>(),
       product_int8,
-      product_bfloat16_rows,
+      bfloat16,
       Product<V, T, Operands::kGradient>,
       Streamed<V>,
       Transposed<V>,

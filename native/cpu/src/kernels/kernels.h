@@ -236,6 +236,29 @@ struct LstmRowBackward {
   T* scratch;   // [4][H], with norms
 };
 
+// Whether products of training and of dense layers can round their factors: the size of the modules of WebAssembly is
+// that of their code.
+#if defined(__wasm__)
+inline constexpr bool kRoundsProducts = false;
+#else
+inline constexpr bool kRoundsProducts = true;
+#endif
+
+// Products whose factors are both rounded to bfloat16, and the operands that serve many of them. Null in WebAssembly
+// and for float64.
+template <typename T>
+struct Bfloat16Products {
+  // The panel is of Bfloat16Pairs; the rows are rounded in a rows_copy, unless it has the version of the product.
+  void (*product)(const PanelProduct<T>&);
+  // x [rows, columns] by its columns, as the rows_copy of a product of that depth; at most rows · columns words.
+  void (*copy_columns)(const T* x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t columns, uint32_t* words);
+  // x [rows, width], at most a panel wide, as pairs of its rows.
+  void (*pairs)(const T* x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t width, uint32_t* words, ptrdiff_t words_stride);
+  // x [columns, width], at most a panel wide, by pairs of its columns: words [width / 2, columns].
+  void (*transposed_pairs)(const T* x, ptrdiff_t stride, ptrdiff_t columns, ptrdiff_t width, uint32_t* words,
+                           ptrdiff_t words_stride);
+};
+
 template <typename T>
 struct KernelTable {
   // Multiplications and additions that one core does in a nanosecond for a single row, weights in its second-level
@@ -247,8 +270,7 @@ struct KernelTable {
   void (*product)(const PanelProduct<T>&);
   void (*product_bfloat16)(const PanelProduct<T>&);
   void (*product_int8)(const PanelProduct<T>&);
-  // Rows are rounded to bfloat16, in a rows_copy; null in WebAssembly.
-  void (*product_bfloat16_rows)(const PanelProduct<T>&);
+  Bfloat16Products<T> bfloat16;
   void (*product_packed)(const PanelProduct<T>&);
   void (*streamed_product)(const StreamedProduct<T>&);
   void (*transposed_product)(const TransposedProduct<T>&);

@@ -16,7 +16,10 @@ const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50, Int8PairDots<Ve
 const Kernels kAvx512VnniKernels = {"avx512-vnni", TableOf<VectorF32>(50, ProductByInt8Dots), TableOf<VectorF64>(50),
                                     CtcKernelsOf<VectorF64>()};
 // A processor with AVX512_BF16 has VNNI too. No other function differs, so the table has the same name.
-const Kernels kAvx512Bfloat16Kernels = {"avx512-vnni", TableOf<VectorF32>(50, ProductByInt8Dots, ProductByBfloat16Dots),
-                                        TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
+const Kernels kAvx512Bfloat16Kernels = {
+    "avx512-vnni",
+    TableOf<VectorF32>(50, ProductByInt8Dots,
+                       {ProductByBfloat16Dots, CopyRoundedColumns<2>, RoundPairs, RoundTransposedPairs}),
+    TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

@@ -2,22 +2,12 @@
 // multiplied as float32, which is exact for bfloat16. Included, after one vector_*.h, by the kernel files only.
 #pragma once
 
+#include "kernels/bfloat16_rounding.h"
 #include "kernels/product_kernels.h"
 
 namespace {
 
 using namespace cudnn_rnn;
-
-// To the nearest, ties to even; NaN stays NaN. weights/quantized_weights.cc explains the sum.
-static inline float RoundedToBfloat16(float x) {
-  union {
-    float value;
-    uint32_t bits;
-  } word = {x};
-  const uint32_t rounded = (word.bits + 0x7fff + (word.bits >> 16 & 1)) & 0xffff0000u;
-  word.bits = x != x ? word.bits | 0x400000u : rounded;
-  return word.value;
-}
 
 // One row as the products of bfloat16 take it.
 static inline void RoundRowToBfloat16(const float* a, ptrdiff_t depth, float* rounded) {
@@ -49,12 +39,19 @@ template <typename V, typename Weight, void (*kRound)(const float*, ptrdiff_t, f
 static void ProductOfRoundedRows(const PanelProduct<float>& p) {
   float* rounded = reinterpret_cast<float*>(p.rows_copy->words);
   if (p.rows_copy->version != p.version) {
-    for (ptrdiff_t row = 0; row < p.rows; row++) kRound(p.a + row * p.a_stride, p.depth, rounded + row * p.depth);
+    // a may be in panels.
+    const ptrdiff_t width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
+    for (ptrdiff_t row = 0; row < p.rows; row++) {
+      const float* a = p.a + row * p.a_stride;
+      for (ptrdiff_t k = 0; k < p.depth; k += width, a += p.a_panel_stride)
+        kRound(a, Smaller(width, p.depth - k), rounded + row * p.depth + k);
+    }
     p.rows_copy->version = p.version;
   }
   PanelProduct<float> product = p;
   product.a = rounded;
   product.a_stride = p.depth;
+  product.a_panel_width = 0;
   product.rows_copy = nullptr;
   Product<V, Weight, Operands::kRows>(product);
 }

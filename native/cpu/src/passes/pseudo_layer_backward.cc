@@ -9,10 +9,6 @@
 namespace cudnn_rnn {
 namespace {
 
-// Rows of a step that a thread takes at a time if there are many. The number of such parts must not depend on that
-// of the threads, as the last bits of a result depend on how many rows are summed side by side.
-constexpr ptrdiff_t kStepRows = 48;
-
 // The cell's function in the table of the instruction set.
 template <typename T>
 void (*BackwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellBackward<T>&) {
@@ -32,7 +28,7 @@ void (*BackwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellBackw
 
 template <typename T>
 PseudoLayerBackward<T>::PseudoLayerBackward(const Engine<T>& engine, const BackwardPass<T>& pass, int pseudo_layer,
-                                            const BackwardMemory<T>& memory)
+                                            const BackwardMemory<T>& memory, RowsCopy* copies)
     : engine_(engine),
       pass_(pass),
       network_(*pass.network),
@@ -41,6 +37,7 @@ PseudoLayerBackward<T>::PseudoLayerBackward(const Engine<T>& engine, const Backw
       record_(pass.tape->records[pseudo_layer]),
       memory_(memory.lane(pseudo_layer)),
       matrices_(memory.matrices(pseudo_layer)),
+      copies_(copies),
       time_(pass.tape->time),
       batch_(pass.tape->batch),
       order_(pass.order(pseudo_layer % network_.options().directions)) {}
@@ -135,6 +132,15 @@ void PseudoLayerBackward<T>::Start(SharedLoops::Member* member) const {
   if (projects) member->Run(projection.items(), [&](ptrdiff_t item) { projection.Pack(item); });
 }
 
+// A thread keeps a copy of each group of rows while the columns pass by.
+template <typename T>
+void PseudoLayerBackward<T>::PointAtCopy(ptrdiff_t n, const Part& part, bool projects,
+                                         typename TransposedMatrix<T>::Product* product) const {
+  if (copies_ == nullptr) return;
+  product->rows_copy = copies_ + DivideUp(part.row * DivideUp(batch_, kStepRows), batch_);
+  product->version = pass_.VersionOf(pseudo_layer_, n * batch_ + part.row) + (projects ? 1 : 0);
+}
+
 // dh before step n: dz·R, and for GRU the term u·dh that bypasses the matrix.
 template <typename T>
 void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const {
@@ -151,6 +157,7 @@ void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const
   // Run computes the gradient before step n in the loop of step n - 1, whose order RunParts sets.
   const ptrdiff_t width = part.last - part.first;
   product.next_column = n % 2 == 0 ? part.first - width : part.first + width;
+  PointAtCopy(n, part, false, &product);
   matrices_.recurrent.Multiply(*engine_.kernels, product, part.first, part.last);
   // Past a row's end δz is 0, and its product is NaN if a weight is not finite.
   for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
@@ -206,6 +213,7 @@ void PseudoLayerBackward<T>::UnprojectedGradient(ptrdiff_t n, const Part& part) 
   product.accumulate = false;
   const ptrdiff_t width = part.last - part.first;
   product.next_column = n % 2 != 0 ? part.first - width : part.first + width;
+  PointAtCopy(n, part, true, &product);
   matrices_.projection.Multiply(*engine_.kernels, product, part.first, part.last);
 }
 

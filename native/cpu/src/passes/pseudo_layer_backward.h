@@ -18,8 +18,9 @@ namespace cudnn_rnn {
 template <typename T>
 class PseudoLayerBackward {
  public:
+  // `copies`: the calling thread's (BackwardMemory).
   PseudoLayerBackward(const Engine<T>& engine, const BackwardPass<T>& pass, int pseudo_layer,
-                      const BackwardMemory<T>& memory);
+                      const BackwardMemory<T>& memory, RowsCopy* copies);
 
   // The steps of a time block, from the gradient of the layer's output [T,B,D·C], null for zeros. Leaves the gradients
   // of the pre-activations in z. Blocks come from the last to the first; the last call gives the gradients of the
@@ -41,6 +42,8 @@ class PseudoLayerBackward {
 
   void Start(SharedLoops::Member* member) const;
   void Finish(SharedLoops::Member* member, ptrdiff_t h_width) const;
+  // The copy of dz of a part in a product that rounds, and the number of its contents.
+  void PointAtCopy(ptrdiff_t n, const Part& part, bool projects, typename TransposedMatrix<T>::Product* product) const;
   // One stage of a step each, for the rows and columns of a part. A part reads dz of all panels of step n+1 and writes
   // its own columns of dh, so parts of one step are independent.
   void HiddenGradient(ptrdiff_t n, const Part& part) const;
@@ -64,6 +67,7 @@ class PseudoLayerBackward {
   const LaneMemory<T>& memory_;
   // Transposed views of the forward's matrices.
   const PseudoLayerMatrices<T>& matrices_;
+  RowsCopy* const copies_;
   const ptrdiff_t time_;
   const ptrdiff_t batch_;
   const TimeOrder order_;

@@ -44,7 +44,8 @@ class Backward {
   // Body of every thread. All threads run the same loops in the same order; the loops hand out the work.
   void RunStages(int thread) {
     ThreadTeams::Member member(&teams_, thread);
-    const LayerGradients<T> gradients(engine_, pass_, memory_);
+    RowsCopy* const copies = memory_.copies(thread);
+    const LayerGradients<T> gradients(engine_, pass_, memory_, copies);
     std::vector<TimeBlock> time_blocks;
     for (ptrdiff_t stage = 0; stage < schedule_.stages(); stage++) {
       schedule_.TimeBlocksOf(stage, &time_blocks);
@@ -54,7 +55,7 @@ class Backward {
         const TimeBlock& time_block = time_blocks[(member.first_branch() + k) % count];
         const int p = time_block.pseudo_layer;
         // A plain set of addresses, made by each thread for itself.
-        PseudoLayerBackward<T>(engine_, pass_, p, memory_)
+        PseudoLayerBackward<T>(engine_, pass_, p, memory_, copies)
             .RunSteps(member.branch(p % schedule_.lanes()), time_block, OutputGradient(LayerOf(p)));
       }
       // After all blocks are done: these products share all threads, and read dz that any thread wrote.

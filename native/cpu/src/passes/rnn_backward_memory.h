@@ -14,6 +14,10 @@
 
 namespace cudnn_rnn {
 
+// Rows of a step that a thread takes at a time if there are many. The number of such parts must not depend on that
+// of the threads, as the last bits of a result depend on how many rows are summed side by side.
+inline constexpr ptrdiff_t kStepRows = 48;
+
 // Gradients of the pseudo-layers of one lane of the schedule, which run one after another and share them.
 template <typename T>
 struct LaneMemory {
@@ -42,21 +46,29 @@ class BackwardMemory {
 
   const LaneMemory<T>& lane(int pseudo_layer) const { return lanes_[pseudo_layer % lanes_.size()]; }
   const PseudoLayerMatrices<T>& matrices(int pseudo_layer) const { return matrices_[pseudo_layer]; }
-  // The packed rows of the weight gradients.
+  // The packed rows of the weight gradients, and rounded panels of dz or null.
   T* packed() const { return packed_; }
+  T* rounded() const { return rounded_; }
+  // Copies of the rows of dz of a thread's products that round, one for each group of rows of a step; null for others.
+  RowsCopy* copies(int thread) { return copies_.empty() ? nullptr : &copies_[thread * copies_.size() / threads_]; }
   // [T,B,D·C], the gradient of a layer's input that is the output of the layer below.
   T* d_input(int layer) const { return d_inputs_[layer % 2]; }
 
  private:
   // Each runs twice, the first time only to measure.
   void Carve(const BackwardPass<T>& pass, const BackwardSchedule& schedule, Arena* arena);
+  void CarveCopies(const BackwardPass<T>& pass, Arena* arena);
   void CarveMatrices(const BackwardPass<T>& pass, const BackwardSchedule& schedule, Arena* arena);
 
   BlockCache* const blocks_;
+  const size_t threads_;
+  const Bfloat16Products<T>* const rounding_;  // null for exact products
   std::vector<LaneMemory<T>> lanes_;
   std::vector<PseudoLayerMatrices<T>> matrices_;  // by pseudo-layer
   T* packed_ = nullptr;
-  T* d_inputs_[2] = {};  // of even and of odd layers
+  T* rounded_ = nullptr;
+  std::vector<RowsCopy> copies_;  // by thread and group of rows
+  T* d_inputs_[2] = {};           // of even and of odd layers
   MemoryBlock block_;
 };
 

@@ -1,12 +1,15 @@
 #include "passes/rnn_forward.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "passes/dropout.h"
 #include "passes/pseudo_layer_forward.h"
 #include "passes/rnn_forward_memory.h"
 #include "passes/rnn_forward_schedule.h"
+#include "threads/shared_loops.h"
 #include "threads/thread_teams.h"
+#include "weights/quantized_weights.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -126,11 +129,29 @@ class Forward {
   std::vector<PseudoLayerForward<T>> pseudo_layers_;  // by pseudo-layer
 };
 
+// The parameters change at every step of a training, so that their copy lives as long as the pass.
+void RunRoundedTraining(const Engine<float>& engine, ForwardPass<float> pass) {
+  const QuantizedWeights rounded(*pass.network, engine.blocks);
+  const int members = static_cast<int>(std::min<ptrdiff_t>(engine.pool->size(), rounded.items()));
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int thread) {
+    SharedLoops::Member(&loops, thread).Run(rounded.items(), [&](ptrdiff_t item) {
+      rounded.RoundPanel(engine.kernels->bfloat16, pass.params.data, item);
+    });
+  });
+  pass.params.quantized = &rounded;
+  Forward<float>(engine, pass).Run();
+}
+
 }  // namespace
 
 template <typename T>
 void RunForward(const Engine<T>& engine, const ForwardPass<T>& pass) {
-  if (pass.is_training()) pass.tape->dropout_position = pass.dropout_position;
+  if (!pass.is_training()) return Forward<T>(engine, pass).Run();
+  pass.tape->dropout_position = pass.dropout_position;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (engine.rounds()) return RunRoundedTraining(engine, pass);
+  }
   Forward<T>(engine, pass).Run();
 }
 

@@ -33,7 +33,8 @@ void LayerGradients<T>::OfParams(SharedLoops::Member* all, int pseudo_layer) con
                       dz_stride,
                       dz_panel_stride,
                       pass_.d_params + matrix.offset,
-                      memory_.packed()}
+                      memory_.packed(),
+                      memory_.rounded()}
         .Run(all);
   };
   if (layout.input.present()) {
@@ -125,6 +126,8 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, const TimeB
     product.accumulate = false;
     // The next item's columns.
     product.next_column = last < size ? last : 0;
+    product.rows_copy = copies_;
+    product.version = pass_.VersionOf(time_block.pseudo_layer, row) + 2;
     matrix.Multiply(kernels_, product, first, last);
     ClearPadding(row, rows, first, last, size, dx);
   });

@@ -16,8 +16,15 @@ namespace cudnn_rnn {
 template <typename T>
 class LayerGradients {
  public:
-  LayerGradients(const Engine<T>& engine, const BackwardPass<T>& pass, const BackwardMemory<T>& memory)
-      : engine_(engine), kernels_(*engine.kernels), pass_(pass), network_(*pass.network), memory_(memory) {}
+  // `copies`: the calling thread's (BackwardMemory).
+  LayerGradients(const Engine<T>& engine, const BackwardPass<T>& pass, const BackwardMemory<T>& memory,
+                 RowsCopy* copies)
+      : engine_(engine),
+        kernels_(*engine.kernels),
+        pass_(pass),
+        network_(*pass.network),
+        memory_(memory),
+        copies_(copies) {}
 
   // The gradients of the matrices and biases of one layer in one direction.
   void OfParams(SharedLoops::Member* all, int pseudo_layer) const;
@@ -41,6 +48,7 @@ class LayerGradients {
   const BackwardPass<T>& pass_;
   const Network<T>& network_;
   const BackwardMemory<T>& memory_;
+  RowsCopy* const copies_;
 };
 
 }  // namespace cudnn_rnn

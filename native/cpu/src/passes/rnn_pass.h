@@ -56,6 +56,11 @@ struct BackwardPass {
 
   // Rows of a panel of pre-activations. A panel holds all steps, so a product over T·B rows reads one contiguous block.
   ptrdiff_t rows() const { return tape->time * tape->batch; }
+  // The number of the products' left operands from a row of a pseudo-layer on (PanelProduct::version): the first of
+  // three.
+  uint64_t VersionOf(int pseudo_layer, ptrdiff_t row) const {
+    return 3 * static_cast<uint64_t>(pseudo_layer * rows() + row) + 1;
+  }
   TimeOrder order(int direction) const {
     return {tape->time, tape->lengths.empty() ? nullptr : tape->lengths.data(), direction};
   }

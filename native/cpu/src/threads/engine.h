@@ -16,6 +16,10 @@ struct Engine {
   BlockCache* blocks;
   // Set from elsewhere to abandon a pass at its next step; its results are then undefined.
   const std::atomic<bool>* canceled;
+  // Whether training and dense layers round the factors of their products to bfloat16. float32 only.
+  bool rounds_products = false;
+
+  bool rounds() const { return kRoundsProducts && rounds_products; }
 
   bool is_canceled() const { return canceled != nullptr && canceled->load(std::memory_order_relaxed); }
 };

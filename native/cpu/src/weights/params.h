@@ -31,7 +31,7 @@ struct Params {
         case WeightFormat::kInt8Products:
           return kernels.product_int8(*product);
         case WeightFormat::kBfloat16Products:
-          return kernels.product_bfloat16_rows(*product);
+          return kernels.bfloat16.product(*product);
         default:
           return kernels.product_bfloat16(*product);
       }

@@ -3,50 +3,57 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
+
+#include "kernels/bfloat16_rounding.h"
 
 namespace cudnn_rnn {
-namespace {
-
-// Rounds to the nearest bfloat16, ties to even; NaN stays NaN.
-// bfloat16 is the upper half of a float32: adding 0x7fff, and one more if the last kept bit is set, rounds to even.
-// https://en.wikipedia.org/wiki/Bfloat16_floating-point_format
-uint32_t ToBfloat16(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  // A NaN whose payload is in the low half only would become infinity: bit 6 makes it a quiet NaN.
-  if (x != x) return bits >> 16 | 0x40;
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
-
-}  // namespace
 
 // Two passes over the matrices: the first assigns places, the second converts into one allocation.
 QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format)
     : format_(format) {
-  std::vector<PanelMatrix> matrices;
+  Measure(network);
+  words_ = MemoryBlock(static_cast<size_t>(end_.words) * sizeof(uint32_t));
+  // Bytes past the depth are zeros.
+  if (IsInt8(format_)) std::memset(words_.data(), 0, words_.bytes());
+  scales_.resize(end_.scales);
+  column_sums_.resize(end_.column_sums);
+  for (const PanelMatrix& matrix : matrices_) Convert(matrix, params);
+}
+
+QuantizedWeights::QuantizedWeights(const Network<float>& network, BlockCache* blocks)
+    : format_(WeightFormat::kBfloat16Products), blocks_(blocks) {
+  Measure(network);
+  words_ = blocks_->Take(static_cast<size_t>(end_.words) * sizeof(uint32_t));
+}
+
+QuantizedWeights::~QuantizedWeights() {
+  if (blocks_ != nullptr) blocks_->GiveBack(std::move(words_));
+}
+
+// Assigns places in the order of the opaque buffer. Rows of the depth are rounded up to whole words; the rest is zeros,
+// which add nothing.
+void QuantizedWeights::Measure(const Network<float>& network) {
   for (int pseudo_layer = 0; pseudo_layer < network.pseudo_layers(); pseudo_layer++) {
     const LayerLayout& layout = network.layer(pseudo_layer);
     for (const PanelMatrix& matrix : {layout.input, layout.recurrent, layout.projection}) {
-      if (matrix.present()) matrices.push_back(matrix);
+      if (matrix.present()) matrices_.push_back(matrix);
     }
   }
-  for (const PanelMatrix& matrix : matrices) Measure(matrix);
-  // Zeroed, as Convert() sets the parts of a word with OR.
-  words_ = MemoryBlock(static_cast<size_t>(end_.words) * sizeof(uint32_t));
-  std::memset(words_.data(), 0, words_.bytes());
-  scales_.resize(end_.scales);
-  column_sums_.resize(end_.column_sums);
-  for (const PanelMatrix& matrix : matrices) Convert(matrix, params);
+  for (const PanelMatrix& matrix : matrices_) {
+    places_.push_back({end_, SizeOf(matrix, matrix.chunks), DivideUp(matrix.depth, group_rows())});
+    for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
+      const Place size = SizeOf(matrix, matrix.ChunksOf(panel));
+      end_ = {end_.words + size.words, end_.scales + size.scales, end_.column_sums + size.column_sums};
+    }
+    items_ += matrix.panels;
+  }
 }
 
-// Assigns places in the order of the opaque buffer. Rows of the depth are rounded up to whole words; the rest stays
-// zeros, which add nothing.
-void QuantizedWeights::Measure(const PanelMatrix& matrix) {
-  places_.push_back({end_, SizeOf(matrix, matrix.chunks), DivideUp(matrix.depth, group_rows())});
-  for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
-    const Place size = SizeOf(matrix, matrix.ChunksOf(panel));
-    end_ = {end_.words + size.words, end_.scales + size.scales, end_.column_sums + size.column_sums};
-  }
+void QuantizedWeights::RoundPanel(const Bfloat16Products<float>& kernels, const float* params, ptrdiff_t item) const {
+  auto matrix = matrices_.begin();
+  for (; item >= matrix->panels; matrix++) item -= matrix->panels;
+  ConvertToBfloat16(kernels.pairs, params, *matrix, item);
 }
 
 QuantizedWeights::Place QuantizedWeights::SizeOf(const PanelMatrix& matrix, int chunks) const {
@@ -65,23 +72,25 @@ QuantizedWeights::Place QuantizedWeights::PlaceOf(const PanelMatrix& matrix, ptr
 // One matrix. Runs on the queue's thread, once for the life of the weights.
 void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
   for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
-    const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
-    const Place place = PlaceOf(matrix, panel);
-    const float* source = params + matrix.PanelBegin<float>(panel);
     if (IsInt8(format_)) {
-      ConvertToInt8(source, matrix, panel, place);
-      continue;
-    }
-    const PanelStrides<float> strides = matrix.StridesOf<float>(panel);
-    const PanelStrides<float> groups = StridesOf(matrix, panel);
-    for (ptrdiff_t k = 0; k < matrix.depth; k++) {
-      uint32_t* target = words() + place.words + k / 2 * groups.row;
-      for (ptrdiff_t column = 0; column < width; column++) {
-        target[groups.ColumnAt(column)] |= ToBfloat16(source[k * strides.row + strides.ColumnAt(column)])
-                                           << 16 * (k % 2);
-      }
+      ConvertToInt8(params + matrix.PanelBegin<float>(panel), matrix, panel, PlaceOf(matrix, panel));
+    } else {
+      ConvertToBfloat16(RoundPairs, params, matrix, panel);
     }
   }
+}
+
+void QuantizedWeights::ConvertToBfloat16(decltype(Bfloat16Products<float>::pairs) pairs, const float* params,
+                                         const PanelMatrix& matrix, ptrdiff_t panel) const {
+  const PanelStrides<float> from = matrix.StridesOf<float>(panel);
+  const PanelStrides<float> to = StridesOf(matrix, panel);
+  const float* source = params + matrix.PanelBegin<float>(panel);
+  uint32_t* target = words() + PlaceOf(matrix, panel).words;
+  // In the order of rows a row is as wide as the panel, else as a chunk.
+  const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
+  const ptrdiff_t part = from.row;
+  for (ptrdiff_t column = 0; column < width; column += part)
+    pairs(source + from.ColumnAt(column), from.row, matrix.depth, part, target + to.ColumnAt(column), to.row);
 }
 
 // Symmetric quantization per output column, w ≈ scale · q with q in -127…127: the scale leaves the sum, so the product

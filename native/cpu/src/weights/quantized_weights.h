@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/int8_group.h"
+#include "memory/block_cache.h"
 #include "memory/memory_block.h"
 #include "weights/divide_up.h"
 #include "weights/network.h"
@@ -15,6 +16,15 @@ namespace cudnn_rnn {
 class QuantizedWeights {
  public:
   QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format);
+  // The places of kBfloat16Products, which RoundPanel fills. The memory is of `blocks` and returns there.
+  QuantizedWeights(const Network<float>& network, BlockCache* blocks);
+  ~QuantizedWeights();
+  QuantizedWeights(const QuantizedWeights&) = delete;
+  QuantizedWeights& operator=(const QuantizedWeights&) = delete;
+
+  // Panels of all matrices, which can be rounded in parallel.
+  ptrdiff_t items() const { return items_; }
+  void RoundPanel(const Bfloat16Products<float>& kernels, const float* params, ptrdiff_t item) const;
 
   WeightFormat format() const { return format_; }
 
@@ -36,9 +46,11 @@ class QuantizedWeights {
     ptrdiff_t groups;  // of the depth
   };
 
-  // Assigns the places of a matrix's panels.
-  void Measure(const PanelMatrix& matrix);
+  // Assigns the places of all panels.
+  void Measure(const Network<float>& network);
   void Convert(const PanelMatrix& matrix, const float* params);
+  void ConvertToBfloat16(decltype(Bfloat16Products<float>::pairs) pairs, const float* params, const PanelMatrix& matrix,
+                         ptrdiff_t panel) const;
   void ConvertToInt8(const float* source, const PanelMatrix& matrix, ptrdiff_t panel, const Place& place);
 
   // The size of a panel of `chunks` chunks.
@@ -55,7 +67,10 @@ class QuantizedWeights {
   uint32_t* words() const { return reinterpret_cast<uint32_t*>(words_.data()); }
 
   WeightFormat format_;
+  BlockCache* blocks_ = nullptr;  // of the words, if it is shared
   Place end_{0, 0, 0};
+  std::vector<PanelMatrix> matrices_;  // by number
+  ptrdiff_t items_ = 0;
   std::vector<MatrixPlace> places_;  // by number of the matrix
   MemoryBlock words_;
   std::vector<float> scales_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/kernels.h"
 #include "weights/divide_up.h"
@@ -17,6 +18,8 @@ namespace cudnn_rnn {
 template <typename T>
 class TransposedMatrix {
  public:
+  // Rows of a product that rounds.
+  static constexpr ptrdiff_t kMostRoundedRows = 64;
   // Columns of the product that one panel of the transpose gives.
   static constexpr ptrdiff_t kPanelColumns = 4 * kChunk<T>;
 
@@ -31,12 +34,16 @@ class TransposedMatrix {
     bool accumulate;
     // A column of the panel that most likely follows on this thread; outside the matrix for none.
     ptrdiff_t next_column = -1;
+    // For a product that rounds: the calling thread's, and another number for other rows of a.
+    RowsCopy* rows_copy = nullptr;
+    uint64_t version = 0;
   };
 
   TransposedMatrix() = default;
-  // `packed` has room for PackedSize elements, or is null.
-  TransposedMatrix(const PanelMatrix& matrix, const T* params, T* packed)
-      : matrix_(matrix), params_(params), packed_(packed) {}
+  // `packed` has room for PackedSize elements, or is null. `rounding`: of products whose factors are rounded to
+  // bfloat16, of a packed matrix; null for others.
+  TransposedMatrix(const PanelMatrix& matrix, const T* params, T* packed, const Bfloat16Products<T>* rounding = nullptr)
+      : matrix_(matrix), params_(params), packed_(packed), rounding_(rounding) {}
 
   // Whether copying pays for `products` products of `rows` rows each.
   static bool IsWorthPacking(ptrdiff_t products, ptrdiff_t rows) {
@@ -58,6 +65,7 @@ class TransposedMatrix {
     const PanelStrides<T> from = matrix_.template StridesOf<T>(item);
     const ptrdiff_t first_output = item * FullWidth();
     const T* panel = params_ + matrix_.template PanelBegin<T>(item);
+    if (rounds()) return PackRounded(panel, from, first_output, width);
     for (ptrdiff_t p = 0; p < PanelsOf(matrix_); p++) {
       const ptrdiff_t column = p * kPanelColumns;
       const ptrdiff_t columns = std::min(kPanelColumns, matrix_.depth - column);
@@ -89,6 +97,29 @@ class TransposedMatrix {
   }
 
  private:
+  bool rounds() const { return kRoundsProducts && rounding_ != nullptr; }
+
+  // The same as pairs of outputs: half of a panel's memory.
+  void PackRounded(const T* panel, const PanelStrides<T>& from, ptrdiff_t first_output, ptrdiff_t width) const {
+    for (ptrdiff_t p = 0; p < PanelsOf(matrix_); p++) {
+      const ptrdiff_t first = p * kPanelColumns;
+      const ptrdiff_t last = std::min(first + kPanelColumns, matrix_.depth);
+      const PanelStrides<T> to = StridesOf(p);
+      uint32_t* pairs = PairsOf(p) + first_output / 2 * to.row;
+      // Columns that are adjacent in both orders.
+      for (ptrdiff_t column = first; column < last; column += to.row) {
+        const ptrdiff_t columns = std::min(to.row, last - column);
+        for (ptrdiff_t output = 0; output < width; output += from.row) {
+          uint32_t* target = pairs + output / 2 * to.row + to.ColumnAt(column - first);
+          rounding_->transposed_pairs(panel + column * from.row + from.ColumnAt(output), from.row, columns, from.row,
+                                      target, to.row);
+          for (ptrdiff_t row = 0; columns < to.row && row < from.row / 2; row++)
+            std::fill(target + row * to.row + columns, target + (row + 1) * to.row, 0);
+        }
+      }
+    }
+  }
+
   // Copying reads and writes the matrix once, the time of about two rows of a product; from these numbers of rows on it
   // was faster on Zen 3 and Zen 4 with every instruction set. Rows of one product, and of all products of a pass.
   static constexpr ptrdiff_t kProductRows = 4;
@@ -106,19 +137,21 @@ class TransposedMatrix {
     return ((matrix.panels - 1) * matrix.chunks + matrix.last_chunks) * kChunk<T>;
   }
   ptrdiff_t FullWidth() const { return matrix_.chunks * kChunk<T>; }
-  // Strides of a panel of the packed copy, which is in the order of the matrix.
+  // Strides of a panel of the packed copy, which is in the order of the matrix; rounded, of its pairs.
   PanelStrides<T> StridesOf(ptrdiff_t panel) const {
     const ptrdiff_t width = WidthBefore(matrix_, panel + 1) - WidthBefore(matrix_, panel);
-    return {matrix_.order, OutputsOf(matrix_), width / kChunk<T>};
+    return {matrix_.order, OutputsOf(matrix_) / (rounds() ? 2 : 1), width / kChunk<T>};
   }
   T* PanelOf(ptrdiff_t panel) const { return packed_ + OutputsOf(matrix_) * WidthBefore(matrix_, panel); }
+  uint32_t* PairsOf(ptrdiff_t panel) const { return reinterpret_cast<uint32_t*>(PanelOf(panel)); }
 
   // The depth in blocks of whole panels of `a`, as pre-activations are stored panel by panel (weights/network.h).
   // All columns of one panel, the first of which is at p.c.
   void MultiplyPanel(const KernelTable<T>& kernels, const Product& p, ptrdiff_t panel) const {
     const ptrdiff_t width = WidthBefore(matrix_, panel + 1) - WidthBefore(matrix_, panel);
     const PanelStrides<T> strides = StridesOf(panel);
-    const ptrdiff_t panels_at_once = std::max<ptrdiff_t>(1, kDepthBlock / FullWidth());
+    // A copy of a is of the whole depth.
+    const ptrdiff_t panels_at_once = rounds() ? matrix_.panels : std::max<ptrdiff_t>(1, kDepthBlock / FullWidth());
     const bool has_next = p.next_column >= 0 && p.next_column < matrix_.depth;
     const T* following = has_next ? PanelOf(p.next_column / kPanelColumns) : nullptr;
     for (ptrdiff_t first = 0; first < matrix_.panels; first += panels_at_once) {
@@ -130,27 +163,34 @@ class TransposedMatrix {
       product.a_panel_stride = p.a_panel_stride;
       product.rows = p.rows;
       product.depth = std::min(panels_at_once * FullWidth(), OutputsOf(matrix_) - output);
-      strides.Point(&product, PanelOf(panel), output);
       const bool is_last = first + panels_at_once >= matrix_.panels;
-      product.next = is_last ? following : PanelOf(panel) + (output + product.depth) * strides.row;
+      if (rounds()) {
+        strides.Point(&product, PairsOf(panel));
+        product.rows_copy = p.rows_copy;
+        product.version = p.version;
+      } else {
+        strides.Point(&product, PanelOf(panel), output);
+        product.next = is_last ? following : PanelOf(panel) + (output + product.depth) * strides.row;
+      }
       product.chunks = static_cast<int>(width / kChunk<T>);
       product.init = first == 0 && !p.accumulate ? nullptr : p.c;
       product.init_stride = p.c_stride;
       product.c = p.c;
       product.c_stride = p.c_stride;
-      kernels.product(product);
+      (rounds() ? rounding_->product : kernels.product)(product);
     }
   }
 
   // The same by way of rows that have room for the padding.
   void MultiplyLastPanel(const KernelTable<T>& kernels, const Product& p, ptrdiff_t panel, ptrdiff_t columns) const {
-    // 24 rows of 64 float32 are 6 KiB, which fit the first-level cache beside the tile's part of the panel.
-    constexpr ptrdiff_t kRows = 24;
-    T padded[kRows * kPanelColumns];
-    for (ptrdiff_t row = 0; row < p.rows; row += kRows) {
+    // 24 rows of 64 float32 are 6 KiB, which fit the first-level cache beside the tile's part of the panel. A copy of a
+    // is of all rows.
+    const ptrdiff_t most = rounds() ? kMostRoundedRows : 24;
+    T padded[(kRoundsProducts ? kMostRoundedRows : 24) * kPanelColumns];
+    for (ptrdiff_t row = 0; row < p.rows; row += most) {
       Product part = p;
       part.a = p.a + row * p.a_stride;
-      part.rows = std::min(kRows, p.rows - row);
+      part.rows = std::min(most, p.rows - row);
       part.c = padded;
       part.c_stride = kPanelColumns;
       part.accumulate = false;
@@ -187,6 +227,7 @@ class TransposedMatrix {
   PanelMatrix matrix_;
   const T* params_ = nullptr;  // the opaque buffer
   T* packed_ = nullptr;
+  const Bfloat16Products<T>* rounding_ = nullptr;
 };
 
 }  // namespace cudnn_rnn
