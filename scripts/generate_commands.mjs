@@ -11,7 +11,7 @@ const read = (path) => readFileSync(file(path), 'utf8')
 
 const table = read('packages/cudnn/src/sys/commands.ts')
 const { code } = transformSync(table, { loader: 'ts' })
-const { COMMANDS, KERNELS, MODE } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+const { COMMANDS, KERNELS, MODE, PERSISTENT_KERNELS } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
 
 /** The docstring above a command of the table, as lines of a C++ comment. */
 function commentOf(name) {
@@ -39,12 +39,11 @@ for (const library of ['cudart', 'driver', 'cublas', 'cudnn']) {
   }
 }
 const kernels = new Map()
-const source = ['dense', 'layers', 'tensors', 'ctc', 'streams']
+const source = ['dense', 'layers', 'tensors', 'ctc', 'streams', 'persistent']
   .map((name) => read(`native/cudnn/kernels/${name}.cu`))
   .join('\n')
-for (const [, name, list] of source.matchAll(/extern "C" __global__ void (\w+)\(([^)]*)\)/g)) {
-  kernels.set(name, parametersOf(list))
-}
+const kernel = /extern "C" __global__ void (?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)/g
+for (const [, name, list] of source.matchAll(kernel)) kernels.set(name, parametersOf(list))
 
 const problems = []
 
@@ -72,7 +71,7 @@ for (const [name, { call, fields }] of Object.entries(COMMANDS)) {
   }
 }
 
-for (const [name, fields] of Object.entries(KERNELS)) {
+for (const [name, fields] of Object.entries({ ...KERNELS, ...PERSISTENT_KERNELS })) {
   const prototype = kernels.get(name)
   if (prototype === undefined) {
     problems.push(`${name}: no such kernel`)
@@ -80,6 +79,7 @@ for (const [name, fields] of Object.entries(KERNELS)) {
   }
   const expected = Object.entries(fields)
   if (expected.some(([, kind]) => kind === 'scalar')) expected.push(['live', 'in'])
+  if (name in PERSISTENT_KERNELS) expected.push(['stuck', 'inout'])
   if (expected.map(([field]) => field).join() !== prototype.map((one) => one.name).join()) {
     problems.push(`${name}: the parameters are ${prototype.map((one) => one.name).join(', ')}`)
     continue
@@ -92,7 +92,8 @@ for (const [name, fields] of Object.entries(KERNELS)) {
       problems.push(`${name}.${field} is a scalar, and the prototype has ${type}`)
   }
 }
-for (const name of kernels.keys()) if (!(name in KERNELS)) problems.push(`${name}: a kernel without a row`)
+for (const name of kernels.keys())
+  if (!(name in KERNELS || name in PERSISTENT_KERNELS)) problems.push(`${name}: a kernel without a row`)
 
 if (problems.length > 0) {
   console.error(problems.join('\n'))
@@ -110,7 +111,7 @@ const snake = (name) =>
 
 /** A field's type in C++, and the function of the reader that reads it. */
 function typeOf(kind) {
-  const descriptor = /^(new )?(\w+Descriptor)(\?)?$/.exec(kind)
+  const descriptor = /^(new )?(\w+Descriptor|kernelModule)(\?)?$/.exec(kind)
   if (descriptor !== null) {
     const [, isNew, name, isOptional] = descriptor
     const type = pascal(name)
@@ -178,15 +179,16 @@ for (const [name, command] of Object.entries(COMMANDS)) {
   structs.push(type)
   const members = Object.entries(command.fields).map(([field, kind]) => [snake(field), ...typeOf(kind)])
   const body = command.call === undefined ? undefined : bodyOf(command)
+  const shapes = { launchKernel: 'Kernels()', launchPersistent: 'PersistentKernels()' }[name]
   const reads = members.map(([member, , reader]) => `${member}(reader.${reader}())`)
   lines.push(
     '',
     command.call === undefined ? undefined : `// ${command.call}`,
     ...commentOf(name),
     `struct ${type} {`,
-    `  explicit ${type}(${reads.length > 0 || name === 'launchKernel' ? 'CommandReader& reader' : 'CommandReader&'})${reads.length > 0 ? ` : ${reads.join(', ')}` : ''} {${name === 'launchKernel' ? ' parameters = KernelParametersOf(reader, kernel); ' : ''}}`,
+    `  explicit ${type}(${reads.length > 0 ? 'CommandReader& reader' : 'CommandReader&'})${reads.length > 0 ? ` : ${reads.join(', ')}` : ''} {${shapes ? ` parameters = KernelParametersOf(reader, ${shapes}.at(static_cast<std::size_t>(kernel))); ` : ''}}`,
     ...members.map(([member, cpp]) => `  ${cpp} ${member};`),
-    name === 'launchKernel' ? '  KernelParameters parameters;' : undefined,
+    shapes && '  KernelParameters parameters;',
     body === undefined
       ? '  void Run(Worker& worker, Batch& batch) const;'
       : `  void Run(Worker& worker, Batch&) const { ${body} }`,
@@ -198,9 +200,25 @@ const kindOf = {
   in: 'kIn',
   'in?': 'kOptionalIn',
   out: 'kOut',
+  'out?': 'kOptionalOut',
   inout: 'kInOut',
   size: 'kCount',
   scalar: 'kScalar',
+}
+const shapesOf = (name, kernels) => {
+  const rows = Object.entries(kernels).map(([kernel, fields]) => {
+    const kinds = Object.values(fields).map((kind) => kindOf[kind])
+    return `    {"${kernel}", {${kinds.join(', ')}}},`
+  })
+  return [
+    `inline const std::vector<KernelShape>& ${name}() {`,
+    '  using enum KernelParameter;',
+    '  static const std::vector<KernelShape> kernels = {',
+    ...rows,
+    '  };',
+    '  return kernels;',
+    '}',
+  ].join('\n')
 }
 const header = `#pragma once
 
@@ -228,20 +246,8 @@ ${Object.entries(MODE)
 inline void* AddressOf(const Buffer* buffer) { return buffer == nullptr ? nullptr : buffer->pointer; }
 inline std::size_t BytesOf(const Buffer* buffer) { return buffer == nullptr ? 0 : buffer->bytes; }
 
-inline const std::vector<KernelShape>& Kernels() {
-  using enum KernelParameter;
-  static const std::vector<KernelShape> kernels = {
-${Object.entries(KERNELS)
-  .map(
-    ([name, fields]) =>
-      `    {"${name}", {${Object.values(fields)
-        .map((kind) => kindOf[kind])
-        .join(', ')}}},`,
-  )
-  .join('\n')}
-  };
-  return kernels;
-}
+${shapesOf('Kernels', KERNELS)}
+${shapesOf('PersistentKernels', PERSISTENT_KERNELS)}
 ${lines.filter((line) => line !== undefined).join('\n')}
 
 using AnyCommand = std::variant<${structs.join(', ')}>;

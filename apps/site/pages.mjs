@@ -71,6 +71,7 @@ const SECTIONS = [
       'SECURITY.md',
       'docs/native_boundary.md',
       'docs/cudnn_command_list.md',
+      'docs/persistent_kernels.md',
       'docs/releasing.md',
       'docs/decisions',
     ],

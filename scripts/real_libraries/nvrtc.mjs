@@ -6,6 +6,14 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { BLOCK, TYPES } from './kernels.mjs'
 
+/** Cell, type, units, warps and rows of a block. */
+const PERSISTENT_SHAPES = [
+  [0, 0, 4, 4, 1],
+  [1, 1, 8, 4, 8],
+  [2, 2, 4, 4, 8],
+  [0, 3, 8, 4, 8],
+]
+
 const [file, folder, ...architectures] = process.argv.slice(2)
 const addon = createRequire(import.meta.url)(file)
 const nvrtc = join(
@@ -27,6 +35,20 @@ for (const type of libraries === null ? [] : TYPES) {
       if (image.length > 0) images++
     } catch (error) {
       problems.push(`${architecture} ${type}: ${error.message} ${error.detail ?? ''}`)
+    }
+  }
+}
+// The persistent kernels of a few shapes: cells, types, and the operations that each architecture has.
+const persistent = addon.persistentSource()
+for (const architecture of libraries === null ? [] : architectures.filter((number) => Number(number) >= 80)) {
+  for (const [cell, kind, units, warps, rows] of PERSISTENT_SHAPES) {
+    const macros = { CELL: cell, KIND: kind, HIDDEN: 256, UNITS: units, WARPS: warps, ROWS: rows }
+    const options = Object.entries(macros).map(([name, value]) => `-D${name}=${value}`)
+    try {
+      const all = [`--gpu-architecture=sm_${architecture}`, ...options]
+      if ((await addon.compileKernels(libraries, persistent, all)).length > 0) images++
+    } catch (error) {
+      problems.push(`persistent ${architecture} ${options}: ${error.message} ${error.detail ?? ''}`)
     }
   }
 }

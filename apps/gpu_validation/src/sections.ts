@@ -12,6 +12,7 @@ import { layout } from './checks/layout.js'
 import { machine } from './checks/machine.js'
 import { ODD_ROWS, oddRows, padding } from './checks/padding.js'
 import { parity } from './checks/parity.js'
+import { persistent } from './checks/persistent.js'
 import { determinism } from './checks/repeatability.js'
 import { persistentPair, soak, threads } from './checks/soak.js'
 
@@ -74,6 +75,7 @@ export function sections(python: string): readonly Section[] {
     },
     checklist('soak', soak, 40, ALONE),
     checklist('several GPUs', deviceGroup, 60),
+    checklist('own kernels', persistent, 150, ALONE),
     checklist('two persistent executors', persistentPair, 20, ALONE),
     { name: 'timing', file: 'timing', group: comparison, seconds: 3600, argument: python, ...ALONE },
   ]

@@ -29,6 +29,7 @@ enum : CUresult {
   CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
   CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 };
 
 #define DRIVER_FUNCTIONS(FUNCTION)                                                                                 \
@@ -57,6 +58,9 @@ enum : CUresult {
            (int* blocks, CUfunction function, int threads, size_t sharedBytes))                                    \
   FUNCTION(CUresult, cuLaunchKernel,                                                                               \
            (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, \
-            unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters, void** extra))
+            unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters, void** extra))               \
+  FUNCTION(CUresult, cuLaunchCooperativeKernel,                                                                    \
+           (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, \
+            unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters))
 
 DRIVER_FUNCTIONS(EMULATOR_PROTOTYPE)

@@ -75,6 +75,12 @@ bool Apply(Settings& settings, const std::string& name, const std::string& value
     settings.counted_time = number != 0;
   } else if (name == "blocking") {
     settings.blocking = number != 0;
+  } else if (name == "interleaving") {
+    settings.interleaving = number;
+  } else if (name == "missing_block") {
+    settings.missing_block = number != 0;
+  } else if (name == "wrong_store") {
+    settings.wrong_store = number != 0;
   } else if (name == "host_dropout") {
     settings.host_dropout = number != 0;
   } else if (name == "frozen_masks") {

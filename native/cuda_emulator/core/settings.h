@@ -30,6 +30,9 @@ struct Settings {
   bool other_release = false;            ///< what 9.24 does and NVIDIA does not document is otherwise
   bool stale_errors = false;             ///< after a refused persistent kernel the next pass fails once with 5003
   std::string persist_refuses;           ///< "forward", "backward" or "dropout": persistent kernels refuse there
+  long interleaving = 1;                 ///< seed of the order in which the blocks of a cooperative launch run
+  bool missing_block = false;            ///< the last block of a cooperative launch has no room until the others ended
+  bool wrong_store = false;              ///< one of the words that blocks of a cooperative launch exchange is wrong
   bool blocking = false;                 ///< as CUDA_LAUNCH_BLOCKING=1: an enqueue returns once its work is done
   std::map<std::string, long> versions;  ///< "cudnn", "cudnn_adv", "cudnn_ops", "cudnn_graph", "driver", "runtime"
   std::map<std::string, Fault> faults;   ///< by symbol
@@ -44,7 +47,7 @@ long SpoofedVersion(const std::string& component, long fallback);
 /// Changes settings by text: `name=value` pairs with `;` or line ends between them. Names: devices, capability (8.6),
 /// multiprocessors, memory (bytes, or with K, M, G), slow (microseconds), counted_time, blocking (0, 1),
 /// host_dropout, frozen_masks, staged_lengths, other_release, stale_errors (0, 1), persist_refuses (forward, backward,
-/// dropout, never), sticky (operation number counted from now), version.<component>, fault.<symbol> (status, status@n,
+/// dropout, never), interleaving (seed), missing_block, wrong_store (0, 1), sticky (operation number counted from now), version.<component>, fault.<symbol> (status, status@n,
 /// status@n+; status 0 takes the fault away), and `reset` without a value: everything as at start, faults, counters,
 /// violations and device errors cleared. Returns the error in the text, or nothing.
 std::optional<std::string> Configure(const std::string& text);

@@ -1,49 +1,19 @@
 #include "driver/block.h"
 
-#include <sys/mman.h>
-
 #include <memory>
 #include <stdexcept>
 #include <vector>
 
 #include "core/memory.h"
-#include "driver/stack_switch.h"
+#include "driver/fiber.h"
 
 namespace emulator {
 namespace {
 
 constexpr unsigned kWarp = 32;
-constexpr std::size_t kStackBytes = 64 << 10;
 
 class Block;
 thread_local Block* running = nullptr;
-
-// A stack on which device threads run, one after the other, until one of them has to wait.
-class Fiber {
- public:
-  Fiber() {
-    stack_ = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack_ == MAP_FAILED) throw std::bad_alloc();
-  }
-  ~Fiber() { munmap(stack_, kStackBytes); }
-  Fiber(const Fiber&) = delete;
-  Fiber& operator=(const Fiber&) = delete;
-
-  void* stack() const { return stack_; }
-
-  Suspended left;
-  unsigned thread = 0;
-  enum { kIdle, kAtWarpBarrier, kAtBlockBarrier } waits = kIdle;
-
- private:
-  void* stack_;
-};
-
-// Stacks stay with the stream's thread: mapping a thousand of them for each block would take longer than the block.
-std::vector<std::unique_ptr<Fiber>>& IdleFibers() {
-  thread_local std::vector<std::unique_ptr<Fiber>> fibers;
-  return fibers;
-}
 
 class Block {
  public:
@@ -59,6 +29,7 @@ class Block {
 
   void Run() {
     state_.wait = [](int whole_block) { running->Wait(whole_block != 0); };
+    state_.votes = &votes_;
     Block* const outer = running;
     running = this;
     while (next_ < threads_) Start();
@@ -70,14 +41,9 @@ class Block {
 
  private:
   void Start() {
-    if (IdleFibers().empty()) {
-      fibers_.push_back(std::make_unique<Fiber>());
-    } else {
-      fibers_.push_back(std::move(IdleFibers().back()));
-      IdleFibers().pop_back();
-    }
+    fibers_.push_back(TakeFiber());
     current_ = fibers_.back().get();
-    current_->left = PrepareStack(current_->stack(), kStackBytes, [] { running->Loop(); });
+    current_->Prepare([] { running->Loop(); });
     SwitchStack(scheduler_, current_->left);
   }
 
@@ -146,6 +112,7 @@ class Block {
   Fiber* current_ = nullptr;
   Suspended scheduler_;
   unsigned long long exchange_[1024 / kWarp][kWarp] = {};
+  int votes_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "nvrtc/kernel_abi.h"
 
 namespace emulator {
@@ -10,5 +12,13 @@ namespace emulator {
 /// one starts; when all participants have arrived, they resume in order. A kernel without barriers needs no switch. A
 /// deadlock among the threads ends the kernel with DeviceFault.
 void RunBlock(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state);
+
+/// Runs all blocks of a cooperative launch at the same time, each with `shared_bytes` of shared memory.
+///
+/// Threads of all blocks take turns in an order drawn from the setting `interleaving`; blocks are held up at random. The
+/// words that a thread stores for other blocks arrive at a later time, in no order: a GPU promises nothing else. With the
+/// setting `missing_block` the last block runs only after all others have ended, as one for which there was no room.
+void RunGrid(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state,
+             std::size_t shared_bytes);
 
 }  // namespace emulator

@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -73,6 +74,7 @@ struct KernelLaunch {
   std::shared_ptr<Function> function;
   emulator_kernel::Dim3 grid, block;
   std::size_t shared_bytes;
+  bool is_cooperative;
   std::vector<std::vector<char>> values;  // of the parameters, as they were at the call
 };
 
@@ -95,10 +97,11 @@ void RunKernel(int device, const KernelLaunch& launch) {
     }
     places.push_back(value.data());
   }
-  std::vector<char> shared(launch.shared_bytes + 64);
   emulator_kernel::ThreadState& state = *launch.function->state();
   state.grid_size = launch.grid;
   state.block_size = launch.block;
+  if (launch.is_cooperative) return RunGrid(kernel, places.data(), state, launch.shared_bytes);
+  std::vector<char> shared(launch.shared_bytes + 64);
   state.dynamic_shared = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(shared.data()) + 63) / 64 * 64);
   for (unsigned z = 0; z < launch.grid.z; ++z) {
     for (unsigned y = 0; y < launch.grid.y; ++y) {
@@ -109,6 +112,48 @@ void RunKernel(int device, const KernelLaunch& launch) {
       }
     }
   }
+}
+
+constexpr std::size_t kSharedOfMultiprocessor = 227 << 10;
+
+int BlocksPerMultiprocessor(unsigned threads, std::size_t shared_bytes) {
+  const std::size_t by_memory = shared_bytes == 0 ? 32 : kSharedOfMultiprocessor / shared_bytes;
+  return static_cast<int>(std::min<std::size_t>(2048 / threads, by_memory));
+}
+
+CUresult Launch(CUfunction handle, emulator_kernel::Dim3 grid, emulator_kernel::Dim3 block, std::size_t shared_bytes,
+                CUstream stream_handle, void** parameters, bool is_cooperative) {
+  const auto function = Loaded().functions.Find(handle);
+  const auto stream = FindStream(stream_handle);
+  if (function == nullptr || stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->device != CurrentDevice() || function->module->device != CurrentDevice()) {
+    ReportViolation(function->name + ": the kernel, the stream and the calling thread are on different devices");
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  const bool sizes = grid.x > 0 && grid.y > 0 && grid.z > 0 && block.x > 0 && block.y > 0 && block.z > 0 &&
+                     grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535 && block.x <= 1024 && block.y <= 1024 &&
+                     block.z <= 64 && static_cast<std::size_t>(block.x) * block.y * block.z <= 1024;
+  const bool shared = shared_bytes <= function->shared_limit;
+  const emulator_kernel::Kernel& kernel = *function->kernel;
+  if (!sizes || !shared || (parameters == nullptr && kernel.parameter_count > 0)) return CUDA_ERROR_INVALID_VALUE;
+  const auto resident = static_cast<std::size_t>(BlocksPerMultiprocessor(block.x * block.y * block.z, shared_bytes)) *
+                        static_cast<std::size_t>(CurrentSettings()->multiprocessors);
+  if (is_cooperative && static_cast<std::size_t>(grid.x) * grid.y * grid.z > resident) {
+    return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  }
+
+  auto launch = std::make_shared<KernelLaunch>(KernelLaunch{function, grid, block, shared_bytes, is_cooperative, {}});
+  Operation operation{.name = function->name};
+  for (int i = 0; i < kernel.parameter_count; ++i) {
+    const char* value = static_cast<const char*>(parameters[i]);
+    launch->values.emplace_back(value, value + kernel.sizes[i]);
+    if (kernel.kinds[i] == emulator_kernel::kValue) continue;
+    // The extent of a kernel's accesses is unknown, so order is checked for the start of each pointer's range.
+    const void* const pointer = PointerIn(launch->values.back());
+    if (pointer != nullptr) operation.accesses.push_back({pointer, 1, kernel.kinds[i] == emulator_kernel::kWritePointer});
+  }
+  operation.run = [launch](int device) { RunKernel(device, *launch); };
+  return Enqueue(stream, std::move(operation));
 }
 
 }  // namespace
@@ -167,7 +212,7 @@ CUresult cuFuncSetAttribute(CUfunction handle, int attribute, int value) {
   EMULATOR_ENTER(kDriver);
   const auto function = Loaded().functions.Find(handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (attribute != kMaxDynamicSharedAttribute || value < 0 || value > 227 << 10) return CUDA_ERROR_INVALID_VALUE;
+  if (attribute != kMaxDynamicSharedAttribute || value < 0 || value > int{kSharedOfMultiprocessor}) return CUDA_ERROR_INVALID_VALUE;
   function->shared_limit = static_cast<std::size_t>(value);
   return CUDA_SUCCESS;
 }
@@ -181,11 +226,11 @@ CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads, size_t) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads, size_t sharedBytes) {
   EMULATOR_ENTER(kDriver);
   if (Loaded().functions.Find(handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (threads < 1 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
-  *blocks = 2048 / threads;
+  *blocks = BlocksPerMultiprocessor(static_cast<unsigned>(threads), sharedBytes);
   return CUDA_SUCCESS;
 }
 
@@ -193,33 +238,13 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY, unsig
                         unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream streamHandle,
                         void** parameters, void** extra) {
   EMULATOR_ENTER(kDriver);
-  const auto function = Loaded().functions.Find(handle);
-  const auto stream = FindStream(streamHandle);
-  if (function == nullptr || stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (stream->device != CurrentDevice() || function->module->device != CurrentDevice()) {
-    ReportViolation(function->name + ": the kernel, the stream and the calling thread are on different devices");
-    return CUDA_ERROR_INVALID_HANDLE;
-  }
-  const bool sizes = gridX > 0 && gridY > 0 && gridZ > 0 && blockX > 0 && blockY > 0 && blockZ > 0 &&
-                     gridX <= 0x7fffffffu && gridY <= 65535 && gridZ <= 65535 && blockX <= 1024 && blockY <= 1024 &&
-                     blockZ <= 64 && static_cast<std::size_t>(blockX) * blockY * blockZ <= 1024;
-  const bool shared = sharedBytes <= function->shared_limit;
-  const emulator_kernel::Kernel& kernel = *function->kernel;
-  if (!sizes || !shared || extra != nullptr || (parameters == nullptr && kernel.parameter_count > 0)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  if (extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return Launch(handle, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, streamHandle, parameters, false);
+}
 
-  auto launch = std::make_shared<KernelLaunch>(
-      KernelLaunch{function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, {}});
-  Operation operation{.name = function->name};
-  for (int i = 0; i < kernel.parameter_count; ++i) {
-    const char* value = static_cast<const char*>(parameters[i]);
-    launch->values.emplace_back(value, value + kernel.sizes[i]);
-    if (kernel.kinds[i] == emulator_kernel::kValue) continue;
-    // The extent of a kernel's accesses is unknown, so order is checked for the start of each pointer's range.
-    const void* const pointer = PointerIn(launch->values.back());
-    if (pointer != nullptr) operation.accesses.push_back({pointer, 1, kernel.kinds[i] == emulator_kernel::kWritePointer});
-  }
-  operation.run = [launch](int device) { RunKernel(device, *launch); };
-  return Enqueue(stream, std::move(operation));
+CUresult cuLaunchCooperativeKernel(CUfunction handle, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                                   unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream streamHandle,
+                                   void** parameters) {
+  EMULATOR_ENTER(kDriver);
+  return Launch(handle, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, streamHandle, parameters, true);
 }

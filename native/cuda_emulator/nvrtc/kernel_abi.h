@@ -15,6 +15,14 @@ struct ThreadState {
   void (*wait)(int whole_block);
   /// One slot per lane of the current warp, for shuffles and votes.
   unsigned long long* exchange;
+  /// The votes of the block.
+  int* votes;
+  // Of a cooperative launch alone, whose blocks run at the same time: operands of the warp's lanes for a matrix product,
+  // a turn for the other threads, a store that they see at some later time, and a clock in nanoseconds.
+  unsigned (*operands)[6];
+  void (*spin)();
+  void (*store)(unsigned* place, unsigned word);
+  unsigned long long (*now)();
 };
 
 enum ParameterKind { kValue, kReadPointer, kWritePointer };

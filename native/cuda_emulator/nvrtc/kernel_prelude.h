@@ -152,13 +152,81 @@ inline unsigned __ballot_sync(unsigned, int vote) {
 inline int __any_sync(unsigned mask, int vote) { return __ballot_sync(mask, vote) != 0; }
 inline int __all_sync(unsigned mask, int vote) { return __ballot_sync(mask, !vote) == 0; }
 inline int __syncthreads_or(int vote) {
-  static thread_local int any;
   __syncthreads();
-  any = 0;
+  *emulator_thread.votes = 0;
   __syncthreads();
-  any |= vote;
+  *emulator_thread.votes |= vote != 0;
   __syncthreads();
-  return any;
+  return *emulator_thread.votes;
+}
+
+// What native/cudnn/kernels/persistent.cu writes as PTX for a GPU.
+#define CUDA_EMULATOR
+inline void load_words(unsigned (&words)[4], const void* place) {
+  if (reinterpret_cast<size_t>(place) % 16 != 0) __builtin_trap();
+  memcpy(words, place, sizeof words);
+}
+inline void store_word(void* place, unsigned word) { emulator_thread.store(static_cast<unsigned*>(place), word); }
+inline unsigned load_flag(const unsigned* place) { return __atomic_load_n(place, __ATOMIC_RELAXED); }
+inline void raise_flag(unsigned* place) { __atomic_store_n(place, 1u, __ATOMIC_RELAXED); }
+inline unsigned long long nanoseconds() { return emulator_thread.now(); }
+inline void let_others_run() { emulator_thread.spin(); }
+inline unsigned to_tf32(float x) { return (__float_as_uint(x) + 0x1000u) & 0xffffe000u; }
+inline float bfloat16_value(unsigned short x) { return __uint_as_float(static_cast<unsigned>(x) << 16); }
+inline unsigned short bfloat16_bits(float x) {
+  const unsigned bits = __float_as_uint(x);
+  return x != x ? 0x7fff : static_cast<unsigned short>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+inline float float16_value(unsigned short x) {
+  const unsigned exponent = x >> 10 & 31, fraction = x & 1023;
+  const float magnitude = exponent == 31   ? __uint_as_float(0x7f800000u | fraction << 13)
+                          : exponent == 0 ? static_cast<float>(fraction) * 5.9604644775390625e-8f
+                                          : __uint_as_float((exponent + 112) << 23 | fraction << 13);
+  return x & 0x8000 ? -magnitude : magnitude;
+}
+inline unsigned short float16_bits(float x) {
+  const unsigned short sign = __float_as_uint(x) >> 31 ? 0x8000 : 0;
+  const float magnitude = fabsf(x);
+  if (x != x) return 0x7fff;
+  if (magnitude >= 65520.0f) return sign | 0x7c00;
+  // Below the least normal number the steps are 2⁻²⁴; rintf rounds to nearest even.
+  if (magnitude < 6.103515625e-5f) return sign | static_cast<unsigned short>(rintf(magnitude * 16777216.0f));
+  const unsigned bits = __float_as_uint(magnitude);
+  return sign | static_cast<unsigned short>((bits - 0x38000000u + 0xfffu + (bits >> 13 & 1)) >> 13);
+}
+// c [16,8] += a [16,K] · b [K,8], spread over the lanes as the PTX manual says for mma.sync. A tensor core multiplies
+// exactly, and truncates as it adds. `value(word, k)`: number k of a word.
+template <int numbers, class Value>
+inline void emulator_matrix_product(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, Value value) {
+  const unsigned lane = emulator_lane();
+  unsigned(*const operands)[6] = emulator_thread.operands;
+  for (int k = 0; k < 4; ++k) operands[lane][k] = a[k];
+  operands[lane][4] = b0;
+  operands[lane][5] = b1;
+  __syncwarp();
+  for (unsigned r = 0; r < 4; ++r) {
+    const unsigned row = lane / 4 + r / 2 * 8, column = lane % 4 * 2 + r % 2;
+    double sum = c[r];
+    for (unsigned q = 0; q < 4; ++q) {
+      for (unsigned half = 0; half < 2; ++half) {
+        const unsigned x = operands[row % 8 * 4 + q][row / 8 + half * 2], y = operands[column * 4 + q][4 + half];
+        for (int k = 0; k < numbers; ++k) sum += static_cast<double>(value(x, k)) * value(y, k);
+      }
+    }
+    float rounded = static_cast<float>(sum);
+    if (fabs(static_cast<double>(rounded)) > fabs(sum)) rounded = __uint_as_float(__float_as_uint(rounded) - 1);
+    c[r] = rounded;
+  }
+  __syncwarp();
+}
+inline void multiply_bfloat16(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  emulator_matrix_product<2>(c, a, b0, b1, [](unsigned word, int k) { return bfloat16_value(word >> 16 * k); });
+}
+inline void multiply_float16(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  emulator_matrix_product<2>(c, a, b0, b1, [](unsigned word, int k) { return float16_value(word >> 16 * k); });
+}
+inline void multiply_tf32(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  emulator_matrix_product<1>(c, a, b0, b1, [](unsigned word, int) { return __uint_as_float(word & 0xffffe000u); });
 }
 
 // Kernels of two streams may run concurrently: these are atomic among OS threads.

@@ -80,6 +80,24 @@ extern "C" __global__ void divergent(int* y) {
   if (threadIdx.x % 2) __syncthreads(); else __syncwarp();
   y[0] = 1;
 }
+// Each block waits for the word of the block before it, adds one, and passes it on.
+extern "C" __global__ void chain(unsigned* words, unsigned* stuck, long long patience) {
+  extern __shared__ unsigned taken[];
+  if (threadIdx.x == 0) {
+    unsigned got[4] = {};
+    const unsigned long long begin = nanoseconds();
+    while (blockIdx.x > 0) {
+      load_words(got, words + 4 * (blockIdx.x - 1));
+      if (got[0] != ~0u || load_flag(stuck)) break;
+      if (nanoseconds() - begin > patience) raise_flag(stuck);
+      let_others_run();
+    }
+    taken[0] = got[0];
+  }
+  if (!__syncthreads_or(threadIdx.x == 40)) return;
+  const unsigned sum = __shfl_xor_sync(~0u, taken[0], 1) + 1;
+  if (threadIdx.x == 33) store_word(words + 4 * blockIdx.x, sum);
+}
 template <class T> __global__ void doubled(T* x) { x[threadIdx.x] *= 2; }
 )";
 
@@ -176,6 +194,29 @@ TEST(dynamic_shared, "extern __shared__ memory has the size of the launch") {
   CHECK_EQUAL(y.Read()[0], 63);
   CHECK_EQUAL(Launch(module.Function("reversed"), 1, 64, 64 << 10, {&to, &from}), CUDA_ERROR_INVALID_VALUE);
   CHECK_EQUAL(Launch(module.Function("reversed"), 1, 2048, 0, {&to, &from}), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST(cooperative, "blocks of a cooperative launch wait for each other, in any order of their turns") {
+  const Module module;
+  const CUfunction chain = module.Function("chain");
+  const auto last_of = [&](const char* settings, unsigned blocks, CUresult expected = CUDA_SUCCESS) {
+    Configure(settings);
+    const DeviceArray<unsigned> words(4 * 132 * 33, ~0u), stuck(1, 0u);
+    unsigned* to = words.get();
+    unsigned* flag = stuck.get();
+    long long patience = 1000 * 1000 * 1000;
+    void* parameters[] = {&to, &flag, &patience};
+    const CUresult result = driver().cuLaunchCooperativeKernel(chain, blocks, 1, 1, 64, 1, 1, 16, nullptr, parameters);
+    CHECK_EQUAL(result, expected);
+    CHECK_EQUAL(cuda().cudaDeviceSynchronize(), cudaSuccess);
+    return stuck.Read()[0] != 0 ? 0u : words.Read()[4 * (blocks - 1)];
+  };
+  for (const char* settings : {"interleaving=1", "interleaving=2", "interleaving=3"}) CHECK_EQUAL(last_of(settings, 9), 9u);
+  CHECK_EQUAL(last_of("missing_block=1", 9), 9u);  // it is the last of the chain, for which no block waits
+  CHECK_EQUAL(last_of("missing_block=0; wrong_store=1", 9), (9u - 5) + (5u ^ 0x10000));
+  // 32 blocks of 64 threads on each multiprocessor.
+  CHECK_EQUAL(last_of("wrong_store=0; multiprocessors=1", 33, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE), ~0u);
+  Configure("reset");
 }
 
 TEST(refusals, "a kernel with a host pointer or different barriers breaks the device") {

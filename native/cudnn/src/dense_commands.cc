@@ -33,9 +33,9 @@ class Factor {
 void MatrixProduct::Run(Worker& worker, Batch&) const {
   const Factor alpha(1, type_a), old(beta, type_a);
   CheckCublas(worker.libraries,
-              worker.libraries.cublas.cublasGemmEx(worker.cublas, op_a, op_b, m, n, k, alpha.address(), a->at(), type_a,
-                                                   lda, b->at(), type_a, ldb, old.address(), c->at(), type_a, ldc,
-                                                   compute_type, kDefaultAlgorithm),
+              worker.libraries.cublas.cublasGemmEx(worker.cublas, op_a, op_b, m, n, k, alpha.address(), a->at(a_offset),
+                                                   type_a, lda, b->at(b_offset), type_a, ldb, old.address(),
+                                                   c->at(c_offset), type_c, ldc, compute_type, kDefaultAlgorithm),
               "cublasGemmEx");
 }
 
@@ -81,10 +81,10 @@ void LoadKernels::Run(Worker& worker, Batch&) const {
 }
 
 /// The parameters are in the order of the kernel's prototype; scripts/generate_commands.mjs compares both.
-KernelParameters KernelParametersOf(CommandReader& reader, int kernel) {
+KernelParameters KernelParametersOf(CommandReader& reader, const KernelShape& kernel) {
   KernelParameters values;
   std::size_t scalars = 0;
-  for (const KernelParameter parameter : Kernels().at(static_cast<std::size_t>(kernel)).parameters) {
+  for (const KernelParameter parameter : kernel.parameters) {
     KernelValue value{};
     switch (parameter) {
       case KernelParameter::kIn:
@@ -95,6 +95,9 @@ KernelParameters KernelParametersOf(CommandReader& reader, int kernel) {
         break;
       case KernelParameter::kOut:
         value.pointer = AddressOf(reader.Out());
+        break;
+      case KernelParameter::kOptionalOut:
+        value.pointer = AddressOf(reader.OptionalOut());
         break;
       case KernelParameter::kInOut:
         value.pointer = AddressOf(reader.InOut());

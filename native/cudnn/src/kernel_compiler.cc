@@ -11,6 +11,11 @@ namespace {
 // kernelSource(): string — the files of kernels/, built into the addon
 Napi::Value KernelSource(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), kKernels); }
 
+// persistentSource(): string — kernels/persistent.cu
+Napi::Value PersistentSource(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), kPersistentKernels);
+}
+
 // nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int optionCount, const char* const* options)
 // nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* cubin)
 // nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* ptx)
@@ -131,6 +136,7 @@ Napi::Value CompileKernels(const Napi::CallbackInfo& info) {
 
 void InitKernels(Napi::Object exports) {
   Export<KernelSource>(exports, "kernelSource");
+  Export<PersistentSource>(exports, "persistentSource");
   Export<SupportedArchitectures>(exports, "supportedArchitectures");
   Export<CompileKernels>(exports, "compileKernels");
 }

@@ -7,9 +7,9 @@
 namespace cudnn_rnn {
 
 /// Kinds of parameters: pointers with their access, a `long long` count, or a REAL scalar.
-enum class KernelParameter { kIn, kOptionalIn, kOut, kInOut, kCount, kScalar };
+enum class KernelParameter { kIn, kOptionalIn, kOut, kOptionalOut, kInOut, kCount, kScalar };
 
-/// A kernel of kernels/dense.cu. One with scalars has one parameter more: if they are in memory, or null.
+/// A kernel of kernels/. One with scalars has one parameter more: if they are in memory, or null.
 struct KernelShape {
   const char* name;
   std::vector<KernelParameter> parameters;
@@ -25,7 +25,7 @@ union KernelValue {
 
 using KernelParameters = std::vector<KernelValue>;
 
-/// Reads the parameters of a kernel by its number.
-KernelParameters KernelParametersOf(CommandReader& reader, int kernel);
+/// Reads the parameters of a kernel.
+KernelParameters KernelParametersOf(CommandReader& reader, const KernelShape& kernel);
 
 }  // namespace cudnn_rnn

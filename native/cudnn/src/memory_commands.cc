@@ -94,6 +94,12 @@ void Clear::Run(Worker& worker, Batch&) const {
               "cudaMemsetAsync");
 }
 
+void MarkEmpty::Run(Worker& worker, Batch&) const {
+  if (to->bytes == 0) return;
+  CheckCudart(worker.libraries, worker.libraries.cudart.cudaMemsetAsync(to->at(), 0xff, to->bytes, worker.stream),
+              "cudaMemsetAsync");
+}
+
 // cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
 void MemoryInfo::Run(Worker& worker, Batch& batch) const {
   std::size_t free_bytes = 0;

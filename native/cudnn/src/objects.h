@@ -29,10 +29,30 @@ struct Graph {
   std::vector<Id> writes;
 };
 
+/// Kernels that were compiled for one shape, by their numbers in the table of persistent kernels; null for one that the
+/// module does not have.
+class KernelModule {
+ public:
+  explicit KernelModule(const Libraries& libraries) : libraries_(libraries) {}
+  ~KernelModule() {
+    if (module != nullptr) libraries_.driver.cuModuleUnload(module);
+  }
+  KernelModule(const KernelModule&) = delete;
+  KernelModule& operator=(const KernelModule&) = delete;
+
+  const KernelModule* get() const { return this; }
+
+  CUmodule module = nullptr;
+  std::vector<CUfunction> functions;
+
+ private:
+  const Libraries& libraries_;
+};
+
 /// An object of a session, owned by its worker.
 struct Object {
   std::variant<std::monostate, Buffer, Graph, TensorDescriptor, DropoutDescriptor, RnnDescriptor, DataDescriptor,
-               CtcLossDescriptor>
+               CtcLossDescriptor, KernelModule>
       value;
   /// Set if the contents are invalid: the error of the batch that should have made or written them.
   ErrorRef error;

@@ -25,6 +25,16 @@ void NoteFailure(const Libraries& libraries, cudaError_t status, const char* cal
   }
 }
 
+/// Gives `batch` the error of a persistent kernel that waited too long.
+void NoteWatch(const Worker& worker, Batch& batch) {
+  if (batch.error) return;
+  try {
+    worker.CheckWatch();
+  } catch (const NativeError& error) {
+    batch.error = std::make_shared<NativeError>(error);
+  }
+}
+
 }  // namespace
 
 NativeError SessionClosed(const char* call) {
@@ -152,6 +162,7 @@ void Session::RunWaiter() {
       // After a failure the staging memory may still be in use; only an idle stream makes it safe to reuse.
       if (status != 0) cudart.cudaStreamSynchronize(worker_.stream);
       NoteFailure(*libraries_, status, "cudaEventSynchronize", *waiting.batch);
+      NoteWatch(worker_, *waiting.batch);
       cudart.cudaEventDestroy(waiting.event);
     }
     Finish(std::move(waiting.batch));

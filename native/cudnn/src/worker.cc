@@ -128,6 +128,8 @@ void Worker::Close() {
   }
   // The pool keeps freed memory for this process: other processes get it only after a trim.
   if (pool != nullptr) cudart.cudaMemPoolTrimTo(pool, 0);
+  watch = nullptr;
+  watch_block_ = nullptr;
   host_blocks.Clear();
   stream = nullptr;
   module = nullptr;
@@ -375,7 +377,34 @@ double Worker::StopTimer() {
   // Blocks the worker; only trials and the validation use timed batches.
   CheckCudart(libraries, cudart.cudaEventSynchronize(timer_[1]), "cudaEventSynchronize");
   CheckCudart(libraries, cudart.cudaEventElapsedTime(&milliseconds, timer_[0], timer_[1]), "cudaEventElapsedTime");
+  CheckWatch();
   return milliseconds;
+}
+
+void Worker::OpenWatch() {
+  if (watch_block_) return;
+  HostBlockRef block = host_blocks.Take(sizeof(unsigned));
+  if (!block->pinned) {
+    NativeError error;
+    error.library = "cudart";
+    error.call = "cudaMallocHost";
+    error.name = "cudaErrorMemoryAllocation";
+    throw error;
+  }
+  *static_cast<unsigned*>(block->data) = 0;
+  watch = static_cast<volatile unsigned*>(block->data);
+  watch_block_ = std::move(block);
+}
+
+void Worker::CheckWatch() const {
+  const volatile unsigned* const word = watch;
+  if (word == nullptr || *word == 0) return;
+  NativeError error;
+  error.library = "cudnn";
+  error.call = "a persistent kernel";
+  error.name = "PERSISTENT_KERNEL_STUCK";
+  error.detail = "its blocks waited too long for each other; open the executor with kernels: 'cudnn'";
+  throw error;
 }
 
 void Worker::DestroyTimer() {

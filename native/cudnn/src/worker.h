@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -59,6 +60,13 @@ class Worker {
   /// The kernels of kernels/dense.cu, by their index in the table of kernels.
   std::vector<CUfunction> kernels;
   CUmodule module = nullptr;
+  /// The word that a persistent kernel raises when it has waited too long, in page-locked memory; null before the first
+  /// such kernel is loaded. Read by the session's other thread too.
+  std::atomic<volatile unsigned*> watch = nullptr;
+  /// Throws NativeError if a persistent kernel has raised `watch`: from then on the session computes nothing any more.
+  void CheckWatch() const;
+  /// Makes `watch`. Throws NativeError.
+  void OpenWatch();
   /// The element type of the kernels' scalars.
   bool has_double_scalars = false;
 
@@ -84,6 +92,7 @@ class Worker {
   /// Whether the last capture succeeded; the condition of the batches that follow it.
   bool captured_ = false;
   cudaEvent_t timer_[2] = {nullptr, nullptr};
+  HostBlockRef watch_block_;
 };
 
 }  // namespace cudnn_rnn

@@ -250,12 +250,12 @@ TEST_CASE("The factors of a product have the type of its sums") {
     open.Make<double>(2, {1});
     open.Make<double>(3, {1});
     BatchWords words;
-    words.Segment().Add(Opcode::kMatrixProduct,
-                        {1, 0, 2, 3, 4, words.Slot(1), 5, words.Slot(2), 6, 0.5, words.Slot(3), 7, double(type), 68});
+    words.Segment().Add(Opcode::kMatrixProduct, {1, 0, 2, 3, 4, words.Slot(1), 8, 5, words.Slot(2), 16, 6, 0.5,
+                                                 words.Slot(3), 24, 7, double(type), double(type), 68});
     REQUIRE(open.Run(words).error == nullptr);
     const RecordedCall call = open.device.calls("cublasGemmEx")[0];
     CHECK(call.numbers == std::vector<double>{1, 0, 2, 3, 4, 1, 5, 6, 0.5, 7, double(type), 68});
-    const auto address = [&](Id id) { return std::get<Buffer>(open.worker.Find(id)->value).pointer; };
+    const auto address = [&](Id id) { return std::get<Buffer>(open.worker.Find(id)->value).at(8 * id); };
     CHECK(call.pointers == std::vector<const void*>{address(1), address(2), address(3)});
   }
 }
@@ -390,6 +390,74 @@ TEST_CASE("Captured kernels read their scalars at their place in the buffer of l
     const std::ptrdiff_t size = is_double ? 8 : 4;
     CHECK(offsets == std::vector<std::ptrdiff_t>{0, size, 2 * size});
   }
+}
+
+/// Loads the kernels of a shape as object 9.
+ErrorRef LoadPersistentKernels(OpenWorker& open, std::vector<double>* blocks = nullptr) {
+  BatchWords words;
+  words.Segment().Add(Opcode::kLoadPersistent, {9, words.Source<char>(open.pool, {'p', 't', 'x'}), 64, 999, 60000});
+  const Batch& batch = open.Run(words);
+  if (blocks != nullptr) *blocks = batch.results;
+  return batch.error;
+}
+
+TEST_CASE("Persistent kernels are loaded with their shared memory, and unloaded with their object") {
+  OpenWorker open;
+  std::vector<double> blocks;
+  REQUIRE(LoadPersistentKernels(open, &blocks) == nullptr);
+  CHECK(blocks == std::vector<double>{2, 1});
+  CHECK(open.device.calls("cuFuncSetAttribute")[1].numbers == std::vector<double>{8, 60000});
+  CHECK(open.device.live()["module"] == 1);
+  BatchWords words;
+  words.batch().releases = {9};
+  CHECK(open.Run(words).error == nullptr);
+  CHECK(open.device.live()["module"] == 0);
+}
+
+TEST_CASE("Persistent kernels that cannot be loaded leave no module") {
+  for (const char* function : {"cuModuleLoadData", "cuModuleGetFunction", "cuFuncSetAttribute",
+                               "cuOccupancyMaxActiveBlocksPerMultiprocessor"}) {
+    CAPTURE(function);
+    OpenWorker open;
+    open.device.Fail(function, 500);
+    const ErrorRef error = LoadPersistentKernels(open);
+    REQUIRE(error != nullptr);
+    CHECK(error->call == function);
+    open.worker.Close();
+    CHECK(open.device.live().empty());
+  }
+}
+
+TEST_CASE("A persistent kernel that waits too long ends the session's work until it is forgotten") {
+  OpenWorker open;
+  REQUIRE(LoadPersistentKernels(open) == nullptr);
+  open.Make<float>(1, {1});
+  open.Make<float>(2, {2});
+  open.device.kernel = [&](unsigned blocks, unsigned, void** parameters) {
+    CHECK(*static_cast<void**>(parameters[0]) == std::get<Buffer>(open.worker.Find(1)->value).pointer);
+    CHECK(*static_cast<long long*>(parameters[4]) == 30);
+    if (blocks == 3) **static_cast<unsigned**>(parameters[5]) = 1;
+  };
+  const auto launch = [&](double blocks, bool is_timed) {
+    BatchWords words;
+    words.batch().is_timed = is_timed;
+    // persistent_bias: dw, dbias, groups, bias, recurrentBias.
+    words.Segment().Add(Opcode::kLaunchPersistent, {9, 2, blocks, 1, 64, 0, words.Slot(1), words.Slot(2), 1, 20, 30});
+    return open.Run(words).error;
+  };
+  CHECK(launch(2, true) == nullptr);
+  CHECK(launch(3, false) == nullptr);
+  const ErrorRef error = launch(2, true);
+  REQUIRE(error != nullptr);
+  CHECK(error->name == "PERSISTENT_KERNEL_STUCK");
+  BatchWords words;
+  words.Segment().Add(Opcode::kClearWatch, {});
+  CHECK(open.Run(words).error == nullptr);
+  // The buffers that were to be written carry the error.
+  open.worker.Find(1)->error = nullptr;
+  CHECK(launch(2, true) == nullptr);
+  // A timed batch waits for the device itself.
+  CHECK(launch(3, true)->name == "PERSISTENT_KERNEL_STUCK");
 }
 
 TEST_CASE("A kernel that cannot be launched is named, and one that does not exist is refused") {

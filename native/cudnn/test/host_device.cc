@@ -145,6 +145,21 @@ void BindDriver(DriverTable& t) {
     *function = reinterpret_cast<CUfunction>(const_cast<char*>(name));
     return Plain("cuModuleGetFunction");
   };
+  t.cuFuncSetAttribute = [](CUfunction, int attribute, int value) {
+    return device->Note({"cuFuncSetAttribute", {double(attribute), double(value)}, {}});
+  };
+  t.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* blocks, CUfunction, int, std::size_t bytes) {
+    *blocks = bytes > 1000 ? 1 : 2;
+    return Plain("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  };
+  t.cuLaunchCooperativeKernel = [](CUfunction function, unsigned x, unsigned y, unsigned, unsigned threads, unsigned,
+                                   unsigned, unsigned bytes, CUstream, void** parameters) {
+    const int status = device->Note({"cuLaunchCooperativeKernel",
+                                     {double(x), double(y), double(threads), double(bytes)},
+                                     {reinterpret_cast<const void*>(function)}});
+    if (status == 0 && device->kernel) device->kernel(x, threads, parameters);
+    return status;
+  };
   t.cuLaunchKernel = [](CUfunction function, unsigned x, unsigned, unsigned, unsigned threads, unsigned, unsigned,
                         unsigned, CUstream, void** parameters, void**) {
     const int status =

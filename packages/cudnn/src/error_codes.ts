@@ -13,8 +13,9 @@ export const ERROR_CODES = {
     remedy: 'compare driver, CUDA libraries and cuDNN in `cudnn-rnn doctor`',
   },
   ERR_CUDNN: {
-    meaning: 'a cuDNN call failed; `statusName` and `detail` say how',
-    remedy: 'compare driver, CUDA libraries and cuDNN in `cudnn-rnn doctor`',
+    meaning:
+      'a cuDNN call failed, or a persistent kernel of this package waited too long (PERSISTENT_KERNEL_STUCK); `statusName` and `detail` say how',
+    remedy: "compare driver, CUDA libraries and cuDNN in `cudnn-rnn doctor`; open the executor with `kernels: 'cudnn'`",
   },
   ERR_CUDNN_BAD_PARAM: {
     meaning: 'cuDNN refused an argument',

@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkedElsewhere,
   checkOptions,
@@ -10,7 +11,6 @@ import {
   PATH,
 } from '@cudnn-rnn/canonical/rules'
 import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/ops'
-import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import type { CudnnBackend } from './cudnn_backend.js'
 import { type Arithmetic, arithmeticOf, type Precision } from './device/precision.js'
@@ -38,6 +38,12 @@ const OPTIONS = {
    * calls, timed once per shape.
    */
   graphs: optional(either(FLAG, oneOf(['measured']))),
+  /**
+   * Whose kernels compute recurrent layers: `cudnn`; `own`, this package's for every pass that they can compute; or
+   * `measured`, this package's if a trial agrees with cuDNN and is faster. Default CUDNN_RNN_KERNELS, else `cudnn`: no GPU
+   * has run the others yet.
+   */
+  kernels: optional(oneOf(['measured', 'cudnn', 'own'])),
   /** Folder for compiled kernels; default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder. */
   cacheDir: optional(PATH),
 }
@@ -65,6 +71,7 @@ const FIRST_BFLOAT16_VERSION = 91_300
 export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promise<CudnnBackend> {
   const arithmetic = checkBackendOptions(options)
   const { dtype = 'float32', device = 0, algorithm = 'measured', graphs = 'measured', libraryDir, cacheDir } = options
+  const { kernels = kernelsOfEnvironment() ?? 'cudnn' } = options
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     throw unavailable([{ name: 'cudnn', reason: loaded.attempts.join('; ') }], ADDON_ADVICE)
@@ -77,7 +84,7 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   try {
     // Loaded here: most machines have no GPU, and the executor is most of this package.
     const { startBackend } = await import('./start_backend.js')
-    const rest = { graphs: policy, cacheDir, libraryDir } as const
+    const rest = { graphs: policy, kernels, cacheDir, libraryDir } as const
     return await startBackend(addon, libraries, { device, dtype, arithmetic, algorithm, ...rest })
   } catch (error) {
     if (!isCudnnError(error)) throw error
@@ -89,7 +96,13 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
 /** Checks the options; returns the arithmetic that they select. */
 export function checkBackendOptions(options: CudnnBackendOptions): Arithmetic {
   checkOptions('open the cuDNN backend', options, OPTIONS)
+  checkOptions('open the cuDNN backend', { kernels: kernelsOfEnvironment() }, OPTIONS)
   return arithmeticOf(options.dtype ?? 'float32', options.precision)
+}
+
+/** Undefined if the variable is not set; checked as the option is. */
+function kernelsOfEnvironment(): CudnnBackendOptions['kernels'] {
+  return (process.env['CUDNN_RNN_KERNELS'] || undefined) as CudnnBackendOptions['kernels']
 }
 
 /** The libraries, if there is a device to use them on. */

@@ -1,5 +1,6 @@
 import type { FloatDType } from '@cudnn-rnn/ops'
 import { CudnnBackend } from './cudnn_backend.js'
+import type { KernelChoice } from './device/cudnn_executor.js'
 import { loadKernels } from './device/device_kernels.js'
 import { DeviceMemory } from './device/device_memory.js'
 import { DeviceSession } from './device/device_session.js'
@@ -16,6 +17,7 @@ export interface StartOptions {
   readonly arithmetic: Arithmetic
   readonly algorithm: Algorithm | 'measured'
   readonly graphs: GraphPolicy
+  readonly kernels: KernelChoice
   readonly cacheDir: string | undefined
   readonly libraryDir: string | undefined
 }
@@ -24,14 +26,15 @@ export interface StartOptions {
 export async function startBackend(
   addon: NativeAddon,
   libraries: Libraries,
-  { device, dtype, arithmetic, algorithm, graphs, cacheDir, libraryDir }: StartOptions,
+  { device, dtype, arithmetic, algorithm, graphs, kernels, cacheDir, libraryDir }: StartOptions,
 ): Promise<CudnnBackend> {
   const session = await DeviceSession.open(addon, libraries, device, { graphs, dtype })
   try {
     // Before anything else: an NVRTC that does not work should fail the opening, not a later call.
-    await loadKernels(session, dtype, new KernelCache(cacheDir))
+    const cache = new KernelCache(cacheDir)
+    await loadKernels(session, dtype, cache)
     const memory = new DeviceMemory(session, dtype)
-    return new CudnnBackend({ session, memory, arithmetic, algorithm, graphs, libraryDir })
+    return new CudnnBackend({ session, memory, arithmetic, algorithm, graphs, kernels, cache, libraryDir })
   } catch (error) {
     await session.close()
     throw error

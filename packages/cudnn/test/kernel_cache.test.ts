@@ -57,6 +57,19 @@ describe('KernelCache', () => {
     expect(files()).toHaveLength(keys.length)
   })
 
+  it('tries again if a trial ended, and not if an earlier process never ended it', async () => {
+    const cache = new KernelCache(folder)
+    const key = ['source', 'GPU']
+    for (const result of [1, 2]) expect(await cache.guarded(key, async () => result)).toBe(result)
+    expect(files()).toEqual([])
+    const lost = new Error('the device is lost')
+    await expect(cache.guarded(key, () => Promise.reject(lost))).rejects.toBe(lost)
+    expect(await new KernelCache(folder).guarded(key, async () => 3)).toBeUndefined()
+    expect(await cache.guarded(['source', 'another GPU'], async () => 4)).toBe(4)
+    // No note can be written there.
+    expect(await new KernelCache('/dev/null/nowhere').guarded(key, async () => 5)).toBeUndefined()
+  })
+
   it.each<[string, (file: Buffer) => Uint8Array]>([
     ['of no bytes', () => new Uint8Array(0)],
     ['without its end', (file) => file.subarray(0, -1)],

@@ -181,7 +181,7 @@ describe('multiply', () => {
     expect(buffers).toEqual(['b', 'a', 'c'])
     // CUBLAS_COMPUTE_32F is 68, CUDA_R_32F is 0.
     const sizes = [opB, opA, COLUMNS, ROWS, INNER]
-    expect(words).toEqual([opcode('matrixProduct'), ...sizes, 0, ldb, 1, lda, 1, 2, COLUMNS, 0, 68])
+    expect(words).toEqual([opcode('matrixProduct'), ...sizes, 0, 0, ldb, 1, 0, lda, 1, 2, 0, COLUMNS, 0, 0, 68])
   })
 
   it('makes no call for a result without elements, and zeros for a sum of nothing', () => {

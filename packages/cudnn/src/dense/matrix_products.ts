@@ -38,13 +38,17 @@ export function multiply(
     n: rows,
     k: inner,
     a: b.buffer,
+    aOffset: 0,
     lda: b.columns,
     b: a.buffer,
+    bOffset: 0,
     ldb: a.columns,
     beta,
     c,
+    cOffset: 0,
     ldc: columns,
     typeA,
+    typeC: typeA,
     computeType,
   })
 }

@@ -1,22 +1,32 @@
-import { COMMANDS, type CommandName, KERNELS, type KernelName, type Kind } from '../sys/commands.js'
+import {
+  COMMANDS,
+  type CommandName,
+  KERNELS,
+  type KernelName,
+  type Kind,
+  PERSISTENT_KERNELS,
+  type PersistentKernelName,
+} from '../sys/commands.js'
 import type {
   CtcLossDescriptor,
   DataDescriptor,
   DropoutDescriptor,
   Graph,
   HostArray,
+  KernelModule,
   RnnDescriptorId,
   TensorDescriptor,
 } from '../sys/native_addon.js'
 import { type BufferHome, DeviceBuffer } from './device_buffer.js'
 
-/** Objects of cuDNN by their numbers in the worker. */
+/** Objects by their numbers in the worker. */
 interface Descriptors {
   readonly tensorDescriptor: TensorDescriptor
   readonly dataDescriptor: DataDescriptor
   readonly dropoutDescriptor: DropoutDescriptor
   readonly rnnDescriptor: RnnDescriptorId
   readonly ctcLossDescriptor: CtcLossDescriptor
+  readonly kernelModule: KernelModule
 }
 
 type Values = Descriptors & {
@@ -49,9 +59,11 @@ type FieldsOf<Shape extends Readonly<Record<string, Kind>>> = {
 /** The fields of a command, by the table of commands. */
 export type CommandFields<Name extends CommandName> = FieldsOf<(typeof COMMANDS)[Name]['fields']>
 export type KernelFields<Name extends KernelName> = FieldsOf<(typeof KERNELS)[Name]>
+/** The grid of a persistent kernel. */
+export type PersistentLaunch = Omit<CommandFields<'launchPersistent'>, 'kernel'>
 
 /** Commands that the list has methods for. */
-type Special = 'segment' | 'allocate' | 'allocateOnHost' | 'release' | 'upload' | 'launchKernel'
+type Special = 'segment' | 'allocate' | 'allocateOnHost' | 'release' | 'upload' | 'launchKernel' | 'launchPersistent'
 
 /** How a field becomes a number. */
 type Encoding = 'number' | 'optional double' | 'read' | 'write' | 'scalar' | 'source' | 'target'
@@ -105,12 +117,14 @@ const COMMAND_ENCODERS = encoders(
   >,
 )
 const KERNEL_ENCODERS = encoders<KernelName>(KERNELS)
+const PERSISTENT_ENCODERS = encoders<PersistentKernelName>(PERSISTENT_KERNELS)
 const SEGMENT = COMMAND_ENCODERS.segment.code
 const ALLOCATE = COMMAND_ENCODERS.allocate.code
 const ALLOCATE_ON_HOST = COMMAND_ENCODERS.allocateOnHost.code
 const RELEASE = COMMAND_ENCODERS.release.code
 const UPLOAD = COMMAND_ENCODERS.upload.code
 const LAUNCH_KERNEL = COMMAND_ENCODERS.launchKernel.code
+const LAUNCH_PERSISTENT = COMMAND_ENCODERS.launchPersistent.code
 /** An optional buffer, descriptor or host array that is left out. */
 const ABSENT = -1
 
@@ -226,6 +240,17 @@ export class CommandList {
     if (blocks === 0) return
     const encoder = KERNEL_ENCODERS[name]
     this.words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
+    this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
+  }
+
+  /** A cooperative launch of a persistent kernel. */
+  launchPersistent<Name extends PersistentKernelName>(
+    name: Name,
+    { module, blocks, groups, threads, sharedBytes }: PersistentLaunch,
+    fields: FieldsOf<(typeof PERSISTENT_KERNELS)[Name]>,
+  ): void {
+    const encoder = PERSISTENT_ENCODERS[name]
+    this.words.push(LAUNCH_PERSISTENT, module, encoder.code, blocks, groups, threads, sharedBytes)
     this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
   }
 

@@ -27,12 +27,35 @@ export class KernelCache {
   async image(key: readonly string[], compile: () => Promise<Uint8Array>): Promise<Uint8Array> {
     if (this.#folder === undefined) return await compile()
     // The key has the source, the options and the compiler's version, so a file never needs to be invalidated.
-    const file = join(this.#folder, `${createHash('sha256').update(key.join('\0')).digest('hex')}.cubin`)
+    const file = this.#file(this.#folder, key, 'cubin')
     const kept = imageOf(await readFile(file).catch(() => new Uint8Array(0)))
     if (kept !== undefined) return kept
     const image = await compile()
     await writeImage(file, image)
     return image
+  }
+
+  /**
+   * Runs `use` unless an earlier process began it and did not end, or is at it: a kernel that takes the process or the GPU
+   * with it does so once. Undefined if it does not run. Without a folder to note it in nothing is tried.
+   */
+  async guarded<Result>(key: readonly string[], use: () => Promise<Result>): Promise<Result | undefined> {
+    if (this.#folder === undefined) return undefined
+    const file = this.#file(this.#folder, key, 'trying')
+    try {
+      await makeDirectory(this.#folder)
+      await writeFile(file, '', { flag: 'wx' })
+    } catch {
+      return undefined
+    }
+    // An error is the end of the device: the note stays.
+    const result = await use()
+    await rm(file, { force: true })
+    return result
+  }
+
+  #file(folder: string, key: readonly string[], extension: string): string {
+    return join(folder, `${createHash('sha256').update(key.join('\0')).digest('hex')}.${extension}`)
   }
 }
 

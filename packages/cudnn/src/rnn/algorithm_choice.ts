@@ -7,6 +7,8 @@ import type { Algorithm } from '../sys/cudnn_enums.js'
 import { isCudnnError } from '../sys/cudnn_error.js'
 import type { Graph } from '../sys/native_addon.js'
 import type { DropoutGenerator } from './dropout_states.js'
+import type { PersistentPass } from './persistent_pass.js'
+import { agrees } from './persistent_trial.js'
 import { type ScratchOptions, ScratchPass } from './scratch_pass.js'
 
 /** The first pass loads kernels, the second fills caches. */
@@ -64,6 +66,22 @@ export class AlgorithmTrials {
     return best
   }
 
+  /**
+   * Milliseconds of `algorithm`, or of `persistent` kernels in its place; undefined if they are refused, or disagree with
+   * the standard algorithm.
+   */
+  async time(algorithm: Algorithm, persistent?: PersistentPass): Promise<number | undefined> {
+    if (persistent === undefined) return this.#tried(algorithm, (pass) => this.#milliseconds(pass))
+    const expected = await this.#tried('standard', (pass) => pass.results())
+    const measure = async (pass: ScratchPass) => {
+      const results = [await pass.results(), await pass.results()]
+      const isRight = expected !== undefined && results.every((one) => agrees(this.#trial.arithmetic, one, expected))
+      const isRepeated = results[0].every((bytes, k) => Buffer.compare(bytes, results[1][k]) === 0)
+      return isRight && isRepeated ? this.#milliseconds(pass) : undefined
+    }
+    return this.#tried('standard', measure, persistent)
+  }
+
   /** Whether cuDNN takes `algorithm` at every stage. */
   async accepts(algorithm: Algorithm): Promise<boolean> {
     if (await this.#runs(algorithm)) return true
@@ -89,13 +107,17 @@ export class AlgorithmTrials {
    * The result of `use` on a pass with `algorithm`; undefined if cuDNN refuses it. The state of the dropout generator is
    * saved before and restored after, so a trial does not change the masks of the caller's passes.
    */
-  async #tried<Result>(algorithm: Algorithm, use: (pass: ScratchPass) => Promise<Result>): Promise<Result | undefined> {
+  async #tried<Result>(
+    algorithm: Algorithm,
+    use: (pass: ScratchPass) => Promise<Result>,
+    persistent?: PersistentPass,
+  ): Promise<Result | undefined> {
     const { dropout } = this.#trial
     const states = dropout?.states
     let pass: ScratchPass | undefined
     let saved: { readonly states: DeviceBuffer; readonly copy: DeviceBuffer } | undefined
     try {
-      const options = { ...this.#trial, algorithm, dropout: dropout?.descriptor ?? null }
+      const options = { ...this.#trial, algorithm, dropout: dropout?.descriptor ?? null, persistent }
       pass = await ScratchPass.make(this.#session, this.#queue, options)
       if (states !== undefined) {
         const list = this.#session.list('save the dropout state')
@@ -106,10 +128,13 @@ export class AlgorithmTrials {
       }
       return await use(pass)
     } catch (error) {
-      if (isRefusal(error)) return undefined
+      if (isRefusal(error) || (persistent !== undefined && isCudnnError(error, 'ERR_CUDA'))) return undefined
       throw error
     } finally {
       pass?.release()
+      // Only the caller's passes may end the session.
+      if (persistent !== undefined)
+        await this.#queue.run(this.#list('end a trial', (list) => list.add('clearWatch', {})))
       if (saved !== undefined) {
         const { states, copy } = saved
         await this.#queue.run(this.#list('restore the dropout state', (list) => list.copy(states, copy)))

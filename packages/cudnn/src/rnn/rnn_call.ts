@@ -121,6 +121,8 @@ export interface RnnCall extends TempSpace {
   readonly rnn: RnnDescriptorId
   readonly descriptors: PassDescriptors
   readonly lengths: DeviceLengths
+  /** The kernels that take the place of cuDNN's. */
+  readonly persistent?: LayerKernels | undefined
 }
 
 /** Operands of a forward that a backward reads again. */
@@ -134,22 +136,34 @@ export interface ForwardOperands {
 }
 
 /** The same of a training forward, which has filled the reserve space. */
-interface BackwardOperands extends ForwardOperands {
+export interface BackwardOperands extends ForwardOperands {
   readonly reserve: DeviceBuffer
 }
 
 /** Gradients of the loss with respect to y, hy and cy; missing dhy and dcy are zeros. */
-interface OutputGradients {
+export interface OutputGradients {
   readonly dy: DeviceBuffer
   readonly dhy?: DeviceBuffer | undefined
   readonly dcy?: DeviceBuffer | undefined
 }
 
-interface InputGradients {
+export interface InputGradients {
   readonly dx: DeviceBuffer
   readonly dhx: DeviceBuffer
   readonly dcx: DeviceBuffer | undefined
   readonly dw: DeviceBuffer
+}
+
+/** Passes of the same operands and results as cuDNN's. */
+export interface LayerKernels {
+  /** Adds a forward. */
+  forward(
+    list: CommandList,
+    operands: ForwardOperands,
+    results: { readonly hy: DeviceBuffer; readonly cy: DeviceBuffer | undefined },
+  ): void
+  /** Adds a backward; dw is overwritten. */
+  backward(list: CommandList, operands: BackwardOperands, given: OutputGradients, results: InputGradients): void
 }
 
 /**
@@ -158,10 +172,17 @@ interface InputGradients {
  */
 export function callForward(
   list: CommandList,
-  { rnn, training, lengths, descriptors, workspaceBytes, workSpace: given }: RnnCall,
-  { x, hx, cx, y, weights, reserve }: ForwardOperands,
-  { hy, cy }: { readonly hy: DeviceBuffer; readonly cy: DeviceBuffer | undefined },
+  call: RnnCall,
+  operands: ForwardOperands,
+  results: { readonly hy: DeviceBuffer; readonly cy: DeviceBuffer | undefined },
 ): void {
+  if (call.persistent !== undefined) {
+    call.persistent.forward(list, operands, results)
+    return
+  }
+  const { rnn, training, lengths, descriptors, workspaceBytes, workSpace: given } = call
+  const { x, hx, cx, y, weights, reserve } = operands
+  const { hy, cy } = results
   const workSpace = given?.retain() ?? list.allocate(workspaceBytes)
   list.add('rnnForward', {
     descriptor: rnn,
@@ -190,12 +211,20 @@ export function callForward(
  */
 export function callBackward(
   list: CommandList,
-  { rnn, lengths, descriptors, workspaceBytes, workSpace: given }: RnnCall,
-  { x, hx, cx, y, weights, reserve }: BackwardOperands,
-  { dy, dhy, dcy }: OutputGradients,
-  { dx, dhx, dcx, dw }: InputGradients,
+  call: RnnCall,
+  operands: BackwardOperands,
+  given: OutputGradients,
+  results: InputGradients,
 ): void {
-  const workSpace = given?.retain() ?? list.allocate(workspaceBytes)
+  if (call.persistent !== undefined) {
+    call.persistent.backward(list, operands, given, results)
+    return
+  }
+  const { rnn, lengths, descriptors, workspaceBytes } = call
+  const { x, hx, cx, y, weights, reserve } = operands
+  const { dy, dhy, dcy } = given
+  const { dx, dhx, dcx, dw } = results
+  const workSpace = call.workSpace?.retain() ?? list.allocate(workspaceBytes)
   list.add('rnnBackwardData', {
     descriptor: rnn,
     devSeqLengths: lengths.given,

@@ -21,12 +21,17 @@ import {
   measuredAlgorithms,
   setRnnDescriptor,
 } from './network_descriptors.js'
+import { PersistentPass } from './persistent_pass.js'
+import { persistentShapes } from './persistent_shape.js'
 import { replaysDropout, replaysLengths } from './replay_trials.js'
 import { setPassDescriptors, type TempSpace, uploadLengths } from './rnn_call.js'
 import { PlanCache, type PlanParts, type RnnPlan, rnnPlan } from './rnn_plan.js'
 
 /** Shapes of one network that are kept ready; ragged batches make a new one for every set of lengths. */
 const PLANS_PER_NETWORK = 32
+
+/** Ways to divide a layer among blocks that are timed for a shape: NVRTC takes up to two seconds for each. */
+const MOST_PERSISTENT_TRIALS = 2
 
 /** Makes the plans of one network, chooses algorithms, and keeps the dropout generator. */
 export class RnnPlanner {
@@ -39,6 +44,7 @@ export class RnnPlanner {
   readonly #descriptors = new Map<string, RnnDescriptorId>()
   readonly #algorithms = new Map<string, Algorithm>()
   readonly #tempSpaces = new Map<string, TempSpace>()
+  readonly #persistents = new Map<string, PersistentPass | undefined>()
   #isLayoutChecked = false
 
   constructor(executor: CudnnExecutor, network: RnnDescriptor, layout: ParamLayout) {
@@ -79,9 +85,12 @@ export class RnnPlanner {
     const algorithm = await this.#algorithm(queue, sizes, training, dropout)
     const rnn = await answer(queue, this.#descriptor(queue, algorithm, sizes, dropout))
     // Workspace and reserve space depend on the algorithm too.
-    const temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, sizes, training))
+    let temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, sizes, training))
     const isReplayable = await this.#isReplayable(queue, sizes, dropout)
-    const { plan, made } = this.#made(queue, key, { sizes, training, algorithm, rnn, isReplayable, ...temp })
+    const persistent = await this.#persistent(queue, sizes, training, algorithm)
+    if (persistent !== undefined && training) temp = { ...temp, reserveBytes: persistent.reserveBytes }
+    const parts = { sizes, training, algorithm, rnn, isReplayable, persistent, ...temp }
+    const { plan, made } = this.#made(queue, key, parts)
     await made
     return plan
   }
@@ -121,8 +130,10 @@ export class RnnPlanner {
 
   dispose(): void {
     this.#plans.clear()
-    this.#executor.session.destroy(...this.#descriptors.values())
+    const modules = [...this.#persistents.values()].map((pass) => pass?.module)
+    this.#executor.session.destroy(...this.#descriptors.values(), ...modules)
     this.#descriptors.clear()
+    this.#persistents.clear()
     this.dropout?.dispose()
   }
 
@@ -180,6 +191,52 @@ export class RnnPlanner {
       this.#algorithms.set(key, chosen)
     }
     return chosen
+  }
+
+  /** The kernels that take the place of `algorithm`, if the option allows them and a trial does not rule them out. */
+  async #persistent(
+    queue: CommandQueue,
+    sizes: RnnPassSizes,
+    training: boolean,
+    algorithm: Algorithm,
+  ): Promise<PersistentPass | undefined> {
+    const { session, arithmetic, graphs, kernels, cache } = this.#executor
+    if (kernels === 'cudnn' || sizes.sequenceLengths !== null) return undefined
+    const key = shapeKey(sizes, training)
+    if (this.#persistents.has(key)) return this.#persistents.get(key)
+    const network = this.#network
+    const shapes = persistentShapes(network, arithmetic, sizes, session.info)
+    let best: PersistentPass | undefined
+    const trials = new AlgorithmTrials(session, queue, {
+      network,
+      arithmetic,
+      sizes,
+      training,
+      graphs,
+      dropout: undefined,
+    })
+    let least = kernels === 'measured' && shapes.length > 0 ? await trials.time(algorithm) : undefined
+    for (const shape of shapes.slice(0, kernels === 'own' ? 1 : MOST_PERSISTENT_TRIALS)) {
+      const options = { network, arithmetic, sizes, shape }
+      const load = () => PersistentPass.load(session, queue, cache, options)
+      if (kernels === 'own') {
+        best = await load()
+        continue
+      }
+      const { source, options: macros } = PersistentPass.source(session, options)
+      const { name, driverVersion } = session.info
+      const tried = await cache.guarded([source, ...macros, name, String(driverVersion)], async () => {
+        const pass = await load()
+        return { pass, time: pass && (await trials.time('standard', pass)) }
+      })
+      const { pass, time } = tried ?? {}
+      const isBest = time !== undefined && (least === undefined || time < least)
+      const other = isBest ? best : pass
+      if (isBest) [best, least] = [pass, time]
+      if (other !== undefined) queue.releaseNow([other.module])
+    }
+    this.#persistents.set(key, best)
+    return best
   }
 
   *#descriptor(

@@ -9,6 +9,7 @@ import { MODE } from '../sys/commands.js'
 import { type Algorithm, FORWARD_MODE } from '../sys/cudnn_enums.js'
 import type { DropoutDescriptor, Graph, ObjectId, RnnDescriptorId } from '../sys/native_addon.js'
 import { setRnnDescriptor, stateElements } from './network_descriptors.js'
+import type { PersistentPass } from './persistent_pass.js'
 import { callBackward, callForward, type RnnCall, setPassDescriptors, uploadLengths } from './rnn_call.js'
 
 /** The pass to try before it is used. */
@@ -19,13 +20,32 @@ export interface ScratchOptions {
   readonly training: boolean
   readonly algorithm: Algorithm
   readonly dropout: DropoutDescriptor | null
+  /** Kernels in the place of cuDNN's. */
+  readonly persistent?: PersistentPass | undefined
 }
 
+/** Odd, so that rows of a matrix differ. */
+const NUMBERS_DRAWN = 8191
+/** The upper byte of numbers from 1/32 on: less than 1/8 in float32 and bfloat16, 5/64 in float16. */
+const UPPER_BYTE = { float16: 0x28, others: 0x3d } as const
+
 /**
- * Every byte of operands and weights: 0x3c3c is 1.06 in float16 and 0.0115 in bfloat16, 0x3c3c3c3c is 0.0115 in float32.
- * Zeros or denormals could be faster or slower than real values.
+ * `bytes` of small numbers of both signs, the same ones each time: zeros or denormals could be faster or slower than real
+ * values, and equal ones would hide a kernel that confuses them.
  */
-const FILLING = 0x3c
+function numbers(bytes: number, arithmetic: Arithmetic): Uint8Array {
+  const drawn = new Uint8Array(bytes)
+  const upper = arithmetic.half === 'float16' ? UPPER_BYTE.float16 : UPPER_BYTE.others
+  const period = Math.min(bytes, NUMBERS_DRAWN * arithmetic.bytes)
+  let state = 1
+  for (let k = 0; k < period; k++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    const byte = state >>> 24
+    drawn[k] = k % arithmetic.bytes === arithmetic.bytes - 1 ? upper | (byte & 0x80) : byte
+  }
+  for (let done = period; done < bytes; done *= 2) drawn.copyWithin(done, 0, done)
+  return drawn
+}
 
 type Buffers = Readonly<
   Record<
@@ -74,7 +94,9 @@ export class ScratchPass {
       const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
       asked.add('tempSpaceSizes', { descriptor: rnn, mode, xDesc: descriptors.x })
       // cuDNN refuses most unsupported combinations in this query, before memory is allocated.
-      const [workspaceBytes, reserveBytes] = (await queue.run(asked)) as unknown as [number, number]
+      const [workspaceBytes, ofCudnn] = (await queue.run(asked)) as unknown as [number, number]
+      const { persistent } = options
+      const reserveBytes = persistent === undefined || !training ? ofCudnn : persistent.reserveBytes
       const list = session.list('make room for a trial')
       const bytes = (count: number) => {
         const to = list.allocate(count)
@@ -83,10 +105,10 @@ export class ScratchPass {
         return to
       }
       const elements = (count: number) => bytes(count * arithmetic.bytes)
-      // Only x and the weights: everything else is computed from them.
+      // Only x, the weights and dy: everything else is computed from them.
       const filled = (count: number) => {
         const buffer = elements(count)
-        list.upload(buffer, new Uint8Array(buffer.bytes).fill(FILLING))
+        list.upload(buffer, numbers(buffer.bytes, arithmetic))
         return buffer
       }
       const { h, c } = stateElements(network, sizes.batch)
@@ -97,12 +119,13 @@ export class ScratchPass {
       const made = {
         ...{ x: filled(steps * network.inputSize), y: elements(steps * outputSize(network)) },
         ...{ hy: elements(h), cy: elements(c), weights: filled(params) },
-        ...{ dx: elements(trained * steps * network.inputSize), dy: elements(trained * steps * outputSize(network)) },
+        ...{ dx: elements(trained * steps * network.inputSize), dy: filled(trained * steps * outputSize(network)) },
         ...{ dhx: elements(trained * h), dcx: elements(trained * c), dw: elements(trained * params) },
         ...{ workSpace: bytes(workspaceBytes), reserve: bytes(reserveBytes) },
       }
       await queue.run(list)
-      const call = { rnn, training, descriptors, lengths, workspaceBytes, reserveBytes, workSpace: made.workSpace }
+      const temp = { workspaceBytes, reserveBytes, workSpace: made.workSpace }
+      const call = { rnn, training, descriptors, lengths, ...temp, persistent }
       return new ScratchPass(session, queue, [...ids], call, made)
     } catch (error) {
       queue.releaseNow([...ids, ...buffers.map((buffer) => buffer.discard())])
@@ -137,6 +160,23 @@ export class ScratchPass {
     if (!this.#call.training) return
     const { x, y, weights, reserve, dy, dx, dhx, dcx, dw } = this.#buffers
     callBackward(list, this.#call, { x, y, weights, reserve }, { dy }, { dx, dhx, dcx: this.#cell(dcx), dw })
+  }
+
+  /** Runs a whole pass; the bytes of each of its results. */
+  async results(): Promise<readonly Uint8Array[]> {
+    const { y, hy, cy, dx, dhx, dcx, dw } = this.#buffers
+    const list = this.#session.list('try a kernel')
+    const read = [y, hy, this.#cell(cy), dx, dhx, this.#cell(dcx), dw].filter(
+      (one) => one !== undefined && one.bytes > 0,
+    )
+    this.whole(list)
+    const results = read.map((from) => {
+      const to = new Uint8Array((from as DeviceBuffer).bytes)
+      list.add('download', { from: from as DeviceBuffer, offset: 0, to })
+      return to
+    })
+    await this.#queue.finish(list)
+    return results
   }
 
   /** The commands that `add` adds, captured as a graph; the caller releases it. */

@@ -23,6 +23,9 @@ export type Kind =
   | 'target'
   | 'graph'
   | DescriptorKind
+  /** Kernels of one shape. */
+  | 'kernelModule'
+  | 'new kernelModule'
   | `${DescriptorKind}?`
   | `new ${DescriptorKind}`
 
@@ -66,6 +69,8 @@ export const COMMANDS = {
   },
   /** Sets bytes to 0. */
   clear: { call: 'cudaMemsetAsync', fields: { to: 'out', offset: 'size', bytes: 'size' } },
+  /** Fills a buffer with the words that mean "not there yet" to a persistent kernel: all bits set. */
+  markEmpty: { fields: { to: 'out' } },
   /** Reports free and total bytes. */
   memoryInfo: { call: 'cudaMemGetInfo', fields: {} },
   /** Waits for the device, then returns the free memory of the pool to the system, where other processes can get it. */
@@ -262,8 +267,8 @@ export const COMMANDS = {
   },
 
   /**
-   * C = op(A)·op(B) + beta·C. Column-major, as cuBLAS; alpha is 1, and all three matrices have one type. `computeType` is
-   * the type of the sums, and decides on TF32.
+   * C = op(A)·op(B) + beta·C. Column-major, as cuBLAS; alpha is 1, and A and B have one type. Offsets are in bytes.
+   * `computeType` is the type of the sums, and decides on TF32.
    */
   matrixProduct: {
     call: 'cublasGemmEx',
@@ -274,13 +279,17 @@ export const COMMANDS = {
       n: 'int',
       k: 'int',
       a: 'in',
+      aOffset: 'size',
       lda: 'int',
       b: 'in',
+      bOffset: 'size',
       ldb: 'int',
       beta: 'double',
       c: 'inout',
+      cOffset: 'size',
       ldc: 'int',
       typeA: 'int',
+      typeC: 'int',
       computeType: 'int',
     },
   },
@@ -314,6 +323,28 @@ export const COMMANDS = {
   loadKernels: { call: 'cuModuleLoadData', fields: { image: 'source', isDouble: 'int' } },
   /** One of these kernels by its number in `KERNELS`, and its fields. */
   launchKernel: { call: 'cuLaunchKernel', fields: { kernel: 'int', blocks: 'int', threads: 'int' } },
+  /**
+   * Loads the kernels of native/cudnn/kernels/persistent.cu, compiled for one shape, and allows each of the two passes its
+   * shared memory. Reports how many blocks of each a multiprocessor runs at once.
+   */
+  loadPersistent: {
+    call: 'cuModuleLoadData',
+    fields: { module: 'new kernelModule', image: 'source', threads: 'int', forwardBytes: 'int', backwardBytes: 'int' },
+  },
+  /** One of these kernels by its number in `PERSISTENT_KERNELS`, and its fields: `blocks` of units by `groups` of rows. */
+  launchPersistent: {
+    call: 'cuLaunchCooperativeKernel',
+    fields: {
+      module: 'kernelModule',
+      kernel: 'int',
+      blocks: 'int',
+      groups: 'int',
+      threads: 'int',
+      sharedBytes: 'int',
+    },
+  },
+  /** Forgets that a persistent kernel waited too long, after a trial: see Note [Watch] in persistent.cu. */
+  clearWatch: { fields: {} },
   /**
    * Runs a captured list with one call in place of one call for each kernel. A graph holds addresses: its buffers are
    * the capture's, and a launch fails once a buffer that it reads has been released.
@@ -490,8 +521,28 @@ export const KERNELS = {
   Record<string, Readonly<Record<string, 'in' | 'in?' | 'out' | 'inout' | 'size' | 'scalar'>>>
 >
 
+/**
+ * The kernels of native/cudnn/kernels/persistent.cu and their parameters, before the last, the flag of the watch; the place
+ * in this table is a kernel's number.
+ */
+export const PERSISTENT_KERNELS = {
+  persistent_forward: {
+    ...{ y: 'out', hy: 'out', cy: 'out?', saved: 'out?', products: 'in', weights: 'in', hx: 'in?', cx: 'in?' },
+    ...{ time: 'size', batch: 'size', recurrent: 'size', bias: 'size', recurrentBias: 'size', patience: 'size' },
+  },
+  persistent_backward: {
+    ...{ dgates: 'out', dnew: 'out?', dbias: 'out', dhx: 'out', dcx: 'out?' },
+    ...{ dy: 'in', dhy: 'in?', dcy: 'in?', weights: 'in', saved: 'in', y: 'in', hx: 'in?', cx: 'in?' },
+    ...{ time: 'size', batch: 'size', recurrent: 'size', patience: 'size' },
+  },
+  persistent_bias: { dw: 'inout', dbias: 'in', groups: 'size', bias: 'size', recurrentBias: 'size' },
+} as const satisfies Readonly<
+  Record<string, Readonly<Record<string, 'in' | 'in?' | 'out' | 'out?' | 'inout' | 'size'>>>
+>
+
 export type CommandName = keyof typeof COMMANDS
 export type KernelName = keyof typeof KERNELS
+export type PersistentKernelName = keyof typeof PERSISTENT_KERNELS
 
 /** Modes of a submission: the bits of the first number of a message. */
 export const MODE = Object.freeze({

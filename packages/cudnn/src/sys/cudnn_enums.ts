@@ -55,7 +55,7 @@ export const DATA_TYPES = Object.freeze({ float32: 0, float64: 1, float16: 2, bf
 export const MATH_TYPES = Object.freeze({ default: 0, tensorOp: 1, fma: 3 } as const)
 
 /** cudaDataType of cuBLAS operands */
-export const CUBLAS_TYPES = Object.freeze({ float32: 0, float64: 1 } as const)
+export const CUBLAS_TYPES = Object.freeze({ float32: 0, float64: 1, float16: 2, bfloat16: 14 } as const)
 
 /** cublasComputeType_t */
 export const CUBLAS_COMPUTE = Object.freeze({

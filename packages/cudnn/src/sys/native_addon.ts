@@ -17,6 +17,8 @@ export type RnnDescriptorId = ObjectId<'RNN descriptor'>
 export type DataDescriptor = ObjectId<'data descriptor'>
 export type CtcLossDescriptor = ObjectId<'CTC loss descriptor'>
 export type Graph = ObjectId<'graph'>
+/** Kernels that were compiled for one shape. */
+export type KernelModule = ObjectId<'kernel module'>
 
 export type LibraryKind = 'cudart' | 'driver' | 'cudnn' | 'cublas' | 'nvrtc'
 
@@ -140,6 +142,8 @@ export interface NativeAddon {
   closeNccl(communicator: NativeNccl): Promise<void>
 
   kernelSource(): string
+  /** native/cudnn/kernels/persistent.cu. */
+  persistentSource(): string
   supportedArchitectures(libraries: Libraries): number[]
   /** Compiles on a thread of libuv's pool; needs no device. */
   compileKernels(libraries: Libraries, source: string, options: readonly string[]): Promise<Uint8Array>

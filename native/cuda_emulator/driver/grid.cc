@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "core/memory.h"
+#include "core/settings.h"
+#include "driver/block.h"
+#include "driver/fiber.h"
+
+namespace emulator {
+namespace {
+
+constexpr unsigned kLanes = 32;
+/// Nanoseconds of a round in which each block has a turn.
+constexpr unsigned long long kRound = 100'000;
+/// Rounds in which nothing moved that show a deadlock: more than a kernel that watches itself waits.
+constexpr int kMostIdleRounds = 200'000;
+
+/// Threads wait for all that are still running.
+struct Meeting {
+  unsigned expected = 0;
+  unsigned arrived = 0;
+  unsigned generation = 0;
+
+  void Check() {
+    if (arrived < expected) return;
+    arrived = 0;
+    ++generation;
+  }
+};
+
+struct WarpOfGrid {
+  Meeting meeting;
+  unsigned long long exchange[kLanes] = {};
+  unsigned operands[kLanes][6] = {};
+};
+
+struct BlockOfGrid {
+  emulator_kernel::Dim3 place;
+  Meeting meeting;
+  std::vector<WarpOfGrid> warps;
+  std::vector<char> shared;
+  int votes = 0;
+  unsigned live = 0;
+};
+
+struct ThreadOfGrid {
+  std::unique_ptr<Fiber> fiber;
+  Meeting* waits = nullptr;
+  unsigned generation = 0;
+  bool is_done = false;
+  bool is_spinning = false;
+};
+
+struct StoreUnderWay {
+  unsigned* place;
+  unsigned word;
+};
+
+class Grid;
+thread_local Grid* running_grid = nullptr;
+
+class Grid {
+ public:
+  Grid(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state,
+       std::size_t shared_bytes)
+      : kernel_(kernel),
+        values_(values),
+        state_(state),
+        settings_(CurrentSettings()),
+        random_(static_cast<unsigned>(settings_->interleaving)),
+        threads_per_block_(state.block_size.x * state.block_size.y * state.block_size.z),
+        blocks_(static_cast<std::size_t>(state.grid_size.x) * state.grid_size.y * state.grid_size.z),
+        threads_(blocks_.size() * threads_per_block_) {
+    for (std::size_t k = 0; k < blocks_.size(); ++k) {
+      BlockOfGrid& block = blocks_[k];
+      const auto index = static_cast<unsigned>(k);
+      block.place = {index % state.grid_size.x, index / state.grid_size.x % state.grid_size.y,
+                     index / state.grid_size.x / state.grid_size.y};
+      block.meeting.expected = block.live = threads_per_block_;
+      block.warps.resize((threads_per_block_ + kLanes - 1) / kLanes);
+      for (unsigned warp = 0; warp < block.warps.size(); ++warp) {
+        block.warps[warp].meeting.expected = std::min(kLanes, threads_per_block_ - warp * kLanes);
+      }
+      block.shared.assign(shared_bytes + 64, static_cast<char>(0xA7));
+    }
+    for (ThreadOfGrid& thread : threads_) {
+      thread.fiber = TakeFiber();
+      thread.fiber->Prepare([] { running_grid->Body(); });
+    }
+  }
+
+  ~Grid() {
+    for (ThreadOfGrid& thread : threads_) IdleFibers().push_back(std::move(thread.fiber));
+  }
+  Grid(const Grid&) = delete;
+  Grid& operator=(const Grid&) = delete;
+
+  void Run() {
+    running_grid = this;
+    state_.wait = [](int whole_block) { running_grid->Wait(whole_block != 0); };
+    state_.spin = [] { running_grid->Spin(); };
+    state_.store = [](unsigned* place, unsigned word) { running_grid->Store(place, word); };
+    state_.now = [] { return running_grid->now_; };
+    std::vector<std::size_t> order(blocks_.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+    std::size_t live = blocks_.size();
+    for (int idle = 0; live > 0; now_ += kRound) {
+      for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random_() % k]);
+      has_progress_ = false;
+      for (const std::size_t block : order) {
+        // A block that is held up.
+        if (blocks_[block].live == 0 || random_() % 4 == 0) continue;
+        if (settings_->missing_block && block == blocks_.size() - 1 && live > 1) continue;
+        RunTurn(block);
+        live -= blocks_[block].live == 0;
+        for (std::size_t k = stores_.size() / 3; k > 0; --k) Deliver(random_() % stores_.size());
+      }
+      if (!stores_.empty()) Deliver(random_() % stores_.size());
+      idle = has_progress_ ? 0 : idle + 1;
+      if (idle > kMostIdleRounds) throw DeviceFault(719, "the blocks of a cooperative launch wait for each other");
+    }
+    while (!stores_.empty()) Deliver(0);
+  }
+
+ private:
+  void RunTurn(std::size_t block) {
+    const auto warps = static_cast<unsigned>(blocks_[block].warps.size());
+    const unsigned first = static_cast<unsigned>(random_() % warps) * kLanes;
+    for (unsigned n = 0; n < threads_per_block_; ++n) {
+      const unsigned index = (n + first) % threads_per_block_;
+      ThreadOfGrid& thread = threads_[block * threads_per_block_ + index];
+      if (thread.is_done || (thread.waits != nullptr && thread.waits->generation == thread.generation)) continue;
+      const bool was_spinning = thread.is_spinning;
+      thread.waits = nullptr;
+      thread.is_spinning = false;
+      Place(blocks_[block], index);
+      current_ = &thread;
+      SwitchStack(scheduler_, thread.fiber->left);
+      if (!thread.is_spinning || !was_spinning) has_progress_ = true;
+    }
+  }
+
+  void Place(BlockOfGrid& block, unsigned index) {
+    const emulator_kernel::Dim3& size = state_.block_size;
+    WarpOfGrid& warp = block.warps[index / kLanes];
+    block_ = &block;
+    warp_ = &warp;
+    state_.thread = {index % size.x, index / size.x % size.y, index / size.x / size.y};
+    state_.block = block.place;
+    state_.dynamic_shared = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(block.shared.data()) + 63) / 64 * 64);
+    state_.exchange = warp.exchange;
+    state_.operands = warp.operands;
+    state_.votes = &block.votes;
+  }
+
+  [[noreturn]] void Body() {
+    kernel_.run(values_);
+    current_->is_done = true;
+    --block_->live;
+    for (Meeting* const meeting : {&warp_->meeting, &block_->meeting}) {
+      --meeting->expected;
+      if (meeting->expected > 0) meeting->Check();
+    }
+    Leave();
+    __builtin_unreachable();
+  }
+
+  void Wait(bool whole_block) {
+    Meeting& meeting = whole_block ? block_->meeting : warp_->meeting;
+    current_->waits = &meeting;
+    current_->generation = meeting.generation;
+    ++meeting.arrived;
+    meeting.Check();
+    Leave();
+  }
+
+  void Spin() {
+    current_->is_spinning = true;
+    Leave();
+  }
+
+  void Leave() {
+    ThreadOfGrid* const self = current_;
+    SwitchStack(self->fiber->left, scheduler_);
+  }
+
+  void Store(unsigned* place, unsigned word) {
+    // A wrong sum, as a kernel might compute it that a compiler got wrong.
+    if (++stores_made_ == 5 && settings_->wrong_store) word ^= 0x10000;
+    stores_.push_back({place, word});
+  }
+
+  void Deliver(std::size_t index) {
+    *stores_[index].place = stores_[index].word;
+    stores_[index] = stores_.back();
+    stores_.pop_back();
+    has_progress_ = true;
+  }
+
+  const emulator_kernel::Kernel& kernel_;
+  void** const values_;
+  emulator_kernel::ThreadState& state_;
+  const std::shared_ptr<const Settings> settings_;
+  std::mt19937 random_;
+  const unsigned threads_per_block_;
+  std::vector<BlockOfGrid> blocks_;
+  std::vector<ThreadOfGrid> threads_;
+  std::vector<StoreUnderWay> stores_;
+  long stores_made_ = 0;
+  unsigned long long now_ = 1;
+  bool has_progress_ = false;
+  BlockOfGrid* block_ = nullptr;
+  WarpOfGrid* warp_ = nullptr;
+  ThreadOfGrid* current_ = nullptr;
+  Suspended scheduler_;
+};
+
+}  // namespace
+
+void RunGrid(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state,
+             std::size_t shared_bytes) {
+  Grid(kernel, values, state, shared_bytes).Run();
+}
+
+}  // namespace emulator

@@ -1,0 +1,628 @@
+// A recurrent layer over a whole sequence in one launch, compiled by NVRTC for one shape. The recurrent weights stay in
+// registers; each step's h (forward) or gate gradients (backward) pass between the blocks through the L2 cache. All blocks
+// run at the same time: a cooperative launch. docs/persistent_kernels.md explains it.
+//
+//   CELL    0 LSTM (gates i f g o), 1 GRU (r z n, linear before reset), 2 tanh, 3 relu
+//   KIND    0 float32 by FMA, 1 bfloat16, 2 TF32, 3 float16; 1 to 3 by tensor cores
+//   HIDDEN  units of the layer;  UNITS  units of a block: gridDim.x = HIDDEN/UNITS
+//   WARPS   of a block;          ROWS   batch rows of a block: gridDim.y = ⌈batch/ROWS⌉
+//
+// The warps of a block divide the columns of its product among them; each waits only for the columns that it multiplies.
+// Their sums meet in shared memory, then threads own (unit, row) pairs, whose cell state never leaves their registers.
+//
+// Note [Exchange]. y (or dgates) is filled with kEmpty before the launch, and a reader polls the words that it needs. A
+// word of 32 bits is written once, by one thread, so a word that is not empty is final: no flag, fence, counter or reset.
+// kEmpty is a NaN; a NaN that is computed is stored as another one.
+//
+// Note [Watch]. A thread that waits longer than `patience` nanoseconds raises `*stuck`; all others see it. From then on
+// no thread waits, and everything that is computed is NaN: no block that others might wait for ends early.
+
+typedef long long Index;
+#define DEVICE static __device__ __forceinline__
+#define MEMBER __device__ __forceinline__
+
+constexpr unsigned kEmpty = 0xffffffffu;
+constexpr int kGates = CELL == 0 ? 4 : CELL == 1 ? 3 : 1;
+// Biases with their own gradients: the recurrent one of a GRU's n is inside the reset gate.
+constexpr int kBiases = kGates + (CELL == 1);
+constexpr int kThreads = WARPS * 32;
+constexpr int kItems = (UNITS * ROWS + kThreads - 1) / kThreads;  // (unit, row) pairs of a thread
+
+struct __align__(16) Words {
+  unsigned w[4];
+};
+
+// ---- operations of the GPU; the emulator brings its own -------------------------------------------------------------
+
+#ifndef CUDA_EMULATOR
+// From the L2 cache, each word atomic on its own.
+DEVICE void load_words(unsigned (&v)[4], const void* place) {
+  asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+               : "l"(place)
+               : "memory");
+}
+DEVICE void store_word(void* place, unsigned word) {
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(place), "r"(word) : "memory");
+}
+// The flag is in memory of the host.
+DEVICE unsigned load_flag(const unsigned* place) {
+  unsigned word;
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(word) : "l"(place) : "memory");
+  return word;
+}
+DEVICE void raise_flag(unsigned* place) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(place), "r"(1) : "memory");
+}
+DEVICE unsigned long long nanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+DEVICE void let_others_run() {}
+#define TENSOR_CORE(name, instruction)                                                                                 \
+  DEVICE void name(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {                                  \
+    asm volatile("mma.sync.aligned." instruction " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"              \
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                      \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                                      \
+  }
+#if KIND == 1
+TENSOR_CORE(multiply_bfloat16, "m16n8k16.row.col.f32.bf16.bf16.f32")
+DEVICE float bfloat16_value(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
+DEVICE unsigned short bfloat16_bits(float x) {
+  unsigned short y;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
+  return y;
+}
+#elif KIND == 3
+TENSOR_CORE(multiply_float16, "m16n8k16.row.col.f32.f16.f16.f32")
+DEVICE float float16_value(unsigned short x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+  return y;
+}
+DEVICE unsigned short float16_bits(float x) {
+  unsigned short y;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+  return y;
+}
+#elif KIND == 2
+TENSOR_CORE(multiply_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
+DEVICE unsigned to_tf32(float x) {
+  unsigned y;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+  return y;
+}
+#endif
+#endif
+
+// The type of sequences, states and weights.
+#if KIND == 1
+typedef unsigned short Element;
+DEVICE float value_of(Element x) { return bfloat16_value(x); }
+DEVICE Element element_of(float x) { return bfloat16_bits(x); }
+#elif KIND == 3
+typedef unsigned short Element;
+DEVICE float value_of(Element x) { return float16_value(x); }
+DEVICE Element element_of(float x) { return float16_bits(x); }
+#else
+typedef float Element;
+DEVICE float value_of(Element x) { return x; }
+DEVICE Element element_of(float x) { return x; }
+#endif
+
+// ---- the exchange ---------------------------------------------------------------------------------------------------
+
+DEVICE float nan_of() { return __uint_as_float(0x7fffffffu); }
+DEVICE float sigmoid_of(float x) { return 1.0f / (1.0f + expf(-x)); }
+DEVICE bool has_empty(const Words& v) {
+  return v.w[0] == kEmpty || v.w[1] == kEmpty || v.w[2] == kEmpty || v.w[3] == kEmpty;
+}
+
+struct Watch {
+  unsigned* stuck;
+  unsigned long long patience, begin;
+  int spins;
+  bool is_over;
+  // Whether to give up: looked at from time to time only.
+  MEMBER bool gives_up() {
+    if (is_over) return true;
+    if (++spins % 256 != 0) return false;
+    const unsigned long long now = nanoseconds();
+    if (begin == 0) begin = now;
+    is_over = load_flag(stuck) != 0;
+    if (is_over || now - begin < patience) return is_over;
+    raise_flag(stuck);
+    return is_over = true;
+  }
+};
+
+// Loads COUNT pieces until none has an empty word; false if the wait was given up. Without `waits` every word is final: an
+// initial state of the caller may hold any NaN. `place(n)` is null for a piece of zeros.
+template <int COUNT, class Place>
+DEVICE bool fetch(Words (&got)[COUNT], const Place& place, bool waits, Watch& watch) {
+  bool is_first = true, is_missing;
+  do {
+    // All requests are under way before the first answer is looked at.
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) {
+      const void* const from = place(n);
+      if (!from) {
+        got[n] = Words{};
+      } else if (is_first || has_empty(got[n])) {
+        load_words(got[n].w, from);
+      }
+    }
+    is_missing = false;
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) is_missing |= has_empty(got[n]);
+    is_missing = is_missing && waits;
+    is_first = false;
+    if (is_missing) {
+      let_others_run();
+      if (watch.gives_up()) return false;
+    }
+  } while (is_missing);
+  watch.begin = 0;  // the patience is for one wait
+  return true;
+}
+
+// Writes one element of an exchanged tensor. Threads of consecutive units, even and odd, call it together.
+DEVICE void publish(Element* tensor, Index index, float value, bool is_mine) {
+#if KIND == 1 || KIND == 3
+  const float other = __shfl_xor_sync(0xffffffffu, value, 1);
+  // A conversion makes 0x7fff of a NaN, so that no pair is empty.
+  if (is_mine && index % 2 == 0) store_word(tensor + index, element_of(value) | (unsigned)element_of(other) << 16);
+#else
+  if (is_mine) store_word(tensor + index, value != value ? 0x7fffffffu : __float_as_uint(value));
+#endif
+}
+
+// ---- products -------------------------------------------------------------------------------------------------------
+
+// sums [WARPS,ROWS,OUT] = W [OUT,COLUMNS] · v [COLUMNS,ROWS], by warp: each multiplies its own columns. The block's OUT rows
+// of W are in registers; `weight(row, column)` gives an element.
+#if KIND == 0
+// By FMA. A lane holds kOut rows of COLUMNS/WARPS/kShare columns; v passes through a piece of shared memory of its warp.
+template <int OUT, int COLUMNS>
+struct Product {
+  static constexpr int kColumns = COLUMNS / WARPS;
+  static constexpr int kShare = OUT > 16 ? 1 : OUT > 8 ? 2 : OUT > 4 ? 4 : OUT > 2 ? 8 : 16;  // lanes of a row
+  static constexpr int kOut = (OUT * kShare + 31) / 32;
+  static constexpr int kPieces = kColumns / kShare / 4;    // of four columns, in a lane
+  static constexpr int kLoads = (kColumns / 4 + 31) / 32;  // of four columns, of a batch row, that a lane fetches
+  static_assert(kColumns % (4 * kShare) == 0, "columns of a lane come in fours");
+  float w[kOut][kPieces * 4];
+
+  template <class Weight>
+  MEMBER void load(const Weight& weight, int warp, int lane) {
+#pragma unroll
+    for (int i = 0; i < kOut; i++) {
+      const int row = lane / kShare + i * (32 / kShare);
+#pragma unroll
+      for (int k = 0; k < kPieces * 4; k++) {
+        const int column = warp * kColumns + (k / 4 * kShare + lane % kShare) * 4 + k % 4;
+        w[i][k] = row < OUT ? weight(row, column) : 0.0f;
+      }
+    }
+  }
+
+  MEMBER bool run(float* sums, float* staging, const Element* v, bool waits, int rows, int warp, int lane, Watch& watch) {
+    float* const mine = staging + warp * ROWS * kColumns;
+    Words got[ROWS * kLoads];
+    const auto place = [&](int n) -> const void* {
+      const int piece = lane + n % kLoads * 32, b = n / kLoads;
+      return b < rows && piece * 4 < kColumns ? v + b * COLUMNS + warp * kColumns + piece * 4 : nullptr;
+    };
+    const bool is_there = fetch(got, place, waits, watch);
+#pragma unroll
+    for (int n = 0; n < ROWS * kLoads; n++) {
+      const int piece = lane + n % kLoads * 32;
+      if (piece * 4 < kColumns) *(Words*)(mine + n / kLoads * kColumns + piece * 4) = got[n];
+    }
+    __syncwarp();
+    float total[kOut][ROWS];
+#pragma unroll
+    for (int b = 0; b < ROWS; b++) {
+#pragma unroll
+      for (int i = 0; i < kOut; i++) total[i][b] = 0.0f;
+    }
+#pragma unroll
+    for (int p = 0; p < kPieces; p++) {
+#pragma unroll
+      for (int b = 0; b < ROWS; b++) {
+        const float4 x = *(const float4*)(mine + b * kColumns + (p * kShare + lane % kShare) * 4);
+#pragma unroll
+        for (int i = 0; i < kOut; i++) {
+          total[i][b] = fmaf(w[i][p * 4 + 0], x.x, total[i][b]);
+          total[i][b] = fmaf(w[i][p * 4 + 1], x.y, total[i][b]);
+          total[i][b] = fmaf(w[i][p * 4 + 2], x.z, total[i][b]);
+          total[i][b] = fmaf(w[i][p * 4 + 3], x.w, total[i][b]);
+        }
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < ROWS; b++) {
+#pragma unroll
+      for (int i = 0; i < kOut; i++) {
+#pragma unroll
+        for (int mask = kShare / 2; mask > 0; mask /= 2) total[i][b] += __shfl_xor_sync(0xffffffffu, total[i][b], mask);
+        const int row = lane / kShare + i * (32 / kShare);
+        if (lane % kShare == 0 && row < OUT) sums[(warp * ROWS + b) * OUT + row] = total[i][b];
+      }
+    }
+    return is_there;
+  }
+};
+#else
+// By tensor cores. W is the left operand. A lane fetches 16 bytes of a row of v, which are its elements of two tiles: the
+// order of the columns within a product is free, as long as both operands have it.
+template <int OUT, int COLUMNS>
+struct Product {
+  static constexpr int kColumns = COLUMNS / WARPS;
+  static constexpr int kPerLoad = 16 / (int)sizeof(Element);  // columns that a lane fetches at once
+  static constexpr int kTiles = (OUT + 15) / 16;
+  static constexpr int kChunks = kColumns / (4 * kPerLoad);
+  static constexpr int kFetched = kChunks < 8 ? kChunks : 8;  // chunks that are under way at once, as registers are scarce
+  static_assert(kColumns % (4 * kPerLoad) == 0, "four lanes fetch a chunk of columns");
+  unsigned w[kTiles][kChunks][2][4];
+
+  template <class Weight>
+  MEMBER void load(const Weight& weight, int warp, int lane) {
+#pragma unroll
+    for (int m = 0; m < kTiles; m++) {
+#pragma unroll
+      for (int c = 0; c < kChunks; c++) {
+#pragma unroll
+        for (int n = 0; n < 8; n++) {
+          const int s = n / 4, r = n % 4, row = m * 16 + lane / 4 + r % 2 * 8;
+          const int first = warp * kColumns + c * 4 * kPerLoad + lane % 4 * kPerLoad + s * kPerLoad / 2;
+          const auto at = [&](int column) { return row < OUT ? weight(row, column) : 0.0f; };
+#if KIND == 1 || KIND == 3
+          w[m][c][s][r] = element_of(at(first + r / 2 * 2)) | (unsigned)element_of(at(first + r / 2 * 2 + 1)) << 16;
+#else
+          w[m][c][s][r] = to_tf32(at(first + r / 2));
+#endif
+        }
+      }
+    }
+  }
+
+  MEMBER bool run(float* sums, float*, const Element* v, bool waits, int rows, int warp, int lane, Watch& watch) {
+    const int quad = lane % 4;
+    bool is_there = true;
+    for (int n = 0; n < (ROWS + 7) / 8; n++) {
+      const int mine = n * 8 + lane / 4;
+      const Element* const row = v + (Index)mine * COLUMNS + warp * kColumns + quad * kPerLoad;
+      float total[kTiles][4] = {};
+#pragma unroll
+      for (int first = 0; first < kChunks; first += kFetched) {
+        Words x[kFetched];
+        const auto place = [&](int c) -> const void* {
+          return mine < rows && first + c < kChunks ? row + (first + c) * 4 * kPerLoad : nullptr;
+        };
+        if (!fetch(x, place, waits, watch)) is_there = false;
+        __syncwarp();
+#pragma unroll
+        for (int c = 0; c < kFetched; c++) {
+#pragma unroll
+          for (int m = 0; m < kTiles; m++) {
+            if (first + c < kChunks) multiply(total[m], w[m][first + c], x[c]);
+          }
+        }
+      }
+#pragma unroll
+      for (int m = 0; m < kTiles; m++) {
+#pragma unroll
+        for (int r = 0; r < 4; r++) {
+          const int row = m * 16 + lane / 4 + r / 2 * 8, b = n * 8 + quad * 2 + r % 2;
+          if (row < OUT && b < ROWS) sums[(warp * ROWS + b) * OUT + row] = total[m][r];
+        }
+      }
+    }
+    return is_there;
+  }
+
+  MEMBER static void multiply(float (&total)[4], const unsigned (&a)[2][4], const Words& x) {
+#if KIND == 1 || KIND == 3
+#pragma unroll
+    for (int s = 0; s < 2; s++) {
+#if KIND == 1
+      multiply_bfloat16(total, a[s], x.w[2 * s], x.w[2 * s + 1]);
+#else
+      multiply_float16(total, a[s], x.w[2 * s], x.w[2 * s + 1]);
+#endif
+    }
+#else
+#pragma unroll
+    for (int s = 0; s < 2; s++) {
+      multiply_tf32(total, a[s], to_tf32(__uint_as_float(x.w[2 * s])), to_tf32(__uint_as_float(x.w[2 * s + 1])));
+    }
+#endif
+  }
+};
+#endif
+
+// Σ over the warps.
+template <int OUT>
+DEVICE float summed(const float* sums, int row, int b) {
+  float total = 0.0f;
+#pragma unroll
+  for (int warp = 0; warp < WARPS; warp++) total += sums[(warp * ROWS + b) * OUT + row];
+  return total;
+}
+
+// The unit and the row of the batch that a thread owns.
+struct Item {
+  int unit, row, b, u;
+  bool is_mine;
+  MEMBER Item(int n, int rows) {
+    const int item = threadIdx.x + n * kThreads;
+    u = item % UNITS, b = item / UNITS;
+    unit = blockIdx.x * UNITS + u, row = blockIdx.y * ROWS + b;
+    is_mine = item < UNITS * rows;
+  }
+  // Place in a tensor of states.
+  MEMBER Index state() const { return (Index)row * HIDDEN + unit; }
+  // Whether the whole warp has none.
+  static MEMBER bool is_none(int n) { return threadIdx.x / 32 * 32 + n * kThreads >= UNITS * ROWS; }
+};
+
+// ---- forward --------------------------------------------------------------------------------------------------------
+
+// products [T,B,gates,H] float32: W·x. weights: the parameters, with R [gates,H,H] at element `recurrent` and the biases
+// [gates,H] at `bias` and `recurrentBias`. y [T,B,H] holds kEmpty. Null hx, cx: zeros. saved [T,B,gates+1,H] float32, null in
+// inference: the gates after their activation, then the cell state (LSTM) or the recurrent product of n (GRU).
+extern "C" __global__ void __launch_bounds__(kThreads, 1)
+    persistent_forward(Element* y, Element* hy, Element* cy, float* saved, const float* products, const Element* weights,
+                       const Element* hx, const Element* cx, Index time, Index batch, Index recurrent, Index bias,
+                       Index recurrentBias, Index patience, unsigned* stuck) {
+  constexpr int kOut = kGates * UNITS;
+  extern __shared__ Words shared_memory[];
+  float* const sums = (float*)shared_memory;              // twice: of even and odd steps
+  float* const staging = sums + 2 * WARPS * ROWS * kOut;  // KIND 0: a row of v for each row of the batch
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int rows = min(ROWS, (int)batch - (int)blockIdx.y * ROWS);
+  Watch watch{stuck, (unsigned long long)patience, 0, 0, false};
+
+  Product<kOut, HIDDEN> product;
+  product.load(
+      [&](int row, int column) {
+        const Index unit = row / UNITS * HIDDEN + blockIdx.x * UNITS + row % UNITS;
+        return value_of(weights[recurrent + unit * HIDDEN + column]);
+      },
+      warp, lane);
+
+  float state[kItems], last[kItems];  // c (LSTM), h
+  float offset[kItems][kGates], inner_offset[kItems];
+#pragma unroll
+  for (int n = 0; n < kItems; n++) {
+    const Item item(n, rows);
+    state[n] = item.is_mine && cx ? value_of(cx[item.state()]) : 0.0f;
+    last[n] = item.is_mine && hx ? value_of(hx[item.state()]) : 0.0f;
+    inner_offset[n] = 0.0f;
+#pragma unroll
+    for (int g = 0; g < kGates; g++) {
+      offset[n][g] = item.is_mine ? value_of(weights[bias + g * HIDDEN + item.unit]) : 0.0f;
+      const float other = item.is_mine ? value_of(weights[recurrentBias + g * HIDDEN + item.unit]) : 0.0f;
+      if (CELL == 1 && g == 2) {
+        inner_offset[n] = other;
+      } else {
+        offset[n][g] += other;
+      }
+    }
+  }
+
+  bool is_lost = false;
+  for (int t = 0; t < time; t++) {
+    float* const now = sums + t % 2 * WARPS * ROWS * kOut;
+    // Requested before the wait for h, as they do not depend on it.
+    float input[kItems][kGates];
+#pragma unroll
+    for (int n = 0; n < kItems; n++) {
+      const Item item(n, rows);
+#pragma unroll
+      for (int g = 0; g < kGates; g++) {
+        input[n][g] = item.is_mine ? products[((t * batch + item.row) * kGates + g) * HIDDEN + item.unit] : 0.0f;
+      }
+    }
+    const Element* const h = t > 0 ? y + (t - 1) * batch * HIDDEN : hx;
+    bool is_there = true;
+    if (h) {
+      const Element* const first = h + (Index)blockIdx.y * ROWS * HIDDEN;
+      is_there = product.run(now, staging, first, t > 0, rows, warp, lane, watch);
+    } else {
+      for (int k = lane; k < ROWS * kOut; k += 32) now[warp * ROWS * kOut + k] = 0.0f;
+    }
+    // The other half of the sums is free again once all have passed here.
+    if (__syncthreads_or(!is_there)) is_lost = true;
+#pragma unroll
+    for (int n = 0; n < kItems; n++) {
+      if (Item::is_none(n)) continue;
+      const Item item(n, rows);
+      float z[kGates];
+#pragma unroll
+      for (int g = 0; g < kGates; g++) {
+        z[g] = is_lost ? nan_of() : item.is_mine ? summed<kOut>(now, g * UNITS + item.u, item.b) : 0.0f;
+      }
+      float h_now, keep[kGates + 1];
+      if (CELL == 0) {
+        const float i = sigmoid_of(z[0] + input[n][0] + offset[n][0]);
+        const float f = sigmoid_of(z[1 % kGates] + input[n][1 % kGates] + offset[n][1 % kGates]);
+        const float g = tanhf(z[2 % kGates] + input[n][2 % kGates] + offset[n][2 % kGates]);
+        const float o = sigmoid_of(z[kGates - 1] + input[n][kGates - 1] + offset[n][kGates - 1]);
+        state[n] = f * state[n] + i * g;
+        h_now = o * tanhf(state[n]);
+        keep[0] = i, keep[1 % kGates] = f, keep[2 % kGates] = g, keep[kGates - 1] = o, keep[kGates] = state[n];
+      } else if (CELL == 1) {
+        const float r = sigmoid_of(z[0] + input[n][0] + offset[n][0]);
+        const float i = sigmoid_of(z[1 % kGates] + input[n][1 % kGates] + offset[n][1 % kGates]);
+        const float inner = z[kGates - 1] + inner_offset[n];
+        const float value = tanhf(input[n][kGates - 1] + offset[n][kGates - 1] + r * inner);
+        h_now = (1.0f - i) * value + i * last[n];
+        keep[0] = r, keep[1 % kGates] = i, keep[kGates - 1] = value, keep[kGates] = inner;
+      } else {
+        const float value = z[0] + input[n][0] + offset[n][0];
+        h_now = CELL == 2 ? tanhf(value) : value < 0.0f ? 0.0f : value;
+        keep[0] = keep[kGates] = 0.0f;
+      }
+      last[n] = h_now;
+      publish(y, t * batch * HIDDEN + item.state(), h_now, item.is_mine);
+      if (!item.is_mine) continue;
+      if (saved && CELL < 2) {
+        float* const place = saved + (t * batch + item.row) * (kGates + 1) * HIDDEN + item.unit;
+#pragma unroll
+        for (int g = 0; g <= kGates; g++) place[g * HIDDEN] = keep[g];
+      }
+      if (t == time - 1) {
+        hy[item.state()] = element_of(h_now);
+        if (CELL == 0) cy[item.state()] = element_of(state[n]);
+      }
+    }
+  }
+}
+
+// ---- backward -------------------------------------------------------------------------------------------------------
+
+// dgates [T,B,gates,H] holds kEmpty and receives the gradients of the recurrent products, of which matrix products make dR,
+// dx and dW. GRU: dx and dW have dnew [T,B,H], of n before its activation, in place of the last gate. dbias
+// [gridDim.y,biases,H] float32: sums over the steps and the block's rows. Null dhy, dcy, hx, cx: zeros.
+extern "C" __global__ void __launch_bounds__(kThreads, 1)
+    persistent_backward(Element* dgates, Element* dnew, float* dbias, Element* dhx, Element* dcx, const Element* dy,
+                        const Element* dhy, const Element* dcy, const Element* weights, const float* saved,
+                        const Element* y, const Element* hx, const Element* cx, Index time, Index batch, Index recurrent,
+                        Index patience, unsigned* stuck) {
+  extern __shared__ Words shared_memory[];
+  float* const sums = (float*)shared_memory;
+  float* const staging = sums + 2 * WARPS * ROWS * UNITS;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int rows = min(ROWS, (int)batch - (int)blockIdx.y * ROWS);
+  Watch watch{stuck, (unsigned long long)patience, 0, 0, false};
+  Product<UNITS, kGates * HIDDEN> product;
+  // Transposed: column k of the product is row k of R.
+  product.load(
+      [&](int row, int column) {
+        return value_of(weights[recurrent + (Index)column * HIDDEN + blockIdx.x * UNITS + row]);
+      },
+      warp, lane);
+  float carry[kItems];  // LSTM: the gradient of c; GRU: the part that passes the gates by
+  float total[kItems][kBiases];
+#pragma unroll
+  for (int n = 0; n < kItems; n++) {
+    const Item item(n, rows);
+    carry[n] = CELL == 0 && item.is_mine && dcy ? value_of(dcy[item.state()]) : 0.0f;
+#pragma unroll
+    for (int g = 0; g < kBiases; g++) total[n][g] = 0.0f;
+  }
+  bool is_lost = false;
+  // One more round than steps: the last one gives dhx.
+  for (int t = (int)time - 1; t >= -1; t--) {
+    float* const now = sums + (t & 1) * WARPS * ROWS * UNITS;
+    // Requested before the wait.
+    float gate[kItems][kGates + 1], before[kItems], dh[kItems];
+#pragma unroll
+    for (int n = 0; n < kItems; n++) {
+      const Item item(n, rows);
+      const bool is_read = item.is_mine && t >= 0;
+      const Index row = t * batch + item.row;
+#pragma unroll
+      for (int g = 0; g <= kGates; g++) {
+        gate[n][g] = !is_read    ? 0.0f
+                     : CELL >= 2 ? value_of(y[row * HIDDEN + item.unit])
+                                 : saved[(row * (kGates + 1) + g) * HIDDEN + item.unit];
+      }
+      before[n] = 0.0f;
+      if (is_read && CELL == 0) {
+        before[n] = t > 0 ? saved[((row - batch) * (kGates + 1) + kGates) * HIDDEN + item.unit]
+                    : cx  ? value_of(cx[item.state()])
+                          : 0.0f;
+      }
+      if (is_read && CELL == 1) {
+        before[n] = t > 0 ? value_of(y[(row - batch) * HIDDEN + item.unit]) : hx ? value_of(hx[item.state()]) : 0.0f;
+      }
+      dh[n] = is_read ? value_of(dy[row * HIDDEN + item.unit]) : 0.0f;
+    }
+    bool is_there = true;
+    if (t < time - 1) {
+      const Element* const first = dgates + ((t + 1) * batch + (Index)blockIdx.y * ROWS) * kGates * HIDDEN;
+      is_there = product.run(now, staging, first, true, rows, warp, lane, watch);
+    }
+    if (__syncthreads_or(!is_there)) is_lost = true;
+#pragma unroll
+    for (int n = 0; n < kItems; n++) {
+      if (Item::is_none(n)) continue;
+      const Item item(n, rows);
+      if (item.is_mine) {
+        if (t < time - 1) {
+          dh[n] += summed<UNITS>(now, item.u, item.b);
+        } else if (dhy) {
+          dh[n] += value_of(dhy[item.state()]);
+        }
+        if (CELL == 1) dh[n] += carry[n];
+        if (is_lost) dh[n] = carry[n] = nan_of();
+      }
+      if (t < 0) {
+        if (item.is_mine) dhx[item.state()] = element_of(dh[n]);
+        if (item.is_mine && CELL == 0) dcx[item.state()] = element_of(carry[n]);
+        continue;
+      }
+      float d[kBiases];
+      if (CELL == 0) {
+        const float i = gate[n][0], f = gate[n][1 % kGates], g = gate[n][2 % kGates], o = gate[n][kGates - 1];
+        const float squashed = tanhf(gate[n][kGates]);
+        carry[n] += dh[n] * o * (1.0f - squashed * squashed);
+        d[0] = carry[n] * g * i * (1.0f - i);
+        d[1 % kBiases] = carry[n] * before[n] * f * (1.0f - f);
+        d[2 % kBiases] = carry[n] * i * (1.0f - g * g);
+        d[kBiases - 1] = dh[n] * squashed * o * (1.0f - o);
+        carry[n] *= f;
+      } else if (CELL == 1) {
+        const float r = gate[n][0], i = gate[n][1 % kGates], value = gate[n][2 % kGates], inner = gate[n][kGates];
+        const float dvalue = dh[n] * (1.0f - i) * (1.0f - value * value);
+        d[0] = dvalue * inner * r * (1.0f - r);
+        d[1 % kBiases] = dh[n] * (before[n] - value) * i * (1.0f - i);
+        d[2 % kBiases] = dvalue * r;
+        d[kBiases - 1] = dvalue;
+        carry[n] = dh[n] * i;
+        if (item.is_mine) dnew[t * batch * HIDDEN + item.state()] = element_of(dvalue);
+      } else {
+        d[0] = CELL == 2 ? dh[n] * (1.0f - gate[n][0] * gate[n][0]) : gate[n][0] > 0.0f || is_lost ? dh[n] : 0.0f;
+      }
+      const Index index = (t * batch + item.row) * kGates * HIDDEN + item.unit;
+#pragma unroll
+      for (int g = 0; g < kGates; g++) publish(dgates, index + g * HIDDEN, d[g], item.is_mine);
+#pragma unroll
+      for (int g = 0; g < kBiases; g++) total[n][g] += item.is_mine ? d[g] : 0.0f;
+    }
+  }
+  // Both halves of the sums are free after this barrier.
+  __syncthreads();
+#pragma unroll
+  for (int g = 0; g < kBiases; g++) {
+#pragma unroll
+    for (int n = 0; n < kItems; n++) {
+      const int item = threadIdx.x + n * kThreads;
+      if (item < UNITS * ROWS) sums[item] = total[n][g];
+    }
+    __syncthreads();
+    for (int u = threadIdx.x; u < UNITS; u += kThreads) {
+      float value = 0.0f;
+      for (int b = 0; b < rows; b++) value += sums[b * UNITS + u];
+      dbias[((Index)blockIdx.y * kBiases + g) * HIDDEN + blockIdx.x * UNITS + u] = value;
+    }
+    __syncthreads();
+  }
+}
+
+// The gradients of both biases, at elements `bias` and `recurrentBias` of dw: Σ of dbias over the groups of rows.
+extern "C" __global__ void __launch_bounds__(kThreads, 1)
+    persistent_bias(Element* dw, const float* dbias, Index groups, Index bias, Index recurrentBias, unsigned* stuck) {
+  for (int k = blockIdx.x * kThreads + threadIdx.x; k < kBiases * HIDDEN; k += gridDim.x * kThreads) {
+    float total = 0.0f;
+    for (int group = 0; group < groups; group++) total += dbias[(Index)group * kBiases * HIDDEN + k];
+    // Of a GRU: the last sum belongs to the input bias of n, the sum before it to the recurrent bias.
+    const bool is_inner = CELL == 1 && k / HIDDEN == 2, is_outer = CELL == 1 && k / HIDDEN == 3;
+    if (!is_inner) dw[bias + (is_outer ? k - HIDDEN : k)] = element_of(total);
+    if (!is_outer) dw[recurrentBias + k] = element_of(total);
+  }
+}

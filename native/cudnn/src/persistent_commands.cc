@@ -1,0 +1,64 @@
+#include <string>
+
+#include "commands.h"
+
+namespace cudnn_rnn {
+
+// CUresult cuModuleLoadData(CUmodule* module, const void* image)
+// CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value)
+// CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, size_t
+// sharedBytes)
+void LoadPersistent::Run(Worker& worker, Batch& batch) const {
+  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: more than 48 KiB must be allowed.
+  constexpr int kMaxDynamicShared = 8;
+  const Libraries& libraries = worker.libraries;
+  const auto& driver = libraries.driver;
+  worker.OpenWatch();
+  // A PTX image is read up to its terminating zero.
+  std::vector<char> bytes(static_cast<const char*>(image.block->data),
+                          static_cast<const char*>(image.block->data) + image.bytes);
+  bytes.push_back(0);
+  KernelModule& made = module.Make(libraries);
+  CheckDriver(libraries, driver.cuModuleLoadData(&made.module, bytes.data()), "cuModuleLoadData");
+  for (const KernelShape& shape : PersistentKernels()) {
+    CUfunction function = nullptr;
+    CheckDriver(libraries, driver.cuModuleGetFunction(&function, made.module, shape.name), "cuModuleGetFunction");
+    made.functions.push_back(function);
+  }
+  const int shared_bytes[] = {forward_bytes, backward_bytes};
+  for (std::size_t pass = 0; pass < 2; pass++) {
+    const CUfunction function = made.functions.at(pass);
+    const int bytes_of_pass = shared_bytes[pass];
+    CheckDriver(libraries, driver.cuFuncSetAttribute(function, kMaxDynamicShared, bytes_of_pass), "cuFuncSetAttribute");
+    int blocks = 0;
+    CheckDriver(libraries,
+                driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads,
+                                                                   static_cast<std::size_t>(bytes_of_pass)),
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    batch.results.push_back(blocks);
+  }
+}
+
+/// CUresult cuLaunchCooperativeKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream,
+/// params): the driver refuses a grid whose blocks cannot all run at the same time.
+void LaunchPersistent::Run(Worker& worker, Batch&) const {
+  worker.CheckWatch();
+  // The last parameter, `stuck`.
+  void* stuck = const_cast<unsigned*>(worker.watch.load());
+  std::vector<void*> addresses;
+  for (const KernelValue& value : parameters) addresses.push_back(const_cast<KernelValue*>(&value));
+  addresses.push_back(&stuck);
+  const auto index = static_cast<std::size_t>(kernel);
+  CheckDriver(
+      worker.libraries,
+      worker.libraries.driver.cuLaunchCooperativeKernel(
+          module.get()->functions.at(index), static_cast<unsigned>(blocks), static_cast<unsigned>(groups), 1,
+          static_cast<unsigned>(threads), 1, 1, static_cast<unsigned>(shared_bytes), worker.stream, addresses.data()),
+      (std::string("cuLaunchCooperativeKernel of ") + PersistentKernels()[index].name).c_str());
+}
+
+void ClearWatch::Run(Worker& worker, Batch&) const {
+  if (volatile unsigned* const word = worker.watch) *word = 0;
+}
+
+}  // namespace cudnn_rnn

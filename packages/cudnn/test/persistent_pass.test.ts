@@ -1,0 +1,164 @@
+import { type CellMode, createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
+import { decoded, encoded } from '@cudnn-rnn/conformance'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Precision } from '../src/device/precision.js'
+import type { CudnnBackendOptions } from '../src/index.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
+
+const gpu = openEmulatedGpu()
+
+/**
+ * Parts of the largest number of a result: sums of floats in another order, products of 11 bits of mantissa, and gates and
+ * gradients that are rounded to 11 and 8 bits from step to step.
+ */
+const TOLERANCES: Readonly<Record<Precision, number>> = { float32: 2e-6, tf32: 2e-3, float16: 2e-3, bfloat16: 1.5e-2 }
+
+interface Pass {
+  readonly cellMode?: CellMode
+  readonly units?: number
+  readonly batch?: number
+  readonly time?: number
+  readonly hasStates?: boolean
+}
+
+const largestOf = (values: Float32Array) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+
+/**
+ * The results of one training step by their names, gradients with a d, `count` times. The operands are numbers of `precision`,
+ * so that an executor of another one begins with the same.
+ */
+async function resultsOf(backend: Backend, pass: Pass, precision: Precision = 'float32', count = 1) {
+  const { cellMode = 'lstm', units = 64, batch = 3, time = 5, hasStates = true } = pass
+  const rnn = backend.rnn(createRnnDescriptor({ cellMode, numLayers: 1, numUnits: units, inputSize: 6 }))
+  const tensor = (seed: number, scale: number, ...shape: number[]) => {
+    let drawn = seed
+    const numbers = Float32Array.from({ length: elementCount(shape) }, () => {
+      drawn = (Math.imul(drawn, 1_664_525) + 1_013_904_223) >>> 0
+      return scale * (drawn / 2 ** 31 - 1)
+    })
+    const type = precision === 'tf32' ? 'float32' : precision
+    return { data: Float32Array.from(decoded(encoded(numbers, type), type)), shape }
+  }
+  const state = (seed: number) => tensor(seed, 0.8, 1, batch, units)
+  const cell = (seed: number) => (cellMode === 'lstm' ? state(seed) : null)
+  const states = hasStates ? { inputH: state(2), inputC: cell(3) } : { inputH: null, inputC: null }
+  const gradients = hasStates ? { outputH: state(6), ...(cellMode === 'lstm' ? { outputC: state(7) } : {}) } : {}
+  const all: Record<string, Float32Array>[] = []
+  for (let n = 0; n < count; n++) {
+    const params = tensor(4, 1.7 / Math.sqrt(units), rnn.paramsSize)
+    const input = tensor(1, 1, time, batch, 6)
+    const { tape, ...outputs } = await rnn.forward({ input, ...states, params, sequenceLengths: null, training: true })
+    const given = await rnn.backward(tape!, { output: tensor(5, 1, time, batch, units), ...gradients })
+    const results: Record<string, Float32Array> = {}
+    const named = Object.entries(given).map(([name, one]) => [`d${name}`, one] as const)
+    for (const [name, one] of [...Object.entries(outputs), ...named]) {
+      if (one) results[name] = (await (one as BackendTensor).read()).data as Float32Array
+    }
+    all.push(results)
+  }
+  return all
+}
+
+describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ?? 'CUDA emulator'})`, () => {
+  if (gpu.problem !== undefined) return
+  const { libraries, open } = gpu
+  beforeEach(() => libraries.configure('reset'))
+  afterEach(() => expect(libraries.report().violations).toEqual([]))
+
+  const launches = () => libraries.report().calls['cuLaunchCooperativeKernel'] ?? 0
+
+  async function own(pass: Pass, options: CudnnBackendOptions = {}, count = 1) {
+    await using backend = await open({ kernels: 'own', algorithm: 'standard', ...options })
+    const before = launches()
+    const all = await resultsOf(backend, pass, options.precision, count)
+    expect(launches()).toBeGreaterThan(before)
+    return all
+  }
+
+  async function check(pass: Pass, precision: Precision = 'float32') {
+    const [expected] = await resultsOf(openReferenceBackend(), pass, precision)
+    const [made] = await own(pass, { precision })
+    expect(Object.keys(made)).toEqual(Object.keys(expected))
+    for (const [name, values] of Object.entries(expected)) {
+      const difference = largestOf(values.map((value, k) => value - made[name][k]))
+      expect(difference / largestOf(values), name).toBeLessThan(TOLERANCES[precision])
+    }
+  }
+
+  for (const cellMode of ['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const) {
+    for (const precision of ['float32', 'tf32', 'bfloat16', 'float16'] as const) {
+      it(`${cellMode}, ${precision}: results are the reference's`, () => check({ cellMode }, precision))
+    }
+  }
+
+  it.each<[string, Pass, string]>([
+    ['without states', { hasStates: false }, ''],
+    ['one step', { time: 1 }, ''],
+    ['one step without states', { cellMode: 'gru', time: 1, hasStates: false }, ''],
+    ['one row', { batch: 1 }, ''],
+    ['rows in groups, the last of which is not full', { batch: 11, cellMode: 'gru' }, 'multiprocessors=12'],
+    ['few multiprocessors', { batch: 6 }, 'multiprocessors=4'],
+    ['more units', { units: 256, time: 3, batch: 2 }, ''],
+    ['units that are not a power of two', { units: 192, time: 3, cellMode: 'gru' }, ''],
+  ])("%s: results are the reference's", async (_, pass, settings) => {
+    libraries.configure(settings)
+    await check(pass)
+    await check(pass, 'bfloat16')
+  })
+
+  it('results are equal to the bit in every order of the blocks, and as graphs', async () => {
+    const [expected] = await own({ batch: 5 })
+    for (const seed of [2, 3, 4]) {
+      libraries.configure(`interleaving=${seed}`)
+      for (const results of await own({ batch: 5 }, { graphs: seed === 4 }, 4)) expect(results).toEqual(expected)
+    }
+  })
+
+  it.each<[string, Parameters<typeof createRnnDescriptor>[0]]>([
+    ['layers', { numLayers: 2 }],
+    ['directions', { direction: 'bidirectional' }],
+    ['a projection', { numProj: 32 }],
+    ['a clip', { cellClip: 1 }],
+    ['units that the lanes cannot divide', { numUnits: 60 }],
+  ] as never)('cuDNN computes networks with %s', async (_, options) => {
+    await using backend = await open({ kernels: 'own' })
+    const rnn = backend.rnn(
+      createRnnDescriptor({ ...{ cellMode: 'lstm', numLayers: 1, numUnits: 64, inputSize: 4 }, ...options }),
+    )
+    const given = { inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), sequenceLengths: null }
+    await rnn.forward({ input: backend.zeros([2, 2, 4]), ...given, training: false })
+    expect(launches()).toBe(0)
+  })
+
+  it('cuDNN computes rows of unequal length', async () => {
+    await using backend = await open({ kernels: 'own' })
+    const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 64, inputSize: 4 }))
+    const given = { inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), training: false }
+    const input = backend.zeros([3, 2, 4])
+    await rnn.forward({ input, ...given, sequenceLengths: null })
+    const before = launches()
+    await rnn.forward({ input, ...given, sequenceLengths: Int32Array.of(3, 1) })
+    expect([before, launches()]).toEqual([1, 1])
+  })
+
+  it('a block without room ends the pass with NaN and an error, and no later pass computes', async () => {
+    await using backend = await open({ kernels: 'own', algorithm: 'standard', graphs: false })
+    const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 64, inputSize: 4 }))
+    const given = { inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), sequenceLengths: null }
+    const forward = () => rnn.forward({ input: backend.zeros([4, 2, 4]), ...given, training: false })
+    await forward()
+    libraries.configure('missing_block=1')
+    const { output } = await forward()
+    const stuck = { code: 'ERR_CUDNN', statusName: 'PERSISTENT_KERNEL_STUCK' }
+    await expect(output.read()).rejects.toMatchObject(stuck)
+    await expect(forward()).rejects.toMatchObject(stuck)
+  })
+
+  it('a launch that the driver refuses rejects the pass', async () => {
+    await using backend = await open({ kernels: 'own', algorithm: 'standard' })
+    libraries.configure('fault.cuLaunchCooperativeKernel=720')
+    await expect(resultsOf(backend, {})).rejects.toMatchObject({ code: 'ERR_CUDA', status: 720 })
+  })
+})
