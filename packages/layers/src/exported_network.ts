@@ -18,12 +18,12 @@ import {
   LSTMCell,
   type RNNCell,
 } from '@cudnn-rnn/cells'
-import { CellLayer } from './cell_layer.js'
+import { CellLayer } from './kinds/cell_layer.js'
 import { noExport } from './export_error.js'
-import { readVariables } from './keras_layers.js'
-import type { Floats } from './keras_row.js'
+import { readVariables } from './keras/keras_layers.js'
+import type { Floats } from './keras/keras_row.js'
 import type { Layer } from './layer.js'
-import { RecurrentLayer } from './recurrent.js'
+import { RecurrentLayer } from './kinds/recurrent.js'
 
 /** A recurrent layer as other formats have it. */
 export interface ExportedNetwork {

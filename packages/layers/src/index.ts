@@ -16,9 +16,9 @@
 
 // Whole models
 
-export { importKeras } from './import_keras.js'
-export { type LoadModelOptions, loadModel } from './load_model.js'
-export type { NamedInputs } from './model_inputs.js'
+export { importKeras } from './keras/import_keras.js'
+export { type LoadModelOptions, loadModel } from './model/load_model.js'
+export type { NamedInputs } from './model/model_inputs.js'
 export {
   type ApplyOptions,
   apply,
@@ -27,7 +27,7 @@ export {
   type MergeOptions,
   merge,
   type ModelValue,
-} from './model_values.js'
+} from './model/model_values.js'
 export {
   type FunctionalOptions,
   functional,
@@ -35,39 +35,47 @@ export {
   type SequentialModel,
   type SequentialOptions,
   sequential,
-} from './sequential_model.js'
+} from './model/sequential_model.js'
 export { type Signal, signalText } from './signal.js'
 
 // Data, training, use
 
-export type { LayerBatch, LayerData, LayerExample, NamedBatch, NamedExample } from './batches.js'
-export type { DecodeOptions } from './decode_labels.js'
-export type { EvaluateOptions, ModelMetrics } from './evaluate_model.js'
-export type { ModelFitOptions } from './fit_model.js'
-export { type CtcLoss, LOSSES, type Loss, type LossName, type LossResult, lossOf, type RowLossName } from './losses.js'
-export type { ModelStream, ModelStreamOptions } from './model_stream.js'
-export type { PredictOptions } from './predict_model.js'
-export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training_checkpoints.js'
+export type { LayerBatch, LayerData, LayerExample, NamedBatch, NamedExample } from './training/batches.js'
+export type { DecodeOptions } from './model/decode_labels.js'
+export type { EvaluateOptions, ModelMetrics } from './training/evaluate_model.js'
+export type { ModelFitOptions } from './training/fit_model.js'
+export {
+  type CtcLoss,
+  LOSSES,
+  type Loss,
+  type LossName,
+  type LossResult,
+  lossOf,
+  type RowLossName,
+} from './training/losses.js'
+export type { ModelStream, ModelStreamOptions } from './model/model_stream.js'
+export type { PredictOptions } from './model/predict_model.js'
+export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training/training_checkpoints.js'
 
 // Layers
 
-export { type ActivationLayerOptions, activation } from './activation.js'
-export { add } from './add.js'
-export { type AttentionPoolingOptions, attentionPooling } from './attention_pooling.js'
-export type { Branch } from './branch_layer.js'
-export { type RnnLayerOptions, rnn } from './cell_layer.js'
-export { concat } from './concat.js'
-export { type Conv1DOptions, type Conv2DOptions, conv1d, conv2d } from './convolution.js'
-export { type DenseOptions, dense } from './dense.js'
-export { type DropoutLayerOptions, dropout } from './dropout.js'
-export { type EmbeddingOptions, embedding } from './embedding.js'
-export { type LayerNormLayerOptions, layerNorm } from './layer_norm.js'
+export { type ActivationLayerOptions, activation } from './kinds/activation.js'
+export { add } from './kinds/add.js'
+export { type AttentionPoolingOptions, attentionPooling } from './kinds/attention_pooling.js'
+export type { Branch } from './kinds/branch_layer.js'
+export { type RnnLayerOptions, rnn } from './kinds/cell_layer.js'
+export { concat } from './kinds/concat.js'
+export { type Conv1DOptions, type Conv2DOptions, conv1d, conv2d } from './kinds/convolution.js'
+export { type DenseOptions, dense } from './kinds/dense.js'
+export { type DropoutLayerOptions, dropout } from './kinds/dropout.js'
+export { type EmbeddingOptions, embedding } from './kinds/embedding.js'
+export { type LayerNormLayerOptions, layerNorm } from './kinds/layer_norm.js'
 export type { LayerOptions } from './layer_options.js'
 export { integer, type NumberLimits, number } from './layer_rules.js'
 export { type LayerKind, type LayerWeights, layerWeights } from './layer_weights.js'
-export { type MaxPool1DOptions, type MaxPool2DOptions, maxPool1d, maxPool2d } from './max_pooling.js'
-export { multiHeadAttention } from './multi_head_attention.js'
-export { multiply } from './multiply.js'
+export { type MaxPool1DOptions, type MaxPool2DOptions, maxPool1d, maxPool2d } from './kinds/max_pooling.js'
+export { multiHeadAttention } from './kinds/multi_head_attention.js'
+export { multiply } from './kinds/multiply.js'
 export { layer } from './own_layer.js'
 export type { FeatureSignal, LayerPlan } from './planned_layer.js'
 export {
@@ -79,13 +87,13 @@ export {
   RecurrentLayer,
   type RecurrentLayerOptions,
   type RecurrentModel,
-} from './recurrent.js'
-export { reverse } from './reverse.js'
-export type { SaveModelOptions } from './save_model.js'
-export { type LastStepOptions, lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
-export { timeDistributed } from './time_distributed.js'
-export type { ModelForwarded } from './whole_model.js'
-export type { Padding } from './windows.js'
+} from './kinds/recurrent.js'
+export { reverse } from './kinds/reverse.js'
+export type { SaveModelOptions } from './model/save_model.js'
+export { type LastStepOptions, lastStep, maxOverTime, meanOverTime } from './kinds/sequence_pooling.js'
+export { timeDistributed } from './kinds/time_distributed.js'
+export type { ModelForwarded } from './model/whole_model.js'
+export type { Padding } from './kinds/windows.js'
 
 // Composing by hand
 
@@ -107,7 +115,7 @@ export {
 export { LayerBuild, type LayerInitializer, type LayerInitializerFunction, type VariableSpec } from './layer_build.js'
 export type { LayerStream } from './layer_stream.js'
 export type { LayerTape } from './layer_tape.js'
-export { transpose } from './transpose.js'
+export { transpose } from './kinds/transpose.js'
 
 // Errors
 

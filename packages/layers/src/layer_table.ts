@@ -1,17 +1,17 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import type { ActivationName } from '@cudnn-rnn/ops/executor'
-import { activation } from './activation.js'
-import { attentionPooling } from './attention_pooling.js'
-import { columnFactors, diagonal } from './column_factors.js'
-import { columnFold, columnScale, columnSlope } from './column_layers.js'
-import { conv1d, conv2d } from './convolution.js'
-import { dense } from './dense.js'
-import { dropout } from './dropout.js'
-import { embedding } from './embedding.js'
-import { holdPadding } from './hold_padding.js'
-import { CONV2D, CONVOLUTIONS, MAX_POOLING2D } from './keras_convolutions.js'
-import { type KerasLayer, layerOfClass, overPictures, readVariables, reshaped, scaled } from './keras_layers.js'
-import type { KerasOptions } from './keras_options.js'
+import { activation } from './kinds/activation.js'
+import { attentionPooling } from './kinds/attention_pooling.js'
+import { columnFactors, diagonal } from './kinds/column_factors.js'
+import { columnFold, columnScale, columnSlope } from './kinds/column_layers.js'
+import { conv1d, conv2d } from './kinds/convolution.js'
+import { dense } from './kinds/dense.js'
+import { dropout } from './kinds/dropout.js'
+import { embedding } from './kinds/embedding.js'
+import { holdPadding } from './kinds/hold_padding.js'
+import { CONV2D, CONVOLUTIONS, MAX_POOLING2D } from './keras/keras_convolutions.js'
+import { type KerasLayer, layerOfClass, overPictures, readVariables, reshaped, scaled } from './keras/keras_layers.js'
+import type { KerasOptions } from './keras/keras_options.js'
 import {
   ACTIVATION,
   axis,
@@ -36,27 +36,27 @@ import {
   SCALE_AND_CENTER,
   stated,
   weightsOf,
-} from './keras_row.js'
+} from './keras/keras_row.js'
 import type { Layer, LayerDefinition } from './layer.js'
-import { layerNorm } from './layer_norm.js'
-import { masking } from './masking.js'
-import { maxPool1d, maxPool2d } from './max_pooling.js'
-import { multiHeadAttention, timeSoftmax } from './multi_head_attention.js'
+import { layerNorm } from './kinds/layer_norm.js'
+import { masking } from './kinds/masking.js'
+import { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
+import { multiHeadAttention, timeSoftmax } from './kinds/multi_head_attention.js'
 import {
   type OnnxNodesOf,
   onnxAveragePooling,
   onnxConvolution,
   onnxMaxPooling,
   onnxSpreadSteps,
-} from './onnx_layers.js'
-import { rearrange } from './rearrange.js'
-import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
-import { repeatVector } from './repeat_vector.js'
-import { reverse } from './reverse.js'
-import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
+} from './onnx/onnx_layers.js'
+import { rearrange } from './kinds/rearrange.js'
+import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './kinds/recurrent.js'
+import { repeatVector } from './kinds/repeat_vector.js'
+import { reverse } from './kinds/reverse.js'
+import { lastStep, maxOverTime, meanOverTime } from './kinds/sequence_pooling.js'
 import { featuresOf } from './signal.js'
-import { stepFunction } from './step_function.js'
-import { averagePool1d, spreadSteps } from './step_windows.js'
+import { stepFunction } from './kinds/step_function.js'
+import { averagePool1d, spreadSteps } from './kinds/step_windows.js'
 
 /** A layer: how it is made, and its forms in other formats. */
 export interface TableRow {

@@ -2,8 +2,8 @@ import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkArguments, FUNCTION, fields, integerFrom, listOf, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { codedRangeError } from './coded_error.js'
-import { columnFactors, diagonal } from './column_factors.js'
-import { transpose } from './transpose.js'
+import { columnFactors, diagonal } from './kinds/column_factors.js'
+import { transpose } from './kinds/transpose.js'
 
 type Floats = Tensor<FloatArray>
 

@@ -1,5 +1,5 @@
 import type { LayerConfig, LayerDefinition } from './layer.js'
-import type { GraphPlan } from './model_graph.js'
+import type { GraphPlan } from './model/model_graph.js'
 
 /** A layer as a saved model describes it. */
 export function savedLayer({ kind, name, config }: LayerDefinition): LayerConfig {

@@ -21,7 +21,7 @@ import {
   rnn,
   sequential,
 } from '../src/index.js'
-import { modelGradients } from '../src/model_pass.js'
+import { modelGradients } from '../src/model/model_pass.js'
 
 const dtype = 'float64' as const
 const numbers = (shape: readonly number[], seed = 1) => ({

@@ -9,7 +9,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/layers/keras_outputs.json'
 import { coded } from '../../../scripts/coded.mjs'
-import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
+import { columnFold, columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {
   activation,
   add,
@@ -39,11 +39,11 @@ import {
   rnn,
   sequential,
 } from '../src/index.js'
-import { timeSoftmax } from '../src/multi_head_attention.js'
-import { rearrange } from '../src/rearrange.js'
-import { repeatVector } from '../src/repeat_vector.js'
-import { stepFunction } from '../src/step_function.js'
-import { averagePool1d, spreadSteps } from '../src/step_windows.js'
+import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
+import { rearrange } from '../src/kinds/rearrange.js'
+import { repeatVector } from '../src/kinds/repeat_vector.js'
+import { stepFunction } from '../src/kinds/step_function.js'
+import { averagePool1d, spreadSteps } from '../src/kinds/step_windows.js'
 import { EXPORTED } from './exported_models.js'
 import { waves } from './small_data.js'
 

@@ -12,7 +12,7 @@ import {
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
+import { columnFold, columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {
   activation,
   add,
@@ -41,10 +41,10 @@ import {
   sequential,
   timeDistributed,
 } from '../src/index.js'
-import { timeSoftmax } from '../src/multi_head_attention.js'
-import { rearrange } from '../src/rearrange.js'
-import { stepFunction } from '../src/step_function.js'
-import { averagePool1d, spreadSteps } from '../src/step_windows.js'
+import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
+import { rearrange } from '../src/kinds/rearrange.js'
+import { stepFunction } from '../src/kinds/step_function.js'
+import { averagePool1d, spreadSteps } from '../src/kinds/step_windows.js'
 import { waves } from './small_data.js'
 
 const [TIME, BATCH, FEATURES] = [4, 3, 5]

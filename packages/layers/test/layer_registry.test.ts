@@ -1,7 +1,7 @@
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { columnFold, columnScale, columnSlope } from '../src/column_layers.js'
+import { columnFold, columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {
   activation,
   add,
@@ -30,11 +30,11 @@ import {
   timeDistributed,
 } from '../src/index.js'
 import { layersFromConfig } from '../src/layer_registry.js'
-import { timeSoftmax } from '../src/multi_head_attention.js'
-import { rearrange } from '../src/rearrange.js'
+import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
+import { rearrange } from '../src/kinds/rearrange.js'
 import { savedLayer } from '../src/saved_layer.js'
-import { stepFunction } from '../src/step_function.js'
-import { averagePool1d, spreadSteps } from '../src/step_windows.js'
+import { stepFunction } from '../src/kinds/step_function.js'
+import { averagePool1d, spreadSteps } from '../src/kinds/step_windows.js'
 
 const asFile = (layers: readonly LayerDefinition[]): unknown[] => JSON.parse(JSON.stringify(layers.map(savedLayer)))
 const read = (layers: readonly unknown[], given: Readonly<Record<string, LayerDefinition>> = {}) =>

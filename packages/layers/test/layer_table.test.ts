@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { KerasClass } from '../src/keras_row.js'
+import type { KerasClass } from '../src/keras/keras_row.js'
 import { KERAS_CLASSES, LAYER_TABLE } from '../src/layer_table.js'
 
 const HEAD = `# Layers of Keras

@@ -1,0 +1,223 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { jsonRecord } from '@cudnn-rnn/canonical/rules'
+import {
+  BasicRNNCell,
+  type CellState,
+  CudnnCompatibleGRUCell,
+  GRUBlockCell,
+  LSTMBlockCell,
+  LSTMCell,
+  type RNNCell,
+} from '@cudnn-rnn/cells'
+import { type ImportedCell, type ImportedNetwork, importWeights, type OpenWeightFile } from '@cudnn-rnn/interop'
+import type { Backend } from '@cudnn-rnn/ops'
+import { ofDtype } from '@cudnn-rnn/ops/executor'
+import { rnn } from '../kinds/cell_layer.js'
+import { diagonal } from '../kinds/column_factors.js'
+import { concat } from '../kinds/concat.js'
+import { dense } from '../kinds/dense.js'
+import { holdPadding } from '../kinds/hold_padding.js'
+import type { MaskAt } from './keras_chain.js'
+import { KerasOptions } from './keras_options.js'
+import { columnsOf, type KerasSignal } from './keras_row.js'
+import type { Layer, LayerDefinition } from '../layer.js'
+import { multiply } from '../kinds/multiply.js'
+import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from '../kinds/recurrent.js'
+import { reverse } from '../kinds/reverse.js'
+import { lastStep } from '../kinds/sequence_pooling.js'
+
+const RECURRENT = {
+  lstm: cudnnLSTM,
+  gru: cudnnGRU,
+  rnn_relu: cudnnRNNRelu,
+  rnn_tanh: cudnnRNNTanh,
+} as const
+
+const CELLS = { LSTMBlockCell, LSTMCell, GRUBlockCell, CudnnCompatibleGRUCell, BasicRNNCell } as const
+
+/** A recurrent layer that is checked, whose network is not read yet. */
+export interface RecurrentPlan {
+  readonly options: KerasOptions
+  readonly label: string
+  readonly name: { readonly name?: string }
+  readonly networkName: string
+  readonly inputSize: number
+  readonly units: number
+  readonly returnsSequences: boolean
+  /** Keras' masked steps repeat the output before them, which the caller may read. */
+  readonly holds: boolean
+  readonly merge: Merge | undefined
+}
+
+/** A layer, and the function that writes its variables. */
+export interface Made {
+  readonly definition: LayerDefinition
+  readonly assign?: (layer: Layer) => Promise<void> | void
+}
+
+/** Checks a recurrent layer. Throws RangeError `ERR_UNKNOWN_LAYER` for options that no layers here have. */
+export function recurrentPlan(
+  outer: KerasOptions,
+  networkName: string,
+  name: { readonly name?: string },
+  input: KerasSignal,
+  at: MaskAt,
+  isOfGraph = false,
+): { readonly output: KerasSignal; readonly recurrent: RecurrentPlan } {
+  const isBidirectional = outer.className === 'Bidirectional'
+  if (!input.isSequence) throw outer.refused('its input must be a sequence')
+  const inner = isBidirectional ? outer.object('layer') : undefined
+  const options =
+    inner === undefined ? outer : new KerasOptions(outer.className, jsonRecord(inner['config']) ?? {}, networkName)
+  for (const each of new Set([outer, options])) {
+    each.only({
+      stateful: [false],
+      return_state: isOfGraph ? [false, true] : [false],
+      time_major: [false],
+      merge_mode: ['concat', ...MERGES.keys()],
+    })
+    each.checkPrecision()
+  }
+  if (outer.value('merge_mode') === null && isBidirectional) throw outer.wrong('merge_mode', 'that of one output')
+  const cell = jsonRecord(jsonRecord(options.value('cell'))?.['config'])
+  const given = cell?.['units'] ?? options.value('units')
+  if (!(Number.isSafeInteger(given) && (given as number) >= 1)) throw options.wrong('units', 'an integer >= 1')
+  const units = given as number
+  const returnsSequences = options.flag('return_sequences', false)
+  const goesBackwards = options.flag('go_backwards', false)
+  const holds = at.holds && !options.flag('zero_output_for_mask', isBidirectional && at.zeroesSides)
+  if (goesBackwards && at.isMasked && returnsSequences)
+    throw outer.refused('it must not go backwards over masked steps')
+  const plan = {
+    options: outer,
+    label: outer.label,
+    name,
+    networkName,
+    inputSize: columnsOf(outer, input),
+    units,
+    returnsSequences,
+    holds,
+    merge: isBidirectional ? MERGES.get(outer.value('merge_mode'))?.(units) : undefined,
+  }
+  const sides = isBidirectional && plan.merge === undefined ? 2 : 1
+  const output = {
+    isSequence: returnsSequences,
+    features: units * sides,
+    time: returnsSequences ? input.time : undefined,
+  }
+  return { output, recurrent: plan }
+}
+
+interface Merge {
+  readonly definition: LayerDefinition
+  /** The layer's. */
+  readonly variables: readonly Tensor<FloatArray>[]
+}
+
+/** How a `Bidirectional` makes [...,units] of both its outputs, which are beside each other. */
+const MERGES: ReadonlyMap<unknown, (units: number) => Merge> = new Map(
+  Object.entries({
+    sum: (units: number) => weighted(units, 1, 1),
+    ave: (units: number) => weighted(units, 0.5, 0.5),
+    mul: (units: number) => {
+      const sides = [weighted(units, 1, 0), weighted(units, 0, 1)] as const
+      return {
+        definition: multiply([sides[0].definition, sides[1].definition]),
+        variables: sides.flatMap(({ variables }) => variables),
+      }
+    },
+  }),
+)
+
+/** The sum of two groups of columns, each by its factor. */
+function weighted(units: number, ...factors: readonly [number, number]) {
+  const kernel = diagonal(factors.map((factor) => new Float64Array(units).fill(factor)))
+  return { definition: dense({ units }), variables: [kernel, { data: new Float64Array(units), shape: [units] }] }
+}
+
+/** Networks and cells by name. */
+export type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
+
+/** The networks of a file. In them each `Bidirectional` concatenates: another merge is a layer here. */
+export async function networksIn(file: OpenWeightFile): Promise<Networks> {
+  const text = JSON.stringify(file.kerasModel, (key, value) => (key === 'merge_mode' ? 'concat' : value))
+  const { networks, cells } = await importWeights({ ...file, kerasModel: JSON.parse(text) })
+  return new Map([...networks, ...cells].map((each) => [each.name, each]))
+}
+
+/** The layers that compute the networks of a plan. */
+export function recurrentLayers(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {
+  const { merge } = plan
+  const layers = layersOf(backend, plan, networks)
+  return merge === undefined ? layers : [...layers, assigning(backend, merge.definition, merge.variables)]
+}
+
+function layersOf(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {
+  const { networkName, name, options, returnsSequences } = plan
+  const sides = [networks.get(`${networkName}/forward`), networks.get(`${networkName}/backward`)]
+  const network = networks.get(networkName)
+  const chain = (each: ImportedNetwork | ImportedCell | undefined, own: { readonly name?: string }) => {
+    return chainOfNetwork(backend, plan, each, own)
+  }
+  const held = plan.holds ? [{ definition: holdPadding() }] : []
+  if (network !== undefined) return [...chain(network, name), ...held]
+  if (sides.every((side) => side === undefined)) {
+    throw options.refused('one network must compute it: importWeights imports its cells')
+  }
+  const branches = sides.map((side) => {
+    const made = chain(side, {}).map(({ definition }) => definition)
+    return side?.reverse === true && returnsSequences ? [...made, reverse()] : made
+  })
+  if (plan.holds) throw options.refused('its cells must not mask sequences in two directions')
+  return [{ definition: concat(branches, name) }]
+}
+
+/** The layers of a network, in Keras' order of its output: reading order. */
+function chainOfNetwork(
+  backend: Backend,
+  { options, inputSize: expected, returnsSequences }: RecurrentPlan,
+  network: ImportedNetwork | ImportedCell | undefined,
+  name: { readonly name?: string },
+): Made[] {
+  if (network === undefined) throw options.refused('both of its directions must be in the file')
+  const inputSize = 'cell' in network ? network.inputSize : network.descriptor.inputSize
+  if (inputSize !== expected) {
+    throw options.refused(
+      `its kernel must have ${expected} rows, as its input has columns: current number is ${inputSize}`,
+    )
+  }
+  const before = network.reverse ? [{ definition: reverse() }] : []
+  const after = returnsSequences ? [] : [{ definition: lastStep() }]
+  return [
+    ...before,
+    { definition: 'cell' in network ? cellLayer(backend, network, name) : modelLayer(network, name) },
+    ...after,
+  ]
+}
+
+function modelLayer({ descriptor, canonical }: ImportedNetwork, name: { readonly name?: string }): LayerDefinition {
+  // Layers of the chain reverse the input and the output of a network that reads from the end.
+  return RECURRENT[descriptor.cellMode]({ network: { descriptor, canonical }, ...name })
+}
+
+function cellLayer(backend: Backend, network: ImportedCell, name: { readonly name?: string }): LayerDefinition {
+  const { numUnits, options, variables, inputSize } = network
+  const cell = new CELLS[network.cell](numUnits, {
+    ...options,
+    dtype: backend.dtype,
+  } as never) as unknown as RNNCell<CellState>
+  const values = Object.entries(variables).map(([own, tensor]) => [own, ofDtype(backend.dtype, tensor)] as const)
+  cell.setVariables(Object.fromEntries(values))
+  return rnn(cell, { inputSize, ...name })
+}
+
+/** A layer whose variables have `values`. */
+function assigning(backend: Backend, definition: LayerDefinition, values: readonly Tensor<FloatArray>[]): Made {
+  return { definition, assign: (layer) => assignAll(backend, [layer], values) }
+}
+
+/** Gives the variables of layers their values, in their order. */
+export function assignAll(backend: Backend, layers: readonly Layer[], values: readonly Tensor<FloatArray>[]): void {
+  const variables = layers.flatMap((layer) => layer.variables)
+  for (const [index, value] of values.entries()) variables[index]?.assign(ofDtype(backend.dtype, value))
+}

@@ -1,0 +1,64 @@
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { hostTensor } from '../host_tensor.js'
+import type { LayerDefinition } from '../layer.js'
+import { INITIALIZER } from '../layer_build.js'
+import { CLASS_IDS, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
+import { PADDINGS, withoutMasked } from './masked_steps.js'
+import { planned } from '../planned_layer.js'
+
+const OPTIONS = {
+  ...LAYER_OPTIONS,
+  /** V, the number of class ids. */
+  size: integerFrom(1),
+  /** E */
+  units: integerFrom(1),
+  /**
+   * Keras' `mask_zero`: id 0 is no step. `end` takes zeros at the end of rows alone, `anywhere` closes the gaps that others
+   * leave, so that layers behind it see the steps of a row without them. Default `none`: 0 is an id as others.
+   */
+  maskZero: optional(oneOf(['none', ...PADDINGS])),
+  /** Default `{ uniform: 0.05 }`, as in Keras. */
+  initializer: INITIALIZER,
+}
+
+/** Options of {@link embedding}. */
+export interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+
+/**
+ * Class ids [T,B] (or [B], int32) to rows of a table [V,E]: [T,B,E]. Variable: `embeddings`.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { embedding, openBackend, sequential } from '@cudnn-rnn/rnn'
+ *
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [embedding({ size: 10, units: 4 })], { seed: 1 })
+ * const ids = { data: Int32Array.of(3, 1, 4, 1, 5, 9), shape: [3, 2] } // [T,B]
+ * console.log((await model.predict(ids)).shape) // [3, 2, 4]
+ * ```
+ */
+export function embedding(options: EmbeddingOptions): LayerDefinition {
+  checkLayerOptions('embedding', options, OPTIONS)
+  const { size, units, maskZero = 'none', initializer = { uniform: 0.05 } } = options
+  const row = {
+    ...{ kind: 'embedding', base: 'embedding', name: options.name, isStepwise: true, takes: CLASS_IDS },
+    config: { size, units, ...(maskZero !== 'none' && { maskZero }) },
+    input: { isSequence: true, features: null },
+  }
+  return planned(row, ({ isSequence }, name) => ({
+    variables: { embeddings: [[size, units], initializer] },
+    output: { isSequence, features: units },
+    forward(t, given, { embeddings }, { lengths, isStream }) {
+      if (maskZero === 'none') return t.embedding(embeddings, given)
+      // A stream has no end of a row to move steps to.
+      const padding = isStream ? 'end' : maskZero
+      return hostTensor(given).then((host) => {
+        const ids = host as Tensor<Int32Array>
+        const { steps, lengths: found } = withoutMasked(name, ids, lengths, padding, (k) => ids.data[k] !== 0)
+        return { output: t.embedding(embeddings, steps), lengths: found }
+      })
+    },
+  }))
+}

@@ -1,0 +1,113 @@
+import { FLAG, integerFrom, optional } from '@cudnn-rnn/canonical/rules'
+import { type GradientTape, ofDtype, type Value } from '@cudnn-rnn/ops/executor'
+import { layer } from '../own_layer.js'
+
+/** Added to a score, it makes the weight 0 in both precisions. */
+const HIDDEN = -1e9
+
+/** softmax over the steps of each column; padding has no weight. */
+export const timeSoftmax = layer('timeSoftmax', {}, (_, input) => ({
+  output: input,
+  forward: (t, x, _variables, { lengths }) => {
+    const [time, batch] = x.shape as readonly [number, number]
+    const byRow = t.transpose(x, [1, 2, 0])
+    const shown =
+      lengths === null
+        ? byRow
+        : t.add(
+            byRow,
+            hidden(t, [batch, 1, time], (row, at) => at >= lengths[row]),
+          )
+    return t.transpose(t.activate(shown, 'softmax'), [2, 0, 1])
+  },
+}))
+
+/**
+ * Self-attention of several heads (Vaswani et al. 2017): [T,B,E] to [T,B,O]. Each head weighs the steps by
+ * softmax(q·k/√`keySize`); padding has no weight. Variables: `query`, `key` [E,H·K], `value` [E,H·V], `output` [H·V,O] and their
+ * biases.
+ *
+ * Options: `heads`; `keySize` K; `valueSize` V, by default K; `units` O, by default E; `isCausal`, where a step sees no later
+ * one.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { multiHeadAttention, sequential } from '@cudnn-rnn/rnn/layers'
+ *
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [multiHeadAttention({ heads: 2, keySize: 4 })], { inputSize: 8 })
+ * const { shape } = await model.predict({ data: new Float32Array(5 * 3 * 8), shape: [5, 3, 8] }) // [T,B,E]
+ * console.log(shape) // [5, 3, 8]
+ * ```
+ */
+export const multiHeadAttention = layer(
+  'multiHeadAttention',
+  {
+    heads: integerFrom(1),
+    keySize: integerFrom(1),
+    valueSize: optional(integerFrom(1)),
+    units: optional(integerFrom(1)),
+    isCausal: optional(FLAG),
+  },
+  ({ heads, keySize, valueSize = keySize, units, isCausal = false }, input) => {
+    const output = units ?? input.features
+    const sizes = { query: heads * keySize, key: heads * keySize, value: heads * valueSize }
+    const projection = (name: string, from: number, to: number) => ({
+      [name]: [[from, to], 'glorot_uniform'] as const,
+      [`${name}_bias`]: [[to], 0] as const,
+    })
+    return {
+      variables: {
+        ...projection('query', input.features, sizes.query),
+        ...projection('key', input.features, sizes.key),
+        ...projection('value', input.features, sizes.value),
+        ...projection('output', heads * valueSize, output),
+      },
+      output: { isSequence: input.isSequence, features: output },
+      forward: (t, x, variables, { lengths }) => {
+        const [time, batch] = x.shape as readonly [number, number]
+        const projected = (name: 'query' | 'key' | 'value') => {
+          const all = t.linear(x, variables[name], variables[`${name}_bias`])
+          return t.transpose(t.reshape(all, [time, batch, heads, sizes[name] / heads]), [1, 2, 0, 3])
+        }
+        const query = t.multiply(projected('query'), 1 / Math.sqrt(keySize))
+        const scores = t.matmul(query, projected('key'), { transposeB: true })
+        const weights = t.activate(shownScores(t, scores, lengths, isCausal), 'softmax')
+        const seen = t.transpose(t.matmul(weights, projected('value')), [2, 0, 1, 3])
+        return t.linear(
+          t.reshape(seen, [time, batch, heads * valueSize]),
+          variables['output'],
+          variables['output_bias'],
+        )
+      },
+    }
+  },
+)
+
+/** [B,H,T,T] without the steps that no step sees. */
+function shownScores(t: GradientTape, scores: Value, lengths: Int32Array | null, isCausal: boolean): Value {
+  const [batch, , time] = scores.shape as readonly [number, number, number]
+  const past =
+    lengths === null
+      ? scores
+      : t.add(
+          scores,
+          hidden(t, [batch, 1, 1, time], (row, at) => at >= lengths[row]),
+        )
+  return isCausal
+    ? t.add(
+        past,
+        hidden(t, [time, time], (step, at) => at > step),
+      )
+    : past
+}
+
+/** A summand that hides places: of the first and last dimension of a shape whose others are 1. */
+function hidden(t: GradientTape, shape: readonly number[], isHidden: (first: number, last: number) => boolean) {
+  const last = shape.at(-1) as number
+  const length = shape.reduce((a, b) => a * b, 1)
+  const data = Float32Array.from({ length }, (_, k) => (isHidden(Math.floor(k / last), k % last) ? HIDDEN : 0))
+  return ofDtype(t.backend.dtype, { data, shape })
+}

@@ -1,0 +1,27 @@
+import { integerFrom, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import type { LayerDefinition } from '../layer.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
+import { planned } from '../planned_layer.js'
+
+const OPTIONS = {
+  ...LAYER_OPTIONS,
+  /** T, the steps of the output. */
+  steps: integerFrom(1),
+}
+
+/** Options of {@link repeatVector}. */
+export interface RepeatVectorOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+
+/** [B,E] at each of T steps: [T,B,E], as Keras' `RepeatVector`. */
+export function repeatVector(options: RepeatVectorOptions): LayerDefinition {
+  checkLayerOptions('repeatVector', options, OPTIONS)
+  const { steps, name } = options
+  const takes = { isSequence: false, isIds: false, text: '[B,E]' }
+  const row = { kind: 'repeatVector', base: 'repeat_vector', name, takes, config: { steps } }
+  return planned(row, ({ features }) => ({
+    output: { isSequence: true, features },
+    // The lengths of the sequence before the vector are not the new one's.
+    outputLengths: (lengths) => lengths.map(() => steps),
+    forward: (t, x) => t.broadcast(x, [steps, ...x.shape]),
+  }))
+}

@@ -1,0 +1,107 @@
+import { type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { DTYPES } from '@cudnn-rnn/ops'
+import type { Pooling } from '@cudnn-rnn/ops/executor'
+import type { Layer, LayerDefinition } from '../layer.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
+import { lengthsOperand } from './lengths_operand.js'
+import { planned } from '../planned_layer.js'
+import { runningPool } from './running_pool.js'
+
+const LAST_STEP_OPTIONS = {
+  /**
+   * The last step of what. `direction`: the step that each direction of a bidirectional network computes last, which is
+   * step 0 for the backward one, as `return_sequences=False` of Keras and `h_n` of PyTorch have it. `sequence`: the last step
+   * of the row for all columns, as `output[:, -1]` of PyTorch has it. Default `direction`. Both are equal after networks of
+   * one direction.
+   */
+  of: optional(oneOf(['direction', 'sequence'])),
+}
+
+/** Options of {@link lastStep}. */
+export interface LastStepOptions extends LayerOptions, OptionsOf<typeof LAST_STEP_OPTIONS> {}
+
+/**
+ * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. In a bidirectional network the
+ * columns of the backward direction are step 0's, which it computes last, unless `of` is `sequence`.
+ *
+ * @example
+ * ```ts
+ * import { lastStep, openBackend, sequential } from '@cudnn-rnn/rnn'
+ *
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [lastStep()], { inputSize: 1 })
+ * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
+ * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [3, 20]
+ * ```
+ */
+export function lastStep(options: LastStepOptions = {}): LayerDefinition {
+  checkLayerOptions('lastStep', options, { ...LAYER_OPTIONS, ...LAST_STEP_OPTIONS })
+  const { of = 'direction', name } = options
+  return pooling('lastStep', 'last_step', 'last', { name }, of === 'sequence' ? { of } : {})
+}
+
+/** Whether a layer is a `lastStep` that takes the step which the backward direction of its input computes last. */
+export function takesLastOfBackward({ kind, definition, input }: Layer): boolean {
+  return kind === 'lastStep' && input.reversedFrom !== undefined && definition.config['of'] !== 'sequence'
+}
+
+/**
+ * The mean over each row's steps: [T,B,E] to [B,E]; zero for a row of length 0.
+ *
+ * @example
+ * ```ts
+ * import { openBackend, sequential } from '@cudnn-rnn/rnn'
+ * import { meanOverTime } from '@cudnn-rnn/rnn/layers'
+ *
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [meanOverTime()], { inputSize: 1 })
+ * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
+ * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [2, 15]
+ * ```
+ */
+export function meanOverTime(options: LayerOptions = {}): LayerDefinition {
+  return pooling('meanOverTime', 'mean_over_time', 'mean', options)
+}
+
+/**
+ * The maximum of each column over a row's steps: [T,B,E] to [B,E]; zero for a row of length 0.
+ *
+ * @example
+ * ```ts
+ * import { openBackend, sequential } from '@cudnn-rnn/rnn'
+ * import { maxOverTime } from '@cudnn-rnn/rnn/layers'
+ *
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [maxOverTime()], { inputSize: 1 })
+ * const input = { data: Float32Array.of(1, 10, 2, 20, 3, 30), shape: [3, 2, 1] } // [T,B,E]
+ * console.log((await model.predict(input, { sequenceLengths: [3, 2] })).data) // [3, 20]
+ * ```
+ */
+export function maxOverTime(options: LayerOptions = {}): LayerDefinition {
+  return pooling('maxOverTime', 'max_over_time', 'max', options)
+}
+
+function pooling(
+  kind: string,
+  base: string,
+  pool: Pooling,
+  options: LayerOptions,
+  config: LayerDefinition['config'] = {},
+): LayerDefinition {
+  checkLayerOptions(kind, options, LAYER_OPTIONS)
+  return planned(
+    { kind, base, name: options.name, takes: SEQUENCE, config },
+    ({ features, reversedFrom: reversed }, name) => {
+      const reversedFrom = config['of'] === 'sequence' ? undefined : reversed
+      return {
+        output: { isSequence: false, features },
+        // The result of a sequence that ends with the step: the stream of a last step passes its input on.
+        isStepwise: pool === 'last',
+        forward: (t, x, _, { lengths, isStream }) =>
+          isStream ? t.value(x) : t.poolSequence(x, lengthsOperand(lengths), { pooling: pool, reversedFrom }),
+        openStream: (batch, { dtype }) =>
+          pool === 'last' ? undefined : runningPool({ name, features }, DTYPES[dtype].array, batch, pool),
+      }
+    },
+  )
+}

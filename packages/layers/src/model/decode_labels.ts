@@ -1,0 +1,63 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import type { TensorLike } from '@cudnn-rnn/ops'
+import { ctcBeamSearchDecoder, ctcBlank, type PrefixScorer } from '@cudnn-rnn/train/ctc'
+import { outputLengths } from '../training/batch_loss.js'
+import type { LayerExample } from '../training/batches.js'
+import { codedRangeError } from '../coded_error.js'
+import { greedyLabels } from '../training/label_sequences.js'
+import { type CtcLoss, checkLoss, isCtc } from '../training/losses.js'
+import { PREDICT_OPTIONS, type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
+import { featuresOf } from '../signal.js'
+import type { WholeModel } from './whole_model.js'
+
+// The loss and the width are checked by the decoders.
+const OPTIONS = {
+  ...PREDICT_OPTIONS,
+  /** Default: the loss that the model was trained with. Its blank and `ctcMergeRepeated` count. */
+  loss: checkedElsewhere<'ctc' | CtcLoss | undefined>(),
+  /** Prefixes that a beam search keeps per step. Default 100 where `scorer` is given; else there is no search. */
+  beamWidth: checkedElsewhere<number | undefined>(),
+}
+
+/** Options of `decode`. */
+export interface DecodeOptions<State = undefined> extends PredictOptions, OptionsOf<typeof OPTIONS> {
+  /** Scores prefixes of a beam search beside the logits: `characterScorer`, `wordScorer`, or your own. */
+  readonly scorer?: PrefixScorer<State> | undefined
+}
+
+/** `SequentialModel.decode` */
+export async function decodeLabels<State>(
+  model: WholeModel,
+  input: TensorLike | readonly LayerExample['input'][],
+  options: DecodeOptions<State>,
+): Promise<readonly (readonly number[])[]> {
+  const action = 'decode'
+  checkOptions(action, options, { ...OPTIONS, scorer: checkedElsewhere() })
+  const { beamWidth, scorer, loss: _, ...predicted } = options
+  const loss = ctcOf(action, model, options.loss)
+  const blank = ctcBlank(action, loss, featuresOf(model.output))
+  const labelsOf = (logits: Tensor<FloatArray>, lengths: readonly number[] | Int32Array | null) => {
+    if (beamWidth === undefined && scorer === undefined) return greedyLabels(logits, lengths, loss)
+    return ctcBeamSearchDecoder(logits, lengths, { beamWidth, scorer, blank, mergeRepeated: false }).decoded[0]
+  }
+  if (!Array.isArray(input)) {
+    const logits = await predictTensor(model, input as TensorLike, predicted)
+    return labelsOf(logits, outputLengths(model, predicted.sequenceLengths as Int32Array | null))
+  }
+  const decoded: (readonly number[])[] = []
+  for await (const { result, lengths } of predictBatches(model, input as readonly LayerExample['input'][], predicted)) {
+    decoded.push(...labelsOf(result, lengths))
+  }
+  return decoded
+}
+
+function ctcOf(action: string, model: WholeModel, given: unknown): CtcLoss {
+  const loss = given === undefined ? model.loss : given
+  const checked = loss === undefined ? undefined : checkLoss(action, loss, model)
+  if (isCtc(checked)) return checked
+  throw codedRangeError(
+    'ERR_NO_LOSS',
+    `Cannot ${action} as the loss must be ctc, of the training or given: current loss is ${String(checked)}`,
+  )
+}

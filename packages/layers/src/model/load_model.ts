@@ -1,0 +1,232 @@
+import { join } from 'node:path'
+import { describeValue, elementCount } from '@cudnn-rnn/canonical'
+import { checkOptions, jsonObject, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import {
+  CheckpointError,
+  type FileStore,
+  isCheckpointError,
+  isFileStore,
+  latestCheckpoint,
+  openCheckpoint,
+} from '@cudnn-rnn/checkpoint'
+import type { Backend } from '@cudnn-rnn/ops'
+import { RestoreError, Saver } from '@cudnn-rnn/saveable'
+import { codedRangeError } from '../coded_error.js'
+import type { LayerDefinition } from '../layer.js'
+import { layersFromConfig } from '../layer_registry.js'
+import { checkLoss, type Loss } from '../training/losses.js'
+import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
+import { NAME } from '../layer_build.js'
+import { MERGES } from '../kinds/merges.js'
+import { chainPlan, type GraphPlan, type PlanInput } from './model_graph.js'
+import { SequentialModel } from './sequential_model.js'
+import type { Signal } from '../signal.js'
+import { BEST, STORE } from '../training/training_checkpoints.js'
+import { saveablesOf } from './variable_saveables.js'
+
+const OPTIONS = {
+  /** Layers by their names, in place of those that the file describes: it cannot describe the cell of `rnn(cell)`. */
+  layers: optional<Readonly<Record<string, LayerDefinition>>>(OBJECT),
+  /** A folder outside the system's files, such as one of a browser; the path is then a name in it. */
+  store: optional<FileStore>(STORE),
+}
+
+/** Options of {@link loadModel}. */
+export interface LoadModelOptions extends OptionsOf<typeof OPTIONS> {}
+
+/**
+ * A model that `save` or `fit` wrote.
+ *
+ * @param path the argument of `save`, or the directory of a run (a string or a store): then its best checkpoint, else its latest.
+ * @throws RangeError `ERR_NOT_A_MODEL`, `ERR_UNKNOWN_LAYER`; RestoreError for other variables; CheckpointError
+ * @example
+ * ```ts
+ * import { cudnnGRU, dense, loadModel, openBackend, sequential } from '@cudnn-rnn/rnn'
+ *
+ * const backend = await openBackend('reference')
+ * const trained = sequential(backend, [cudnnGRU({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })], { seed: 1 })
+ * await trained.save('runs/a/final')
+ * const model = await loadModel(backend, 'runs/a/final')
+ * const input = { data: new Float32Array(5 * 3).fill(1), shape: [5, 1, 3] } // [T,B,I]
+ * console.log((await model.predict(input)).data[0] === (await trained.predict(input)).data[0]) // true
+ * ```
+ */
+export async function loadModel(
+  backend: Backend,
+  path: string | FileStore,
+  options: LoadModelOptions = {},
+): Promise<SequentialModel> {
+  const action = 'load a model'
+  checkOptions(action, options, OPTIONS)
+  if (typeof path === 'string' && OTHER_FILE.test(path)) {
+    throw notAModel(
+      path,
+      'it has the name of a file of another library: importKeras reads whole models of Keras, importWeights recurrent networks',
+    )
+  }
+  const { prefix, store } = await checkpointOf(path, options.store)
+  const description = await describedModel(prefix, store)
+  const { layers, input, seed, loss, elements } = description
+  const definitions = layersFromConfig(layers, options.layers ?? {})
+  const plan = input === undefined ? planOfConfig(prefix, definitions, description) : chainPlan(definitions, input)
+  const model = new SequentialModel(
+    backend,
+    plan,
+    { seed },
+    {
+      elements,
+      refusal: (layer, count) => otherVariables(prefix, layer, count),
+    },
+  )
+  try {
+    await new Saver(saveablesOf(backend, model.variables, recurrentModels(model)), { store }).restore(prefix)
+    model.loss = savedLoss(model, loss)
+    return model
+  } catch (error) {
+    model.dispose()
+    throw error
+  }
+}
+
+/** Checkpoints are named without an extension. */
+const OTHER_FILE = /\.(?:onnx|keras|h5|hdf5|pt|pth|safetensors|npz|msgpack|tflite|pb|json)$/i
+
+async function checkpointOf(path: string | FileStore, store: FileStore | undefined) {
+  if (isFileStore(path)) return newestOf(path)
+  try {
+    await (await openCheckpoint(path, { store })).close()
+    return { prefix: path, store }
+  } catch (error) {
+    if (store !== undefined || !isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND')) throw error
+    const found = (await latestCheckpoint(join(path, BEST))) ?? (await latestCheckpoint(path))
+    if (found === null) throw error
+    return { prefix: found, store }
+  }
+}
+
+async function newestOf(run: FileStore) {
+  for (const store of [run.folder(BEST), run]) {
+    const prefix = await latestCheckpoint(store)
+    if (prefix !== null) return { prefix, store }
+  }
+  throw new CheckpointError(
+    'ERR_CHECKPOINT_NOT_FOUND',
+    'Cannot load a model as the store has no checkpoint (write one by model.save or model.fit)',
+    {
+      path: run.name,
+    },
+  )
+}
+
+interface Description {
+  readonly layers: readonly unknown[]
+  /** Of a chain. */
+  readonly input?: Signal
+  /** Of other models. */
+  readonly inputs?: unknown
+  readonly nodes?: unknown
+  readonly outputs?: unknown
+  readonly seed: number
+  readonly loss?: unknown
+  /** Elements of all tensors of the checkpoint. */
+  readonly elements: number
+}
+
+async function describedModel(prefix: string, store: FileStore | undefined): Promise<Description> {
+  const reader = await openCheckpoint(prefix, { store })
+  try {
+    if (!reader.has(MODEL_KEY)) throw notAModel(prefix, `it has no ${MODEL_KEY}`)
+    const { data } = await reader.read(MODEL_KEY)
+    const description = jsonObject(data as Uint8Array)
+    if (description === undefined) throw notAModel(prefix, 'its description is no JSON object')
+    const { format, layers, input, seed } = description
+    if (format !== MODEL_FORMAT)
+      throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${describeValue(format)}`)
+    const isWhole = areAll(layers, () => true) && (input === undefined || isSignal(input)) && Number.isSafeInteger(seed)
+    if (!isWhole) throw notAModel(prefix, 'its description is incomplete')
+    const elements = reader.names().reduce((sum, name) => sum + elementCount(reader.shape(name)), 0)
+    return { ...(description as unknown as Omit<Description, 'elements'>), elements }
+  } finally {
+    await reader.close()
+  }
+}
+
+/** The loss of a description; undefined for one that this release does not have: the model can still predict. */
+function savedLoss(model: SequentialModel, loss: unknown): Loss | undefined {
+  try {
+    return checkLoss('load a model', loss, model)
+  } catch {
+    return undefined
+  }
+}
+
+function isSignal(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { isSequence, features } = value as Record<string, unknown>
+  return typeof isSequence === 'boolean' && (features === null || Number.isSafeInteger(features))
+}
+
+/** The plan of a description, which a user may have edited. Throws RangeError `ERR_NOT_A_MODEL`. */
+function planOfConfig(
+  path: string,
+  layers: readonly LayerDefinition[],
+  { inputs, nodes, outputs }: Pick<Description, 'inputs' | 'nodes' | 'outputs'>,
+): GraphPlan {
+  const isInput = (each: Partial<PlanInput> | null) => NAME.test(String(each?.name)) && isSignal(each?.signal)
+  if (!(areAll(inputs, isInput) && areDifferent(inputs))) throw notAModel(path, 'its inputs are incomplete')
+  const isRef = (ref: unknown, end: number) => {
+    const [source, part, ...more] = Array.isArray(ref) ? ref : []
+    const isPart = part === 0 || (part >= 1 && part <= (layers[nodeAt(source)?.layer ?? -1]?.states ?? 0))
+    return (
+      Number.isSafeInteger(source) &&
+      Number.isSafeInteger(part) &&
+      source >= 0 &&
+      source < end &&
+      isPart &&
+      more.length === 0
+    )
+  }
+  const nodeAt = (source: number) => (nodes as { layer?: number }[])[source - (inputs as unknown[]).length]
+  const isNode = (
+    node: Partial<Record<'layer' | 'merge' | 'name' | 'from' | 'states', unknown>> | null,
+    at: number,
+  ) => {
+    const { layer, merge, name, from, states = [] } = node ?? {}
+    const isEarlier = (ref: unknown) => isRef(ref, (inputs as unknown[]).length + at)
+    if (layer !== undefined) {
+      const isLayer = Number.isSafeInteger(layer) && layers[layer as number] !== undefined
+      return isLayer && isEarlier(from) && ((Array.isArray(states) && states.length === 0) || areAll(states, isEarlier))
+    }
+    const isNamed = name === undefined || NAME.test(String(name))
+    return typeof merge === 'string' && Object.hasOwn(MERGES, merge) && isNamed && areAll(from, isEarlier)
+  }
+  const wrong = Array.isArray(nodes) ? nodes.findIndex((node, at) => !isNode(node, at)) : 0
+  if (wrong !== -1) throw notAModel(path, `its node ${wrong} is none that reads earlier ones`)
+  const end = (inputs as unknown[]).length + (nodes as unknown[]).length
+  const isOutput = (each: { name?: unknown; value?: unknown } | null) =>
+    NAME.test(String(each?.name)) && isRef(each?.value, end)
+  if (!(areAll(outputs, isOutput) && areDifferent(outputs))) throw notAModel(path, 'its outputs are incomplete')
+  const used = new Set((nodes as { layer?: number }[]).map(({ layer }) => layer))
+  if (layers.some((_, k) => !used.has(k))) throw notAModel(path, 'each of its layers must be applied')
+  return { inputs, layers, nodes, outputs } as unknown as GraphPlan
+}
+
+/** Whether no two have one name. */
+function areDifferent(named: unknown): boolean {
+  const names = (named as readonly { readonly name: string }[]).map(({ name }) => name)
+  return new Set(names).size === names.length
+}
+
+function areAll<Element>(values: unknown, is: (value: Element, at: number) => boolean): boolean {
+  return Array.isArray(values) && values.length > 0 && values.every(is)
+}
+
+/** The description has more elements than the file: the variables are compared with the file afterwards, before any is made. */
+function otherVariables(prefix: string, layer: string, elements: number) {
+  const mismatch = { key: layer, expected: `of ${elements} elements`, actual: 'of fewer in the checkpoint' }
+  return new RestoreError(prefix, { missing: [], extra: [], misshapen: [mismatch] })
+}
+
+function notAModel(prefix: string, rule: string) {
+  return codedRangeError('ERR_NOT_A_MODEL', `Cannot load a model as ${prefix} is none: ${rule}`, { path: prefix })
+}

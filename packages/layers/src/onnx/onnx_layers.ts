@@ -1,0 +1,117 @@
+import { canonicalToOnnx, type FloatArray, numDirections } from '@cudnn-rnn/canonical'
+import type { CellLayer } from '../kinds/cell_layer.js'
+import { noExport } from '../export_error.js'
+import { exportedNetwork } from '../exported_network.js'
+import type { Layer } from '../layer.js'
+import type { OnnxAttributes, OnnxGraph } from './onnx_graph.js'
+import { onnxActivation } from './onnx_operations.js'
+import type { RecurrentLayer } from '../kinds/recurrent.js'
+import { featuresOf } from '../signal.js'
+import type { Padding } from '../kinds/windows.js'
+
+/** The nodes of a layer whose forward computes places on the host: a row of `LAYER_ROWS` names it. */
+export type OnnxNodesOf = (graph: OnnxGraph, layer: Layer, x: string) => string | Promise<string>
+
+const OPERATORS = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'RNN', rnn_relu: 'RNN' } as const
+
+/** Functions of cells that need no parameters in ONNX, by their names here. */
+const FUNCTIONS: Readonly<Record<string, string>> = {
+  ...{ tanh: 'Tanh', sigmoid: 'Sigmoid', relu: 'Relu', elu: 'Elu' },
+  ...{ softplus: 'Softplus', softsign: 'Softsign', hard_sigmoid: 'HardSigmoid' },
+}
+
+export async function onnxNetwork(graph: OnnxGraph, layer: RecurrentLayer | CellLayer, input: string): Promise<string> {
+  const network = await exportedNetwork('ONNX', layer)
+  const { descriptor, canonical, activation, recurrentActivation, resetBefore } = network
+  const { numUnits: H, cellMode } = descriptor
+  const directions = numDirections(descriptor)
+  const cells = { lstm: [recurrentActivation, activation, activation], gru: [recurrentActivation, activation] }
+  const functions = cellMode === 'lstm' || cellMode === 'gru' ? cells[cellMode] : [activation]
+  const named = functions.map((each) => {
+    if (typeof each === 'string' && Object.hasOwn(FUNCTIONS, each)) return FUNCTIONS[each]
+    throw noExport('ONNX', { ...layer, kind: `${layer.kind} of ${JSON.stringify(each)}` })
+  })
+  let x = input
+  for (const tensors of canonicalToOnnx(descriptor, canonical)) {
+    const weights = ['W', 'R', 'B'].map((key) => graph.floats(tensors[key]))
+    const y = graph.node(OPERATORS[cellMode], [x, ...weights], {
+      hidden_size: H,
+      direction: directions === 2 ? 'bidirectional' : 'forward',
+      activations: Array.from({ length: directions }, () => named).flat(),
+      ...(cellMode === 'gru' && { linear_before_reset: Number(!resetBefore) }),
+    })
+    // [T,D,B,H] to [T,B,D·H].
+    x = graph.reshaped(graph.transposed(y, [0, 2, 1, 3]), 0, 0, directions * H)
+  }
+  return x
+}
+
+export const onnxConvolution: OnnxNodesOf = async (graph, layer, x) => {
+  const [kernel, bias] = layer.variables
+  const { data, shape } = await kernel.value.read()
+  // [time,(height,)C,O] to [O,C,time,height].
+  const whole = shape.length === 3 ? [shape[0], 1, shape[1], shape[2]] : shape
+  const turned = graph.transposed(graph.floats({ data: data.slice() as FloatArray, shape: whole }), [3, 2, 0, 1])
+  const offset = await graph.variable(bias)
+  const attributes = windowAttributes(layer, 'kernelSize')
+  const y = overPicture(graph, layer, x, (picture) => graph.node('Conv', [picture, turned, offset], attributes))
+  return onnxActivation(graph, y, layer.definition.config['activation'])
+}
+
+export const onnxMaxPooling: OnnxNodesOf = (graph, layer, x) => {
+  return overPicture(graph, layer, x, (picture) =>
+    graph.node('MaxPool', [picture], windowAttributes(layer, 'poolSize')),
+  )
+}
+
+export const onnxAveragePooling: OnnxNodesOf = (graph, layer, x) => {
+  return overPicture(graph, layer, x, (picture) =>
+    graph.node('AveragePool', [picture], windowAttributes(layer, 'poolSize')),
+  )
+}
+
+/** Sizes of windows over [batch,C,time,height]. */
+function windowAttributes({ definition: { config } }: Layer, size: string): OnnxAttributes {
+  const pair = (value: unknown) => (Array.isArray(value) ? (value as number[]) : [Number(value), 1])
+  const shape = pair(config[size])
+  const given = config['padding']
+  const padding =
+    typeof given === 'number'
+      ? { pads: [given, 0, given, 0] }
+      : {
+          valid: { pads: [0, 0, 0, 0] },
+          same: { auto_pad: 'SAME_UPPER' },
+          causal: { pads: [shape[0] - 1, 0, 0, 0] },
+        }[given as Padding]
+  return { kernel_shape: shape, strides: pair(config['strides']), ...padding }
+}
+
+/** x [time,batch,height·C] as [batch,C,time,height], and the result back. */
+function overPicture(
+  graph: OnnxGraph,
+  { definition, input }: Layer,
+  x: string,
+  compute: (picture: string) => string,
+): string {
+  const height = Number(definition.config['height'] ?? 1)
+  const parts = graph.reshaped(x, 0, 0, height, featuresOf(input) / height)
+  const y = compute(graph.transposed(parts, [1, 3, 0, 2]))
+  return graph.reshaped(graph.transposed(y, [2, 0, 3, 1]), 0, 0, -1)
+}
+
+export const onnxSpreadSteps: OnnxNodesOf = (graph, { definition: { config } }, x) => {
+  const [repeats, croppedBefore, croppedAfter, zerosBefore, zerosAfter] = [
+    ...['repeats', 'croppedBefore', 'croppedAfter', 'zerosBefore', 'zerosAfter'],
+  ].map((option) => (config[option] as number | undefined) ?? 0)
+  let y = x
+  if (croppedBefore > 0) y = graph.sliced(y, 0, croppedBefore, 2 ** 31 - 1)
+  if (croppedAfter > 0) y = graph.sliced(y, 0, 0, -croppedAfter)
+  if (repeats > 1) {
+    // [T,B,E] to [B,E,T,1], whose last axis is repeated.
+    const steps = graph.node('Unsqueeze', [graph.transposed(y, [1, 2, 0]), graph.integers(3)])
+    const repeated = graph.node('Expand', [steps, graph.integers(1, 1, 1, repeats)])
+    y = graph.transposed(graph.reshaped(repeated, 0, 0, -1), [2, 0, 1])
+  }
+  if (zerosBefore + zerosAfter === 0) return y
+  return graph.node('Pad', [y, graph.integers(zerosBefore, 0, 0, zerosAfter, 0, 0)])
+}

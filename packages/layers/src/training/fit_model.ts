@@ -1,0 +1,268 @@
+import { describeValue } from '@cudnn-rnn/canonical'
+import {
+  abortableItems,
+  checkedElsewhere,
+  checkOptions,
+  either,
+  FLAG,
+  FUNCTION,
+  integerFrom,
+  isAbort,
+  keyOf,
+  OBJECT,
+  type OptionsOf,
+  oneOf,
+  optional,
+  SIGNAL,
+} from '@cudnn-rnn/canonical/rules'
+import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
+import { checkOptimizes, claimForTraining } from '@cudnn-rnn/ops/executor'
+import {
+  type Communicator,
+  Dataset,
+  type EarlyStoppingOptions,
+  type FitResult,
+  fit,
+  gatherResults,
+  type MakeOptimizer,
+  OPTIMIZERS,
+  type OptimizerName,
+  type ResumedTraining,
+  type Schedule,
+  type StepReport,
+  type TrainingSaver,
+} from '@cudnn-rnn/train'
+import { dataOfRank } from './batch_share.js'
+import { type AnyBatch, batchesOf, dataShapeOf, emptyData, type LayerData, rowsOfBatch } from './batches.js'
+import { CarriedStates } from '../model/carried_states.js'
+import { codedRangeError } from '../coded_error.js'
+import { evaluateModel } from './evaluate_model.js'
+import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
+import { MasksOfRank } from './masks_of_rank.js'
+import { isNamedModel } from '../model/model_inputs.js'
+import { modelGradients } from '../model/model_pass.js'
+import { modelNote, recurrentModels } from '../model/save_model.js'
+import { savedLayer } from '../saved_layer.js'
+import { TrainingCheckpoints } from './training_checkpoints.js'
+import type { WholeModel } from '../model/whole_model.js'
+
+// Options that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
+const COUNT = checkedElsewhere<number | undefined>()
+const OPTIONS = {
+  /** Compares the output of the last layer with the labels. */
+  loss: checkedElsewhere<Loss>(),
+  /** Default `adam`. `momentum` is SGD with momentum 0.9. */
+  optimizer: optional<OptimizerName | MakeOptimizer>(either(keyOf(OPTIMIZERS), FUNCTION)),
+  /** Default 0.001. */
+  learningRate: checkedElsewhere<number | Schedule | undefined>(),
+  /** Passes over the data. Default 1. */
+  epochs: optional(integerFrom(0)),
+  /** Steps of the whole run, in place of `epochs`; the data are repeated as often as needed. */
+  maxSteps: COUNT,
+  /**
+   * Rows of a batch, if the data are examples; arrays of them are shuffled. Default 32 for an array of examples; a Dataset of
+   * examples needs it.
+   */
+  batchSize: COUNT,
+  /** False keeps the order of an array of examples. Default true. */
+  shuffle: optional(FLAG),
+  /** Batches whose gradients are averaged into one update. Default 1. */
+  accumulate: COUNT,
+  /** Evaluated after every epoch (or `evaluateEvery` steps); the metrics go to `onStep` and to `earlyStopping`. */
+  validation: checkedElsewhere<LayerData | undefined>(),
+  /** Your own metrics, in place of `validation`. */
+  evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
+  /** Steps between evaluations. Default: an epoch. */
+  evaluateEvery: COUNT,
+  /** `metric` is `loss` by default. */
+  earlyStopping: optional<Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }>(OBJECT),
+  /**
+   * A directory for TensorFlow checkpoints, a store such as one of a browser, or a saver: a run that has some continues
+   * from the newest.
+   */
+  checkpoints: checkedElsewhere<string | FileStore | TrainingSaver | undefined>(),
+  /**
+   * Trains over its ranks, each on its rows of every batch, with the numbers of one process: data, batch sizes and options
+   * are one process's. Every rank builds the same model; layers, loss and data of the ranks are compared. Variables begin with
+   * the values of the first rank, whose seed also shuffles. The masks of dropout differ by rank. A training that continues over
+   * the same number of ranks draws the masks of an uninterrupted one, over another number ranks without a saved state begin a
+   * new stream of masks.
+   */
+  communicator: checkedElsewhere<Communicator | undefined>(),
+  /** The form in which gradients travel between its ranks; see `fit`. */
+  wire: optional(oneOf(['bfloat16'])),
+  /** Saves every so many steps, too. */
+  saveEvery: COUNT,
+  /** Ends the training after the step in progress, saved; data and an evaluation in progress are abandoned. */
+  signal: optional(SIGNAL),
+  /** Called once with the step after which training starts, 0 for a new run. */
+  onStart: optional<(step: number, resumed?: ResumedTraining) => void | Promise<void>>(FUNCTION),
+  /** Called after every step, before it is saved. */
+  onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
+  /**
+   * Prints step, loss, metrics with the best of the watched one, and the time left, as the `fit` of `@cudnn-rnn/train`; a
+   * function receives these lines. Default: true if standard output is a terminal and `onStep` is absent, otherwise false.
+   */
+  progress: optional<boolean | ((line: string) => void)>(either(FLAG, FUNCTION)),
+  /** Every element of the gradients is clamped to ± this; default never. */
+  clipValue: COUNT,
+  /** Gradients are scaled down to this global norm; default never. */
+  clipNorm: COUNT,
+}
+
+/** Options of the `fit` of a model. */
+export interface ModelFitOptions extends OptionsOf<typeof OPTIONS> {}
+
+/** `SequentialModel.fit` */
+export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {
+  const action = 'fit'
+  checkOptions(action, options, OPTIONS)
+  using _claim = claimForTraining([model])
+  const loss = checkLoss(action, options.loss, model)
+  const { learningRate = 0.001, checkpoints, communicator, shuffle = true } = options
+  const batchSize = rowsOfBatch(data, options.batchSize)
+  if (isCtc(loss) && loss.reduction === 'sum' && !isSole(communicator)) {
+    throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
+  }
+  const shape = dataShapeOf(model, loss)
+  const isShuffled = shuffle && batchSize !== undefined && Array.isArray(data)
+  const shuffleSeed = isShuffled ? await seedOfFirst(model.seed, communicator) : undefined
+  const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
+  const { signal } = options
+  const batches = { [Symbol.asyncIterator]: () => abortableItems(signal, epoch) }
+  let steps: Awaited<ReturnType<typeof stepsOf>> = { all: Number.MAX_SAFE_INTEGER, evaluateEvery: undefined }
+  let first: AnyBatch | undefined
+  try {
+    steps = await stepsOf(batches, data, { ...options, batchSize })
+    if (batchSize === undefined) first = await firstOf(batches)
+  } catch (error) {
+    // Then `fit` ends before its first step, and returns where the run is.
+    if (!isAbort(signal, error)) throw error
+  }
+  const { optimizer: given = 'adam' } = options
+  const made = (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
+  checkOptimizes(action, made, model.variables)
+  using optimizer = made
+  const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = options
+  const saver = saverOf(model, checkpoints, loss)
+  using carried = first && CarriedStates.for(model, first)
+  const masks = new MasksOfRank(model, communicator)
+  const before = model.loss
+  model.loss = loss
+  try {
+    return await fit<AnyBatch>({
+      data: epoch.repeat(),
+      batchGradients: (batch) => modelGradients(model, batch, loss, carried),
+      optimizer,
+      learningRate,
+      maxSteps: steps.all,
+      state: {
+        ...(carried && { tensors: carried.tensors, batchAxes: carried.batchAxes }),
+        save: () => masks.save(),
+        restore: (state, by) => masks.restore(state, by),
+      },
+      evaluate: evaluationOf(model, options, loss),
+      sharedSettings: sharedSettings(model, loss, { ...options, batchSize }, shuffleSeed),
+      ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
+      ...(earlyStopping !== undefined && {
+        earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' },
+      }),
+      ...{ saver, communicator, onStart, onStep, progress, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
+    })
+  } catch (error) {
+    model.loss = before
+    throw error
+  }
+}
+
+/** The settings of a model that ranks, and a run and its checkpoints, must share, one for each layer, so that a difference is short. */
+function sharedSettings(
+  { layers, graph }: WholeModel,
+  loss: CheckedLoss,
+  { validation, batchSize }: ModelFitOptions,
+  shuffleSeed: number | undefined,
+): Readonly<Record<string, unknown>> {
+  const data = Array.isArray(validation) ? Dataset.fromArray<unknown>(validation) : (validation as Dataset<unknown>)
+  return {
+    loss: typeof loss === 'function' ? 'a function' : loss,
+    'number of layers': layers.length,
+    batchSize: batchSize ?? 'of the data',
+    'seed of the order': shuffleSeed ?? 'none',
+    ...(isNamedModel(graph) && { 'inputs and outputs': [graph.inputs, graph.outputs] }),
+    ...Object.fromEntries(layers.map(({ definition }, n) => [`layer ${n + 1}`, savedLayer(definition)])),
+    validation: data?.describe?.(),
+  }
+}
+
+/** Ranks must end together, after a step. */
+function isSole(communicator: Communicator | undefined): boolean {
+  return (communicator?.size ?? 1) === 1
+}
+
+/** All ranks must read the data in one order. */
+async function seedOfFirst(seed: number, communicator: Communicator | undefined): Promise<number> {
+  if (communicator === undefined) return seed
+  const [first] = await gatherResults(communicator, () => seed)
+  return first
+}
+
+/** Steps of the whole run, and between evaluations. */
+async function stepsOf(
+  epoch: AsyncIterable<AnyBatch>,
+  data: LayerData,
+  { epochs = 1, maxSteps, batchSize, accumulate = 1, evaluateEvery, validation, evaluate }: ModelFitOptions,
+) {
+  const isEvaluated = validation !== undefined || evaluate !== undefined
+  const isCounted = maxSteps === undefined || (evaluateEvery === undefined && isEvaluated)
+  if (!isCounted) return { all: maxSteps, evaluateEvery }
+  let batches = 0
+  if (Array.isArray(data)) batches = Math.ceil(data.length / (batchSize ?? 1))
+  else for await (const _ of epoch) batches++
+  if (batches === 0) throw emptyData()
+  const perEpoch = Math.ceil(batches / accumulate)
+  return { all: maxSteps ?? Math.ceil((epochs * batches) / accumulate), evaluateEvery: evaluateEvery ?? perEpoch }
+}
+
+async function firstOf<Item>(items: AsyncIterable<Item>): Promise<Item | undefined> {
+  for await (const first of items) return first
+  return undefined
+}
+
+function evaluationOf(
+  model: WholeModel,
+  { validation, evaluate, batchSize, communicator, signal }: ModelFitOptions,
+  loss: CheckedLoss,
+): ModelFitOptions['evaluate'] {
+  if (evaluate === undefined || validation === undefined) {
+    return validation === undefined
+      ? evaluate
+      : () =>
+          evaluateModel(model, validation, {
+            loss,
+            batchSize,
+            communicator,
+            signal: isSole(communicator) ? signal : undefined,
+          })
+  }
+  throw invalid('evaluate', 'absent where validation is given', evaluate)
+}
+
+function saverOf(
+  model: WholeModel,
+  checkpoints: string | FileStore | TrainingSaver | undefined,
+  loss: CheckedLoss,
+): TrainingSaver | undefined {
+  if (typeof checkpoints !== 'string' && !isFileStore(checkpoints)) return checkpoints
+  return new TrainingCheckpoints(model.executor, checkpoints, {
+    models: recurrentModels(model),
+    notes: modelNote(model, loss),
+  })
+}
+
+function invalid(option: string, rule: string, value: unknown) {
+  return codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot fit as ${option} must be ${rule}: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}

@@ -1,0 +1,198 @@
+import { checkNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
+import type { ElementLoss, GradientTape, Value } from '@cudnn-rnn/ops/executor'
+import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/train/ctc'
+import { checkIsBackend } from '../backend_argument.js'
+import { codedRangeError } from '../coded_error.js'
+import type { LayerBatch, NamedBatch } from './layer_batch.js'
+import { checkNamed, isNamedModel } from '../model/model_inputs.js'
+import { signalText } from '../signal.js'
+import type { Layer } from '../layer.js'
+import type { ModelGraph } from '../model/model_graph.js'
+
+/**
+ * Losses by TensorFlow's names. The cross-entropies take logits: `softmax_cross_entropy` against class ids,
+ * `sigmoid_cross_entropy` against numbers in 0..1 for each output. `ctc` takes logits of every step, the blank among them,
+ * against label sequences that are not aligned with the steps.
+ */
+export const LOSSES = Object.freeze([
+  'softmax_cross_entropy',
+  'sigmoid_cross_entropy',
+  'mean_squared_error',
+  'mean_absolute_error',
+  'ctc',
+] as const)
+
+export type LossName = (typeof LOSSES)[number]
+
+/** A loss with a label for every row of the output. */
+export type RowLossName = Exclude<LossName, 'ctc'>
+
+/** `ctc` with settings of `ctcLoss`; the name alone has TensorFlow's: the blank is the last class, and rows are averaged. */
+export interface CtcLoss extends CtcLossSettings {
+  readonly name: 'ctc'
+}
+
+/**
+ * A loss of your own, a scalar on a tape: `output` is the model's, and the rest of the batch are constants. Mean over the rows of the
+ * batch, where gradients of several batches are averaged.
+ *
+ * @param all of a model of several inputs or outputs the outputs by their names and the whole batch; the others are of the first output
+ */
+type LossFunction = (
+  t: GradientTape,
+  output: Value,
+  batch: LayerBatch,
+  all: { readonly outputs: Readonly<Record<string, Value>>; readonly batch: NamedBatch },
+) => Value | Promise<Value>
+
+/** Losses of a model of several outputs by their names, which are added up. */
+export type NamedLosses = Readonly<Record<string, RowLossName>>
+
+/** Of several outputs one loss for all, or one for each by its name: their sum. */
+export type Loss = LossName | CtcLoss | LossFunction | NamedLosses
+
+/** A loss of one output that is known to be valid; `ctc` in its long form. */
+export type OneLoss = RowLossName | CtcLoss | LossFunction
+
+/** A loss that is known to be valid. */
+export type CheckedLoss = OneLoss | NamedLosses
+
+export interface LossResult {
+  /** Scalar. */
+  readonly loss: BackendTensor
+  /** By the model's output. */
+  readonly gradient: BackendTensor
+}
+
+export const ELEMENT_LOSSES: Readonly<Record<Exclude<RowLossName, 'softmax_cross_entropy'>, ElementLoss>> = {
+  sigmoid_cross_entropy: 'sigmoid_cross_entropy',
+  mean_squared_error: 'squared_error',
+  mean_absolute_error: 'absolute_error',
+}
+
+/**
+ * The loss of a batch on the executor; nothing is read. `ctcLoss` computes CTC.
+ *
+ * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`; RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`
+ * @example
+ * ```ts
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { lossOf } from '@cudnn-rnn/rnn/layers'
+ *
+ * const backend = await openBackend('reference')
+ * const output = backend.tensor({ data: Float32Array.of(1, 2), shape: [1, 2] }) // [B,O]
+ * const labels = { data: Float32Array.of(0, 4), shape: [1, 2] }
+ * const { loss, gradient } = lossOf(backend, 'mean_squared_error', output, labels, undefined)
+ * console.log(await loss.data(), await gradient.data()) // [2.5] [1, -2]
+ * ```
+ */
+export function lossOf(
+  backend: Backend,
+  loss: RowLossName,
+  output: BackendTensor,
+  labels: TensorLike,
+  weights: TensorLike | undefined,
+): LossResult {
+  checkIsBackend('compute a loss', backend)
+  const known = LOSSES.filter((name) => name !== 'ctc')
+  if (!known.includes(loss)) throw unknownLoss('compute a loss', known, loss)
+  const { ops } = backend
+  if (loss !== 'softmax_cross_entropy') return ops.elementLoss(output, labels, ELEMENT_LOSSES[loss], weights)
+  const result = ops.softmaxCrossEntropy(output, labels, weights)
+  return { loss: result.loss, gradient: result.logitsGradient }
+}
+
+/**
+ * The loss of `model`, which must fit its output.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`, `ERR_CTC_BLANK`,
+ *   `ERR_LAYERS_DO_NOT_FIT`
+ */
+export function checkLoss(
+  action: string,
+  loss: unknown,
+  { layers, output, graph }: Pick<Layer, 'output'> & { readonly layers: readonly Layer[]; readonly graph: ModelGraph },
+): CheckedLoss {
+  const { outputs } = graph
+  if (isNamedModel(graph) && typeof loss !== 'function') {
+    const losses = typeof loss === 'string' ? Object.fromEntries(outputs.map(({ name }) => [name, loss])) : loss
+    const named = checkNamed<RowLossName>(action, 'loss', outputs, losses)
+    const known = LOSSES.filter((name) => name !== 'ctc')
+    for (const each of Object.values(named)) if (!known.includes(each)) throw unknownLoss(action, known, each)
+    return named
+  }
+  const checked = knownLoss(action, loss)
+  if (!isCtc(checked)) return checked
+  const { isSequence, features } = output
+  if (!isSequence || features === null || features < 2) {
+    const last = layers[layers.length - 1]
+    throw codedRangeError(
+      'ERR_LAYERS_DO_NOT_FIT',
+      `Cannot ${action} as the loss ctc takes logits [T,B,K] of labels and the blank, K >= 2: ${last.name} (${last.kind}) before it gives ${signalText(output)}`,
+      { layer: 'ctc', expected: '[T,B,K]', before: last.name, actual: signalText(output) },
+    )
+  }
+  ctcBlank(action, checked, features)
+  return checked
+}
+
+/** A loss without a model. Throws as {@link checkLoss}. */
+function knownLoss(action: string, loss: unknown): OneLoss {
+  if (typeof loss === 'function') return loss as LossFunction
+  const isObject = typeof loss === 'object' && loss !== null
+  const given = (isObject ? loss : { name: loss }) as Partial<CtcLoss>
+  const name = LOSSES.find((known) => known === given.name)
+  if (name === undefined) throw unknownLoss(action, LOSSES, loss)
+  if (name !== 'ctc') {
+    checkNames(action, given, ['name'])
+    return name
+  }
+  checkCtcLossSettings(action, given, ['name'])
+  return { ...given, name }
+}
+
+export function isCtc(loss: CheckedLoss | undefined): loss is CtcLoss {
+  return typeof loss === 'object' && loss['name'] === 'ctc'
+}
+
+export function isNamedLosses(loss: CheckedLoss): loss is NamedLosses {
+  return typeof loss === 'object' && !isCtc(loss)
+}
+
+function unknownLoss(action: string, known: readonly LossName[], loss: unknown) {
+  return codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${action} as loss must be one of ${known.join(', ')}: current value is ${describeValue(loss)}`,
+    { option: 'loss', value: loss },
+  )
+}
+
+/** How many rows count, and how many of them have their largest output, or their sign, at the label. */
+export function countHits(
+  loss: RowLossName,
+  output: Tensor<FloatArray>,
+  labels: Tensor,
+  weights: Tensor<FloatArray> | undefined,
+): { readonly hits: number; readonly total: number } {
+  const columns = output.shape[output.shape.length - 1]
+  const rows = output.data.length / columns
+  let [hits, total] = [0, 0]
+  for (let n = 0; n < rows; n++) {
+    const weight = weights?.data[n] ?? 1
+    total += weight
+    if (weight === 0) continue
+    const row = output.data.subarray(n * columns, (n + 1) * columns)
+    if (loss === 'softmax_cross_entropy') hits += weight * Number(indexOfLargest(row) === labels.data[n])
+    else if (loss === 'sigmoid_cross_entropy') {
+      hits += (weight * row.filter((value, k) => value > 0 === labels.data[n * columns + k] > 0.5).length) / columns
+    }
+  }
+  return { hits, total }
+}
+
+function indexOfLargest(row: FloatArray): number {
+  let best = 0
+  for (let index = 1; index < row.length; index++) if (row[index] > row[best]) best = index
+  return best
+}
