@@ -11,6 +11,7 @@ import {
 } from '@cudnn-rnn/checkpoint'
 import type { Backend } from '@cudnn-rnn/ops'
 import { RestoreError, Saver } from '@cudnn-rnn/saveable'
+import { checkIsBackend } from '../backend_argument.js'
 import { codedRangeError } from '../coded_error.js'
 import type { LayerDefinition } from '../layer.js'
 import { layersFromConfig } from '../layer_registry.js'
@@ -58,6 +59,7 @@ export async function loadModel(
 ): Promise<SequentialModel> {
   const action = 'load a model'
   checkOptions(action, options, OPTIONS)
+  checkIsBackend(action, backend)
   if (typeof path === 'string' && OTHER_FILE.test(path)) {
     throw notAModel(
       path,
