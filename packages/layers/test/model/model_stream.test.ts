@@ -1,7 +1,7 @@
 import { LSTMCell, UGRNNCell } from '@cudnn-rnn/cells'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/coded.mjs'
 import {
   concat,
   conv1d,
@@ -18,8 +18,8 @@ import {
   reverse,
   rnn,
   sequential,
-} from '../src/index.js'
-import { waves } from './small_data.js'
+} from '../../src/index.js'
+import { waves } from '../small_data.js'
 
 const dtype = 'float64' as const
 const [B, I] = [2, 3] as const

@@ -4,10 +4,10 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import { encodeKerasArchive, importWeights } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
-import { cudnnGRU, cudnnLSTM, importKeras, type SequentialModel, sequential } from '../src/index.js'
+import { coded } from '../../../../scripts/coded.mjs'
+import { cudnnGRU, cudnnLSTM, importKeras, type SequentialModel, sequential } from '../../src/index.js'
 
-const FOLDER = join(import.meta.dirname, '../../../fixtures/interop/keras')
+const FOLDER = join(import.meta.dirname, '../../../../fixtures/interop/keras')
 // Made by fixtures/interop/make_keras.py.
 const { cases } = JSON.parse(readFileSync(join(FOLDER, 'expected.json'), 'utf8')) as {
   readonly cases: Readonly<Record<string, { readonly input: Numbers; readonly output: Numbers }>>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chainOfNodes, type FileLayer, type GraphNode } from '../src/keras/keras_graph.js'
+import { chainOfNodes, type FileLayer, type GraphNode } from '../../src/keras/keras_graph.js'
 
 /** Nodes by the names of their sources. */
 const nodesOf = (graph: Readonly<Record<string, readonly string[] | null>>): GraphNode[] =>

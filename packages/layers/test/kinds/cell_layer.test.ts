@@ -23,7 +23,7 @@ import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { dense, lastStep, loadModel, rnn, sequential } from '../src/index.js'
+import { dense, lastStep, loadModel, rnn, sequential } from '../../src/index.js'
 
 const FEATURES = 4
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
-import { transpose } from '../src/index.js'
+import { coded } from '../../../../scripts/coded.mjs'
+import { transpose } from '../../src/index.js'
 
 const matrix = { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] }
 

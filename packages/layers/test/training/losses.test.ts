@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countHits } from '../src/training/losses.js'
+import { countHits } from '../../src/training/losses.js'
 
 const tensor = (shape: number[], ...values: number[]) => ({ data: Float32Array.from(values), shape })
 const ids = (shape: number[], ...values: number[]) => ({ data: Int32Array.from(values), shape })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { positionOfStream, seedOfStream, streamOfRank } from '../src/training/random_streams.js'
+import { positionOfStream, seedOfStream, streamOfRank } from '../../src/training/random_streams.js'
 
 describe('seedOfStream', () => {
   it('keeps the seed of stream 0, and every other apart from the seeds of the next layers', () => {

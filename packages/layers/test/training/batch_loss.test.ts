@@ -2,10 +2,10 @@ import type { BackendTensor } from '@cudnn-rnn/ops'
 import { lossGradients } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
-import { modelLoss, outputLengths, rowLabels, weightsOf } from '../src/training/batch_loss.js'
-import { dense, type LayerBatch, lastStep, maxPool1d, sequential } from '../src/index.js'
-import type { CheckedLoss } from '../src/training/losses.js'
+import { coded } from '../../../../scripts/coded.mjs'
+import { modelLoss, outputLengths, rowLabels, weightsOf } from '../../src/training/batch_loss.js'
+import { dense, type LayerBatch, lastStep, maxPool1d, sequential } from '../../src/index.js'
+import type { CheckedLoss } from '../../src/training/losses.js'
 
 const floats = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })
 const halved = { output: { isSequence: true, features: 1 }, outputLengths: (n: Int32Array) => n.map((t) => t >> 1) }

@@ -1,7 +1,7 @@
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/coded.mjs'
 import {
   add,
   concat,
@@ -15,7 +15,7 @@ import {
   lastStep,
   multiply,
   sequential,
-} from '../src/index.js'
+} from '../../src/index.js'
 
 const dtype = 'float64' as const
 const doubles = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })

@@ -1,7 +1,7 @@
 import { Dataset } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
-import { batchesOf, type DataShape, type LayerBatch, type LayerData, stepWeights } from '../src/training/batches.js'
+import { coded } from '../../../../scripts/coded.mjs'
+import { batchesOf, type DataShape, type LayerBatch, type LayerData, stepWeights } from '../../src/training/batches.js'
 
 const numbers = (isSequence: boolean, features: number) => ({ isSequence, features })
 const ids = (isSequence: boolean) => ({ isSequence, features: null })

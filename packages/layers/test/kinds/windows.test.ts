@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import fixture from '../../../fixtures/layers/windows.json'
-import { coded } from '../../../scripts/coded.mjs'
+import fixture from '../../../../fixtures/layers/windows.json'
+import { coded } from '../../../../scripts/coded.mjs'
 import {
   activation,
   conv1d,
@@ -18,8 +18,8 @@ import {
   maxPool2d,
   type Padding,
   sequential,
-} from '../src/index.js'
-import { waves } from './small_data.js'
+} from '../../src/index.js'
+import { waves } from '../small_data.js'
 
 // Made by fixtures/layers/make_windows.py.
 const { batch, outputs } = fixture

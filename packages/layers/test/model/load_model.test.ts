@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { type NumericTensor, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
-import { loadModel } from '../src/index.js'
+import { coded } from '../../../../scripts/coded.mjs'
+import { loadModel } from '../../src/index.js'
 
 let directory: string
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { DropoutWrapper, LSTMCell } from '@cudnn-rnn/cells'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { add, cudnnGRU, dropout, rnn, sequential, timeDistributed } from '../src/index.js'
-import { MasksOfRank } from '../src/training/masks_of_rank.js'
+import { add, cudnnGRU, dropout, rnn, sequential, timeDistributed } from '../../src/index.js'
+import { MasksOfRank } from '../../src/training/masks_of_rank.js'
 
 /** Every layer that draws masks, on sequences of 4 columns. */
 const DRAWING = {

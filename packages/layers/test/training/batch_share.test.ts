@@ -1,8 +1,8 @@
 import { Dataset, isEmptyShare } from '@cudnn-rnn/train'
 import { describe, expect, test } from 'vitest'
-import { dataOfRank } from '../src/training/batch_share.js'
-import type { DataShape, LayerBatch } from '../src/training/batches.js'
-import type { CheckedLoss } from '../src/training/losses.js'
+import { dataOfRank } from '../../src/training/batch_share.js'
+import type { DataShape, LayerBatch } from '../../src/training/batches.js'
+import type { CheckedLoss } from '../../src/training/losses.js'
 
 /** A model from class ids or numbers to numbers; `isSequence` of its input and output. */
 const shapeOf = (input: boolean, output: boolean, loss: CheckedLoss = 'mean_squared_error'): DataShape => ({

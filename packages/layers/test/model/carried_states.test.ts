@@ -8,7 +8,7 @@ import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Adam, Dataset, fit, type TokenWindow, truncatedWindows } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/coded.mjs'
 import {
   cudnnGRU,
   cudnnLSTM,
@@ -19,7 +19,7 @@ import {
   type ModelFitOptions,
   rnn,
   sequential,
-} from '../src/index.js'
+} from '../../src/index.js'
 
 let directory: string
 beforeEach(async () => {
