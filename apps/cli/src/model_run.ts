@@ -13,7 +13,7 @@ import { warnOfSkipped } from './resumed_run.js'
 import type { RunOptions } from './run_options.js'
 import { type RunSettings, writeRunSettings } from './run_settings.js'
 
-/** Where a model is trained, and with which options. */
+/** The place of a training, and its options. */
 export interface RunPlace<Settings extends RunSettings> {
   readonly directory: string
   readonly settings: Settings

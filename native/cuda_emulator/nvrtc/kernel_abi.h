@@ -17,7 +17,7 @@ struct ThreadState {
   unsigned long long* exchange;
   /// The votes of the block.
   int* votes;
-  // Of a cooperative launch alone, whose blocks run at the same time: operands of the warp's lanes for a matrix product,
+  // A cooperative launch alone has these, as its blocks run together: operands of the warp's lanes for a matrix product,
   // a turn for the other threads, a store that they see at some later time, and a clock in nanoseconds.
   unsigned (*operands)[6];
   void (*spin)();

@@ -620,7 +620,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   for (int k = blockIdx.x * kThreads + threadIdx.x; k < kBiases * HIDDEN; k += gridDim.x * kThreads) {
     float total = 0.0f;
     for (int group = 0; group < groups; group++) total += dbias[(Index)group * kBiases * HIDDEN + k];
-    // Of a GRU: the last sum belongs to the input bias of n, the sum before it to the recurrent bias.
+    // A GRU has one more sum: the last belongs to the input bias of n, the one before it to the recurrent bias.
     const bool is_inner = CELL == 1 && k / HIDDEN == 2, is_outer = CELL == 1 && k / HIDDEN == 3;
     if (!is_inner) dw[bias + (is_outer ? k - HIDDEN : k)] = element_of(total);
     if (!is_outer) dw[recurrentBias + k] = element_of(total);

@@ -27,7 +27,7 @@ export interface StepContext {
   readonly run: CellRun
   /** The steps of inner cells, by their operation. */
   readonly steps: Map<object, CellStep<CellState>>
-  /** Of the cell's variables, in the backward. */
+  /** Gradients of the cell's variables, in the backward. */
   gradients: VariableMap
 }
 
@@ -168,7 +168,7 @@ export class ProgramGraph extends StepGraph {
   override patches(x: Value, positions: number, sources: Int32Array): Value {
     const [rows, columns] = [rowsOf(x), columnsOf(x)]
     const taps = sources.length / positions
-    // Where a pixel begins, and where it is in a patch.
+    // Pairs: the start of a pixel, and its place in a patch.
     const moves: number[] = []
     for (let k = 0; k < rows * taps; k++) {
       const source = sources[k % sources.length]

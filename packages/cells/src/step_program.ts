@@ -11,7 +11,7 @@ import { columnsOf, type GraphStep, rowsOf } from './step_graph.js'
 
 type Equations = (graph: ProgramGraph, input: Value, state: StateTree<Value>) => GraphStep
 
-/** Where a tensor is among the arrays of a step. */
+/** The place of a tensor among the arrays of a step. */
 interface Place {
   readonly place: number
   readonly shape: readonly number[]

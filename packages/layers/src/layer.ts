@@ -70,7 +70,7 @@ export type SequenceLengths = RowLengths | Readonly<Record<string, RowLengths>>
 export const CALL_OPTIONS = {
   /** Default true: dropout applies, and a tape is returned. */
   isTraining: optional(FLAG),
-  /** One length in 0..T per batch row; absent when every row has T steps. Of a model of several inputs by their names. */
+  /** One length in 0..T per batch row; absent when every row has T steps. A model of several inputs takes them by the names of its inputs. */
   sequenceLengths: checkedElsewhere<SequenceLengths | undefined>(),
   /** Initial states of the recurrent layers, as an earlier call returned them; absent for zeros. */
   states: checkedElsewhere<readonly TensorLike[] | null | undefined>(),

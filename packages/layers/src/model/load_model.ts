@@ -122,9 +122,8 @@ async function newestOf(run: FileStore) {
 
 interface Description {
   readonly layers: readonly unknown[]
-  /** Of a chain. */
+  /** The only input of a chain; other models have the three fields below. */
   readonly input?: Signal
-  /** Of other models. */
   readonly inputs?: unknown
   readonly nodes?: unknown
   readonly outputs?: unknown

@@ -49,7 +49,7 @@ type LossFunction = (
 /** Losses of a model of several outputs by their names, which are added up. */
 export type NamedLosses = Readonly<Record<string, RowLossName>>
 
-/** Of several outputs one loss for all, or one for each by its name: their sum. */
+/** The loss of a model. Several outputs share one loss, or have one each by name; the sum is minimized. */
 export type Loss = LossName | CtcLoss | LossFunction | NamedLosses
 
 /** A loss of one output that is known to be valid; `ctc` in its long form. */
