@@ -49,15 +49,23 @@ export async function readTextFolder(folder: string): Promise<SourceText[]> {
   return texts
 }
 
+/** A member that a record of a file has itself: every object inherits a `constructor`. */
+function ownMember(record: unknown, name: string): unknown {
+  if (typeof record !== 'object' || record === null || !Object.hasOwn(record, name)) return undefined
+  return Reflect.get(record, name)
+}
+
 /** The rows of a CSV file. Throws DataError as `csvDataset`, `ERR_DATA_COLUMN` for a file without the column of texts. */
 export async function readTextCsv(path: string, columns: TextColumns): Promise<SourceText[]> {
   const texts: SourceText[] = []
   const delimiter = columns.delimiter ?? (await delimiterOf(path))
   for await (const fields of csvDataset(path, { delimiter })) {
     const row = texts.length + 2
-    const text = fields[columns.textField]
+    const [text, label] = [columns.textField, columns.labelField].map((name) =>
+      Object.hasOwn(fields, name) ? fields[name] : undefined,
+    )
     if (text === undefined) throw missingField(path, row, columns.textField, Object.keys(fields))
-    texts.push({ source: `${basename(path)}:${row}`, text, label: fields[columns.labelField] })
+    texts.push({ source: `${basename(path)}:${row}`, text, label })
   }
   return texts
 }
@@ -69,7 +77,7 @@ export async function readTextJsonLines(path: string, { textField, labelField }:
   for await (const value of jsonLinesDataset(path)) {
     row++
     const field = (column: string, accepts: readonly string[]) => {
-      const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, column) : undefined
+      const found: unknown = ownMember(value, column)
       if (accepts.includes(typeof found)) return found
       throw new DataError(
         'ERR_DATA_VALUE',

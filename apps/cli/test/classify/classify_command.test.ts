@@ -105,6 +105,21 @@ describe('cudnn-rnn classify', () => {
     expect(stderr).toContain(`[${code}]`)
     expect(stderr).toMatch(message)
   })
+
+  it('reads no member that every object inherits as a field', async () => {
+    const directory = await temporaryDirectory()
+    const args = [
+      '--jsonl',
+      await writeTexts(directory),
+      '--label-field',
+      'constructor',
+      '--out',
+      join(directory, 'run'),
+    ]
+    const { exitCode, stderr } = await run('classify', ...args)
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/ERR_DATA_VALUE.*field constructor of .* has none/)
+  })
 })
 
 describe('cudnn-rnn classify --run', () => {

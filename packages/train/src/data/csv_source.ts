@@ -72,7 +72,15 @@ function differentNames(path: string, header: readonly string[]): string[] {
     if (name !== '') known.add(name)
     return false
   })
-  if (twice === undefined) return [...header]
-  const message = `Cannot read ${path} as its columns must have different names: the header has ${JSON.stringify(twice)} twice`
-  throw new DataError('ERR_DATA_COLUMN', message, { path, row: 1, column: twice })
+  // A row is an object: writing this name would change its prototype, and the column would be lost.
+  const isLost = header.includes('__proto__')
+  if (twice === undefined && !isLost) return [...header]
+  const fault = isLost
+    ? 'no column may be named __proto__: the header has one'
+    : `its columns must have different names: the header has ${JSON.stringify(twice)} twice`
+  throw new DataError('ERR_DATA_COLUMN', `Cannot read ${path} as ${fault}`, {
+    path,
+    row: 1,
+    column: twice ?? '__proto__',
+  })
 }

@@ -51,7 +51,7 @@ export function finiteNumber(
   place: { readonly path: string; readonly row: number },
 ): number {
   checkArguments('read a field', { fields: row, column, place }, FIELD)
-  const field = row[column]
+  const field = Object.hasOwn(row, column) ? row[column] : undefined
   const at = { ...place, column }
   if (field === undefined) throw missingColumn(at, Object.keys(row))
   const value = numberOf(field)

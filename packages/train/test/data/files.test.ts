@@ -64,6 +64,8 @@ it('csvDataset refuses two columns of one name, and takes several without a name
   const twice = failing('ERR_DATA_COLUMN', { row: 1, column: 'a' })
   await expect(collect(csvDataset(await file('a,b,a\n1,2,3\n')))).rejects.toThrow(twice)
   expect(await collect(csvDataset(await file('a,,\n1,2,3\n')))).toEqual([{ a: '1', '': '3' }])
+  const lost = failing('ERR_DATA_COLUMN', { row: 1, column: '__proto__' })
+  await expect(collect(csvDataset(await file('a,__proto__\n1,2\n')))).rejects.toThrow(lost)
 })
 
 it('an empty file is refused by every reader', async () => {
@@ -78,7 +80,9 @@ it.each(['', 'nan', 'Infinity', '1,5', '12 '.repeat(2)])('finiteNumber refuses %
   expect(() => finiteNumber({ price: text }, 'price', place)).toThrow(
     failing('ERR_DATA_VALUE', { row: 7, column: 'price' }),
   )
-  expect(() => finiteNumber({ other: '1' }, 'price', place)).toThrow(failing('ERR_DATA_COLUMN', { column: 'price' }))
+  for (const column of ['price', 'constructor', '__proto__']) {
+    expect(() => finiteNumber({ other: '1' }, column, place)).toThrow(failing('ERR_DATA_COLUMN', { column }))
+  }
 })
 
 it.each(['3', '-1', '0.5', 'spam'])('classId refuses %j as one of three classes, naming row and column', (label) => {
