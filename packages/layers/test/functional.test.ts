@@ -201,9 +201,9 @@ describe('a model of several inputs and outputs is exported', () => {
     'states of GRUs': (backend) => translator(() => cudnnGRU({ numUnits: 4, numLayers: 2 }), backend),
     'shared layers, branches and merges': (backend) => {
       const [a, b] = [input('past', { features: 3 }), input('future', { features: 2 })]
-      const [wide, shared, last] = [dense({ units: 3 }), cudnnGRU({ numUnits: 3 }), lastStep()]
+      const [wide, shared] = [dense({ units: 3 }), cudnnGRU({ numUnits: 3 })]
       const parts = concat([[], dense({ units: 2 })])
-      const both = [a, apply(wide, b)].map((value) => apply(last, apply(shared, apply(reverse(), value))))
+      const both = [a, apply(wide, b)].map((value) => apply(lastStep(), apply(shared, apply(reverse(), value))))
       const [left, right] = both.map((value) => apply(parts, value)) as [ModelValue, ModelValue]
       const folds = (['add', 'subtract', 'multiply', 'average', 'maximum', 'minimum', 'dot'] as const).map((by) =>
         merge(by, [left, right]),

@@ -169,7 +169,9 @@ class KerasGraph {
 
   /** Applies layers one behind the other: those of an earlier call if there was one. */
   #call(layers: readonly Layer[], found: readonly KerasLayer[], x: Tensor, states: readonly Tensor[]): Tensor[] {
-    const group = [...layers.map(({ name }) => name), found[0]?.config['go_backwards']].join()
+    // Behind it each lastStep is the same part of its class.
+    const parts = layers.map(({ name, kind, variables }, k) => (k > 0 && variables.length === 0 ? kind : name))
+    const group = [...parts, found[0]?.config['go_backwards']].join()
     for (const layer of layers) {
       const { name, kind, variables } = layer
       if (variables.length > 0 && (this.#groups.get(layer) ?? group) !== group) {
