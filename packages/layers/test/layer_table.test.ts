@@ -4,7 +4,7 @@ import { KERAS_CLASSES, LAYER_TABLE } from '../src/layer_table.js'
 
 const HEAD = `# Layers of Keras
 
-\`importKeras\` reads these classes, \`model.export('keras')\` writes them: classes with → are written as others that compute the same. Beside them it reads LSTM, GRU, SimpleRNN, CuDNNLSTM, CuDNNGRU, RNN of their cells, Bidirectional, TimeDistributed, InputLayer, and in functional models Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate and, of vectors, Dot. Another class or option is refused by name.
+\`importKeras\` reads these classes, \`model.export('keras')\` writes them: classes with → are written as others that compute the same. Beside them it reads LSTM, GRU, SimpleRNN, CuDNNLSTM, CuDNNGRU, RNN of their cells, Bidirectional, TimeDistributed, InputLayer. Functional models are read and written with Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate and, of vectors, Dot. Another class or option is refused by name.
 
 Behind an option is its name here. Options without effect in inference (initial values, penalties, names) are left out.
 

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { importWeights } from '@cudnn-rnn/interop'
 import { importKeras } from '@cudnn-rnn/layers'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -60,14 +61,15 @@ async function graphOutcome(pack: Pack, { graph }: OracleCase, file: Uint8Array 
     const { data, shape } = pack.array(input)
     return [name, { data: input.ids ? Int32Array.from(data) : data, shape }] as const
   })
-  const isChain = model.graph.isChain
-  const results = isChain
-    ? [await model.predict(given[0]![1])]
-    : Object.values(await model.predict(Object.fromEntries(given)))
+  const resultsOf = async (each: typeof model) =>
+    each.graph.isChain ? { output: await each.predict(given[0]![1]) } : await each.predict(Object.fromEntries(given))
+  const results = await resultsOf(model)
   for (const [k, output] of outputs.entries()) {
-    const difference = distance(pack.array(output), results[k]!)
+    const difference = distance(pack.array(output), Object.values(results)[k]!)
     if (!(difference <= TOLERANCE)) return `differs: output ${k} by ${difference}`
   }
+  using again = await importKeras(backend, await model.export('keras'))
+  if (!isDeepStrictEqual(await resultsOf(again), results)) return 'differs: exported and read again'
   return 'agreed'
 }
 

@@ -1,48 +1,49 @@
 import { type CellActivation, canonicalToKeras, numDirections } from '@cudnn-rnn/canonical'
 import { encodeKerasArchive } from '@cudnn-rnn/interop'
 import { BranchLayer } from '../kinds/branch_layer.js'
-import { CellLayer } from '../kinds/cell_layer.js'
+import { CellLayer, networkOrder } from '../kinds/cell_layer.js'
 import { noExport } from '../export_error.js'
 import { type ExportedNetwork, exportedNetwork, isRecurrent } from '../exported_network.js'
-import { chainOf, masksOf } from './keras_chain.js'
-import type { FileLayer } from './keras_graph.js'
+import { chainOf, graphOf, masksOf, masksOfGraph } from './keras_chain.js'
 import { type KerasConfig, type KerasLayer, readVariables } from './keras_layers.js'
+import { type Added, called, inKerasOrder, type Tensor } from './keras_order.js'
 import type { Floats } from './keras_row.js'
 import type { Layer } from '../layer.js'
 import { kerasLayersOf, rms } from '../layer_table.js'
+import { MERGES, type MergeName } from '../kinds/merges.js'
 import type { RecurrentLayer } from '../kinds/recurrent.js'
 import { takesLastOfBackward } from '../kinds/sequence_pooling.js'
 import { featuresOf } from '../signal.js'
 import { TimeDistributedLayer } from '../kinds/time_distributed.js'
+import { type GraphNode, type ModelGraph, type Ref, stateSizes } from '../model/model_graph.js'
 import type { WholeModel } from '../model/whole_model.js'
 
 const CLASS_NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'SimpleRNN', rnn_relu: 'SimpleRNN' } as const
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
-const JOINS = new Map([
-  ['concat', 'Concatenate'],
-  ['add', 'Add'],
-  ['multiply', 'Multiply'],
-])
 const INPUT = 'input_layer'
 
 /**
- * A model as a `.keras` file for `keras.models.load_model`, of a `Sequential`, or of a functional model if it has branches; in
- * Keras the batch comes first.
+ * A model as a `.keras` file for `keras.models.load_model`: a `Sequential`, or a functional model if it has branches or is one here;
+ * in Keras the batch comes first. Its inputs and outputs keep their names, and a shared layer is one.
  *
  * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `attentionPooling`, cells of other forms than the
  *   models', a layer of your own, a mask before layers that take padding for steps there, a `reverse` or a `lastStep` that is not
- *   one of a recurrent layer, the last step of the sequence after a bidirectional one; `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ *   one of a recurrent layer, the last step of the sequence after a bidirectional one, a `dot` of sequences, a shared
+ *   layer whose calls differ in the steps that they take or give; `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
-export async function encodeKeras({ input, executor, layers }: WholeModel): Promise<Uint8Array> {
-  const graph = new KerasGraph(executor.dtype)
-  const batchShape = [null, ...(input.isSequence ? [null] : []), ...(input.features === null ? [] : [input.features])]
-  const inputDtype = input.features === null ? 'int32' : executor.dtype
-  graph.add({ className: 'InputLayer', config: { batch_shape: batchShape, dtype: inputDtype, sparse: false } }, [])
-  const last = await graph.chain(layers, INPUT)
-  const root = graph.model(batchShape, last)
-  const masking = layersIn(layers).find(isMasking)
+export async function encodeKeras({ executor, graph }: WholeModel): Promise<Uint8Array> {
+  const masking = layersIn(graph.layers).find(isMasking)
+  const file = new KerasGraph(executor.dtype, masking !== undefined)
+  const inputs = graph.inputs.map(({ name, signal: { isSequence, features } }) => {
+    const shape = [null, ...(isSequence ? [null] : []), ...(features === null ? [] : [features])]
+    const dtype = features === null ? 'int32' : executor.dtype
+    const config = { batch_shape: shape, dtype, sparse: false }
+    return called(file.add({ className: 'InputLayer', config }, graph.isChain ? INPUT : name), [])
+  })
+  const outputs = await file.write(graph, inputs)
+  const { root, variables } = file.model(graph, inputs, outputs)
   if (masking !== undefined) checkMasks(masking, root)
-  return encodeKerasArchive(root, graph.variables)
+  return encodeKerasArchive(root, variables)
 }
 
 function layersIn(layers: readonly Layer[]): Layer[] {
@@ -55,12 +56,11 @@ function isMasking({ kind, definition: { config } }: Layer): boolean {
 
 /** Throws RangeError `ERR_NO_EXPORT` if layers behind a mask take padding for steps in Keras: here they do not. */
 function checkMasks(layer: Layer, kerasModel: KerasConfig): void {
-  const check = (chain: readonly FileLayer[], isBranch: boolean): void => {
-    masksOf(chain, true, isBranch)
-    for (const branch of chain.flatMap(({ branches = [] }) => branches)) check(branch, true)
-  }
+  const file = { path: layer.name, format: 'keras-archive', kerasModel } as const
   try {
-    check(chainOf({ path: layer.name, format: 'keras-archive', kerasModel }), false)
+    const graph = graphOf(file)
+    if (graph === undefined) masksOf(chainOf(file), true, false)
+    else masksOfGraph(graph, true)
   } catch {
     throw noExport('Keras', { name: layer.name, kind: `${layer.kind} before layers that take its padding for steps` })
   }
@@ -70,101 +70,230 @@ function described(className: string, config: KerasConfig): KerasConfig {
   return { module: 'keras.layers', class_name: className, config, registered_name: null }
 }
 
-interface Node {
-  readonly layer: KerasLayer
-  readonly name: string
-  readonly sources: readonly string[]
-}
-
 /** A model of Keras that grows layer by layer. */
 class KerasGraph {
-  readonly variables = new Map<string, Floats>()
-  readonly #nodes: Node[] = []
-  readonly #counts = new Map<string, number>()
+  readonly #added: Added[] = []
   readonly #dtype: string
+  readonly #hasMask: boolean
+  /** Layers of the file that compute layers here together, by the names of these. */
+  readonly #known = new Map<string, readonly Added[]>()
+  /** The layers together with which a layer is computed. */
+  readonly #groups = new Map<Layer, string>()
 
-  constructor(dtype: string) {
+  constructor(dtype: string, hasMask: boolean) {
     this.#dtype = dtype
+    this.#hasMask = hasMask
   }
 
-  /** The name of a new layer, which takes the outputs of others. */
-  add(layer: KerasLayer, sources: readonly string[]): string {
-    const base = placeOf(layer.className)
-    const count = this.#counts.get(base) ?? 0
-    this.#counts.set(base, count + 1)
-    const name = count === 0 ? base : `${base}_${count}`
-    this.#nodes.push({ layer, name, sources })
-    for (const [path, tensor] of Object.entries(layer.variables ?? {})) {
-      this.variables.set(`layers/${name}/${path}`, tensor)
-    }
-    return name
+  /** A new layer, which is not applied yet. */
+  add(layer: KerasLayer, name?: string): Added {
+    const added = { layer, name, calls: [] }
+    this.#added.push(added)
+    return added
   }
 
-  async chain(layers: readonly Layer[], input: string): Promise<string> {
-    const hasMask = layers.some(isMasking)
-    let x = input
-    for (let at = 0; at < layers.length; ) {
-      const [layer, ...behind] = layers.slice(at) as [Layer, ...Layer[]]
-      if (layer instanceof BranchLayer) {
-        const className = foldOf(layer, behind[0])
-        const both = await cellsOfBothSides(layer)
-        const join = className ?? JOINS.get(layer.kind)
-        if (both !== undefined) x = this.add(both, [x])
-        else if (join !== undefined) x = await this.#joined(layer, join, x)
-        else throw noExport('Keras', layer)
-        at += className === undefined ? 1 : 2
+  /**
+   * The layers of a graph, each applied as often as there.
+   *
+   * @param join the class of its merge, in the place of that of the same name
+   * @returns the tensors of its outputs
+   */
+  async write(graph: ModelGraph, inputs: readonly Tensor[], join?: string): Promise<Tensor[]> {
+    const values: (readonly Tensor[])[] = inputs.map((x) => [x])
+    const tensorOf = ([source, part]: Ref) => values[source][part]
+    for (const [at, node] of graph.nodes.entries()) {
+      // A layer before it computes it, too.
+      if (values[inputs.length + at] !== undefined) continue
+      const path = graph.pathFrom(at)
+      const behind = path.map((place) => graph.nodes[place].layer as Layer)
+      const { layer, from } = node
+      const before = from[0][0] - inputs.length
+      const isTurned =
+        isRecurrent(layer) &&
+        graph.nodes[before]?.layer?.kind === 'reverse' &&
+        graph.pathFrom(before)[0] === at &&
+        isOneWay(layer)
+      if (layer?.kind === 'reverse' && isRecurrent(behind[0]) && isOneWay(behind[0])) {
+        values[inputs.length + at] = [tensorOf(from[0])]
         continue
       }
-      const { found, taken } = await kerasLayers(layer, behind, hasMask)
-      for (const each of found) x = this.add(each, Array<string>(each.takes ?? 1).fill(x))
-      at += taken
+      const { tensors, taken } =
+        layer === undefined || layer instanceof BranchLayer
+          ? await this.#joined(graph, node, from.map(tensorOf), behind[0], join)
+          : await this.#applied(layer, behind, tensorOf(from[0]), node.states.map(tensorOf), {
+              isTurned,
+              returnsState: graph.nodes.some((each, k) => each.layer === layer && graph.readsStates[k]),
+            })
+      for (const place of [at, ...path.slice(0, taken - 1)]) values[inputs.length + place] = tensors
     }
-    return x
+    return graph.outputs.map(({ value }) => tensorOf(value))
   }
 
-  async #joined({ branches }: BranchLayer, className: string, input: string): Promise<string> {
-    const outputs: string[] = []
-    for (const branch of branches) outputs.push(await this.chain(branch, input))
-    return outputs.length === 1 ? outputs[0] : this.add({ className, config: {} }, outputs)
+  /** A merge, or a layer of branches. */
+  async #joined(
+    graph: ModelGraph,
+    { layer, merge, from, name, output }: GraphNode,
+    operands: readonly Tensor[],
+    next: Layer | undefined,
+    join: string | undefined,
+  ): Promise<Written> {
+    if (layer instanceof BranchLayer) {
+      const both = await cellsOfBothSides(layer)
+      if (both !== undefined) return { tensors: this.#call([layer], [both], operands[0], []), taken: 1 }
+      const fold = foldOf(layer.graph, layer.graph.nodes.at(-1) as GraphNode, next)
+      const tensors = await this.write(layer.graph, operands, fold)
+      return { tensors, taken: fold === undefined ? 1 : 2 }
+    }
+    const fold = foldOf(graph, { merge, from }, next)
+    const taken = fold === undefined ? 1 : 2
+    if (operands.length === 1) return { tensors: operands, taken }
+    const isDot = merge === 'dot'
+    if (isDot && output.isSequence) throw noExport('Keras', { name, kind: 'dot of sequences' })
+    const className = fold ?? join ?? MERGES[merge as MergeName].keras
+    return { tensors: [called(this.add({ className, config: isDot ? { axes: 1 } : {} }), operands)], taken }
   }
 
-  /** A Sequential, or a functional model if it has branches. */
-  model(batchShape: readonly (number | null)[], last: string): KerasConfig {
+  /** A layer, with layers behind it that are parts of the same. */
+  async #applied(
+    layer: Layer,
+    behind: readonly Layer[],
+    x: Tensor,
+    states: readonly Tensor[],
+    network: NetworkUse,
+  ): Promise<Written> {
+    const { found, taken } = await kerasLayers(layer, behind, { ...network, hasMask: this.#hasMask })
+    const tensors = this.#call([layer, ...behind.slice(0, taken - 1)], found, x, networkOrder(layer.definition, states))
+    const [y, ...ends] = tensors
+    return { tensors: [y, ...networkOrder(layer.definition, ends)], taken }
+  }
+
+  /** Applies layers one behind the other: those of an earlier call if there was one. */
+  #call(layers: readonly Layer[], found: readonly KerasLayer[], x: Tensor, states: readonly Tensor[]): Tensor[] {
+    // Behind it each lastStep is the same part of its class.
+    const parts = layers.map(({ name, kind, variables }, k) => (k > 0 && variables.length === 0 ? kind : name))
+    const group = [...parts, found[0]?.config['go_backwards']].join()
+    for (const layer of layers) {
+      const { name, kind, variables } = layer
+      if (variables.length > 0 && (this.#groups.get(layer) ?? group) !== group) {
+        throw noExport('Keras', { name, kind: `${kind} whose calls differ in the steps that they take or give` })
+      }
+      this.#groups.set(layer, group)
+    }
+    const added = this.#known.get(group) ?? found.map((each) => this.add(each))
+    this.#known.set(group, added)
+    const count = stateSizes(layers[0]).length / added.length
+    const ends: Tensor[] = []
+    let y = x
+    for (const [k, each] of added.entries()) {
+      const sources = Array<Tensor>(each.layer.takes ?? 1).fill(y)
+      y = called(each, sources, states.slice(k * count, (k + 1) * count))
+      const [call] = y
+      ends.push(...Array.from({ length: count }, (_, state): Tensor => [call, state + 1]))
+    }
+    return [y, ...ends]
+  }
+
+  /** A Sequential, or a functional model, with its variables. */
+  model(graph: ModelGraph, inputs: readonly Tensor[], outputs: readonly Tensor[]) {
     const dtype = {
       ...{ module: 'keras', class_name: 'DTypePolicy', config: { name: this.#dtype }, registered_name: null },
     }
-    const isChain = this.#nodes.every(({ sources, layer: { call } }, at) => {
-      return call === undefined && sources.join() === (at === 0 ? '' : this.#nodes[at - 1].name)
-    })
-    const layers = this.#nodes.map(({ layer, name, sources }) => {
+    const isNext = ({ calls, layer: { call } }: Added, at: number) => {
+      const sources = calls.flatMap((each) => each.sources.map(([{ added }]) => added))
+      return call === undefined && (at === 0 || (sources.length === 1 && sources[0] === this.#added[at - 1]))
+    }
+    const isChain = graph.isChain && this.#added.every(isNext)
+    const named = Object.fromEntries(graph.outputs.map(({ name }, k) => [name, outputs[k]]))
+    const ends = Object.keys(named)
+      .sort()
+      .map((name) => named[name])
+    const added = inKerasOrder(this.#added, [...ends, ...inputs])
+    const { names, variables } = this.#named(added)
+    const historyOf = ([call, tensor]: Tensor) => [names.get(call.added), call.added.calls.indexOf(call), tensor]
+    const written = (tensor: Tensor) => {
+      const config = { shape: [null], dtype: this.#dtype, keras_history: historyOf(tensor) }
+      return { class_name: '__keras_tensor__', config }
+    }
+    const layers = added.map((each) => {
+      const { layer, calls } = each
+      const name = names.get(each)
       const own = described(layer.className, { name, dtype, ...layer.config })
       if (isChain) return own
-      const tensors = sources.map((source) => tensorOf(source, this.#dtype))
-      const args = sources.length < 2 || layer.takes !== undefined ? tensors : [tensors]
-      return { ...own, name, inbound_nodes: sources.length === 0 ? [] : [{ args, kwargs: layer.call ?? {} }] }
+      const nodes = calls.flatMap(({ sources, states }) => {
+        const tensors = sources.map(written)
+        const args = sources.length < 2 || layer.takes !== undefined ? tensors : [tensors]
+        const kwargs = { ...layer.call, ...(states.length > 0 && { initial_state: states.map(written) }) }
+        return sources.length === 0 ? [] : [{ args, kwargs }]
+      })
+      return { ...own, name, inbound_nodes: nodes }
     })
     const common = { trainable: true, dtype, layers }
-    const build = { build_config: { input_shape: batchShape } }
     if (isChain) {
-      const config = { name: 'sequential', ...common, build_input_shape: batchShape }
-      return { ...described('Sequential', config), module: 'keras', ...build }
+      const shape = added[0].layer.config['batch_shape']
+      const config = { name: 'sequential', ...common, build_input_shape: shape }
+      const root = { ...described('Sequential', config), module: 'keras', build_config: { input_shape: shape } }
+      return { root, variables }
     }
-    const config = { name: 'functional', ...common, input_layers: [INPUT, 0, 0], output_layers: [last, 0, 0] }
+    const places = {
+      input_layers: inputs.length === 1 ? historyOf(inputs[0]) : inputs.map(historyOf),
+      output_layers: graph.isChain
+        ? historyOf(outputs[0])
+        : Object.fromEntries(Object.entries(named).map(([name, tensor]) => [name, historyOf(tensor)])),
+    }
     const own = { module: 'keras.src.models.functional', class_name: 'Functional', registered_name: 'Functional' }
-    return { ...own, config, ...build }
+    return { root: { ...own, config: { name: 'functional', ...common, ...places } }, variables }
+  }
+
+  /** The names of layers, and their variables, whose places are those of their class and number. */
+  #named(added: readonly Added[]) {
+    const counts = new Map<string, number>()
+    const names = new Map(added.flatMap((each) => (each.name === undefined ? [] : [[each, each.name] as const])))
+    const used = new Set(names.values())
+    const variables = new Map<string, Floats>()
+    for (const each of added) {
+      const base = placeOf(each.layer.className)
+      const count = counts.get(base) ?? 0
+      counts.set(base, count + 1)
+      const place = count === 0 ? base : `${base}_${count}`
+      let name = place
+      while (used.has(name)) name += '_'
+      if (!names.has(each)) names.set(each, name)
+      used.add(name)
+      for (const [path, tensor] of Object.entries(each.layer.variables ?? {})) {
+        variables.set(`layers/${place}/${path}`, tensor)
+      }
+    }
+    return { names, variables }
   }
 }
 
-function tensorOf(source: string, dtype: string): KerasConfig {
-  return { class_name: '__keras_tensor__', config: { shape: [null], dtype, keras_history: [source, 0, 0] } }
+interface Written {
+  /** The output, and final states behind it. */
+  readonly tensors: readonly Tensor[]
+  /** How many layers they compute. */
+  readonly taken: number
 }
 
-/** The class of Keras that joins the outputs of branches by the operation behind them. */
-function foldOf({ kind, branches, input }: BranchLayer, behind: Layer | undefined): string | undefined {
-  if (kind !== 'concat' || behind?.kind !== 'columnFold') return undefined
+interface NetworkUse {
+  /** It takes its input from the end. */
+  readonly isTurned: boolean
+  /** Final states are read. */
+  readonly returnsState: boolean
+}
+
+function isOneWay({ output }: Layer): boolean {
+  return output.reversedFrom === undefined
+}
+
+/** The class of Keras that joins values by the operation behind their concatenation. */
+function foldOf(
+  graph: ModelGraph,
+  { merge, from }: Pick<GraphNode, 'from'> & { readonly merge?: MergeName | undefined },
+  behind: Layer | undefined,
+): string | undefined {
+  if (merge !== 'concat' || behind?.kind !== 'columnFold') return undefined
   const { columns, by } = behind.definition.config
-  const widths = branches.map((branch) => featuresOf(branch.at(-1)?.output ?? input))
-  if (String(columns) !== String(widths)) return undefined
+  if (String(columns) !== String(from.map((each) => featuresOf(graph.signalOf(each))))) return undefined
   return String(by).replace(/^./, (letter) => letter.toUpperCase())
 }
 
@@ -174,15 +303,14 @@ interface Found {
   readonly taken: number
 }
 
+interface FileUse extends NetworkUse {
+  readonly hasMask: boolean
+}
+
 /** The layers of Keras that compute a layer, with layers behind it that are parts of the same. */
-async function kerasLayers(layer: Layer, behind: readonly Layer[], hasMask: boolean): Promise<Found> {
-  const [next, ...rest] = behind
-  if (isRecurrent(layer)) return recurrentLayers(layer, behind, hasMask)
-  if (layer.kind === 'reverse' && isRecurrent(next) && next.output.reversedFrom === undefined) {
-    const { found, taken } = await recurrentLayers(next, rest, hasMask)
-    const [first, ...others] = found
-    return { found: [{ ...first, config: { ...first.config, go_backwards: true } }, ...others], taken: taken + 1 }
-  }
+async function kerasLayers(layer: Layer, behind: readonly Layer[], use: FileUse): Promise<Found> {
+  if (isRecurrent(layer)) return recurrentLayers(layer, behind, use)
+  const [next] = behind
   if (layer.definition.config['function'] === 'rms' && next?.kind === 'columnScale') {
     const [factor, offset] = await readVariables(next)
     if (factor.shape[0] === featuresOf(layer.input) && offset.data.every((value) => value === 0)) {
@@ -201,14 +329,14 @@ async function kerasLayers(layer: Layer, behind: readonly Layer[], hasMask: bool
 async function recurrentLayers(
   layer: RecurrentLayer | CellLayer,
   behind: readonly Layer[],
-  hasMask: boolean,
+  { hasMask, isTurned, returnsState }: FileUse,
 ): Promise<Found> {
   const { output } = layer
   const network = await exportedNetwork('Keras', layer)
   const directions = numDirections(network.descriptor)
   const { numLayers, dropout } = network.descriptor
   const [next] = behind
-  const isLast = next?.kind === 'lastStep' && (output.reversedFrom === undefined || takesLastOfBackward(next))
+  const isLast = next?.kind === 'lastStep' && (output.reversedFrom === undefined) !== takesLastOfBackward(next)
   // Both sides of a Bidirectional give zeros at masked steps.
   const isHeld = next?.kind === 'holdPadding' && directions === 1
   const sides = sidesOf(layer, network)
@@ -218,6 +346,8 @@ async function recurrentLayers(
       // Between layers here, before a layer's input there; in training only.
       dropout: k === 0 ? 0 : dropout,
       return_sequences: isSequence,
+      ...(isTurned && k === 0 && { go_backwards: true }),
+      ...(returnsState && { return_state: true }),
       ...(hasMask && directions === 1 && isSequence && { zero_output_for_mask: !isHeld }),
     }
     const own = sides.slice(directions * k, directions * (k + 1)).map((side) => withOptions(side, options))

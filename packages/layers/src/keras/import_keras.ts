@@ -4,6 +4,7 @@ import { openWeightFile, type StoredTensor, type WeightFile, type WeightInput } 
 import type { Backend } from '@cudnn-rnn/ops'
 import { add } from '../kinds/add.js'
 import type { Branch, BranchLayer } from '../kinds/branch_layer.js'
+import { networkOrder } from '../kinds/cell_layer.js'
 import { columnFold } from '../kinds/column_layers.js'
 import { concat } from '../kinds/concat.js'
 import {
@@ -242,12 +243,12 @@ function graphPlanned(file: WeightFile, graph: FileGraph): FilePlan {
         for (const [k, { definition }] of (made[part] ?? []).entries()) {
           const layer = (starts[part] as number) + k
           const isNetwork = (definition.states ?? 0) > 0
-          const states = isNetwork ? reordered(definition, call.states.map(refOf)) : []
+          const states = isNetwork ? networkOrder(definition, call.states.map(refOf)) : []
           nodes.push({ layer, from: x, states })
           const source = inputs.length + nodes.length - 1
           if (isNetwork) {
             const own = Array.from({ length: definition.states ?? 0 }, (_, state): Ref => [source, state + 1])
-            ends.push(...reordered(definition, own))
+            ends.push(...networkOrder(definition, own))
           }
           x = [source, 0]
         }
@@ -277,12 +278,6 @@ function graphPlanned(file: WeightFile, graph: FileGraph): FilePlan {
 function returnsState({ config }: FileLayer): boolean {
   const inner = jsonRecord(jsonRecord(config['layer'])?.['config'])
   return (inner ?? config)['return_state'] === true
-}
-
-/** h and c of an LSTM in Keras' order: a cell here has c first. */
-function reordered({ kind, config }: LayerDefinition, states: Ref[]): Ref[] {
-  const isCell = kind === 'rnn' && String(config['cell']).includes('LSTM')
-  return isCell ? states.map((state, k) => states[k ^ 1] ?? state) : states
 }
 
 /** Columns of a final state. */

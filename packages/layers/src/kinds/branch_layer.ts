@@ -57,11 +57,11 @@ function planOf(merge: MergeName, chains: readonly (readonly LayerDefinition[])[
 /** A layer of branches. */
 export class BranchLayer extends Layer {
   readonly branches: readonly (readonly Layer[])[]
-  readonly #graph: ModelGraph
+  readonly graph: ModelGraph
 
   constructor(backend: Backend, info: LayerInfo, graph: ModelGraph, chains: readonly (readonly unknown[])[]) {
     super(backend, info)
-    this.#graph = graph
+    this.graph = graph
     let end = 0
     this.branches = chains.map(({ length }) => {
       end += length
@@ -70,20 +70,20 @@ export class BranchLayer extends Layer {
   }
 
   override get parts(): readonly Layer[] {
-    return this.#graph.layers
+    return this.graph.layers
   }
 
   override outputLengths(lengths: Int32Array): Int32Array {
-    return this.#graph.outputLengths([lengths])[0] ?? lengths
+    return this.graph.outputLengths([lengths])[0] ?? lengths
   }
 
   async forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
-    const { outputs, states } = await this.#graph.forward(t, [x], [pass.lengths], pass)
+    const { outputs, states } = await this.graph.forward(t, [x], [pass.lengths], pass)
     return { output: outputs[0], states }
   }
 
   override openStream(batch: number): LayerStream {
-    const { step, ...rest } = this.#graph.openStream(batch)
+    const { step, ...rest } = this.graph.openStream(batch)
     return { ...rest, step: async (input) => (await step([input]))[0] }
   }
 

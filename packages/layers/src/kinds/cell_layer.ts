@@ -318,3 +318,9 @@ function stateOf<Leaf>(size: StateSize, leaves: readonly Leaf[]): StateTree<Leaf
   }
   return build(size)
 }
+
+/** The states of a layer in the order of models and of other formats, and back: LSTM cells have c before h. */
+export function networkOrder<State>({ kind, config }: LayerDefinition, states: readonly State[]): readonly State[] {
+  const isCell = kind === 'rnn' && String(config['cell']).includes('LSTM')
+  return isCell ? states.map((state, k) => states[k ^ 1] ?? state) : states
+}

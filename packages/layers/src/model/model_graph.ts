@@ -74,7 +74,7 @@ export class ModelGraph {
   /** How often each input and each output of a node is read. */
   readonly #uses: readonly number[]
   /** Nodes whose final states are values of the graph. */
-  readonly #readsStates: readonly boolean[]
+  readonly readsStates: readonly boolean[]
 
   /**
    * Builds the layers in the order of the nodes, each for the value that it takes. If one does not fit, the layers already built are
@@ -119,7 +119,7 @@ export class ModelGraph {
     for (const [source, part] of read) if (part === 0) uses[source]++
     this.#uses = uses
     const ends = new Set(read.filter(([, part]) => part > 0).map(([source]) => source - inputs.length))
-    this.#readsStates = made.map((_, at) => ends.has(at))
+    this.readsStates = made.map((_, at) => ends.has(at))
   }
 
   /** Layers one behind the other, as `sequential` makes them. */
@@ -137,6 +137,18 @@ export class ModelGraph {
     const node = this.nodes[source - this.inputs.length]
     if (part === 0) return node?.output ?? this.inputs[source].signal
     return { isSequence: false, features: stateSizes(node.layer as Layer)[part - 1] }
+  }
+
+  /** Layers behind a node, each of which alone reads the output of the one before, and nothing else. */
+  pathFrom(at: number): number[] {
+    const path: number[] = []
+    for (let last: number | undefined = at; last !== undefined && path.length < 2; ) {
+      const source: number = this.inputs.length + last
+      const next = this.nodes.findIndex(({ layer, from: [[read, part]] }) => layer && read === source && part === 0)
+      last = this.#uses[source] === 1 && next !== -1 ? next : undefined
+      if (last !== undefined) path.push(last)
+    }
+    return path
   }
 
   /** The layer, merge or input of a value. */
@@ -205,7 +217,7 @@ export class ModelGraph {
       } else {
         const begin = used
         if (states.length === 0) used += layer.stateCount
-        const isRead = this.#readsStates[at]
+        const isRead = this.readsStates[at]
         const given =
           states.length > 0 ? joinedStates(t, layer, states.map(valueAt)) : (pass.states?.slice(begin, used) ?? null)
         const keepsStates = pass.keepsStates || isRead
@@ -238,7 +250,7 @@ export class ModelGraph {
    * @throws RangeError `ERR_NO_STREAM` for a layer that needs the whole sequence, or whose states are values of the graph
    */
   openStream(batch: number): GraphStream {
-    const linked = this.nodes.find(({ states }, at) => states.length > 0 || this.#readsStates[at])
+    const linked = this.nodes.find(({ states }, at) => states.length > 0 || this.readsStates[at])
     if (linked !== undefined) {
       throw codedRangeError(
         'ERR_NO_STREAM',
@@ -393,7 +405,7 @@ function lengthsOf(lengths: readonly (Int32Array | null)[]): Int32Array | null {
  * The columns of the states of a layer as values [B,H] of a graph: of each layer and direction of a network in turn, h and then c of
  * an LSTM.
  */
-function stateSizes(layer: Layer): number[] {
+export function stateSizes(layer: Layer): number[] {
   const shapes = layer.stateShapes(1)
   return Array.from({ length: partsOf(shapes[0]) }, () => shapes.map((shape) => shape[shape.length - 1])).flat()
 }

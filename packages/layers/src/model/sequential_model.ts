@@ -17,7 +17,6 @@ import { joinedInputs, type LayerData, type LayerExample } from '../training/bat
 import { codedRangeError, codedTypeError } from '../coded_error.js'
 import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from '../training/evaluate_model.js'
-import { noExport } from '../export_error.js'
 import { fitModel, type ModelFitOptions } from '../training/fit_model.js'
 import type { LayerInput } from '../forwarded.js'
 import {
@@ -359,7 +358,6 @@ export class SequentialModel<Outputs extends string = string> extends Layer impl
    * @throws RangeError `ERR_NO_EXPORT`, naming a layer that the format has no counterpart of, `ERR_INVALID_OPTION`
    */
   async export(format: 'keras' | 'onnx'): Promise<Uint8Array> {
-    if (!this.graph.isChain) throw noExport(String(format), { name: this.name, kind: 'functional' })
     // Loaded on first use: a page that trains does not carry the table of all layers.
     if (format === 'keras') return (await import('../keras/export_keras.js')).encodeKeras(this)
     if (format === 'onnx') return (await import('../onnx/export_onnx.js')).encodeOnnx(this)

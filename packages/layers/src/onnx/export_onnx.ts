@@ -5,9 +5,12 @@ import { isRecurrent } from '../exported_network.js'
 import type { Layer } from '../layer.js'
 import { LAYER_TABLE } from '../layer_table.js'
 import { OnnxGraph } from './onnx_graph.js'
-import { onnxNetwork } from './onnx_layers.js'
+import { ONNX_MERGES, onnxNetwork } from './onnx_layers.js'
 import { tracedNodes } from './onnx_trace.js'
-import { featuresOf } from '../signal.js'
+import { networkOrder } from '../kinds/cell_layer.js'
+import type { MergeName } from '../kinds/merges.js'
+import type { ModelGraph, Ref } from '../model/model_graph.js'
+import type { Signal } from '../signal.js'
 import { TimeDistributedLayer } from '../kinds/time_distributed.js'
 import type { WholeModel } from '../model/whole_model.js'
 
@@ -15,58 +18,70 @@ import type { WholeModel } from '../model/whole_model.js'
 const OPSET = 14
 const IR_VERSION = 7
 
-const JOINS = new Map([
-  ['add', 'Sum'],
-  ['multiply', 'Mul'],
-])
-
 /**
- * A model as an ONNX file that any runtime runs, time-major as here: input `input` [time,batch,I] (`ids` int64 of class ids),
- * output `output`. All steps count; there are no sequence lengths. The nodes of a layer follow from its forward.
+ * A model as an ONNX file that any runtime runs, time-major as here: of a chain with input `input` [time,batch,I] (`ids` int64 of
+ * class ids) and output `output`, of another model with the names of its inputs and outputs. All steps count; there are no sequence
+ * lengths. The nodes of a layer follow from its forward.
  *
  * @throws RangeError `ERR_NO_EXPORT`, naming the layer that ONNX has no counterpart of
  */
-export async function encodeOnnx({ input, output, executor, layers }: WholeModel): Promise<Uint8Array> {
+export async function encodeOnnx({ executor, graph: model }: WholeModel): Promise<Uint8Array> {
   const { dtype } = executor
-  const graph = new OnnxGraph(dtype)
-  const isIds = input.features === null
-  const first = isIds ? 'ids' : 'input'
-  const chain = async (chained: readonly Layer[], from: string): Promise<string> => {
-    let x = from
-    for (const layer of chained) x = await nodesOf(layer, x)
-    return x
-  }
-  const nodesOf = async (layer: Layer, x: string): Promise<string> => {
-    const { name, kind, definition } = layer
-    graph.layer = name
-    if (isRecurrent(layer)) return onnxNetwork(graph, layer, x)
-    if (layer instanceof TimeDistributedLayer) return nodesOf(layer.inner, x)
-    if (layer instanceof BranchLayer) {
-      const parts: string[] = []
-      for (const branch of layer.branches) parts.push(await chain(branch, x))
-      const join = JOINS.get(kind)
-      return join === undefined ? graph.node('Concat', parts, { axis: -1 }) : graph.node(join, parts)
+  const { inputs, outputs, isChain } = model
+  const names = inputs.map(({ name, signal }) => (isChain && signal.features === null ? 'ids' : name))
+  const both = outputs.find(({ name }) => names.includes(name))
+  if (both !== undefined) throw noExport('ONNX', { name: both.name, kind: 'an input and an output of one name' })
+  const graph = new OnnxGraph(dtype, [...names, ...outputs.map(({ name }) => name)])
+  const written = async (own: ModelGraph, given: readonly string[]): Promise<string[]> => {
+    const values: (readonly string[])[] = given.map((x) => [x])
+    const nameOf = ([source, part]: Ref) => values[source][part]
+    for (const [at, { name, layer, merge, from, states }] of own.nodes.entries()) {
+      graph.enter(name)
+      const operands = from.map(nameOf)
+      values.push(
+        layer === undefined
+          ? [ONNX_MERGES[merge as MergeName](graph, operands)]
+          : await nodesOf(layer, operands[0], states.map(nameOf), own.readsStates[at]),
+      )
     }
+    return own.outputs.map(({ value }) => nameOf(value))
+  }
+  const nodesOf = async (
+    layer: Layer,
+    x: string,
+    states: readonly string[],
+    readsStates: boolean,
+  ): Promise<readonly string[]> => {
+    const { name, kind, definition } = layer
+    graph.enter(name)
+    if (isRecurrent(layer)) {
+      const [y, ...ends] = await onnxNetwork(graph, layer, x, networkOrder(definition, states), readsStates)
+      return [y, ...networkOrder(definition, ends)]
+    }
+    if (layer instanceof TimeDistributedLayer) return nodesOf(layer.inner, x, states, readsStates)
+    if (layer instanceof BranchLayer) return written(layer.graph, [x])
     if (definition.config['maskZero'] !== undefined) throw noExport('ONNX', { name, kind: `${kind} with maskZero` })
     const own = LAYER_TABLE.get(kind)?.onnx
     const y = await (own?.(graph, layer, x) ?? tracedNodes(graph, executor, layer, x))
-    if (y === undefined) throw noExport('ONNX', layer)
-    return y
+    if (y === undefined || readsStates || states.length > 0) throw noExport('ONNX', layer)
+    return [y]
   }
-  const last = await chain(layers, first)
-  graph.node('Identity', [last], {}, ['output'])
-  const leading = (isSequence: boolean) => (isSequence ? ['time', 'batch'] : ['batch'])
+  const last = await written(model, names)
+  graph.enter('model')
+  for (const [k, { name }] of outputs.entries()) graph.node('Identity', [last[k]], {}, [name])
+  const described = (name: string, { isSequence, features }: Signal) => {
+    const leading = [...(isSequence ? [isChain ? 'time' : `${name}_time`] : []), 'batch']
+    return features === null
+      ? ({ name, elementType: 'int64', shape: leading } as const)
+      : { name, elementType: dtype, shape: [...leading, features] }
+  }
   return encodeOnnxModel(
     {
       name: 'model',
       nodes: graph.nodes,
       initializers: graph.initializers,
-      inputs: [
-        isIds
-          ? { name: first, elementType: 'int64', shape: leading(input.isSequence) }
-          : { name: first, elementType: dtype, shape: [...leading(input.isSequence), input.features] },
-      ],
-      outputs: [{ name: 'output', elementType: dtype, shape: [...leading(output.isSequence), featuresOf(output)] }],
+      inputs: inputs.map(({ signal }, k) => described(names[k], signal)),
+      outputs: outputs.map(({ name, signal }) => described(name, signal)),
     },
     IR_VERSION,
     OPSET,

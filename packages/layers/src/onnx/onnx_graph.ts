@@ -6,17 +6,28 @@ import { ofDtype } from '@cudnn-rnn/ops/executor'
 
 export type OnnxAttributes = NonNullable<NodeToWrite['attributes']>
 
+type Constant = Tensor<FloatArray> | readonly number[]
+
 /** A graph that grows layer by layer. */
 export class OnnxGraph {
   readonly dtype: FloatDType
   readonly nodes: NodeToWrite[] = []
-  readonly initializers: Record<string, Tensor<FloatArray> | readonly number[]> = {}
-  /** The current layer's name, a prefix of its nodes' names. */
-  layer = ''
+  readonly initializers: Record<string, Constant> = {}
+  readonly #reserved: ReadonlySet<string>
+  #layer = ''
   #count = 0
+  #constants = 0
 
-  constructor(dtype: FloatDType) {
+  /** @param reserved names of inputs and outputs */
+  constructor(dtype: FloatDType, reserved: readonly string[]) {
     this.dtype = dtype
+    this.#reserved = new Set(reserved)
+  }
+
+  /** Begins a call of a layer, whose name is a prefix of its values' names. All calls have the same constants. */
+  enter(layer: string): void {
+    this.#layer = layer
+    this.#constants = 0
   }
 
   /** The output of a new node. */
@@ -56,12 +67,22 @@ export class OnnxGraph {
   }
 
   fresh(kind = 'value'): string {
-    return `${this.layer}_${kind}_${this.#count++}`
+    const name = `${this.#layer}_${kind}_${this.#count++}`
+    return this.#reserved.has(name) ? this.fresh(kind) : name
   }
 
-  #initializer(value: Tensor<FloatArray> | readonly number[]): string {
-    const name = this.fresh('constant')
+  #initializer(value: Constant): string {
+    const name = `${this.#layer}_constant_${this.#constants++}`
+    const known = this.initializers[name]
+    if (this.#reserved.has(name) || (known !== undefined && !isSame(known, value))) return this.#initializer(value)
     this.initializers[name] = value
     return name
   }
+}
+
+function isSame(a: Constant, b: Constant): boolean {
+  const [[own, shape], [other, otherShape]] = [a, b].map((each) => ('data' in each ? [each.data, each.shape] : [each]))
+  return (
+    String(shape) === String(otherShape) && own.length === other.length && own.every((value, k) => value === other[k])
+  )
 }

@@ -6,6 +6,7 @@ import type { Layer } from '../layer.js'
 import type { OnnxAttributes, OnnxGraph } from './onnx_graph.js'
 import { onnxActivation } from './onnx_operations.js'
 import type { RecurrentLayer } from '../kinds/recurrent.js'
+import type { MergeName } from '../kinds/merges.js'
 import { featuresOf } from '../signal.js'
 import type { Padding } from '../kinds/windows.js'
 
@@ -20,7 +21,31 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
   ...{ softplus: 'Softplus', softsign: 'Softsign', hard_sigmoid: 'HardSigmoid' },
 }
 
-export async function onnxNetwork(graph: OnnxGraph, layer: RecurrentLayer | CellLayer, input: string): Promise<string> {
+/** A merge of values. */
+export const ONNX_MERGES: Readonly<Record<MergeName, (graph: OnnxGraph, parts: readonly string[]) => string>> = {
+  concat: (graph, parts) => graph.node('Concat', parts, { axis: -1 }),
+  add: (graph, parts) => graph.node('Sum', parts),
+  average: (graph, parts) => graph.node('Mean', parts),
+  maximum: (graph, parts) => graph.node('Max', parts),
+  minimum: (graph, parts) => graph.node('Min', parts),
+  subtract: (graph, parts) => graph.node('Sub', parts),
+  multiply: (graph, parts) => parts.reduce((a, b) => graph.node('Mul', [a, b])),
+  dot: (graph, parts) => graph.node('ReduceSum', [graph.node('Mul', parts), graph.integers(-1)]),
+}
+
+/**
+ * The nodes of a network.
+ *
+ * @param states first states [batch,H] of each of its layers and directions in turn, h and then c; none are zeros
+ * @returns its output, and final states behind it if they are read
+ */
+export async function onnxNetwork(
+  graph: OnnxGraph,
+  layer: RecurrentLayer | CellLayer,
+  input: string,
+  states: readonly string[],
+  readsStates: boolean,
+): Promise<string[]> {
   const network = await exportedNetwork('ONNX', layer)
   const { descriptor, canonical, activation, recurrentActivation, resetBefore } = network
   const { numUnits: H, cellMode } = descriptor
@@ -31,19 +56,41 @@ export async function onnxNetwork(graph: OnnxGraph, layer: RecurrentLayer | Cell
     if (typeof each === 'string' && Object.hasOwn(FUNCTIONS, each)) return FUNCTIONS[each]
     throw noExport('ONNX', { ...layer, kind: `${layer.kind} of ${JSON.stringify(each)}` })
   })
+  const kinds = cellMode === 'lstm' ? ['h', 'c'] : ['h']
+  const count = directions * kinds.length
+  const ends: string[] = []
   let x = input
-  for (const tensors of canonicalToOnnx(descriptor, canonical)) {
+  for (const [k, tensors] of canonicalToOnnx(descriptor, canonical).entries()) {
     const weights = ['W', 'R', 'B'].map((key) => graph.floats(tensors[key]))
-    const y = graph.node(OPERATORS[cellMode], [x, ...weights], {
-      hidden_size: H,
-      direction: directions === 2 ? 'bidirectional' : 'forward',
-      activations: Array.from({ length: directions }, () => named).flat(),
-      ...(cellMode === 'gru' && { linear_before_reset: Number(!resetBefore) }),
-    })
+    const given = states
+      .slice(k * count, (k + 1) * count)
+      .map((state) => graph.node('Unsqueeze', [state, graph.integers(0)]))
+    // Of each kind [D,B,H].
+    const first = kinds.map((_, kind) => given.filter((_, at) => at % kinds.length === kind))
+    const initial = given.length === 0 ? [] : ['', ...first.map((parts) => graph.node('Concat', parts, { axis: 0 }))]
+    const finals = readsStates ? kinds.map(() => graph.fresh()) : []
+    const y = graph.node(
+      OPERATORS[cellMode],
+      [x, ...weights, ...initial],
+      {
+        hidden_size: H,
+        direction: directions === 2 ? 'bidirectional' : 'forward',
+        activations: Array.from({ length: directions }, () => named).flat(),
+        ...(cellMode === 'gru' && { linear_before_reset: Number(!resetBefore) }),
+      },
+      [graph.fresh(), ...finals],
+    )
+    for (let direction = 0; direction < directions && readsStates; direction++) {
+      ends.push(
+        ...finals.map((state) =>
+          graph.node('Squeeze', [graph.sliced(state, 0, direction, direction + 1), graph.integers(0)]),
+        ),
+      )
+    }
     // [T,D,B,H] to [T,B,D·H].
     x = graph.reshaped(graph.transposed(y, [0, 2, 1, 3]), 0, 0, directions * H)
   }
-  return x
+  return [x, ...ends]
 }
 
 export const onnxConvolution: OnnxNodesOf = async (graph, layer, x) => {
