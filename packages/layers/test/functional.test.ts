@@ -199,6 +199,14 @@ describe('a model of several inputs and outputs is exported', () => {
     'states of two layers in two directions': (backend) => translator(() => cudnnLSTM(network), backend),
     'states of cells': (backend) => translator(() => rnn(new LSTMCell(5, { dtype: backend.dtype })), backend),
     'states of GRUs': (backend) => translator(() => cudnnGRU({ numUnits: 4, numLayers: 2 }), backend),
+    'last steps of networks that give sequences, too': (backend) => {
+      const [a, b] = [input('past', { features: 3 }), input('future', { features: 2 })]
+      const one = apply(cudnnLSTM({ numUnits: 2, numLayers: 2 }), a)
+      const both = apply(cudnnLSTM({ numUnits: 3, direction: 'bidirectional' }), b)
+      const cell = apply(rnn(new LSTMCell(4, { dtype: backend.dtype })), b)
+      const ends = [one, both, cell].map((value) => apply(lastStep(), value))
+      return functional(backend, [a, b], { one, both, cell, ends: merge('concat', ends) }, { seed: 6 })
+    },
     'shared layers, branches and merges': (backend) => {
       const [a, b] = [input('past', { features: 3 }), input('future', { features: 2 })]
       const [wide, shared] = [dense({ units: 3 }), cudnnGRU({ numUnits: 3 })]
@@ -261,12 +269,12 @@ describe('a model of several inputs and outputs is exported', () => {
   test.each<[string, 'keras' | 'onnx', RegExp, (a: ModelValue) => Record<string, ModelValue>]>([
     ['a dot of sequences', 'keras', /dot of sequences/, (a) => ({ y: merge('dot', [a, a]) })],
     [
-      'a network that gives sequences and last steps',
+      'a network that reads from both ends',
       'keras',
       /cudnn_gru \(cudnnGRU whose calls differ/,
       (a) => {
         const shared = cudnnGRU({ numUnits: 2 })
-        return { y: apply(shared, a), z: apply(lastStep(), apply(shared, apply(shared, a))) }
+        return { y: apply(shared, a), z: apply(shared, apply(reverse(), a)) }
       },
     ],
     [

@@ -117,12 +117,19 @@ class KerasGraph {
         values[inputs.length + at] = [tensorOf(from[0])]
         continue
       }
+      if (layer?.kind === 'lastStep' && !this.#hasMask) {
+        const last = this.#lastOf(layer, graph.nodes[before]?.layer, values[from[0][0]])
+        if (last !== undefined) {
+          values[inputs.length + at] = [last]
+          continue
+        }
+      }
       const { tensors, taken } =
         layer === undefined || layer instanceof BranchLayer
           ? await this.#joined(graph, node, from.map(tensorOf), behind[0], join)
           : await this.#applied(layer, behind, tensorOf(from[0]), node.states.map(tensorOf), {
               isTurned,
-              returnsState: graph.nodes.some((each, k) => each.layer === layer && graph.readsStates[k]),
+              ...(isRecurrent(layer) && useOf(graph, layer)),
             })
       for (const place of [at, ...path.slice(0, taken - 1)]) values[inputs.length + place] = tensors
     }
@@ -151,6 +158,16 @@ class KerasGraph {
     if (isDot && output.isSequence) throw noExport('Keras', { name, kind: 'dot of sequences' })
     const className = fold ?? join ?? MERGES[merge as MergeName].keras
     return { tensors: [called(this.add({ className, config: isDot ? { axes: 1 } : {} }), operands)], taken }
+  }
+
+  /** The last step of a network that gives its sequence to other layers: its last layer's state. */
+  #lastOf(layer: Layer, before: Layer | undefined, tensors: readonly Tensor[]): Tensor | undefined {
+    if (!isRecurrent(before) || !isLastOf(before, layer)) return undefined
+    const kinds = before.stateCount
+    const sides = isOneWay(before) ? 1 : 2
+    const last = networkOrder(before.definition, tensors.slice(1)).slice(-kinds * sides)
+    const ends = last.filter((_, k) => k % kinds === 0)
+    return sides === 1 ? ends[0] : called(this.add({ className: 'Concatenate', config: {} }), ends)
   }
 
   /** A layer, with layers behind it that are parts of the same. */
@@ -278,7 +295,29 @@ interface NetworkUse {
   /** It takes its input from the end. */
   readonly isTurned: boolean
   /** Final states are read. */
-  readonly returnsState: boolean
+  readonly returnsState?: boolean
+  /** All calls give sequences. */
+  readonly isSequence?: boolean
+}
+
+/** Whether calls of a network give final states, and whether one of them gives a sequence. */
+function useOf(graph: ModelGraph, layer: Layer): Omit<NetworkUse, 'isTurned'> {
+  const calls = graph.nodes.flatMap((node, at) => (node.layer === layer ? [at] : []))
+  const isLast = (at: number) =>
+    graph
+      .pathFrom(at)
+      .slice(0, 1)
+      .some((next) => isLastOf(layer, graph.nodes[next].layer))
+  const isSequence = !calls.every(isLast)
+  const ofLast = graph.nodes.some(({ layer: next, from: [[source]] }) => {
+    return isLastOf(layer, next) && calls.includes(source - graph.inputs.length)
+  })
+  return { isSequence, returnsState: calls.some((at) => graph.readsStates[at]) || (isSequence && ofLast) }
+}
+
+/** Whether a layer takes the step that a network computes last. */
+function isLastOf({ output }: Layer, next: Layer | undefined): boolean {
+  return next?.kind === 'lastStep' && (output.reversedFrom === undefined) !== takesLastOfBackward(next)
 }
 
 function isOneWay({ output }: Layer): boolean {
@@ -329,14 +368,13 @@ async function kerasLayers(layer: Layer, behind: readonly Layer[], use: FileUse)
 async function recurrentLayers(
   layer: RecurrentLayer | CellLayer,
   behind: readonly Layer[],
-  { hasMask, isTurned, returnsState }: FileUse,
+  { hasMask, isTurned, returnsState, isSequence: isRead }: FileUse,
 ): Promise<Found> {
-  const { output } = layer
   const network = await exportedNetwork('Keras', layer)
   const directions = numDirections(network.descriptor)
   const { numLayers, dropout } = network.descriptor
   const [next] = behind
-  const isLast = next?.kind === 'lastStep' && (output.reversedFrom === undefined) !== takesLastOfBackward(next)
+  const isLast = isRead !== true && isLastOf(layer, next)
   // Both sides of a Bidirectional give zeros at masked steps.
   const isHeld = next?.kind === 'holdPadding' && directions === 1
   const sides = sidesOf(layer, network)
