@@ -416,7 +416,7 @@ export function fittingArguments(api, subjects, fixtures) {
       [
         ['Layer', 2],
         ['RecurrentLayer', 3],
-        ['SequentialModel', 3],
+        ['LayersModel', 3],
       ].flatMap(([name, size]) => {
         const layer = () => subjects[name]()
         const call = () => [tensor(2, 1, size), { isTraining: true, sequenceLengths: [2] }]
@@ -434,17 +434,17 @@ export function fittingArguments(api, subjects, fixtures) {
       'fc',
     ],
     'layers: transpose': () => [tensor(2, 3), [1, 0]],
-    'layers: SequentialModel.fit': () => [
+    'layers: LayersModel.fit': () => [
       examples(),
       // Ends a run that would take a huge number of epochs.
       { loss: 'mean_squared_error', batchSize: 1, epochs: 1, signal: AbortSignal.abort() },
     ],
-    'layers: SequentialModel.evaluate': () => [examples(), { loss: 'mean_squared_error', batchSize: 1 }],
-    'layers: SequentialModel.predict': () => [[tensor(2, 3)], { batchSize: 1 }],
-    'layers: SequentialModel.decode': () => [[tensor(2, 3)], { loss: 'ctc', batchSize: 1 }],
-    'layers: SequentialModel.batchInputs': () => [[tensor(2, 3)]],
-    'layers: SequentialModel.stream': () => [{ batch: 1 }],
-    'layers: SequentialModel.save': () => [join(scratch(), 'model')],
+    'layers: LayersModel.evaluate': () => [examples(), { loss: 'mean_squared_error', batchSize: 1 }],
+    'layers: LayersModel.predict': () => [[tensor(2, 3)], { batchSize: 1 }],
+    'layers: LayersModel.decode': () => [[tensor(2, 3)], { loss: 'ctc', batchSize: 1 }],
+    'layers: LayersModel.batchInputs': () => [[tensor(2, 3)]],
+    'layers: LayersModel.stream': () => [{ batch: 1 }],
+    'layers: LayersModel.save': () => [join(scratch(), 'model')],
     'layers: ModelStream.step': () => [tensor(1, 3)],
     'layers: ModelStream.reset': () => [[0]],
     'layers: ModelStream.restore': async () => [await subjects.ModelStream().state()],
@@ -455,7 +455,7 @@ export function fittingArguments(api, subjects, fixtures) {
     'layers: functional': () => [subjects.Backend(), [walkInput], { walk: walkInput }, { seed: 1 }],
     'layers: loadModel': async () => {
       const path = join(scratch(), 'model')
-      await subjects.SequentialModel().save(path)
+      await subjects.LayersModel().save(path)
       return [subjects.Backend(), path, {}]
     },
     'layers: importKeras': () => [subjects.Backend(), join(fixtures, 'layers/keras_numbers.keras')],

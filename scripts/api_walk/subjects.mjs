@@ -302,7 +302,7 @@ export function createSubjects(api, executors) {
     LayerTape: async () => (await wholeModel().call(sequence())).tape,
     ModelStream: () => wholeModel().stream(),
     RecurrentLayer: () => wholeModel().layers[0],
-    SequentialModel: wholeModel,
+    LayersModel: wholeModel,
     TrainingCheckpoints: () => new layers.TrainingCheckpoints(open(), scratch()),
     // Graphs
     Graph: openGraph,

@@ -5,7 +5,7 @@ import {
   type LayerExample,
   type ModelFitOptions,
   openBackend,
-  type SequentialModel,
+  type LayersModel,
   sequential,
 } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
@@ -20,7 +20,7 @@ export interface AbortLatencyOptions {
   readonly seed: number
 }
 
-type Use = (model: SequentialModel, signal: AbortSignal) => Promise<unknown>
+type Use = (model: LayersModel, signal: AbortSignal) => Promise<unknown>
 
 /** The latest moment of an abort, in milliseconds after the call. */
 const LATEST = 60

@@ -1,10 +1,4 @@
-import {
-  type Backend,
-  type Communicator,
-  type FitOptions,
-  type SequentialModel,
-  TrainingCheckpoints,
-} from '@cudnn-rnn/rnn'
+import { type Backend, type Communicator, type FitOptions, type LayersModel, TrainingCheckpoints } from '@cudnn-rnn/rnn'
 import { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
 import { type GateWeights, gateWeights } from '@cudnn-rnn/rnn/train'
 import { required } from '@cudnn-rnn/canonical/rules'
@@ -42,12 +36,12 @@ export abstract class ModelRun<Settings extends RunSettings> implements RunPlace
   readonly settings: Settings
   readonly backend: Backend
   readonly world: Communicator | undefined
-  readonly model: SequentialModel
+  readonly model: LayersModel
   readonly checkpoints: TrainingCheckpoints
   protected readonly recurrent: RecurrentLayer
 
   /** @param maxToKeep checkpoints to keep; undefined for the default. */
-  constructor({ directory, settings, backend, world }: RunPlace<Settings>, model: SequentialModel, maxToKeep?: number) {
+  constructor({ directory, settings, backend, world }: RunPlace<Settings>, model: LayersModel, maxToKeep?: number) {
     this.directory = directory
     this.settings = settings
     this.backend = backend

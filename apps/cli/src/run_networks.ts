@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { importWeights, latestCheckpoint, openBackend, type SequentialModel, type Tensor } from '@cudnn-rnn/rnn'
+import { importWeights, latestCheckpoint, openBackend, type LayersModel, type Tensor } from '@cudnn-rnn/rnn'
 import { type NetworkToExport, openWeightFile, type WeightFile } from '@cudnn-rnn/rnn/interop'
 import { loadForecaster, loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
 import { networkOfRun } from './character/exported_run.js'
@@ -11,7 +11,7 @@ type Reference = Awaited<ReturnType<typeof openBackend>>
 
 /** The models of runs, and the parts of a run that no other framework reads. */
 const WHOLE: Readonly<
-  Record<RunTask, { readonly missing: string; readonly open: (on: Reference, run: string) => Promise<SequentialModel> }>
+  Record<RunTask, { readonly missing: string; readonly open: (on: Reference, run: string) => Promise<LayersModel> }>
 > = {
   'a character model run': {
     missing: 'the characters of the class ids, which are in run.json',

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { importWeights, openBackend, type SequentialModel } from '@cudnn-rnn/rnn'
+import { importWeights, openBackend, type LayersModel } from '@cudnn-rnn/rnn'
 import { importKeras } from '@cudnn-rnn/rnn/layers'
 import { loadForecaster, loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ type Reference = Awaited<ReturnType<typeof openBackend>>
 
 interface ExportedTask {
   readonly train: (directory: string) => Promise<readonly string[]>
-  readonly open: (backend: Reference, run: string) => Promise<SequentialModel>
+  readonly open: (backend: Reference, run: string) => Promise<LayersModel>
   readonly missing: string
 }
 

@@ -32,10 +32,10 @@ export {
   type FunctionalOptions,
   functional,
   type PredictedRows,
-  type SequentialModel,
+  type LayersModel,
   type SequentialOptions,
   sequential,
-} from './model/sequential_model.js'
+} from './model/layers_model.js'
 export { type Signal, signalText } from './signal.js'
 
 // Data, training, use

@@ -2,7 +2,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Dataset } from '@cudnn-rnn/train'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { dense, type LayerExample, type ModelFitOptions, type SequentialModel, sequential } from '../src/index.js'
+import { dense, type LayerExample, type ModelFitOptions, type LayersModel, sequential } from '../src/index.js'
 
 const EXAMPLES = [
   { input: [1, 2], label: [1] },
@@ -31,7 +31,7 @@ function silentAfter(count: number): Dataset<LayerExample> {
 }
 const silence = <Result>() => new Promise<Result>(() => {})
 
-type Use = (model: SequentialModel, signal: AbortSignal) => Promise<unknown>
+type Use = (model: LayersModel, signal: AbortSignal) => Promise<unknown>
 const fit =
   (data: Dataset<LayerExample> | readonly LayerExample[], more: Partial<ModelFitOptions> = {}): Use =>
   (model, signal) =>

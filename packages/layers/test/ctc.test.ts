@@ -16,7 +16,7 @@ import {
   lastStep,
   loadModel,
   type ModelFitOptions,
-  type SequentialModel,
+  type LayersModel,
   sequential,
 } from '../src/index.js'
 
@@ -44,7 +44,7 @@ const EXAMPLES = Array.from({ length: 24 }, (_, n) => example(n))
 const inputs = EXAMPLES.map(({ input }) => input)
 const FIT: ModelFitOptions = { loss: 'ctc', batchSize: 12, epochs: 40, learningRate: 0.03, clipNorm: 1 }
 
-const values = async (model: SequentialModel) => {
+const values = async (model: LayersModel) => {
   const read = await Promise.all(model.variables.map(({ value }) => value.read()))
   return read.map(({ data }) => Array.from(data))
 }
@@ -150,7 +150,7 @@ describe('refused, with the model as it was:', () => {
     return [{ input: { data: input.data, shape: [input.shape[0], 1, 3] }, labels, ...more }]
   }
   const fitted = (label: unknown, loss: unknown = 'ctc') => [{ ...example(1), label }, loss] as const
-  test.each<readonly [string, string, (model: SequentialModel) => Promise<unknown>, RegExp]>([
+  test.each<readonly [string, string, (model: LayersModel) => Promise<unknown>, RegExp]>([
     ...(
       [
         ['a label that is the blank', 'ERR_CTC_LABEL', fitted([3]), /blank/],
@@ -180,7 +180,7 @@ describe('refused, with the model as it was:', () => {
         [
           name,
           code,
-          (model: SequentialModel) => model.fit([example as LayerExample], { ...FIT, loss: loss as 'ctc' }),
+          (model: LayersModel) => model.fit([example as LayerExample], { ...FIT, loss: loss as 'ctc' }),
           message,
         ] as const,
     ),

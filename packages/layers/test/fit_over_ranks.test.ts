@@ -74,7 +74,7 @@ async function train(
   return { reports, elements: variables.flatMap((tensor) => [...(tensor.data as Float32Array)]) }
 }
 
-describe('SequentialModel.fit over several ranks', () => {
+describe('LayersModel.fit over several ranks', () => {
   it.each(Object.entries(RUNS))('has the numbers of one process: %s', async (_, run) => {
     const alone = await train(run, undefined)
     for (const size of [1, 3]) {

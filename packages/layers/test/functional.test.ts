@@ -24,7 +24,7 @@ import {
   merge,
   reverse,
   rnn,
-  type SequentialModel,
+  type LayersModel,
   sequential,
 } from '../src/index.js'
 import { modelGradients } from '../src/model/model_pass.js'
@@ -193,7 +193,7 @@ describe('a model of several inputs and outputs', () => {
 })
 
 describe('a model of several inputs and outputs is exported', () => {
-  type Make = (backend: Backend) => SequentialModel
+  type Make = (backend: Backend) => LayersModel
   const network = { numUnits: 3, numLayers: 2, direction: 'bidirectional' } as const
   const models: Readonly<Record<string, Make>> = {
     'states of two layers in two directions': (backend) => translator(() => cudnnLSTM(network), backend),

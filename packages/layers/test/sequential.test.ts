@@ -30,7 +30,7 @@ import {
   meanOverTime,
   reverse,
   rnn,
-  type SequentialModel,
+  type LayersModel,
   scope,
   sequential,
   timeDistributed,
@@ -60,7 +60,7 @@ const classifier = (backend: Backend, seed = 1) =>
   )
 const FIT: ModelFitOptions = { loss: 'softmax_cross_entropy', batchSize: 8, epochs: 4, learningRate: 0.02 }
 
-const values = async (model: SequentialModel) => {
+const values = async (model: LayersModel) => {
   const read = await Promise.all(model.variables.map(({ value }) => value.read()))
   return read.map(({ data }) => Array.from(data))
 }
@@ -386,7 +386,7 @@ describe('sequential refuses, before anything is computed,', () => {
 })
 
 describe('data that does not fit is refused', () => {
-  const withModel = async (use: (model: SequentialModel) => Promise<unknown>) => {
+  const withModel = async (use: (model: LayersModel) => Promise<unknown>) => {
     using backend = openReferenceBackend()
     using model = classifier(backend)
     const before = await values(model)
@@ -399,7 +399,7 @@ describe('data that does not fit is refused', () => {
   }
   const NOTHING = Dataset.fromArray<LayerExample>([])
   const batch = { input: { data: Int32Array.of(1, 2), shape: [2, 1] }, labels: { data: Int32Array.of(1), shape: [1] } }
-  test.each<readonly [string, string, (model: SequentialModel) => Promise<unknown>]>([
+  test.each<readonly [string, string, (model: LayersModel) => Promise<unknown>]>([
     ['no examples', 'ERR_EXAMPLE', (model) => model.fit([], FIT)],
     ['a dataset without examples', 'ERR_EXAMPLE', (model) => model.fit(NOTHING, FIT)],
     ['nothing to evaluate', 'ERR_EXAMPLE', (model) => model.evaluate(NOTHING, { loss: FIT.loss, batchSize: 1 })],

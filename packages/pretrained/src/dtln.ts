@@ -1,4 +1,4 @@
-import { type Backend, dense, importWeights, layerNorm, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
+import { type Backend, dense, importWeights, layerNorm, type LayersModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile, stackNetworks, type WeightInput } from '@cudnn-rnn/rnn/interop'
 import { type ModelStream, multiply } from '@cudnn-rnn/rnn/layers'
 import { lstmLayer, lstmsOf, weightReader } from './named_weights.js'
@@ -18,14 +18,14 @@ const EPSILON = 1e-7
  * the features of a learned transform, each from two LSTM layers whose state is carried from block to block.
  */
 export class Dtln {
-  readonly #models: readonly SequentialModel[]
+  readonly #models: readonly LayersModel[]
   readonly #first: ModelStream
   readonly #second: ModelStream
   readonly #fourier = new RealFourier(BLOCK)
   readonly #input = new SlidingBlock(BLOCK)
   readonly #output = new OverlapAdd(BLOCK, SHIFT)
 
-  private constructor(first: SequentialModel, second: SequentialModel) {
+  private constructor(first: LayersModel, second: LayersModel) {
     this.#models = [first, second]
     this.#first = first.stream()
     this.#second = second.stream()

@@ -1,4 +1,4 @@
-import { type Backend, dense, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
+import { type Backend, dense, type LayersModel, sequential } from '@cudnn-rnn/rnn'
 import type { WeightInput } from '@cudnn-rnn/rnn/interop'
 import { activation, conv1d, type ModelStream, transpose } from '@cudnn-rnn/rnn/layers'
 import { lstmLayer } from './named_weights.js'
@@ -10,9 +10,9 @@ import { CONTEXT, type Conv1d, FRAME, readSileroWeights, type SileroWeights, UNI
  * state is carried from frame to frame, and one number: the probability of speech.
  */
 export class SileroVad {
-  readonly #transform: SequentialModel
-  readonly #encoder: SequentialModel
-  readonly #decoder: SequentialModel
+  readonly #transform: LayersModel
+  readonly #encoder: LayersModel
+  readonly #decoder: LayersModel
   readonly #stream: ModelStream
   readonly #context = new Float32Array(CONTEXT)
 

@@ -98,7 +98,7 @@ export {
   layerNorm,
   loadModel,
   type ModelFitOptions,
-  type SequentialModel,
+  type LayersModel,
   sequential,
   TrainingCheckpoints,
   type TrainingCheckpointsOptions,

@@ -2,7 +2,7 @@ import { checkedElsewhere, checkOptions, OBJECT, type OptionsOf, optional } from
 import type { Backend } from '@cudnn-rnn/ops'
 import type { FixedValues, Graph, OnnxRuntime, StateChoice } from '@cudnn-rnn/graphs'
 import { importWeights, openWeightFile, type WeightInput } from '@cudnn-rnn/interop'
-import { importKeras, loadModel, type SequentialModel } from '@cudnn-rnn/layers'
+import { importKeras, loadModel, type LayersModel } from '@cudnn-rnn/layers'
 import { codedRangeError } from './coded_error.js'
 import { openBackend } from './open_backend.js'
 
@@ -55,7 +55,7 @@ const KERAS = ['keras-archive', 'keras-h5', 'keras-json']
 export async function openModel(
   file: WeightInput | Address,
   options: OpenModelOptions = {},
-): Promise<SequentialModel | Graph> {
+): Promise<LayersModel | Graph> {
   const action = 'open a model'
   checkOptions(action, options, OPTIONS)
   const { backend, ort, ...ofGraph } = options

@@ -4,7 +4,7 @@ import {
   dense,
   embedding,
   type LayerBatch,
-  type SequentialModel,
+  type LayersModel,
   sequential,
 } from '@cudnn-rnn/rnn'
 import type { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
@@ -22,7 +22,7 @@ export interface CharModelSizes {
 }
 
 /** Embedding → CudnnLSTM → linear: class ids [T,B] to logits [T,B,V] of the next characters. */
-export function charLanguageModel(backend: Backend, sizes: CharModelSizes, seed: number): SequentialModel {
+export function charLanguageModel(backend: Backend, sizes: CharModelSizes, seed: number): LayersModel {
   const { vocabularySize, embeddingSize, numUnits, numLayers, dropout } = sizes
   return sequential(
     backend,
@@ -37,7 +37,7 @@ export function charLanguageModel(backend: Backend, sizes: CharModelSizes, seed:
 }
 
 /** The recurrent layer of a character language model. */
-export function recurrentLayer({ layers }: SequentialModel): RecurrentLayer {
+export function recurrentLayer({ layers }: LayersModel): RecurrentLayer {
   return layers[1] as RecurrentLayer
 }
 

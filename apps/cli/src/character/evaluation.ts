@@ -1,4 +1,4 @@
-import { type Communicator, Dataset, type SequentialModel } from '@cudnn-rnn/rnn'
+import { type Communicator, Dataset, type LayersModel } from '@cudnn-rnn/rnn'
 import { truncatedWindows } from '@cudnn-rnn/rnn/train'
 import { windowBatch } from './char_language_model.js'
 
@@ -10,7 +10,7 @@ const EVALUATION_TIME = 50
  * evaluates its rows.
  */
 export async function bitsPerCharacter(
-  model: SequentialModel,
+  model: LayersModel,
   ids: Int32Array,
   communicator?: Communicator,
 ): Promise<number> {

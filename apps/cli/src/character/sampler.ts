@@ -1,4 +1,4 @@
-import type { SequentialModel } from '@cudnn-rnn/rnn'
+import type { LayersModel } from '@cudnn-rnn/rnn'
 import { generate, type Vocabulary } from '@cudnn-rnn/rnn/train'
 
 export interface SamplingOptions {
@@ -13,7 +13,7 @@ export interface SamplingOptions {
 
 /** Yields text that the model writes, character by character. Throws RangeError `ERR_UNKNOWN_SYMBOL` for the prompt. */
 export async function* sample(
-  model: SequentialModel,
+  model: LayersModel,
   vocabulary: Vocabulary,
   { prompt, ...options }: SamplingOptions,
 ): AsyncGenerator<string> {

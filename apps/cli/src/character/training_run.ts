@@ -4,7 +4,7 @@ import {
   type Communicator,
   cosineRate,
   Dataset,
-  type SequentialModel,
+  type LayersModel,
   type StepReport,
   TrainingCheckpoints,
 } from '@cudnn-rnn/rnn'
@@ -220,7 +220,7 @@ export class TrainingRun extends ModelRun<CharacterSettings> {
 export async function restoreModel(
   directory: string,
   backend: Backend,
-): Promise<{ readonly model: SequentialModel; readonly vocabulary: Vocabulary }> {
+): Promise<{ readonly model: LayersModel; readonly vocabulary: Vocabulary }> {
   const { sizes, plan, characters } = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
   const model = charLanguageModel(backend, sizes, plan.seed)
   try {

@@ -7,7 +7,7 @@ import {
   importWeights,
   inspectBackends,
   openBackend,
-  type SequentialModel,
+  type LayersModel,
 } from '@cudnn-rnn/rnn'
 import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
@@ -29,7 +29,7 @@ const { characters, sizes } = JSON.parse(String(fixture('run.json'))) as {
 const greedy = JSON.parse(String(fixture('greedy.json'))) as { readonly prompt: string; readonly text: string }
 
 /** The exported model, on an executor again. */
-async function modelFrom(bytes: Uint8Array, backend: Backend): Promise<SequentialModel> {
+async function modelFrom(bytes: Uint8Array, backend: Backend): Promise<LayersModel> {
   const file = await openWeightFile(bytes)
   const read = async (name: string) => {
     const { shape, read } = file.tensors.find((tensor) => tensor.name === name)!

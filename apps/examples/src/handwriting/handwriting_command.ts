@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/checkpoint/files'
 import { type ResultTable, tableText } from '@cudnn-rnn/rnn/report'
-import { type BackendName, openBackend, type SequentialModel } from '@cudnn-rnn/rnn'
+import { type BackendName, openBackend, type LayersModel } from '@cudnn-rnn/rnn'
 import { characterScorer, NGramModel } from '@cudnn-rnn/rnn/ctc'
 import { visibleText } from '@cudnn-rnn/canonical/rules'
 import type { Command } from 'commander'
@@ -108,7 +108,7 @@ async function runHandwriting(options: HandwritingOptions): Promise<void> {
   }
 }
 
-async function readAll(reader: SequentialModel, lines: readonly Line[], language: NGramModel) {
+async function readAll(reader: LayersModel, lines: readonly Line[], language: NGramModel) {
   const scorer = characterScorer(language, ALPHABET, { weight: LANGUAGE_WEIGHT, bonus: LANGUAGE_WEIGHT })
   const greedy: string[] = []
   const scored: string[] = []

@@ -1,4 +1,4 @@
-import { type Backend, cudnnLSTM, dense, type LayerBatch, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
+import { type Backend, cudnnLSTM, dense, type LayerBatch, type LayersModel, sequential } from '@cudnn-rnn/rnn'
 import type { PrefixScorer } from '@cudnn-rnn/rnn/ctc'
 import { ALPHABET, textOf } from './generator/line_texts.js'
 import { FRAME_SIZE } from './line_batch.js'
@@ -10,7 +10,7 @@ const FEATURES = 64
 export function lineReader(
   backend: Backend,
   { numUnits, numLayers, seed }: { readonly numUnits: number; readonly numLayers: number; readonly seed: number },
-): SequentialModel {
+): LayersModel {
   return sequential(
     backend,
     [
@@ -24,7 +24,7 @@ export function lineReader(
 
 /** The texts of a batch: by the likeliest class of each frame, or by beam search with a language model. */
 export async function readTexts<State = undefined>(
-  reader: SequentialModel,
+  reader: LayersModel,
   { input, sequenceLengths }: LayerBatch,
   search: { readonly scorer?: PrefixScorer<State>; readonly beamWidth?: number } = {},
 ): Promise<string[]> {

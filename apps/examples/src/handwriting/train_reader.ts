@@ -2,14 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cpuUsage } from 'node:process'
 import { TerminalProgress } from '@cudnn-rnn/rnn/report'
-import {
-  type Backend,
-  cosineRate,
-  Dataset,
-  type LayerBatch,
-  type SequentialModel,
-  type StepReport,
-} from '@cudnn-rnn/rnn'
+import { type Backend, cosineRate, Dataset, type LayerBatch, type LayersModel, type StepReport } from '@cudnn-rnn/rnn'
 import { labelErrorRate } from '@cudnn-rnn/rnn/ctc'
 import { MetricsFile, readMetrics } from '@cudnn-rnn/rnn/train'
 import { LineDrawing } from './generator/line_drawing.js'
@@ -55,7 +48,7 @@ export function characterErrorRate(read: readonly string[], lines: readonly Line
 export async function trainReader(
   backend: Backend,
   options: ReaderOptions,
-): Promise<{ readonly reader: SequentialModel; readonly reports: readonly StepReport[]; readonly cpuSeconds: number }> {
+): Promise<{ readonly reader: LayersModel; readonly reports: readonly StepReport[]; readonly cpuSeconds: number }> {
   const { words, steps, seed } = options
   registerFonts(TRAINING_FONTS)
   const drawing = new LineDrawing()

@@ -1,12 +1,5 @@
 import { lstmLayer, otherModel, weightReader } from '@cudnn-rnn/pretrained'
-import {
-  type Backend,
-  dense,
-  importWeights,
-  type LayerDefinition,
-  type SequentialModel,
-  sequential,
-} from '@cudnn-rnn/rnn'
+import { type Backend, dense, importWeights, type LayerDefinition, type LayersModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { conv2d, maxPool2d } from '@cudnn-rnn/rnn/layers'
 
@@ -26,7 +19,7 @@ const FEATURES = (LINE_PIXELS / 4) * FILTERS[1]
  * @param prefix of a checkpoint, `model.ckpt`; its variables are in the scope `cnn_lstm` or in none.
  * @throws RangeError `ERR_OTHER_MODEL`
  */
-export async function openCalamari(backend: Backend, prefix: string): Promise<SequentialModel> {
+export async function openCalamari(backend: Backend, prefix: string): Promise<LayersModel> {
   const file = await openWeightFile(prefix)
   try {
     const scope = file.tensors.some(({ name }) => name === 'cnn_lstm/W') ? 'cnn_lstm/' : ''
@@ -71,7 +64,7 @@ export async function openCalamari(backend: Backend, prefix: string): Promise<Se
  * @param charset of the codec: `charset[k + 1]` is label k, as Calamari counts the blank first.
  */
 export async function readLines(
-  model: SequentialModel,
+  model: LayersModel,
   lines: readonly Float32Array[],
   charset: readonly string[],
 ): Promise<string[]> {

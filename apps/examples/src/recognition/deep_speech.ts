@@ -1,5 +1,5 @@
 import { lstmLayer, lstmsOf, weightReader } from '@cudnn-rnn/pretrained'
-import { type Backend, dense, importWeights, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
+import { type Backend, dense, importWeights, type LayersModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { activation } from '@cudnn-rnn/rnn/layers'
 
@@ -15,7 +15,7 @@ const CLIPPED_RELU = activation('relu', { maximum: 20 })
  * @param prefix of a checkpoint with `layer_1` … `layer_6` and `cudnn_lstm`; any width of the layers.
  * @throws RangeError `ERR_OTHER_MODEL`
  */
-export async function openDeepSpeech(backend: Backend, prefix: string): Promise<SequentialModel> {
+export async function openDeepSpeech(backend: Backend, prefix: string): Promise<LayersModel> {
   const file = await openWeightFile(prefix)
   try {
     const read = weightReader(file)

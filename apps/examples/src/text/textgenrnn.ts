@@ -1,5 +1,5 @@
 import { lstmLayer, lstmsOf, weightReader } from '@cudnn-rnn/pretrained'
-import { type Backend, dense, embedding, importWeights, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
+import { type Backend, dense, embedding, importWeights, type LayersModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { attentionPooling, concat } from '@cudnn-rnn/rnn/layers'
 import { readCharacterIds } from './character_ids.js'
@@ -21,9 +21,9 @@ const IDS = 465
 export class Textgenrnn {
   readonly #ids: ReadonlyMap<string, number>
   readonly #characters: readonly string[]
-  readonly #model: SequentialModel
+  readonly #model: LayersModel
 
-  private constructor(ids: ReadonlyMap<string, number>, model: SequentialModel) {
+  private constructor(ids: ReadonlyMap<string, number>, model: LayersModel) {
     this.#ids = ids
     this.#characters = [...ids].reduce<string[]>((list, [character, id]) => {
       list[id] = character

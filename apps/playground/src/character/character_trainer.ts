@@ -9,7 +9,7 @@ import {
   embedding,
   exportWeights,
   type LayerBatch,
-  type SequentialModel,
+  type LayersModel,
   type StepReport,
   sequential,
 } from '@cudnn-rnn/rnn'
@@ -42,7 +42,7 @@ const READING_INTERVAL = 40
 /** A character model in a worker: embedding, LSTM, softmax over the characters of a text. */
 export class CharacterTrainer {
   readonly #backend: Backend
-  #trained: { readonly model: SequentialModel; readonly vocabulary: Vocabulary } | undefined
+  #trained: { readonly model: LayersModel; readonly vocabulary: Vocabulary } | undefined
 
   constructor(backend: Backend) {
     this.#backend = backend
@@ -165,7 +165,7 @@ export class CharacterTrainer {
 }
 
 /** The mean negative log2-likelihood of each character after the first. */
-async function bitsPerCharacter(model: SequentialModel, ids: Int32Array): Promise<number> {
+async function bitsPerCharacter(model: LayersModel, ids: Int32Array): Promise<number> {
   const time = ids.length - 1
   const input = { data: ids.slice(0, time), shape: [time, 1] }
   const labels = { data: ids.slice(1), shape: [time, 1] }
@@ -173,7 +173,7 @@ async function bitsPerCharacter(model: SequentialModel, ids: Int32Array): Promis
   return loss / Math.LN2
 }
 
-async function checkpoint(model: SequentialModel): Promise<File[]> {
+async function checkpoint(model: LayersModel): Promise<File[]> {
   const store = new MemoryStore()
   await model.save('character_model', { store })
   return [...store.files]
@@ -181,7 +181,7 @@ async function checkpoint(model: SequentialModel): Promise<File[]> {
     .map(([name, bytes]) => new File([new Uint8Array(bytes)], name))
 }
 
-async function network(model: SequentialModel, format: 'safetensors' | 'onnx'): Promise<File> {
+async function network(model: LayersModel, format: 'safetensors' | 'onnx'): Promise<File> {
   if (format === 'onnx') return new File([new Uint8Array(await model.export(format))], 'character_model.onnx')
   const recurrent = model.layers[1] as RecurrentLayer
   const canonical = await recurrent.model.paramsToCanonical(recurrent.variables[0].value)

@@ -48,7 +48,7 @@ import { NAME } from '../layer_build.js'
 import { MERGES, type MergeName } from '../kinds/merges.js'
 import { chainPlan, type GraphPlan, type PlanNode, type Ref } from '../model/model_graph.js'
 import { multiply } from '../kinds/multiply.js'
-import { SequentialModel } from '../model/sequential_model.js'
+import { LayersModel } from '../model/layers_model.js'
 import { timeDistributed } from '../kinds/time_distributed.js'
 
 const LAYERS = [...KERAS_CLASSES.keys(), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
@@ -90,7 +90,7 @@ interface Planned {
  * console.log(model.layers.map(({ kind }) => kind)) // ['cudnnGRU', 'dense']
  * ```
  */
-export async function importKeras(backend: Backend, input: WeightInput): Promise<SequentialModel> {
+export async function importKeras(backend: Backend, input: WeightInput): Promise<LayersModel> {
   const file = await openWeightFile(input)
   try {
     let planned: FilePlan | undefined
@@ -106,7 +106,7 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
     const plan = planned.planOf(made)
     if (plan.layers.length === 0) throw notAModel(file.path, 'none of its layers computes anything')
     const elements = file.tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
-    const model = new SequentialModel(
+    const model = new LayersModel(
       backend,
       plan,
       {},

@@ -26,7 +26,7 @@ export interface DecodeOptions<State = undefined> extends PredictOptions, Option
   readonly scorer?: PrefixScorer<State> | undefined
 }
 
-/** `SequentialModel.decode` */
+/** `LayersModel.decode` */
 export async function decodeLabels<State>(
   model: WholeModel,
   input: TensorLike | readonly LayerExample['input'][],

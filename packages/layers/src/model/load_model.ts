@@ -20,7 +20,7 @@ import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
 import { NAME } from '../layer_build.js'
 import { MERGES } from '../kinds/merges.js'
 import { chainPlan, type GraphPlan, type PlanInput } from './model_graph.js'
-import { SequentialModel } from './sequential_model.js'
+import { LayersModel } from './layers_model.js'
 import type { Signal } from '../signal.js'
 import { BEST, STORE } from '../training/training_checkpoints.js'
 import { saveablesOf } from './variable_saveables.js'
@@ -56,7 +56,7 @@ export async function loadModel(
   backend: Backend,
   path: string | FileStore,
   options: LoadModelOptions = {},
-): Promise<SequentialModel> {
+): Promise<LayersModel> {
   const action = 'load a model'
   checkOptions(action, options, OPTIONS)
   checkIsBackend(action, backend)
@@ -71,7 +71,7 @@ export async function loadModel(
   const { layers, input, seed, loss, elements } = description
   const definitions = layersFromConfig(layers, options.layers ?? {})
   const plan = input === undefined ? planOfConfig(prefix, definitions, description) : chainPlan(definitions, input)
-  const model = new SequentialModel(
+  const model = new LayersModel(
     backend,
     plan,
     { seed },
@@ -153,7 +153,7 @@ async function describedModel(prefix: string, store: FileStore | undefined): Pro
 }
 
 /** The loss of a description; undefined for one that this release does not have: the model can still predict. */
-function savedLoss(model: SequentialModel, loss: unknown): Loss | undefined {
+function savedLoss(model: LayersModel, loss: unknown): Loss | undefined {
   try {
     return checkLoss('load a model', loss, model)
   } catch {

@@ -42,7 +42,7 @@ export const SAVE_OPTIONS = {
 /** Options of `save`. */
 export interface SaveModelOptions extends OptionsOf<typeof SAVE_OPTIONS> {}
 
-/** `SequentialModel.save` */
+/** `LayersModel.save` */
 export async function saveModel(
   model: WholeModel,
   path: string,

@@ -5,7 +5,7 @@ import { parameterCount, RecurrentLayer } from '../kinds/recurrent.js'
 import { signalText } from '../signal.js'
 import type { WholeModel } from './whole_model.js'
 
-/** The table of `SequentialModel.summary`; of a graph with the values that each layer reads. */
+/** The table of `LayersModel.summary`; of a graph with the values that each layer reads. */
 export function summaryOf({ graph }: WholeModel): string {
   const { inputs, nodes, layers, outputs, isChain } = graph
   const reads = (texts: readonly string[]) => (isChain ? [] : [texts.join(', ')])

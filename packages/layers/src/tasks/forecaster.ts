@@ -1,5 +1,5 @@
 import { checkArguments, FILE_PATH, integerFrom, listOf, PATH } from '@cudnn-rnn/canonical/rules'
-import { loadModel, type SequentialModel } from '@cudnn-rnn/layers'
+import { loadModel, type LayersModel } from '@cudnn-rnn/layers'
 import type { Backend } from '@cudnn-rnn/ops'
 import { codedRangeError } from './coded_error.js'
 import { firstOrigin } from './forecast_windows.js'
@@ -47,13 +47,13 @@ const BATCH = 256
  */
 export class Forecaster {
   /** Windows [W,B,I] to corrections [B,horizon], relative to the deviation of each window. */
-  readonly model: SequentialModel
+  readonly model: LayersModel
   readonly record: ForecasterRecord
   readonly #encoder: WindowEncoder
   readonly #blend: LinearBlend
 
   /** @internal */
-  constructor(model: SequentialModel, record: ForecasterRecord) {
+  constructor(model: LayersModel, record: ForecasterRecord) {
     this.model = model
     this.record = record
     this.#encoder = new WindowEncoder(record.shape, encodingOf(record))
@@ -146,7 +146,7 @@ export class Forecaster {
 
 /** Forecasts for places: the blend's plus a share of the network's correction. */
 export async function forecastPlaces(
-  model: SequentialModel,
+  model: LayersModel,
   encoder: WindowEncoder,
   blend: LinearBlend,
   share: number,
@@ -162,7 +162,7 @@ export async function forecastPlaces(
 
 /** The network's output for each place, relative to the scale of its window. */
 export async function correctionsOf(
-  model: SequentialModel,
+  model: LayersModel,
   encoder: WindowEncoder,
   places: readonly WindowPlace[],
 ): Promise<number[][]> {

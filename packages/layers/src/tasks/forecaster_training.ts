@@ -21,7 +21,7 @@ import {
   type LayerBatch,
   lastStep,
   type ModelFitOptions,
-  type SequentialModel,
+  type LayersModel,
   sequential,
 } from '@cudnn-rnn/layers'
 import type { Backend } from '@cudnn-rnn/ops'
@@ -109,7 +109,7 @@ const EVALUATED = 256
  * ```
  */
 export class ForecasterTraining {
-  readonly model: SequentialModel
+  readonly model: LayersModel
   readonly shape: ForecastShape
   /** Each series' origins. */
   readonly origins: readonly Origins[]
@@ -213,7 +213,7 @@ export class ForecasterTraining {
     return new Forecaster(this.model, { ...this.#record, members: this.#blend.members, share, widths })
   }
 
-  #network(backend: Backend): SequentialModel {
+  #network(backend: Backend): LayersModel {
     const { cell = 'lstm', numLayers = 1, numUnits = 32, dropout = 0, seed = 0 } = this.#options
     const recurrent = cell === 'lstm' ? cudnnLSTM : cudnnGRU
     const layers = [

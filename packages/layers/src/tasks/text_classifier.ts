@@ -20,7 +20,7 @@ import {
   type LayerExample,
   loadModel,
   meanOverTime,
-  type SequentialModel,
+  type LayersModel,
   sequential,
 } from '@cudnn-rnn/layers'
 import type { Backend } from '@cudnn-rnn/ops'
@@ -152,11 +152,11 @@ export interface TextEncoding {
  */
 export class TextClassifier {
   /** Word ids [T,B] to logits [B,classes]. */
-  readonly model: SequentialModel
+  readonly model: LayersModel
   readonly encoding: TextEncoding
 
   /** @internal */
-  constructor(model: SequentialModel, encoding: TextEncoding) {
+  constructor(model: LayersModel, encoding: TextEncoding) {
     this.model = model
     this.encoding = encoding
   }

@@ -53,7 +53,7 @@ export interface ModelMetrics {
   readonly loss: number
 }
 
-/** `SequentialModel.evaluate` */
+/** `LayersModel.evaluate` */
 export async function evaluateModel(
   model: WholeModel,
   data: LayerData,

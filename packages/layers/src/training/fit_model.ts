@@ -113,7 +113,7 @@ const OPTIONS = {
 /** Options of the `fit` of a model. */
 export interface ModelFitOptions extends OptionsOf<typeof OPTIONS> {}
 
-/** `SequentialModel.fit` */
+/** `LayersModel.fit` */
 export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {
   const action = 'fit'
   checkOptions(action, options, OPTIONS)

@@ -5,7 +5,7 @@ import { encodeKerasArchive, importWeights } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
-import { cudnnGRU, cudnnLSTM, importKeras, type SequentialModel, sequential } from '../../src/index.js'
+import { cudnnGRU, cudnnLSTM, importKeras, type LayersModel, sequential } from '../../src/index.js'
 
 const FOLDER = join(import.meta.dirname, '../../../../fixtures/interop/keras')
 // Made by fixtures/interop/make_keras.py.
@@ -36,7 +36,7 @@ function archive(layers: unknown, variables: Variables = {}, more: Json = {}): P
 async function withModel<Result>(
   layers: unknown,
   variables: Variables,
-  use: (model: SequentialModel) => Promise<Result> | Result,
+  use: (model: LayersModel) => Promise<Result> | Result,
   more: Json = {},
 ): Promise<Result> {
   using backend = openReferenceBackend({ dtype: 'float64' })

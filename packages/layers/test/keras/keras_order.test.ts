@@ -2,12 +2,12 @@ import { jsonRecord } from '@cudnn-rnn/canonical/rules'
 import { openWeightFile } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, test } from 'vitest'
-import { apply, concat, dense, functional, input, merge, type SequentialModel, sequential } from '../../src/index.js'
+import { apply, concat, dense, functional, input, merge, type LayersModel, sequential } from '../../src/index.js'
 
 const d = (units: number) => dense({ units })
 
 /** Units of the dense layers of an export, in its order. */
-async function unitsOf(model: SequentialModel): Promise<unknown[]> {
+async function unitsOf(model: LayersModel): Promise<unknown[]> {
   await using file = await openWeightFile(await model.export('keras'))
   const { layers } = jsonRecord(jsonRecord(file.kerasModel)?.['config']) as { layers: { config: { units?: number } }[] }
   return layers.flatMap(({ config }) => config.units ?? [])

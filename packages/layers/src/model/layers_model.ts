@@ -86,12 +86,12 @@ export function sequential(
   backend: Backend,
   layers: readonly LayerDefinition[],
   options: SequentialOptions = {},
-): SequentialModel<'output'> {
+): LayersModel<'output'> {
   const action = 'build a model'
   checkIsBackend(action, backend)
   checkOptions(action, options, OPTIONS)
   checkAreLayers(action, layers)
-  return new SequentialModel(backend, chainPlan([...layers], inputOf(action, layers, options)), options)
+  return new LayersModel(backend, chainPlan([...layers], inputOf(action, layers, options)), options)
 }
 
 const FUNCTIONAL_OPTIONS = {
@@ -134,11 +134,11 @@ export function functional<Outputs extends string>(
   inputs: readonly ModelValue[],
   outputs: Readonly<Record<Outputs, ModelValue>>,
   options: FunctionalOptions = {},
-): SequentialModel<Outputs> {
+): LayersModel<Outputs> {
   const action = 'build a model'
   checkIsBackend(action, backend)
   checkOptions(action, options, FUNCTIONAL_OPTIONS)
-  return new SequentialModel(backend, planOfValues(action, inputs, outputs), options)
+  return new LayersModel(backend, planOfValues(action, inputs, outputs), options)
 }
 
 /** A tensor for each input: of a literal list exactly as many. */
@@ -151,11 +151,11 @@ export type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
  *
  * @example
  * ```ts
- * import { cudnnGRU, dense, embedding, lastStep, openBackend, sequential, type SequentialModel } from '@cudnn-rnn/rnn'
+ * import { cudnnGRU, dense, embedding, lastStep, openBackend, sequential, type LayersModel } from '@cudnn-rnn/rnn'
  *
  * const backend = await openBackend('reference')
  * const layers = [embedding({ size: 5, units: 4 }), cudnnGRU({ numUnits: 8 }), lastStep(), dense({ units: 2 })]
- * const model: SequentialModel = sequential(backend, layers, { seed: 1 })
+ * const model: LayersModel = sequential(backend, layers, { seed: 1 })
  * const data = [
  *   { input: [1, 2, 3], label: 0 },
  *   { input: [4, 3], label: 1 },
@@ -164,7 +164,7 @@ export type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
  * console.log((await model.evaluate(data, { batchSize: 2 })).accuracy) // 1
  * ```
  */
-export class SequentialModel<Outputs extends string = string> extends Layer implements WholeModel {
+export class LayersModel<Outputs extends string = string> extends Layer implements WholeModel {
   readonly graph: ModelGraph
   readonly seed: number
   /** The loss it was trained with. */
@@ -183,7 +183,7 @@ export class SequentialModel<Outputs extends string = string> extends Layer impl
       kind: graph.isChain ? 'sequential' : 'functional',
       name: undefined,
       config: { seed, ...savedPlan(plan, graph.isChain) },
-      build: (_, build) => new SequentialModel(build.backend, plan, { seed }),
+      build: (_, build) => new LayersModel(build.backend, plan, { seed }),
     }
     const variables = graph.layers.flatMap((layer) => layer.variables)
     super(backend, { definition, name: 'model', input: inputs[0].signal, output: outputs[0].signal, variables })
