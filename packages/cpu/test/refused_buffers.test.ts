@@ -56,7 +56,9 @@ it.skipIf(!compiles || loaded.addon === undefined)(
     const bytes = readFileSync(loaded.addon === undefined ? '' : loaded.file, 'latin1').replaceAll(NAME, REFUSING)
     writeFileSync(addon, bytes, 'latin1')
     const lent = run({})
-    const copied = run({ LD_PRELOAD: shim, CUDNN_RNN_CPU_ADDON: addon })
+    // The library of a sanitizer must be the first.
+    const preloaded = [process.env['LD_PRELOAD'], shim].filter(Boolean).join(':')
+    const copied = run({ LD_PRELOAD: preloaded, CUDNN_RNN_CPU_ADDON: addon })
     expect(lent).toMatchObject({ status: 0, refusals: 0 })
     expect(copied).toMatchObject({ status: 0, stdout: lent.stdout })
     expect(copied.refusals).toBeGreaterThan(0)

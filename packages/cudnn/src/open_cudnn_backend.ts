@@ -102,7 +102,7 @@ export function checkBackendOptions(options: CudnnBackendOptions): Arithmetic {
 
 /** Undefined if the variable is not set; checked as the option is. */
 function kernelsOfEnvironment(): CudnnBackendOptions['kernels'] {
-  return (process.env['CUDNN_RNN_KERNELS'] || undefined) as CudnnBackendOptions['kernels']
+  return (globalThis.process?.env['CUDNN_RNN_KERNELS'] || undefined) as CudnnBackendOptions['kernels']
 }
 
 /** The libraries, if there is a device to use them on. */
