@@ -51,7 +51,7 @@ const NAMES = {
     bfloat16: 'CUDNN_DATA_BFLOAT16',
   },
   MATH_TYPES: { default: 'CUDNN_DEFAULT_MATH', tensorOp: 'CUDNN_TENSOR_OP_MATH', fma: 'CUDNN_FMA_MATH' },
-  CUBLAS_TYPES: { float32: 'CUDA_R_32F', float64: 'CUDA_R_64F' },
+  CUBLAS_TYPES: { float32: 'CUDA_R_32F', float64: 'CUDA_R_64F', float16: 'CUDA_R_16F', bfloat16: 'CUDA_R_16BF' },
   CUBLAS_COMPUTE: {
     float32: 'CUBLAS_COMPUTE_32F',
     float64: 'CUBLAS_COMPUTE_64F',
