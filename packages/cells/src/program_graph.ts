@@ -50,8 +50,8 @@ interface Computation {
 }
 
 /**
- * The operations of a step on the tape of a {@link Program}: in host memory with the products of the run's executor. The products
- * of kernels' gradients wait for those of all steps.
+ * The operations of a step on the tape of a {@link Program}: in host memory with the products of the run's executor. The gradient of
+ * a kernel is one product of all steps, at the end.
  */
 export class ProgramGraph extends StepGraph {
   readonly #program: Program<StepContext>

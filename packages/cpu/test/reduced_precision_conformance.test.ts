@@ -9,8 +9,8 @@ const instructionSets = instructionSetsUnderTest('conformance in bfloat16').filt
 )
 
 /**
- * Rounded factors move a sum across relu's kink in these cases. Their oracle is the portable kernels, whose products are
- * of float32: native/cpu/test compares them with the products of rounded factors.
+ * Rounded factors move a sum across relu's kink in these cases. Their oracle is the portable kernels, which multiply in
+ * float32: native/cpu/test compares them with the products of rounded factors.
  */
 const KINKS = [
   ...['rnn_relu_layers3_bi_linear_ragged_no_state', 'rnn_relu_no_state_bi', 'rnn_relu_time9'],

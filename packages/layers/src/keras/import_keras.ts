@@ -185,6 +185,10 @@ function graphPlanned(file: WeightFile, graph: FileGraph): FilePlan {
   const parts: Planned[] = []
   const known = new Map<FileLayer, number>()
   const planned: PlannedCall[] = []
+  // The first place counts if an input is listed twice.
+  const places = new Map(inputs.map(({ call }, place): [number, number] => [call, place]).reverse())
+  const embedded = calls.filter(({ layer }) => layer.className === 'Embedding')
+  const ids = new Set(embedded.map(({ from }) => from[0]?.[0]))
   for (const [at, call] of calls.entries()) {
     const { layer, from, states } = call
     const taken = from.map(([source, tensor]) => {
@@ -195,8 +199,7 @@ function graphPlanned(file: WeightFile, graph: FileGraph): FilePlan {
     const options = new KerasOptions(layer.className, layer.config)
     const merge = MERGE_CLASSES.get(layer.className)
     if (layer.className === 'InputLayer') {
-      const isIds = calls.some((each) => each.layer.className === 'Embedding' && each.from[0]?.[0] === at)
-      const own = signalOfShape(layer.config['batch_shape'] ?? layer.config['batch_input_shape'], isIds)
+      const own = signalOfShape(layer.config['batch_shape'] ?? layer.config['batch_input_shape'], ids.has(at))
       if (own === undefined) throw options.refused('its shape must have a size of its last dimension')
       signals.push(own)
       planned.push({ call })
@@ -206,7 +209,7 @@ function graphPlanned(file: WeightFile, graph: FileGraph): FilePlan {
       planned.push({ call, merge, name: typeof name === 'string' && NAME.test(name) ? name : undefined })
     } else if (first !== undefined) {
       const shared = known.get(layer)
-      const own = planned1(layer, first, shared === undefined ? variables : variables.again(), {
+      const own = plannedLayer(layer, first, shared === undefined ? variables : variables.again(), {
         ...(masks[at] as MaskAt),
         version,
         isOfGraph: true,
@@ -221,11 +224,14 @@ function graphPlanned(file: WeightFile, graph: FileGraph): FilePlan {
   }
   const planOf = (made: readonly (readonly Made[])[]): GraphPlan => {
     const layers = made.flat().map(({ definition }) => definition)
-    const starts = made.map((_, k) => made.slice(0, k).flat().length)
-    const order = inputs.map(({ call }) => call)
+    let next = 0
+    const starts = made.map(({ length }) => {
+      next += length
+      return next - length
+    })
     const nodes: PlanNode[] = []
     /** The output of each call, and its final states. */
-    const refs: Ref[][] = calls.map((_, at) => (order.includes(at) ? [[order.indexOf(at), 0]] : []))
+    const refs: Ref[][] = calls.map((_, at) => (places.has(at) ? [[places.get(at) as number, 0]] : []))
     const refOf = ([call, tensor]: FileValue): Ref => {
       const ref = refs[call]?.[tensor]
       if (ref === undefined)
@@ -268,9 +274,7 @@ function graphPlanned(file: WeightFile, graph: FileGraph): FilePlan {
       outputs: outputs.map(({ name, value }) => ({ name, value: refOf(value) })),
     }
   }
-  const stray = calls.findIndex(
-    ({ layer }, at) => layer.className === 'InputLayer' && !inputs.some(({ call }) => call === at),
-  )
+  const stray = calls.findIndex(({ layer }, at) => layer.className === 'InputLayer' && !places.has(at))
   if (stray !== -1) throw notAModel(file.path, `${labelOf(calls[stray]?.layer as FileLayer)} must be one of its inputs`)
   return { parts, hasNetworks: parts.some(needsNetworks), planOf }
 }
@@ -376,7 +380,7 @@ function planOf(
   return layers.flatMap((layer, index) => {
     if (layer.className === 'InputLayer') return []
     const at = { ...masks[index], version } as At
-    const planned = layer.branches ? joined(layer, signal, variables, at) : planned1(layer, signal, variables, at)
+    const planned = layer.branches ? joined(layer, signal, variables, at) : plannedLayer(layer, signal, variables, at)
     signal = planned.output
     return [planned]
   })
@@ -432,7 +436,13 @@ const JOINS: ReadonlyMap<string, NonNullable<Planned['join']>> = new Map([
 /** Versions of Keras without TensorFlow's own. */
 const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$)/
 
-function planned1(layer: FileLayer, input: KerasSignal, variables: VariablesByName, at: At, wrapper?: string): Planned {
+function plannedLayer(
+  layer: FileLayer,
+  input: KerasSignal,
+  variables: VariablesByName,
+  at: At,
+  wrapper?: string,
+): Planned {
   const { className, config, place } = layer
   // Older files group weights by the layers of the model: those of a wrapped one are under its wrapper.
   const group = wrapper ?? config['name']
@@ -449,7 +459,7 @@ function planned1(layer: FileLayer, input: KerasSignal, variables: VariablesByNa
     if (typeof innerClass !== 'string') throw options.wrong('layer', 'a layer')
     options.finish()
     const within = { className: innerClass, config: jsonRecord(inner['config']) ?? {}, place: `${place}/layer` }
-    const found = planned1(within, { ...input, isSequence: false }, variables, at, groupName)
+    const found = plannedLayer(within, { ...input, isSequence: false }, variables, at, groupName)
     const isNested = input.height !== undefined && NESTED.has(innerClass)
     const isOfSteps = found.layers.every(
       ({ kind, isStepwise }) => isNested || isStepwise === true || OF_STEPS.has(kind),

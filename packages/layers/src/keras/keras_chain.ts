@@ -254,9 +254,11 @@ export function masksOfGraph({ calls, outputs }: FileGraph, zeroesSides: boolean
   const readers = calls.map((): number[] => [])
   for (const [at, { from }] of calls.entries())
     for (const [source, tensor] of from) if (tensor === 0) readers[source]?.push(at)
-  const isOutput = (at: number) => outputs.some(({ value: [call, tensor] }) => call === at && tensor === 0)
+  const ends = new Set(outputs.filter(({ value: [, tensor] }) => tensor === 0).map(({ value: [call] }) => call))
+  /** Calls behind a masking layer, whose masks were looked at with its own. */
+  const walked = new Set<number>()
   for (const [start, { layer, from }] of calls.entries()) {
-    if (!makesMask(layer)) continue
+    if (!makesMask(layer) || walked.has(start)) continue
     const path = [start]
     for (;;) {
       const last = path.at(-1) as number
@@ -265,11 +267,12 @@ export function masksOfGraph({ calls, outputs }: FileGraph, zeroesSides: boolean
       if (
         next.length !== 1 ||
         only === undefined ||
-        isOutput(last) ||
+        ends.has(last) ||
         MERGE_CLASSES.has(calls[only]?.layer.className ?? '')
       )
         break
       path.push(only)
+      walked.add(only)
     }
     const end = path.at(-1) as number
     const isBranch = (readers[end] ?? []).length > 0

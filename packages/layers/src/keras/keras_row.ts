@@ -22,7 +22,7 @@ export interface LayerAt {
   readonly options: KerasOptions
   readonly name: { readonly name?: string }
   readonly input: KerasSignal
-  /** Where a masking layer may have masked steps; `none` if no later layer reads the mask. */
+  /** The place that masked steps of a masking layer may have; `none` if no later layer reads the mask. */
   readonly mask: Padding | 'none'
   /** Layers behind it, such as its activation. */
   readonly behind: LayerDefinition[]
