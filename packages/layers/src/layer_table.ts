@@ -3,7 +3,7 @@ import type { ActivationName } from '@cudnn-rnn/ops/executor'
 import { activation } from './kinds/activation.js'
 import { attentionPooling } from './kinds/attention_pooling.js'
 import { columnFactors, diagonal } from './kinds/column_factors.js'
-import { columnFold, columnScale, columnSlope } from './kinds/column_layers.js'
+import { columnScale, columnSlope } from './kinds/column_layers.js'
 import { conv1d, conv2d } from './kinds/convolution.js'
 import { dense } from './kinds/dense.js'
 import { dropout } from './kinds/dropout.js'
@@ -432,7 +432,6 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         },
       },
     },
-    columnFold: { make: columnFold },
     multiHeadAttention: {
       make: multiHeadAttention,
       keras: {

@@ -147,6 +147,20 @@ describe('a model of several inputs and outputs', () => {
     expect(both.loss).toBeCloseTo(each.loss, 12)
   })
 
+  test('merges the last steps of inputs whose rows have other lengths', async () => {
+    using backend = openReferenceBackend({ dtype })
+    const [a, b] = ['a', 'b'].map((name) => input(name, { features: 2 })) as [ModelValue, ModelValue]
+    const [gru, last] = [cudnnGRU({ numUnits: 3 }), lastStep()]
+    const ends = [a, b].map((value) => apply(last, apply(gru, value)))
+    using model = functional(backend, [a, b], { y: merge('dot', ends) })
+    const [long, short] = [numbers([4, 1, 2]), numbers([2, 1, 2])]
+    const padded = { data: Float64Array.from({ length: 8 }, (_, k) => short.data[k] ?? 9), shape: [4, 1, 2] }
+    const options = { isTraining: false, sequenceLengths: { a: [4], b: [2] } }
+    const { output } = await model.call({ a: long, b: padded }, options)
+    expect(await output.data()).toEqual((await model.predict({ a: long, b: short })).y.data)
+    output.dispose()
+  })
+
   test('a shared layer has its variables once, and their gradients of both uses', async () => {
     using backend = openReferenceBackend({ dtype })
     const [a, b] = [input('a', { features: 2 }), input('b', { features: 2 })]

@@ -12,7 +12,8 @@ import {
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { columnFold, columnScale, columnSlope } from '../src/kinds/column_layers.js'
+import { branching } from '../src/kinds/branch_layer.js'
+import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {
   activation,
   add,
@@ -107,8 +108,8 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   'columnScale of channels, columnSlope': [dense({ units: 4 }), columnScale({ channels: 2 }), columnSlope({})],
   ...Object.fromEntries(
     (['add', 'subtract', 'multiply', 'maximum', 'minimum', 'average'] as const).map((by) => [
-      `columnFold ${by}`,
-      [dense({ units: 7 }), columnFold({ columns: [3, 3, 1], by })],
+      `${by} of columns and one column`,
+      [branching(by, [dense({ units: 3 }), dense({ units: 3 }), dense({ units: 1 })], {})],
     ]),
   ),
   averagePool1d: [averagePool1d({ poolSize: 2, strides: 1, padding: 'valid' })],

@@ -1,7 +1,7 @@
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { columnFold, columnScale, columnSlope } from '../src/kinds/column_layers.js'
+import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {
   activation,
   add,
@@ -71,7 +71,6 @@ describe('layersFromConfig', () => {
     ['stepFunction', stepFunction({ function: 'relu', slope: 0.1, maximum: 6 })],
     ['columnScale', columnScale({ channels: 3 })],
     ['columnSlope', columnSlope({ name: 'own' })],
-    ['columnFold', columnFold({ columns: [3, 1], by: 'average' })],
     ['rearrange', rearrange({ from: [4, 3], to: [12] })],
     ['averagePool1d', averagePool1d({ poolSize: 2, strides: 1, padding: 'same' })],
     ['spreadSteps', spreadSteps({ repeats: 2, zerosAfter: 1 })],

@@ -4,7 +4,8 @@ import { BranchLayer } from '../kinds/branch_layer.js'
 import { CellLayer, networkOrder } from '../kinds/cell_layer.js'
 import { noExport } from '../export_error.js'
 import { type ExportedNetwork, exportedNetwork, isRecurrent } from '../exported_network.js'
-import { chainOf, graphOf, masksOf, masksOfGraph } from './keras_chain.js'
+import { graphOf } from './keras_graph.js'
+import { masksOf } from './keras_masks.js'
 import { type KerasConfig, type KerasLayer, readVariables } from './keras_layers.js'
 import { type Added, called, inKerasOrder, type Tensor } from './keras_order.js'
 import type { Floats } from './keras_row.js'
@@ -56,14 +57,16 @@ function isMasking({ kind, definition: { config } }: Layer): boolean {
 
 /** Throws RangeError `ERR_NO_EXPORT` if layers behind a mask take padding for steps in Keras: here they do not. */
 function checkMasks(layer: Layer, kerasModel: KerasConfig): void {
-  const file = { path: layer.name, format: 'keras-archive', kerasModel } as const
+  const { maskZero, padding = maskZero } = layer.definition.config
+  const refused = (kind: string) => noExport('Keras', { name: layer.name, kind: `${layer.kind} ${kind}` })
   try {
-    const graph = graphOf(file)
-    if (graph === undefined) masksOf(chainOf(file), true, false)
-    else masksOfGraph(graph, true)
+    const masks = masksOf(graphOf({ path: layer.name, format: 'keras-archive', kerasModel }), true, true)
+    // Steps are moved together here.
+    if (padding === 'end' || masks.every(({ mask }) => mask !== 'end')) return
   } catch {
-    throw noExport('Keras', { name: layer.name, kind: `${layer.kind} before layers that take its padding for steps` })
+    throw refused('before layers that take its padding for steps')
   }
+  throw refused('of padding anywhere before an output of sequences')
 }
 
 function described(className: string, config: KerasConfig): KerasConfig {
@@ -95,10 +98,9 @@ class KerasGraph {
   /**
    * The layers of a graph, each applied as often as there.
    *
-   * @param join the class of its merge, in the place of that of the same name
    * @returns the tensors of its outputs
    */
-  async write(graph: ModelGraph, inputs: readonly Tensor[], join?: string): Promise<Tensor[]> {
+  async write(graph: ModelGraph, inputs: readonly Tensor[]): Promise<Tensor[]> {
     const values: (readonly Tensor[])[] = inputs.map((x) => [x])
     const tensorOf = ([source, part]: Ref) => values[source][part]
     for (const [at, node] of graph.nodes.entries()) {
@@ -126,7 +128,7 @@ class KerasGraph {
       }
       const { tensors, taken } =
         layer === undefined || layer instanceof BranchLayer
-          ? await this.#joined(graph, node, from.map(tensorOf), behind[0], join)
+          ? await this.#joined(node, from.map(tensorOf))
           : await this.#applied(layer, behind, tensorOf(from[0]), node.states.map(tensorOf), {
               isTurned,
               ...(isRecurrent(layer) && useOf(graph, layer)),
@@ -137,27 +139,17 @@ class KerasGraph {
   }
 
   /** A merge, or a layer of branches. */
-  async #joined(
-    graph: ModelGraph,
-    { layer, merge, from, name, output }: GraphNode,
-    operands: readonly Tensor[],
-    next: Layer | undefined,
-    join: string | undefined,
-  ): Promise<Written> {
+  async #joined({ layer, merge, name, output }: GraphNode, operands: readonly Tensor[]): Promise<Written> {
     if (layer instanceof BranchLayer) {
       const both = await cellsOfBothSides(layer)
       if (both !== undefined) return { tensors: this.#call([layer], [both], operands[0], []), taken: 1 }
-      const fold = foldOf(layer.graph, layer.graph.nodes.at(-1) as GraphNode, next)
-      const tensors = await this.write(layer.graph, operands, fold)
-      return { tensors, taken: fold === undefined ? 1 : 2 }
+      return { tensors: await this.write(layer.graph, operands), taken: 1 }
     }
-    const fold = foldOf(graph, { merge, from }, next)
-    const taken = fold === undefined ? 1 : 2
-    if (operands.length === 1) return { tensors: operands, taken }
+    if (operands.length === 1) return { tensors: operands, taken: 1 }
     const isDot = merge === 'dot'
     if (isDot && output.isSequence) throw noExport('Keras', { name, kind: 'dot of sequences' })
-    const className = fold ?? join ?? MERGES[merge as MergeName].keras
-    return { tensors: [called(this.add({ className, config: isDot ? { axes: 1 } : {} }), operands)], taken }
+    const { keras: className } = MERGES[merge as MergeName]
+    return { tensors: [called(this.add({ className, config: isDot ? { axes: 1 } : {} }), operands)], taken: 1 }
   }
 
   /** The last step of a network that gives its sequence to other layers: its last layer's state. */
@@ -322,18 +314,6 @@ function isLastOf({ output }: Layer, next: Layer | undefined): boolean {
 
 function isOneWay({ output }: Layer): boolean {
   return output.reversedFrom === undefined
-}
-
-/** The class of Keras that joins values by the operation behind their concatenation. */
-function foldOf(
-  graph: ModelGraph,
-  { merge, from }: Pick<GraphNode, 'from'> & { readonly merge?: MergeName | undefined },
-  behind: Layer | undefined,
-): string | undefined {
-  if (merge !== 'concat' || behind?.kind !== 'columnFold') return undefined
-  const { columns, by } = behind.definition.config
-  if (String(columns) !== String(from.map((each) => featuresOf(graph.signalOf(each))))) return undefined
-  return String(by).replace(/^./, (letter) => letter.toUpperCase())
 }
 
 interface Found {

@@ -1,115 +1,331 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import type { Json } from '@cudnn-rnn/canonical/rules'
+import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
+import type { WeightFile } from '@cudnn-rnn/interop'
+import { codedRangeError } from '../coded_error.js'
+import { MERGES, type MergeName } from '../kinds/merges.js'
+import { unknownLayer } from './keras_options.js'
 
-/** A layer of the file with its place there. */
+export const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
+
+/** Layers that merge tensors, by the name here. */
+export const MERGE_CLASSES: ReadonlyMap<string, MergeName> = new Map(
+  Object.entries(MERGES).map(([name, { keras }]) => [keras, name as MergeName]),
+)
+
+/** A layer of a file. */
 export interface FileLayer {
   readonly className: string
   readonly config: Json
   /** `layers/dense_1`, where a file of Keras 3 keeps its variables. */
   readonly place: string
-  /** The chains whose outputs a layer joins. */
-  readonly branches?: readonly (readonly FileLayer[])[]
 }
 
-/** A layer of a functional model with the names of those whose outputs it takes; null if it takes something else. */
-export interface GraphNode {
-  readonly name: unknown
+/** A tensor of a graph: of the call of that number, the first or a later one that it gives. */
+export type FileValue = readonly [call: number, tensor: number]
+
+/** A layer that is applied. */
+export interface FileCall {
+  /** The same object in all calls of a layer. */
   readonly layer: FileLayer
-  readonly sources: readonly unknown[] | null
+  readonly from: readonly FileValue[]
+  /** Initial states of a recurrent layer. */
+  readonly states: readonly FileValue[]
+  /** The mask that it takes, where the file has it: the steps of a tensor that are not `value`. */
+  readonly mask?: { readonly of: FileValue; readonly value: unknown } | undefined
 }
 
-/** Refuses a file that is made to be deep. */
-const DEEPEST = 32
+/** A model: calls in an order in which each takes tensors of earlier ones. An input is a call of an InputLayer. */
+export interface FileGraph {
+  readonly calls: readonly FileCall[]
+  readonly inputs: readonly { readonly name: string; readonly call: number }[]
+  readonly outputs: readonly { readonly name: string; readonly value: FileValue }[]
+}
+
+export type KerasFile = Pick<WeightFile, 'path' | 'format' | 'kerasModel'>
+
+/** The calls of a file. Throws RangeError `ERR_NOT_A_MODEL`, `ERR_UNKNOWN_LAYER`. */
+export function graphOf({ path, format, kerasModel }: KerasFile): FileGraph {
+  const model = jsonRecord(kerasModel)
+  if (model === undefined) {
+    const rule = format.startsWith('keras')
+      ? 'it holds weights alone: save the whole model'
+      : `it is a file of the format ${format}, and whole models are read from Keras' alone. importWeights reads its recurrent networks`
+    throw notAModel(path, rule)
+  }
+  const { class_name: kind, config } = model
+  if (kind !== 'Sequential' && kind !== 'Functional' && kind !== 'Model') {
+    throw notAModel(
+      path,
+      `the class of the model must be Sequential or Functional: current class is ${describeValue(kind)}`,
+    )
+  }
+  const listed = Array.isArray(config) ? config : jsonRecord(config)?.['layers']
+  if (!Array.isArray(listed)) throw notAModel(path, 'its layers must be a list')
+  const all = listed.map((layer) => {
+    const record = jsonRecord(layer)
+    if (record === undefined) throw notAModel(path, 'every layer must be an object')
+    return record
+  })
+  const masks = masksIn(all)
+  const records = all.filter((record) => !masks.has(record['name']))
+  const places = new Map<string, number>()
+  const layers = records.map((record): FileLayer => {
+    const className = record['class_name']
+    if (typeof className !== 'string') {
+      throw notAModel(path, `the class of every layer must be a text: current value is ${describeValue(className)}`)
+    }
+    const place = `layers/${uniqueKerasName(places, className)}`
+    return { className, config: jsonRecord(record['config']) ?? {}, place }
+  })
+  return kind === 'Sequential'
+    ? chainOf(model, layers)
+    : linked(path, jsonRecord(config) ?? {}, callsOf(records, layers, masks))
+}
+
+/** A Sequential. Its input has the shape that a layer or the model describes. */
+function chainOf(model: Json, layers: readonly FileLayer[]): FileGraph {
+  const shapes = [
+    ...layers.map(({ config }) => shapeOf(config)),
+    jsonRecord(model['config'])?.['build_input_shape'],
+    jsonRecord(model['build_config'])?.['input_shape'],
+  ]
+  const input = { className: 'InputLayer', config: { batch_shape: shapes.find(Array.isArray) }, place: '' }
+  const computing = layers.filter(({ className }) => className !== 'InputLayer')
+  return {
+    calls: [input, ...computing].map((layer, at) => ({ layer, from: at === 0 ? [] : [[at - 1, 0]], states: [] })),
+    inputs: [{ name: 'input', call: 0 }],
+    outputs: [{ name: 'output', value: [computing.length, 0] }],
+  }
+}
+
+/** The shape of an input with its batch, as Keras 3 and 2 name it. */
+export function shapeOf(config: Json): unknown {
+  return config['batch_shape'] ?? config['batch_input_shape']
+}
+
+interface Tensor {
+  /** The layer's name and the number of its call. */
+  readonly call: string
+  readonly tensor: number
+}
+
+/** A mask: where a tensor is not `value`. */
+interface ComparedTensor {
+  readonly of: Tensor
+  readonly value: unknown
+}
+
+type Masks = ReadonlyMap<unknown, ComparedTensor | null>
+
+interface OpenCall {
+  readonly layer: FileLayer
+  readonly mask?: ComparedTensor | undefined
+  readonly sources: readonly Tensor[]
+  readonly states: readonly Tensor[]
+}
+
+const NO_TENSORS = { sources: [], states: [], options: {}, mask: undefined }
+
+/** The calls of a functional model, by layer and number. */
+function callsOf(records: readonly Json[], layers: readonly FileLayer[], masks: Masks): Map<string, OpenCall> {
+  const open = new Map<string, OpenCall>()
+  for (const [at, record] of records.entries()) {
+    const layer = layers[at]
+    const given = [record['inbound_nodes'] ?? []].flat() as readonly unknown[]
+    const calls = given.length === 0 ? [NO_TENSORS] : given.map((call) => argumentsOf(layer, call, masks))
+    const [{ options }] = calls
+    if (calls.some((each) => JSON.stringify(each.options) !== JSON.stringify(options)))
+      throw unknownLayer(labelOf(layer), 'all of its calls must have the same arguments')
+    const own = { ...layer, config: { ...layer.config, ...options } }
+    for (const [k, { options: _, ...call }] of calls.entries())
+      open.set(keyOf(String(record['name'] ?? layer.config['name']), k), { layer: own, ...call })
+  }
+  return open
+}
+
+function keyOf(layer: string, call: number): string {
+  return `${layer}\0${call}`
+}
+
+/** Calls in an order in which each takes tensors of earlier ones. */
+function linked(path: string, config: Json, open: Map<string, OpenCall>): FileGraph {
+  const places = new Map<string, number>()
+  const calls: FileCall[] = []
+  const valueIn = ({ call, tensor }: Tensor) => [places.get(call) as number, tensor] as const
+  const missing = new Map<string, number>()
+  const readers = new Map<string, string[]>()
+  const keys = [...open.keys()]
+  for (const [key, { sources, states }] of open) {
+    const taken = new Set([...sources, ...states].map(({ call }) => call))
+    missing.set(key, taken.size)
+    for (const call of taken) {
+      const known = readers.get(call)
+      if (known === undefined) readers.set(call, [key])
+      else known.push(key)
+    }
+  }
+  const ready = keys.filter((key) => missing.get(key) === 0)
+  for (const key of ready) {
+    const { layer, sources, states, mask } = open.get(key) as OpenCall
+    open.delete(key)
+    places.set(key, calls.length)
+    const compared = mask && { ...mask, of: valueIn(mask.of) }
+    calls.push({ layer, from: sources.map(valueIn), states: states.map(valueIn), mask: compared })
+    for (const reader of readers.get(key) ?? []) {
+      const left = (missing.get(reader) ?? 0) - 1
+      missing.set(reader, left)
+      if (left === 0) ready.push(reader)
+    }
+  }
+  const [left] = open.values()
+  if (left !== undefined)
+    throw notAModel(path, `${labelOf(left.layer)} must take tensors of layers before it: they are missing, or a cycle`)
+  const isInput = (key: string) => calls[places.get(key) as number].layer.className === 'InputLayer'
+  const begins = namedTensors(config['input_layers'] ?? keys.filter(isInput).map(firstOf))
+  const ends = namedTensors(config['output_layers'] ?? keys.slice(-1).map(firstOf))
+  const wrong = [...ends, ...begins].find(({ tensor: { call } }) => !places.has(call))
+  if (wrong !== undefined || ends.length === 0 || begins.length === 0)
+    throw notAModel(path, 'its inputs and outputs must be tensors of its layers')
+  const isRead = new Set([...readers.keys(), ...ends.map(({ tensor }) => tensor.call)])
+  const unread = keys.find((key) => !isRead.has(key) && !isInput(key))
+  if (unread !== undefined)
+    throw notAModel(path, `${labelOf(calls[places.get(unread) as number].layer)} must lead to one of its outputs`)
+  const inputs = begins.map(({ name, tensor }) => ({ name, call: valueIn(tensor)[0] }))
+  const known = new Set(inputs.map(({ call }) => call))
+  const stray = calls.find(({ layer }, at) => layer.className === 'InputLayer' && !known.has(at))
+  if (stray !== undefined) throw notAModel(path, `${labelOf(stray.layer)} must be one of its inputs`)
+  return { calls, inputs, outputs: ends.map(({ name, tensor }) => ({ name, value: valueIn(tensor) })) }
+}
+
+function firstOf(key: string): unknown {
+  return [key.split('\0')[0], 0, 0]
+}
+
+/** Arguments that are inputs: of attention, each the same one. */
+const SOURCES = new Set(['inputs', 'query', 'key', 'value'])
+
+/** The tensors that a call takes, and its other arguments as options. */
+function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
+  // Keras 2 lists [layer, call, output, options].
+  const isOld = Array.isArray(call)
+  const positional = isOld
+    ? isTensorList(call)
+      ? [call]
+      : call
+    : [jsonRecord(call)?.['args'] ?? []].flat(2).filter((each) => each !== null)
+  const named = isOld
+    ? positional.map((each) => jsonRecord([each].flat()[3]) ?? {})
+    : [jsonRecord(jsonRecord(call)?.['kwargs']) ?? {}]
+  const tensors = positional.map(tensorOf)
+  const states: (Tensor | undefined)[] = []
+  const options: Record<string, unknown> = {}
+  let mask: ComparedTensor | undefined
+  for (const [name, value] of named.flatMap((each) => Object.entries(each))) {
+    const given = name === 'mask' ? masks.get(sourceOf(value)) : undefined
+    if (value === null || value === false) continue
+    if (given) mask = given
+    else if (SOURCES.has(name)) tensors.push(tensorOf(value))
+    else if (name === 'initial_state' && RECURRENT_CLASSES.has(layer.className))
+      states.push(...(isTensorList(value) ? [value] : [value].flat()).map(tensorOf))
+    else options[name] = value
+  }
+  if (RECURRENT_CLASSES.has(layer.className)) states.unshift(...tensors.splice(1))
+  const all = [...tensors, ...states]
+  const known = all.filter((each) => each !== undefined)
+  const isMerge = MERGE_CLASSES.has(layer.className)
+  const isAttention = layer.className === 'MultiHeadAttention'
+  const ofOne = new Set(known.map(({ call, tensor }) => `${call}\0${tensor}`)).size === 1
+  const isKnown = known.length === all.length && known.length > 0 && (isAttention || Object.keys(options).length === 0)
+  if (!isKnown || (!isMerge && (isAttention ? !ofOne : tensors.length !== 1))) {
+    const rule = isMerge ? 'tensors alone' : 'one tensor, and a recurrent layer initial states'
+    throw unknownLayer(labelOf(layer), `it must take ${rule}: current arguments are others`)
+  }
+  const sources = (isMerge ? tensors : tensors.slice(0, 1)) as Tensor[]
+  return { sources, states: states as Tensor[], options, mask }
+}
+
+function isTensorList(value: unknown): boolean {
+  return Array.isArray(value) && typeof value[0] === 'string'
+}
+
+/** The name of a layer, the number of its call and that of its tensor, in the forms of Keras 3 and 2. */
+function historyOf(value: unknown): readonly unknown[] {
+  const history = jsonRecord(jsonRecord(value)?.['config'])?.['keras_history'] ?? value
+  return Array.isArray(history) ? history : []
+}
+
+function tensorOf(value: unknown): Tensor | undefined {
+  const [name, call, tensor] = historyOf(value)
+  const isPlace = (each: unknown): each is number => Number.isSafeInteger(each) && (each as number) >= 0
+  return typeof name === 'string' && isPlace(call) && isPlace(tensor) ? { call: keyOf(name, call), tensor } : undefined
+}
+
+/** The name of the layer that a tensor comes from. */
+function sourceOf(value: unknown): unknown {
+  const { length, 0: name } = historyOf(value)
+  return length > 2 ? name : undefined
+}
+
+/** Inputs or outputs with their names, in a dictionary or of their layers. */
+function namedTensors(given: unknown): { readonly name: string; readonly tensor: Tensor }[] {
+  const isList = Array.isArray(given)
+  const listed = isTensorList(given) ? [given] : isList ? given : Object.values(jsonRecord(given) ?? {})
+  const keys = isList ? [] : Object.keys(jsonRecord(given) ?? {})
+  const used = new Set<string>()
+  const counts = new Map<string, number>()
+  return listed.flatMap((each, k) => {
+    const tensor = tensorOf(each)
+    if (tensor === undefined) return []
+    const base = (keys[k] ?? (tensor.call.split('\0')[0] as string)).replace(/[^A-Za-z0-9._-]/g, '_')
+    let count = counts.get(base) ?? 0
+    let name = count === 0 ? base : `${base}_${count}`
+    while (used.has(name)) name = `${base}_${++count}`
+    counts.set(base, count + 1)
+    used.add(name)
+    return [{ name, tensor }]
+  })
+}
+
+/** Operations that give a mask if all of their operands are masks. */
+const MASK_OPERATIONS = new Set<unknown>(['Any', 'Concatenate', 'ExpandDims', 'LogicalOr'])
 
 /**
- * The layers between the input and the output of a graph as one chain: a layer that joins several outputs has as `branches` the
- * chains from the last layer on that all of them depend on.
- *
- * @param refuse makes the error for a graph that has no such form
+ * The masks of operations with which a functional model of Keras 3 computes that of a layer, by their names: the input of a layer
+ * is compared with the value that is masked, and behind merges masks of operands are joined; null is one of no step.
  */
-export function chainOfNodes(
-  nodes: readonly GraphNode[],
-  output: unknown,
-  refuse: (rule: string) => Error,
-): readonly FileLayer[] {
-  const byName = new Map(nodes.map((node) => [node.name, node]))
-  const inputs = nodes.filter(({ sources }) => sources?.length === 0)
-  if (inputs.length !== 1) throw refuse(`a functional model must have one input: current number is ${inputs.length}`)
-  const places = dominators(inputs[0] as GraphNode, nodes, byName)
-  // Layers without weights may be in several branches, where they are computed again.
-  let left = 4 * nodes.length + 64
-  const used = new Set([inputs[0]])
-  const chainBetween = (from: unknown, to: unknown, depth: number): FileLayer[] => {
-    const chain: FileLayer[] = []
-    for (let at = to; at !== from; ) {
-      const node = byName.get(at)
-      const place = places.get(at)
-      if (node === undefined || place === undefined || node.sources === null) throw refuseNode(node, refuse)
-      if (depth > DEEPEST || left-- === 0) throw refuse(`its branches must not share branches, ${DEEPEST} deep`)
-      used.add(node)
-      const { sources, layer } = node
-      if (sources.length === 0) throw refuseNode(node, refuse)
-      const isJoin = sources.length > 1
-      const branches = isJoin ? sources.map((source) => chainBetween(place.before, source, depth + 1)) : undefined
-      chain.push(branches === undefined ? layer : { ...layer, branches })
-      at = place.before
-    }
-    return chain.reverse()
+function masksIn(records: readonly Json[]): Masks {
+  const nodesOf = (record: Json) => [record['inbound_nodes'] ?? []].flat()
+  const operandsOf = (node: unknown) => [jsonRecord(node)?.['args'] ?? []].flat(2)
+  /** Values that are masked, by the tensors that have them. */
+  const masked = new Map<string, Set<unknown>>()
+  for (const record of records) {
+    const config = jsonRecord(record['config']) ?? {}
+    if (!makesMask({ className: record['class_name'], config })) continue
+    for (const source of nodesOf(record).map((node) => JSON.stringify(tensorOf(operandsOf(node)[0]))))
+      masked.set(source, (masked.get(source) ?? new Set()).add(config['mask_value'] ?? 0))
   }
-  const chain = chainBetween(inputs[0]?.name, output, 0)
-  const unused = nodes.find((node) => !used.has(node))
-  if (unused !== undefined) throw refuseNode(unused, refuse)
-  return chain
+  const masks = new Map<unknown, ComparedTensor | null>()
+  for (const record of masked.size === 0 ? [] : records) {
+    const { class_name: kind, name } = record
+    const operands = operandsOf(nodesOf(record)[0])
+    const [of, value] = [tensorOf(operands[0]), operands[1]]
+    if (kind === 'ZerosLike') masks.set(name, null)
+    if (kind === 'NotEqual' && of && masked.get(JSON.stringify(of))?.has(value)) masks.set(name, { of, value })
+    if (!MASK_OPERATIONS.has(kind) || !operands.every((each) => masks.has(sourceOf(each)))) continue
+    const [mask, ...others] = operands.map((each) => masks.get(sourceOf(each))).filter((each) => each != null)
+    if (mask && others.every((each) => JSON.stringify(each) === JSON.stringify(mask))) masks.set(name, mask)
+  }
+  return masks
 }
 
-interface Place {
-  /** The last layer before it on which all of its input depends. */
-  readonly before: unknown
-  readonly depth: number
+export function makesMask({ className, config }: { readonly className: unknown; readonly config: Json }): boolean {
+  return className === 'Masking' || (className === 'Embedding' && config['mask_zero'] === true)
 }
 
-function dominators(input: GraphNode, nodes: readonly GraphNode[], byName: ReadonlyMap<unknown, GraphNode>) {
-  const places = new Map<unknown, Place>([[input.name, { before: undefined, depth: 0 }]])
-  const missing = new Map<unknown, number>()
-  const users = new Map<unknown, GraphNode[]>()
-  for (const node of nodes) {
-    const sources = new Set(node.sources ?? [])
-    missing.set(node.name, sources.size)
-    for (const source of sources) {
-      const known = users.get(source)
-      if (known === undefined) users.set(source, [node])
-      else known.push(node)
-    }
-  }
-  const ready = [input.name]
-  for (const name of ready) {
-    for (const user of users.get(name) ?? []) {
-      const left = (missing.get(user.name) ?? 0) - 1
-      missing.set(user.name, left)
-      if (left > 0 || byName.get(user.name) !== user) continue
-      const before = (user.sources ?? []).reduce((a, b) => common(places, a, b))
-      places.set(user.name, { before, depth: (places.get(before)?.depth ?? 0) + 1 })
-      ready.push(user.name)
-    }
-  }
-  return places
+export function labelOf({ className, config: { name } }: FileLayer): string {
+  return `${typeof name === 'string' ? name : className} (${className})`
 }
 
-/** The last layer on which both depend. */
-function common(places: ReadonlyMap<unknown, Place>, a: unknown, b: unknown): unknown {
-  let [left, right] = [a, b]
-  while (left !== right) {
-    const [ofLeft, ofRight] = [places.get(left), places.get(right)]
-    if (ofLeft === undefined || ofRight === undefined) return undefined
-    if (ofLeft.depth >= ofRight.depth) left = ofLeft.before
-    else right = ofRight.before
-  }
-  return left
-}
-
-function refuseNode(node: GraphNode | undefined, refuse: (rule: string) => Error): Error {
-  const named = node === undefined ? 'its output' : `${describeValue(node.name)} (${node.layer.className})`
-  return refuse(
-    `a functional model must be a chain with branches: ${named} does not join branches, or is one, that lead from its input to its output. By hand: importWeights has its recurrent networks`,
-  )
+export function notAModel(path: string, rule: string) {
+  return codedRangeError('ERR_NOT_A_MODEL', `Cannot import a model as ${path} is none: ${rule}`, { path })
 }

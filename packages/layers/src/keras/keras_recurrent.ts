@@ -17,7 +17,7 @@ import { diagonal } from '../kinds/column_factors.js'
 import { concat } from '../kinds/concat.js'
 import { dense } from '../kinds/dense.js'
 import { holdPadding } from '../kinds/hold_padding.js'
-import type { MaskAt } from './keras_chain.js'
+import type { MaskAt } from './keras_masks.js'
 import { KerasOptions } from './keras_options.js'
 import { columnsOf, type KerasSignal } from './keras_row.js'
 import type { Layer, LayerDefinition } from '../layer.js'
@@ -62,7 +62,6 @@ export function recurrentPlan(
   name: { readonly name?: string },
   input: KerasSignal,
   at: MaskAt,
-  isOfGraph = false,
 ): { readonly output: KerasSignal; readonly recurrent: RecurrentPlan } {
   const isBidirectional = outer.className === 'Bidirectional'
   if (!input.isSequence) throw outer.refused('its input must be a sequence')
@@ -72,7 +71,7 @@ export function recurrentPlan(
   for (const each of new Set([outer, options])) {
     each.only({
       stateful: [false],
-      return_state: isOfGraph ? [false, true] : [false],
+      return_state: [false, true],
       time_major: [false],
       merge_mode: ['concat', ...MERGES.keys()],
     })

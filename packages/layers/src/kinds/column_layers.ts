@@ -1,5 +1,4 @@
-import { integerFrom, listOf, oneOf } from '@cudnn-rnn/canonical/rules'
-import type { Value } from '@cudnn-rnn/ops/executor'
+import { integerFrom } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
 
 const COUNT = integerFrom(1)
@@ -22,26 +21,3 @@ export const columnSlope = layer('columnSlope', {}, (_, input) => ({
   isStepwise: true,
   forward: (t, x, { slope }) => t.add(t.maximum(x, 0), t.multiply(t.minimum(x, 0), slope)),
 }))
-
-/** Operations of two groups. */
-const FOLDS = ['add', 'subtract', 'multiply', 'maximum', 'minimum'] as const
-
-/** Groups of columns beside each other as operands of an operation; a group of one column repeats. */
-export const columnFold = layer(
-  'columnFold',
-  { columns: listOf(COUNT), by: oneOf([...FOLDS, 'average']) },
-  ({ columns, by }, input) => ({
-    output: { isSequence: input.isSequence, features: Math.max(...columns) },
-    isStepwise: true,
-    forward: (t, x) => {
-      let begin = 0
-      const parts = columns.map((count) => {
-        begin += count
-        return t.columns(x, begin - count, count)
-      })
-      const operation = by === 'average' ? 'add' : by
-      const folded = parts.reduce((a: Value, b) => t[operation](a, b))
-      return by === 'average' ? t.multiply(folded, 1 / columns.length) : folded
-    },
-  }),
-)

@@ -53,15 +53,27 @@ export function chainNodes(count: number, input: Ref, firstSource: number, first
   })
 }
 
+/** The names of the input and the output of a chain. */
+export const CHAIN = { input: 'input', output: 'output' } as const
+
 /** The plan of a chain. */
 export function chainPlan(layers: readonly LayerDefinition[], signal: Signal): GraphPlan {
   const nodes = chainNodes(layers.length, [0, 0], 1)
   return {
-    inputs: [{ name: 'input', signal }],
+    inputs: [{ name: CHAIN.input, signal }],
     layers,
     nodes,
-    outputs: [{ name: 'output', value: [layers.length, 0] }],
+    outputs: [{ name: CHAIN.output, value: [layers.length, 0] }],
   }
+}
+
+/** Whether each layer is applied to the output of the one before, from the input to the output. */
+export function isChain({ inputs, nodes, outputs }: GraphPlan): boolean {
+  const isNext = (node: PlanNode, at: number) =>
+    'layer' in node && node.layer === at && node.from[0] === at && node.from[1] === 0 && !node.states?.length
+  const [{ value }, ...others] = outputs
+  const isWhole = value[0] === nodes.length && value[1] === 0 && inputs.length === 1 && others.length === 0
+  return isWhole && nodes.every(isNext)
 }
 
 /** Layers that are applied to values, in an order in which each reads earlier ones. A chain is one, and so is a layer of branches. */
@@ -75,6 +87,8 @@ export class ModelGraph {
   readonly #uses: readonly number[]
   /** Nodes whose final states are values of the graph. */
   readonly readsStates: readonly boolean[]
+  /** Layers one behind the other, as `sequential` makes them. */
+  readonly isChain: boolean
 
   /**
    * Builds the layers in the order of the nodes, each for the value that it takes. If one does not fit, the layers already built are
@@ -84,10 +98,12 @@ export class ModelGraph {
    * @throws RangeError `ERR_LAYERS_DO_NOT_FIT`, naming both layers and their shapes
    */
   constructor(
-    { inputs, layers, nodes, outputs }: GraphPlan,
+    plan: GraphPlan,
     build: LayerBuild,
     mergeName = (given: string | undefined, base: string) => build.nameOf(given, base),
   ) {
+    const { inputs, layers, nodes, outputs } = plan
+    this.isChain = isChain(plan) && inputs[0].name === CHAIN.input && outputs[0].name === CHAIN.output
     this.inputs = inputs
     this.#backend = build.backend
     build.reserve([...layers.flatMap(namesIn), ...nodes.map((node) => ('merge' in node ? node.name : undefined))])
@@ -120,16 +136,6 @@ export class ModelGraph {
     this.#uses = uses
     const ends = new Set(read.filter(([, part]) => part > 0).map(([source]) => source - inputs.length))
     this.readsStates = made.map((_, at) => ends.has(at))
-  }
-
-  /** Layers one behind the other, as `sequential` makes them. */
-  get isChain(): boolean {
-    const [{ name }] = this.inputs
-    const isNext = ({ layer, from: [[source, part]], states }: GraphNode, at: number) =>
-      layer === this.layers[at] && source === at && part === 0 && states.length === 0
-    const [{ value, name: output }, ...others] = this.outputs
-    const isWhole = value[0] === this.nodes.length && value[1] === 0 && this.inputs.length === 1 && others.length === 0
-    return isWhole && name === 'input' && output === 'output' && this.nodes.every(isNext)
   }
 
   /** The form of a value. */
@@ -196,7 +202,7 @@ export class ModelGraph {
     const kept: Value[] = []
     let used = 0
     const valueAt = ([source, part]: Ref) => (part === 0 ? values[source] : ends[source][part - 1])
-    for (const [at, { layer, merge, from, states }] of this.nodes.entries()) {
+    for (const [at, { layer, merge, from, states, output }] of this.nodes.entries()) {
       const operands = from.map(valueAt)
       let own = lengthsOf(from.map(([source]) => all[source]))
       if (layer === undefined) {
@@ -231,7 +237,7 @@ export class ModelGraph {
         own = forwarded.lengths ?? own
         if (own !== null) own = layer.outputLengths(own)
       }
-      all.push(own)
+      all.push(output.isSequence ? own : null)
       const y = values[values.length - 1]
       left.set(y, (left.get(y) ?? 0) + this.#uses[inputs.length + at])
       for (const [k, [source, part]] of from.entries()) {

@@ -1,59 +1,66 @@
 import { describe, expect, it } from 'vitest'
-import { chainOfNodes, type FileLayer, type GraphNode } from '../../src/keras/keras_graph.js'
+import { coded } from '../../../../scripts/coded.mjs'
+import { graphOf } from '../../src/keras/keras_graph.js'
 
-/** Nodes by the names of their sources. */
-const nodesOf = (graph: Readonly<Record<string, readonly string[] | null>>): GraphNode[] =>
-  Object.entries(graph).map(([name, sources]) => ({
+type Sources = Readonly<Record<string, readonly string[]>>
+
+/** A functional model of Keras 3, of layers by the names of their sources. */
+function modelOf(graph: Sources, output: string) {
+  const history = (name: string) => ({ class_name: '__keras_tensor__', config: { keras_history: [name, 0, 0] } })
+  const layers = Object.entries(graph).map(([name, sources]) => ({
+    class_name: sources.length === 0 ? 'InputLayer' : sources.length === 1 ? 'Dense' : 'Add',
     name,
-    layer: { className: name, config: {}, place: name },
-    sources,
+    config: { name },
+    inbound_nodes: sources.length === 0 ? [] : [{ args: [sources.map(history)], kwargs: {} }],
   }))
-
-const chain = (graph: Parameters<typeof nodesOf>[0], output: string) =>
-  chainOfNodes(nodesOf(graph), output, (rule) => new RangeError(rule))
-    .map(text)
-    .join(' ')
-
-function text({ className, branches }: FileLayer): string {
-  const parts = branches?.map((branch) => `[${branch.map(text).join(' ')}]`)
-  return parts === undefined ? className : `${className}(${parts.join('')})`
+  return { class_name: 'Functional', config: { layers, output_layers: [[output, 0, 0]] } }
 }
 
-describe('chainOfNodes', () => {
-  it.each([
-    ['a b', 'b', { x: [], a: ['x'], b: ['a'] }],
-    ['a b([][c])', 'b', { x: [], a: ['x'], c: ['a'], b: ['a', 'c'] }],
-    ['j([a][b c]) d', 'd', { x: [], a: ['x'], b: ['x'], c: ['b'], j: ['a', 'c'], d: ['j'] }],
-    // A branch within a branch, in any order of the nodes.
-    ['j([][k([a][])])', 'j', { j: ['x', 'k'], k: ['a', 'x'], a: ['x'], x: [] }],
-    ['s j([][a]) e', 'e', { x: [], s: ['x'], a: ['s'], j: ['s', 'a'], e: ['j'] }],
+const read = (kerasModel: unknown) => graphOf({ path: 'file', format: 'keras-archive', kerasModel })
+
+/** Calls with the numbers of those that they take. */
+const text = (kerasModel: unknown) =>
+  read(kerasModel)
+    .calls.map(({ layer, from }) => `${layer.config['name']}(${from.map(([call]) => call)})`)
+    .join(' ')
+
+describe('graphOf', () => {
+  it.each<[string, string, Sources]>([
+    ['x() a(0) b(1)', 'b', { x: [], a: ['x'], b: ['a'] }],
+    ['x() a(0) b(0) c(2) j(1,3)', 'j', { x: [], a: ['x'], b: ['x'], c: ['b'], j: ['a', 'c'] }],
+    // A branch within a branch, in any order of the layers.
+    ['x() a(0) k(1,0) j(0,2)', 'j', { j: ['x', 'k'], k: ['a', 'x'], a: ['x'], x: [] }],
+    ['x() z() j(0,1)', 'j', { x: [], z: [], j: ['x', 'z'] }],
   ])('%s', (expected, output, graph) => {
-    expect(chain(graph, output)).toBe(expected)
+    expect(text(modelOf(graph, output))).toBe(expected)
   })
 
-  it.each([
-    ['two inputs', { x: [], z: [], j: ['x', 'z'] }],
+  it('reads a Sequential as a graph, whose input has the shape of a layer', () => {
+    const named = (name: string, config = {}) => ({ class_name: 'Dense', config: { name, ...config } })
+    const layers = [named('a', { batch_input_shape: [null, 3] }), named('b')]
+    const model = { class_name: 'Sequential', config: { layers } }
+    expect(text(model)).toBe('undefined() a(0) b(1)')
+    expect(read(model).calls[0]?.layer).toMatchObject({
+      className: 'InputLayer',
+      config: { batch_shape: [null, 3] },
+    })
+  })
+
+  it.each<[string, Sources]>([
     ['a cycle', { x: [], a: ['x', 'b'], b: ['a'], j: ['b'] }],
     ['a layer that takes itself', { x: [], j: ['j'] }],
     ['a layer that leads nowhere', { x: [], a: ['x'], j: ['x'] }],
-    ['something else than a layer', { x: [], j: null }],
     ['a source that does not exist', { x: [], j: ['y'] }],
     ['an output that does not exist', { x: [], a: ['x'] }],
   ])('refuses %s', (_, graph) => {
-    expect(() => chain(graph, 'j')).toThrow(RangeError)
+    expect(() => read(modelOf(graph, 'j'))).toThrow(coded('ERR_NOT_A_MODEL'))
   })
 
-  it('refuses branches that share branches before their copies fill the memory', () => {
-    // Both inputs of each layer are both layers before it, in two columns.
+  it('reads branches that share branches, 30 deep', () => {
+    // Both inputs of each layer are both layers before it.
     const graph: Record<string, readonly string[]> = { x: [], a0: ['x'], b0: ['x'] }
     for (let k = 1; k < 30; k++) for (const side of 'ab') graph[`${side}${k}`] = [`a${k - 1}`, `b${k - 1}`]
     graph['j'] = ['a29', 'b29']
-    expect(() => chain(graph, 'j')).toThrow(RangeError)
-  })
-
-  it('follows 20,000 layers', () => {
-    const graph: Record<string, readonly string[]> = { x: [] }
-    for (let k = 0; k < 20_000; k++) graph[`a${k}`] = [k === 0 ? 'x' : `a${k - 1}`]
-    expect(chain(graph, 'a19999').length).toBeGreaterThan(100_000)
+    expect(read(modelOf(graph, 'j')).calls).toHaveLength(62)
   })
 })

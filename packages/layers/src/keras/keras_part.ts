@@ -1,0 +1,145 @@
+import { jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
+import type { StoredTensor } from '@cudnn-rnn/interop'
+import { MERGES, type MergeName } from '../kinds/merges.js'
+import { timeDistributed } from '../kinds/time_distributed.js'
+import type { LayerDefinition } from '../layer.js'
+import { KERAS_CLASSES } from '../layer_table.js'
+import { NESTED } from './keras_convolutions.js'
+import { type FileLayer, RECURRENT_CLASSES } from './keras_graph.js'
+import type { MaskAt } from './keras_masks.js'
+import { KerasOptions } from './keras_options.js'
+import { type RecurrentPlan, recurrentPlan } from './keras_recurrent.js'
+import { columnsOf, type Floats, type KerasSignal, type LayerAt, type OwnOptions, weightsOf } from './keras_row.js'
+import type { KerasVariables } from './keras_variables.js'
+
+const LAYERS = [...KERAS_CLASSES.keys(), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
+
+/** A layer of a file that is checked, before anything is read: as layers here, one behind the other. */
+export interface PlannedPart {
+  readonly output: KerasSignal
+  /** The values of the layers' variables in their order, from those of `stored`. Default: these. */
+  readonly values?: ((stored: readonly Floats[]) => readonly Floats[]) | undefined
+  /** For a recurrent layer, made of its network. */
+  readonly recurrent?: RecurrentPlan
+  readonly layers: readonly LayerDefinition[]
+  readonly stored: readonly StoredTensor[]
+}
+
+interface At extends MaskAt {
+  readonly version: string | undefined
+}
+
+/** A layer for an input. Throws RangeError `ERR_UNKNOWN_LAYER`. */
+export function plannedLayer(
+  layer: FileLayer,
+  input: KerasSignal,
+  variables: KerasVariables,
+  at: At,
+  wrapper?: string,
+): PlannedPart {
+  const { className, config, place } = layer
+  // Older files group weights by the layers of the model: those of a wrapped one are under its wrapper.
+  const group = wrapper ?? config['name']
+  const options = new KerasOptions(className, config, group, majorOf(at.version))
+  const own = wrapper === undefined ? group : `${wrapper}_${uniqueKerasName(new Map(), className)}`
+  const name = typeof own === 'string' && /^[A-Za-z0-9._-]+$/.test(own) ? { name: own } : {}
+  const groupName = typeof group === 'string' ? group : ''
+  if (RECURRENT_CLASSES.has(className) && wrapper === undefined) {
+    return { ...recurrentPlan(options, groupName, name, input, at), layers: [], stored: [] }
+  }
+  if (className === 'TimeDistributed' && wrapper === undefined) {
+    const inner = options.object('layer')
+    const innerClass = inner['class_name']
+    if (typeof innerClass !== 'string') throw options.wrong('layer', 'a layer')
+    options.finish()
+    const within = { className: innerClass, config: jsonRecord(inner['config']) ?? {}, place: `${place}/layer` }
+    const found = plannedLayer(within, { ...input, isSequence: false }, variables, at, groupName)
+    const isNested = input.height !== undefined && NESTED.has(innerClass)
+    const isOfSteps = found.layers.every(
+      ({ kind, isStepwise }) => isNested || isStepwise === true || OF_STEPS.has(kind),
+    )
+    if (!input.isSequence || found.output.isSequence !== isNested || !isOfSteps)
+      throw options.refused('it must apply a layer to each step of a sequence')
+    return {
+      ...found,
+      output: { ...found.output, isSequence: true, time: input.time },
+      layers: found.layers.map((each) => (each.isStepwise === true ? timeDistributed(each) : each)),
+    }
+  }
+  const isNested = wrapper !== undefined && input.height !== undefined
+  const row = (isNested ? NESTED.get(className) : undefined) ?? KERAS_CLASSES.get(className)
+  if (row === undefined) {
+    throw options.refused(`there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`)
+  }
+  if (input.height !== undefined && row.pictures !== true) columnsOf(options, input)
+  const found: LayerAt = { options, name, input, mask: at.mask, behind: [] }
+  let stated: OwnOptions = row.implies ?? {}
+  for (const [option, { read }] of Object.entries(row.options ?? {}))
+    stated = { ...stated, ...read(found, option, stated) }
+  const make = (row as { readonly make: (options: unknown) => LayerDefinition }).make
+  const made = row.plan?.(found, stated) ?? { layers: [make({ ...stated, ...name }), ...found.behind] }
+  const { output, shapes } = sizesOf(options, made.layers, input)
+  const weights = row.weights && made.values === undefined ? weightsOf(row.weights, shapes, found, stated) : undefined
+  options.finish()
+  const height = 'height' in made ? made.height : row.pictures ? input.height : undefined
+  return {
+    output: { ...output, height },
+    layers: made.layers,
+    values: made.values ?? weights?.values,
+    stored: variables.take(options.label, place, groupName, made.stored ?? weights?.stored ?? []),
+  }
+}
+
+/** More steps than a window has. */
+const FAR = 1e6
+
+/** The output of layers one behind the other, and the shapes of their variables. */
+function sizesOf(options: KerasOptions, layers: readonly LayerDefinition[], input: KerasSignal) {
+  let output: KerasSignal = input
+  const shapes: (readonly number[])[] = []
+  for (const { kind, sizes } of layers) {
+    const { isSequence, time, features } = output
+    if (features === null && kind !== 'embedding') columnsOf(options, { ...output, height: undefined })
+    const own = sizes?.(output)
+    if (own === undefined) continue
+    shapes.push(...Object.values(own.variables ?? {}).map(([shape]) => shape))
+    // A vector has no steps; a layer whose steps do not depend on its input's states their number.
+    const before = isSequence ? time : 0
+    const lengths = Int32Array.from(before === undefined ? [0, FAR] : [before])
+    const [after, other = after] = own.outputLengths?.(lengths) ?? lengths
+    output = { ...own.output, time: own.output.isSequence && after === other ? after : undefined }
+  }
+  return { output, shapes }
+}
+
+/** Kinds of layers that compute each step alone and are no `isStepwise` definitions: those that state it when they are built. */
+const OF_STEPS = new Set(['stepFunction', 'columnScale', 'columnSlope'])
+
+function majorOf(version: string | undefined): number | undefined {
+  const major = Number.parseInt(version ?? '', 10)
+  return Number.isNaN(major) ? undefined : major
+}
+
+/** The form of merged tensors. Throws RangeError `ERR_UNKNOWN_LAYER` for another axis, and forms that do not fit. */
+export function mergedSignal(merge: MergeName, options: KerasOptions, signals: readonly KerasSignal[]): KerasSignal {
+  const columns = signals.map((signal) => columnsOf(options, signal))
+  const [first] = signals as [KerasSignal]
+  const last = first.isSequence ? 2 : 1
+  if (signals.some(({ isSequence }) => isSequence !== first.isSequence))
+    throw options.refused('all of its inputs must be sequences, or none')
+  if (merge === 'concat') {
+    const axis = options.value('axis') ?? -1
+    if (axis !== -1 && axis !== last) throw options.wrong('axis', `-1 or ${last}`)
+  }
+  if (merge === 'dot') {
+    const axes = [options.value('axes')].flat()
+    if (first.isSequence || axes.some((axis) => axis !== 1 && axis !== -1)) throw options.wrong('axes', '1, of vectors')
+    options.only({ normalize: [false] })
+  }
+  options.finish()
+  const { features, rule, count = signals.length } = MERGES[merge]
+  const width = count === signals.length ? features(columns) : undefined
+  if (width === undefined) throw options.refused(`${rule}: current numbers are ${columns.join(', ')}`)
+  const time = signals.find((signal) => signal.time !== undefined)?.time
+  return { isSequence: first.isSequence, features: width, time }
+}

@@ -1,0 +1,53 @@
+import type { StoredTensor, WeightFile } from '@cudnn-rnn/interop'
+import { unknownLayer } from './keras_options.js'
+import type { KerasVariable } from './keras_row.js'
+
+/** The variables of a file by place and number in files of Keras 3, by name in older ones; each belongs to one layer. */
+export class KerasVariables {
+  readonly #numbered = new Map<string, StoredTensor>()
+  readonly #named = new Map<string, StoredTensor>()
+  readonly #owners = new Map<StoredTensor, { readonly label: string; readonly place: string }>()
+
+  constructor({ tensors }: WeightFile) {
+    for (const tensor of tensors) {
+      this.#numbered.set(tensor.name, tensor)
+      const segments = tensor.name.replace(/^model_weights\//, '').split('/')
+      const own = segments.pop()?.replace(/:0$/, '') ?? ''
+      for (let end = 1; end <= segments.length; end++) {
+        const key = `${segments.slice(0, end).join('/')}\0${own}`
+        if (!this.#named.has(key)) this.#named.set(key, tensor)
+      }
+    }
+  }
+
+  /** Throws RangeError `ERR_UNKNOWN_LAYER` unless the file has them, of these shapes, for this layer alone. */
+  take(label: string, place: string, name: string, wanted: readonly KerasVariable[]): StoredTensor[] {
+    return wanted.map(([own, shape], index) => {
+      const numbered = `${place}/vars/${index}`
+      const names = [own].flat()
+      const tensor = names.map((each) => this.find(place, name, each, index)).find((each) => each !== undefined)
+      if (tensor === undefined) {
+        throw unknownLayer(label, `its ${own} must be in the file, at ${numbered} or below ${name}`)
+      }
+      if (tensor.shape.join() !== shape.join()) {
+        throw unknownLayer(label, `its ${own} must have shape [${shape}]: current shape is [${tensor.shape}]`)
+      }
+      const owner = this.#owners.get(tensor)
+      if (owner !== undefined && owner.place !== place)
+        throw unknownLayer(label, `its ${own} must not be that of ${owner.label}, too`)
+      this.#owners.set(tensor, { label, place })
+      return tensor
+    })
+  }
+
+  /** @param own its name, `query/kernel` of a part of the layer */
+  find(place: string, name: string, own: string, index: number): StoredTensor | undefined {
+    const [last, ...parts] = own.split('/').reverse() as [string, ...string[]]
+    const [part] = parts
+    if (part === undefined) return this.#numbered.get(`${place}/vars/${index}`) ?? this.#named.get(`${name}\0${last}`)
+    const numbered = this.#numbered.get(`${place}/${part}_dense/vars/${last === 'bias' ? 1 : 0}`)
+    return (
+      numbered ?? this.#named.get(`${name}/${part}\0${last}`) ?? this.#named.get(`${name}/${name}/${part}\0${last}`)
+    )
+  }
+}
