@@ -103,6 +103,8 @@ class KerasGraph {
   async write(graph: ModelGraph, inputs: readonly Tensor[]): Promise<Tensor[]> {
     const values: (readonly Tensor[])[] = inputs.map((x) => [x])
     const tensorOf = ([source, part]: Ref) => values[source][part]
+    const calls = new Map<Layer | undefined, number[]>(graph.layers.map((layer) => [layer, []]))
+    for (const [at, { layer }] of graph.nodes.entries()) calls.get(layer)?.push(at)
     for (const [at, node] of graph.nodes.entries()) {
       // A layer before it computes it, too.
       if (values[inputs.length + at] !== undefined) continue
@@ -131,7 +133,7 @@ class KerasGraph {
           ? await this.#joined(node, from.map(tensorOf))
           : await this.#applied(layer, behind, tensorOf(from[0]), node.states.map(tensorOf), {
               isTurned,
-              ...(isRecurrent(layer) && useOf(graph, layer)),
+              ...(isRecurrent(layer) && useOf(graph, layer, calls.get(layer) ?? [])),
             })
       for (const place of [at, ...path.slice(0, taken - 1)]) values[inputs.length + place] = tensors
     }
@@ -218,7 +220,8 @@ class KerasGraph {
       .map((name) => named[name])
     const added = inKerasOrder(this.#added, [...ends, ...inputs])
     const { names, variables } = this.#named(added)
-    const historyOf = ([call, tensor]: Tensor) => [names.get(call.added), call.added.calls.indexOf(call), tensor]
+    const numbers = new Map(added.flatMap(({ calls }) => calls.map((call, k) => [call, k] as const)))
+    const historyOf = ([call, tensor]: Tensor) => [names.get(call.added), numbers.get(call), tensor]
     const written = (tensor: Tensor) => {
       const config = { shape: [null], dtype: this.#dtype, keras_history: historyOf(tensor) }
       return { class_name: '__keras_tensor__', config }
@@ -292,18 +295,15 @@ interface NetworkUse {
   readonly isSequence?: boolean
 }
 
-/** Whether calls of a network give final states, and whether one of them gives a sequence. */
-function useOf(graph: ModelGraph, layer: Layer): Omit<NetworkUse, 'isTurned'> {
-  const calls = graph.nodes.flatMap((node, at) => (node.layer === layer ? [at] : []))
-  const isLast = (at: number) =>
-    graph
-      .pathFrom(at)
-      .slice(0, 1)
-      .some((next) => isLastOf(layer, graph.nodes[next].layer))
-  const isSequence = !calls.every(isLast)
-  const ofLast = graph.nodes.some(({ layer: next, from: [[source]] }) => {
-    return isLastOf(layer, next) && calls.includes(source - graph.inputs.length)
-  })
+/**
+ * Whether calls of a network give final states, and whether one of them gives a sequence.
+ *
+ * @param calls the nodes of its calls
+ */
+function useOf(graph: ModelGraph, layer: Layer, calls: readonly number[]): Omit<NetworkUse, 'isTurned'> {
+  const isLast = (next: number) => isLastOf(layer, graph.nodes[next].layer)
+  const isSequence = !calls.every((at) => graph.pathFrom(at).slice(0, 1).some(isLast))
+  const ofLast = calls.some((at) => graph.readersOf(at).some(isLast))
   return { isSequence, returnsState: calls.some((at) => graph.readsStates[at]) || (isSequence && ofLast) }
 }
 

@@ -35,14 +35,24 @@ export function inKerasOrder(all: readonly Added[], ends: readonly Tensor[]): Ad
   const met = new Set<Added>()
   const seen = new Set<Call>()
   const done: Call[] = []
-  const visit = ([call]: Tensor) => {
+  /** Calls with the tensors before them that are not visited yet. */
+  const open: { readonly call: Call; readonly rest: Iterator<Tensor> }[] = []
+  const enter = ([call]: Tensor) => {
     if (seen.has(call)) return
     seen.add(call)
     met.add(call.added)
-    for (const each of [...call.sources, ...call.states]) visit(each)
-    done.push(call)
+    open.push({ call, rest: [...call.sources, ...call.states].values() })
   }
-  for (const end of ends) visit(end)
+  for (const end of ends) {
+    enter(end)
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      const { done: isDone, value } = last.rest.next()
+      if (isDone === true) {
+        done.push(last.call)
+        open.pop()
+      } else enter(value)
+    }
+  }
   const ofCalls = new Map<Call, number>()
   const ofLayers = new Map<Added, number>()
   for (const call of done.reverse()) {

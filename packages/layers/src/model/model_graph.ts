@@ -85,6 +85,8 @@ export class ModelGraph {
   readonly #backend: Backend
   /** How often each input and each output of a node is read. */
   readonly #uses: readonly number[]
+  /** The nodes that read it. */
+  readonly #readers: readonly (readonly number[])[]
   /** Nodes whose final states are values of the graph. */
   readonly readsStates: readonly boolean[]
   /** Layers one behind the other, as `sequential` makes them. */
@@ -130,12 +132,16 @@ export class ModelGraph {
       for (const layer of built.values()) layer.dispose()
       throw error
     }
-    const uses = [...inputs, ...made].map(() => 0)
-    const read = [...made.flatMap(({ from, states }) => [...from, ...states]), ...outputs.map(({ value }) => value)]
-    for (const [source, part] of read) if (part === 0) uses[source]++
+    const readers = [...inputs, ...made].map((): number[] => [])
+    const read = made.flatMap(({ from, states }, at) => [...from, ...states].map((value) => ({ value, at })))
+    for (const { value, at } of read) if (value[1] === 0) readers[value[0]].push(at)
+    this.#readers = readers
+    const uses = readers.map(({ length }) => length)
+    for (const { value } of outputs) if (value[1] === 0) uses[value[0]]++
     this.#uses = uses
-    const ends = new Set(read.filter(([, part]) => part > 0).map(([source]) => source - inputs.length))
-    this.readsStates = made.map((_, at) => ends.has(at))
+    const ends = [...read, ...outputs].filter(({ value }) => value[1] > 0)
+    const sources = new Set(ends.map(({ value }) => value[0] - inputs.length))
+    this.readsStates = made.map((_, at) => sources.has(at))
   }
 
   /** The form of a value. */
@@ -145,14 +151,21 @@ export class ModelGraph {
     return { isSequence: false, features: stateSizes(node.layer as Layer)[part - 1] }
   }
 
-  /** Layers behind a node, each of which alone reads the output of the one before, and nothing else. */
+  /** The nodes that read the output of a node. */
+  readersOf(at: number): readonly number[] {
+    return this.#readers[this.inputs.length + at]
+  }
+
+  /** Two layers behind a node at most, each of which alone reads the output of the one before, and nothing else. */
   pathFrom(at: number): number[] {
     const path: number[] = []
-    for (let last: number | undefined = at; last !== undefined && path.length < 2; ) {
-      const source: number = this.inputs.length + last
-      const next = this.nodes.findIndex(({ layer, from: [[read, part]] }) => layer && read === source && part === 0)
-      last = this.#uses[source] === 1 && next !== -1 ? next : undefined
-      if (last !== undefined) path.push(last)
+    for (let source = this.inputs.length + at; path.length < 2; ) {
+      const [next] = this.#readers[source]
+      if (this.#uses[source] !== 1 || next === undefined) break
+      const { layer, from } = this.nodes[next]
+      if (layer === undefined || from[0][0] !== source) break
+      path.push(next)
+      source = this.inputs.length + next
     }
     return path
   }

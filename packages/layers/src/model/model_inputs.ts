@@ -42,8 +42,9 @@ export function checkNamed<Element>(
 ): Readonly<Record<string, Element>> {
   const names = parts.map(({ name }) => name)
   if (isNamed<Element>(given)) {
+    const known = new Set(names)
     const [missing] = names.filter((name) => !Object.hasOwn(given, name))
-    const [unknown] = Object.keys(given).filter((name) => !names.includes(name))
+    const [unknown] = Object.keys(given).filter((name) => !known.has(name))
     if (missing === undefined && unknown === undefined) return given
     const current = missing === undefined ? `${unknown} is none of them` : `${missing} is missing`
     throw otherNames(action, what, names, current)

@@ -212,18 +212,21 @@ export function planOfValues(
     if ('signal' in source) return source
     throw wrongGraph(action, `inputs[${k}] must be a result of input(…): current one is an output of a layer`)
   })
-  for (const [k, { name }] of sources.entries()) {
-    if (sources.findIndex((each) => each.name === name) < k)
+  const names = new Set<string>()
+  for (const { name } of sources) {
+    if (names.size === names.add(name).size)
       throw wrongGraph(action, `the names of inputs must differ: current name of two is ${name}`, { name })
   }
   for (const [name] of named) checkName(action, name)
   const known = reachable(named.map(([, value]) => value))
-  const missing = known.find((source) => 'signal' in source && !sources.includes(source))
+  const given = new Set<Source>(sources)
+  const missing = known.find((source) => 'signal' in source && !given.has(source))
   if (missing !== undefined && 'signal' in missing)
     throw wrongGraph(action, `its outputs read the input ${missing.name}, which must be one of its inputs`, {
       name: missing.name,
     })
-  const unread = sources.find((source) => !known.includes(source))
+  const read = new Set(known)
+  const unread = sources.find((source) => !read.has(source))
   if (unread !== undefined)
     throw wrongGraph(action, `an output must read the input ${unread.name}`, { name: unread.name })
   const computed = known.filter((source) => !('signal' in source))
@@ -233,10 +236,11 @@ export function planOfValues(
     return [places.get(source) as number, part]
   }
   const layers = [...new Set(computed.flatMap((source) => ('definition' in source ? source.definition : [])))]
+  const numbers = new Map(layers.map((layer, k) => [layer, k]))
   const nodes = computed.map((source): PlanNode => {
     if ('merge' in source) return { ...source, from: source.from.map(refOf) }
     const { definition, from, states } = source as Extract<Source, { definition: LayerDefinition }>
-    return { layer: layers.indexOf(definition), from: refOf(from), states: states.map(refOf) }
+    return { layer: numbers.get(definition) as number, from: refOf(from), states: states.map(refOf) }
   })
   return { inputs: sources, layers, nodes, outputs: named.map(([name, value]) => ({ name, value: refOf(value) })) }
 }

@@ -30,7 +30,7 @@ export function summaryOf({ graph }: WholeModel): string {
         ])),
     ['', '', 'total', String(layers.reduce((sum, layer) => sum + countOf(layer), 0)), ...reads([])],
   ]
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
+  const widths = rows[0].map((_, column) => rows.reduce((width, row) => Math.max(width, row[column].length), 0))
   const line = (row: readonly string[]) =>
     row
       .map((cell, column) => (column === 3 ? cell.padStart(widths[column]) : cell.padEnd(widths[column])))

@@ -29,7 +29,8 @@ export async function encodeOnnx({ executor, graph: model }: WholeModel): Promis
   const { dtype } = executor
   const { inputs, outputs, isChain } = model
   const names = inputs.map(({ name, signal }) => (isChain && signal.features === null ? 'ids' : name))
-  const both = outputs.find(({ name }) => names.includes(name))
+  const ofInputs = new Set(names)
+  const both = outputs.find(({ name }) => ofInputs.has(name))
   if (both !== undefined) throw noExport('ONNX', { name: both.name, kind: 'an input and an output of one name' })
   const graph = new OnnxGraph(dtype, [...names, ...outputs.map(({ name }) => name)])
   const written = async (own: ModelGraph, given: readonly string[]): Promise<string[]> => {

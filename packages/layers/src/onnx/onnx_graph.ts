@@ -67,16 +67,20 @@ export class OnnxGraph {
   }
 
   fresh(kind = 'value'): string {
-    const name = `${this.#layer}_${kind}_${this.#count++}`
-    return this.#reserved.has(name) ? this.fresh(kind) : name
+    for (;;) {
+      const name = `${this.#layer}_${kind}_${this.#count++}`
+      if (!this.#reserved.has(name)) return name
+    }
   }
 
   #initializer(value: Constant): string {
-    const name = `${this.#layer}_constant_${this.#constants++}`
-    const known = this.initializers[name]
-    if (this.#reserved.has(name) || (known !== undefined && !isSame(known, value))) return this.#initializer(value)
-    this.initializers[name] = value
-    return name
+    for (;;) {
+      const name = `${this.#layer}_constant_${this.#constants++}`
+      const known = this.initializers[name]
+      if (this.#reserved.has(name) || (known !== undefined && !isSame(known, value))) continue
+      this.initializers[name] = value
+      return name
+    }
   }
 }
 
