@@ -1,5 +1,5 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
 import { required } from '@cudnn-rnn/canonical/rules'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import { floatAt, type OptimizerUpdate, type RuleValues } from '@cudnn-rnn/ops/executor'
 
 /** Runs the update that `update` names on a variable, its slots, and the source: a gradient, or the mask of a decay. */

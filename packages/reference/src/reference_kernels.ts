@@ -1,5 +1,5 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { TensorLike } from '@cudnn-rnn/ops'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
   type HostMemory,
   type HostTensor,

@@ -1,5 +1,5 @@
-import type { Tensor as HostTensor } from '@cudnn-rnn/canonical'
 import { checkArguments, either, kind, listOf, methods, NUMBERS, OBJECT } from '@cudnn-rnn/canonical/rules'
+import type { Tensor as HostTensor } from '@cudnn-rnn/canonical'
 import { checkCtcLoss, hostCtcLoss, type InfeasibleRows } from '@cudnn-rnn/ops/executor'
 import type { Tensor, Tensor1D, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { batchMajor, timeMajor } from './batch_order.js'
