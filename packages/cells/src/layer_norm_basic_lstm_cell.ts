@@ -8,8 +8,9 @@ import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
 import type { FloatTensor } from './float_tensor.js'
-import { fusedLSTMPass } from './fused_lstm.js'
+import { fusedLSTM } from './fused_lstm.js'
 import { GraphCell } from './graph_cell.js'
+import { lstmSequence } from './lstm_sequence.js'
 import type { SequencePass } from './sequence_pass.js'
 import type { GraphStep, StepGraph } from './step_graph.js'
 
@@ -120,12 +121,13 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     run: CellRun,
   ): SequencePass<LSTMStateTuple> | undefined {
     const [time, batch] = inputs.shape as [number, number, number]
-    if (run.lstm === undefined || this.activation !== 'tanh' || time <= 1) return undefined
+    const { lstm } = run
+    if (lstm === undefined || this.activation !== 'tanh' || time <= 1) return undefined
     const { numUnits, forgetBias, variables } = this
     const norms = this.layerNorm ? NORMALIZED : undefined
     const dropout = this.#drops(run) ? this.#mask(time * batch * numUnits) : null
     const layer = { numUnits, forgetBias, variables, norms, epsilon: EPSILON, dropout }
-    return fusedLSTMPass(run.lstm, layer, inputs, state, lengths, run)
+    return lstmSequence(variables, inputs, state, lengths, run, (arrays) => fusedLSTM(lstm, layer, run, arrays))
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
