@@ -8,6 +8,10 @@ import type { FloatTensor } from './float_tensor.js'
 import { OwnVariables } from './own_variables.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { type GraphStep, rowsOf, type StepGraph } from './step_graph.js'
+import { denseNames, denseSpecs, kernelSpec } from './variable_specs.js'
+
+const QUERY = denseNames('attention')
+const OUTPUT = denseNames('attn_output_projection')
 
 const OPTIONS = {
   /** Scope of the variables in a checkpoint. Default `attention_cell_wrapper`. */
@@ -96,28 +100,23 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
     const input = graph.linear([x, attention], 'kernel', 'bias')
     const cell = this.cell as unknown as RNNCell<CellState>
     const inner = graph.innerStep(cell, this.#inner.scope, input, before)
-    const query = graph.linear(leavesOf(inner.state), 'attention/kernel', 'attention/bias')
+    const query = graph.linear(leavesOf(inner.state), ...QUERY)
     const slots = graph.reshaped(memory, [rowsOf(x) * attnLength, attnSize])
     const keys = graph.linear([slots], 'attention/attn_w')
     const next = graph.additiveAttention(slots, keys, query, 'attention/attn_v')
-    const projection = 'attn_output_projection'
-    const output = graph.linear([inner.output, next], `${projection}/kernel`, `${projection}/bias`)
+    const output = graph.linear([inner.output, next], ...OUTPUT)
     const kept = graph.takeColumns(memory, attnSize, (attnLength - 1) * attnSize)
     return { output, state: [inner.state, next, graph.concat([kept, output])] }
   }
 
   #specs(inputSize: number, cellInputSize: number): readonly VariableSpec[] {
     const { attnSize, attnVecSize } = this
-    const layer = (scope: string, rows: number, columns: number): VariableSpec[] => [
-      { name: `${scope}kernel`, shape: [rows, columns], initializer: 'glorot_uniform' },
-      { name: `${scope}bias`, shape: [columns], initializer: 0 },
-    ]
     return [
-      ...layer('', inputSize + attnSize, cellInputSize),
-      { name: 'attention/attn_w', shape: [1, 1, attnSize, attnVecSize], initializer: 'glorot_uniform' },
-      { name: 'attention/attn_v', shape: [attnVecSize], initializer: 'glorot_uniform' },
-      ...layer('attention/', columnsOf(this.cell.stateSize), attnVecSize),
-      ...layer('attn_output_projection/', this.cell.outputSize + attnSize, attnSize),
+      ...denseSpecs(['kernel', 'bias'], inputSize + attnSize, cellInputSize),
+      kernelSpec('attention/attn_w', 1, 1, attnSize, attnVecSize),
+      kernelSpec('attention/attn_v', attnVecSize),
+      ...denseSpecs(QUERY, columnsOf(this.cell.stateSize), attnVecSize),
+      ...denseSpecs(OUTPUT, this.cell.outputSize + attnSize, attnSize),
     ]
   }
 }

@@ -15,6 +15,7 @@ import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
 import { GraphCell } from './graph_cell.js'
 import type { GraphStep, StepGraph } from './step_graph.js'
+import { denseSpecs } from './variable_specs.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -58,10 +59,7 @@ export class BasicRNNCell extends GraphCell<FloatTensor> {
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
-    return [
-      { name: 'kernel', shape: [inputSize + this.stateSize, this.stateSize], initializer: 'glorot_uniform' },
-      { name: 'bias', shape: [this.stateSize], initializer: 0 },
-    ]
+    return denseSpecs(['kernel', 'bias'], inputSize + this.stateSize, this.stateSize)
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {

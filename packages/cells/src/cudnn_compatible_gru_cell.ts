@@ -4,10 +4,11 @@ import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { GRUCell } from './gru_cell.js'
 import type { GraphStep, StepGraph } from './step_graph.js'
+import { denseNames, denseSpecs } from './variable_specs.js'
 
-const GATES = 'gates'
-const INPUT = 'candidate/input_projection'
-const HIDDEN = 'candidate/hidden_projection'
+const GATES = denseNames('gates')
+const INPUT = denseNames('candidate/input_projection')
+const HIDDEN = denseNames('candidate/hidden_projection')
 
 /**
  * TensorFlow's `CudnnCompatibleGRUCell`, the linear-before-reset GRU that a layer of `CudnnGRU` computes. Variables
@@ -35,20 +36,17 @@ export class CudnnCompatibleGRUCell extends GRUCell {
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
     const units = this.stateSize
     return [
-      { name: `${GATES}/kernel`, shape: [inputSize + units, 2 * units], initializer: 'glorot_uniform' },
-      { name: `${GATES}/bias`, shape: [2 * units], initializer: 1 },
-      { name: `${INPUT}/kernel`, shape: [inputSize, units], initializer: 'glorot_uniform' },
-      { name: `${INPUT}/bias`, shape: [units], initializer: 0 },
-      { name: `${HIDDEN}/kernel`, shape: [units, units], initializer: 'glorot_uniform' },
-      { name: `${HIDDEN}/bias`, shape: [units], initializer: 0 },
+      ...denseSpecs(GATES, inputSize + units, 2 * units, 1),
+      ...denseSpecs(INPUT, inputSize, units),
+      ...denseSpecs(HIDDEN, units, units),
     ]
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const h = state as Value
-    const [r, u] = this.gates(graph, graph.linear([x, h], `${GATES}/kernel`, `${GATES}/bias`))
-    const input = graph.linear([x], `${INPUT}/kernel`, `${INPUT}/bias`)
-    const hidden = graph.linear([h], `${HIDDEN}/kernel`, `${HIDDEN}/bias`)
+    const [r, u] = this.gates(graph, graph.linear([x, h], ...GATES))
+    const input = graph.linear([x], ...INPUT)
+    const hidden = graph.linear([h], ...HIDDEN)
     const candidate = this.candidate(graph, graph.add(input, graph.multiply(r, hidden)))
     const next = graph.mix(u, h, candidate)
     return { output: next, state: next }

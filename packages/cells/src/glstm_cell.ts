@@ -6,7 +6,7 @@ import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_o
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { checkDivisible } from './divisible.js'
-import { GraphCell } from './graph_cell.js'
+import { MemoryCell } from './memory_cell.js'
 import { INITIALIZER, kernelInitializer } from './kernel_initializer.js'
 import type { GraphStep, StepGraph } from './step_graph.js'
 
@@ -49,8 +49,7 @@ const GATES = ['i', 'j', 'f', 'o'] as const
  * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
  * ```
  */
-export class GLSTMCell extends GraphCell<LSTMStateTuple> {
-  readonly numUnits: number
+export class GLSTMCell extends MemoryCell {
   readonly numProj: number | null
   readonly numberOfGroups: number
   readonly forgetBias: number
@@ -60,8 +59,7 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
   constructor(numUnits: number, options: GLSTMCellOptions = {}) {
     checkCellOptions('GLSTMCell', numUnits, options, OPTIONS)
     const { activation = 'tanh' } = options
-    super(options.name ?? 'glstm_cell', options.dtype, [activation])
-    this.numUnits = numUnits
+    super(options.name ?? 'glstm_cell', options, numUnits, options.numProj ?? numUnits, [activation])
     this.numProj = options.numProj ?? null
     this.numberOfGroups = options.numberOfGroups ?? 1
     this.forgetBias = options.forgetBias ?? 1
@@ -69,14 +67,6 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
     this.#initializer = kernelInitializer(options.initializer)
     checkDivisible('build GLSTMCell', 'numUnits', numUnits, this.numberOfGroups)
     if (this.numProj !== null) checkDivisible('build GLSTMCell', 'numProj', this.numProj, this.numberOfGroups)
-  }
-
-  get stateSize(): LSTMStateTuple<number> {
-    return { c: this.numUnits, h: this.outputSize }
-  }
-
-  get outputSize(): number {
-    return this.numProj ?? this.numUnits
   }
 
   /** Throws as the `build` of every cell, and RangeError `ERR_INVALID_OPTION` if the input is not divisible by the number of groups. */

@@ -4,6 +4,7 @@ import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { GRUCell } from './gru_cell.js'
 import type { GraphStep, StepGraph } from './step_graph.js'
+import { denseSpecs } from './variable_specs.js'
 
 /**
  * TensorFlow's `GRUBlockCell`, the GRU that resets before the product (cuDNN's resets after it: see
@@ -29,12 +30,8 @@ export class GRUBlockCell extends GRUCell {
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
     const units = this.stateSize
-    return [
-      { name: 'w_ru', shape: [inputSize + units, 2 * units], initializer: 'glorot_uniform' },
-      { name: 'b_ru', shape: [2 * units], initializer: 1 },
-      { name: 'w_c', shape: [inputSize + units, units], initializer: 'glorot_uniform' },
-      { name: 'b_c', shape: [units], initializer: 0 },
-    ]
+    const rows = inputSize + units
+    return [...denseSpecs(['w_ru', 'b_ru'], rows, 2 * units, 1), ...denseSpecs(['w_c', 'b_c'], rows, units)]
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {

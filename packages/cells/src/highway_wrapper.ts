@@ -7,6 +7,7 @@ import { OwnVariables } from './own_variables.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { SkipWrapper } from './skip_wrapper.js'
 import type { GraphStep, StepGraph } from './step_graph.js'
+import { denseSpecs } from './variable_specs.js'
 
 const OPTIONS = {
   /** True: the transform gate is 1 minus the carry gate. False: it has its own variables. Default true. */
@@ -68,10 +69,7 @@ export class HighwayWrapper<State extends CellState> extends SkipWrapper<State> 
   }
 
   #gateSpecs(inputSize: number): readonly VariableSpec[] {
-    const gate = (name: string, bias: number): VariableSpec[] => [
-      { name: `${name}_w`, shape: [inputSize, inputSize], initializer: 'glorot_uniform' },
-      { name: `${name}_b`, shape: [inputSize], initializer: bias },
-    ]
+    const gate = (name: string, bias: number) => denseSpecs([`${name}_w`, `${name}_b`], inputSize, inputSize, bias)
     const { coupleCarryTransformGates, carryBiasInit } = this
     return [...gate('carry', carryBiasInit), ...(coupleCarryTransformGates ? [] : gate('transform', -carryBiasInit))]
   }

@@ -8,10 +8,12 @@ import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
 import type { FloatTensor } from './float_tensor.js'
-import { fusedLSTMPass } from './fused_lstm.js'
-import { GraphCell } from './graph_cell.js'
+import { fusedLSTM } from './fused_lstm.js'
+import { MemoryCell } from './memory_cell.js'
+import { lstmSequence } from './lstm_sequence.js'
 import type { SequencePass } from './sequence_pass.js'
 import type { GraphStep, StepGraph } from './step_graph.js'
+import { kernelSpec } from './variable_specs.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -61,8 +63,7 @@ const EPSILON = 1e-12
  * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
  * ```
  */
-export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
-  readonly numUnits: number
+export class LayerNormBasicLSTMCell extends MemoryCell {
   readonly forgetBias: number
   readonly activation: CellActivation
   readonly layerNorm: boolean
@@ -74,8 +75,7 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
   constructor(numUnits: number, options: LayerNormBasicLSTMCellOptions = {}) {
     checkCellOptions('LayerNormBasicLSTMCell', numUnits, options, OPTIONS)
     const { activation = 'tanh' } = options
-    super(options.name ?? 'layer_norm_basic_lstm_cell', options.dtype, [activation])
-    this.numUnits = numUnits
+    super(options.name ?? 'layer_norm_basic_lstm_cell', options, numUnits, numUnits, [activation])
     this.forgetBias = options.forgetBias ?? 1
     this.activation = activation
     this.layerNorm = options.layerNorm ?? true
@@ -85,26 +85,14 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     this.#masks = new DropoutMasks(options.dropoutProbSeed ?? 0)
   }
 
-  get stateSize(): LSTMStateTuple<number> {
-    return { c: this.numUnits, h: this.numUnits }
-  }
-
-  get outputSize(): number {
-    return this.numUnits
-  }
-
   override get randomSources(): readonly DropoutMasks[] {
     return this.dropoutKeepProb < 1 ? [this.#masks] : []
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
     const { numUnits, normGain, normShift } = this
-    const kernel: VariableSpec = {
-      name: 'kernel',
-      shape: [inputSize + numUnits, 4 * numUnits],
-      initializer: 'glorot_uniform',
-    }
-    if (!this.layerNorm) return [kernel, { name: 'bias', shape: [4 * numUnits], initializer: 'glorot_uniform' }]
+    const kernel = kernelSpec('kernel', inputSize + numUnits, 4 * numUnits)
+    if (!this.layerNorm) return [kernel, kernelSpec('bias', 4 * numUnits)]
     const norms = NORMALIZED.flatMap((name) => [
       { name: `${name}/gamma`, shape: [numUnits], initializer: normGain },
       { name: `${name}/beta`, shape: [numUnits], initializer: normShift },
@@ -120,12 +108,13 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     run: CellRun,
   ): SequencePass<LSTMStateTuple> | undefined {
     const [time, batch] = inputs.shape as [number, number, number]
-    if (run.lstm === undefined || this.activation !== 'tanh' || time <= 1) return undefined
+    const { lstm } = run
+    if (lstm === undefined || this.activation !== 'tanh' || time <= 1) return undefined
     const { numUnits, forgetBias, variables } = this
     const norms = this.layerNorm ? NORMALIZED : undefined
     const dropout = this.#drops(run) ? this.#mask(time * batch * numUnits) : null
     const layer = { numUnits, forgetBias, variables, norms, epsilon: EPSILON, dropout }
-    return fusedLSTMPass(run.lstm, layer, inputs, state, lengths, run)
+    return lstmSequence(variables, inputs, state, lengths, run, (arrays) => fusedLSTM(lstm, layer, run, arrays))
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {

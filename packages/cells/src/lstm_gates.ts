@@ -67,15 +67,14 @@ export function lstmGatesForward(
  *     ∂c   = ∂c'∘f + ∂ẑ_i∘p_i + ∂ẑ_f∘p_f
  *     ∂p_i += ∂ẑ_i∘c   ∂p_f += ∂ẑ_f∘c   ∂p_o += ∂ẑ_o∘c'
  *
+ * @param gates [4H] at `gatesBegin`: replaced by ∂ẑ.
  * @param cellGradient [H] at `stateBegin`: ∂c' in, ∂c out.
- * @param gateGradients [4H] at `gatesBegin`: ∂ẑ out.
  */
 export function lstmGatesBackward(
   rule: LSTMGateRule,
   peepholes: Peepholes,
   peepholeGradients: Peepholes,
   gates: FloatArray,
-  gateGradients: FloatArray,
   gatesBegin: number,
   cells: FloatArray,
   previous: number,
@@ -112,10 +111,10 @@ export function lstmGatesBackward(
       peepholeGradients.forget.data[unit] += dzf * c
       peepholeGradients.output.data[unit] += dzo * newCell
     }
-    gateGradients[zi] = dzi
-    gateGradients[zg] = dNewCell * i * candidate.slope(g)
-    gateGradients[zf] = dzf
-    gateGradients[zo] = dzo
+    gates[zi] = dzi
+    gates[zg] = dNewCell * i * candidate.slope(g)
+    gates[zf] = dzf
+    gates[zo] = dzo
     cellGradient[stateBegin + unit] = dc
   }
 }

@@ -2,9 +2,10 @@ import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
-import { fusedLSTMPass } from './fused_lstm.js'
+import { fusedLSTM } from './fused_lstm.js'
+import { lstmLoops } from './lstm_loops.js'
 import type { LSTMRule } from './lstm_rule.js'
-import { LSTMLayer } from './lstm_sequence.js'
+import { lstmSequence } from './lstm_sequence.js'
 import type { SequencePass } from './sequence_pass.js'
 
 /**
@@ -19,13 +20,13 @@ export function lstmPass(
   lengths: Int32Array | null,
   run: CellRun,
 ): SequencePass<LSTMStateTuple> {
-  const [time, , inputSize] = inputs.shape as [number, number, number]
-  if (run.lstm === undefined || time <= 1 || !isPlain(rule)) {
-    return new LSTMLayer(rule, variables, inputSize, run).forward(inputs, state, lengths)
-  }
-  const { numUnits, forgetBias } = rule
-  const layer = { numUnits, forgetBias, variables, norms: undefined, epsilon: 0, dropout: null }
-  return fusedLSTMPass(run.lstm, layer, inputs, state, lengths, run)
+  const { lstm } = run
+  return lstmSequence(variables, inputs, state, lengths, run, (arrays) => {
+    if (lstm === undefined || arrays.time <= 1 || !isPlain(rule)) return lstmLoops(rule, variables, run, arrays)
+    const { numUnits, forgetBias } = rule
+    const layer = { numUnits, forgetBias, variables, norms: undefined, epsilon: 0, dropout: null }
+    return fusedLSTM(lstm, layer, run, arrays)
+  })
 }
 
 /** Whether a rule has nothing but gates, candidate and forget bias. */

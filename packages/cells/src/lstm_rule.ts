@@ -3,6 +3,7 @@ import { type CellActivation, gatePosition } from '@cudnn-rnn/canonical'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
+import { denseSpecs, kernelSpec } from './variable_specs.js'
 
 /** The differences between TensorFlow's LSTM cells. The rest of their mathematics is shared. */
 export interface LSTMRule {
@@ -79,14 +80,10 @@ export function lstmStateSize(rule: LSTMRule): LSTMStateTuple<number> {
 /** The variables in TensorFlow's order of creation; peepholes are drawn like kernels, by the scope's default. */
 export function lstmVariableSpecs(rule: LSTMRule, inputSize: number): VariableSpec[] {
   const { numUnits, usePeepholes, numProj } = rule
-  const diagonal = (name: string): VariableSpec => ({ name, shape: [numUnits], initializer: 'glorot_uniform' })
   return [
-    { name: 'kernel', shape: [inputSize + hiddenSize(rule), 4 * numUnits], initializer: 'glorot_uniform' },
-    { name: 'bias', shape: [4 * numUnits], initializer: 0 },
-    ...(usePeepholes ? ['w_f_diag', 'w_i_diag', 'w_o_diag'].map(diagonal) : []),
-    ...(numProj === null
-      ? []
-      : [{ name: 'projection/kernel', shape: [numUnits, numProj], initializer: 'glorot_uniform' } as const]),
+    ...denseSpecs(['kernel', 'bias'], inputSize + hiddenSize(rule), 4 * numUnits),
+    ...(usePeepholes ? ['w_f_diag', 'w_i_diag', 'w_o_diag'].map((name) => kernelSpec(name, numUnits)) : []),
+    ...(numProj === null ? [] : [kernelSpec('projection/kernel', numUnits, numProj)]),
   ]
 }
 

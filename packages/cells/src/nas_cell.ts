@@ -3,8 +3,9 @@ import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
-import { GraphCell } from './graph_cell.js'
+import { MemoryCell } from './memory_cell.js'
 import type { GraphStep, StepGraph } from './step_graph.js'
+import { kernelSpec } from './variable_specs.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -37,39 +38,24 @@ export interface NASCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {
  * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
  * ```
  */
-export class NASCell extends GraphCell<LSTMStateTuple> {
-  readonly numUnits: number
+export class NASCell extends MemoryCell {
   readonly numProj: number | null
   readonly useBias: boolean
 
   constructor(numUnits: number, options: NASCellOptions = {}) {
     checkCellOptions('NASCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'nas_cell', options.dtype)
-    this.numUnits = numUnits
+    super(options.name ?? 'nas_cell', options, numUnits, options.numProj ?? numUnits)
     this.numProj = options.numProj ?? null
     this.useBias = options.useBias ?? false
   }
 
-  get stateSize(): LSTMStateTuple<number> {
-    return { c: this.numUnits, h: this.outputSize }
-  }
-
-  get outputSize(): number {
-    return this.numProj ?? this.numUnits
-  }
-
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
     const { numUnits, outputSize, numProj, useBias } = this
-    const kernel = (name: string, shape: readonly number[]): VariableSpec => ({
-      name,
-      shape,
-      initializer: 'glorot_uniform',
-    })
     return [
-      kernel('recurrent_kernel', [outputSize, 8 * numUnits]),
-      kernel('kernel', [inputSize, 8 * numUnits]),
+      kernelSpec('recurrent_kernel', outputSize, 8 * numUnits),
+      kernelSpec('kernel', inputSize, 8 * numUnits),
       ...(useBias ? [{ name: 'bias', shape: [8 * numUnits], initializer: 0 }] : []),
-      ...(numProj === null ? [] : [kernel('projection_weights', [numUnits, numProj])]),
+      ...(numProj === null ? [] : [kernelSpec('projection_weights', numUnits, numProj)]),
     ]
   }
 

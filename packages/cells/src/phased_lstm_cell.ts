@@ -4,8 +4,9 @@ import { CELL_OPTIONS, type CellOptions, checkCellOptions } from './cell_options
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { codedRangeError } from './coded_error.js'
-import { GraphCell } from './graph_cell.js'
+import { MemoryCell } from './memory_cell.js'
 import { columnsOf, type GraphStep, type StepGraph } from './step_graph.js'
+import { denseNames, denseSpecs } from './variable_specs.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -26,6 +27,9 @@ const OPTIONS = {
 /** Options of {@link PhasedLSTMCell}. */
 export interface PhasedLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
+const MASK_GATES = denseNames('mask_gates')
+const NEW_INPUT = denseNames('new_input')
+const OUTPUT_GATE = denseNames('output_gate')
 const GATE = { period: 'period', phase: 'phase', ratioOn: 'ratio_on' }
 
 /**
@@ -51,8 +55,7 @@ const GATE = { period: 'period', phase: 'phase', ratioOn: 'ratio_on' }
  * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
  * ```
  */
-export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
-  readonly numUnits: number
+export class PhasedLSTMCell extends MemoryCell {
   readonly usePeepholes: boolean
   readonly leak: number
   readonly ratioOn: number
@@ -62,8 +65,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
 
   constructor(numUnits: number, options: PhasedLSTMCellOptions = {}) {
     checkCellOptions('PhasedLSTMCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'phased_lstm_cell', options.dtype)
-    this.numUnits = numUnits
+    super(options.name ?? 'phased_lstm_cell', options, numUnits, numUnits)
     this.usePeepholes = options.usePeepholes ?? false
     this.leak = options.leak ?? 0.001
     this.ratioOn = options.ratioOn ?? 0.1
@@ -77,14 +79,6 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
         { option: 'periodInitMax', value: this.periodInitMax },
       )
     }
-  }
-
-  get stateSize(): LSTMStateTuple<number> {
-    return { c: this.numUnits, h: this.numUnits }
-  }
-
-  get outputSize(): number {
-    return this.numUnits
   }
 
   /** Throws like every cell's `build`, and RangeError `ERR_INVALID_OPTION` if the input has no column but the time. */
@@ -103,16 +97,12 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
     const { numUnits, usePeepholes, periodInitMin, periodInitMax } = this
     const rows = inputSize - 1 + numUnits
-    const layer = (scope: string, kernelRows: number, columns: number): VariableSpec[] => [
-      { name: `${scope}/kernel`, shape: [kernelRows, columns], initializer: 'glorot_uniform' },
-      { name: `${scope}/bias`, shape: [columns], initializer: 0 },
-    ]
     const peepholeRows = rows + (usePeepholes ? numUnits : 0)
     const [shortest, longest] = [Math.log(periodInitMin), Math.log(periodInitMax)]
     return [
-      ...layer('mask_gates', peepholeRows, 2 * numUnits),
-      ...layer('new_input', rows, numUnits),
-      ...layer('output_gate', peepholeRows, numUnits),
+      ...denseSpecs(MASK_GATES, peepholeRows, 2 * numUnits),
+      ...denseSpecs(NEW_INPUT, rows, numUnits),
+      ...denseSpecs(OUTPUT_GATE, peepholeRows, numUnits),
       {
         name: GATE.period,
         shape: [numUnits],
@@ -131,15 +121,11 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
     const { c, h } = state as LSTMStateTuple<Value>
     const time = graph.takeColumns(input, 0, 1)
     const x = graph.takeColumns(input, 1, columnsOf(input) - 1)
-    const layer = (scope: string, cell: Value | null) => {
-      const operands = cell === null ? [x, h] : [x, h, cell]
-      return graph.linear(operands, `${scope}/kernel`, `${scope}/bias`)
-    }
-    const peephole = (cell: Value) => (this.usePeepholes ? cell : null)
-    const [i, f] = graph.split(graph.sigmoid(layer('mask_gates', peephole(c))), 2)
-    const candidate = graph.tanh(layer('new_input', null))
+    const seen = (cell: Value) => (this.usePeepholes ? [x, h, cell] : [x, h])
+    const [i, f] = graph.split(graph.sigmoid(graph.linear(seen(c), ...MASK_GATES)), 2)
+    const candidate = graph.tanh(graph.linear([x, h], ...NEW_INPUT))
     const proposedC = graph.add(graph.multiply(f, c), graph.multiply(i, candidate))
-    const o = graph.sigmoid(layer('output_gate', peephole(proposedC)))
+    const o = graph.sigmoid(graph.linear(seen(proposedC), ...OUTPUT_GATE))
     const proposedH = graph.multiply(graph.tanh(proposedC), o)
     const open = graph.timeGate(time, GATE, this.leak, this.trainableRatioOn)
     const next = { c: graph.mix(open, proposedC, c), h: graph.mix(open, proposedH, h) }

@@ -2,7 +2,7 @@ import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/c
 import { addProduct, copyRow, fillRows, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
-import { computeInputSide, prepareInputSide } from './input_side.js'
+import { inputSide } from './input_side.js'
 import { gateRows, layerMatrices } from './layer_params.js'
 import type { LayerPass } from './layer_pass.js'
 
@@ -45,9 +45,10 @@ export function createLayerRecord(
 
 /**
  * Runs one layer in one direction, as TensorFlow's `LSTMBlockFusedCell` does: the input side W·x + b_W of the whole
- * sequence as one matrix product, then the recurrence step by step. Nothing is allocated inside the time loop.
+ * sequence as one matrix product, then the recurrence step by step. Prepared once, as a stream runs it at each step; a run
+ * allocates nothing.
  */
-export function runLayerForward(pass: LayerForward): void {
+export function layerForward(pass: LayerForward): () => void {
   const { descriptor, params, flat, order, batch, input, output, hidden, cell, record, allocate } = pass
   const units = descriptor.numUnits
   const columns = hiddenColumns(descriptor)
@@ -55,15 +56,15 @@ export function runLayerForward(pass: LayerForward): void {
   const step = CELL_STEPS[descriptor.cellMode]
   const { recurrent, projection } = layerMatrices(descriptor, params, flat)
 
-  const inputSide = allocate(pass.time * batch * gates)
-  computeInputSide(prepareInputSide(descriptor, params, flat, input, pass.time * batch, inputSide))
+  const ofInput = allocate(pass.time * batch * gates)
+  const computeInputSide = inputSide(descriptor, params, flat, input, pass.time * batch, ofInput)
 
   const recurrentSide = allocate(batch * gates)
   const unprojected = projection === undefined ? hidden : allocate(batch * units)
   const buffers = {
     units,
     cellClip: storedCellClip(descriptor, allocate),
-    inputSide,
+    inputSide: ofInput,
     recurrentSide,
     cell,
     hidden: unprojected,
@@ -77,25 +78,28 @@ export function runLayerForward(pass: LayerForward): void {
   const unprojectedView = matrix(unprojected, units)
   const projectionT = projection && transposed(projection)
 
-  for (let n = 0; n < order.steps; n++) {
-    fillRows(recurrentSide, batch, gates, flat, params.recurrentBias)
-    addProduct(preActivation, h, recurrentT, batch, gates, columns)
-    for (let b = 0; b < batch; b++) {
-      if (!order.isActive(n, b)) continue
-      const row = order.timeOf(n, b) * batch + b
-      if (record !== undefined) copyRow(record.previousHidden, row * columns, hidden, b * columns, columns)
-      step.forward(buffers, row, record === undefined ? 0 : row, b)
-      if (record?.unprojected !== undefined) copyRow(record.unprojected, row * units, unprojected, b * units, units)
-    }
-    if (projected !== undefined && projectedView !== undefined && projectionT !== undefined) {
-      projected.fill(0)
-      addProduct(projectedView, unprojectedView, projectionT, batch, columns, units)
-    }
-    for (let b = 0; b < batch; b++) {
-      if (!order.isActive(n, b)) continue
-      if (projected !== undefined) copyRow(hidden, b * columns, projected, b * columns, columns)
-      const row = order.timeOf(n, b) * batch + b
-      copyRow(output, row * pass.outputColumns + pass.outputColumn, hidden, b * columns, columns)
+  return () => {
+    computeInputSide()
+    for (let n = 0; n < order.steps; n++) {
+      fillRows(recurrentSide, batch, gates, flat, params.recurrentBias)
+      addProduct(preActivation, h, recurrentT, batch, gates, columns)
+      for (let b = 0; b < batch; b++) {
+        if (!order.isActive(n, b)) continue
+        const row = order.timeOf(n, b) * batch + b
+        if (record !== undefined) copyRow(record.previousHidden, row * columns, hidden, b * columns, columns)
+        step.forward(buffers, row, record === undefined ? 0 : row, b)
+        if (record?.unprojected !== undefined) copyRow(record.unprojected, row * units, unprojected, b * units, units)
+      }
+      if (projected !== undefined && projectedView !== undefined && projectionT !== undefined) {
+        projected.fill(0)
+        addProduct(projectedView, unprojectedView, projectionT, batch, columns, units)
+      }
+      for (let b = 0; b < batch; b++) {
+        if (!order.isActive(n, b)) continue
+        if (projected !== undefined) copyRow(hidden, b * columns, projected, b * columns, columns)
+        const row = order.timeOf(n, b) * batch + b
+        copyRow(output, row * pass.outputColumns + pass.outputColumn, hidden, b * columns, columns)
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { TensorLike } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
+  clipToNorm,
   type HostMemory,
   type HostTensor,
   hostKernels,
@@ -26,20 +27,9 @@ class ReferenceStatements implements StatementKernels<HostTensor> {
     this.#memory = memory
   }
 
-  /** √(Σ x²) over all tensors, in double precision. */
   norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {
-    let sum = 0
-    for (const { live: data } of tensors) {
-      for (let index = 0; index < data.length; index++) sum += data[index] * data[index]
-    }
-    const norm = Math.sqrt(sum)
-    // A norm that is not finite leaves the tensors as they are, for the caller to see.
-    if (norm > maxNorm && Number.isFinite(norm)) {
-      for (const { live: data } of tensors) {
-        for (let index = 0; index < data.length; index++) data[index] *= maxNorm / norm
-      }
-    }
-    return this.#scalar(norm)
+    const arrays = tensors.map(({ live }) => live as FloatArray)
+    return this.#scalar(clipToNorm(arrays, maxNorm))
   }
 
   assign(variable: HostTensor, source: TensorLike): void {

@@ -1,4 +1,3 @@
-import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
 import {
   type CanonicalParams,
   elementCount,
@@ -16,6 +15,7 @@ import {
   type Summary,
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
+import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
 import {
   allocating,
   checkBackwardArguments,
@@ -45,7 +45,7 @@ import {
 import { clipInitialCellGradients, clipInitialCells, storedCellClip } from './cell_clip.js'
 import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
-import { createLayerRecord, type LayerRecord, runLayerForward } from './layer_forward.js'
+import { createLayerRecord, type LayerRecord, layerForward } from './layer_forward.js'
 import { type LayerParams, layerParams } from './layer_params.js'
 import type { LayerPass } from './layer_pass.js'
 import { withoutPadding } from './padding.js'
@@ -144,14 +144,14 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
       for (const pass of this.#layerPasses(layer, flat, sizes)) {
         const record = training ? createLayerRecord(descriptor, time * batch, memory.allocate) : undefined
         if (record !== undefined) records.push(record)
-        runLayerForward({
+        layerForward({
           ...pass,
           input: layerInputs[layer],
           output,
           hidden: statesOf(states.h, pass.pseudoLayer, descriptor),
           cell: statesOf(states.c, pass.pseudoLayer, descriptor),
           record,
-        })
+        })()
       }
       if (layer === descriptor.numLayers - 1) break
       if (training && descriptor.dropout > 0) {

@@ -1,7 +1,7 @@
 import { createRnnDescriptor, flatLayout, type RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { runLayerBackward } from '../src/layer_backward.js'
-import { createLayerRecord, runLayerForward } from '../src/layer_forward.js'
+import { createLayerRecord, layerForward } from '../src/layer_forward.js'
 import { layerParams } from '../src/layer_params.js'
 import { timeOrder } from '../src/time_order.js'
 
@@ -51,7 +51,7 @@ function layer({ options, flat, input, time, batch, lengths, direction = 0, hidd
     cell: cell?.slice() ?? allocate(batch * descriptor.numUnits),
   }
   const output = allocate(time * batch * columns)
-  runLayerForward({ ...common, input, output, ...states, record })
+  layerForward({ ...common, input, output, ...states, record })()
   /** `before`: the value of the gradients of inputs and parameters on entry. */
   const backward = (
     outputGradient: Float64Array,

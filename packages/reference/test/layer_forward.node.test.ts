@@ -6,7 +6,7 @@ import { openReferenceBackend } from '../src/index.js'
 declare const process: { memoryUsage(): { readonly heapUsed: number } }
 
 it.each(['lstm', 'gru', 'rnn_relu'] as const)(
-  'runLayerForward and runLayerBackward allocate nothing per time step for %s',
+  'layerForward and runLayerBackward allocate nothing per time step for %s',
   async (cellMode) => {
     const backend = openReferenceBackend()
     const rnn = backend.rnn(createRnnDescriptor({ cellMode, numLayers: 1, numUnits: 6, inputSize: 3 }))

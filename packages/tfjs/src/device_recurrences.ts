@@ -1,19 +1,40 @@
 import { required } from '@cudnn-rnn/canonical/rules'
-import type { BackendTensor } from '@cudnn-rnn/ops'
-import { copyRow, scope } from '@cudnn-rnn/ops/executor'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
+import { type GradientTape, handleOf, Recording, scope, type Value } from '@cudnn-rnn/ops/executor'
 import type { ActivationName } from './activation.js'
-import { batchMajor, timeMajor } from './batch_order.js'
 import { DEVICE_ACTIVATIONS, type DeviceActivation } from './device_activation.js'
-import { type DeviceStep, type DeviceStepRule, gruStep, lstmStep, simpleStep } from './device_step.js'
-import { DeviceTensors, type SynchronousDevice } from './device_tensors.js'
 import type { PlannedCell } from './recurrent_layer.js'
-import { RecurrentProduct } from './recurrent_product.js'
 import type { Recurrences, SequenceOperands, SequencePass } from './sequence.js'
 
-const RULES: Readonly<Record<PlannedCell['kind'], DeviceStepRule>> = {
-  gru: gruStep,
-  lstm: lstmStep,
-  simple: simpleStep,
+/** The part of an executor that a pass needs: tensors that can be read while the caller waits. */
+export type SynchronousDevice = Backend & Required<Pick<Backend, 'readSync'>>
+
+interface DeviceCell {
+  readonly gate: DeviceActivation
+  readonly candidate: DeviceActivation
+  /** Blocks of columns of the recurrent kernel [H,G·H], by which the cell multiplies separately. */
+  readonly kernels: readonly Value[]
+}
+
+/** The states after a step, [B,H] each, from z = x·W + b, [B,G·H], and those before it. */
+type Equations = (t: GradientTape, cell: DeviceCell, z: Value, states: readonly Value[]) => readonly Value[]
+
+/** The equations are in the recurrences of their names. */
+const EQUATIONS: Readonly<Record<PlannedCell['kind'], Equations>> = {
+  simple: (t, { candidate, kernels: [kernel] }, z, [h]) => [candidate(t, t.add(z, t.matmul(h, kernel)))],
+  gru(t, { gate, candidate, kernels: [ofGates, ofCandidate] }, z, [h]) {
+    const units = h.shape[1]
+    const gates = gate(t, t.add(t.columns(z, 0, 2 * units), t.matmul(h, ofGates)))
+    const [update, reset] = t.split(gates, 2)
+    const n = candidate(t, t.add(t.columns(z, 2 * units, units), t.matmul(t.multiply(reset, h), ofCandidate)))
+    return [t.add(n, t.multiply(update, t.subtract(h, n)))]
+  },
+  lstm(t, { gate, candidate, kernels: [kernel] }, z, [h, c]) {
+    const [zInput, zForget, zCandidate, zOutput] = t.split(t.add(z, t.matmul(h, kernel)), 4)
+    const kept = t.multiply(gate(t, zForget), c)
+    const after = t.add(kept, t.multiply(gate(t, zInput), candidate(t, zCandidate)))
+    return [t.multiply(gate(t, zOutput), candidate(t, after)), after]
+  },
 }
 
 /**
@@ -22,134 +43,79 @@ const RULES: Readonly<Record<PlannedCell['kind'], DeviceStepRule>> = {
  * again.
  */
 export function deviceRecurrences(backend: SynchronousDevice): Recurrences {
+  const read = (x: BackendTensor) => backend.readSync(x).data as Float32Array
   return {
     activations: Object.keys(DEVICE_ACTIVATIONS) as ActivationName[],
     run: (cell, o) => ({
-      ...scope(() => results(new DeviceTensors(backend), cell, o)),
-      backward: (outputs, states) => scope(() => gradients(new DeviceTensors(backend), cell, o, outputs, states)),
+      ...scope(() => {
+        const { hidden, states, t } = forward(backend, cell, o, false)
+        return { hidden: read(t.stack(hidden).tensor), finalCells: states.slice(1).map(({ tensor }) => read(tensor)) }
+      }),
+      backward: (outputs, states) => scope(() => gradients(backend, cell, o, outputs, states)),
     }),
   }
 }
 
-function results(device: DeviceTensors, cell: PlannedCell, o: SequenceOperands) {
-  const { steps, initial } = forward(device, cell, o)
-  const { time, batch, units } = o
-  const hidden = device.ops.concat([initial[0], ...steps.map(({ states }) => states[0])])
-  const [, ...cells] = steps[time - 1].states
-  return {
-    hidden: timeMajor(device.read(hidden), { time: time + 1, batch, columns: units, reversed: false }),
-    finalCells: cells.map((each) => device.read(each)),
-  }
-}
-
 function gradients(
-  device: DeviceTensors,
+  backend: SynchronousDevice,
   cell: PlannedCell,
   o: SequenceOperands,
   outputs: Float32Array,
-  states: readonly Float32Array[],
+  ofStates: readonly Float32Array[],
 ): ReturnType<SequencePass['backward']> {
-  const { ops } = device
   const { time, batch, inputs, units } = o
-  const { steps, x, kernel, products } = forward(device, cell, o)
-  const columns = kernel.shape[1]
-  const ordered = batchMajor(outputs, { time, batch, columns: units, reversed: false })
-  const ofOutputs = device.split(device.of(ordered, [batch, time * units]), units)
-  const ofSteps: BackendTensor[] = []
-  let after = states.map((each) => device.of(each, [batch, units]))
-  for (let t = time - 1; t >= 0; t--) {
-    const { step, mask } = steps[t]
-    const arriving = after.with(0, device.sum(after[0], ofOutputs[t]))
-    const own = mask === undefined ? arriving : arriving.map((each) => device.multiply(mask.active, each))
-    const before = step.backward(own)
-    ofSteps.unshift(before.z)
-    after = before.states.map((each, k) =>
-      mask === undefined ? each : device.sum(each, device.multiply(mask.masked, arriving[k])),
-    )
-  }
-  const dz = ops.reshape(ops.concat(ofSteps), [batch * time, columns])
-  const ofInput = ops.linearGradients(x, kernel, dz)
-  const xGradient = device.read(ops.columns(ofInput.input, 0, inputs))
-  return {
-    x: () => timeMajor(xGradient, { time, batch, columns: inputs, reversed: false }),
-    kernel: device.read(ofInput.kernel),
-    recurrentKernel: device.read(ops.concat(products.map((product) => product.kernelGradient()))),
-    states: after.map((each) => device.read(each)),
-  }
+  const { t, operands, hidden, states } = forward(backend, cell, o, true)
+  const { recording } = t
+  const ofOutputs = backend.tensor({ data: outputs, shape: [time, batch, units] })
+  recording.passBack([
+    [t.stack(hidden.slice(1)), ofOutputs],
+    ...states.map((state, k) => [state, backend.tensor({ data: ofStates[k], shape: state.shape })] as const),
+  ])
+  const [x, ...others] = recording.take([], operands)
+  const [kernel, recurrentKernel, ...own] = others.map((each) => backend.readSync(each).data as Float32Array)
+  const ofInput = backend.readSync(backend.ops.columns(x, 0, inputs)).data as Float32Array
+  return { x: () => ofInput, kernel, recurrentKernel, states: own }
 }
 
-/** The rows in which a step is computed, and those in which it is masked, as factors [B,H]. */
-interface StepMask {
-  readonly active: BackendTensor
-  readonly masked: BackendTensor
-}
-
-interface MaskedStep {
-  readonly step: DeviceStep
-  /** Undefined if no row is masked. */
-  readonly mask: StepMask | undefined
-  /** States after the step, for masked rows from before it. */
-  readonly states: readonly BackendTensor[]
-}
-
-function forward(device: DeviceTensors, cell: PlannedCell, o: SequenceOperands) {
-  const { ops } = device
-  const { time, batch, units } = o
+/** A tape with x, kernel, recurrent kernel and initial states, the h before and after each step, and the final states. */
+function forward(backend: SynchronousDevice, cell: PlannedCell, o: SequenceOperands, isTraining: boolean) {
+  const { time, batch, units, mask } = o
   const rows = o.x.length / (time * batch)
   const columns = o.kernel.length / rows
-  const ordered = batchMajor(o.x, { time, batch, columns: rows, reversed: false })
-  const x = device.of(ordered, [batch * time, rows])
-  const kernel = device.of(o.kernel, [rows, columns])
-  const products = blocksOf(cell, o.recurrentKernel, columns).map((block) => new RecurrentProduct(device, block, units))
+  const operand = (name: string, data: Float32Array, shape: readonly number[]) => {
+    return { name, value: backend.tensor({ data, shape }) }
+  }
+  const operands = [
+    operand('x', o.x, [time, batch, rows]),
+    operand('kernel', o.kernel, [rows, columns]),
+    operand('recurrentKernel', o.recurrentKernel, [units, columns]),
+    ...o.states.map((each) => operand('a state', each, [batch, units])),
+  ]
+  const t = handleOf(new Recording(backend, operands, isTraining))
+  const [x, kernel, recurrentKernel, ...initial] = operands.map((each) => t.value(each))
+  // GRU multiplies by its gates, and by its candidate.
+  const widths = cell.kind === 'gru' ? [2 * units, units] : [columns]
   const parts = {
-    ...{ device, products },
     gate: activationOf(cell.recurrentActivation),
     candidate: activationOf(cell.activation),
+    kernels: widths.map((width, k) => t.columns(recurrentKernel, k === 0 ? 0 : widths[0], width)),
   }
-  const initial = o.states.map((each) => device.of(each, [batch, units]))
-  const steps: MaskedStep[] = []
-  let states: readonly BackendTensor[] = initial
-  for (const [t, z] of device
-    .split(ops.reshape(device.product(x, kernel), [batch, time * columns]), columns)
-    .entries()) {
+  let states: readonly Value[] = initial
+  const hidden = [initial[0]]
+  for (const [step, z] of t.unstack(t.matmul(x, kernel)).entries()) {
     const before = states
-    const step = RULES[cell.kind](parts, z, before)
-    const mask = maskOf(device, o, t)
-    states = step.states.map((each, k) =>
-      mask === undefined
-        ? each
-        : device.sum(device.multiply(mask.active, each), device.multiply(mask.masked, before[k])),
-    )
-    steps.push({ step, mask, states })
+    const active = mask?.subarray(step * batch, (step + 1) * batch)
+    states = t.scope((inner) => {
+      const after = EQUATIONS[cell.kind](inner, parts, z, before)
+      if (active === undefined || active.every((row) => row !== 0)) return after
+      const condition = { data: Float32Array.from(active), shape: [batch, 1] }
+      return after.map((each, k) => inner.select(condition, each, before[k]))
+    })
+    hidden.push(states[0])
   }
-  return { steps, initial, x, kernel, products }
+  return { t, operands, hidden, states }
 }
 
 function activationOf(name: ActivationName): DeviceActivation {
   return required(DEVICE_ACTIVATIONS[name], 'calls with other activations are passed on')
-}
-
-/** The blocks of the recurrent kernel [H,G·H] by which the cell multiplies separately: GRU's gates, and its candidate. */
-function blocksOf({ kind }: PlannedCell, kernel: Float32Array, columns: number): readonly Float32Array[] {
-  if (kind !== 'gru') return [kernel]
-  const units = columns / 3
-  return [
-    [0, 2 * units],
-    [2 * units, units],
-  ].map(([begin, width]) => {
-    const block = new Float32Array(units * width)
-    for (let row = 0; row < units; row++) copyRow(block, row * width, kernel, row * columns + begin, width)
-    return block
-  })
-}
-
-function maskOf(device: DeviceTensors, { mask, batch, units }: SequenceOperands, t: number): StepMask | undefined {
-  const rows = mask?.subarray(t * batch, (t + 1) * batch)
-  if (rows === undefined || rows.every((row) => row !== 0)) return undefined
-  const factor = (one: (row: number) => boolean) =>
-    device.of(
-      Float32Array.from({ length: batch * units }, (_, k) => (one(rows[Math.floor(k / units)]) ? 1 : 0)),
-      [batch, units],
-    )
-  return { active: factor((row) => row !== 0), masked: factor((row) => row === 0) }
 }

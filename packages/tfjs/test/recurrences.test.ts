@@ -1,11 +1,10 @@
-import type { HostLstm, HostProducts } from '@cudnn-rnn/ops'
+import type { AnyBackendTensor, HostLstm, HostProducts } from '@cudnn-rnn/ops'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import type { HostTensor } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ACTIVATIONS } from '../src/activation.js'
-import { deviceRecurrences } from '../src/device_recurrences.js'
-import type { SynchronousDevice } from '../src/device_tensors.js'
+import { deviceRecurrences, type SynchronousDevice } from '../src/device_recurrences.js'
 import { gruRecurrence } from '../src/gru_recurrence.js'
 import { lstmRecurrence } from '../src/lstm_recurrence.js'
 import type { PlannedCell } from '../src/recurrent_layer.js'
@@ -25,12 +24,13 @@ afterAll(() => {
 const lstmNames = { gateName: 'sigmoid', candidateName: 'tanh', gate: sigmoid, candidate: tanh } as const
 const lstmOn = (own: Kernels) => (o: SequenceOperands) => lstmRecurrence(own, o, lstmNames)
 
-/** The operations of the reference, whose tensors are in host memory, as a device's. */
-const device: SynchronousDevice = {
-  ops: reference.ops,
-  tensor: (host) => reference.tensor(host),
-  readSync: (tensor) => ({ data: (tensor as HostTensor<never>).live.slice() as never, shape: tensor.shape }),
-}
+/** The reference, whose tensors are in host memory, as a device. */
+const device: SynchronousDevice = Object.assign(reference, {
+  readSync: (tensor: AnyBackendTensor) => ({
+    data: (tensor as HostTensor<never>).live.slice() as never,
+    shape: tensor.shape,
+  }),
+})
 const onDevice = (kind: PlannedCell['kind']) => (o: SequenceOperands) =>
   deviceRecurrences(device).run({ kind, activation: 'tanh', recurrentActivation: 'sigmoid' } as PlannedCell, o)
 

@@ -1,8 +1,11 @@
 import { type FloatArray, liveLength } from '@cudnn-rnn/canonical'
 import {
   CallNumbers,
+  clipToNorm,
   type EmbeddingJob,
   eachProduct,
+  embedding,
+  embeddingGradient,
   HOST_TENSOR_KERNELS,
   type KernelOperations,
   type LstmJob,
@@ -142,17 +145,12 @@ export class WasmOperations implements KernelOperations {
 
   /** Copies rows, which are where they are needed: in the arrays of JavaScript. */
   embedding({ table, ids, columns, output }: EmbeddingJob): number {
-    for (const [row, id] of ids.entries()) output.set(table.subarray(id * columns, (id + 1) * columns), row * columns)
+    embedding(output, table, ids, columns)
     return DONE
   }
 
   embeddingGradient({ table, ids, columns, output }: EmbeddingJob): number {
-    for (const [row, id] of ids.entries()) {
-      const [to, from] = [id * columns, row * columns]
-      for (let column = 0; column < columns; column++) {
-        table[to + column] = (table[to + column] as number) + (output[from + column] as number)
-      }
-    }
+    embeddingGradient(table, ids, output, columns)
     return DONE
   }
 
@@ -179,14 +177,7 @@ export class WasmOperations implements KernelOperations {
 
   /** In JavaScript: a copy to the module would take as long as the sum. */
   norm({ tensors, maxNorm, norm }: Job<'norm'>): number {
-    let sum = 0
-    for (const tensor of tensors) for (const x of tensor) sum += x * x
-    const length = Math.sqrt(sum)
-    norm[0] = length
-    if (length > maxNorm && Number.isFinite(length)) {
-      const scale = maxNorm / length
-      for (const tensor of tensors) for (let k = 0; k < tensor.length; k++) tensor[k] = (tensor[k] as number) * scale
-    }
+    norm[0] = clipToNorm(tensors, maxNorm)
     return DONE
   }
 

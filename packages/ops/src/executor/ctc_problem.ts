@@ -1,9 +1,10 @@
+import { arrayTypeOf, describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { checkedElsewhere, checkOptions, FLAG, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType, TensorLike } from '@cudnn-rnn/ops'
-import { arrayTypeOf, describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { checkHyperparameter } from './hyperparameter.js'
 import type { CtcLossOptions, InfeasibleRows } from './operations/operation_types.js'
+import { checkLengths } from './sequence_lengths.js'
 import { checkIsHostTensor, checkTensor } from './tensor_arguments.js'
 
 /** The checked arguments of one CTC loss, in separate arrays. */
@@ -68,8 +69,10 @@ export function checkCtcLoss(
   const maxLabels = given.shape[1]
   const { blank, mergeRepeated = true, infeasible = 'infinite', rowWeights } = options
   checkBlank(blank, classes)
-  const labelLengths = checkLengths('labelLengths', options.labelLengths, batch, maxLabels)
-  const logitLengths = checkLengths('logitLengths', options.logitLengths, batch, time)
+  const lengths = (name: 'labelLengths' | 'logitLengths', maximum: number) =>
+    checkLengths(ACTION, name, options[name], maximum, batch, { argument: name })
+  const labelLengths = lengths('labelLengths', maxLabels)
+  const logitLengths = lengths('logitLengths', time)
   const own = checkLabels(given.data as Int32Array, labelLengths, { maxLabels, classes, blank })
   const weights = checkRowWeights(rowWeights, batch)
   const sizes = { time, batch, classes, maxLabels }
@@ -84,42 +87,6 @@ function checkBlank(blank: number, classes: number): void {
     `Cannot ${ACTION} as the blank must be an integer in 0..${classes - 1}: current value is ${describeValue(blank)}`,
     { value: blank, classes },
   )
-}
-
-/** A copy of one length per row, each in 0..maximum. */
-function checkLengths(
-  name: 'labelLengths' | 'logitLengths',
-  lengths: readonly number[] | Int32Array,
-  batch: number,
-  maximum: number,
-): Int32Array {
-  if (!Array.isArray(lengths) && arrayTypeOf(lengths) !== 'Int32Array') {
-    throw codedTypeError(
-      'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${ACTION} as ${name} must be an array of integers or an Int32Array: current value is ${describeValue(lengths)}`,
-      { argument: name },
-    )
-  }
-  if (lengths.length !== batch) {
-    throw codedRangeError(
-      'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${ACTION} as ${name} must have one length per batch row (${batch}): current number is ${lengths.length}`,
-      { argument: name, expected: batch, actual: lengths.length },
-    )
-  }
-  const checked = new Int32Array(batch)
-  for (let row = 0; row < batch; row++) {
-    const length = lengths[row] as number
-    if (!Number.isInteger(length) || length < 0 || length > maximum) {
-      throw codedRangeError(
-        'ERR_SEQUENCE_LENGTHS',
-        `Cannot ${ACTION} as ${name}[${row}] must be an integer in 0..${maximum}: current value is ${describeValue(length)}`,
-        { argument: name, row, value: length, maximum },
-      )
-    }
-    checked[row] = length
-  }
-  return checked
 }
 
 /** A copy of the labels, zeros after each row's length. */

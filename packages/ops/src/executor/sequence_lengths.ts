@@ -15,35 +15,54 @@ export function checkSequenceLengths(
   batch: number,
 ): Int32Array | null {
   if (lengths === null) return null
+  const checked = checkLengths(action, 'sequenceLengths', lengths, time, batch)
+  return checked.every((length) => length === time) ? null : checked
+}
+
+/**
+ * A copy of one length per row, each in 0..maximum.
+ *
+ * @param place fields of the errors that name the argument
+ * @throws as {@link checkSequenceLengths}
+ */
+export function checkLengths(
+  action: string,
+  name: string,
+  lengths: readonly number[] | Int32Array,
+  maximum: number,
+  batch: number,
+  place: { readonly argument?: string } = {},
+): Int32Array {
   const count = countOf(lengths)
   if (count === undefined) {
     throw codedTypeError(
       'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${action} as sequenceLengths must be an array of integers or an Int32Array: current value is ${describeValue(lengths)}`,
+      `Cannot ${action} as ${name} must be an array of integers or an Int32Array: current value is ${describeValue(lengths)}`,
+      place,
     )
   }
   if (count !== batch) {
     throw codedRangeError(
       'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${action} as sequenceLengths must have one length per batch row (${batch}): current number is ${count}`,
-      { expected: batch, actual: count },
+      `Cannot ${action} as ${name} must have one length per batch row (${batch}): current number is ${count}`,
+      { ...place, expected: batch, actual: count },
     )
   }
   const checked = new Int32Array(batch)
   for (let row = 0; row < batch; row++) {
     // Read once: a caller's array may be written by others, or answer differently the next time.
     const length = lengths[row] as number
-    if (Number.isInteger(length) && length >= 0 && length <= time) {
+    if (Number.isInteger(length) && length >= 0 && length <= maximum) {
       checked[row] = length
       continue
     }
     throw codedRangeError(
       'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${action} as sequenceLengths[${row}] must be an integer in 0..${time}: current value is ${describeValue(length)}`,
-      { row, value: length, maximum: time },
+      `Cannot ${action} as ${name}[${row}] must be an integer in 0..${maximum}: current value is ${describeValue(length)}`,
+      { ...place, row, value: length, maximum },
     )
   }
-  return checked.every((length) => length === time) ? null : checked
+  return checked
 }
 
 /** The number of lengths, or undefined unless the value is a list of integers. */

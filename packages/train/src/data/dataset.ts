@@ -20,7 +20,7 @@ import { mapped } from './map_stage.js'
 import { type PaddedSequences, padSequences } from './pad_sequences.js'
 import { prefetched } from './prefetch_stage.js'
 import { repeated } from './repeat_stage.js'
-import { sharded, shareOf, type World } from './shard_stage.js'
+import { EMPTY_SHARE, isEmptyShare, shareOf, type World } from './shard_stage.js'
 import { shuffled } from './shuffle_stage.js'
 import { arraySource, type Cursor, countedSource, describe, type Position, type Source } from './source.js'
 
@@ -165,7 +165,11 @@ export class Dataset<T> implements AsyncIterable<T> {
       checkArguments('shard a batch', { batch }, { batch: ARRAY })
       return shareOf(batch as readonly unknown[], { rank, size }) as T
     }
-    return new Dataset(sharded(this.#source, share))
+    const marked = (batch: T) => {
+      const own = share(batch)
+      return isEmptyShare(own) ? (EMPTY_SHARE as T) : own
+    }
+    return new Dataset(mapped(this.#source, marked, 1))
   }
 
   /** Reads up to `size` elements ahead, no more. */

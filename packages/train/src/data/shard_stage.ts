@@ -1,5 +1,3 @@
-import { describe, type Source } from './source.js'
-
 /** The ranks of a job: a `Communicator`, or its numbers. */
 export interface World {
   /** In 0..size-1 */
@@ -26,25 +24,6 @@ export const EMPTY_SHARE: readonly never[] = Object.freeze([])
  */
 export function isEmptyShare(batch: unknown): boolean {
   return Array.isArray(batch) && batch.length === 0
-}
-
-/** Each batch's elements from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋ of L. Positions count the whole batches. */
-export function sharded<T>(source: Source<T>, share: (batch: T) => T): Source<T> {
-  return {
-    open(position, epoch) {
-      const upstream = source.open(position, epoch)
-      return {
-        async next() {
-          const item = await upstream.next()
-          if (item === undefined) return undefined
-          const value = share(item.value)
-          return { value: isEmptyShare(value) ? (EMPTY_SHARE as T) : value, position: item.position }
-        },
-        close: () => upstream.close(),
-      }
-    },
-    describe: () => describe(source),
-  }
 }
 
 /** The share of a rank of an array. */

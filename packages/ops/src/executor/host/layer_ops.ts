@@ -1,6 +1,7 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { elementwiseFunction } from '../elementwise_function.js'
 import { DROPOUT_COUNTER, type DropoutMask } from '../operations/dropout_mask.js'
-import type { ActivationName, ElementLoss } from '../operations/operation_types.js'
+import type { ElementLoss } from '../operations/operation_types.js'
 import type { KernelNumbers } from '../operations/table.js'
 import { philoxBlock } from '../philox.js'
 import { floatAt } from './float_at.js'
@@ -11,21 +12,6 @@ type SequenceSizes = KernelNumbers<'attend'>
 type CompleteActivation = Pick<KernelNumbers<'activate'>, 'activation' | 'maximum'>
 type CompletePool = Pick<KernelNumbers<'poolSequence'>, 'pooling' | 'reversedFrom'>
 
-/** Functions of one element, and their derivatives from the result y. */
-const ELEMENTWISE: Readonly<
-  Record<
-    Exclude<ActivationName, 'softmax'>,
-    { readonly value: (x: number) => number; readonly slope: (y: number) => number }
-  >
-> = {
-  tanh: { value: Math.tanh, slope: (y) => 1 - y * y },
-  sigmoid: { value: sigmoid, slope: (y) => y * (1 - y) },
-  // NaN stays NaN.
-  relu: { value: (x) => (x < 0 ? 0 : x), slope: (y) => (y > 0 ? 1 : 0) },
-  elu: { value: (x) => (x < 0 ? Math.expm1(x) : x), slope: (y) => (y < 0 ? y + 1 : 1) },
-  softplus: { value: (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))), slope: (y) => -Math.expm1(-y) },
-}
-
 /** y = f(x), softmax over rows of `columns`. */
 export function activate(
   y: FloatArray,
@@ -34,7 +20,7 @@ export function activate(
   { rows, columns }: RowSizes,
 ): void {
   if (activation !== 'softmax') {
-    const { value } = ELEMENTWISE[activation]
+    const { value } = elementwiseFunction(activation)
     for (let k = 0; k < y.length; k++) y[k] = Math.min(maximum, value(floatAt(x, k)))
     return
   }
@@ -50,7 +36,7 @@ export function activationGradient(
   { rows, columns }: RowSizes,
 ): void {
   if (activation !== 'softmax') {
-    const { slope } = ELEMENTWISE[activation]
+    const { slope } = elementwiseFunction(activation)
     const isBounded = Number.isFinite(maximum)
     for (let k = 0; k < dx.length; k++) {
       const value = floatAt(y, k)
