@@ -131,11 +131,6 @@ export function fittingArguments(api, subjects, fixtures) {
     'ops: TrainingSteps.run': () => [async () => 1],
     'ops: TrainingSteps.whereFinite': () => [[zeros()], () => undefined],
     // Layouts
-    'canonical: liveLength': () => [new Float32Array(2)],
-    'canonical: ownView': () => [new Float32Array(2), Float32Array],
-    'canonical: wasTransferred': () => [new Float32Array(2)],
-    'canonical: checkIsObject': () => ['walk', 'walk', {}],
-    'canonical: checkOptionNames': () => ['walk', { a: 1 }, ['a']],
     'canonical: packCanonical': () => {
       const layout = canonical.flatLayout(descriptor())
       return [layout, canonicalOf(), new Float32Array(layout.size)]
@@ -144,15 +139,14 @@ export function fittingArguments(api, subjects, fixtures) {
       const layout = canonical.flatLayout(descriptor())
       return [layout, new Float32Array(layout.size)]
     },
-    'canonical: canonicalToFramework': () => [descriptor(), canonical.pytorchLayout(descriptor()), canonicalOf()],
+    'canonical: canonicalToFramework': () => [descriptor(), canonical.tensorflowLayout(descriptor()), canonicalOf()],
     'canonical: frameworkToCanonical': () => [
       descriptor(),
-      canonical.pytorchLayout(descriptor()),
-      [converted(canonical.canonicalToPytorch)],
+      canonical.tensorflowLayout(descriptor()),
+      converted(canonical.canonicalToTensorflow),
     ],
     'canonical: pytorchToCanonical': () => [descriptor(), converted(canonical.canonicalToPytorch)],
     'canonical: flaxToCanonical': () => [descriptor(), converted(canonical.canonicalToFlax)],
-    'canonical: kerasLayout': () => [descriptor(), {}],
     'canonical: canonicalToKeras': () => [descriptor(), canonicalOf(), {}],
     'canonical: kerasToCanonical': () => [descriptor(), converted(canonical.canonicalToKeras), {}],
     'canonical: onnxToCanonical': () => [descriptor(), converted(canonical.canonicalToOnnx)],
@@ -294,7 +288,6 @@ export function fittingArguments(api, subjects, fixtures) {
     'wasm: hasInstructionSet': () => ['simd128'],
     'wasm/slim: openWasmBackend': () => [{ module: wasmModule(), threads: 1 }],
     // Weights of other frameworks
-    'interop: decodeOnnxTensorFile': () => [Uint8Array.of(0x08, 1, 0x10, 1, 0x4a, 4, 0, 0, 0, 0)],
     'interop: encodeKerasArchive': () => [{ class_name: 'Sequential' }, new Map([['layers/dense/vars/0', tensor(2)]])],
     'interop: encodeOnnxModel': () => [
       {

@@ -63,10 +63,6 @@ export const LEFT_OUT = [
     'an error class is exported for instanceof: the library makes its instances, with its own texts',
   ],
   [
-    /^canonical: (codedErrors|CodedErrors\.\w+|missingPackage|checkIsObject|checkNames|checkOptionNames)$/,
-    'makes or throws the coded errors: its action and its names are literals in the source of the caller',
-  ],
-  [
     /^cells: (\w+\.(step|pass|sequencePass|zeroGradients|equations)|CellRun\.\w+|SequencePass\.backward|CellStep\.backward|SequenceRunner\.\w+|\w+\.variableSpecs)$/,
     'called by a wrapper for each step of a sequence, on arguments that call() has checked once; documented as unchecked',
   ],

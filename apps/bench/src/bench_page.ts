@@ -1,26 +1,14 @@
-import { escapeHtml, htmlPage } from '@cudnn-rnn/rnn/report'
+import { escapeHtml, htmlPage, tableHtml } from '@cudnn-rnn/rnn/report'
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import type { BenchReport, NetworkRatio } from './bench_report.js'
-import {
-  conditionsOf,
-  gridRatios,
-  type ReportTable,
-  reducedTable,
-  stepTable,
-  summaryTable,
-  worstTable,
-} from './report_tables.js'
-
-const STYLE =
-  'table { font-variant-numeric: tabular-nums; } th, td { text-align: right; padding: .2rem 0 .2rem 1rem; } th:first-child, td:first-child { text-align: left; padding-left: 0; }'
+import { conditionsOf, gridRatios, reducedTable, stepTable, summaryTable, worstTable } from './report_tables.js'
 
 /** One self-contained HTML page: summary, heat maps of the grid, single steps, the worst networks. */
 export function benchPage(report: BenchReport): string {
   return htmlPage({
     title: 'Benchmark of the space of sizes',
     resultHtml: escapeHtml(`Our time over that of the fastest other implementation. ${conditionsOf(report)}.`),
-    style: STYLE,
     sections: [
       { heading: 'Summary', html: tableHtml(summaryTable(report)) },
       ...[...gridRatios(report)].map(([heading, ratios]) => ({ heading: `${heading}: H by B`, html: heatMap(ratios) })),
@@ -50,10 +38,4 @@ function heatMap(ratios: readonly NetworkRatio[]): string {
     document: document as unknown as Document,
     style: { fontSize: '13px', background: 'transparent', overflow: 'visible' },
   }).outerHTML
-}
-
-function tableHtml({ header, rows }: ReportTable): string {
-  const row = (cells: readonly string[], tag: 'th' | 'td') =>
-    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')}</tr>`
-  return `<table><thead>${row(header, 'th')}</thead><tbody>${rows.map((cells) => row(cells, 'td')).join('')}</tbody></table>`
 }

@@ -8,6 +8,7 @@ import { codedError } from './coded_error.js'
 import type { Comparison, ComparisonResult } from './comparison.js'
 import { type BenchContext, runComparison } from './comparison_run.js'
 import { ImplementationPool } from './implementation_pool.js'
+import { implementationLaunch } from './implementation_process.js'
 import { BASELINES, executorImplementation, type Implementation } from './implementation_table.js'
 import { bindingNote } from './instruction_set_binding.js'
 import { betterRates, type MachineRates, measureMachineRates } from './machine_rates.js'
@@ -44,7 +45,9 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
   const threads = availableParallelism() > 1 ? [1, 2] : [1]
   const most = Math.max(...threads)
   const candidates = [executorImplementation(executor), ...BASELINES]
-  const pool = new ImplementationPool(candidates, { python: options.python, instructionSet })
+  const pool = new ImplementationPool(candidates, (implementation, { threads: count, precision }) =>
+    implementationLaunch(implementation, count, precision, { python: options.python, instructionSet }),
+  )
   try {
     const implementations = await startCandidates(candidates, pool, most, options, announce)
     const present = candidates.filter((_, index) => implementations[index].participates)

@@ -1,17 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { entryOf, required } from '@cudnn-rnn/canonical/rules'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { benchCases } from './bench_cases.js'
 import { runCases } from './bench_run.js'
 import { codedError } from './coded_error.js'
 import { type ComparisonResult, medianOf, type Series } from './comparison.js'
 import type { BenchContext } from './comparison_run.js'
-import { processKey } from './implementation_pool.js'
-import { ImplementationProcess } from './implementation_process.js'
-import { executorImplementation } from './implementation_table.js'
+import { ImplementationPool } from './implementation_pool.js'
+import type { ImplementationProcess } from './implementation_process.js'
+import { executorImplementation, type Implementation } from './implementation_table.js'
 import { threeDigits } from './number_format.js'
-import { ProcessWatch } from './process_watch.js'
 import { geometricMean } from './statistics.js'
 import { TimeBudget } from './time_budget.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
@@ -48,7 +46,7 @@ export async function compareCheckouts(
 ): Promise<ComparisonResult[]> {
   const { executor, threads, only, rounds } = options
   const sides = SIDES.map((side) => ({ ...executorImplementation(executor), name: side, title: side }))
-  const pool = new CheckoutPool(options)
+  const pool = new CheckoutPool(sides, options)
   const budget = new TimeBudget(LONGEST_RUN_MS)
   const context: BenchContext = { pool, budget, rounds, sliceMs: SLICE_MS }
   const cases = benchCases({ implementations: sides, threads: [threads], seed: SEED, drawn: DRAWN, full: false })
@@ -63,58 +61,35 @@ export async function compareCheckouts(
   }
 }
 
-/** The process of each checkout. */
-class CheckoutPool {
-  readonly #options: CheckoutComparison
-  readonly #watch = new ProcessWatch()
-  readonly #processes = new Map<string, Promise<ImplementationProcess>>()
+const refused = (reason: string) => codedError('ERR_NO_EXECUTOR', `Cannot compare checkouts as ${reason}`)
 
-  constructor(options: CheckoutComparison) {
+/** The process of each checkout. */
+class CheckoutPool extends ImplementationPool {
+  readonly #options: CheckoutComparison
+
+  constructor(sides: readonly Implementation[], options: CheckoutComparison) {
+    const { executor, instructionSet } = options
+    super(sides, ({ name }, { threads, precision }) => {
+      const checkout = checkoutOf(options, name)
+      const program = join(checkout, 'apps/bench/dist/implementation_main.js')
+      if (!existsSync(program)) throw refused(`apps/bench must be built in ${checkout}: ${program} does not exist`)
+      const args = [program, executor, String(threads), precision]
+      if (instructionSet !== undefined) args.push(instructionSet)
+      return { command: process.execPath, args }
+    })
     this.#options = options
   }
 
-  get folder(): string {
-    return this.#watch.folder
+  override async process(series: Series): Promise<ImplementationProcess> {
+    const started = await super.process(series)
+    if (typeof started !== 'string') return started
+    const checkout = checkoutOf(this.#options, series.implementation)
+    throw refused(`the ${this.#options.executor} executor must work in ${checkout}: ${started}`)
   }
+}
 
-  implementation() {
-    return executorImplementation(this.#options.executor)
-  }
-
-  process(series: Series): Promise<ImplementationProcess> {
-    const key = processKey(series)
-    if (!this.#processes.has(key)) this.#processes.set(key, this.#start(series))
-    return entryOf(this.#processes, key)
-  }
-
-  async discard(series: Series): Promise<void> {
-    const key = processKey(series)
-    const process = await this.#processes.get(key)
-    this.#processes.delete(key)
-    process?.stop()
-  }
-
-  async stop(): Promise<void> {
-    for (const started of await Promise.allSettled(this.#processes.values())) {
-      if (started.status === 'fulfilled') started.value.stop()
-    }
-    this.#watch.stop()
-  }
-
-  async #start({ implementation: side, threads, precision }: Series): Promise<ImplementationProcess> {
-    const { executor, instructionSet } = this.#options
-    const checkout = resolve(
-      required(this.#options[side as (typeof SIDES)[number]], 'the implementations of this comparison are its sides'),
-    )
-    const program = join(checkout, 'apps/bench/dist/implementation_main.js')
-    const refused = (reason: string) => codedError('ERR_NO_EXECUTOR', `Cannot compare checkouts as ${reason}`)
-    if (!existsSync(program)) throw refused(`apps/bench must be built in ${checkout}: ${program} does not exist`)
-    const args = [program, executor, String(threads), precision]
-    if (instructionSet !== undefined) args.push(instructionSet)
-    const process = await ImplementationProcess.start({ command: globalThis.process.execPath, args }, this.#watch)
-    if (typeof process === 'string') throw refused(`the ${executor} executor must work in ${checkout}: ${process}`)
-    return process
-  }
+function checkoutOf(options: CheckoutComparison, side: string): string {
+  return resolve(options[side as (typeof SIDES)[number]])
 }
 
 /** The cells as a Markdown table, with the geometric mean of the ratios. */

@@ -1,19 +1,22 @@
 import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { Series } from './comparison.js'
-import { ImplementationProcess, implementationLaunch, type LaunchConditions } from './implementation_process.js'
+import { ImplementationProcess, type Launch } from './implementation_process.js'
 import type { Implementation } from './implementation_table.js'
 import { ProcessWatch } from './process_watch.js'
+
+/** How to start the process of a series. */
+type LaunchOf = (implementation: Implementation, series: Series) => Launch
 
 /** The processes of a benchmark: one per implementation, threads and precision, started when first requested. */
 export class ImplementationPool {
   readonly #implementations: ReadonlyMap<string, Implementation>
-  readonly #conditions: LaunchConditions
+  readonly #launch: LaunchOf
   readonly #watch = new ProcessWatch()
   readonly #processes = new Map<string, Promise<ImplementationProcess | string>>()
 
-  constructor(implementations: readonly Implementation[], conditions: LaunchConditions) {
+  constructor(implementations: readonly Implementation[], launch: LaunchOf) {
     this.#implementations = new Map(implementations.map((implementation) => [implementation.name, implementation]))
-    this.#conditions = conditions
+    this.#launch = launch
   }
 
   /** A folder for temporary files of the benchmark, removed by {@link stop} or when this process ends. */
@@ -30,9 +33,10 @@ export class ImplementationPool {
     const key = processKey(series)
     const known = this.#processes.get(key)
     if (known !== undefined) return known
-    const { implementation, threads, precision } = series
-    const launch = implementationLaunch(this.implementation(implementation), threads, precision, this.#conditions)
-    const started = ImplementationProcess.start(launch, this.#watch)
+    const started = ImplementationProcess.start(
+      this.#launch(this.implementation(series.implementation), series),
+      this.#watch,
+    )
     this.#processes.set(key, started)
     return started
   }

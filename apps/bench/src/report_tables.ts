@@ -1,13 +1,8 @@
+import type { ResultTable } from '@cudnn-rnn/rnn/report'
 import { type BenchReport, type NetworkRatio, networkRatios, reducedRatios } from './bench_report.js'
 import { type ComparisonResult, precisionOf } from './comparison.js'
 import { geometricMean } from './statistics.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
-
-/** Texts; the first column names the row. */
-export interface ReportTable {
-  readonly header: readonly string[]
-  readonly rows: readonly (readonly string[])[]
-}
 
 const WORST = 10
 
@@ -26,7 +21,7 @@ export function groupedBy<Value>(values: readonly Value[], nameOf: (value: Value
 }
 
 /** A row for each pass and number of threads. */
-export function summaryTable(report: BenchReport): ReportTable {
+export function summaryTable(report: BenchReport): ResultTable {
   const rows = [...groupedBy(networkRatios(report), kindOf)].map(([name, group]) => {
     const ratios = group.map(({ ratio }) => ratio)
     const above = (limit: number) => String(ratios.filter((ratio) => ratio > limit).length)
@@ -37,7 +32,7 @@ export function summaryTable(report: BenchReport): ReportTable {
 }
 
 /** A row for each precision, pass and number of threads: over our own float32, and over the fastest other implementation. */
-export function reducedTable(report: BenchReport): ReportTable {
+export function reducedTable(report: BenchReport): ResultTable {
   const groups = groupedBy(reducedRatios(report), (ratio) => `${precisionOf(ratio.result)}, ${kindOf(ratio)}`)
   const rows = [...groups].map(([name, group]) => {
     const own = group.map(({ overFloat32 }) => overFloat32)
@@ -57,17 +52,17 @@ export function reducedTable(report: BenchReport): ReportTable {
 }
 
 /** The networks with the largest ratios. A bound above 1 shows that no schedule of this machine reaches the other library. */
-export function worstTable(report: BenchReport): ReportTable {
+export function worstTable(report: BenchReport): ResultTable {
   const worst = networkRatios(report).toSorted((a, b) => b.ratio - a.ratio)
   return networkTable(worst.slice(0, WORST))
 }
 
 /** Single steps with carried state; times are of all T steps. */
-export function stepTable(report: BenchReport): ReportTable {
+export function stepTable(report: BenchReport): ResultTable {
   return networkTable(networkRatios(report).filter(({ result }) => result.id.startsWith('step/')))
 }
 
-function networkTable(networks: readonly NetworkRatio[]): ReportTable {
+function networkTable(networks: readonly NetworkRatio[]): ResultTable {
   return {
     header: ['network, B × T × H', 'ours, ms', 'best other, ms', 'ratio', 'bound of the ratio'],
     rows: networks.map((network) => {

@@ -1,13 +1,6 @@
+import type { ResultTable } from '@cudnn-rnn/rnn/report'
 import type { BenchReport } from './bench_report.js'
-import {
-  conditionsOf,
-  gridRatios,
-  type ReportTable,
-  reducedTable,
-  stepTable,
-  summaryTable,
-  worstTable,
-} from './report_tables.js'
+import { conditionsOf, gridRatios, reducedTable, stepTable, summaryTable, worstTable } from './report_tables.js'
 
 /** docs/bench/space.md: the reports of one machine, each of another instruction set. */
 export function spacePage(reports: readonly BenchReport[]): string {
@@ -33,7 +26,7 @@ function setOf({ instructionSet }: BenchReport): string {
 }
 
 /** The summaries side by side. */
-function summaryOf(reports: readonly BenchReport[]): ReportTable {
+function summaryOf(reports: readonly BenchReport[]): ResultTable {
   const tables = reports.map((report) => ({ set: setOf(report), ...summaryTable(report) }))
   const names = [...new Set(tables.flatMap(({ rows }) => rows.map(([name]) => name)))]
   return {
@@ -70,7 +63,7 @@ function sectionsOf(report: BenchReport): string[] {
   ]
 }
 
-function markdown({ header, rows }: ReportTable): string {
+function markdown({ header, rows }: ResultTable): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n')
 }

@@ -10,5 +10,5 @@ it('benchPage has the summary, a map of the grid for each number of threads, sin
   expect(page.match(/<svg/g)).toHaveLength(2)
   expect(page).toContain('>0.50</text>')
   expect(page).not.toContain('>0.25</text>')
-  expect(page).toContain('<td>0.25</td>')
+  expect(page).toContain('<td class="number">0.25</td>')
 })

@@ -1,4 +1,4 @@
-import { escapeHtml } from '@cudnn-rnn/rnn/report'
+import { escapeHtml, htmlPage } from '@cudnn-rnn/rnn/report'
 import type { RnnDescriptor } from '@cudnn-rnn/rnn'
 import { CELL_MODES, flatLayout, type PlacedRegion } from '@cudnn-rnn/rnn/canonical'
 
@@ -29,27 +29,21 @@ export function layoutPage(descriptor: RnnDescriptor): string {
   const regions = [...layout.weights, ...layout.biases].filter(({ size }) => size > 0)
   const title = `Opaque parameters of ${describeDescriptor(descriptor)}`
   const megabytes = ((layout.size * 4) / 2 ** 20).toFixed(2)
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<h1>${escapeHtml(title)}</h1>
-<p class="lead">${count(layout.size)} elements (${megabytes} MiB in float32): ${count(regions.length)} canonical tensors. All matrices come first, then all biases, with no padding: cuDNN's own order.</p>
-<p id="pointed" aria-live="polite">Point at a region or a tensor.</p>
-<h2>The buffer, to scale</h2>
-${bufferMap(regions, layout.size, CELL_MODES[descriptor.cellMode].gates)}
-<p class="legend">${legend(descriptor)}</p>
-<h2>Its canonical tensors</h2>
-${canonicalCards(descriptor, regions)}
-<script>${SCRIPT}</script>
-</body>
-</html>
-`
+  const lead = `${count(layout.size)} elements (${megabytes} MiB in float32): ${count(regions.length)} canonical tensors. All matrices come first, then all biases, with no padding: cuDNN's own order.`
+  const pointed = '<p id="pointed" aria-live="polite">Point at a region or a tensor.</p>'
+  const map = bufferMap(regions, layout.size, CELL_MODES[descriptor.cellMode].gates)
+  return htmlPage({
+    title,
+    resultHtml: lead,
+    style: STYLE,
+    sections: [
+      { heading: 'The buffer, to scale', html: `${pointed}\n${map}\n<p class="legend">${legend(descriptor)}</p>` },
+      {
+        heading: 'Its canonical tensors',
+        html: `${canonicalCards(descriptor, regions)}\n<script>${SCRIPT}</script>`,
+      },
+    ],
+  })
 }
 
 function bufferMap(regions: readonly PlacedRegion[], size: number, gates: Gates): string {
@@ -154,20 +148,16 @@ function count(value: number): string {
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2126; --paper: #fcfcfa; --rule: #d9dcd6; --dim: #6b7280; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --paper: #16191d; --rule: #353b42; --dim: #9aa4b0; } }
-body { margin: 2rem auto; max-width: 72rem; padding: 0 1.25rem; font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
-h1 { font-size: 1.4rem; margin: 0 0 .25rem; } h2 { font-size: 1.1rem; margin: 1.75rem 0 .5rem; } h3 { font-size: .95rem; margin: 0 0 .5rem; }
-.lead { margin: 0 0 .75rem; color: var(--dim); }
+body { max-width: 72rem; }
 #pointed { position: sticky; top: 0; margin: 0; padding: .6rem .9rem; background: var(--paper); border: 1px solid var(--rule); border-radius: .4rem; font-variant-numeric: tabular-nums; z-index: 1; }
-svg { width: 100%; height: auto; } svg text { font: 11px system-ui, sans-serif; fill: var(--dim); font-variant-numeric: tabular-nums; }
+svg { width: 100%; height: auto; } svg text { font: 11px system-ui, sans-serif; fill: var(--baseline); font-variant-numeric: tabular-nums; }
 [data-region] { cursor: crosshair; } rect[data-region] { stroke: var(--paper); stroke-width: .5; }
 .on { outline: 2px solid var(--ink); outline-offset: 1px; } rect.on { stroke: var(--ink); stroke-width: 2; outline: none; }
 .legend span { margin-right: 1.25rem; } .legend i { display: inline-block; width: .8rem; height: .8rem; margin-right: .35rem; vertical-align: -.1rem; border-radius: .15rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(31rem, 1fr)); gap: 1rem; }
 section { border: 1px solid var(--rule); border-radius: .5rem; padding: .9rem 1rem; }
-.row { display: flex; align-items: end; gap: .6rem; margin-bottom: .6rem; } .side { width: 6.5rem; color: var(--dim); font-size: .8rem; flex: none; align-self: center; }
-figure { margin: 0; text-align: center; } figcaption { font-size: .68rem; color: var(--dim); line-height: 1.25; margin-top: .2rem; } .tile { display: inline-block; border-radius: 2px; }
+.row { display: flex; align-items: end; gap: .6rem; margin-bottom: .6rem; } .side { width: 6.5rem; color: var(--baseline); font-size: .8rem; flex: none; align-self: center; }
+figure { margin: 0; text-align: center; } figcaption { font-size: .68rem; color: var(--baseline); line-height: 1.25; margin-top: .2rem; } .tile { display: inline-block; border-radius: 2px; }
 `
 
 const SCRIPT = `

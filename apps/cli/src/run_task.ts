@@ -9,6 +9,7 @@ import type { LoggedFitResult } from './logged_fit.js'
 import { beginOnFirst, onEach, onFirst, overRanks } from './ranks.js'
 import type { RunOptions } from './run_options.js'
 import { beginRun, checkNoRun, isResume, type RunSettings, readRunSettings } from './run_settings.js'
+import { resumedSettings, type SettingOption } from './setting_options.js'
 
 /** Options of a command that trains a task: `classify` or `forecast`. */
 export interface TaskRequest<Settings> extends RunOptions {
@@ -33,10 +34,17 @@ export interface TaskRun<Result> {
   dispose(): void
 }
 
-export interface TrainingTask<Request, Saved, Run, Result> {
+export interface TrainingTask<Settings, Saved, Run, Result> {
   readonly format: string
-  /** Reads the data and builds the model, untrained. `saved` are the settings of a run to be resumed. */
-  open(world: Communicator, request: Request, saved: Saved | null): Promise<Run>
+  /** The options that a run records. */
+  readonly settings: readonly SettingOption[]
+  /**
+   * Reads the data and builds the model, untrained.
+   *
+   * @param asked settings to train with: those of `saved`, if any, with the options that were given again.
+   * @param saved the settings of a run to be resumed.
+   */
+  open(world: Communicator, request: TaskRequest<Settings>, asked: Settings, saved: Saved | null): Promise<Run>
   /** The text before the progress display. */
   introduction(run: Run): string
   /** The report. */
@@ -55,27 +63,35 @@ export interface TrainingTask<Request, Saved, Run, Result> {
  * @throws RangeError `ERR_RUN_EXISTS` or `ERR_NO_RUN`
  */
 export async function runTask<
-  Request extends TaskRequest<unknown>,
-  Saved extends RunSettings,
+  Settings extends object,
+  Saved extends Settings & RunSettings,
   Result extends { readonly training: LoggedFitResult },
   Run extends TaskRun<Result>,
->(task: TrainingTask<Request, Saved, Run, Result>, request: Request): Promise<void> {
+>(task: TrainingTask<Settings, Saved, Run, Result>, request: TaskRequest<Settings>): Promise<void> {
   await overRanks((world) => trainOver(world, task, request))
 }
 
 async function trainOver<
-  Request extends TaskRequest<unknown>,
-  Saved extends RunSettings,
+  Settings extends object,
+  Saved extends Settings & RunSettings,
   Result extends { readonly training: LoggedFitResult },
   Run extends TaskRun<Result>,
->(world: Communicator, task: TrainingTask<Request, Saved, Run, Result>, request: Request): Promise<void> {
+>(
+  world: Communicator,
+  task: TrainingTask<Settings, Saved, Run, Result>,
+  request: TaskRequest<Settings>,
+): Promise<void> {
   const { directory, json = false, maxSeconds, wire } = request
   const saved = await onFirst(world, async () => {
     if (isResume(directory, request.resume)) return await readRunSettings<Saved>(directory, task.format)
     if (!request.overwrite) checkNoRun(directory)
     return null
   })
-  const run = await onEach(world, () => task.open(world, request, saved))
+  const run = await onEach(world, () => {
+    const { given, settings } = request
+    const asked = saved === null ? settings : resumedSettings(directory, task.settings, given, settings, saved)
+    return task.open(world, request, asked, saved)
+  })
   try {
     await using _lock = await beginOnFirst(world, run.checkpoints, async () => {
       if (saved === null) await beginRun(directory, run.settings)

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { codedRangeError } from './coded_error.js'
 import { integerAtLeast } from './number_options.js'
@@ -8,8 +9,8 @@ export interface SettingOption {
   /** Member of the settings: `sizes.numUnits`. */
   readonly place: string
   readonly option: Option
-  /** At a resume: another value is refused as it affects the results, replaces the run's, or is the task's to decide. */
-  readonly onResume: 'refused' | 'changed' | 'left'
+  /** At a resume: another value is refused as it affects the results, replaces the run's, or a path of data all such paths. */
+  readonly onResume: 'refused' | 'changed' | 'moved'
 }
 
 /** The text of `--delimiter`. */
@@ -31,9 +32,9 @@ export function changeable(...parameters: Parameters<typeof setting>): SettingOp
   return { ...setting(...parameters), onResume: 'changed' }
 }
 
-/** The path of data, which may have moved when the run is resumed. */
+/** The path of data, which may have moved when the run is resumed: that they are the same is checked when they have been read. */
 export function dataPath(...parameters: Parameters<typeof setting>): SettingOption {
-  return { ...setting(...parameters), onResume: 'left' }
+  return { ...setting(...parameters), onResume: 'moved' }
 }
 
 /** The settings of every command that trains, at these places. */
@@ -49,11 +50,15 @@ export function addSettings(command: Command, settings: readonly SettingOption[]
   return command
 }
 
-/** The settings that the options of a command line mean; those without a value are left out. */
+/**
+ * The settings that the options of a command line mean; those without a value are left out, and paths are absolute, as a
+ * resumed run may start in another folder.
+ */
 export function settingsOf<Settings>(settings: readonly SettingOption[], options: object): Settings {
   const result = {}
-  for (const { place, option } of settings) {
-    put(result, place, (options as Readonly<Record<string, unknown>>)[option.attributeName()])
+  for (const { place, option, onResume } of settings) {
+    const value = (options as Readonly<Record<string, unknown>>)[option.attributeName()]
+    put(result, place, onResume === 'moved' && typeof value === 'string' ? resolve(value) : value)
   }
   return result as Settings
 }
@@ -72,11 +77,12 @@ export function resumedSettings<Saved>(
   saved: Saved,
 ): Saved {
   const result = structuredClone(saved)
+  const hasMoved = settings.some(({ option, onResume }) => onResume === 'moved' && given.has(option.attributeName()))
   for (const { place, option, onResume } of settings) {
     const name = option.attributeName()
-    if (!given.has(name) || onResume === 'left') continue
+    if (onResume === 'moved' ? !hasMoved : !given.has(name)) continue
     const [value, earlier] = [valueAt(asked, place), valueAt(saved, place)]
-    if (onResume === 'changed') put(result as object, place, value)
+    if (onResume !== 'refused') put(result as object, place, value)
     else if (String(value) !== String(earlier)) {
       const flag = flagOf(name)
       throw codedRangeError(
@@ -101,7 +107,8 @@ function put(settings: object, place: string, value: unknown): void {
     part[name] ??= {}
     part = part[name] as Record<string, unknown>
   }
-  if (value !== undefined) part[last] = value
+  if (value === undefined) Reflect.deleteProperty(part, last)
+  else part[last] = value
 }
 
 /** The options that are given on the command line; the others have their defaults. */

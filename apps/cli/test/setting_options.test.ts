@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import {
@@ -49,7 +50,12 @@ describe('givenOptions', () => {
 describe('settingsOf', () => {
   it('has each option at its place, with defaults and without those that have none', () => {
     const options = parsed('--units', '3', '--csv', 'a.csv').opts()
-    expect(settingsOf(SETTINGS, options)).toEqual({ sizes: { units: 3 }, learningRate: 0.01, steps: 600, csv: 'a.csv' })
+    expect(settingsOf(SETTINGS, options)).toEqual({
+      sizes: { units: 3 },
+      learningRate: 0.01,
+      steps: 600,
+      csv: resolve('a.csv'),
+    })
   })
 
   it('makes the parts of places without a value', () => {
@@ -66,8 +72,16 @@ describe('resumedSettings', () => {
     expect(resume({})).toEqual(saved)
     expect(resume({ learningRate: 0.01, steps: 900 })).toEqual({ ...saved, steps: 900 })
     expect(resume({ learningRate: 0.5, steps: 900 }, [])).toEqual(saved)
-    expect(resume({ csv: 'moved.csv' })).toEqual(saved)
+    expect(resume({ csv: '/moved.csv' })).toEqual({ ...saved, csv: '/moved.csv' })
     expect(saved.steps).toBe(600)
+  })
+
+  it('takes the paths of data that are given in place of all those of the run', () => {
+    const settings = [dataPath('source.csv', '--csv <file>', ''), dataPath('source.folder', '--folder <dir>', '')]
+    const of = (given: readonly string[]) =>
+      resumedSettings('runs/a', settings, new Set(given), { source: { csv: '/b' } }, { source: { folder: '/a' } })
+    expect(of([])).toEqual({ source: { folder: '/a' } })
+    expect(of(['csv'])).toStrictEqual({ source: { csv: '/b' } })
   })
 
   it('refuses another value of a setting inside a part', () => {

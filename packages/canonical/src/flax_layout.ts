@@ -28,15 +28,6 @@ const LETTERS: Readonly<Record<GateName, string>> = {
  * Source: flax/linen/recurrent.py.
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
- * @example
- * ```ts
- * import { createRnnDescriptor, flaxLayout } from '@cudnn-rnn/rnn/canonical'
- *
- * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * const [cell] = flaxLayout(descriptor).groups
- * console.log(Object.keys(cell?.shapes ?? {}).filter((name) => name.endsWith('bias')))
- * // ['ir/bias', 'iz/bias', 'in/bias', 'hn/bias']
- * ```
  */
 export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
   checkDescriptor(descriptor)

@@ -19,13 +19,13 @@ export type NamedTensors<Data extends FloatArray = FloatArray> = Readonly<Record
  * @throws as `packCanonical`
  * @example
  * ```ts
- * import { canonicalToFramework, createRnnDescriptor, flatLayout, pytorchLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
+ * import { canonicalToFramework, createRnnDescriptor, flatLayout, tensorflowLayout, unpackCanonical } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
  * const layout = flatLayout(descriptor)
  * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
- * const [record] = canonicalToFramework(descriptor, pytorchLayout(descriptor), canonical)
- * console.log(record?.weight_ih_l0?.shape, record?.bias_hh_l0?.shape) // [16, 3] [16]
+ * const [record] = canonicalToFramework(descriptor, tensorflowLayout(descriptor), canonical)
+ * console.log(record?.kernel?.shape, record?.bias?.shape) // [7, 16] [16]
  * ```
  */
 export function canonicalToFramework<Data extends FloatArray>(
@@ -68,12 +68,11 @@ export function canonicalToFramework<Data extends FloatArray>(
  * @throws TypeError `ERR_UNKNOWN_TENSOR`, `ERR_TENSOR_DTYPE`
  * @example
  * ```ts
- * import { createRnnDescriptor, frameworkToCanonical, kerasLayout } from '@cudnn-rnn/rnn/canonical'
+ * import { createRnnDescriptor, frameworkToCanonical, tensorflowLayout } from '@cudnn-rnn/rnn/canonical'
  *
  * const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', numLayers: 1, numUnits: 2, inputSize: 1 })
- * const kernel = { data: Float32Array.of(1, 2), shape: [1, 2] }
- * const recurrent_kernel = { data: Float32Array.of(3, 4, 5, 6), shape: [2, 2] }
- * const { weights } = frameworkToCanonical(descriptor, kerasLayout(descriptor), [{ kernel, recurrent_kernel }])
+ * const kernel = { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [3, 2] }
+ * const { weights } = frameworkToCanonical(descriptor, tensorflowLayout(descriptor), [{ kernel }])
  * console.log(weights[1]?.data) // [3, 5, 4, 6]
  * ```
  */

@@ -16,21 +16,7 @@
  * @packageDocumentation
  */
 
-export {
-  type AbortSignalLike,
-  arrayTypeOf,
-  type CodedError,
-  type CodedErrors,
-  checkIsObject,
-  checkNames,
-  checkOptionNames,
-  codedErrors,
-  describeValue,
-  hasErrorCode,
-  liveLength,
-  ownView,
-  wasTransferred,
-} from '@cudnn-rnn/canonical/rules'
+export { type AbortSignalLike, type CodedError, describeValue, hasErrorCode } from '@cudnn-rnn/canonical/rules'
 export { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from './cell_activation.js'
 export {
   CELL_MODES,
@@ -52,7 +38,7 @@ export {
   type ParamLayout,
   type PlacedRegion,
 } from './flat_layout.js'
-export { canonicalToFlax, flaxLayout, flaxToCanonical } from './flax_layout.js'
+export { canonicalToFlax, flaxToCanonical } from './flax_layout.js'
 export type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
 export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 export { type Framework, GATE_ORDERS, gatePosition } from './gate_order.js'
@@ -62,12 +48,10 @@ export {
   type KerasConversionOptions,
   type KerasOptions,
   type KerasVariant,
-  kerasLayout,
   kerasToCanonical,
 } from './keras_layout.js'
 export { layoutKey } from './layout_key.js'
-export { missingPackage } from './missing_package.js'
-export { canonicalToOnnx, ONNX_PEEPHOLES, onnxLayout, onnxToCanonical } from './onnx_layout.js'
+export { canonicalToOnnx, ONNX_PEEPHOLES, onnxToCanonical } from './onnx_layout.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
 export {
   type ParamRegion,
@@ -75,7 +59,7 @@ export {
   paramRegions,
   type RegionSide,
 } from './param_regions.js'
-export { canonicalToPytorch, pytorchLayout, pytorchToCanonical } from './pytorch_layout.js'
+export { canonicalToPytorch, pytorchToCanonical } from './pytorch_layout.js'
 export {
   BIAS_MODES,
   type BiasMode,

@@ -44,14 +44,6 @@ export type KerasVariant = NonNullable<KerasOptions['variant']>
  * Source: Keras 2.2 `saving.py`, `_convert_rnn_weights`.
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_OPTION_TYPE`
- * @example
- * ```ts
- * import { createRnnDescriptor, kerasLayout } from '@cudnn-rnn/rnn/canonical'
- *
- * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 3 })
- * const [layer] = kerasLayout(descriptor).groups
- * console.log(layer?.shapes) // { kernel: [3, 12], recurrent_kernel: [4, 12], bias: [2, 12] }
- * ```
  */
 export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {}): FrameworkLayout {
   checkDescriptor(descriptor)

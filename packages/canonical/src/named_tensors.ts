@@ -60,7 +60,7 @@ export function checkFrameworkLayout(layout: FrameworkLayout): void {
   if (LAYOUT.find(layout, 'layout') === undefined && layout.groups.every(holdsItsPlacements)) return
   throw codedTypeError(
     'ERR_INVALID_OPTION_TYPE',
-    `Cannot convert tensors as layout must be a result of pytorchLayout() or a similar function: current value is ${describeValue(layout)}`,
+    `Cannot convert tensors as layout must be a result of tensorflowLayout(), or of its form: current value is ${describeValue(layout)}`,
     { argument: 'layout' },
   )
 }

@@ -22,15 +22,6 @@ export const ONNX_PEEPHOLES = Object.freeze(['input', 'output', 'forget'] as con
  * A GRU node must carry `linear_before_reset=1`. Source: ONNX `defs/rnn/defs.cc`.
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
- * @example
- * ```ts
- * import { createRnnDescriptor, onnxLayout } from '@cudnn-rnn/rnn/canonical'
- *
- * const size = { numLayers: 1, numUnits: 4, inputSize: 3 }
- * const descriptor = createRnnDescriptor({ cellMode: 'lstm', direction: 'bidirectional', ...size })
- * const [node] = onnxLayout(descriptor).groups
- * console.log(node?.shapes) // { W: [2, 16, 3], R: [2, 16, 4], B: [2, 32] }
- * ```
  */
 export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
   checkDescriptor(descriptor)

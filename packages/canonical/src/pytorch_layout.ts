@@ -14,16 +14,6 @@ const SIDE_LETTERS = { input: 'ih', recurrent: 'hh', projection: 'hr' } as const
  * (`proj_size`) `weight_hr_l<k>` [P,H]. Gates i,f,g,o and r,z,n, which is canonical order. Lossless.
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
- * @example
- * ```ts
- * import { createRnnDescriptor, pytorchLayout } from '@cudnn-rnn/rnn/canonical'
- *
- * const size = { numLayers: 1, numUnits: 4, inputSize: 3 }
- * const descriptor = createRnnDescriptor({ cellMode: 'rnn_relu', direction: 'bidirectional', ...size })
- * const [stateDict] = pytorchLayout(descriptor).groups
- * console.log(Object.keys(stateDict?.shapes ?? {}).slice(0, 5).join(' '))
- * // weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_ih_l0_reverse
- * ```
  */
 export function pytorchLayout(descriptor: RnnDescriptor): FrameworkLayout {
   checkDescriptor(descriptor)

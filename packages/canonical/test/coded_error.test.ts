@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { codedErrors, hasErrorCode } from '../src/index.js'
+import { codedErrors, hasErrorCode } from '../src/rules/index.js'
 
 const { codedRangeError, codedTypeError } = codedErrors<'ERR_A' | 'ERR_B'>()
 

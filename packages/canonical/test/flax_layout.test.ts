@@ -6,10 +6,10 @@ import {
   canonicalToFlax,
   createRnnDescriptor,
   flatLayout,
-  flaxLayout,
   flaxToCanonical,
   unpackCanonical,
 } from '../src/index.js'
+import { flaxLayout } from '../src/flax_layout.js'
 
 const MODES = Object.keys(CELL_MODES) as CellMode[]
 

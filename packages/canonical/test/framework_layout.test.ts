@@ -9,16 +9,16 @@ import {
   canonicalToTensorflow,
   createRnnDescriptor,
   frameworkToCanonical,
-  kerasLayout,
   kerasToCanonical,
   type NamedTensors,
-  onnxLayout,
   onnxToCanonical,
-  pytorchLayout,
   pytorchToCanonical,
   tensorflowLayout,
   tensorflowToCanonical,
 } from '../src/index.js'
+import { kerasLayout } from '../src/keras_layout.js'
+import { onnxLayout } from '../src/onnx_layout.js'
+import { pytorchLayout } from '../src/pytorch_layout.js'
 import { canonicalFilled, countedCanonical, descriptors, RUNS } from './arbitraries.js'
 
 const lstm = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 2, inputSize: 3 })

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { createRnnDescriptor, elementCount, type FrameworkLayout, kerasLayout, pytorchLayout } from '../src/index.js'
+import { createRnnDescriptor, elementCount, type FrameworkLayout } from '../src/index.js'
+import { kerasLayout } from '../src/keras_layout.js'
 import { checkFrameworkLayout, checkNamedTensors } from '../src/named_tensors.js'
 import type { Tensor } from '../src/tensor.js'
+import { pytorchLayout } from '../src/pytorch_layout.js'
 
 const layout = kerasLayout(createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 2, inputSize: 3 }))
 

@@ -5,9 +5,10 @@ import {
   integerFrom,
   type OptionsOf,
   optional,
+  checkOptionNames,
 } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
-import { checkOptionNames, elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { checkIsTensor, Philox } from '@cudnn-rnn/ops/executor'
 import { SIZE } from './cell_options.js'
 import { codedRangeError } from './coded_error.js'

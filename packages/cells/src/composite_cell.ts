@@ -1,4 +1,4 @@
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkOptionNames } from '@cudnn-rnn/canonical/rules'
 import type { CellState } from './cell_state.js'
 import {
   type BuildOptions,

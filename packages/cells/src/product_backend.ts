@@ -1,5 +1,5 @@
 import type { Backend, FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/ops'
-import { checkIsObject } from '@cudnn-rnn/canonical'
+import { checkIsObject } from '@cudnn-rnn/canonical/rules'
 import { addProduct } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from './coded_error.js'
 

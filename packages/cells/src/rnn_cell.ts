@@ -9,8 +9,8 @@ import {
   type OptionsOf,
   optional,
   where,
+  checkOptionNames,
 } from '@cudnn-rnn/canonical/rules'
-import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { SIZE } from './cell_options.js'
 import { CellRun } from './cell_run.js'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'

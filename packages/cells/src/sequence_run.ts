@@ -1,6 +1,5 @@
-import { checkedElsewhere, FLAG, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { checkedElsewhere, FLAG, type OptionsOf, optional, checkOptionNames } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
-import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkSequenceLengths, type Dimension } from '@cudnn-rnn/ops/executor'
 import { CellRun } from './cell_run.js'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'

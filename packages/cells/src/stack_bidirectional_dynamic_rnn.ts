@@ -5,8 +5,8 @@ import {
   listOf,
   type OptionsOf,
   required,
+  checkOptionNames,
 } from '@cudnn-rnn/canonical/rules'
-import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
 import { type CellState, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'

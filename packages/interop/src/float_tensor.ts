@@ -1,5 +1,5 @@
-import { arrayTypeOf, kind, liveLength } from '@cudnn-rnn/canonical/rules'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, kind, liveLength } from '@cudnn-rnn/canonical/rules'
 
 /** A tensor of float32 or float64 on the host, as many elements as its shape specifies. */
 export const FLOAT_TENSOR = kind('a tensor of floats', (value): value is Tensor<FloatArray> => {

@@ -22,7 +22,6 @@
 // Reading
 
 export { type BlobLike, type ByteSource, blobSource, memorySource, type ResponseLike } from '@cudnn-rnn/checkpoint'
-export { decodeOnnxTensorFile } from './files/onnx_file.js'
 export { type ImportedWeights, type ImportOptions, importWeights } from './import_weights.js'
 export {
   CONVENTIONS,

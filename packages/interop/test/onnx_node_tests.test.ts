@@ -1,7 +1,9 @@
 import { readdirSync } from 'node:fs'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { expect, it } from 'vitest'
-import { decodeOnnxTensorFile, importWeights, openWeightFile } from '../src/index.js'
+import { elementsOf } from '../src/files/onnx_elements.js'
+import { decodeOnnxTensor } from '../src/files/onnx_tensor.js'
+import { importWeights, openWeightFile } from '../src/index.js'
 import { compute, expectClose } from './fixture.js'
 import { runCell } from './run_cell.js'
 import { describeWithModels, modelBytes, modelPath } from './shared_models.js'
@@ -35,7 +37,8 @@ describeWithModels('importWeights of the node tests of ONNX', () => {
       const bytes = modelBytes(`${folder}/test_data_set_0/${file}`)
       // The sequence lengths of the one test that has them are the full length, as int32.
       if (file === 'input_4.pb') continue
-      const tensor = decodeOnnxTensorFile(bytes)
+      const { dims: shape, ...stored } = decodeOnnxTensor(file, bytes)
+      const tensor = { data: elementsOf(file, file, { dims: shape, ...stored }), shape }
       if (file.startsWith('output')) outputs.push(tensor)
       else given[INPUT_NAMES[Number(/\d+/.exec(file)![0])]!] = tensor
     }

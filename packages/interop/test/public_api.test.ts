@@ -9,7 +9,6 @@ it('@cudnn-rnn/interop exports exactly these names', () => {
       "WEIGHT_FORMATS",
       "WeightFileError",
       "blobSource",
-      "decodeOnnxTensorFile",
       "encodeKerasArchive",
       "encodeOnnxModel",
       "exportWeights",

@@ -1,5 +1,4 @@
-import { checkIsObject } from '@cudnn-rnn/canonical'
-import { checkArguments, NUMBER, nullable, required } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, NUMBER, nullable, required, checkIsObject } from '@cudnn-rnn/canonical/rules'
 
 /** The form of the tensors between two layers, as far as it is known before there is data. */
 export interface Signal {

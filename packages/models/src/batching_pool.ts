@@ -1,14 +1,6 @@
-import { required } from '@cudnn-rnn/canonical/rules'
+import { required, arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
 import { type AnyBackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import {
-  arrayTypeOf,
-  describeValue,
-  type FloatArray,
-  Inspectable,
-  liveLength,
-  type Summary,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { describeValue, type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsTensor, checkTensor } from '@cudnn-rnn/ops/executor'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { EndOfTurn } from './end_of_turn.js'

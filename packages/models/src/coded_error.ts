@@ -1,4 +1,5 @@
-import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
+import { codedErrors } from '@cudnn-rnn/canonical/rules'
+import type { CanonicalErrorCode } from '@cudnn-rnn/canonical'
 import type { ExecutorErrorCode } from '@cudnn-rnn/ops/executor'
 import type { ModelErrorCode } from './error_codes.js'
 

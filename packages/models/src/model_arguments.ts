@@ -1,5 +1,6 @@
 import type { Backend } from '@cudnn-rnn/ops'
-import { type CellMode, checkNames, describeValue } from '@cudnn-rnn/canonical'
+import { checkNames } from '@cudnn-rnn/canonical/rules'
+import { type CellMode, describeValue } from '@cudnn-rnn/canonical'
 import { checkIsBackend } from './check_is_backend.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { DescriptorOptions } from './model_options.js'

@@ -1,6 +1,6 @@
-import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, methods, checkIsObject } from '@cudnn-rnn/canonical/rules'
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/ops'
-import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { allocating } from '@cudnn-rnn/ops/executor'
 import { BatchingPool } from './batching_pool.js'
 import { codedRangeError } from './coded_error.js'

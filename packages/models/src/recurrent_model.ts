@@ -1,4 +1,4 @@
-import { checkOptions } from '@cudnn-rnn/canonical/rules'
+import { checkOptions, checkOptionNames } from '@cudnn-rnn/canonical/rules'
 import {
   type Backend,
   type BackendTensor,
@@ -13,7 +13,6 @@ import {
 import {
   type CanonicalParams,
   type CellMode,
-  checkOptionNames,
   createRnnDescriptor,
   type FloatArray,
   hiddenColumns,

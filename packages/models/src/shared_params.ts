@@ -1,13 +1,6 @@
 import { type Backend, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
-import {
-  arrayTypeOf,
-  type CodedError,
-  describeValue,
-  type FloatArray,
-  layoutKey,
-  liveLength,
-  type RnnDescriptor,
-} from '@cudnn-rnn/canonical'
+import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
+import { type CodedError, describeValue, type FloatArray, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { checkParams, floatView, sharedAllocator } from '@cudnn-rnn/ops/executor'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { Variable } from './variable.js'

@@ -14,9 +14,10 @@ import {
   optional,
   TEXT,
   where,
+  checkIsObject,
 } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { CELL_MODES, type CellMode, checkIsObject, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { CELL_MODES, type CellMode, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,

@@ -2,17 +2,18 @@ import { entryOf } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   type CellMode,
-  canonicalToTensorflow,
+  canonicalToFramework,
   createRnnDescriptor,
+  type FrameworkLayout,
+  frameworkToCanonical,
   layerInputSize,
+  type NamedTensors,
   numDirections,
   paramRegions,
   type RnnDescriptor,
-  type Tensor,
   tensorflowLayout,
-  tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
-import type { KeyScheme, SchemePart } from './key_scheme.js'
+import type { KeyScheme } from './key_scheme.js'
 import { regionsOf } from './region_tensors.js'
 
 /** The cell whose variables hold a mode's parameters on the CPU. */
@@ -34,57 +35,60 @@ export function cellPrefixes({ cellMode, numLayers, direction }: RnnDescriptor, 
   })
 }
 
+type LayoutOf = (descriptor: RnnDescriptor) => FrameworkLayout
+
 /**
  * Keys of TensorFlow 1.4 to 1.15: the variables of its CPU cells, so that those load parameters trained on a GPU and the other way
  * round. Lossy as there: the two biases of a gate are stored as their sum and restored as halves of it.
  *
  * @param prefixesOf key prefixes by pseudo-layer.
+ * @param exact another layout of the cells, whose variables are saved, too, and from which alone canonical tensors are restored.
  */
-export function cellScheme(prefixesOf: (descriptor: RnnDescriptor) => readonly string[]): KeyScheme {
+export function cellScheme(
+  prefixesOf: (descriptor: RnnDescriptor) => readonly string[],
+  exact: LayoutOf = tensorflowLayout,
+): KeyScheme {
+  const layouts = [...new Set([tensorflowLayout, exact])]
+  /** The shapes of a cell's variables under their keys, for each cell. */
+  const cellsOf = (descriptor: RnnDescriptor) => {
+    const prefixes = prefixesOf(descriptor)
+    return prefixes.map((prefix, index) => {
+      const shapes = layouts.flatMap((layoutOf) => Object.entries(layoutOf(descriptor).groups[index]?.shapes ?? {}))
+      return { prefix, shapes: new Map(shapes.map(([variable, shape]) => [`${prefix}/${variable}`, shape])) }
+    })
+  }
   return {
     anyShape: false,
-    shapes: (descriptor) => shapesOf(prefixesOf(descriptor), descriptor),
-    parts: (descriptor) => cellParts(prefixesOf(descriptor), descriptor),
-    fromKeys: (descriptor, tensors) =>
-      tensorflowToCanonical(descriptor, cellsOf(descriptor, prefixesOf(descriptor), tensors)) as CanonicalParams,
+    shapes: (descriptor) => new Map(cellsOf(descriptor).flatMap(({ shapes }) => [...shapes])),
+    parts: (descriptor) => {
+      const regions = regionsOf(descriptor)
+      return cellsOf(descriptor).map(({ prefix, shapes }, pseudoLayer) => {
+        const cell = cellOf(descriptor, Math.floor(pseudoLayer / numDirections(descriptor)))
+        const count = paramRegions(cell).weights.length
+        return {
+          keys: [...shapes.keys()],
+          numbers: regions.flatMap((region, number) => (region.pseudoLayer === pseudoLayer ? [number] : [])),
+          toKeys: (tensors) => {
+            const canonical = { weights: tensors.slice(0, count), biases: tensors.slice(count) } as CanonicalParams
+            const variables = layouts.flatMap((layoutOf) => canonicalToFramework(cell, layoutOf(cell), canonical))
+            const entries = variables.flatMap((each) => Object.entries(each))
+            return new Map(entries.map(([variable, tensor]) => [`${prefix}/${variable}`, tensor]))
+          },
+        }
+      })
+    },
+    fromKeys: (descriptor, tensors) => {
+      const layout = exact(descriptor)
+      const prefixes = prefixesOf(descriptor)
+      const cells = layout.groups.map(({ shapes }, index) => {
+        const variables = Object.entries(shapes).map(([variable, shape]) => {
+          return [variable, { data: entryOf(tensors, `${prefixes[index]}/${variable}`).data, shape }] as const
+        })
+        return Object.fromEntries(variables) as NamedTensors
+      })
+      return frameworkToCanonical(descriptor, layout, cells)
+    },
   }
-}
-
-/** The shapes of the variables of all cells under their keys. */
-export function shapesOf(prefixes: readonly string[], descriptor: RnnDescriptor): Map<string, readonly number[]> {
-  const entries = tensorflowLayout(descriptor).groups.flatMap(({ shapes }, index) =>
-    Object.entries(shapes).map(([variable, shape]) => [`${prefixes[index]}/${variable}`, shape] as const),
-  )
-  return new Map(entries)
-}
-
-/** More variables of a cell, made of its canonical tensors. */
-export interface MoreVariables {
-  readonly names: readonly string[]
-  variables(cell: RnnDescriptor, canonical: CanonicalParams): Readonly<Record<string, Tensor>>
-}
-
-/** A part for each cell: its variables under their keys. */
-export function cellParts(
-  prefixes: readonly string[],
-  descriptor: RnnDescriptor,
-  more: MoreVariables = { names: [], variables: () => ({}) },
-): SchemePart[] {
-  const regions = regionsOf(descriptor)
-  return tensorflowLayout(descriptor).groups.map(({ shapes }, pseudoLayer) => {
-    const cell = cellOf(descriptor, Math.floor(pseudoLayer / numDirections(descriptor)))
-    const key = (variable: string) => `${prefixes[pseudoLayer]}/${variable}`
-    const count = paramRegions(cell).weights.length
-    return {
-      keys: [...Object.keys(shapes), ...more.names].map(key),
-      numbers: regions.flatMap((region, number) => (region.pseudoLayer === pseudoLayer ? [number] : [])),
-      toKeys: (tensors) => {
-        const canonical = { weights: tensors.slice(0, count), biases: tensors.slice(count) } as CanonicalParams
-        const variables = { ...canonicalToTensorflow(cell, canonical)[0], ...more.variables(cell, canonical) }
-        return new Map(Object.entries(variables).map(([variable, tensor]) => [key(variable), tensor]))
-      },
-    }
-  })
 }
 
 /** One direction of a layer, as a network. */
@@ -95,19 +99,5 @@ function cellOf(descriptor: RnnDescriptor, layer: number): RnnDescriptor {
     direction: 'unidirectional',
     inputSize: layerInputSize(descriptor, layer),
     inputMode: layer === 0 ? descriptor.inputMode : 'linear_input',
-  })
-}
-
-/** The variables of each cell by their own names, as `tensorflowToCanonical` takes them. */
-export function cellsOf(
-  descriptor: RnnDescriptor,
-  prefixes: readonly string[],
-  tensors: ReadonlyMap<string, Tensor>,
-): Parameters<typeof tensorflowToCanonical>[1] {
-  return tensorflowLayout(descriptor).groups.map(({ shapes }, index) => {
-    const variables = Object.entries(shapes).map(([variable, shape]) => {
-      return [variable, { data: entryOf(tensors, `${prefixes[index]}/${variable}`).data, shape }] as const
-    })
-    return Object.fromEntries(variables) as never
   })
 }

@@ -1,4 +1,5 @@
-import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
+import { codedErrors } from '@cudnn-rnn/canonical/rules'
+import type { CanonicalErrorCode } from '@cudnn-rnn/canonical'
 import type { SaveableErrorCode } from './error_codes.js'
 
 /**

@@ -1,6 +1,6 @@
-import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
-import { checkOptions, FUNCTION, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { checkOptions, FUNCTION, type OptionsOf, optional, checkIsObject } from '@cudnn-rnn/canonical/rules'
 import type { Backend } from '@cudnn-rnn/ops'
+import { describeValue } from '@cudnn-rnn/canonical'
 import type { Tensor } from '@tensorflow/tfjs'
 import { ACTIVATIONS, type ActivationName } from './activation.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'

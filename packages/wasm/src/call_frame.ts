@@ -1,4 +1,5 @@
-import { arrayTypeOf, type FloatArray } from '@cudnn-rnn/canonical'
+import { arrayTypeOf } from '@cudnn-rnn/canonical/rules'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { HeapMemory } from './heap_memory.js'
 import type { Address } from './wasm_exports.js'
 

@@ -1,4 +1,5 @@
-import { type FloatArray, liveLength } from '@cudnn-rnn/canonical'
+import { liveLength } from '@cudnn-rnn/canonical/rules'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
   CallNumbers,
   clipToNorm,

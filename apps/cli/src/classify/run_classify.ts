@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleText } from '@cudnn-rnn/canonical/rules'
@@ -9,41 +8,35 @@ import { programCommand, shellWord } from '../invocation.js'
 import { numberAtLeast, numberUpTo } from '../number_options.js'
 import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
 import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
-import {
-  changeable,
-  DELIMITER,
-  dataPath,
-  resumedSettings,
-  type SettingOption,
-  setting,
-  trainingSettings,
-} from '../setting_options.js'
+import { changeable, DELIMITER, dataPath, type SettingOption, setting, trainingSettings } from '../setting_options.js'
 import { classifyPage, classifyTable, verdict } from './classify_page.js'
 import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
 import { accuracyOf, confusionTable, macroF1 } from './confusion_matrix.js'
-import { type CorpusSource, corpusPath, readCorpus } from './corpus.js'
+import { corpusPath, readCorpus } from './corpus.js'
 
 /** Options of the command. */
-export type ClassifyRequest = TaskRequest<Omit<ClassifySettings, 'fingerprint'>>
+export type ClassifyRequest = TaskRequest<AskedSettings>
+type AskedSettings = Omit<ClassifySettings, 'fingerprint'>
 
 /** Trains a classifier, compares it with its baselines, and leaves a report page in the run's directory. */
 export async function runClassify(request: ClassifyRequest): Promise<void> {
   const page = async (run: ClassifyRun, result: ClassifyResult) => classifyPage(run, result, await run.gates())
-  await runTask({ format: CLASSIFY_FORMAT, open: openRun, introduction, page, summary, conclusion }, request)
+  const task = { format: CLASSIFY_FORMAT, settings: CLASSIFY_SETTINGS, open: openRun, introduction, page }
+  await runTask({ ...task, summary, conclusion }, request)
 }
 
 /** Reads the texts and builds the classifier, untrained. */
 async function openRun(
   world: Communicator,
-  request: ClassifyRequest,
+  { directory, backend: name }: ClassifyRequest,
+  asked: AskedSettings,
   saved: ClassifySettings | null,
 ): Promise<ClassifyRun> {
-  const asked = saved === null ? absolute(request.settings) : resumed(request, saved)
   const corpus = await readCorpus(asked.source)
   const settings = { ...asked, fingerprint: dataFingerprint(JSON.stringify(corpus.texts)) }
   if (saved !== null) checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint, corpusPath(saved.source))
-  const backend = await openBackendOfRank(request.backend, world)
-  return new ClassifyRun({ directory: request.directory, settings, backend, world }, corpus)
+  const backend = await openBackendOfRank(name, world)
+  return new ClassifyRun({ directory, settings, backend, world }, corpus)
 }
 
 /** The options that a run records. */
@@ -70,24 +63,6 @@ export const CLASSIFY_SETTINGS: readonly SettingOption[] = [
   changeable('patience', '--patience <n>', 'stop after so many evaluations without a better one', 1, 5),
   ...trainingSettings('saveEvery', 'encoding.seed'),
 ]
-
-function resumed({ directory, given, settings }: ClassifyRequest, saved: ClassifySettings): ClassifySettings {
-  const asked = absolute(settings)
-  const { source, ...rest } = resumedSettings(directory, CLASSIFY_SETTINGS, given, asked, saved)
-  // The file may have moved; that it holds the same data is checked when it has been read.
-  return { ...rest, source: PATHS.some((name) => given.has(name)) ? { ...source, ...pathsOf(asked.source) } : source }
-}
-
-const PATHS = ['jsonl', 'csv', 'folder'] as const
-
-/** A resumed run may start in another folder. */
-function absolute({ source, ...settings }: ClassifyRequest['settings']): ClassifyRequest['settings'] {
-  return { ...settings, source: { ...source, ...pathsOf(source) } }
-}
-
-function pathsOf(source: CorpusSource): Pick<CorpusSource, (typeof PATHS)[number]> {
-  return Object.fromEntries(PATHS.map((name) => [name, source[name] === undefined ? undefined : resolve(source[name])]))
-}
 
 function introduction({ corpus, parts, classifier, settings, backend }: ClassifyRun): string {
   const { sizes, encoding } = settings

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { tableText } from '@cudnn-rnn/rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleText } from '@cudnn-rnn/canonical/rules'
@@ -9,15 +9,7 @@ import { programCommand, shellWord } from '../invocation.js'
 import { numberAtLeast, numberUpTo } from '../number_options.js'
 import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
 import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
-import {
-  changeable,
-  DELIMITER,
-  dataPath,
-  resumedSettings,
-  type SettingOption,
-  setting,
-  trainingSettings,
-} from '../setting_options.js'
+import { changeable, DELIMITER, dataPath, type SettingOption, setting, trainingSettings } from '../setting_options.js'
 import { forecastErrors } from './backtest.js'
 import { forecastAdvice } from './forecast_advice.js'
 import { forecastCsv } from './forecast_csv.js'
@@ -46,22 +38,23 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
   const files = ({ settings }: ForecastRun, { series }: ForecastResult) => ({
     'forecast.csv': forecastCsv(series, settings.columns.series),
   })
-  await runTask({ format: FORECAST_FORMAT, open: openRun, introduction, page, files, summary, conclusion }, request)
+  const task = { format: FORECAST_FORMAT, settings: FORECAST_SETTINGS, open: openRun, introduction, page }
+  await runTask({ ...task, files, summary, conclusion }, request)
 }
 
 /** Reads the series and fits the linear part of the forecaster. */
 async function openRun(
   world: Communicator,
-  request: ForecastRequest,
+  { directory, backend: name }: ForecastRequest,
+  asked: AskedSettings,
   saved: ForecastSettings | null,
 ): Promise<ForecastRun> {
-  const asked = saved === null ? absolute(request.settings) : resumed(request, saved)
   const table = await readSeries(asked.source)
   const fingerprint = fingerprintOf(table)
   if (saved !== null) checkFingerprint(table.name, saved.fingerprint, fingerprint, saved.source.csv)
   const settings = { ...asked, columns: table.columns, shape: shapeOf(table, asked.shape), fingerprint }
-  const backend = await openBackendOfRank(request.backend, world)
-  return new ForecastRun({ directory: request.directory, settings, backend, world }, table)
+  const backend = await openBackendOfRank(name, world)
+  return new ForecastRun({ directory, settings, backend, world }, table)
 }
 
 /** The options that a run records. */
@@ -101,18 +94,6 @@ function fingerprintOf({ series }: SeriesTable): string {
   return dataFingerprint(
     ...series.flatMap(({ name, values, covariates }) => [name, values, ...Object.entries(covariates).flat()]),
   )
-}
-
-function resumed({ directory, given, settings }: ForecastRequest, saved: ForecastSettings): ForecastSettings {
-  const asked = absolute(settings)
-  const { source, ...rest } = resumedSettings(directory, FORECAST_SETTINGS, given, asked, saved)
-  // The file may have moved; that it holds the same data is checked when it has been read.
-  return { ...rest, source: given.has('csv') ? { ...source, csv: asked.source.csv } : source }
-}
-
-/** A resumed run may start in another folder. */
-function absolute({ source, ...settings }: ForecastRequest['settings']): ForecastRequest['settings'] {
-  return { ...settings, source: { ...source, csv: source.csv === undefined ? undefined : resolve(source.csv) } }
 }
 
 function introduction({ table, settings, training, backend }: ForecastRun): string {

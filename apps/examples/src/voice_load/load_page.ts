@@ -1,4 +1,4 @@
-import { htmlPage, lineChart, settingsHtml, tableHtml } from '@cudnn-rnn/rnn/report'
+import { htmlPage, lineChart, type ResultTable, settingsHtml, tableHtml } from '@cudnn-rnn/rnn/report'
 import type { LoadWindow } from './load_client.js'
 import { LIMIT_MS } from './load_search.js'
 import type { ServerUsage } from './load_server.js'
@@ -32,6 +32,28 @@ export interface LoadReport {
 
 const COLORS = ['var(--ours)', 'var(--train)', 'var(--second)', 'var(--third)']
 
+/** A row for each implementation. */
+export function loadTable(implementations: readonly ImplementationLoad[]): ResultTable {
+  return {
+    header: [
+      'behind the same server',
+      `streams held at p99 ≤ ${LIMIT_MS} ms`,
+      'CPU per frame, µs',
+      'memory per stream, KiB',
+      'event-loop delay p99, ms',
+      'latency p99, ms',
+    ],
+    rows: implementations.map(({ label, leftOut, held, usage }) => [
+      label,
+      leftOut ?? String(held),
+      usage?.cpuMicrosecondsPerFrame.toFixed(0) ?? '',
+      usage === undefined ? '' : (usage.bytesPerStream / 1024).toFixed(0),
+      usage?.eventLoopDelayP99Ms.toFixed(1) ?? '',
+      usage?.p99Ms.toFixed(1) ?? '',
+    ]),
+  }
+}
+
 /** The page of a load test. */
 export function loadPage({ date, machine, loadBefore, implementations }: LoadReport): string {
   const measured = implementations.filter(({ windows }) => windows.length > 0)
@@ -59,14 +81,6 @@ export function loadPage({ date, machine, loadBefore, implementations }: LoadRep
         .map(({ streams, p99Ms }) => ({ x: streams, y: Math.min(p99Ms, 1e4) })),
     })),
   })
-  const rows = implementations.map(({ label, leftOut, held, usage }) => [
-    label,
-    leftOut ?? String(held),
-    usage === undefined ? '' : usage.cpuMicrosecondsPerFrame.toFixed(0),
-    usage === undefined ? '' : (usage.bytesPerStream / 1024).toFixed(0),
-    usage === undefined ? '' : usage.eventLoopDelayP99Ms.toFixed(1),
-    usage === undefined ? '' : usage.p99Ms.toFixed(1),
-  ])
   return htmlPage({
     title: 'Real-time streams of voice activity detection',
     resultHtml: `<b>${ours?.held ?? 0} streams</b> at p99 ≤ ${LIMIT_MS} ms${ratio}.${remark}`,
@@ -74,18 +88,7 @@ export function loadPage({ date, machine, loadBefore, implementations }: LoadRep
       { heading: 'Latency by the number of streams', html: chart },
       {
         heading: 'Implementations',
-        html: tableHtml({
-          header: [
-            'behind the same server',
-            `streams held at p99 ≤ ${LIMIT_MS} ms`,
-            'CPU per frame, µs',
-            'memory per stream, KiB',
-            'event-loop delay p99, ms',
-            'latency p99, ms',
-          ],
-          rows,
-          best: 0,
-        }),
+        html: tableHtml({ ...loadTable(implementations), best: 0 }),
       },
       {
         heading: 'Method',

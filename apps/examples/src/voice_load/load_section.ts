@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
 import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
-import type { ImplementationLoad, LoadReport } from './load_page.js'
-import { LIMIT_MS } from './load_search.js'
+import { type LoadReport, loadTable } from './load_page.js'
 
 const BEGIN = '<!-- voice-load -->'
 const END = '<!-- /voice-load -->'
@@ -19,12 +18,13 @@ export function loadSection(
   const [ours, sessions] = [heldBy('pool'), heldBy('onnx-sessions')]
   const delay = implementations.find(({ name }) => name === 'pool')?.usage?.eventLoopDelayP99Ms
   const settings = Object.entries(machine).map(([name, value]) => `${name} ${value}`)
+  const table = loadTable(implementations)
   return [
     `${date}; ${settings.join(', ')}; ${loadBefore.toFixed(1)} runnable processes per core before the test. [Chart of the latency by the number of streams](${links.page}), [all measurements](${links.json}).`,
     '',
-    `| behind the same server | streams held at p99 ≤ ${LIMIT_MS} ms | CPU per frame, µs | memory per stream, KiB | event-loop delay p99, ms | latency p99, ms |`,
-    '|---|---|---|---|---|---|',
-    ...implementations.map(rowOf),
+    line(table.header),
+    `|${table.header.map(() => '---|').join('')}`,
+    ...table.rows.map(line),
     '',
     '| number | goal | measured |',
     '|---|---|---|',
@@ -51,15 +51,6 @@ export async function writeLoadSection(
   await writeFile(file, `${before}${BEGIN}\n${section}\n${after}`)
 }
 
-function rowOf({ label, leftOut, held, usage }: ImplementationLoad): string {
-  const numbers =
-    usage === undefined
-      ? ['', '', '', '']
-      : [
-          usage.cpuMicrosecondsPerFrame.toFixed(0),
-          (usage.bytesPerStream / 1024).toFixed(0),
-          usage.eventLoopDelayP99Ms.toFixed(1),
-          usage.p99Ms.toFixed(1),
-        ]
-  return `| ${[label, leftOut ?? String(held), ...numbers].join(' | ')} |`
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`
 }

@@ -26,15 +26,6 @@ export interface CodedErrors<Code extends string> {
 /**
  * The makers of a package's errors. A package calls this once, in src/coded_error.ts, with the codes of its
  * src/error_codes.ts and of the packages whose codes it also throws; the compiler refuses every other code.
- *
- * @example
- * ```ts
- * import { codedErrors } from '@cudnn-rnn/rnn/canonical'
- *
- * const { codedRangeError } = codedErrors<'ERR_INVALID_OPTION'>()
- * const error = codedRangeError('ERR_INVALID_OPTION', 'Cannot train as rate must be > 0: current value is -1', { rate: -1 })
- * console.log(error instanceof RangeError, error.code, error.rate) // true ERR_INVALID_OPTION -1
- * ```
  */
 export function codedErrors<Code extends string>(): CodedErrors<Code> {
   return MAKERS

@@ -13,16 +13,7 @@ const lengthOf = (array: unknown) => length.call(array) as number
 const bufferOf = (array: ArrayBufferView) => buffer.call(array) as ArrayBufferLike
 const byteOffsetOf = (array: ArrayBufferView) => byteOffset.call(array) as number
 
-/**
- * "Float32Array" and so on, also for a subclass; undefined for anything but a typed array.
- *
- * @example
- * ```ts
- * import { arrayTypeOf } from '@cudnn-rnn/rnn/canonical'
- *
- * console.log(arrayTypeOf(new Float32Array(3)), arrayTypeOf([1, 2, 3])) // Float32Array undefined
- * ```
- */
+/** "Float32Array" and so on, also for a subclass; undefined for anything but a typed array. */
 export function arrayTypeOf(value: unknown): string | undefined {
   return typeName.call(value) as string | undefined
 }
@@ -31,15 +22,6 @@ export function arrayTypeOf(value: unknown): string | undefined {
  * Elements a typed array has at this moment: 0 once its buffer was transferred, or shrank to less than the array.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT` for anything but a typed array
- * @example
- * ```ts
- * import { liveLength } from '@cudnn-rnn/rnn/canonical'
- *
- * const elements = new Float32Array(4)
- * console.log(liveLength(elements)) // 4
- * structuredClone(elements.buffer, { transfer: [elements.buffer] })
- * console.log(liveLength(elements)) // 0
- * ```
  */
 export function liveLength(array: ArrayBufferView): number {
   if (arrayTypeOf(array) !== undefined) return lengthOf(array)
@@ -58,16 +40,6 @@ interface ArrayConstructor<Elements> {
 /**
  * A view of the elements that `array` has now, of the built-in type, so that no subclass, overridden method or growing
  * buffer matters to the next reader. Elements that other threads may write are copied.
- *
- * @example
- * ```ts
- * import { ownView } from '@cudnn-rnn/rnn/canonical'
- *
- * class Celsius extends Float32Array {}
- * const given = Celsius.of(20, 21.5)
- * const view = ownView(given, Float32Array)
- * console.log(view.constructor.name, view.buffer === given.buffer) // Float32Array true
- * ```
  */
 export function ownView<Elements extends ArrayBufferView>(
   array: Elements,
@@ -86,19 +58,7 @@ export function ownView<Elements extends ArrayBufferView>(
   return isShared(buffer) ? new ArrayOf(view) : view
 }
 
-/**
- * Whether a buffer of elements that once had some has none any more.
- *
- * @example
- * ```ts
- * import { wasTransferred } from '@cudnn-rnn/rnn/canonical'
- *
- * const elements = new Float32Array(4)
- * console.log(wasTransferred(elements)) // false
- * structuredClone(elements.buffer, { transfer: [elements.buffer] })
- * console.log(wasTransferred(elements)) // true
- * ```
- */
+/** Whether a buffer of elements that once had some has none any more. */
 export function wasTransferred(array: ArrayBufferView): boolean {
   return liveLength(array) === 0 && bufferOf(array).byteLength === 0
 }

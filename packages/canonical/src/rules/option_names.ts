@@ -20,22 +20,6 @@ export type OptionNames<Options, Known extends readonly string[]> = keyof Option
  *
  * @param action the caller's operation, for the message ("build RNN descriptor").
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
- * @example
- * ```ts
- * import { checkOptionNames, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
- *
- * interface TrainOptions {
- *   readonly learningRate?: number
- *   readonly epochs?: number
- * }
- * const options: TrainOptions = JSON.parse('{ "learningrate": 0.1 }')
- * try {
- *   checkOptionNames('train', options, ['learningRate', 'epochs'])
- * } catch (error) {
- *   if (!hasErrorCode(error, 'ERR_UNKNOWN_OPTION')) throw error
- *   console.log(error.option, error.suggestion) // learningrate learningRate
- * }
- * ```
  */
 export function checkOptionNames<Options extends object, const Known extends readonly string[]>(
   action: string,
@@ -49,18 +33,6 @@ export function checkOptionNames<Options extends object, const Known extends rea
  * Like {@link checkOptionNames}, of a list that is put together at run time.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
- * @example
- * ```ts
- * import { checkNames, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
- *
- * const shared = ['learningRate', 'epochs']
- * try {
- *   checkNames('train', { batchsize: 4 }, [...shared, 'batchSize'])
- * } catch (error) {
- *   if (!hasErrorCode(error, 'ERR_UNKNOWN_OPTION')) throw error
- *   console.log(error.option, error.suggestion) // batchsize batchSize
- * }
- * ```
  */
 export function checkNames(action: string, options: object, known: readonly string[]): void {
   checkIsObject(action, 'options', options)
@@ -78,23 +50,7 @@ export function checkNames(action: string, options: object, known: readonly stri
   }
 }
 
-/**
- * Throws TypeError `ERR_INVALID_OPTION_TYPE` for a value without fields: null, a number, a string, …
- *
- * @example
- * ```ts
- * import { checkIsObject, hasErrorCode } from '@cudnn-rnn/rnn/canonical'
- *
- * const options: unknown = { epochs: 3 }
- * checkIsObject('train', 'options', options)
- * console.log(Object.keys(options)) // ['epochs']
- * try {
- *   checkIsObject('train', 'options', 3)
- * } catch (error) {
- *   console.log(hasErrorCode(error, 'ERR_INVALID_OPTION_TYPE')) // true
- * }
- * ```
- */
+/** Throws TypeError `ERR_INVALID_OPTION_TYPE` for a value without fields: null, a number, a string, … */
 export function checkIsObject(action: string, name: string, value: unknown): asserts value is object {
   if (typeof value === 'object' && value !== null) return
   throw codedTypeError(

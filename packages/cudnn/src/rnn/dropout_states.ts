@@ -1,4 +1,4 @@
-import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from '../coded_error.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { DeviceSession } from '../device/device_session.js'

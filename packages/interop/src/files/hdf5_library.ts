@@ -1,4 +1,4 @@
-import { missingPackage } from '@cudnn-rnn/canonical'
+import { missingPackage } from '@cudnn-rnn/canonical/rules'
 import { IS_LITTLE_ENDIAN } from '@cudnn-rnn/checkpoint/files'
 import { unsupported } from '../errors.js'
 

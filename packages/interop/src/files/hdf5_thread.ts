@@ -1,6 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { required } from '@cudnn-rnn/canonical/rules'
-import { missingPackage } from '@cudnn-rnn/canonical'
+import { missingPackage, required } from '@cudnn-rnn/canonical/rules'
 import { corrupt, WeightFileError, type WeightFileErrorCode } from '../errors.js'
 import type { Hdf5Answer, Hdf5Call, Hdf5Calls, Hdf5Request, SentError } from './hdf5_messages.js'
 import type { Hdf5Input } from './hdf5_mount.js'

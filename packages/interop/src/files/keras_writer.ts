@@ -5,10 +5,11 @@ import {
   numDirections,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import type { NetworkToExport } from '../network_to_export.js'
 import { encodeHdf5Variables } from './hdf5_writer.js'
 
-const CLASS_NAMES = { lstm: 'lstm', gru: 'gru', rnn_relu: 'simple_rnn', rnn_tanh: 'simple_rnn' } as const
+const CLASS_NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_relu: 'SimpleRNN', rnn_tanh: 'SimpleRNN' } as const
 const OWN_NAMES: readonly string[] = ['kernel', 'recurrent_kernel', 'bias']
 
 /**
@@ -23,24 +24,20 @@ export async function encodeKerasWeights(networks: readonly NetworkToExport[]): 
 /** Variables by their paths; Keras numbers layers of one class in the order of the model. */
 function variablesOf(networks: readonly NetworkToExport[]): Map<string, Tensor<FloatArray>> {
   const counts = new Map<string, number>()
-  const layer = (className: string) => {
-    const count = counts.get(className) ?? 0
-    counts.set(className, count + 1)
-    return `layers/${className}${count === 0 ? '' : `_${count}`}`
-  }
+  const layer = (className: string) => `layers/${uniqueKerasName(counts, className)}`
   const variables = new Map<string, Tensor<FloatArray>>()
   for (const { descriptor, canonical, embedding, dense } of networks) {
-    if (embedding !== undefined) variables.set(`${layer('embedding')}/vars/0`, embedding)
+    if (embedding !== undefined) variables.set(`${layer('Embedding')}/vars/0`, embedding)
     const directions = numDirections(descriptor)
     let place = ''
     for (const [index, weights] of canonicalToKeras(descriptor, canonical as CanonicalParams<FloatArray>).entries()) {
-      if (index % directions === 0) place = layer(directions === 1 ? CLASS_NAMES[descriptor.cellMode] : 'bidirectional')
+      if (index % directions === 0) place = layer(directions === 1 ? CLASS_NAMES[descriptor.cellMode] : 'Bidirectional')
       const side = directions === 1 ? '' : index % 2 === 0 ? '/forward_layer' : '/backward_layer'
       for (const [name, tensor] of Object.entries(weights))
         variables.set(`${place}${side}/cell/vars/${OWN_NAMES.indexOf(name)}`, tensor)
     }
     if (dense !== undefined) {
-      const top = layer('dense')
+      const top = layer('Dense')
       variables.set(`${top}/vars/0`, dense.kernel)
       variables.set(`${top}/vars/1`, dense.bias)
     }

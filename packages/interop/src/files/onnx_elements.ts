@@ -117,7 +117,7 @@ export class OnnxElements {
   async #value(name: string, tensor: OnnxTensor, type: ElementTypeName): Promise<OnnxTensorValue> {
     const { dims, dataType, raw, external, message } = tensor
     const source = this.#source
-    const rest = { name, dims, dataType, floats: undefined, doubles: undefined, int64s: [], int32s: [] }
+    const rest = { dims, dataType, floats: undefined, doubles: undefined, int64s: [], int32s: [] }
     if (external !== undefined) return { ...rest, raw: await this.readOutside(name, tensor, external) }
     if (raw !== undefined) {
       this.#check(name, tensor, type, raw.end - raw.start)

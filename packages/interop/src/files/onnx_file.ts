@@ -1,5 +1,3 @@
-import { BYTES, checkArguments } from '@cudnn-rnn/canonical/rules'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount } from '../elements.js'
 import { corrupt } from '../errors.js'
@@ -7,7 +5,7 @@ import { isNeeded } from '../networks/onnx_operators.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { ExternalFiles } from './external_files.js'
-import { dataTypeInWords, elementsOf, OnnxElements } from './onnx_elements.js'
+import { dataTypeInWords, OnnxElements } from './onnx_elements.js'
 import {
   type OnnxAttribute,
   type OnnxBodyMessage,
@@ -18,7 +16,6 @@ import {
   scanOnnxModel,
 } from './onnx_messages.js'
 import { functionKey, type OnnxGraph } from './onnx_model.js'
-import { decodeOnnxTensor } from './onnx_tensor.js'
 import { rowMajorStrides } from './strided_elements.js'
 import { TensorList } from './tensor_list.js'
 
@@ -173,23 +170,4 @@ function integerTensor(
 ): StoredTensor {
   const read = () => Promise.reject(new TypeError(`${name} is of integers`))
   return { name, shape, dtype: 'int64', read, integers }
-}
-
-/**
- * The tensor of an ONNX `.pb` file, as the node tests of ONNX store inputs and outputs.
- *
- * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`
- * @example
- * ```ts no-run
- * import { readFile } from 'node:fs/promises'
- * import { decodeOnnxTensorFile } from '@cudnn-rnn/rnn/interop'
- *
- * const { shape, data } = decodeOnnxTensorFile(await readFile('test_data_set_0/input_0.pb'))
- * console.log(shape, data.length)
- * ```
- */
-export function decodeOnnxTensorFile(bytes: Uint8Array): Tensor<FloatArray> {
-  checkArguments('read an ONNX tensor', { bytes }, { bytes: BYTES })
-  const tensor = decodeOnnxTensor('(bytes)', bytes)
-  return { data: elementsOf('(bytes)', tensor.name, tensor), shape: tensor.dims }
 }

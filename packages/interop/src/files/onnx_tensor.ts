@@ -4,7 +4,6 @@ import { corrupt } from '../errors.js'
 
 /** A whole TensorProto of onnx/onnx.proto: with the elements that onnx_messages.ts leaves in the file. */
 export interface OnnxTensorValue {
-  readonly name: string
   readonly dims: readonly number[]
   /** TensorProto.DataType. */
   readonly dataType: number
@@ -15,14 +14,13 @@ export interface OnnxTensorValue {
   readonly int32s: readonly number[]
 }
 
-/** The message in `bytes`, also one that is a whole file. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
+/** The message in `bytes`. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
 export function decodeOnnxTensor(path: string, bytes: Uint8Array): OnnxTensorValue {
   const dims: number[] = []
   const int64s: number[] = []
   const int32s: number[] = []
   const floats = new Numbers(Float32Array, bytes.length)
   const doubles = new Numbers(Float64Array, bytes.length)
-  let name = ''
   let dataType = 0
   let raw: Uint8Array | undefined
   const fields: FieldReaders = {
@@ -33,16 +31,13 @@ export function decodeOnnxTensor(path: string, bytes: Uint8Array): OnnxTensorVal
     4: (reader, wire) => list(reader, wire, WireType.Bit32, () => floats.push(reader.float())),
     5: (reader, wire) => list(reader, wire, WireType.Varint, () => int32s.push(reader.int32())),
     7: (reader, wire) => list(reader, wire, WireType.Varint, () => int64s.push(Number(reader.int64()))),
-    8: (reader) => {
-      name = reader.string()
-    },
     9: (reader) => {
       raw = reader.bytes()
     },
     10: (reader, wire) => list(reader, wire, WireType.Bit64, () => doubles.push(reader.double())),
   }
   decodeFields(path, bytes, fields)
-  return { name, dims, dataType, raw, floats: floats.values, doubles: doubles.values, int64s, int32s }
+  return { dims, dataType, raw, floats: floats.values, doubles: doubles.values, int64s, int32s }
 }
 
 /** The lists of numbers of an AttributeProto, which onnx_messages.ts leaves in the file. Throws as {@link decodeOnnxTensor}. */

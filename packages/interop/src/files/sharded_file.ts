@@ -1,5 +1,5 @@
-import { type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
+import { type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt, unsupported } from '../errors.js'
 import type { WeightFile, WeightFormat } from '../weight_file.js'

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   type CellActivation,
@@ -6,8 +5,6 @@ import {
   canonicalToTensorflow,
   createRnnDescriptor,
   type FloatArray,
-  GATE_ORDERS,
-  gatesOf,
   type NamedTensors,
   numDirections,
   numGates,
@@ -15,6 +12,7 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { entryOf, required } from '@cudnn-rnn/canonical/rules'
 import type { FixedInputs, ImportedCell, ImportedCellOptions } from './interpretation.js'
 
 /** The activations of a cell, those alone that are not its model's. */
@@ -133,43 +131,24 @@ function diagonals({ numUnits: H }: RnnDescriptor, peepholes: FloatArray | undef
 }
 
 /** `w_ru` [in+H,2H], `b_ru`, `w_c` [in+H,H], `b_c`; the two biases of a gate are added. */
-function gruBlockVariables(
-  { numUnits: H, inputSize: I }: RnnDescriptor,
-  { weights, biases }: CanonicalParams,
-): NamedTensors {
-  const gates: readonly string[] = gatesOf('gru')
-  const block = (names: readonly string[]) => {
-    const width = names.length * H
-    const kernel =
-      weights[0]?.data instanceof Float64Array ? new Float64Array((I + H) * width) : new Float32Array((I + H) * width)
-    const bias = kernel.slice(0, width)
-    for (const [position, name] of names.entries()) {
-      const gate = gates.indexOf(name)
-      for (const [side, columns, firstRow] of [[0, I, 0] as const, [1, H, I] as const]) {
-        const { data } = required(
-          weights[side * gates.length + gate],
-          'canonical weights have one tensor for each gate and side',
-        )
-        const addend = required(
-          biases[side * gates.length + gate],
-          'canonical biases have one tensor for each gate and side',
-        ).data
-        for (let unit = 0; unit < H; unit++) {
-          const column = position * H + unit
-          const row = data.subarray(unit * columns, (unit + 1) * columns)
-          for (const [k, value] of row.entries()) kernel[(firstRow + k) * width + column] = value
-          bias[column] = (bias[column] ?? 0) + (addend[unit] ?? 0)
-        }
-      }
-    }
-    const tensors: [Tensor<FloatArray>, Tensor<FloatArray>] = [
-      { data: kernel, shape: [I + H, width] },
-      { data: bias, shape: [width] },
-    ]
-    return tensors
+function gruBlockVariables(descriptor: RnnDescriptor, own: CanonicalParams): NamedTensors {
+  const variables = new Map(Object.entries(variablesOf(descriptor, own)))
+  const candidate = (side: 'input' | 'hidden', name: 'kernel' | 'bias') =>
+    entryOf(variables, `candidate/${side}_projection/${name}`)
+  const [above, below] = [candidate('input', 'kernel'), candidate('hidden', 'kernel')]
+  const kernel = like(above.data, above.data.length + below.data.length)
+  kernel.set(above.data)
+  kernel.set(below.data, above.data.length)
+  const { data: addend } = candidate('hidden', 'bias')
+  const { data, shape } = candidate('input', 'bias')
+  return {
+    w_ru: entryOf(variables, 'gates/kernel'),
+    b_ru: entryOf(variables, 'gates/bias'),
+    w_c: { data: kernel, shape: [descriptor.inputSize + descriptor.numUnits, descriptor.numUnits] },
+    b_c: { data: data.map((value, unit) => value + (addend[unit] ?? 0)), shape },
   }
-  const [reset, update, candidate] = GATE_ORDERS.tensorflow.gru
-  const [w_ru, b_ru] = block([reset, update])
-  const [w_c, b_c] = block([candidate])
-  return { w_ru, b_ru, w_c, b_c }
+}
+
+function like(data: FloatArray, length: number): FloatArray {
+  return data instanceof Float64Array ? new Float64Array(length) : new Float32Array(length)
 }

@@ -1,5 +1,5 @@
-import { type CellMode, checkNames, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
-import { checkIsObject } from '@cudnn-rnn/canonical/rules'
+import { type CellMode, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
+import { checkIsObject, checkNames } from '@cudnn-rnn/canonical/rules'
 import type { ImportedNetwork } from '@cudnn-rnn/interop'
 import {
   CudnnGRU,

@@ -1,4 +1,5 @@
-import { checkNames, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkNames } from '@cudnn-rnn/canonical/rules'
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { ElementLoss, GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/train/ctc'

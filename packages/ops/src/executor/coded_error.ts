@@ -1,4 +1,5 @@
-import { type CanonicalErrorCode, codedErrors } from '@cudnn-rnn/canonical'
+import { codedErrors } from '@cudnn-rnn/canonical/rules'
+import type { CanonicalErrorCode } from '@cudnn-rnn/canonical'
 import type { ExecutorErrorCode } from './error_codes.js'
 
 /** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */

@@ -1,6 +1,6 @@
-import { arrayTypeOf, describeValue, type Tensor } from '@cudnn-rnn/canonical'
-import { checkedElsewhere, checkOptions, FLAG, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { checkedElsewhere, checkOptions, FLAG, oneOf, optional, arrayTypeOf } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType, TensorLike } from '@cudnn-rnn/ops'
+import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { checkHyperparameter } from './hyperparameter.js'
 import type { CtcLossOptions, InfeasibleRows } from './operations/operation_types.js'

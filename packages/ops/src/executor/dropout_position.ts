@@ -1,4 +1,5 @@
-import { arrayTypeOf, describeValue, liveLength } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import { floatAt } from './host/float_at.js'
 

@@ -1,5 +1,5 @@
 import { DTYPES, type DType } from '@cudnn-rnn/ops'
-import { arrayTypeOf } from '@cudnn-rnn/canonical'
+import { arrayTypeOf } from '@cudnn-rnn/canonical/rules'
 
 const DTYPE_OF_ARRAY: ReadonlyMap<string | undefined, DType> = new Map(
   Object.entries(DTYPES).map(([dtype, { array }]) => [array.name, dtype as DType]),

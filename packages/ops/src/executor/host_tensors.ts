@@ -1,5 +1,6 @@
 import type { NestedNumbers } from '@cudnn-rnn/ops'
-import { arrayTypeOf, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { arrayTypeOf } from '@cudnn-rnn/canonical/rules'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { dtypeOf } from './dtype_of.js'
 import { checkDimensions } from './tensor_arguments.js'

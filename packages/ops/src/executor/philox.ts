@@ -1,4 +1,5 @@
-import { describeValue, type FloatArray, liveLength } from '@cudnn-rnn/canonical'
+import { liveLength } from '@cudnn-rnn/canonical/rules'
+import { describeValue, type FloatArray } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { dtypeOf } from './dtype_of.js'
 

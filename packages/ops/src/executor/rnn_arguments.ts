@@ -1,5 +1,6 @@
 import type { FloatDType, Rnn, TensorLike } from '@cudnn-rnn/ops'
-import { checkIsObject, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { checkIsObject } from '@cudnn-rnn/canonical/rules'
+import { layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from './coded_error.js'
 import { type ArgumentOwner, checkOwnTensors } from './executor_memory.js'
 import { type PassShapes, passShapes } from './pass_shapes.js'

@@ -1,5 +1,6 @@
 import type { RnnStepper } from '@cudnn-rnn/ops'
-import { arrayTypeOf, describeValue, liveLength } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /** Numbers of batch rows, as the methods of a stepper take them. */

@@ -6,15 +6,8 @@ import {
   isBackendTensor,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import {
-  arrayTypeOf,
-  describeValue,
-  elementCount,
-  liveLength,
-  ownView,
-  type Tensor,
-  wasTransferred,
-} from '@cudnn-rnn/canonical'
+import { arrayTypeOf, liveLength, ownView, wasTransferred } from '@cudnn-rnn/canonical/rules'
+import { describeValue, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
 import { dtypeOf } from './dtype_of.js'
 

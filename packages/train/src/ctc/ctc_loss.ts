@@ -1,6 +1,6 @@
-import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import { checkedElsewhere, checkOptions, type OptionsOf, checkIsObject } from '@cudnn-rnn/canonical/rules'
 import { type Backend, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { checkIsObject, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   type CtcLossResult,
   type CtcLossOptions as CtcOperationOptions,

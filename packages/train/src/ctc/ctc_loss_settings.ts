@@ -6,8 +6,8 @@ import {
   type OptionsOf,
   oneOf,
   optional,
+  checkNames,
 } from '@cudnn-rnn/canonical/rules'
-import { checkNames } from '@cudnn-rnn/canonical'
 import { type Blank, checkedBlank } from './blank.js'
 import { CONVENTIONS, type CtcConvention, REDUCTIONS, type Reduction } from './ctc_convention.js'
 

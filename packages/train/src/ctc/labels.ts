@@ -1,4 +1,5 @@
-import { arrayTypeOf, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { arrayTypeOf } from '@cudnn-rnn/canonical/rules'
+import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from './coded_error.js'
 

@@ -1,4 +1,4 @@
-import { missingPackage } from '@cudnn-rnn/canonical'
+import { missingPackage } from '@cudnn-rnn/canonical/rules'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
 import { readTable, type TableRow } from './table_row.js'

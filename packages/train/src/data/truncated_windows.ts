@@ -1,5 +1,12 @@
-import { checkArguments, checkOptions, integerFrom, kind, type OptionsOf } from '@cudnn-rnn/canonical/rules'
-import { arrayTypeOf, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkArguments,
+  checkOptions,
+  integerFrom,
+  kind,
+  type OptionsOf,
+  arrayTypeOf,
+} from '@cudnn-rnn/canonical/rules'
+import type { Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { fingerprintOf } from './fingerprint.js'
 import { type Source, savedPlace } from './source.js'

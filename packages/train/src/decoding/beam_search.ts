@@ -7,8 +7,8 @@ import {
   integerFrom,
   type OptionsOf,
   optional,
+  checkIsObject,
 } from '@cudnn-rnn/canonical/rules'
-import { checkIsObject } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { checkFloats, type FloatTensor } from '../losses/axis_lines.js'
 import { logSoftmax } from '../losses/softmax.js'

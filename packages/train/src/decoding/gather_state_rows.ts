@@ -1,6 +1,6 @@
-import { checkArguments, kind } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, kind, arrayTypeOf } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
-import { arrayTypeOf, type FloatArray } from '@cudnn-rnn/canonical'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { BACKEND } from '../optimizers/optimizer_spec.js'
 

@@ -5,8 +5,9 @@ import {
   kind,
   methods,
   type OptionsOf,
+  arrayTypeOf,
 } from '@cudnn-rnn/canonical/rules'
-import { arrayTypeOf, type FloatArray } from '@cudnn-rnn/canonical'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import { checkHyperparameter, type Philox } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 

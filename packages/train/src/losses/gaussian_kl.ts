@@ -1,4 +1,5 @@
-import { checkIsObject, elementCount } from '@cudnn-rnn/canonical'
+import { checkIsObject } from '@cudnn-rnn/canonical/rules'
+import { elementCount } from '@cudnn-rnn/canonical'
 import { checkTensor } from '@cudnn-rnn/ops/executor'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 

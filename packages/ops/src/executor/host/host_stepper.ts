@@ -1,13 +1,11 @@
 import { DTYPES, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
+import { arrayTypeOf, checkIsObject, liveLength } from '@cudnn-rnn/canonical/rules'
 import {
-  arrayTypeOf,
-  checkIsObject,
   describeValue,
   elementCount,
   type FloatArray,
   hiddenColumns,
   Inspectable,
-  liveLength,
   type RnnDescriptor,
   type Summary,
   type Tensor,

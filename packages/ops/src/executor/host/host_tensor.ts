@@ -1,5 +1,6 @@
 import { DTYPES, type DType } from '@cudnn-rnn/ops'
-import { type FloatArray, liveLength, ownView, type Tensor } from '@cudnn-rnn/canonical'
+import { liveLength, ownView } from '@cudnn-rnn/canonical/rules'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
 import { dtypeOf } from '../dtype_of.js'
 import { ExecutorTensor } from '../executor_tensor.js'

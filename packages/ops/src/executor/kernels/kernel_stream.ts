@@ -1,5 +1,6 @@
 import type { TensorLike } from '@cudnn-rnn/ops'
-import { type FloatArray, liveLength } from '@cudnn-rnn/canonical'
+import { liveLength } from '@cudnn-rnn/canonical/rules'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { StreamKernel } from '../host/host_stepper.js'
 import { HostTensor } from '../host/host_tensor.js'
 import type { KernelNetwork, KernelOperations, KernelQuantizedWeights, KernelStepper } from './kernel_boundary.js'

@@ -1,6 +1,6 @@
-import { required } from '@cudnn-rnn/canonical/rules'
+import { required, checkNames } from '@cudnn-rnn/canonical/rules'
 import type { BackendTensor, FloatDType, TensorLike } from '@cudnn-rnn/ops'
-import { checkNames, describeValue } from '@cudnn-rnn/canonical'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
 import { checkOwnTensor, type ExecutorMemory, type VersionedTensor } from '../executor_memory.js'
 import { checkIsTensor, checkRule, checkShape, type TensorRule } from '../tensor_arguments.js'

@@ -7,7 +7,8 @@ import {
   type OptimizerSlots,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import { checkIsObject, describeValue } from '@cudnn-rnn/canonical'
+import { checkIsObject } from '@cudnn-rnn/canonical/rules'
+import { describeValue } from '@cudnn-rnn/canonical'
 import { codedTypeError } from '../coded_error.js'
 import {
   checkOwnTensor,

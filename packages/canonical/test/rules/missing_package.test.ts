@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { missingPackage } from '../src/index.js'
+import { missingPackage } from '../../src/rules/index.js'
 
 it('missingPackage names the package, the command that installs it, and why it could not be loaded', () => {
   const cause = new Error("Cannot find package 'h5wasm' imported from /app/index.js\nRequire stack: …")

@@ -1,17 +1,10 @@
-import { thrownMessage } from '@cudnn-rnn/canonical/rules'
+import { thrownMessage } from './described_value.js'
 /**
  * The error of an `import()` that failed to load an optional peer dependency; its message names the command that installs it.
  *
  * @param action the operation that needs the package: "read HDF5".
  * @param cause why it could not be loaded.
  * @returns an Error with `code` `ERR_PACKAGE_MISSING` and `packageName`
- * @example
- * ```ts
- * import { missingPackage } from '@cudnn-rnn/rnn/canonical'
- *
- * const error = missingPackage('read HDF5', 'h5wasm', new Error('not found'))
- * console.log(error.code, error.packageName) // ERR_PACKAGE_MISSING h5wasm
- * ```
  */
 export function missingPackage(
   action: string,
