@@ -21,7 +21,7 @@ export async function writeFileAtomic(
     // A rename would put a file in the place of a device.
     const there = await stat(path).catch(() => undefined)
     if (there !== undefined && !there.isFile()) throw new Error('it exists and is not a regular file')
-    // /dev/stdout and its siblings belong to the system, whatever the stream of this process is.
+    // A rename would replace /dev/stdout for all processes.
     const target = await readlink(path).catch(() => '')
     if (target.startsWith('/proc/')) throw new Error('it is a link to an open file of the process')
     const file = await open(beside, 'wx')
