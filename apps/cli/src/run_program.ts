@@ -23,10 +23,10 @@ function overrideOutput(command: Command, texts: string[]): void {
 
 /** Runs a command line. Prints the error of a command that fails, and sets `process.exitCode`. */
 export async function runProgram(args: readonly string[]): Promise<void> {
-  const program = createProgram()
   const texts: string[] = []
-  overrideOutput(program, texts)
   try {
+    const program = createProgram()
+    overrideOutput(program, texts)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
     const isUsage = error instanceof CommanderError && error.exitCode !== 0

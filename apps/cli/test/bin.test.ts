@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process'
 import { access, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { outcome, packagePath, runProcess, start, usesProgram } from './built_program.js'
+import { outcome, packagePath, programPath, runProcess, start, usesProgram } from './built_program.js'
 import { run } from './program_run.js'
 import { temporaryDirectory, writeSmallText } from './small_run.js'
 
@@ -30,6 +31,13 @@ describe('cudnn-rnn', () => {
       exitCode: 1,
       stderr: expect.stringMatching(/^error \[ERR_NO_RUN\]: Cannot .*\n$/),
     })
+  })
+
+  it.skipIf(process.platform === 'win32')('says in one line that its working directory was removed', async () => {
+    const directory = await temporaryDirectory()
+    const command = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" doctor'
+    const child = spawn('sh', ['-c', command, process.execPath, programPath], { cwd: directory })
+    expect(await outcome(child)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^error .*cwd\n$/) })
   })
 
   it('runs by npx in the repository, whose root package has the same name', async () => {

@@ -5,6 +5,7 @@ import { flushDirectory, replaceFile } from '@cudnn-rnn/checkpoint/files'
 import type { CheckpointState } from './checkpoint_state.js'
 import { ioError } from './errors.js'
 import { type FileStore, isFileStore } from './file_store.js'
+import { filesOfV1 } from './open_checkpoint.js'
 import { withDirectoryLock } from './save_recovery.js'
 import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
 import { isSystemError, removeQuietly } from './temporary_file.js'
@@ -91,7 +92,7 @@ export async function latestCheckpoint(directory: string | FileStore, fileName =
 async function foundPrefix(directory: string | FileStore, path: string): Promise<string | undefined> {
   if (isFileStore(directory)) return (await directory.names()).includes(`${path}.index`) ? path : undefined
   const prefix = resolvePath(directory, path)
-  return existsSync(`${prefix}.index`) || existsSync(prefix) ? prefix : undefined
+  return existsSync(`${prefix}.index`) || filesOfV1(prefix).every((file) => existsSync(file)) ? prefix : undefined
 }
 
 /**

@@ -2,13 +2,12 @@ import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { int32, type Members, messageOf, readMessage } from '@cudnn-rnn/checkpoint/files'
 import { decodeMessage, type SliceExtent, shapeOf, sliceOf } from './bundle_messages.js'
-import type { ByteSource } from './byte_source.js'
 import { DTYPES } from './dtype.js'
 import { LONGEST_NAME } from './entry_ranges.js'
 import { type CheckpointError, corrupt } from './errors.js'
 import { type IndexEntry, IndexedReader } from './indexed_reader.js'
 import { assembleSlices } from './slices.js'
-import { readTable } from './table_reader.js'
+import type { TableEntry } from './table_reader.js'
 import type { CheckpointTensor, TensorData } from './tensor.js'
 import { decodeName } from './tensor_name.js'
 import { countValues, decodeTensorProto } from './tensor_proto.js'
@@ -28,18 +27,23 @@ export class CheckpointV1Reader extends IndexedReader<IndexEntry> {
     this.#slices = slices
   }
 
-  static async open(prefix: string, source: ByteSource): Promise<CheckpointV1Reader> {
+  /** The reader of one table, or of those of all shards: a partitioned tensor is listed in several with different slices. */
+  static of(prefix: string, tables: readonly TableEntry[][]): CheckpointV1Reader {
     const metas = new Map<string, IndexEntry>()
     const slices = new Map<string, Uint8Array>()
-    // SavedTensorSlices: field 1 SavedTensorSliceMeta, of the empty key alone, whose field 1 is a meta; field 2 a slice.
-    const saved = {
-      slice: [2, (reader: BinaryReader) => addSlice(slices, readMessage(reader.bytes(), SLICE))],
-    } as const
-    const listing = {
-      ...saved,
-      list: [1, messageOf({ meta: [1, (reader) => addMeta(metas, readMessage(reader.bytes(), META))] })],
-    } as const
-    for (const { key, value } of await readTable(source)) decodeMessage(value, key.length === 0 ? listing : saved)
+    for (const table of tables) {
+      const own = new Map<string, IndexEntry>()
+      // SavedTensorSlices: field 1 SavedTensorSliceMeta, of the empty key alone, whose field 1 is a meta; field 2 a slice.
+      const saved = {
+        slice: [2, (reader: BinaryReader) => addSlice(slices, readMessage(reader.bytes(), SLICE))],
+      } as const
+      const listing = {
+        ...saved,
+        list: [1, messageOf({ meta: [1, (reader) => addMeta(own, readMessage(reader.bytes(), META))] })],
+      } as const
+      for (const { key, value } of table) decodeMessage(value, key.length === 0 ? listing : saved)
+      for (const [name, entry] of own) metas.set(name, joined(name, metas.get(name), entry))
+    }
     if (metas.size === 0) throw corrupt('checkpoint', 'it lists no tensors', { path: prefix })
     return new CheckpointV1Reader(prefix, metas, slices)
   }
@@ -90,6 +94,13 @@ function addMeta(metas: Map<string, IndexEntry>, meta: Members<typeof META>): vo
   if (name.length > LONGEST_NAME) throw corrupt('checkpoint', `a name in it has ${name.length} characters`)
   if (metas.has(name)) throw twice(name)
   metas.set(name, { shape, dtypeId, slices })
+}
+
+/** A tensor with the slices of one more shard. */
+function joined(name: string, others: IndexEntry | undefined, entry: IndexEntry): IndexEntry {
+  if (others === undefined) return entry
+  if (others.dtypeId !== entry.dtypeId || String(others.shape) !== String(entry.shape)) throw twice(name)
+  return { ...entry, slices: [...others.slices, ...entry.slices] }
 }
 
 function addSlice(slices: Map<string, Uint8Array>, saved: Members<typeof SLICE>): void {

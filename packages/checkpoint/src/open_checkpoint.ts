@@ -13,6 +13,7 @@ import type { ByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { CheckpointV1Reader } from './checkpoint_v1_reader.js'
 import { CheckpointError } from './errors.js'
+import { readTable, type TableEntry } from './table_reader.js'
 
 /**
  * Opens a file by its path, in any form: a source, bytes, a `Blob`, or a `Response` of `fetch`. If the file does not exist, the
@@ -32,9 +33,20 @@ export interface OpenCheckpointOptions extends OptionsOf<typeof OPEN_OPTIONS> {}
 
 /** Files of a V2 checkpoint: a person who names one means its prefix, not a V1 checkpoint. */
 const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
+/** The shards of a V1 checkpoint as TensorFlow names them together, `model-?????-of-00003`, or one of them. */
+const SHARDS_OF_V1 = /-(?:\?{5}|\d{5})-of-(\d{5})$/
+
+/** The files of a V1 checkpoint. */
+export function filesOfV1(prefix: string): readonly string[] {
+  const count = PART_OF_V2.test(prefix) ? undefined : SHARDS_OF_V1.exec(prefix)?.[1]
+  if (count === undefined) return [prefix]
+  const shard = (_: unknown, k: number) => prefix.replace(SHARDS_OF_V1, `-${String(k).padStart(5, '0')}-of-${count}`)
+  return Array.from({ length: Number(count) }, shard)
+}
 
 /**
- * Opens a checkpoint through any kind of files: V2 if `<prefix>.index` exists, else V1 if `<prefix>` does.
+ * Opens a checkpoint through any kind of files: V2 if `<prefix>.index` exists, else V1 if `<prefix>` does. Shards of V1 are
+ * opened as one by the prefix `model-?????-of-00003`, or that of one of them.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`,
  *   `ERR_CHECKPOINT_UNSUPPORTED`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`
@@ -65,12 +77,21 @@ export async function openCheckpointFrom(
   const openSource = async (path: string) => byteSourceOf('open checkpoint', path, await open(path))
   const index = await openSource(`${prefix}.index`)
   if (index !== undefined) return closing(index, () => BundleReader.open(prefix, index, openSource, verifyTensors))
-  const single = PART_OF_V2.test(prefix) ? undefined : await openSource(prefix)
-  if (single !== undefined) return closing(single, () => CheckpointV1Reader.open(prefix, single))
-  throw new CheckpointError(
+  const tables: TableEntry[][] = []
+  for (const path of PART_OF_V2.test(prefix) ? [] : filesOfV1(prefix)) {
+    const file = await openSource(path)
+    if (file === undefined) throw notFound(path)
+    tables.push(await closing(file, () => readTable(file)))
+  }
+  if (tables.length === 0) throw notFound(prefix)
+  return CheckpointV1Reader.of(prefix, tables)
+}
+
+function notFound(path: string): CheckpointError {
+  return new CheckpointError(
     'ERR_CHECKPOINT_NOT_FOUND',
     'Cannot open checkpoint as there is none of this prefix (a path without .index; latestCheckpoint() finds the newest of a directory)',
-    { path: prefix },
+    { path },
   )
 }
 

@@ -14,6 +14,9 @@ const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.m
 /** Mutations of each fixture; fuzz_mutations.test.ts mutates behind right checksums too. */
 const MUTATIONS = 3000
 
+/** Of a checkpoint of several V1 files. */
+const SHARD = 'model-00000-of-00002'
+
 type Files = ReadonlyMap<string, Uint8Array>
 
 async function load(folder: string): Promise<Files> {
@@ -28,7 +31,7 @@ async function load(folder: string): Promise<Files> {
 /** Every tensor as text, or the code of the error that refused the checkpoint; any other error is thrown on. */
 async function readAll(files: Files): Promise<string> {
   try {
-    const reader = await openCheckpointFrom('model', async (path) => {
+    const reader = await openCheckpointFrom(files.has(SHARD) ? SHARD : 'model', async (path) => {
       const bytes = files.get(path)
       return bytes && memorySource(path, bytes)
     })
@@ -44,7 +47,8 @@ async function readAll(files: Files): Promise<string> {
   }
 }
 
-describe.each(['plain', 'strings', 'partitioned', 'sharded', 'v1_snappy'])('a damaged checkpoint: %s', (folder) => {
+const FOLDERS = ['plain', 'strings', 'partitioned', 'sharded', 'v1_snappy', 'v1_sharded']
+describe.each(FOLDERS)('a damaged checkpoint: %s', (folder) => {
   it('is refused when any of its files is cut off anywhere', async () => {
     const files = await load(folder)
     for (const [name, bytes] of files) {
@@ -57,7 +61,7 @@ describe.each(['plain', 'strings', 'partitioned', 'sharded', 'v1_snappy'])('a da
   it('is refused or read right when any bit of its index is flipped', async () => {
     const files = await load(folder)
     const whole = await readAll(files)
-    const name = files.has('model.index') ? 'model.index' : 'model'
+    const name = ['model.index', SHARD, 'model'].find((file) => files.has(file))!
     const bytes = files.get(name)!
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const flipped = bytes.slice()

@@ -1,4 +1,4 @@
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
@@ -43,7 +43,7 @@ describe('openCheckpoint', () => {
 })
 
 describe('writeCheckpoint', () => {
-  it.each(CASES.filter(([folder]) => !['sharded', 'partitioned', 'v1', 'v1_snappy'].includes(folder)))(
+  it.each(CASES.filter(([folder]) => !/sharded|partitioned|v1/.test(folder)))(
     'writes the very bytes that TensorFlow writes: %s',
     async (folder, { prefix }) => {
       const source = join(FIXTURES, folder, prefix)
@@ -107,5 +107,19 @@ describe('latestCheckpoint', () => {
     expect(await latestCheckpoint(directory)).toBe(join(directory, 'model.ckpt-300'))
     const state = await readCheckpointState(directory)
     expect(state?.allModelCheckpointPaths).toEqual(['model.ckpt-20', 'model.ckpt-300'])
+  })
+
+  it('finds shards of V1, which are one checkpoint by any of their names and none without each of them', async () => {
+    const directory = await temporaryDirectory()
+    await cp(join(FIXTURES, 'v1_sharded'), directory, { recursive: true })
+    const prefix = join(directory, 'model-?????-of-00002')
+    expect(await latestCheckpoint(directory)).toBe(prefix)
+    const [one, other] = [join(directory, 'model-00000-of-00002'), join(directory, 'model-00001-of-00002')]
+    for (const path of [prefix, one, other]) expect((await openCheckpoint(path)).names()).toEqual(['a', 'b', 'parts'])
+    await cp(one, other)
+    await expect(openCheckpoint(prefix)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_CORRUPT' }))
+    await rm(other)
+    await expect(openCheckpoint(one)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_NOT_FOUND' }))
+    expect(await latestCheckpoint(directory)).toBe(null)
   })
 })

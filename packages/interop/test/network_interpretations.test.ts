@@ -121,6 +121,20 @@ describe('importWeights of variables of TensorFlow', () => {
         ['s/multi_rnn_cell/cell_1/lstm_cell', 'unidirectional', false],
       ],
     ],
+    [
+      'a cell of another kind above them',
+      {
+        ...stack(3, 2),
+        's/multi_rnn_cell/cell_2/gru_cell/gates/kernel': [4, 4],
+        's/multi_rnn_cell/cell_2/gru_cell/gates/bias': [4],
+        's/multi_rnn_cell/cell_2/gru_cell/candidate/kernel': [4, 2],
+        's/multi_rnn_cell/cell_2/gru_cell/candidate/bias': [2],
+      },
+      [
+        ['s/multi_rnn_cell/cell_0/lstm_cell', 'unidirectional', false],
+        ['s/multi_rnn_cell/cell_1/lstm_cell', 'unidirectional', false],
+      ],
+    ],
   ])('finds every cell with its direction under %s', async (_, shapes, expected) => {
     const { networks, unusedTensors } = await importOf(shapes)
     expect(networks.map(({ name, descriptor, reverse }) => [name, descriptor.direction, reverse])).toEqual(expected)

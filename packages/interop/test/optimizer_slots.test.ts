@@ -90,6 +90,16 @@ const CASES: readonly (readonly [
     ),
   ],
   [
+    'torch.optim, as trees, and gradients',
+    'pytorch',
+    TORCH,
+    each(
+      (name) => `exp_avg.${name}`,
+      (name) => `optimizer.exp_avg_sq.${name}`,
+      (name) => `${name}.grad`,
+    ),
+  ],
+  [
     'optax',
     'flax',
     FLAX,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, link, open, rm, stat } from 'node:fs/promises'
+import { copyFile, link, open, readlink, rm, stat } from 'node:fs/promises'
 import { codedRangeError } from './coded_error.js'
 import { replaceFile } from './replace_file.js'
 
@@ -9,7 +9,7 @@ import { replaceFile } from './replace_file.js'
  * `path` is replaced, and its target is not touched.
  *
  * @param options.replace whether a file that exists is replaced. Default true.
- * @throws RangeError `ERR_FILE_EXISTS`; `ERR_OUTPUT_FILE` if the system refuses, and for devices, FIFOs and directories
+ * @throws RangeError `ERR_FILE_EXISTS`; `ERR_OUTPUT_FILE` if the system refuses, and for devices, FIFOs, directories and `/dev/stdout`
  */
 export async function writeFileAtomic(
   path: string,
@@ -21,6 +21,9 @@ export async function writeFileAtomic(
     // A rename would put a file in the place of a device.
     const there = await stat(path).catch(() => undefined)
     if (there !== undefined && !there.isFile()) throw new Error('it exists and is not a regular file')
+    // A rename would replace /dev/stdout for all processes.
+    const target = await readlink(path).catch(() => '')
+    if (target.startsWith('/proc/')) throw new Error('it is a link to an open file of the process')
     const file = await open(beside, 'wx')
     try {
       await file.writeFile(content)

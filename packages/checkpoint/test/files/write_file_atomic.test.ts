@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { writeFileAtomic } from '../../src/files/index.js'
@@ -38,6 +38,18 @@ describe('writeFileAtomic', () => {
     await writeFileAtomic(path, 'new')
     expect([await readFile(target, 'utf8'), await readFile(path, 'utf8')]).toEqual(['precious', 'new'])
     expect((await lstat(path)).isSymbolicLink()).toBe(false)
+  })
+
+  it.runIf(process.platform === 'linux')('leaves a link to an open file, as /dev/stdout is one', async () => {
+    const folder = await temporaryDirectory()
+    const stream = await open(join(folder, 'stream'), 'w')
+    const path = join(folder, 'stdout')
+    await symlink(`/proc/self/fd/${stream.fd}`, path)
+    for (const replace of [true, false]) {
+      await expect(writeFileAtomic(path, 'new', { replace })).rejects.toMatchObject({ code: 'ERR_OUTPUT_FILE' })
+    }
+    expect((await lstat(path)).isSymbolicLink()).toBe(true)
+    await stream.close()
   })
 
   it.each([

@@ -41,7 +41,9 @@ const TENSORS: Readonly<Record<string, Replacement>> = {
   'torch._utils._rebuild_device_tensor_from_numpy': () =>
     unread('a tensor of another device, stored as a NumPy array', []),
   'torch._utils._rebuild_qtensor': quantized,
-  'torch._utils._rebuild_sparse_tensor': ([, parts]) => unread('a sparse tensor', Array.isArray(parts) ? parts[2] : []),
+  // Indices, elements, shape, and after it whether it is coalesced; a compressed one has two tensors of indices.
+  'torch._utils._rebuild_sparse_tensor': ([, parts]) =>
+    unread('a sparse tensor', Array.isArray(parts) ? parts.find(isCounts) : []),
   'torch._utils._rebuild_nested_tensor': () => unread('a nested tensor', []),
   'torch._utils._rebuild_meta_tensor_no_storage': ([, shape]) => unread('a tensor without elements', shape),
   'torch._utils._rebuild_wrapper_subclass': ([type, , shape]) => {

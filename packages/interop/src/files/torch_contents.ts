@@ -39,7 +39,7 @@ export function torchWeights(
   bytesOf: (key: string) => StorageBytes | undefined,
   close: () => Promise<void>,
 ): WeightFile {
-  const contents = new TorchContents(path, new Storages(path, bytesOf), heldBytes)
+  const contents = new TorchContents(path, new Storages(path, heldBytes, bytesOf), heldBytes)
   contents.collect('', value, 0)
   const { tensors, unread } = contents
   return { format: 'pytorch', path, heldBytes, tensors, unread, close }
@@ -139,6 +139,7 @@ function arrayShape({ path, parameters, attributes }: PickleObject): readonly nu
 /** The storages of a file. One that several tensors are views of is unpacked once and held until each has been read. */
 class Storages {
   readonly #path: string
+  readonly #heldBytes: number
   readonly #bytesOf: (key: string) => StorageBytes | undefined
   /** Views by all that makes them. */
   readonly #views = new Map<string, StoredTensor['read']>()
@@ -146,8 +147,9 @@ class Storages {
   readonly #unread = new Map<string, number>()
   readonly #held = new Map<string, Promise<Uint8Array>>()
 
-  constructor(path: string, bytesOf: (key: string) => StorageBytes | undefined) {
+  constructor(path: string, heldBytes: number, bytesOf: (key: string) => StorageBytes | undefined) {
     this.#path = path
+    this.#heldBytes = heldBytes
     this.#bytesOf = bytesOf
   }
 
@@ -174,7 +176,8 @@ class Storages {
     if (type === undefined) throw unsupported(path, `weights are floating point: ${name} is a ${storage.type}`)
     const stored = this.#bytesOf(storage.key)
     if (stored === undefined) throw corrupt(path, `the storage ${storage.key} of ${name} is missing`)
-    checkedCount(path, name, shape, stored.size / ELEMENT_TYPES[type].bytes)
+    // An expanded view repeats elements: not more than the file has.
+    checkedCount(path, name, shape, this.#heldBytes / ELEMENT_TYPES[type].bytes)
     const bytes = await this.#bytes(storage.key, stored)
     const elements = stridedElements(decodeElements(path, name, type, bytes), { offset, shape, strides })
     if (elements === undefined) throw corrupt(path, `${name} reaches beyond its storage`)

@@ -62,10 +62,7 @@ export function tensorflowInterpretations(
   const scopes = new Set(own.map(({ prefix }) => prefix))
   const cells = own.map((group) => ({ ...group, ...placeOf(group), reverse: readsBackward(group.prefix, scopes) }))
   const networks = new Map<string, Cell[]>()
-  for (const cell of cells) {
-    if (isBlockCell(cell)) continue
-    listIn(networks, cell.network).push(cell)
-  }
+  for (const cell of cells) listIn(networks, cell.network).push(cell)
   return [
     ...[...networks].flatMap(([name, members]) => wholes(name, members)),
     ...cells.filter(isBlockCell).flatMap((cell) => blockCellInterpretation(cell, options) ?? []),
@@ -73,9 +70,10 @@ export function tensorflowInterpretations(
 
   function wholes(name: string, members: readonly Cell[]): Interpretation[] {
     const inOrder = [...members].sort((a, b) => a.layer - b.layer || Number(a.isBackward) - Number(b.isBackward))
-    const sizes = sizesOfWhole(inOrder)
+    const sizes = inOrder.some(isBlockCell) ? undefined : sizesOfWhole(inOrder)
     if (sizes !== undefined) return networkInterpretations(name, inOrder, sizes, options)
-    return inOrder.flatMap((cell) => wholes(cell.prefix, [{ ...cell, layer: 0, isBackward: false }]))
+    const others = inOrder.filter((cell) => !isBlockCell(cell))
+    return others.flatMap((cell) => wholes(cell.prefix, [{ ...cell, layer: 0, isBackward: false }]))
   }
 }
 

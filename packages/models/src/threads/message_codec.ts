@@ -102,7 +102,7 @@ export class MessageReader {
   }
 
   read(): number {
-    return this.#message.numbers[this.#number++]
+    return required(this.#message.numbers[this.#number++], 'a message has the numbers of whole calls')
   }
 
   readValue(): unknown {
