@@ -1,5 +1,13 @@
 import { join } from 'node:path'
-import { importWeights, latestCheckpoint, openBackend, type LayersModel, type Tensor } from '@cudnn-rnn/rnn'
+import {
+  hasErrorCode,
+  importWeights,
+  latestCheckpoint,
+  openBackend,
+  openModel,
+  type LayersModel,
+  type Tensor,
+} from '@cudnn-rnn/rnn'
 import { type NetworkToExport, openWeightFile, type WeightFile } from '@cudnn-rnn/rnn/interop'
 import { loadForecaster, loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
 import { networkOfRun } from './character/exported_run.js'
@@ -45,6 +53,18 @@ export async function exportOfRun(directory: string, format: 'keras' | 'onnx'): 
   using backend = await openBackend('reference')
   using model = await WHOLE[task].open(backend, directory)
   return await model.export(format)
+}
+
+/** The whole model of a file that describes its layers, of Keras or of this project; undefined for other files. */
+export async function exportOfModel(path: string, format: 'keras' | 'onnx'): Promise<Uint8Array | undefined> {
+  using backend = await openBackend('reference')
+  try {
+    using model = await openModel(path, { backend })
+    return 'export' in model ? await model.export(format) : undefined
+  } catch (error) {
+    if (hasErrorCode(error, 'ERR_WEIGHTS_ALONE', 'ERR_NO_ONNX_RUNTIME', 'ERR_NOT_A_MODEL')) return undefined
+    throw error
+  }
 }
 
 /**

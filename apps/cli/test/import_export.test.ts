@@ -64,6 +64,15 @@ it('export writes any weight file for another framework, and replaces none unask
   expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('ERR_FILE_EXISTS')])
 })
 
+it('export converts whole models of Keras, and names the tensors of other files that it leaves out', async () => {
+  const out = join(await temporaryDirectory(), 'sine.onnx')
+  const whole = await run('export', fixture('guide/sine.keras'), '--format', 'onnx', '--out', out)
+  expect([whole.exitCode, whole.stdout]).toEqual([0, `${out}: the whole model\n`])
+  const part = await run('export', fixture('guide/sine.pt'), '--format', 'onnx', '--out', out)
+  const missing = 'Not in the file: model.head.weight, model.head.bias'
+  expect([part.exitCode, part.stdout]).toEqual([0, `${out}: model.memory\n${missing}\n`])
+})
+
 it.runIf(process.platform !== 'win32')(
   'export --out replaces a symbolic link, and states why a file cannot be written',
   async () => {

@@ -28,7 +28,7 @@ export function App() {
           ))}
         </nav>
         <nav class="links" aria-label="Project">
-          <a href={`${REPOSITORY}/blob/main/docs/guide/getting_started.md`}>Documentation</a>
+          <a href={`${REPOSITORY}/blob/main/docs/guide/getting_started.md`}>Docs</a>
           <a href={REPOSITORY}>Repository</a>
         </nav>
       </header>

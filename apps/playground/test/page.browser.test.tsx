@@ -107,6 +107,16 @@ it('opens the weight file that it has as an example', async () => {
   await eventually(() => expect(visible('[role=status]').textContent).toContain('safetensors: 2 recurrent networks'))
 })
 
+it('opens and runs a whole model of Keras', async () => {
+  location.hash = 'weights'
+  await eventually(() => visible('button', 'a whole model'))
+  visible('button', 'a whole model').click()
+  await eventually(() => expect(visible('pre').textContent).toContain('cudnnGRU'))
+  await eventually(() => expect(isDisabled('Run')).toBe(false))
+  visible('button', 'Run').click()
+  await eventually(() => visible('figcaption', 'ms for the sequence'))
+})
+
 /** A second of a tone with three seconds of silence behind it. */
 function tone(): File {
   const samples = new Float32Array(4 * SAMPLE_RATE)

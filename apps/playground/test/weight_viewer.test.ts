@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { importWeights, openBackend } from '@cudnn-rnn/rnn'
+import { MemoryStore } from '@cudnn-rnn/checkpoint'
+import { cudnnLSTM, dense, embedding, importWeights, lastStep, openBackend, sequential } from '@cudnn-rnn/rnn'
 import { expect, it } from 'vitest'
 import { largest, pooled } from '../src/weights/gate_pictures.js'
 import { WeightViewer } from '../src/weights/weight_viewer.js'
@@ -45,6 +46,34 @@ it('open lists the networks of a PyTorch file, show draws every gate, and run co
   }
   expect(done.of('ran').map(({ output }) => output.columns)).toEqual([5, 5, 7])
   for (const { output, limit } of done.of('ran')) expect(largest(output.values)).toBe(limit)
+})
+
+it('open describes the layers of a whole model, of Keras or saved here, and run computes all of them', async () => {
+  using backend = await openBackend('reference')
+  const viewer = new WeightViewer(backend)
+  const done = task()
+  await viewer.open([await fixture('guide/sine.keras')], done)
+  for (const input of ['random', 'impulse', 'text'] as const)
+    await viewer.run(-1, { input, text: 'abc', steps: 5 }, done)
+  expect(done.of('opened')[0]?.layers).toMatch(/cudnnGRU[\s\S]*dense/)
+  expect(done.of('ran').map(({ output: { rows, columns } }) => [rows, columns])).toEqual([
+    [1, 5],
+    [1, 5],
+    [1, 3],
+  ])
+
+  const layers = [embedding({ size: 7, units: 2 }), cudnnLSTM({ numUnits: 3 }), lastStep(), dense({ units: 2 })]
+  const store = new MemoryStore()
+  await sequential(backend, layers, { seed: 1 }).save('words', { store })
+  const files = [...store.files].map(([name, bytes]) => new File([new Uint8Array(bytes)], name))
+  await viewer.open(files, done)
+  for (const input of ['random', 'impulse', 'text'] as const)
+    await viewer.run(-1, { input, text: 'abc', steps: 5 }, done)
+  expect(done.of('opened')[1]?.layers).toContain('embedding')
+  expect(done.of('ran').at(-1)?.numbers).toHaveLength(2)
+  await viewer.open([await fixture('pytorch/tagger_half.pt')], done)
+  expect(done.of('opened')[2]?.layers).toBeUndefined()
+  await expect(viewer.run(-1, { input: 'impulse', text: '', steps: 5 }, done)).rejects.toThrow('open a file first')
 })
 
 it.each(['safetensors', 'npz', 'onnx', 'flax', 'tensorflow'] as const)(

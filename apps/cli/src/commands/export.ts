@@ -12,7 +12,7 @@ import {
   selectImported,
   selectNetworks,
 } from '../imported_networks.js'
-import { exportOfRun, missingOfRun, networkOfAnyRun } from '../run_networks.js'
+import { exportOfModel, exportOfRun, missingOfRun, networkOfAnyRun } from '../run_networks.js'
 import { addReadingOptions } from './import.js'
 
 interface ExportCommandOptions extends ReadAsOptions, SelectOptions {
@@ -47,6 +47,7 @@ export function addExportCommand(program: Command): void {
     const {
       bytes,
       what,
+      unused,
       extension = EXTENSIONS[options.format],
     } = (await wholeModel(model, options)) ?? (await networksOf(model, options))
     const target = options.out ?? `${model.replace(/[\\/]$/, '')}.${extension}`
@@ -56,7 +57,7 @@ export function addExportCommand(program: Command): void {
       throw codedRangeError('ERR_FILE_EXISTS', `${cause.message}. Name it by --out to replace it`, { cause })
     })
     process.stdout.write(`${visibleText(target)}: ${visibleText(what)}\n`)
-    const missing = await missingOfRun(model)
+    const missing = unused ?? (await missingOfRun(model))
     if (missing !== undefined) process.stdout.write(`${colors.yellow('Not in the file')}: ${missing}\n`)
   })
 }
@@ -64,28 +65,33 @@ export function addExportCommand(program: Command): void {
 interface Exported {
   readonly bytes: Uint8Array
   readonly what: string
+  /** The tensors around the networks, which only whole models have. */
+  readonly unused?: string | undefined
   readonly extension?: string
 }
 
-/** The model of a run, in the formats that have graphs; undefined if the file is to have networks. */
+/** The model of a run or of a file that describes its layers, in the formats that have graphs; undefined if the file is to have networks. */
 async function wholeModel(
   path: string,
-  { format, network, stack }: ExportCommandOptions,
+  { format, network, stack, ...readAs }: ExportCommandOptions,
 ): Promise<Exported | undefined> {
   if ((format !== 'onnx' && format !== 'keras') || network !== undefined || stack !== undefined) return undefined
-  const bytes = await exportOfRun(path, format)
+  const isReadAs = [readAs.as, readAs.cell, readAs.direction, readAs.forgetBias].some((option) => option !== undefined)
+  const bytes = (await exportOfRun(path, format)) ?? (isReadAs ? undefined : await exportOfModel(path, format))
   return bytes && { bytes, what: 'the whole model', extension: format }
 }
 
 async function networksOf(path: string, options: ExportCommandOptions): Promise<Exported> {
   const trained = await networkOfAnyRun(path)
+  const imported = trained === undefined ? await importAs(path, options) : undefined
   const networks =
-    trained === undefined
-      ? selectImported(await importAs(path, options), options)
-      : selectNetworks({ networks: [trained], cells: [] }, options)
+    imported === undefined
+      ? selectNetworks({ networks: trained === undefined ? [] : [trained], cells: [] }, options)
+      : selectImported(imported, options)
   checkCount(networks, options.format)
   const bytes = await exportWeights(networks, { format: options.format })
-  return { bytes, what: networks.map(({ name }) => name).join(', ') }
+  const unused = imported?.unusedTensors.map(({ name }) => visibleText(name)).join(', ')
+  return { bytes, what: networks.map(({ name }) => name).join(', '), unused: unused === '' ? undefined : unused }
 }
 
 /** Names the option that chooses one network. */

@@ -125,6 +125,12 @@ export function CharacterPanel() {
           {worker.error}
         </p>
       )}
+      {points.length === 0 && !isTraining && (
+        <figure>
+          <figcaption>For example: after 1,000 steps, half a minute on a laptop, it wrote</figcaption>
+          <div class="sample">{EXAMPLE}</div>
+        </figure>
+      )}
       {points.length > 0 && <LossPlot points={points} />}
       {samples.length > 0 && (
         <>
@@ -225,6 +231,10 @@ export function CharacterPanel() {
     </>
   )
 }
+
+/** Of a training with the settings that the page begins with. */
+const EXAMPLE =
+  'It was time un the tome head cold this was then saped in it all the cathings into me, and the hangered ever hive a all an are of the Precheard, harpooneer, the harpooneer to my and with much and the mentrous on the creetand sellon concest'
 
 /** The executor without those that were passed over: in a browser they always are the ones that need Node.js. */
 function executor(reason: string): string {

@@ -46,7 +46,10 @@ export function HeatMap({ label, matrix, limit, scale }: HeatMapProps) {
   }, [rows, columns, values, limit, isDark])
   const size = scale
     ? { width: `${columns * scale.x}px`, height: `${rows * scale.y}px`, maxWidth: 'none' }
-    : { width: '100%', aspectRatio: `${columns} / ${Math.min(Math.max(rows, columns / 4), columns * 1.5)}` }
+    : {
+        width: '100%',
+        aspectRatio: `${columns} / ${Math.min(Math.max(rows, columns / (rows < 4 ? 12 : 4)), columns * 1.5)}`,
+      }
   return <canvas ref={canvas} role="img" aria-label={label} width={columns} height={rows} style={size} />
 }
 

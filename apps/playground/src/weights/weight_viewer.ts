@@ -5,6 +5,7 @@ import {
   exportWeights,
   type ImportedNetwork,
   importWeights,
+  type LayersModel,
   modelFromNetwork,
   RNNParamsSaveable,
   Saver,
@@ -13,10 +14,14 @@ import type { ExportFormat, ImportedCell } from '@cudnn-rnn/rnn/interop'
 import type { Matrix } from '../drawing/heat_map.js'
 import type { Task } from '../worker/work.js'
 import { gatePictures, largest, pooled } from './gate_pictures.js'
-import type { NetworkSummary, WeightsMessage, WeightsRequest } from './weights_messages.js'
+import { type Run, symbolsOf, valuesOf } from './run_inputs.js'
+import { type NetworkSummary, type WeightsMessage, WHOLE } from './weights_messages.js'
+import { openWhole, runWhole } from './whole_model.js'
 
 type WeightsTask = Task<WeightsMessage>
-type Run = Omit<Extract<WeightsRequest, { kind: 'run' }>, 'kind' | 'network'>
+
+/** Outputs of more numbers are shown as a picture alone. */
+const MOST_NUMBERS = 16
 
 const ENDINGS: Readonly<Record<ExportFormat, string>> = {
   safetensors: 'safetensors',
@@ -37,19 +42,23 @@ const CELL_NAMES: Readonly<Record<CellMode, string>> = {
 export class WeightViewer {
   readonly #backend: Backend
   #networks: readonly (ImportedNetwork | ImportedCell)[] = []
+  #whole: LayersModel | undefined
 
   constructor(backend: Backend) {
     this.#backend = backend
   }
 
-  /** Reads the networks of a file, or of the files of a TensorFlow checkpoint. */
+  /** Reads the networks of a file, or of the files of a TensorFlow checkpoint, and the whole model if they describe its layers. */
   async open(files: readonly File[], { signal, post }: WeightsTask): Promise<void> {
     const { format, networks, cells, optimizer, unusedTensors } = await importWeights(files, { signal })
+    const whole = await openWhole(this.#backend, files, format)
+    this.#whole?.dispose()
+    this.#whole = whole
     this.#networks = [...networks, ...cells]
     const others = [...unusedTensors, ...optimizer].map(
       ({ name, shape, dtype }) => `${name} ${dtype} [${shape.join(', ')}]`,
     )
-    post({ kind: 'opened', format, networks: this.#networks.map(summary), others })
+    post({ kind: 'opened', format, networks: this.#networks.map(summary), others, layers: whole?.summary() })
   }
 
   /** The weights of a network as pictures. */
@@ -57,17 +66,22 @@ export class WeightViewer {
     post({ kind: 'shown', network: index, groups: gatePictures(this.#model(index)) })
   }
 
-  /** Runs a network on an input that needs no data. */
+  /** Runs a network, or the whole model, on an input that needs no data. */
   async run(index: number, run: Run, { post }: WeightsTask): Promise<void> {
+    const timed = async (compute: () => Promise<Tensor>) => {
+      const began = performance.now()
+      const output = await compute()
+      post({ kind: 'ran', ...picture(output), milliseconds: performance.now() - began })
+    }
+    const whole = this.#whole
+    if (index === WHOLE && whole !== undefined) return timed(() => runWhole(whole, run))
     const network = this.#network(index)
     const inputSize = 'cell' in network ? network.inputSize : network.descriptor.inputSize
-    const input = inputOf(run, inputSize)
+    const { length } = symbolsOf(run)
+    const input = { data: valuesOf(run, length, inputSize), shape: [length, 1, inputSize] }
     const made = modelFromNetwork(this.#backend, network)
     try {
-      const began = performance.now()
-      const { output } = await made.run(input)
-      const milliseconds = performance.now() - began
-      post({ kind: 'ran', ...picture(output), milliseconds })
+      await timed(async () => (await made.run(input)).output)
     } finally {
       if ('model' in made) {
         made.params.dispose()
@@ -136,27 +150,13 @@ function summary(network: ImportedNetwork | ImportedCell): NetworkSummary {
   return { name: name || '(no name)', isModel: true, description: parts.join(', '), notes }
 }
 
-/** [T,1,I] */
-function inputOf({ input, text, steps }: Run, inputSize: number) {
-  const symbols = [...text]
-  const length = input === 'text' ? Math.max(1, symbols.length) : steps
-  const data = new Float32Array(length * inputSize)
-  if (input === 'random') for (let k = 0; k < data.length; k++) data[k] = normal()
-  else if (input === 'impulse') data.fill(1, 0, inputSize)
-  else for (const [t, symbol] of symbols.entries()) data[t * inputSize + ((symbol.codePointAt(0) ?? 0) % inputSize)] = 1
-  return { data, shape: [length, 1, inputSize] }
-}
-
-/** A standard normal value, by Box and Muller. */
-function normal(): number {
-  return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
-}
-
-/** An output [T,1,H] with a row for each unit. */
-function picture(output: Tensor): { readonly output: Matrix; readonly limit: number } {
-  const [steps, , units] = output.shape as [number, number, number]
-  const matrix = turned(Float32Array.from(output.data), steps, units)
-  return { output: matrix, limit: largest(matrix.values) }
+/** An output [T,1,H], or [1,H], with a row for each unit. */
+function picture({ data, shape }: Tensor) {
+  const units = shape.at(-1) ?? 1
+  const values = Float32Array.from(data)
+  const output = turned(values, values.length / units, units)
+  const numbers = values.length <= MOST_NUMBERS ? [...values] : undefined
+  return { output, limit: largest(output.values), numbers }
 }
 
 /** Rows of units, columns of steps. */

@@ -4,6 +4,9 @@ import type { Matrix } from '../drawing/heat_map.js'
 /** Inputs that need no data: independent normal values; a 1 in every feature at the first step; a text, a character a step. */
 export type InputKind = 'random' | 'impulse' | 'text'
 
+/** The number of the whole model among the networks. */
+export const WHOLE = -1
+
 export type WeightsRequest =
   | { readonly kind: 'open'; readonly files: readonly File[] }
   | { readonly kind: 'show'; readonly network: number }
@@ -48,7 +51,16 @@ export type WeightsMessage =
       readonly networks: readonly NetworkSummary[]
       /** Tensors of the file that are part of no network: names and shapes. */
       readonly others: readonly string[]
+      /** The layers of the whole model, if the file describes them. */
+      readonly layers: string | undefined
     }
   | { readonly kind: 'shown'; readonly network: number; readonly groups: readonly PictureGroup[] }
-  | { readonly kind: 'ran'; readonly output: Matrix; readonly limit: number; readonly milliseconds: number }
+  | {
+      readonly kind: 'ran'
+      readonly output: Matrix
+      readonly limit: number
+      /** The output as numbers, if they are few. */
+      readonly numbers: readonly number[] | undefined
+      readonly milliseconds: number
+    }
   | { readonly kind: 'converted'; readonly files: readonly File[] }

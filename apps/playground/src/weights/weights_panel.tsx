@@ -1,10 +1,17 @@
 import { useState } from 'preact/hooks'
 import { download } from '../drawing/download.js'
 import { FileDrop } from '../drawing/file_drop.js'
-import { HeatKey, HeatMap, type Matrix } from '../drawing/heat_map.js'
+import { HeatKey, HeatMap } from '../drawing/heat_map.js'
 import { useWorker } from '../worker/use_worker.js'
 import example from '../../../../fixtures/interop/pytorch/tagger.safetensors?url&no-inline'
-import type { InputKind, PictureGroup, WeightsMessage, WeightsRequest } from './weights_messages.js'
+import kerasExample from '../../../../fixtures/interop/guide/sine.keras?url&no-inline'
+import {
+  type InputKind,
+  type PictureGroup,
+  type WeightsMessage,
+  type WeightsRequest,
+  WHOLE,
+} from './weights_messages.js'
 
 const start = () => new Worker(new URL('./weights_worker.ts', import.meta.url), { type: 'module' })
 
@@ -42,8 +49,8 @@ export function WeightsPanel() {
   const worker = useWorker<WeightsRequest, WeightsMessage>(start, (message) => {
     if (message.kind === 'opened') {
       setOpened(message)
-      setNetwork(0)
-      if (message.networks[0]?.isModel) worker.begin({ kind: 'show', network: 0 })
+      setNetwork(message.layers === undefined ? 0 : WHOLE)
+      if (message.layers === undefined && message.networks[0]?.isModel) worker.begin({ kind: 'show', network: 0 })
     } else if (message.kind === 'shown') setGroups(message.groups)
     else if (message.kind === 'ran') setRan(message)
     else download(message.files)
@@ -58,9 +65,9 @@ export function WeightsPanel() {
     setTitle(files.map(({ name }) => name).join(', '))
     worker.begin({ kind: 'open', files })
   }
-  const openExample = async () => {
-    const response = await fetch(example)
-    open([new File([await response.arrayBuffer()], 'tagger.safetensors')])
+  const openExample = async (url: string, name: string) => {
+    const response = await fetch(url)
+    open([new File([await response.arrayBuffer()], name)])
   }
   const choose = (index: number) => {
     clear()
@@ -71,19 +78,24 @@ export function WeightsPanel() {
 
   return (
     <>
-      <h2>Look into a weight file</h2>
+      <h2>Open a model or its weights</h2>
       <p>
-        PyTorch, Keras, ONNX, safetensors, NumPy, Flax, or both files of a TensorFlow checkpoint. The file is read in
-        this tab; nothing in it is executed.
+        PyTorch, Keras, ONNX, safetensors, NumPy, Flax, or both files of a TensorFlow checkpoint. Models of Keras and of
+        this library run as a whole; of other files the recurrent networks do. The file is read in this tab; nothing in
+        it is executed.
       </p>
       <FileDrop label="Drop files here, or choose them" multiple onFiles={open} />
       {title === '' && (
         <p>
           Or open{' '}
-          <button type="button" onClick={openExample}>
+          <button type="button" onClick={() => openExample(example, 'tagger.safetensors')}>
             an example
-          </button>
-          , a network of PyTorch.
+          </button>{' '}
+          of PyTorch’s weights, or{' '}
+          <button type="button" onClick={() => openExample(kerasExample, 'sine.keras')}>
+            a whole model
+          </button>{' '}
+          of Keras.
         </p>
       )}
       {worker.isBusy && opened === undefined && (
@@ -103,9 +115,16 @@ export function WeightsPanel() {
             {opened.format}: {opened.networks.length} recurrent {opened.networks.length === 1 ? 'network' : 'networks'},{' '}
             {opened.others.length} other tensors.
           </p>
+          {opened.layers !== undefined && <pre class="names scroll">{opened.layers}</pre>}
           {opened.networks.length > 0 && (
             <fieldset class="networks">
               <legend class="muted">Network</legend>
+              {opened.layers !== undefined && (
+                <label>
+                  <input type="radio" name="network" checked={network === WHOLE} onChange={() => choose(WHOLE)} />
+                  <span>the whole model</span>
+                </label>
+              )}
               {opened.networks.map(({ name, description }, index) => (
                 <label key={name}>
                   <input type="radio" name="network" checked={index === network} onChange={() => choose(index)} />
@@ -155,7 +174,7 @@ export function WeightsPanel() {
           {gates[0] !== undefined && <HeatKey limit={gates[0].limit} />}
         </section>
       ))}
-      {chosen !== undefined && (
+      {(chosen !== undefined || (network === WHOLE && opened !== undefined)) && (
         <>
           <h3>Run it</h3>
           <form
@@ -218,12 +237,13 @@ export function WeightsPanel() {
   )
 }
 
-function Output({ output, limit, milliseconds }: { output: Matrix; limit: number; milliseconds: number }) {
+function Output({ output, limit, numbers, milliseconds }: Ran) {
   return (
     <figure class="output">
       <figcaption>
         Output, steps to the right, units downwards; {milliseconds.toFixed(1)} ms for the sequence
       </figcaption>
+      {numbers && <p>{numbers.map((value) => value.toPrecision(4)).join(', ')}</p>}
       <HeatMap label="Output of the network" matrix={output} limit={limit} />
       <HeatKey limit={limit} />
     </figure>

@@ -12,6 +12,8 @@ export function missingPackage(
   cause: unknown,
 ): Error & { readonly code: 'ERR_PACKAGE_MISSING'; readonly packageName: string } {
   const reason = thrownMessage(cause).split('\n')[0]
-  const message = `Cannot ${action} as the optional package ${packageName} must be installed (npm install ${packageName}): ${reason}`
+  // The message states its absence already.
+  const detail = /Cannot find (package|module)/.test(reason) && reason.includes(packageName) ? '' : `: ${reason}`
+  const message = `Cannot ${action} as the optional package ${packageName} must be installed (npm install ${packageName})${detail}`
   return Object.assign(new Error(message, { cause }), { code: 'ERR_PACKAGE_MISSING' as const, packageName })
 }

@@ -83,7 +83,10 @@ const OTHER_NAMES = new Map([
   ['projsize', 'numProj'],
   ['lr', 'learningRate'],
   ['validationdata', 'validation'],
+  ['validationsplit', 'validation'],
   ['callbacks', 'onStep'],
+  ['verbose', 'progress'],
+  ['patience', 'earlyStopping'],
 ])
 
 const TIME_MAJOR = 'Batches are time-major, [T,B,I]; models join a list of rows [T,I].'
@@ -94,6 +97,8 @@ const ADVICE = new Map([
   ['data', LABELS],
   ['batchfirst', TIME_MAJOR],
   ['timemajor', TIME_MAJOR],
+  ['returnsequences', 'A network returns every step; the layer lastStep() behind it keeps the last one.'],
+  ['metrics', 'The loss is always computed, and the accuracy of classes.'],
 ])
 
 function plain(text: string): string {

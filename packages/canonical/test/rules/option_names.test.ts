@@ -24,6 +24,7 @@ const refusal = (option: string): { code: string; message: string; option: strin
 describe('checkNames', () => {
   it.each([
     ['batchFirst', 'time-major'],
+    ['returnSequences', 'lastStep()'],
     ['batch_first', 'time-major'],
     ['0', 'Labels come in the examples'],
     ['data', 'Labels come in the examples'],

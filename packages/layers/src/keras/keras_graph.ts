@@ -49,7 +49,7 @@ export function graphOf({ path, format, kerasModel }: KerasFile): FileGraph {
   if (model === undefined) {
     const rule = format.startsWith('keras')
       ? 'it holds weights alone: save the whole model'
-      : `it is a file of the format ${format}, and whole models are read from Keras' alone. importWeights reads its recurrent networks`
+      : `it is a file of the format ${format}. ${format === 'onnx' ? 'openModel(file, { ort }) opens it over ONNX Runtime' : 'loadNetwork makes a model of its recurrent network'}`
     throw notAModel(path, rule)
   }
   const { class_name: kind, config } = model

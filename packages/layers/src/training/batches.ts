@@ -13,14 +13,17 @@ const ACTION = 'read the data'
 
 /** One row of a batch. */
 export interface LayerExample {
-  /** Class ids (of a sequence, or one), or numbers [t,I] (of a model without a time axis: [I]). */
-  readonly input: readonly number[] | Int32Array | Tensor
+  /** Class ids (of a sequence, or one), or numbers [t,I], a tensor or one list for each step (of a model without a time axis: [I]). */
+  readonly input: readonly number[] | Int32Array | Tensor | Steps
   /**
    * A class id, or one for each step; the numbers [O] (of every step: [t,O]) that the output is compared with; for `ctc` a
    * sequence of labels of any length.
    */
-  readonly label: number | readonly number[] | Int32Array | FloatArray | Tensor
+  readonly label: number | readonly number[] | Int32Array | FloatArray | Tensor | Steps
 }
+
+/** The numbers of each step, of one length. */
+type Steps = readonly (readonly number[] | FloatArray)[]
 
 /** One row of a batch of a model of several inputs or outputs, by their names. */
 export interface NamedExample {
@@ -36,6 +39,10 @@ export type AnyBatch = LayerBatch | NamedBatch
 export type LayerData = DataOf<LayerExample> | DataOf<LayerBatch> | DataOf<NamedExample> | DataOf<NamedBatch>
 
 type DataOf<Item> = Dataset<Item> | readonly Item[]
+
+export function isLayerData(data: unknown): data is LayerData {
+  return Array.isArray(data) || (typeof data === 'object' && data !== null && 'iterate' in data)
+}
 
 export interface BatchOptions {
   /** Rows of a batch, if the data are examples; default as {@link rowsOfBatch}. */
@@ -82,7 +89,7 @@ export function batchesOf(
   shape: DataShape,
 ): Dataset<AnyBatch> {
   const isArray = Array.isArray(data)
-  if (!isArray && !(typeof data === 'object' && data !== null && 'iterate' in data)) {
+  if (!isLayerData(data)) {
     throw exampleError(`data must be an array or a Dataset: current value is ${describeValue(data)}`)
   }
   const rows = rowsOfBatch(data, batchSize)
@@ -291,8 +298,9 @@ function asTensor(
   value: LayerExample['input'] | FloatArray,
   type: Elements,
 ): Tensor<FloatArray | Int32Array> | undefined {
+  if (Array.isArray(value) && typeof value[0] === 'object') return stepsAsTensor(value, type)
   const isTensor = typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.shape)
-  const given = isTensor ? value.data : value
+  const given = isTensor ? value.data : (value as ArrayLike<number>)
   if (!areNumbers(given) || (isTensor && !value.shape.every(Number.isSafeInteger))) return undefined
   const data = given instanceof type ? given : elementsOf(given, type)
   if (type === Int32Array && data !== given) {
@@ -300,6 +308,15 @@ function asTensor(
   }
   const shape = isTensor ? value.shape : [data.length]
   return data.length === elementCount(shape) ? { data, shape } : undefined
+}
+
+/** Steps as one tensor; undefined for other values than numbers, and for several lengths. */
+function stepsAsTensor(steps: readonly unknown[], type: Elements): Tensor<FloatArray | Int32Array> | undefined {
+  if (!steps.every(areNumbers)) return undefined
+  const [{ length }] = steps
+  if (steps.some((step) => step.length !== length)) return undefined
+  const numbers = steps.flatMap((step) => Array.from(step))
+  return asTensor({ data: Float64Array.from(numbers), shape: [steps.length, length] }, type)
 }
 
 /** A transferred array has no elements. */

@@ -9,6 +9,7 @@ import {
   integerFrom,
   isAbort,
   keyOf,
+  kind,
   OBJECT,
   type OptionsOf,
   oneOf,
@@ -33,7 +34,15 @@ import {
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { dataOfRank } from './batch_share.js'
-import { type AnyBatch, batchesOf, dataShapeOf, emptyData, type LayerData, rowsOfBatch } from './batches.js'
+import {
+  type AnyBatch,
+  batchesOf,
+  dataShapeOf,
+  emptyData,
+  isLayerData,
+  type LayerData,
+  rowsOfBatch,
+} from './batches.js'
 import { CarriedStates } from '../model/carried_states.js'
 import { codedRangeError } from '../coded_error.js'
 import { evaluateModel } from './evaluate_model.js'
@@ -69,7 +78,7 @@ const OPTIONS = {
   /** Batches whose gradients are averaged into one update. Default 1. */
   accumulate: COUNT,
   /** Evaluated after every epoch (or `evaluateEvery` steps); the metrics go to `onStep` and to `earlyStopping`. */
-  validation: checkedElsewhere<LayerData | undefined>(),
+  validation: optional(kind('an array or a Dataset of examples or batches', isLayerData)),
   /** Your own metrics, in place of `validation`. */
   evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
   /** Steps between evaluations. Default: an epoch. */

@@ -86,6 +86,14 @@ describe('batchesOf examples', () => {
     }
   })
 
+  it('takes sequences and their labels as one list for each step', async () => {
+    const double = shape({ dtype: 'float64', loss: 'mean_squared_error', output: numbers(true, 1) })
+    const example = { input: [[0.1, 2], Float32Array.of(3, 4)], label: [[5], [6]] }
+    const [batch] = await batchesIn([example], { batchSize: 1 }, double)
+    expect(batch?.input).toEqual({ data: Float64Array.of(0.1, 2, 3, 4), shape: [2, 1, 2] })
+    expect(batch?.labels).toEqual({ data: Float64Array.of(5, 6), shape: [2, 1, 1] })
+  })
+
   it('shuffles arrays by the seed, the same way each time', async () => {
     const data = Array.from({ length: 20 }, (_, k) => ({ input: sequence(k, 0), label: 0 }))
     const order = async (options: object) => {
@@ -110,6 +118,9 @@ describe('batchesOf examples', () => {
       /must have shape \[t,2\] for \[T,B,2\]: current value is shape \[1,3\]/,
     ],
     ['a flat list of numbers', { input: [1, 2], label: 0 }, {}, /must have shape \[t,2\]/],
+    ['steps of several lengths', { input: [[1, 2], [3]], label: 0 }, {}, /must have shape \[t,2\]/],
+    ['steps of texts', { input: [['1', 2]], label: 0 }, {}, /must have shape \[t,2\]/],
+    ['steps of another width', { input: [[1, 2, 3]], label: 0 }, {}, /current value is shape \[1,3\]/],
     ['ids that are not integers', { input: [1.5], label: 0 }, { input: ids(true) }, /the input of row 0/],
     ['ids that are texts', { input: ['1'], label: 0 }, { input: ids(true) }, /the input of row 0/],
     ['big integers', { input: BigInt64Array.of(1n), label: 0 }, { input: ids(true) }, /the input of row 0/],

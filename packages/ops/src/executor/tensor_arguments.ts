@@ -199,7 +199,9 @@ function readOnce(action: string, name: string, given: unknown): Tensor {
 /** The fields of a host tensor, or the one that is at fault. */
 function hostFields(given: unknown): Tensor | string {
   const isObject = typeof given === 'object' && given !== null && !ArrayBuffer.isView(given)
-  if (!isObject || !('data' in given) || !('shape' in given)) return `value is ${describeValue(given)}`
+  if (!isObject || !('data' in given) || !('shape' in given)) {
+    return `value is ${describeValue(given)}${Array.isArray(given) ? '. tensor() makes one of lists of numbers.' : ''}`
+  }
   const { data, shape } = given as Tensor
   if (arrayTypeOf(data) === undefined) {
     return `data is ${describeValue(data)}${Array.isArray(data) ? '. Float32Array.from() makes it a typed one.' : ''}`

@@ -194,7 +194,7 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   }
   if (options.earlyStopping !== undefined && options.evaluate === undefined) {
     const message =
-      'Cannot fit as earlyStopping must have a metric to watch: there is no evaluate, or validation of a model'
+      'Cannot fit as earlyStopping must have a metric to watch: give evaluate, or validation to the fit of a model'
     throw codedRangeError('ERR_INVALID_OPTION', message, { option: 'earlyStopping', value: options.earlyStopping })
   }
   for (const name of ['clipNorm', 'clipValue'] as const) {
