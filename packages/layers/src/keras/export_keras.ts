@@ -178,7 +178,7 @@ class KerasGraph {
     return { tensors: [y, ...networkOrder(layer.definition, ends)], taken }
   }
 
-  /** Applies layers one behind the other: those of an earlier call if there was one. */
+  /** Applies layers one behind the other, the same as in an earlier call if there was one. */
   #call(layers: readonly Layer[], found: readonly KerasLayer[], x: Tensor, states: readonly Tensor[]): Tensor[] {
     // Behind it each lastStep is the same part of its class.
     const parts = layers.map(({ name, kind, variables }, k) => (k > 0 && variables.length === 0 ? kind : name))

@@ -17,7 +17,7 @@ const LAYERS = [...KERAS_CLASSES.keys(), ...RECURRENT_CLASSES, 'TimeDistributed'
 /** A layer of a file that is checked, before anything is read: as layers here, one behind the other. */
 export interface PlannedPart {
   readonly output: KerasSignal
-  /** The values of the layers' variables in their order, from those of `stored`. Default: these. */
+  /** The values of the layers' variables in their order, from the ones in `stored`. Default: these. */
   readonly values?: ((stored: readonly Floats[]) => readonly Floats[]) | undefined
   /** For a recurrent layer, made of its network. */
   readonly recurrent?: RecurrentPlan

@@ -7,7 +7,7 @@ import type { Signal } from '../signal.js'
 
 export type Floats = Tensor<FloatArray>
 
-/** A variable of a layer, by its own name, or those of several versions, and its shape. */
+/** A variable of a layer, by its own name, or the names in several versions, and its shape. */
 export type KerasVariable = readonly [own: string | readonly string[], shape: readonly number[]]
 
 /** The input of a layer of Keras: [B,T,E], [B,E], or [B,T,height,C], whose columns are height·C here. */
@@ -35,7 +35,7 @@ export interface PlannedLayer {
   readonly height?: number | undefined
   /** Variables of the file, if they differ from the class's weights. */
   readonly stored?: readonly KerasVariable[]
-  /** The values of the layers' variables in their order, from those of `stored`. Default: these. */
+  /** The values of the layers' variables in their order, from the ones in `stored`. Default: these. */
   readonly values?: (stored: readonly Floats[]) => readonly Floats[]
 }
 

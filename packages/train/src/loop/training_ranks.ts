@@ -24,8 +24,8 @@ export interface TrainedTensors {
 }
 
 /**
- * The ranks of a training, as its loop sees them: here those of one process, in which every call runs its work, and its errors
- * are thrown immediately. {@link SeveralRanks} are those of a communicator; all of them make the same calls in the same order.
+ * The ranks of a training, as its loop sees them: here of one process, in which every call runs its work, and its errors
+ * are thrown immediately. {@link SeveralRanks} are a communicator's; all of them make the same calls in the same order.
  */
 export class TrainingRanks implements Disposable {
   readonly #signal: AbortSignalLike | undefined

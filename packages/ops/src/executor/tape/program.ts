@@ -63,8 +63,8 @@ interface Command<Context> {
 
 /**
  * The operations of a function on a tape, recorded once and replayed on arrays: no argument is checked, no tensor is made and no
- * gradient is looked up again. A tape runs on {@link backend}, whose operations are added to the program, those of the backward
- * after those of the forward.
+ * gradient is looked up again. A tape runs on {@link backend}, whose operations are added to the program: the forward's,
+ * then the backward's.
  *
  * There are two parts. Arrays of the first that the second part reads are new in each run; all others are shared by all
  * runs, also by several tensors one after another.
