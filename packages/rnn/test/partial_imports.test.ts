@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { importWeights, openWeightFile, type WeightFile } from '@cudnn-rnn/interop'
 import { expect, it } from 'vitest'
 import { measured } from '../../../scripts/measured_figures.mjs'
@@ -12,21 +13,26 @@ const PARTS: Readonly<Record<string, Part>> = {
   stacked: (tensors) => tensors.map((tensor) => ({ ...tensor, shape: [2, ...tensor.shape] })),
 }
 
-const isImported = ({ file, model, graph }: OracleCase) => typeof file.at === 'number' && !model && !graph
+/** A file, or those of a folder. */
+function inputOf(pack: Pack, oracle: OracleCase) {
+  if (typeof oracle.file.at === 'number') return pack.file(oracle)
+  return pack.files(oracle).map(([path, bytes]) => new File([Uint8Array.from(bytes)], basename(path)))
+}
 
-it.each(['torch', 'names', 'flax'])(
+it.each(['torch', 'names', 'flax', 'tf'])(
   'importWeights refuses a network without one of its matrices or with one more axis: drawn models, %s',
   { timeout: 120_000 },
   async (source) => {
     const pack = new Pack(`drawn_${source}`)
     const wrong: string[] = []
     let files = 0
-    for (const oracle of pack.cases.filter(isImported)) {
-      const file = await openWeightFile(pack.file(oracle))
+    for (const oracle of pack.cases) {
+      const file = await openWeightFile(inputOf(pack, oracle))
       const whole = await importWeights(file, oracle.options).catch(() => undefined)
       const read = [...(whole?.networks ?? []), ...(whole?.cells ?? [])]
-      // Without a bias it may be another network of its library.
-      const names = read.flatMap(({ tensorNames }) => tensorNames).filter((name) => !/bias|(?:^|[./_])b/.test(name))
+      // Without a bias it may be another network of its library, and the objects of TensorFlow 2 a dense layer.
+      const other = file.format === 'tensorflow' ? /bias|recurrent_kernel$/ : /bias|(?:^|[./_])b/
+      const names = read.flatMap(({ tensorNames }) => tensorNames).filter((name) => !other.test(name))
       for (const [kind, part] of Object.entries(PARTS)) {
         for (const name of kind === 'missing' ? names : names.slice(0, 1)) {
           files++
