@@ -48,7 +48,7 @@ function encodeConstant(name: string, constant: OnnxTensor | Constant, bytes: Ui
 
 const LARGEST = 2n ** 63n - 1n
 
-/** Elements as a file has them: those of 64-bit integers are float64 here. */
+/** Elements as a file has them: 64-bit integers are float64 here. */
 function elementsOf({ type, elements }: Constant): BigInt64Array | Elements {
   if (type === 'int64') {
     return BigInt64Array.from(Array.from(elements, BigInt), (whole) =>

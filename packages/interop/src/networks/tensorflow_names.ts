@@ -9,7 +9,6 @@ import {
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
 import { listIn, required } from '@cudnn-rnn/canonical/rules'
-import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { ImportedCell, Interpretation, InterpretationOptions } from './interpretation.js'
 import { inWords } from './lookalikes.js'
