@@ -27,7 +27,7 @@ export class CheckpointV1Reader extends IndexedReader<IndexEntry> {
     this.#slices = slices
   }
 
-  /** The reader of one table, or of those of all shards: a partitioned tensor is listed in several with different slices. */
+  /** Reads one table, or the tables of all shards: a partitioned tensor is in several, with different slices. */
   static of(prefix: string, tables: readonly TableEntry[][]): CheckpointV1Reader {
     const metas = new Map<string, IndexEntry>()
     const slices = new Map<string, Uint8Array>()

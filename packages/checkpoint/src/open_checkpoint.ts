@@ -46,7 +46,7 @@ export function filesOfV1(prefix: string): readonly string[] {
 
 /**
  * Opens a checkpoint through any kind of files: V2 if `<prefix>.index` exists, else V1 if `<prefix>` does. Shards of V1 are
- * opened as one by the prefix `model-?????-of-00003`, or that of one of them.
+ * opened as one by the prefix `model-?????-of-00003`, or by the name of any of them.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`,
  *   `ERR_CHECKPOINT_UNSUPPORTED`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`

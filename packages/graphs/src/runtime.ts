@@ -43,7 +43,7 @@ interface Session {
 /** ONNX Runtime: the module `onnxruntime-node` or `onnxruntime-web`. */
 export interface OnnxRuntime {
   readonly InferenceSession: {
-    // biome-ignore lint/suspicious/noExplicitAny: the options are those of the caller's release of ONNX Runtime.
+    // biome-ignore lint/suspicious/noExplicitAny: the caller's release of ONNX Runtime has the options.
     create(model: Uint8Array, options?: any): Promise<unknown>
   }
   readonly Tensor: abstract new (...given: never[]) => object

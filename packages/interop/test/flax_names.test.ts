@@ -94,4 +94,18 @@ describe('flaxInterpretations', () => {
       /MGUCell_0 as its tensors must be .* it has in\/kernel, too/,
     )
   })
+
+  it.each<[string, (cell: Record<string, readonly number[]>) => Record<string, readonly number[]>]>([
+    ['a cell without its telling gate', ({ 'c/hf/kernel': _, ...others }) => others],
+    [
+      'the cells that nn.scan stacks',
+      (cell) => Object.fromEntries(Object.entries(cell).map(([name, shape]) => [name, [2, ...shape]])),
+    ],
+  ])('refuses %s, which an empty list would hide', async (_, change) => {
+    const [found, ...others] = interpretationsOf(
+      tensorsOf({ 'Dense_0/kernel': [3, 2], ...change(cell('c/', LSTM, 2)) }),
+    )
+    expect(others).toEqual([])
+    await expect(found?.result(new SharedParameters([]))).rejects.toThrow(/Cannot import c as .* all matrices of/)
+  })
 })

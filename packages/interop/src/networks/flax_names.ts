@@ -1,6 +1,7 @@
 import { type CellMode, createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
+import { inWords } from './lookalikes.js'
 import { isMatrix } from './matrix_shape.js'
 import { oneNetwork } from './one_network.js'
 import { readsBackward } from './reading_direction.js'
@@ -18,6 +19,10 @@ const MODES: readonly (readonly [telling: string, gates: RegExp, modes: readonly
   ['h/kernel', /^[ih]\//, ['rnn_tanh', 'rnn_relu']],
 ]
 
+/** So many matrices of gates in one scope are a cell, and not modules of short names. */
+const FEWEST_GATES = 4
+const GATE = /^[ih][ifgorzn]\/kernel$/
+
 const ASSUMED =
   'The file holds parameters alone: gate_fn and activation_fn were taken as those that the cell has by default, and the direction by the names.'
 
@@ -33,7 +38,16 @@ export function flaxInterpretations({ path, tensors }: Pick<WeightFile, 'path' |
     const [, gates, modes] = MODES.find(([telling]) => group.tensors.has(telling)) ?? []
     return isMatrix(input) && gates !== undefined ? [{ ...group, input, gates, modes: modes ?? [] }] : []
   })
-  return cells.flatMap((cell) => {
+  const found = new Set(cells.map(({ prefix }) => prefix))
+  const parts = groups.filter(({ prefix, tensors }) => {
+    return !found.has(prefix) && [...tensors.keys()].filter((own) => GATE.test(own)).length >= FEWEST_GATES
+  })
+  const refused = parts.map(({ prefix, tensors }) => {
+    const stored = [...tensors.values()]
+    const reason = `its tensors must be all matrices of an LSTMCell or a GRUCell: current ones are ${inWords(stored)}. Save each cell of nn.scan or nn.vmap separately`
+    return refusedInterpretation(path, prefix, reason, stored, 'flax')
+  })
+  const interpretations = cells.flatMap((cell) => {
     const other = [...cell.tensors.keys()].find((own) => !cell.gates.test(own))
     if (other !== undefined) {
       const reason = `its tensors must be those of LSTMCell, GRUCell or SimpleCell: it has ${other}, too`
@@ -41,6 +55,7 @@ export function flaxInterpretations({ path, tensors }: Pick<WeightFile, 'path' |
     }
     return interpretationsOf(cell, readsBackward(cell.prefix, scopes), isSecondOfTwo(cell, cells))
   })
+  return [...interpretations, ...refused]
 }
 
 interface FlaxCell extends StoredGroup {

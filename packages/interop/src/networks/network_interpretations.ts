@@ -29,10 +29,7 @@ export async function networkInterpretations(
     ...nodes,
     ...pytorchInterpretations(file),
     ...kerasInterpretations(file),
-    ...tensorflowInterpretations(
-      file.tensors.filter((tensor) => !owned.has(tensor)),
-      options,
-    ),
+    ...tensorflowInterpretations({ ...file, tensors: file.tensors.filter((tensor) => !owned.has(tensor)) }, options),
     ...flaxInterpretations(file),
     ...gateBlockInterpretations(file),
     ...saved,

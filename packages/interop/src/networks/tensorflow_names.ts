@@ -9,11 +9,13 @@ import {
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
 import { listIn, required } from '@cudnn-rnn/canonical/rules'
-import type { StoredTensor } from '../stored_tensor.js'
+import type { WeightFile } from '../weight_file.js'
 import type { ImportedCell, Interpretation, InterpretationOptions } from './interpretation.js'
+import { inWords } from './lookalikes.js'
 import { isMatrix } from './matrix_shape.js'
 import { oneNetwork } from './one_network.js'
 import { readsBackward } from './reading_direction.js'
+import { refusedInterpretation } from './refused_interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 
@@ -48,7 +50,7 @@ interface Cell extends StoredGroup {
  * are separate networks.
  */
 export function tensorflowInterpretations(
-  tensors: readonly StoredTensor[],
+  { format, path, tensors }: Pick<WeightFile, 'format' | 'path' | 'tensors'>,
   options: InterpretationOptions,
 ): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
@@ -63,10 +65,15 @@ export function tensorflowInterpretations(
   const cells = own.map((group) => ({ ...group, ...placeOf(group), reverse: readsBackward(group.prefix, scopes) }))
   const networks = new Map<string, Cell[]>()
   for (const cell of cells) listIn(networks, cell.network).push(cell)
-  return [
+  const found = [
     ...[...networks].flatMap(([name, members]) => wholes(name, members)),
     ...cells.filter(isBlockCell).flatMap((cell) => blockCellInterpretation(cell, options) ?? []),
   ]
+  const read = new Set(found.flatMap((each) => each.tensors))
+  // In a file of another format they may be left over from a graph that TensorFlow made.
+  const parts =
+    format === 'tensorflow' ? own.filter((cell) => ![...cell.tensors.values()].some((each) => read.has(each))) : []
+  return [...found, ...parts.map((cell) => partOfCell(path, cell))]
 
   function wholes(name: string, members: readonly Cell[]): Interpretation[] {
     const inOrder = [...members].sort((a, b) => a.layer - b.layer || Number(a.isBackward) - Number(b.isBackward))
@@ -75,6 +82,13 @@ export function tensorflowInterpretations(
     const others = inOrder.filter((cell) => !isBlockCell(cell))
     return others.flatMap((cell) => wholes(cell.prefix, [{ ...cell, layer: 0, isBackward: false }]))
   }
+}
+
+/** A cell of which a matrix is missing or has another shape. */
+function partOfCell(path: string, { prefix, tensors }: StoredGroup): Interpretation {
+  const stored = [...tensors.values()]
+  const reason = `its variables must be those of a cell of TensorFlow: current ones are ${inWords(stored)}`
+  return refusedInterpretation(path, prefix, reason, stored, 'tensorflow')
 }
 
 function placeOf({ prefix }: StoredGroup): Pick<Cell, 'network' | 'layer' | 'isBackward'> {
