@@ -85,6 +85,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "hostCtcLoss",
       "hostKernels",
       "hostRow",
+      "hyperparameter",
       "infer",
       "layoutOf",
       "loadNativeAddon",
