@@ -63,7 +63,7 @@ export class GraphRun {
     throw codedTypeError('ERR_GRAPH_STATE', message, { state: other })
   }
 
-  /** Whether a size is the batch's. */
+  /** Whether a size is the number of rows of the batch. */
   isBatch(size: Size): boolean {
     return this.#batch.has(size)
   }
@@ -92,7 +92,7 @@ export class GraphRun {
     return { results, states: Object.fromEntries(states) }
   }
 
-  /** The numbers of open sizes by their names; `batch` is the number of rows. */
+  /** The numbers of open sizes by their names; the name `batch` has the number of rows. */
   openSizes(fed: Tensors): ReadonlyMap<string, number> {
     const sizes = new Map<string, number>()
     for (const { name, shape } of this.inputs) {

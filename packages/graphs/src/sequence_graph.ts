@@ -99,7 +99,7 @@ export async function sequenceGraph(stateful: StatefulGraph): Promise<StatefulGr
   return { ...stateful, graph: { ...graph, ...needed, inputs, outputs }, states: lastStates }
 }
 
-/** Whether the rows of a recurrent node are those of the graph, in sequences of one step. */
+/** Whether a recurrent node has the rows of the graph, in sequences of one step. */
 function isOfRows({ known, sizes }: FoldedGraph, { inputs }: OnnxNodeMessage): boolean {
   const [steps, rows] = [0, 1].map((axis) => sizesAt(known.get(inputs[0] ?? ''), axis))
   return steps?.every((size) => size === 1) === true && sizes.batch.has(sizes.nameOf(rows ?? []) ?? '')

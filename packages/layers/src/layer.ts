@@ -57,7 +57,7 @@ export interface LayerSizes {
   readonly output: Signal
   /** Shapes of its variables by their names. */
   readonly variables?: Readonly<Record<string, readonly [shape: readonly number[], ...initial: unknown[]]>> | undefined
-  /** The lengths of the output's rows, given those of the input's. Default: the same. */
+  /** The lengths of the output's rows, given the lengths of the input's. Default: the same. */
   readonly outputLengths?: ((lengths: Int32Array) => Int32Array) | undefined
 }
 

@@ -52,10 +52,10 @@ function check(kindCode: ArgumentErrorCode, action: string, values: Values, rule
   }
 }
 
-function refusal(kindCode: ArgumentErrorCode, action: string, { path, words, value, isOtherKind }: Fault): Error {
+function refusal(kindCode: ArgumentErrorCode, action: string, { path, words, value, isOtherKind, code }: Fault): Error {
   const message = `Cannot ${action} as ${path} must be ${words}: current value is ${describeValue(value)}`
   const fields = { argument: path, option: path, value }
   return isOtherKind
     ? codedTypeError(kindCode, message, fields)
-    : codedRangeError('ERR_INVALID_OPTION', message, fields)
+    : codedRangeError(code ?? 'ERR_INVALID_OPTION', message, fields)
 }

@@ -1,4 +1,5 @@
 import type { AbortSignalLike } from './abortable.js'
+import type { ArgumentErrorCode } from './argument_errors.js'
 import { arrayTypeOf } from './host_elements.js'
 
 /** The place at which an argument breaks its rule. */
@@ -10,6 +11,8 @@ export interface Fault {
   readonly value: unknown
   /** True if the value is of another kind (a TypeError), false if it is one that is not allowed (a RangeError). */
   readonly isOtherKind: boolean
+  /** The code of the error. Default: the code of all rules of its kind. */
+  readonly code?: ArgumentErrorCode
 }
 
 /** A rule without the type of its values: the members that checks use. */

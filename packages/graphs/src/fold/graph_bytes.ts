@@ -28,7 +28,7 @@ export function encodeGraph({ file, nodes, constants, inputs, outputs }: FoldedG
     2: 'graph',
     5: Array.from(constants, ([name, constant]) => encodeConstant(name, constant, bytes)),
     11: inputs.map(({ name, type, shape }) => encodeValueInfo(name, dataTypeOf(type), shape)),
-    // Without shapes: those of files are wrong at times, and ONNX Runtime infers its own.
+    // Without shapes: files have wrong ones at times, and ONNX Runtime infers its own.
     12: outputs.map(({ name, type }) => encodeValueInfo(name, dataTypeOf(type), undefined)),
   })
   return encodeMessage({ 1: model.irVersion, 2: 'cudnn-rnn', 7: graph, 8: copied(8), 25: copied(25) })
@@ -48,7 +48,7 @@ function encodeConstant(name: string, constant: OnnxTensor | Constant, bytes: Ui
 
 const LARGEST = 2n ** 63n - 1n
 
-/** Elements as a file has them: 64-bit integers are float64 here. */
+/** Elements as a file has them; 64-bit integers are float64 here. */
 function elementsOf({ type, elements }: Constant): BigInt64Array | Elements {
   if (type === 'int64') {
     return BigInt64Array.from(Array.from(elements, BigInt), (whole) =>

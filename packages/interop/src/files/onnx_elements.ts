@@ -9,7 +9,7 @@ import { decodeOnnxLists, decodeOnnxTensor, type OnnxTensorValue } from './onnx_
 import type { ByteRange } from './protobuf_scanner.js'
 import type { Elements } from './strided_elements.js'
 
-/** TensorProto.DataType of numbers; other types are listed and not read. */
+/** TensorProto.DataType of numbers; tensors of other types are listed and not read. */
 const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
   1: 'float32',
   2: 'uint8',

@@ -1,22 +1,30 @@
-import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from './coded_error.js'
+import { checkOptionValues, type Rule } from '@cudnn-rnn/canonical/rules'
+
+export interface Bounds {
+  readonly minimum?: number
+  readonly below?: number
+  readonly isInteger?: boolean
+}
+
+/** The rule of a finite number within bounds; its errors are RangeErrors `ERR_HYPERPARAMETER`. */
+export function hyperparameter(bounds: Bounds = {}): Rule<number> {
+  const { minimum, below, isInteger } = bounds
+  const limits = [minimum !== undefined && `>= ${minimum}`, below !== undefined && `< ${below}`]
+  const words = [isInteger ? 'an integer' : 'a finite number', ...limits.filter((limit) => limit !== false)].join(' ')
+  return {
+    words,
+    find(value, path) {
+      if (isWithin(value as number, bounds)) return undefined
+      return { path, words, value, isOtherKind: false, code: 'ERR_HYPERPARAMETER' }
+    },
+  }
+}
 
 /** Throws RangeError `ERR_HYPERPARAMETER` unless `value` is finite and within the bounds. */
-export function checkHyperparameter(
-  action: string,
-  name: string,
-  value: number,
-  { minimum = Number.NEGATIVE_INFINITY, below = Number.POSITIVE_INFINITY } = {},
-): void {
-  if (Number.isFinite(value) && value >= minimum && value < below) return
-  const bounds = [
-    minimum > Number.NEGATIVE_INFINITY && `>= ${minimum}`,
-    below < Number.POSITIVE_INFINITY && `< ${below}`,
-  ]
-  const rule = ['a finite number', ...bounds.filter((bound) => bound !== false)].join(' ')
-  throw codedRangeError(
-    'ERR_HYPERPARAMETER',
-    `Cannot ${action} as ${name} must be ${rule}: current value is ${describeValue(value)}`,
-    { option: name, value },
-  )
+export function checkHyperparameter(action: string, name: string, value: number, bounds: Bounds = {}): void {
+  if (!isWithin(value, bounds)) checkOptionValues(action, { [name]: value }, { [name]: hyperparameter(bounds) })
+}
+
+function isWithin(value: number, { minimum = -Infinity, below = Infinity, isInteger = false }: Bounds): boolean {
+  return Number.isFinite(value) && value >= minimum && value < below && (!isInteger || Number.isInteger(value))
 }

@@ -13,7 +13,7 @@ export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
 export { dtypeOf } from './dtype_of.js'
 export { checkStreamBatch } from './host/host_stepper.js'
 export { full, tensor, zeros } from './host_tensors.js'
-export { checkHyperparameter } from './hyperparameter.js'
+export { checkHyperparameter, hyperparameter } from './hyperparameter.js'
 export { type PassShapes, passShapes } from './pass_shapes.js'
 export {
   checkBackwardArguments,

@@ -1,24 +1,24 @@
 import {
+  arrayTypeOf,
   checkArguments,
-  checkedElsewhere,
   checkOptions,
   kind,
   methods,
   type OptionsOf,
-  arrayTypeOf,
+  optional,
 } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { checkHyperparameter, type Philox } from '@cudnn-rnn/ops/executor'
+import { hyperparameter, type Philox } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 
-/** Rules of {@link SamplingOptions}, checked by `checkHyperparameter`, which has its own error code. */
+/** Rules of {@link SamplingOptions}. */
 export const SAMPLING_OPTIONS = {
   /** Logits are divided by it; default 1. 0 takes the most likely id always. */
-  temperature: checkedElsewhere<number | undefined>(),
+  temperature: optional(hyperparameter({ minimum: 0 })),
   /** Only the k most likely ids; default all. */
-  topK: checkedElsewhere<number | undefined>(),
+  topK: optional(hyperparameter({ minimum: 1 })),
   /** Only the fewest most likely ids whose probabilities reach this sum (Holtzman et al. 2020); default 1, all. */
-  topP: checkedElsewhere<number | undefined>(),
+  topP: optional(hyperparameter({ minimum: Number.MIN_VALUE })),
 }
 
 /** Options of {@link sampleToken}. */
@@ -51,9 +51,6 @@ export function sampleToken(logits: FloatArray, random: Philox, options: Samplin
   checkArguments(action, { logits, random }, ARGUMENTS)
   checkOptions(action, options, SAMPLING_OPTIONS)
   const { temperature = 1, topK = Math.max(1, logits.length), topP = 1 } = options
-  checkHyperparameter(action, 'temperature', temperature, { minimum: 0 })
-  checkHyperparameter(action, 'topK', topK, { minimum: 1 })
-  checkHyperparameter(action, 'topP', topP, { minimum: Number.MIN_VALUE })
   const uniform = random.uniform()
   const ids = Array.from({ length: logits.length }, (_, id) => id)
   // Equal logits keep the order of their ids.

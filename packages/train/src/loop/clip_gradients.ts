@@ -1,12 +1,13 @@
-import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import { type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
+import { hyperparameter } from '@cudnn-rnn/ops/executor'
 
-/** Rules of {@link ClippingOptions}; errors of the numbers have the code ERR_HYPERPARAMETER. */
+/** Rules of {@link ClippingOptions}. */
 export const CLIPPING_OPTIONS = {
   /** Every element of the gradients is clamped to ± this; default never. */
-  clipValue: checkedElsewhere<number | undefined>(),
+  clipValue: optional(hyperparameter({ minimum: 0 })),
   /** Gradients are scaled down to this global norm; default never. */
-  clipNorm: checkedElsewhere<number | undefined>(),
+  clipNorm: optional(hyperparameter({ minimum: 0 })),
 }
 
 /** How the gradients of a step are clipped. */

@@ -1,6 +1,4 @@
-import { describeValue } from '@cudnn-rnn/canonical'
 import {
-  checkedElsewhere,
   checkOptions,
   either,
   FLAG,
@@ -14,9 +12,10 @@ import {
   type OptionsOf,
   oneOf,
   optional,
+  type Rule,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
-import { checkHyperparameter } from '@cudnn-rnn/ops/executor'
+import { checkHyperparameter, hyperparameter } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
 import type { Dataset } from '../data/dataset.js'
 import type { World } from '../data/shard_stage.js'
@@ -58,9 +57,13 @@ export interface ResumedTraining {
   readonly skipped: readonly SkippedCheckpoint[]
 }
 
-// Their errors have the code ERR_HYPERPARAMETER.
-const COUNT = checkedElsewhere<number>()
-const OPTIONAL_COUNT = checkedElsewhere<number | undefined>()
+// No step is equal to a fraction: an evaluation or a save at one would be left out.
+const COUNT = hyperparameter({ minimum: 0, isInteger: true })
+const STEPS = hyperparameter({ minimum: 1, isInteger: true })
+const EVERY: Rule<number | undefined> = optional({
+  words: STEPS.words,
+  find: (value, path) => (value === Number.POSITIVE_INFINITY ? undefined : STEPS.find(value, path)),
+})
 
 const STATE_OPTIONS = {
   /** Tensors that are saved and restored beside the variables. */
@@ -91,15 +94,15 @@ const OPTIONS = {
   /** Steps of the whole run, resumed ones included. Training also ends with the data. */
   maxSteps: COUNT,
   /** Batches whose gradients are averaged into one update, by their weights; default 1. */
-  accumulate: OPTIONAL_COUNT,
+  accumulate: optional(STEPS),
   /** Steps skipped in a row for gradients that are not finite, until training stops; default 10. */
-  maxSkipped: OPTIONAL_COUNT,
+  maxSkipped: optional(COUNT),
   /** Metrics by their names, at the steps of `evaluateEvery`. NaN and infinities are reported, and never the best. */
   evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
   /** Evaluate and save every so many steps, and at the end; default only at the end. */
-  evaluateEvery: OPTIONAL_COUNT,
+  evaluateEvery: EVERY,
   /** Save every so many steps, too; default only if `evaluateEvery` does. */
-  saveEvery: OPTIONAL_COUNT,
+  saveEvery: EVERY,
   /** Watches a metric: the best is saved apart, and patience may end the training. */
   earlyStopping: optional<EarlyStoppingOptions>(EARLY_STOPPING),
   /** Saves the training and resumes from its newest checkpoint. Default: nothing is saved. */
@@ -185,30 +188,9 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   checkOptions('fit', options, { ...OPTIONS, ...BATCH_OPTIONS })
   const { learningRate } = options
   if (typeof learningRate === 'number') checkHyperparameter('fit', 'learningRate', learningRate, { minimum: 0 })
-  checkCount('maxSteps', options.maxSteps, 0)
-  checkCount('maxSkipped', options.maxSkipped ?? 10, 0)
-  checkCount('accumulate', options.accumulate === undefined ? 1 : options.accumulate, 1)
-  for (const name of ['evaluateEvery', 'saveEvery'] as const) {
-    const { [name]: steps = Number.POSITIVE_INFINITY } = options
-    if (steps !== Number.POSITIVE_INFINITY) checkCount(name, steps, 1)
-  }
   if (options.earlyStopping !== undefined && options.evaluate === undefined) {
     const message =
       'Cannot fit as earlyStopping must have a metric to watch: give evaluate, or validation to the fit of a model'
     throw codedRangeError('ERR_INVALID_OPTION', message, { option: 'earlyStopping', value: options.earlyStopping })
   }
-  for (const name of ['clipNorm', 'clipValue'] as const) {
-    if (options[name] !== undefined) checkHyperparameter('fit', name, options[name], { minimum: 0 })
-  }
-}
-
-/** No step is equal to a fraction: an evaluation or a save at one would be left out. */
-function checkCount(option: string, value: number, minimum: number): void {
-  checkHyperparameter('fit', option, value, { minimum })
-  if (Number.isInteger(value)) return
-  throw codedRangeError(
-    'ERR_HYPERPARAMETER',
-    `Cannot fit as ${option} must be an integer >= ${minimum}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }

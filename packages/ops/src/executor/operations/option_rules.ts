@@ -1,7 +1,7 @@
 import { checkOptionValues, FLAG, integerIn, oneOf, type Rule, SHARE } from '@cudnn-rnn/canonical/rules'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
-import { checkHyperparameter } from '../hyperparameter.js'
+import { hyperparameter as finite } from '../hyperparameter.js'
 import { checkDimensions, isDimension, MAX_RANK } from '../tensor_arguments.js'
 import { ACTIVATIONS, POOLINGS } from './operation_types.js'
 import type { Numbers, Sizes } from './pattern.js'
@@ -76,12 +76,7 @@ function counter(most: number): OptionRule<number> {
 export function hyperparameter(minimum: number, example: number): OptionRule<number> {
   const below = minimum === Number.NEGATIVE_INFINITY ? [] : [minimum - 1]
   return {
-    words: ['a finite number', ...below.map(() => `>= ${minimum}`)].join(' '),
-    complete(action, option, value) {
-      checkHyperparameter(action, option, value as number, { minimum })
-      return value as number
-    },
-    example,
+    ...ruled(finite(below.length === 0 ? {} : { minimum }), example),
     wrong: [Number.NaN, 'x', undefined, ...below].map((value) => [value, 'ERR_HYPERPARAMETER']),
   }
 }

@@ -1,10 +1,10 @@
-import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
-import { checkHyperparameter } from '@cudnn-rnn/ops/executor'
+import { checkOptions, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { hyperparameter } from '@cudnn-rnn/ops/executor'
 import type { PrefixScorer } from '../prefix_scorer.js'
 import { checkScorerArguments, type NGramModel } from './ngram_model.js'
 
-/** A weight is checked by `checkHyperparameter`, whose error has its own code. */
-export const WEIGHT = checkedElsewhere<number | undefined>()
+/** The rule of a weight. */
+export const WEIGHT = optional(hyperparameter())
 const OPTIONS = {
   /** Factor of the model's log-probabilities; default 1. */
   weight: WEIGHT,
@@ -39,8 +39,6 @@ export function characterScorer(
   checkScorerArguments(action, model, alphabet)
   checkOptions(action, options, OPTIONS)
   const { weight = 1, bonus = 0 } = options
-  checkHyperparameter(action, 'weight', weight)
-  checkHyperparameter(action, 'bonus', bonus)
   return {
     initialState: [],
     extend: (context, label) => {

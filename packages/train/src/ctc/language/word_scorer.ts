@@ -1,5 +1,4 @@
 import { checkOptions, FLAG, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
-import { checkHyperparameter } from '@cudnn-rnn/ops/executor'
 import type { PrefixScorer } from '../prefix_scorer.js'
 import { nextContext, WEIGHT } from './character_scorer.js'
 import { checkScorerArguments, type NGramModel } from './ngram_model.js'
@@ -48,8 +47,6 @@ export function wordScorer(
   checkScorerArguments(action, model, alphabet)
   checkOptions(action, options, OPTIONS)
   const { weight = 1, wordBonus = 0, separator = ' ', restricted = false } = options
-  checkHyperparameter(action, 'weight', weight)
-  checkHyperparameter(action, 'wordBonus', wordBonus)
   const words = new Set(restricted ? model.vocabulary : [])
   const beginnings = new Set([...words].flatMap((word) => [...prefixesOf(word)]))
   const wordScore = ({ words: before, letters }: WordState) => {
