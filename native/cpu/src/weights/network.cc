@@ -5,13 +5,6 @@
 #include "weights/divide_up.h"
 
 namespace cudnn_rnn {
-namespace {
-
-// The number of an LSTM's gates: panels of all matrices are at most four chunks wide. A chunk is one cache line
-// (kernels.h), so a row of a panel is four consecutive lines and the prefetcher follows the depth.
-constexpr int kPanelChunks = 4;
-
-}  // namespace
 
 // Places of the matrices: see the head of network.h. Padding to whole chunks costs little if units are many, and
 // saves every kernel the handling of a tail.

@@ -23,8 +23,6 @@
 
 namespace cudnn_rnn {
 
-enum class Cell { kLstm, kGru, kRelu, kTanh };
-
 struct NetworkOptions {
   Cell cell;
   int layers;
