@@ -23,6 +23,17 @@ ErrorRef Attempt(const Function& run) {
   }
 }
 
+/// The commands of all segments as one. Throws the first error of reading.
+std::vector<AnyCommand> ReadAll(CommandReader& reader) {
+  std::vector<AnyCommand> commands;
+  while (!reader.AtEnd()) {
+    reader.BeginSegment(reader.error());
+    while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
+  }
+  if (reader.error()) throw NativeError(*reader.error());
+  return commands;
+}
+
 }  // namespace
 
 DeviceInfo Worker::Open() {
@@ -174,13 +185,8 @@ void Worker::RunStreamCall(Batch& batch, WorkerEnd& call) {
 void Worker::RunWithoutDevice(Batch& batch) {
   // Reads all segments, then runs them: no device, so there is nothing to allocate between.
   CommandReader reader(*this, batch);
-  std::vector<AnyCommand> commands;
   batch.error = Attempt([&] {
-    while (!reader.AtEnd()) {
-      reader.BeginSegment(reader.error());
-      while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
-    }
-    if (reader.error()) throw NativeError(*reader.error());
+    const std::vector<AnyCommand> commands = ReadAll(reader);
     for (const AnyCommand& command : commands) RunCommand(command, *this, batch);
   });
   objects_.clear();
@@ -228,12 +234,7 @@ void Worker::Capture(Batch& batch) {
   Graph graph;
   batch.error = Attempt([&] {
     CommandReader reader(*this, batch);
-    std::vector<AnyCommand> commands;
-    while (!reader.AtEnd()) {
-      reader.BeginSegment(reader.error());
-      while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
-    }
-    if (reader.error()) throw NativeError(*reader.error());
+    const std::vector<AnyCommand> commands = ReadAll(reader);
     // The capture is this thread's own: other threads of the process may go on allocating.
     CALL_CUDART(libraries, cudaStreamBeginCapture, stream, cudaStreamCaptureModeThreadLocal);
     is_capturing = true;

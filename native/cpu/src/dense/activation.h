@@ -6,10 +6,15 @@
 
 #include "dense/dense_ops.h"
 #include "dense/layer_ops.h"
-#include "dense/sigmoid.h"
 #include "dense/softmax_line.h"
 
 namespace cudnn_rnn {
+
+// For large -x, e^-x is infinite and the quotient 0, the right limit: no branch is needed.
+template <typename T>
+T SigmoidOf(T x) {
+  return T{1} / (T{1} + std::exp(-x));
+}
 
 // The order of ACTIVATIONS in packages/ops.
 enum class Activation { kTanh, kSigmoid, kRelu, kElu, kSoftplus, kSoftmax };

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dense/activation.h"
 #include "dense/dense_ops.h"
 #include "dense/layer_ops.h"
-#include "dense/sigmoid.h"
 
 namespace cudnn_rnn {
 

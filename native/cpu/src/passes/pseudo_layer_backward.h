@@ -12,7 +12,6 @@
 #include "passes/last_panel.h"
 #include "passes/rnn_backward_memory.h"
 #include "passes/rnn_pass.h"
-#include "passes/time_block.h"
 #include "threads/engine.h"
 #include "threads/shared_loops.h"
 #include "weights/divide_up.h"

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "passes/time_block.h"
+#include "passes/time_order.h"
 #include "passes/wavefront.h"
 #include "weights/divide_up.h"
 #include "weights/network.h"

@@ -8,7 +8,6 @@
 #include "passes/pre_activations.h"
 #include "passes/rnn_backward_memory.h"
 #include "passes/rnn_pass.h"
-#include "passes/time_block.h"
 #include "passes/weight_gradient.h"
 #include "threads/engine.h"
 #include "threads/shared_loops.h"
