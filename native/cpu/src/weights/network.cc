@@ -49,19 +49,6 @@ Network<T>::Network(const NetworkOptions& options, PanelOrder order) : options_(
   }
 }
 
-// G: LSTM i f g o, GRU r u n, plain cells one. cuDNN counts twice as many linear layers, G for each side.
-template <typename T>
-int Network<T>::gates() const {
-  switch (options_.cell) {
-    case Cell::kLstm:
-      return 4;
-    case Cell::kGru:
-      return 3;
-    default:
-      return 1;
-  }
-}
-
 // The gates of one chunk of units side by side: when a panel is multiplied, its cells have all they need.
 template <typename T>
 PanelMatrix Network<T>::PlaceGates(ptrdiff_t depth) {
