@@ -26,6 +26,14 @@ struct ElementSpan {
   ptrdiff_t count = 0;
 };
 
+// Throws an error of JavaScript with a code.
+template <typename Error = Napi::Error>
+[[noreturn]] void ThrowCoded(const Napi::Env& env, const char* code, const std::string& message) {
+  Error error = Error::New(env, message);
+  error.Set("code", Napi::String::New(env, code));
+  throw error;
+}
+
 // The elements of a typed array of T; none for null and undefined. The array must outlive their use.
 template <typename T>
 ElementSpan<T> Span(const Napi::Value& value) {
@@ -37,27 +45,21 @@ ElementSpan<T> Span(const Napi::Value& value) {
   const napi_status status = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
   if (status == napi_ok && type == kArrayType<T>) return {static_cast<T*>(data), static_cast<ptrdiff_t>(count)};
   if (value.IsNull() || value.IsUndefined()) return {};
-  Napi::TypeError error =
-      Napi::TypeError::New(value.Env(), "Cannot use this value as an array of the executor's dtype");
-  error.Set("code", Napi::String::New(value.Env(), "ERR_DTYPE"));
-  throw error;
+  ThrowCoded<Napi::TypeError>(value.Env(), "ERR_DTYPE", "Cannot use this value as an array of the executor's dtype");
 }
 
 // Throws RangeError ERR_TENSOR_TRANSFERRED.
 [[noreturn]] inline void ThrowCount(const Napi::Env& env, const char* name, ptrdiff_t expected, ptrdiff_t count) {
-  Napi::RangeError error = Napi::RangeError::New(
-      env, "Cannot use " + std::string(name) + " as it must have " + std::to_string(expected) +
-               " elements: current number is " + std::to_string(count) + ". Its buffer was transferred or resized.");
-  error.Set("code", Napi::String::New(env, "ERR_TENSOR_TRANSFERRED"));
-  throw error;
+  ThrowCoded<Napi::RangeError>(env, "ERR_TENSOR_TRANSFERRED",
+                               "Cannot use " + std::string(name) + " as it must have " + std::to_string(expected) +
+                                   " elements: current number is " + std::to_string(count) +
+                                   ". Its buffer was transferred or resized.");
 }
 
 // Throws RangeError ERR_OUT_OF_MEMORY.
 [[noreturn]] inline void ThrowOutOfMemory(const Napi::Env& env, const char* action) {
-  Napi::RangeError error =
-      Napi::RangeError::New(env, "Cannot " + std::string(action) + " as this process can have no more memory");
-  error.Set("code", Napi::String::New(env, "ERR_OUT_OF_MEMORY"));
-  throw error;
+  ThrowCoded<Napi::RangeError>(env, "ERR_OUT_OF_MEMORY",
+                               "Cannot " + std::string(action) + " as this process can have no more memory");
 }
 
 // Like Span, of exactly `expected` elements; null for null and undefined.

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "network_regions.h"
-#include "passes/rnn_backward.h"
-#include "passes/rnn_forward.h"
+#include "passes/rnn_pass.h"
 #include "test_values.h"
 #include "tested_kernels.h"
 #include "weights/quantized_weights.h"

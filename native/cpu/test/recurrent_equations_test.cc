@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/rnn_backward.h"
-#include "passes/rnn_forward.h"
+#include "passes/rnn_pass.h"
 #include "passes/rnn_stepper.h"
 #include "reference_network.h"
 #include "test_values.h"

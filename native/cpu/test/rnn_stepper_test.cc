@@ -102,9 +102,9 @@ TEST_CASE("Stepper takes one row through gated layers by the row kernel as by th
   constexpr ptrdiff_t kOddUnits = 37;
   constexpr ptrdiff_t kOddInputs = 11;
   for (const Kernels* kernels : TestedKernels()) {
-    if (kernels->f32.lstm_row_step == nullptr) continue;
+    if (kernels->f32.Of(Cell::kLstm).row_step == nullptr) continue;
     KernelTable<float> general = kernels->f32;
-    general.lstm_row_step = general.gru_row_step = nullptr;
+    for (CellKernels<float>& cell : general.cells) cell.row_step = nullptr;
     for (const auto& [cell, projection, input_bias, recurrent_bias, clip] :
          {Shape{Cell::kLstm, 0, true, true, 0.1}, Shape{Cell::kLstm, 9, true, false, INFINITY},
           Shape{Cell::kGru, 0, true, true, INFINITY}, Shape{Cell::kGru, 0, false, true, INFINITY},

@@ -10,12 +10,7 @@ namespace {
 
 /// An id that names nothing: an error of packages/cudnn, or an object whose batch was dropped at close.
 ErrorRef Unknown(const char* what) {
-  auto error = std::make_shared<NativeError>();
-  error->library = "session";
-  error->call = "submit";
-  error->name = "UNKNOWN_OBJECT";
-  error->detail = what;
-  return error;
+  return std::make_shared<NativeError>("session", "submit", "UNKNOWN_OBJECT", what);
 }
 
 }  // namespace
@@ -128,14 +123,8 @@ void CommandReader::Allocate() {
   made_.push_back(id);
   writes_.push_back(id);
   Object& object = worker_.Make(id);
-  if (!error_) {
-    try {
-      // In stream order; the commands of the segment are queued after it.
-      object.value = Buffer{worker_.Allocate(bytes), bytes};
-    } catch (const NativeError& error) {
-      Fail(std::make_shared<NativeError>(error));
-    }
-  }
+  // In stream order; the commands of the segment are queued after it.
+  if (!error_) error_ = ErrorIn([&] { object.value = Buffer{worker_.Allocate(bytes), bytes}; });
   object.error = error_;
 }
 

@@ -15,13 +15,11 @@ void SetCtcLossDescriptor::Run(Worker& worker, Batch&) const {
   const auto& cudnn = worker.libraries.cudnn;
   const CtcLossDescriptor& made = descriptor.Make(worker.libraries);
   if (cudnn.cudnnSetCTCLossDescriptor_v9 != nullptr) {
-    CheckCudnn(worker.libraries,
-               cudnn.cudnnSetCTCLossDescriptor_v9(made.get(), kFloat, kSoftmax, kZeroGradients, max_label_length),
-               "cudnnSetCTCLossDescriptor_v9");
+    CALL_CUDNN(worker.libraries, cudnnSetCTCLossDescriptor_v9, made.get(), kFloat, kSoftmax, kZeroGradients,
+               max_label_length);
   } else {
-    CheckCudnn(worker.libraries,
-               cudnn.cudnnSetCTCLossDescriptor_v8(made.get(), kFloat, kSoftmax, kZeroGradients, max_label_length),
-               "cudnnSetCTCLossDescriptor_v8");
+    CALL_CUDNN(worker.libraries, cudnnSetCTCLossDescriptor_v8, made.get(), kFloat, kSoftmax, kZeroGradients,
+               max_label_length);
   }
 }
 
@@ -30,10 +28,8 @@ void SetCtcLossDescriptor::Run(Worker& worker, Batch&) const {
 //                                               const cudnnTensorDescriptor_t gradientsDesc, size_t* bytes)
 void CtcLossWorkspaceSize::Run(Worker& worker, Batch& batch) const {
   std::size_t bytes = 0;
-  CheckCudnn(worker.libraries,
-             worker.libraries.cudnn.cudnnGetCTCLossWorkspaceSize_v8(worker.cudnn, algo, descriptor.get(),
-                                                                    probs_desc.get(), probs_desc.get(), &bytes),
-             "cudnnGetCTCLossWorkspaceSize_v8");
+  CALL_CUDNN(worker.libraries, cudnnGetCTCLossWorkspaceSize_v8, worker.cudnn, algo, descriptor.get(), probs_desc.get(),
+             probs_desc.get(), &bytes);
   batch.results.push_back(static_cast<double>(bytes));
 }
 

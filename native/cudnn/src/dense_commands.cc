@@ -32,51 +32,42 @@ class Factor {
 /// packages/cudnn/src/dense/matrix_products.ts swaps the operands for row-major tensors. C may not overlap A or B.
 void MatrixProduct::Run(Worker& worker, Batch&) const {
   const Factor alpha(1, type_a), old(beta, type_a);
-  CheckCublas(worker.libraries,
-              worker.libraries.cublas.cublasGemmEx(worker.cublas, op_a, op_b, m, n, k, alpha.address(), a->at(a_offset),
-                                                   type_a, lda, b->at(b_offset), type_a, ldb, old.address(),
-                                                   c->at(c_offset), type_c, ldc, compute_type, kDefaultAlgorithm),
-              "cublasGemmEx");
+  CALL_CUBLAS(worker.libraries, cublasGemmEx, worker.cublas, op_a, op_b, m, n, k, alpha.address(), a->at(a_offset),
+              type_a, lda, b->at(b_offset), type_a, ldb, old.address(), c->at(c_offset), type_c, ldc, compute_type,
+              kDefaultAlgorithm);
 }
 
 /// cublasStatus_t cublasGemmStridedBatchedEx: as cublasGemmEx, for matrices at even distances.
 void MatrixProducts::Run(Worker& worker, Batch&) const {
   const Factor alpha(1, type_a), beta(0, type_a);
-  CheckCublas(
-      worker.libraries,
-      worker.libraries.cublas.cublasGemmStridedBatchedEx(
-          worker.cublas, op_a, op_b, m, n, k, alpha.address(), a->at(), type_a, lda, static_cast<long long>(stride_a),
-          b->at(), type_a, ldb, static_cast<long long>(stride_b), beta.address(), c->at(), type_a, ldc,
-          static_cast<long long>(stride_c), batch_count, compute_type, kDefaultAlgorithm),
-      "cublasGemmStridedBatchedEx");
+  CALL_CUBLAS(worker.libraries, cublasGemmStridedBatchedEx, worker.cublas, op_a, op_b, m, n, k, alpha.address(),
+              a->at(), type_a, lda, static_cast<long long>(stride_a), b->at(), type_a, ldb,
+              static_cast<long long>(stride_b), beta.address(), c->at(), type_a, ldc, static_cast<long long>(stride_c),
+              batch_count, compute_type, kDefaultAlgorithm);
 }
 
+// CUresult cuModuleLoadData(CUmodule* module, const void* image)
 // CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name)
-// CUresult cuModuleUnload(CUmodule module)
-/// Loads the cubin or PTX of kernels/ into the context of this thread and looks up every kernel by its unmangled name
-/// (extern "C"). The driver translates PTX here, which may take seconds. A failed load leaves the kernels as they were.
-void LoadKernels::Run(Worker& worker, Batch&) const {
-  const auto& driver = worker.libraries.driver;
+void LoadModule(const Libraries& libraries, const Source& image, const std::vector<KernelShape>& kernels,
+                KernelModule& module) {
   // A PTX image is read up to its terminating zero.
   std::vector<char> bytes(static_cast<const char*>(image.block->data),
                           static_cast<const char*>(image.block->data) + image.bytes);
   bytes.push_back(0);
-  CUmodule module = nullptr;
-  CheckDriver(worker.libraries, driver.cuModuleLoadData(&module, bytes.data()), "cuModuleLoadData");
-  std::vector<CUfunction> functions;
-  try {
-    for (const KernelShape& kernel : Kernels()) {
-      CUfunction function = nullptr;
-      CheckDriver(worker.libraries, driver.cuModuleGetFunction(&function, module, kernel.name), "cuModuleGetFunction");
-      functions.push_back(function);
-    }
-  } catch (...) {
-    // The first failure is the one to report.
-    driver.cuModuleUnload(module);
-    throw;
+  CALL_DRIVER(libraries, cuModuleLoadData, &module.module, bytes.data());
+  for (const KernelShape& kernel : kernels) {
+    CUfunction function = nullptr;
+    CALL_DRIVER(libraries, cuModuleGetFunction, &function, module.module, kernel.name);
+    module.functions.push_back(function);
   }
-  worker.module = module;
-  worker.kernels = std::move(functions);
+}
+
+/// Loads the kernels of kernels/. A failed load leaves the kernels as they were.
+void LoadKernels::Run(Worker& worker, Batch&) const {
+  KernelModule loaded(worker.libraries);
+  LoadModule(worker.libraries, image, Kernels(), loaded);
+  worker.module = std::exchange(loaded.module, nullptr);
+  worker.kernels = std::move(loaded.functions);
   worker.has_double_scalars = is_double != 0;
 }
 

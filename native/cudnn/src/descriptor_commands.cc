@@ -15,8 +15,7 @@ void SetTensorDescriptor::Run(Worker& worker, Batch&) const {
   const int dims[3] = {layers, this->batch, columns};
   const int strides[3] = {this->batch * columns, columns, 1};
   const TensorDescriptor& made = descriptor.Make(worker.libraries);
-  CheckCudnn(worker.libraries, worker.libraries.cudnn.cudnnSetTensorNdDescriptor(made.get(), dtype, 3, dims, strides),
-             "cudnnSetTensorNdDescriptor");
+  CALL_CUDNN(worker.libraries, cudnnSetTensorNdDescriptor, made.get(), dtype, 3, dims, strides);
 }
 
 // cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t descriptor, int dtype, int layout, int maxSeqLength,
@@ -33,11 +32,8 @@ void SetDataDescriptor::Run(Worker& worker, Batch&) const {
   // The lengths are in host memory here, and cuDNN copies them. The passes take them again in device memory
   // (devSeqLengths).
   const DataDescriptor& made = descriptor.Make(worker.libraries);
-  CheckCudnn(worker.libraries,
-             worker.libraries.cudnn.cudnnSetRNNDataDescriptor(
-                 made.get(), dtype, layout, max_seq_length, batch_size, vector_size,
-                 static_cast<const int*>(seq_length_array.block->data), fill_address),
-             "cudnnSetRNNDataDescriptor");
+  CALL_CUDNN(worker.libraries, cudnnSetRNNDataDescriptor, made.get(), dtype, layout, max_seq_length, batch_size,
+             vector_size, static_cast<const int*>(seq_length_array.block->data), fill_address);
 }
 
 // cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t descriptor, cudnnHandle_t handle, float rate,
@@ -46,11 +42,8 @@ void SetDropoutDescriptor::Run(Worker& worker, Batch&) const {
   // Initializes the generator's states on the device by a kernel, the costly part of dropout. The seed passes through a
   // signed number, as JavaScript sends it in a double.
   const DropoutDescriptor& made = descriptor.Make(worker.libraries);
-  CheckCudnn(worker.libraries,
-             worker.libraries.cudnn.cudnnSetDropoutDescriptor(
-                 made.get(), worker.cudnn, static_cast<float>(rate), states->at(), states->bytes,
-                 static_cast<unsigned long long>(static_cast<long long>(seed))),
-             "cudnnSetDropoutDescriptor");
+  CALL_CUDNN(worker.libraries, cudnnSetDropoutDescriptor, made.get(), worker.cudnn, static_cast<float>(rate),
+             states->at(), states->bytes, static_cast<unsigned long long>(static_cast<long long>(seed)));
 }
 
 // cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t descriptor, int algo, int cellMode, int biasMode,
@@ -63,11 +56,9 @@ void SetDropoutDescriptor::Run(Worker& worker, Batch&) const {
 void SetRnnDescriptor::Run(Worker& worker, Batch&) const {
   const auto& cudnn = worker.libraries.cudnn;
   const RnnDescriptor& made = descriptor.Make(worker.libraries);
-  CheckCudnn(worker.libraries,
-             cudnn.cudnnSetRNNDescriptor_v8(made.get(), algo, cell_mode, bias_mode, dir_mode, input_mode, data_type,
-                                            math_prec, math_type, input_size, hidden_size, proj_size, num_layers,
-                                            dropout.get(), static_cast<std::uint32_t>(aux_flags)),
-             "cudnnSetRNNDescriptor_v8");
+  CALL_CUDNN(worker.libraries, cudnnSetRNNDescriptor_v8, made.get(), algo, cell_mode, bias_mode, dir_mode, input_mode,
+             data_type, math_prec, math_type, input_size, hidden_size, proj_size, num_layers, dropout.get(),
+             static_cast<std::uint32_t>(aux_flags));
   // NaN stands for no clip. Clipping applies to the cell state of LSTMs only, wherever it is used: c' = f·clip(c) +
   // i·g, h' = o·tanh(clip(c')).
   if (std::isnan(clip)) return;
@@ -75,10 +66,9 @@ void SetRnnDescriptor::Run(Worker& worker, Batch&) const {
   constexpr int kPropagateNan = 1;
   // cuDNN 9 replaced the function by one without a NaN option.
   if (cudnn.cudnnRNNSetClip_v9 != nullptr) {
-    CheckCudnn(worker.libraries, cudnn.cudnnRNNSetClip_v9(made.get(), kMinMax, -clip, clip), "cudnnRNNSetClip_v9");
+    CALL_CUDNN(worker.libraries, cudnnRNNSetClip_v9, made.get(), kMinMax, -clip, clip);
   } else {
-    CheckCudnn(worker.libraries, cudnn.cudnnRNNSetClip_v8(made.get(), kMinMax, kPropagateNan, -clip, clip),
-               "cudnnRNNSetClip_v8");
+    CALL_CUDNN(worker.libraries, cudnnRNNSetClip_v8, made.get(), kMinMax, kPropagateNan, -clip, clip);
   }
 }
 

@@ -25,8 +25,7 @@ std::vector<char> Compile(const Libraries& libraries, const std::string& source,
                           const std::vector<std::string>& options) {
   const auto& nvrtc = libraries.nvrtc;
   nvrtcProgram program = nullptr;
-  CheckNvrtc(libraries, nvrtc.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr),
-             "nvrtcCreateProgram");
+  CALL_NVRTC(libraries, nvrtcCreateProgram, &program, source.c_str(), "kernels.cu", 0, nullptr, nullptr);
   // Destroys the program on every path.
   const std::shared_ptr<void> owner(program, [&nvrtc](void* owned) {
     auto destroyed = static_cast<nvrtcProgram>(owned);
@@ -48,16 +47,16 @@ std::vector<char> Compile(const Libraries& libraries, const std::string& source,
   }
   // sm_XY gives a cubin, compute_XY PTX. A cubin loads without translation, but on its major compute capability only.
   std::size_t bytes = 0;
-  CheckNvrtc(libraries, nvrtc.nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBINSize");
+  CALL_NVRTC(libraries, nvrtcGetCUBINSize, program, &bytes);
   if (bytes > 0) {
     std::vector<char> cubin(bytes);
-    CheckNvrtc(libraries, nvrtc.nvrtcGetCUBIN(program, cubin.data()), "nvrtcGetCUBIN");
+    CALL_NVRTC(libraries, nvrtcGetCUBIN, program, cubin.data());
     return cubin;
   }
   // A virtual architecture has no cubin.
-  CheckNvrtc(libraries, nvrtc.nvrtcGetPTXSize(program, &bytes), "nvrtcGetPTXSize");
+  CALL_NVRTC(libraries, nvrtcGetPTXSize, program, &bytes);
   std::vector<char> ptx(bytes);
-  CheckNvrtc(libraries, nvrtc.nvrtcGetPTX(program, ptx.data()), "nvrtcGetPTX");
+  CALL_NVRTC(libraries, nvrtcGetPTX, program, ptx.data());
   return ptx;
 }
 
@@ -70,9 +69,9 @@ Napi::Value SupportedArchitectures(const Napi::CallbackInfo& info) {
   std::vector<int> architectures;
   if (nvrtc.nvrtcGetNumSupportedArchs != nullptr && nvrtc.nvrtcGetSupportedArchs != nullptr) {
     int count = 0;
-    CheckNvrtc(*libraries, nvrtc.nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs");
+    CALL_NVRTC(*libraries, nvrtcGetNumSupportedArchs, &count);
     architectures.resize(static_cast<std::size_t>(count));
-    CheckNvrtc(*libraries, nvrtc.nvrtcGetSupportedArchs(architectures.data()), "nvrtcGetSupportedArchs");
+    CALL_NVRTC(*libraries, nvrtcGetSupportedArchs, architectures.data());
   }
   auto result = Napi::Array::New(info.Env(), architectures.size());
   for (std::uint32_t k = 0; k < architectures.size(); k++) result.Set(k, architectures[k]);
@@ -95,12 +94,8 @@ class CompileWorker : public Napi::AsyncWorker {
 
  protected:
   void Execute() override {
-    try {
-      image_ = Compile(*libraries_, source_, options_);
-    } catch (const NativeError& error) {
-      // No value of JavaScript may be made on this thread: OnOK() makes the rejection.
-      error_ = std::make_unique<NativeError>(error);
-    }
+    // No value of JavaScript may be made on this thread: OnOK() makes the rejection.
+    error_ = ErrorIn([this] { image_ = Compile(*libraries_, source_, options_); });
   }
 
   void OnOK() override {
@@ -116,7 +111,7 @@ class CompileWorker : public Napi::AsyncWorker {
   std::string source_;
   std::vector<std::string> options_;
   std::vector<char> image_;
-  std::unique_ptr<NativeError> error_;
+  ErrorRef error_;
 };
 
 // compileKernels(libraries, source: string, options: string[]): Promise<Uint8Array> — a cubin, or PTX for a virtual

@@ -9,79 +9,61 @@ namespace {
 
 /// One row of a symbol table: the destination of the address, and whether its absence matters.
 struct Row {
+  const char* table;
   const char* name;
   void* slot;
   bool required;
 };
 
-/// Looks up every row; returns the names of required symbols that are missing. A partly filled table is never called.
-std::vector<std::string> Fill(const std::vector<Row>& rows, void* library) {
+}  // namespace
+
+// Each library is found on its own and may be missing alone: the report names it. A partly filled table is never
+// called.
+std::vector<std::string> Libraries::Bind(const std::string& kind, void* library) {
+  // The .def files write the rows of TABLE.
+#define TEXT_OF(table) #table
+#define ROW(table, name, required) Row{TEXT_OF(table), #name, static_cast<void*>(&table.name), required},
+#define SYMBOL(result, name, parameters) ROW(TABLE, name, true)
+#define OPTIONAL_SYMBOL(result, name, parameters) ROW(TABLE, name, false)
+  const Row rows[] = {
+#define TABLE cudart
+#include "cudart_symbols.def"
+#undef TABLE
+// libcuda / nvcuda.dll: from the driver of the GPU, not from the CUDA toolkit, so its version differs from cudart's.
+#define TABLE driver
+#include "driver_symbols.def"
+#undef TABLE
+// Compiles the kernels of native/cudnn/kernels on first use. A wheel or an apt package of cuDNN does not bring it
+// along.
+#define TABLE nvrtc
+#include "nvrtc_symbols.def"
+#undef TABLE
+// Symbols that end in _v2 are those that cublas_v2.h maps the documented names to.
+#define TABLE cublas
+#include "cublas_symbols.def"
+#undef TABLE
+// cuDNN 8 and 9 export these from libcudnn, which loads its sub-libraries (libcudnn_adv and others) itself.
+#define TABLE cudnn
+#include "cudnn_symbols.def"
+#undef TABLE
+  };
+#undef OPTIONAL_SYMBOL
+#undef SYMBOL
+#undef ROW
+#undef TEXT_OF
   std::vector<std::string> missing;
+  bool is_known = false;
   for (const Row& row : rows) {
+    if (kind != row.table) continue;
+    is_known = true;
     void* address = FindSymbol(library, row.name);
     if (address == nullptr && row.required) missing.emplace_back(row.name);
     // A function pointer and a void pointer have the same size and representation on every supported system (POSIX
     // requires it for dlsym); memcpy avoids a cast between them.
     std::memcpy(row.slot, static_cast<const void*>(&address), sizeof address);
   }
+  if (!is_known) missing.push_back("the table " + kind);
   return missing;
-}
-
-}  // namespace
-
-// Five tables and not one, as each library is found on its own and may be missing alone: the report names it.
-std::vector<std::string> Libraries::Bind(const std::string& kind, void* library) {
-// Each list below is a table of rows, written by the .def file.
-#define SYMBOL(result, name, parameters) Row{#name, static_cast<void*>(&table.name), true},
-#define OPTIONAL_SYMBOL(result, name, parameters) Row{#name, static_cast<void*>(&table.name), false},
-  if (kind == "cudart") {
-    CudartTable& table = cudart;
-    return Fill(
-        {
-#include "cudart_symbols.def"
-        },
-        library);
-  }
-  // libcuda / nvcuda.dll: from the driver of the GPU, not from the CUDA toolkit, so its version differs from cudart's.
-  if (kind == "driver") {
-    DriverTable& table = driver;
-    return Fill(
-        {
-#include "driver_symbols.def"
-        },
-        library);
-  }
-  // Compiles the kernels of native/cudnn/kernels on first use. A wheel or an apt package of cuDNN does not bring it
-  // along.
-  if (kind == "nvrtc") {
-    NvrtcTable& table = nvrtc;
-    return Fill(
-        {
-#include "nvrtc_symbols.def"
-        },
-        library);
-  }
-  // Symbols that end in _v2 are those that cublas_v2.h maps the documented names to.
-  if (kind == "cublas") {
-    CublasTable& table = cublas;
-    return Fill(
-        {
-#include "cublas_symbols.def"
-        },
-        library);
-  }
-  // cuDNN 8 and 9 export these from libcudnn, which loads its sub-libraries (libcudnn_adv and others) itself.
-  if (kind == "cudnn") {
-    CudnnTable& table = cudnn;
-    return Fill(
-        {
-#include "cudnn_symbols.def"
-        },
-        library);
-  }
-#undef OPTIONAL_SYMBOL
-#undef SYMBOL
-  return {"the table " + kind};
 }
 
 }  // namespace cudnn_rnn

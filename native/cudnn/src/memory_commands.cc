@@ -10,17 +10,12 @@ namespace {
 /// another allocation of the same pool without an error.
 void CheckRoom(const Buffer& buffer, std::size_t offset, std::size_t bytes, const char* call) {
   if (offset + bytes <= buffer.bytes) return;
-  NativeError error;
-  error.library = "session";
-  error.call = call;
-  error.name = "NO_ROOM";
-  throw error;
+  throw NativeError("session", call, "NO_ROOM");
 }
 
 /// cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, cudaStream_t stream)
 void CopyAsync(Worker& worker, void* to, const void* from, std::size_t bytes, int kind) {
-  CheckCudart(worker.libraries, worker.libraries.cudart.cudaMemcpyAsync(to, from, bytes, kind, worker.stream),
-              "cudaMemcpyAsync");
+  CALL_CUDART(worker.libraries, cudaMemcpyAsync, to, from, bytes, kind, worker.stream);
 }
 
 /// Copies `bytes` through one page-locked block, and waits for each piece.
@@ -33,9 +28,7 @@ void CopyInPieces(Worker& worker, std::size_t bytes, const CopyPiece& copy) {
 }
 
 /// Waits until the device has run everything queued on the session's stream.
-void Synchronize(Worker& worker) {
-  CheckCudart(worker.libraries, worker.libraries.cudart.cudaStreamSynchronize(worker.stream), "cudaStreamSynchronize");
-}
+void Synchronize(Worker& worker) { CALL_CUDART(worker.libraries, cudaStreamSynchronize, worker.stream); }
 
 }  // namespace
 
@@ -90,21 +83,19 @@ void Copy::Run(Worker& worker, Batch&) const {
 // cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream)
 void Clear::Run(Worker& worker, Batch&) const {
   if (bytes == 0) return;
-  CheckCudart(worker.libraries, worker.libraries.cudart.cudaMemsetAsync(to->at(offset), 0, bytes, worker.stream),
-              "cudaMemsetAsync");
+  CALL_CUDART(worker.libraries, cudaMemsetAsync, to->at(offset), 0, bytes, worker.stream);
 }
 
 void MarkEmpty::Run(Worker& worker, Batch&) const {
   if (to->bytes == 0) return;
-  CheckCudart(worker.libraries, worker.libraries.cudart.cudaMemsetAsync(to->at(), 0xff, to->bytes, worker.stream),
-              "cudaMemsetAsync");
+  CALL_CUDART(worker.libraries, cudaMemsetAsync, to->at(), 0xff, to->bytes, worker.stream);
 }
 
 // cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
 void MemoryInfo::Run(Worker& worker, Batch& batch) const {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
-  CheckCudart(worker.libraries, worker.libraries.cudart.cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+  CALL_CUDART(worker.libraries, cudaMemGetInfo, &free_bytes, &total_bytes);
   batch.results.push_back(static_cast<double>(free_bytes));
   batch.results.push_back(static_cast<double>(total_bytes));
 }

@@ -32,11 +32,7 @@ NcclTable TableOf(const std::string& path) {
   std::string text;
   void* library = OpenLibrary(path, &text);
   if (library != nullptr) return BindNccl(library);
-  NativeError error;
-  error.library = "nccl";
-  error.call = "dlopen";
-  error.name = text;
-  throw error;
+  throw NativeError("nccl", "dlopen", text);
 }
 
 /// Runs on JavaScript's thread.
@@ -131,25 +127,21 @@ Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
 Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   auto operation = std::make_unique<NcclOperation>();
   operation->reduction = info[2].ToNumber().Int32Value();
-  const auto fill = [&](int type, std::size_t bytes, void* data, std::ptrdiff_t count) {
+  const auto fill = [&](int type, const auto& span) {
     operation->type = type;
-    operation->element_bytes = bytes;
-    operation->data = data;
-    operation->count = static_cast<std::size_t>(count);
+    operation->element_bytes = sizeof *span.data;
+    operation->data = span.data;
+    operation->count = static_cast<std::size_t>(span.count);
   };
   const auto type = info[1].As<Napi::TypedArray>().TypedArrayType();
   if (type == napi_float64_array) {
-    const auto span = Span<double>(info[1]);
-    fill(kNcclFloat64, sizeof(double), span.data, span.count);
+    fill(kNcclFloat64, Span<double>(info[1]));
   } else if (type == napi_int32_array) {
-    const auto span = Span<int32_t>(info[1]);
-    fill(kNcclInt32, sizeof(int32_t), span.data, span.count);
+    fill(kNcclInt32, Span<int32_t>(info[1]));
   } else if (type == napi_uint16_array) {
-    const auto span = Span<std::uint16_t>(info[1]);
-    fill(kNcclBfloat16, sizeof(std::uint16_t), span.data, span.count);
+    fill(kNcclBfloat16, Span<std::uint16_t>(info[1]));
   } else {
-    const auto span = Span<float>(info[1]);
-    fill(kNcclFloat32, sizeof(float), span.data, span.count);
+    fill(kNcclFloat32, Span<float>(info[1]));
   }
   return Post(info, std::move(operation), info[1]);
 }

@@ -21,13 +21,7 @@ constexpr auto kSpinTime = std::chrono::microseconds(200);
 constexpr auto kPollInterval = std::chrono::microseconds(50);
 
 NativeError NcclError(const char* call, const std::string& name, int status, const std::string& detail) {
-  NativeError error;
-  error.library = "nccl";
-  error.call = call;
-  error.name = name;
-  error.status = status;
-  error.detail = detail;
-  return error;
+  return {"nccl", call, name, detail, status};
 }
 
 }  // namespace
@@ -114,18 +108,18 @@ void NcclCommunicator::Run() {
 // The deadline counts from here, not from the call in JavaScript: an operation that queues behind another is not late.
 void NcclCommunicator::Perform(NcclOperation& operation) {
   began_ = std::chrono::steady_clock::now();
-  try {
+  const ErrorRef error = ErrorIn([&] {
     if (operation.kind == NcclOperationKind::kOpen) return Open();
     // After a failure, and at the end of the process, nothing can be done but to close.
     if (operation.kind == NcclOperationKind::kClose) return Close();
     if (!IsOpen()) Fail("ncclAllReduce", "ABORTED", 0, "an earlier call failed");
     if (operation.kind == NcclOperationKind::kAllReduce) return AllReduce(operation);
     CallOnStreams(operation);
-  } catch (const NativeError& error) {
-    operation.error = std::make_shared<NativeError>(error);
-    LetContinue(operation);
-    Abort();
-  }
+  });
+  if (!error) return;
+  operation.error = error;
+  LetContinue(operation);
+  Abort();
 }
 
 void NcclCommunicator::LetContinue(NcclOperation& operation) {
@@ -134,10 +128,8 @@ void NcclCommunicator::LetContinue(NcclOperation& operation) {
 }
 
 void NcclCommunicator::Open() {
-  const auto& cudart = libraries_->cudart;
   SetDevice(members_.front());
-  CheckCudart(*libraries_, cudart.cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
-              "cudaStreamCreateWithFlags");
+  CALL_CUDART(*libraries_, cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking);
   // blocking = 0: calls return ncclInProgress instead of waiting for other ranks, so this thread can watch the deadline
   // (NCCL user guide, "Fault Tolerance").
   ncclConfig_t config{sizeof config, kMagic, kConfigVersion, 0};
@@ -155,20 +147,20 @@ void NcclCommunicator::AllReduce(const NcclOperation& operation) {
   // Grows only. Gradients of one model have the same sizes in every step, so the buffer reaches its size in the first
   // one.
   if (room > buffer_bytes_) {
-    if (buffer_ != nullptr) CheckCudart(*libraries_, cudart.cudaFree(buffer_), "cudaFree");
+    if (buffer_ != nullptr) CALL_CUDART(*libraries_, cudaFree, buffer_);
     buffer_ = nullptr;
     buffer_bytes_ = 0;
-    CheckCudart(*libraries_, cudart.cudaMalloc(&buffer_, room), "cudaMalloc");
+    CALL_CUDART(*libraries_, cudaMalloc, &buffer_, room);
     buffer_bytes_ = room;
   }
   const auto copy = [&](void* to, const void* from, int kind) {
     if (bytes == 0) return;
-    CheckCudart(*libraries_, cudart.cudaMemcpyAsync(to, from, bytes, kind, stream_), "cudaMemcpyAsync");
+    CALL_CUDART(*libraries_, cudaMemcpyAsync, to, from, bytes, kind, stream_);
   };
   if (bytes > 0) {
     copy(buffer_, operation.data, cudaMemcpyHostToDevice);
   } else {
-    CheckCudart(*libraries_, cudart.cudaMemsetAsync(buffer_, 0, room, stream_), "cudaMemsetAsync");
+    CALL_CUDART(*libraries_, cudaMemsetAsync, buffer_, 0, room, stream_);
   }
   const std::size_t count = bytes == 0 ? 1 : operation.count;
   // In place: NCCL allows the receive buffer to be the send buffer. The call returns when the kernel is queued.
@@ -183,7 +175,7 @@ void NcclCommunicator::AllReduce(const NcclOperation& operation) {
     return true;
   });
   copy(operation.data, buffer_, cudaMemcpyDeviceToHost);
-  CheckCudart(*libraries_, cudart.cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  CALL_CUDART(*libraries_, cudaStreamSynchronize, stream_);
 }
 
 std::vector<StreamArrival> NcclCommunicator::WaitForWorkers(const char* call, NcclOperation& operation,
@@ -218,8 +210,7 @@ void NcclCommunicator::CallOnStreams(NcclOperation& operation) {
   for (Member& member : members_) {
     if (member.done != nullptr) continue;
     SetDevice(member);
-    CheckCudart(*libraries_, cudart.cudaEventCreateWithFlags(&member.done, cudaEventDisableTiming),
-                "cudaEventCreateWithFlags");
+    CALL_CUDART(*libraries_, cudaEventCreateWithFlags, &member.done, cudaEventDisableTiming);
   }
   std::size_t index = 0;
   CallForAll(call, [&](Member& member) {
@@ -239,7 +230,7 @@ void NcclCommunicator::CallOnStreams(NcclOperation& operation) {
   });
   for (std::size_t k = 0; k < members_.size(); k++) {
     SetDevice(members_[k]);
-    CheckCudart(*libraries_, cudart.cudaEventRecord(members_[k].done, arrivals[k].stream), "cudaEventRecord");
+    CALL_CUDART(*libraries_, cudaEventRecord, members_[k].done, arrivals[k].stream);
   }
   LetContinue(operation);
   for (const Member& member : members_) {
@@ -295,12 +286,8 @@ void NcclCommunicator::CallForAll(const char* call, const std::function<ncclResu
   ncclResult_t result = ncclSuccess;
   ErrorRef error;
   for (Member& member : members_) {
-    try {
-      SetDevice(member);
-    } catch (const NativeError& caught) {
-      error = std::make_shared<NativeError>(caught);
-      break;
-    }
+    error = ErrorIn([&] { SetDevice(member); });
+    if (error) break;
     const ncclResult_t status = make(member);
     if (status != ncclSuccess && status != ncclInProgress && result == ncclSuccess) result = status;
   }
@@ -312,9 +299,7 @@ void NcclCommunicator::CallForAll(const char* call, const std::function<ncclResu
 }
 
 // The current device is a property of the thread. A communicator belongs to the device that is current when it is made.
-void NcclCommunicator::SetDevice(const Member& member) {
-  CheckCudart(*libraries_, libraries_->cudart.cudaSetDevice(member.device), "cudaSetDevice");
-}
+void NcclCommunicator::SetDevice(const Member& member) { CALL_CUDART(*libraries_, cudaSetDevice, member.device); }
 
 void NcclCommunicator::WaitUntil(const char* call, const std::function<bool()>& is_done) {
   const auto began = std::chrono::steady_clock::now();

@@ -4,7 +4,6 @@
 
 namespace cudnn_rnn {
 
-// CUresult cuModuleLoadData(CUmodule* module, const void* image)
 // CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value)
 // CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, size_t
 // sharedBytes)
@@ -12,29 +11,17 @@ void LoadPersistent::Run(Worker& worker, Batch& batch) const {
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: more than 48 KiB must be allowed.
   constexpr int kMaxDynamicShared = 8;
   const Libraries& libraries = worker.libraries;
-  const auto& driver = libraries.driver;
   worker.OpenWatch();
-  // A PTX image is read up to its terminating zero.
-  std::vector<char> bytes(static_cast<const char*>(image.block->data),
-                          static_cast<const char*>(image.block->data) + image.bytes);
-  bytes.push_back(0);
   KernelModule& made = module.Make(libraries);
-  CheckDriver(libraries, driver.cuModuleLoadData(&made.module, bytes.data()), "cuModuleLoadData");
-  for (const KernelShape& shape : PersistentKernels()) {
-    CUfunction function = nullptr;
-    CheckDriver(libraries, driver.cuModuleGetFunction(&function, made.module, shape.name), "cuModuleGetFunction");
-    made.functions.push_back(function);
-  }
+  LoadModule(libraries, image, PersistentKernels(), made);
   const int shared_bytes[] = {forward_bytes, backward_bytes};
   for (std::size_t pass = 0; pass < 2; pass++) {
     const CUfunction function = made.functions.at(pass);
     const int bytes_of_pass = shared_bytes[pass];
-    CheckDriver(libraries, driver.cuFuncSetAttribute(function, kMaxDynamicShared, bytes_of_pass), "cuFuncSetAttribute");
+    CALL_DRIVER(libraries, cuFuncSetAttribute, function, kMaxDynamicShared, bytes_of_pass);
     int blocks = 0;
-    CheckDriver(libraries,
-                driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads,
-                                                                   static_cast<std::size_t>(bytes_of_pass)),
-                "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    CALL_DRIVER(libraries, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function, threads,
+                static_cast<std::size_t>(bytes_of_pass));
     batch.results.push_back(blocks);
   }
 }

@@ -18,8 +18,7 @@ void ReportPiece(const Libraries& libraries, cudnnTensorDescriptor_t descriptor,
   int rank = 0;
   int dims[3] = {0, 0, 0};
   int strides[3] = {0, 0, 0};
-  CheckCudnn(libraries, libraries.cudnn.cudnnGetTensorNdDescriptor(descriptor, 3, &dtype, &rank, dims, strides),
-             "cudnnGetTensorNdDescriptor");
+  CALL_CUDNN(libraries, cudnnGetTensorNdDescriptor, descriptor, 3, &dtype, &rank, dims, strides);
   // cuDNN returns a null address for a piece that does not exist, such as a bias with CUDNN_RNN_NO_BIAS or the input
   // matrix of the first layer with CUDNN_SKIP_INPUT. Matrices and biases have shape [1, rows, columns].
   const bool present = address != nullptr && rank == 3;
@@ -34,9 +33,7 @@ void ReportPiece(const Libraries& libraries, cudnnTensorDescriptor_t descriptor,
 /// Bytes of the weight space, which is one buffer for all matrices and biases; depends on the descriptor only.
 void WeightSpaceSize::Run(Worker& worker, Batch& batch) const {
   std::size_t bytes = 0;
-  CheckCudnn(worker.libraries,
-             worker.libraries.cudnn.cudnnGetRNNWeightSpaceSize(worker.cudnn, descriptor.get(), &bytes),
-             "cudnnGetRNNWeightSpaceSize");
+  CALL_CUDNN(worker.libraries, cudnnGetRNNWeightSpaceSize, worker.cudnn, descriptor.get(), &bytes);
   batch.results.push_back(static_cast<double>(bytes));
 }
 
@@ -53,11 +50,8 @@ void WeightParams::Run(Worker& worker, Batch& batch) const {
   const TensorDescriptor bias(libraries);
   void* matrix_address = nullptr;
   void* bias_address = nullptr;
-  CheckCudnn(libraries,
-             libraries.cudnn.cudnnGetRNNWeightParams(worker.cudnn, descriptor.get(), pseudo_layer, weight_space_size,
-                                                     WeightSpaceBase(), lin_layer_id, matrix.get(), &matrix_address,
-                                                     bias.get(), &bias_address),
-             "cudnnGetRNNWeightParams");
+  CALL_CUDNN(libraries, cudnnGetRNNWeightParams, worker.cudnn, descriptor.get(), pseudo_layer, weight_space_size,
+             WeightSpaceBase(), lin_layer_id, matrix.get(), &matrix_address, bias.get(), &bias_address);
   ReportPiece(libraries, matrix.get(), matrix_address, batch.results);
   ReportPiece(libraries, bias.get(), bias_address, batch.results);
 }
@@ -70,10 +64,8 @@ void WeightParams::Run(Worker& worker, Batch& batch) const {
 void TempSpaceSizes::Run(Worker& worker, Batch& batch) const {
   std::size_t work = 0;
   std::size_t reserve = 0;
-  CheckCudnn(worker.libraries,
-             worker.libraries.cudnn.cudnnGetRNNTempSpaceSizes(worker.cudnn, descriptor.get(), mode, x_desc.get(), &work,
-                                                              &reserve),
-             "cudnnGetRNNTempSpaceSizes");
+  CALL_CUDNN(worker.libraries, cudnnGetRNNTempSpaceSizes, worker.cudnn, descriptor.get(), mode, x_desc.get(), &work,
+             &reserve);
   batch.results.push_back(static_cast<double>(work));
   batch.results.push_back(static_cast<double>(reserve));
 }

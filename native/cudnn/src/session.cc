@@ -15,35 +15,15 @@ bool HasDestination(const std::vector<Transfer>& transfers) {
                      [](const Transfer& transfer) { return transfer.destination != nullptr; });
 }
 
-/// Gives `batch` the error of a call that failed after its commands were issued.
-void NoteFailure(const Libraries& libraries, cudaError_t status, const char* call, Batch& batch) {
-  if (status == 0 || batch.error) return;
-  try {
-    CheckCudart(libraries, status, call);
-  } catch (const NativeError& error) {
-    batch.error = std::make_shared<NativeError>(error);
-  }
-}
-
-/// Gives `batch` the error of a persistent kernel that waited too long.
-void NoteWatch(const Worker& worker, Batch& batch) {
-  if (batch.error) return;
-  try {
-    worker.CheckWatch();
-  } catch (const NativeError& error) {
-    batch.error = std::make_shared<NativeError>(error);
-  }
+/// Gives `batch` the error that `check` throws after its commands were issued.
+template <typename Function>
+void NoteFailure(Batch& batch, const Function& check) {
+  if (!batch.error) batch.error = ErrorIn(check);
 }
 
 }  // namespace
 
-NativeError SessionClosed(const char* call) {
-  NativeError error;
-  error.library = "session";
-  error.call = call;
-  error.name = "SESSION_CLOSED";
-  return error;
-}
+NativeError SessionClosed(const char* call) { return {"session", call, "SESSION_CLOSED"}; }
 
 Session::Session(std::shared_ptr<const Libraries> libraries, int device, Settle settle)
     : libraries_(std::move(libraries)),
@@ -80,12 +60,10 @@ void Session::Close() {
 
 void Session::RunWorker(std::unique_ptr<Batch> first) {
   barrier_.Open();
-  try {
+  first->error = ErrorIn([this] {
     info_ = worker_.Open();
     CheckCudart(*libraries_, waiter_ready_.get_future().get(), "cudaSetDevice");
-  } catch (const NativeError& error) {
-    first->error = std::make_shared<NativeError>(error);
-  }
+  });
   const bool failed = first->error != nullptr;
   // Settles the open promise, whether it failed or not.
   Finish(std::move(first));
@@ -137,7 +115,7 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
     waiting.event = nullptr;
     status = cudart.cudaStreamSynchronize(worker_.stream);
   }
-  NoteFailure(*libraries_, status, "cudaStreamSynchronize", *batch);
+  NoteFailure(*batch, [&] { CheckCudart(*libraries_, status, "cudaStreamSynchronize"); });
   // In the order of the stream: events complete in that order too.
   waiting.batch = std::move(batch);
   const std::lock_guard lock(waiting_mutex_);
@@ -161,8 +139,8 @@ void Session::RunWaiter() {
       const cudaError_t status = cudart.cudaEventSynchronize(waiting.event);
       // After a failure the staging memory may still be in use; only an idle stream makes it safe to reuse.
       if (status != 0) cudart.cudaStreamSynchronize(worker_.stream);
-      NoteFailure(*libraries_, status, "cudaEventSynchronize", *waiting.batch);
-      NoteWatch(worker_, *waiting.batch);
+      NoteFailure(*waiting.batch, [&] { CheckCudart(*libraries_, status, "cudaEventSynchronize"); });
+      NoteFailure(*waiting.batch, [&] { worker_.CheckWatch(); });
       cudart.cudaEventDestroy(waiting.event);
     }
     Finish(std::move(waiting.batch));

@@ -6,16 +6,6 @@ namespace {
 /// The libraries return null for a status that they do not have.
 std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 
-NativeError ErrorOf(const char* library, const char* call, int status, std::string name, std::string detail) {
-  NativeError error;
-  error.library = library;
-  error.call = call;
-  error.status = status;
-  error.name = std::move(name);
-  error.detail = std::move(detail);
-  return error;
-}
-
 }  // namespace
 
 void CheckCudart(const Libraries& libraries, cudaError_t status, const char* call) {
@@ -23,8 +13,8 @@ void CheckCudart(const Libraries& libraries, cudaError_t status, const char* cal
   // Clears the last error, so that a later kernel launch is not blamed for this one; sticky errors stay.
   // See "Error Handling" in the CUDA Runtime API: an asynchronous error is returned by the next call.
   libraries.cudart.cudaGetLastError();
-  throw ErrorOf("cudart", call, status, TextOf(libraries.cudart.cudaGetErrorName(status)),
-                TextOf(libraries.cudart.cudaGetErrorString(status)));
+  throw NativeError("cudart", call, TextOf(libraries.cudart.cudaGetErrorName(status)),
+                    TextOf(libraries.cudart.cudaGetErrorString(status)), status);
 }
 
 void CheckDriver(const Libraries& libraries, CUresult status, const char* call) {
@@ -34,17 +24,17 @@ void CheckDriver(const Libraries& libraries, CUresult status, const char* call) 
   // Both leave the pointer null for an unknown status.
   libraries.driver.cuGetErrorName(status, &name);
   libraries.driver.cuGetErrorString(status, &text);
-  throw ErrorOf("driver", call, status, TextOf(name), TextOf(text));
+  throw NativeError("driver", call, TextOf(name), TextOf(text), status);
 }
 
 void CheckNvrtc(const Libraries& libraries, nvrtcResult status, const char* call, const std::string& log) {
   if (status == 0) return;
-  throw ErrorOf("nvrtc", call, status, TextOf(libraries.nvrtc.nvrtcGetErrorString(status)), log);
+  throw NativeError("nvrtc", call, TextOf(libraries.nvrtc.nvrtcGetErrorString(status)), log, status);
 }
 
 void CheckCublas(const Libraries& libraries, cublasStatus_t status, const char* call) {
   if (status == 0) return;
-  throw ErrorOf("cublas", call, status, TextOf(libraries.cublas.cublasGetStatusName(status)), "");
+  throw NativeError("cublas", call, TextOf(libraries.cublas.cublasGetStatusName(status)), "", status);
 }
 
 void CheckCudnn(const Libraries& libraries, cudnnStatus_t status, const char* call) {
@@ -56,7 +46,7 @@ void CheckCudnn(const Libraries& libraries, cudnnStatus_t status, const char* ca
     libraries.cudnn.cudnnGetLastErrorString(text, sizeof text);
     detail = text;
   }
-  throw ErrorOf("cudnn", call, status, TextOf(libraries.cudnn.cudnnGetErrorString(status)), detail);
+  throw NativeError("cudnn", call, TextOf(libraries.cudnn.cudnnGetErrorString(status)), detail, status);
 }
 
 }  // namespace cudnn_rnn

@@ -14,4 +14,11 @@ void CheckNvrtc(const Libraries& libraries, nvrtcResult status, const char* call
 void CheckCublas(const Libraries& libraries, cublasStatus_t status, const char* call);
 void CheckCudnn(const Libraries& libraries, cudnnStatus_t status, const char* call);
 
+// Call a function of a library by its name, and throw NativeError unless its status is success.
+#define CALL_CUDART(libraries, name, ...) CheckCudart(libraries, (libraries).cudart.name(__VA_ARGS__), #name)
+#define CALL_DRIVER(libraries, name, ...) CheckDriver(libraries, (libraries).driver.name(__VA_ARGS__), #name)
+#define CALL_NVRTC(libraries, name, ...) CheckNvrtc(libraries, (libraries).nvrtc.name(__VA_ARGS__), #name)
+#define CALL_CUBLAS(libraries, name, ...) CheckCublas(libraries, (libraries).cublas.name(__VA_ARGS__), #name)
+#define CALL_CUDNN(libraries, name, ...) CheckCudnn(libraries, (libraries).cudnn.name(__VA_ARGS__), #name)
+
 }  // namespace cudnn_rnn

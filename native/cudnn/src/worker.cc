@@ -17,34 +17,36 @@ constexpr std::size_t kCublasWorkspace = std::size_t{32} << 20;
 template <typename Function>
 ErrorRef Attempt(const Function& run) {
   try {
-    run();
-    return nullptr;
-  } catch (const NativeError& error) {
-    return std::make_shared<NativeError>(error);
+    return ErrorIn(run);
   } catch (const std::exception& exception) {
-    auto error = std::make_shared<NativeError>();
-    error->library = "session";
-    error->call = "the worker";
-    error->name = "HOST_FAILURE";
-    error->detail = exception.what();
-    return error;
+    return std::make_shared<NativeError>("session", "the worker", "HOST_FAILURE", exception.what());
   }
+}
+
+/// The commands of all segments as one. Throws the first error of reading.
+std::vector<AnyCommand> ReadAll(CommandReader& reader) {
+  std::vector<AnyCommand> commands;
+  while (!reader.AtEnd()) {
+    reader.BeginSegment(reader.error());
+    while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
+  }
+  if (reader.error()) throw NativeError(*reader.error());
+  return commands;
 }
 
 }  // namespace
 
 DeviceInfo Worker::Open() {
-  const auto& cudart = libraries.cudart;
   const auto& dnn = libraries.cudnn;
   DeviceInfo info;
   int value = 0;
-  CheckCudart(libraries, cudart.cudaSetDevice(device), "cudaSetDevice");
+  CALL_CUDART(libraries, cudaSetDevice, device);
   // Makes the primary context current on this thread, which driver calls need.
-  CheckCudart(libraries, cudart.cudaFree(nullptr), "cudaFree");
-  CheckDriver(libraries, libraries.driver.cuInit(0), "cuInit");
+  CALL_CUDART(libraries, cudaFree, nullptr);
+  CALL_DRIVER(libraries, cuInit, 0);
   // By attribute, not cudaGetDeviceProperties: its structure changed size between CUDA 11, 12 and 13.
   const auto attribute = [&](int which) {
-    CheckCudart(libraries, cudart.cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+    CALL_CUDART(libraries, cudaDeviceGetAttribute, &value, which, device);
     return value;
   };
   info.numbers["computeCapability"] =
@@ -53,49 +55,47 @@ DeviceInfo Worker::Open() {
   // Without pools (before CUDA 11.2, or on devices without support) memory comes from cudaMalloc, which synchronizes.
   const bool has_pools = attribute(cudaDevAttrMemoryPoolsSupported) != 0;
   CUdevice ordinal = 0;
-  CheckDriver(libraries, libraries.driver.cuDeviceGet(&ordinal, device), "cuDeviceGet");
+  CALL_DRIVER(libraries, cuDeviceGet, &ordinal, device);
   char name[256] = "";
-  CheckDriver(libraries, libraries.driver.cuDeviceGetName(name, sizeof name, ordinal), "cuDeviceGetName");
+  CALL_DRIVER(libraries, cuDeviceGetName, name, sizeof name, ordinal);
   info.name = name;
 
-  CheckCudart(libraries, cudart.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  CALL_CUDART(libraries, cudaStreamCreateWithFlags, &stream, cudaStreamNonBlocking);
   if (has_pools) {
-    CheckCudart(libraries, cudart.cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+    CALL_CUDART(libraries, cudaDeviceGetDefaultMemPool, &pool, device);
     // The default release threshold is 0: the pool would return its memory to the system at every synchronization, and
     // each step would pay for new pages (CUDA Programming Guide, "Stream Ordered Memory Allocator").
     std::uint64_t keep_everything = UINT64_MAX;
-    CheckCudart(libraries, cudart.cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_everything),
-                "cudaMemPoolSetAttribute");
+    CALL_CUDART(libraries, cudaMemPoolSetAttribute, pool, cudaMemPoolAttrReleaseThreshold, &keep_everything);
   }
   info.numbers["memoryPools"] = has_pools;
-  CheckCudnn(libraries, dnn.cudnnCreate(&cudnn), "cudnnCreate");
+  CALL_CUDNN(libraries, cudnnCreate, &cudnn);
   // Without it the handle uses the legacy default stream, which synchronizes with all others.
-  CheckCudnn(libraries, dnn.cudnnSetStream(cudnn, stream), "cudnnSetStream");
-  CheckCublas(libraries, libraries.cublas.cublasCreate_v2(&cublas), "cublasCreate_v2");
-  CheckCublas(libraries, libraries.cublas.cublasSetStream_v2(cublas, stream), "cublasSetStream_v2");
+  CALL_CUDNN(libraries, cudnnSetStream, cudnn, stream);
+  CALL_CUBLAS(libraries, cublasCreate_v2, &cublas);
+  CALL_CUBLAS(libraries, cublasSetStream_v2, cublas, stream);
   // cuBLAS would otherwise allocate its own workspace, which is not allowed during a capture.
-  CheckCublas(libraries, libraries.cublas.cublasSetWorkspace_v2(cublas, Allocate(kCublasWorkspace), kCublasWorkspace),
-              "cublasSetWorkspace_v2");
+  CALL_CUBLAS(libraries, cublasSetWorkspace_v2, cublas, Allocate(kCublasWorkspace), kCublasWorkspace);
 
   // The size of dropout states depends on the GPU; packages/cudnn checks saved states against it.
   std::size_t bytes = 0;
-  CheckCudnn(libraries, dnn.cudnnDropoutGetStatesSize(cudnn, &bytes), "cudnnDropoutGetStatesSize");
+  CALL_CUDNN(libraries, cudnnDropoutGetStatesSize, cudnn, &bytes);
   info.numbers["dropoutStatesBytes"] = static_cast<double>(bytes);
   info.numbers["cudnnVersion"] = static_cast<double>(dnn.cudnnGetVersion());
-  CheckCudart(libraries, cudart.cudaDriverGetVersion(&value), "cudaDriverGetVersion");
+  CALL_CUDART(libraries, cudaDriverGetVersion, &value);
   info.numbers["driverVersion"] = value;
-  CheckCudart(libraries, cudart.cudaRuntimeGetVersion(&value), "cudaRuntimeGetVersion");
+  CALL_CUDART(libraries, cudaRuntimeGetVersion, &value);
   info.numbers["runtimeVersion"] = value;
-  CheckCublas(libraries, libraries.cublas.cublasGetVersion_v2(cublas, &value), "cublasGetVersion_v2");
+  CALL_CUBLAS(libraries, cublasGetVersion_v2, cublas, &value);
   info.numbers["cublasVersion"] = value;
   int major = 0;
   int minor = 0;
-  CheckNvrtc(libraries, libraries.nvrtc.nvrtcVersion(&major, &minor), "nvrtcVersion");
+  CALL_NVRTC(libraries, nvrtcVersion, &major, &minor);
   // The form of CUDART_VERSION: 12040 is 12.4.
   info.numbers["nvrtcVersion"] = major * 1000 + minor * 10;
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
-  CheckCudart(libraries, cudart.cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+  CALL_CUDART(libraries, cudaMemGetInfo, &free_bytes, &total_bytes);
   info.numbers["totalBytes"] = static_cast<double>(total_bytes);
   info.numbers["freeBytes"] = static_cast<double>(free_bytes);
   return info;
@@ -185,13 +185,8 @@ void Worker::RunStreamCall(Batch& batch, WorkerEnd& call) {
 void Worker::RunWithoutDevice(Batch& batch) {
   // Reads all segments, then runs them: no device, so there is nothing to allocate between.
   CommandReader reader(*this, batch);
-  std::vector<AnyCommand> commands;
   batch.error = Attempt([&] {
-    while (!reader.AtEnd()) {
-      reader.BeginSegment(reader.error());
-      while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
-    }
-    if (reader.error()) throw NativeError(*reader.error());
+    const std::vector<AnyCommand> commands = ReadAll(reader);
     for (const AnyCommand& command : commands) RunCommand(command, *this, batch);
   });
   objects_.clear();
@@ -239,19 +234,13 @@ void Worker::Capture(Batch& batch) {
   Graph graph;
   batch.error = Attempt([&] {
     CommandReader reader(*this, batch);
-    std::vector<AnyCommand> commands;
-    while (!reader.AtEnd()) {
-      reader.BeginSegment(reader.error());
-      while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
-    }
-    if (reader.error()) throw NativeError(*reader.error());
+    const std::vector<AnyCommand> commands = ReadAll(reader);
     // The capture is this thread's own: other threads of the process may go on allocating.
-    CheckCudart(libraries, cudart.cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-                "cudaStreamBeginCapture");
+    CALL_CUDART(libraries, cudaStreamBeginCapture, stream, cudaStreamCaptureModeThreadLocal);
     is_capturing = true;
     for (const AnyCommand& command : commands) RunCommand(command, *this, batch);
     cudaGraph_t captured = nullptr;
-    CheckCudart(libraries, cudart.cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");
+    CALL_CUDART(libraries, cudaStreamEndCapture, stream, &captured);
     is_capturing = false;
     // The executable graph is independent of its template, which is destroyed in both cases.
     const cudaError_t status = cudart.cudaGraphInstantiateWithFlags(&graph.executable, captured, 0);
@@ -281,12 +270,7 @@ ErrorRef Worker::WithLostDevice(ErrorRef error) const {
   // stream's own status is the cause.
   const cudaError_t status = libraries.cudart.cudaStreamSynchronize(stream);
   if (status == 0) return error;
-  try {
-    CheckCudart(libraries, status, error->call.c_str());
-  } catch (const NativeError& lost) {
-    return std::make_shared<NativeError>(lost);
-  }
-  return error;
+  return ErrorIn([&] { CheckCudart(libraries, status, error->call.c_str()); });
 }
 
 void* Worker::Allocate(std::size_t bytes) {
@@ -310,11 +294,8 @@ void* Worker::Allocate(std::size_t bytes) {
   }
   if (status != 0) {
     cudart.cudaGetLastError();
-    NativeError error;
-    error.library = "cudart";
-    error.call = pool != nullptr ? "cudaMallocAsync" : "cudaMalloc";
-    error.status = status;
-    error.name = "cudaErrorMemoryAllocation";
+    NativeError error("cudart", pool != nullptr ? "cudaMallocAsync" : "cudaMalloc", "cudaErrorMemoryAllocation", "",
+                      status);
     error.requested_bytes = static_cast<double>(room);
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
@@ -331,9 +312,8 @@ void* Worker::Allocate(std::size_t bytes) {
 
 // cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
 void Worker::TrimMemory() {
-  const auto& cudart = libraries.cudart;
-  CheckCudart(libraries, cudart.cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  if (pool != nullptr) CheckCudart(libraries, cudart.cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
+  CALL_CUDART(libraries, cudaStreamSynchronize, stream);
+  if (pool != nullptr) CALL_CUDART(libraries, cudaMemPoolTrimTo, pool, 0);
 }
 
 void Worker::Release(Id id) {
@@ -363,20 +343,18 @@ void Worker::StartTimer() {
   // Created at first use, with timing; reused by later batches.
   for (cudaEvent_t& event : timer_) {
     if (event != nullptr) continue;
-    CheckCudart(libraries, libraries.cudart.cudaEventCreateWithFlags(&event, cudaEventBlockingSync),
-                "cudaEventCreateWithFlags");
+    CALL_CUDART(libraries, cudaEventCreateWithFlags, &event, cudaEventBlockingSync);
   }
-  CheckCudart(libraries, libraries.cudart.cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  CheckCudart(libraries, libraries.cudart.cudaEventRecord(timer_[0], stream), "cudaEventRecord");
+  CALL_CUDART(libraries, cudaStreamSynchronize, stream);
+  CALL_CUDART(libraries, cudaEventRecord, timer_[0], stream);
 }
 
 double Worker::StopTimer() {
-  const auto& cudart = libraries.cudart;
   float milliseconds = 0;
-  CheckCudart(libraries, cudart.cudaEventRecord(timer_[1], stream), "cudaEventRecord");
+  CALL_CUDART(libraries, cudaEventRecord, timer_[1], stream);
   // Blocks the worker; only trials and the validation use timed batches.
-  CheckCudart(libraries, cudart.cudaEventSynchronize(timer_[1]), "cudaEventSynchronize");
-  CheckCudart(libraries, cudart.cudaEventElapsedTime(&milliseconds, timer_[0], timer_[1]), "cudaEventElapsedTime");
+  CALL_CUDART(libraries, cudaEventSynchronize, timer_[1]);
+  CALL_CUDART(libraries, cudaEventElapsedTime, &milliseconds, timer_[0], timer_[1]);
   CheckWatch();
   return milliseconds;
 }
@@ -384,13 +362,7 @@ double Worker::StopTimer() {
 void Worker::OpenWatch() {
   if (watch_block_) return;
   HostBlockRef block = host_blocks.Take(sizeof(unsigned));
-  if (!block->pinned) {
-    NativeError error;
-    error.library = "cudart";
-    error.call = "cudaMallocHost";
-    error.name = "cudaErrorMemoryAllocation";
-    throw error;
-  }
+  if (!block->pinned) throw NativeError("cudart", "cudaMallocHost", "cudaErrorMemoryAllocation");
   *static_cast<unsigned*>(block->data) = 0;
   watch = static_cast<volatile unsigned*>(block->data);
   watch_block_ = std::move(block);
@@ -399,12 +371,8 @@ void Worker::OpenWatch() {
 void Worker::CheckWatch() const {
   const volatile unsigned* const word = watch;
   if (word == nullptr || *word == 0) return;
-  NativeError error;
-  error.library = "cudnn";
-  error.call = "a persistent kernel";
-  error.name = "PERSISTENT_KERNEL_STUCK";
-  error.detail = "its blocks waited too long for each other; open the executor with kernels: 'cudnn'";
-  throw error;
+  throw NativeError("cudnn", "a persistent kernel", "PERSISTENT_KERNEL_STUCK",
+                    "its blocks waited too long for each other; open the executor with kernels: 'cudnn'");
 }
 
 void Worker::DestroyTimer() {

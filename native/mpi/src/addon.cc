@@ -33,13 +33,6 @@ void AbortAtEnvironmentEnd() {
   TheOwner().env = nullptr;
 }
 
-/// Throws an Error with a `code`; packages/distributed turns it into its own error with a full sentence.
-[[noreturn]] void ThrowCoded(const Napi::Env& env, const char* code, const std::string& message) {
-  Napi::Error error = Napi::Error::New(env, message);
-  error.Set("code", Napi::String::New(env, code));
-  throw error;
-}
-
 /// The rejection of a promise: an Error with the fields of Failure and the library in use.
 Napi::Value ErrorOf(Napi::Env env, const Failure& failure) {
   Napi::Error error = Napi::Error::New(env, failure.detail.empty() ? failure.call : failure.detail);

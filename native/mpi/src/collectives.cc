@@ -14,6 +14,17 @@ constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
 /// Arrays of fewer bytes are copied. One of them takes longer to copy than a call of MPI takes.
 constexpr std::size_t kPackedBytes = std::size_t{1} << 18;
 
+/// Calls `call(first, count)` for pieces of `count` elements; once for none, as all ranks wait for each other then too.
+template <typename Call>
+void InPieces(std::size_t count, std::size_t longest, const Call& call) {
+  std::size_t done = 0;
+  do {
+    const std::size_t piece = std::min(count - done, longest);
+    call(done, piece);
+    done += piece;
+  } while (done < count);
+}
+
 /// Calls `visit(element, offset)` for every element of `arrays` as if they were one array.
 template <typename Element, typename Visit>
 void ForEachElement(const std::vector<ElementArray>& arrays, Visit visit) {
@@ -50,17 +61,11 @@ void Collectives::Reduce(void* data, std::size_t count, ElementKind element, Red
   const MpiHandle types[] = {c.float32, c.float64, c.int32};
   const MpiHandle reductions[] = {c.sum, c.min, c.max};
   auto* bytes = static_cast<std::uint8_t*>(data);
-  // An empty array is a separate call too: all ranks wait for each other.
   // MPI 4 has functions with large counts (MPI_Allreduce_c), but Open MPI 4 and MPICH 3 do not.
-  std::size_t done = 0;
-  do {
-    const std::size_t piece = std::min(count - done, kLongestPiece);
-    library_.Check(
-        library_.Allreduce(c.in_place, bytes + done * BytesPerElement(element), static_cast<int>(piece),
-                           types[static_cast<int>(element)], reductions[static_cast<int>(reduce)], communicator_),
-        "MPI_Allreduce");
-    done += piece;
-  } while (done < count);
+  InPieces(count, kLongestPiece, [&](std::size_t done, std::size_t piece) {
+    CALL_MPI(library_, Allreduce, c.in_place, bytes + done * BytesPerElement(element), static_cast<int>(piece),
+             types[static_cast<int>(element)], reductions[static_cast<int>(reduce)], communicator_);
+  });
 }
 
 void Collectives::ReducePacked(const std::vector<ElementArray>& arrays, ElementKind element, ReduceKind reduce) {
@@ -89,12 +94,8 @@ void Collectives::SumAsBfloat16(const std::vector<ElementArray>& arrays) {
   std::uint16_t* halves = halves_.data();
   ForEachElement<Element>(
       arrays, [=](Element& element, std::size_t k) { halves[k] = ToBfloat16(static_cast<float>(element)); });
-  std::size_t done = 0;
-  do {
-    const std::size_t piece = std::min(count - done, kLongestPiece / sizeof(std::uint16_t));
-    SumHalves(halves + done, piece);
-    done += piece;
-  } while (done < count);
+  InPieces(count, kLongestPiece / sizeof(std::uint16_t),
+           [&](std::size_t done, std::size_t piece) { SumHalves(halves + done, piece); });
   ForEachElement<Element>(arrays, [=](Element& element, std::size_t k) { element = FromBfloat16(halves[k]); });
 }
 
@@ -117,27 +118,21 @@ void Collectives::SumHalves(std::uint16_t* halves, std::size_t count) {
   }
   received_.resize(part * size);
   std::uint16_t* received = received_.data();
-  library_.Check(library_.Alltoallv(halves, counts.data(), offsets.data(), byte, received, own_counts.data(),
-                                    own_offsets.data(), byte, communicator_),
-                 "MPI_Alltoallv");
+  CALL_MPI(library_, Alltoallv, halves, counts.data(), offsets.data(), byte, received, own_counts.data(),
+           own_offsets.data(), byte, communicator_);
   for (std::size_t k = 0; k < part; k++) {
     float sum = 0;
     for (std::size_t rank = 0; rank < size; rank++) sum += FromBfloat16(received[rank * part + k]);
     received[k] = ToBfloat16(sum);
   }
-  library_.Check(
-      library_.Allgatherv(received, own_counts[own], byte, halves, counts.data(), offsets.data(), byte, communicator_),
-      "MPI_Allgatherv");
+  CALL_MPI(library_, Allgatherv, received, own_counts[own], byte, halves, counts.data(), offsets.data(), byte,
+           communicator_);
 }
 
 void Collectives::Broadcast(std::uint8_t* data, std::size_t count, int root) {
-  std::size_t done = 0;
-  do {
-    const std::size_t piece = std::min(count - done, kLongestPiece);
-    library_.Check(library_.Bcast(data + done, static_cast<int>(piece), library_.constants.byte, root, communicator_),
-                   "MPI_Bcast");
-    done += piece;
-  } while (done < count);
+  InPieces(count, kLongestPiece, [&](std::size_t done, std::size_t piece) {
+    CALL_MPI(library_, Bcast, data + done, static_cast<int>(piece), library_.constants.byte, root, communicator_);
+  });
 }
 
 void Collectives::AllGather(Operation& operation) {
@@ -146,8 +141,7 @@ void Collectives::AllGather(Operation& operation) {
   const auto own = static_cast<std::int64_t>(operation.byte_count);
   operation.lengths.resize(size);
   // First the lengths: MPI_Allgatherv needs the counts of all ranks on every rank.
-  library_.Check(library_.Allgather(&own, 1, c.int64, operation.lengths.data(), 1, c.int64, communicator_),
-                 "MPI_Allgather");
+  CALL_MPI(library_, Allgather, &own, 1, c.int64, operation.lengths.data(), 1, c.int64, communicator_);
   std::int64_t total = 0;
   for (const std::int64_t length : operation.lengths) total += length;
   operation.gathered.resize(static_cast<std::size_t>(total));
@@ -161,9 +155,8 @@ void Collectives::AllGather(Operation& operation) {
       offsets[rank] = offset;
       offset += counts[rank];
     }
-    library_.Check(library_.Allgatherv(operation.bytes, static_cast<int>(own), c.byte, operation.gathered.data(),
-                                       counts.data(), offsets.data(), c.byte, communicator_),
-                   "MPI_Allgatherv");
+    CALL_MPI(library_, Allgatherv, operation.bytes, static_cast<int>(own), c.byte, operation.gathered.data(),
+             counts.data(), offsets.data(), c.byte, communicator_);
     return;
   }
   // Over 2 GiB: one broadcast for each rank, in pieces. All ranks take this branch together, as `total` is the same
@@ -178,6 +171,6 @@ void Collectives::AllGather(Operation& operation) {
   }
 }
 
-void Collectives::Barrier() { library_.Check(library_.Barrier(communicator_), "MPI_Barrier"); }
+void Collectives::Barrier() { CALL_MPI(library_, Barrier, communicator_); }
 
 }  // namespace cudnn_rnn

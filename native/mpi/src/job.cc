@@ -59,50 +59,48 @@ Job::Opened Job::Open(const JobOptions& options, Failure* failure) {
   int flag = 0;
   // MPI_Init_thread may be called once per process. Another addon that has called it owns the threads and the
   // finalization.
-  library_.Check(library_.Initialized(&flag), "MPI_Initialized");
+  CALL_MPI(library_, Initialized, &flag);
   if (flag != 0) {
     *failure = {"ERR_COMMUNICATOR_UNAVAILABLE", "MPI_Initialized", "this process has initialized MPI", {}};
     return Opened::kUnusable;
   }
   int provided = 0;
-  library_.Check(library_.Init_thread(nullptr, nullptr, c.thread_multiple, &provided), "MPI_Init_thread");
+  CALL_MPI(library_, Init_thread, nullptr, nullptr, c.thread_multiple, &provided);
   is_initialized_ = true;
   // Inherited by the duplicates below. The default, MPI_ERRORS_ARE_FATAL, would end the process inside MPI.
-  library_.Check(library_.Comm_set_errhandler(c.world, c.errors_return), "MPI_Comm_set_errhandler");
-  library_.Check(library_.Comm_size(c.world, &info_.size), "MPI_Comm_size");
-  library_.Check(library_.Comm_rank(c.world, &info_.rank), "MPI_Comm_rank");
+  CALL_MPI(library_, Comm_set_errhandler, c.world, c.errors_return);
+  CALL_MPI(library_, Comm_size, c.world, &info_.size);
+  CALL_MPI(library_, Comm_rank, c.world, &info_.rank);
   // With the wrong library for the launcher, each process is rank 0 of a job of 1: every process would train alone.
   if (options.expected_size > 0 && options.expected_size != info_.size) {
-    library_.Check(library_.Finalize(), "MPI_Finalize");
+    CALL_MPI(library_, Finalize);
     is_initialized_ = false;
     *failure = {"ERR_WORLD_MISMATCH", "MPI_Comm_size", std::to_string(info_.size), {}};
     return Opened::kUnusable;
   }
-  library_.Check(library_.Comm_dup(c.world, &data_comm_), "MPI_Comm_dup");
-  library_.Check(library_.Comm_dup(c.world, &control_comm_), "MPI_Comm_dup");
+  CALL_MPI(library_, Comm_dup, c.world, &data_comm_);
+  CALL_MPI(library_, Comm_dup, c.world, &control_comm_);
   // MPI_COMM_TYPE_SHARED groups the ranks that share memory, that is, one host. The key, the rank, keeps their order.
   MpiHandle shared = 0;
-  library_.Check(library_.Comm_split_type(c.world, c.shared_type, info_.rank, c.info_null, &shared),
-                 "MPI_Comm_split_type");
-  library_.Check(library_.Comm_size(shared, &info_.local_size), "MPI_Comm_size");
-  library_.Check(library_.Comm_rank(shared, &info_.local_rank), "MPI_Comm_rank");
-  library_.Check(library_.Comm_free(&shared), "MPI_Comm_free");
+  CALL_MPI(library_, Comm_split_type, c.world, c.shared_type, info_.rank, c.info_null, &shared);
+  CALL_MPI(library_, Comm_size, shared, &info_.local_size);
+  CALL_MPI(library_, Comm_rank, shared, &info_.local_rank);
+  CALL_MPI(library_, Comm_free, &shared);
 
   char host[kHostBytes] = "";
   if (gethostname(host, sizeof host) != 0) host[0] = '\0';
   host[kHostBytes - 1] = '\0';
   std::vector<char> hosts(static_cast<std::size_t>(info_.size) * kHostBytes);
-  library_.Check(library_.Allgather(host, kHostBytes, c.byte, hosts.data(), kHostBytes, c.byte, data_comm_),
-                 "MPI_Allgather");
+  CALL_MPI(library_, Allgather, host, kHostBytes, c.byte, hosts.data(), kHostBytes, c.byte, data_comm_);
   for (int rank = 0; rank < info_.size; rank++) hosts_.emplace_back(hosts.data() + rank * kHostBytes);
   info_.names_missing_ranks = provided == c.thread_multiple;
   return Opened::kOpen;
 }
 
 void Job::Finalize() {
-  library_.Check(library_.Comm_free(&data_comm_), "MPI_Comm_free");
-  library_.Check(library_.Comm_free(&control_comm_), "MPI_Comm_free");
-  library_.Check(library_.Finalize(), "MPI_Finalize");
+  CALL_MPI(library_, Comm_free, &data_comm_);
+  CALL_MPI(library_, Comm_free, &control_comm_);
+  CALL_MPI(library_, Finalize);
   is_initialized_ = false;
 }
 

@@ -75,6 +75,9 @@ struct MpiLibrary {
   void Check(int status, const char* call) const;
 };
 
+/// Calls a function of MPI by its name. Throws MpiError unless its status is success.
+#define CALL_MPI(library, function, ...) (library).Check((library).function(__VA_ARGS__), "MPI_" #function)
+
 /// Opens the first library of `names` that is an MPI, for the rest of the process; false if none is, and then
 /// `attempts` has one sentence for each name.
 bool OpenMpiLibrary(const std::vector<std::string>& names, MpiLibrary* library, std::vector<std::string>* attempts);

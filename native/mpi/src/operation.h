@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,23 +58,10 @@ struct Operation {
 
 /// The function of JavaScript, for messages.
 inline const char* NameOf(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::kOpen:
-      return "openCommunicator";
-    case OperationKind::kAllReduce:
-      return "allReduce";
-    case OperationKind::kBroadcast:
-      return "broadcast";
-    case OperationKind::kAllGather:
-      return "allGather";
-    case OperationKind::kBarrier:
-      return "barrier";
-    case OperationKind::kClose:
-      return "dispose";
-    case OperationKind::kNone:
-      break;
-  }
-  return "no call";
+  static constexpr const char* kNames[] = {"no call",   "openCommunicator", "allReduce", "broadcast",
+                                           "allGather", "barrier",          "dispose"};
+  const auto number = static_cast<std::size_t>(kind);
+  return kNames[number < std::size(kNames) ? number : 0];
 }
 
 inline bool IsCollective(OperationKind kind) {

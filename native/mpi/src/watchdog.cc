@@ -191,14 +191,8 @@ void Watchdog::AnswerRollCall() {
   if (!lock.owns_lock() || !may_call_) return;
   for (int rank = 0; rank < job_.info().size; rank++) {
     if (rank == job_.info().rank) continue;
-    int flag = 0;
-    void* ignore = job_.library().constants.status_ignore;
-    // Probing never blocks; MPI_Recv follows only if the message has arrived.
-    if (job_.library().Iprobe(rank, kAskTag, job_.control_comm(), &flag, ignore) != 0 || flag == 0) continue;
     char nothing = 0;
-    if (job_.library().Recv(&nothing, 0, job_.library().constants.byte, rank, kAskTag, job_.control_comm(), ignore) !=
-        0)
-      continue;
+    if (!Receive(&nothing, 0, rank, kAskTag)) continue;
     // Never freed, as the send may never complete; a job queries all ranks a few times before its end.
     auto* report = new Progress(progress_.Current());
     // If MPI_Isend fails, the heartbeats are sent in the next turn. The rank that waits for the report continues
@@ -265,18 +259,18 @@ bool Watchdog::SendEmpty(int rank, int tag) {
 }
 
 bool Watchdog::TakeAll(int rank, int tag) {
-  void* ignore = job_.library().constants.status_ignore;
   bool found = false;
-  for (;;) {
-    int flag = 0;
-    if (job_.library().Iprobe(rank, tag, job_.control_comm(), &flag, ignore) != 0 || flag == 0) return found;
-    Progress message;
-    if (job_.library().Recv(&message, sizeof message, job_.library().constants.byte, rank, tag, job_.control_comm(),
-                            ignore) != 0) {
-      return found;
-    }
-    found = true;
-  }
+  for (Progress message; Receive(&message, sizeof message, rank, tag);) found = true;
+  return found;
+}
+
+bool Watchdog::Receive(void* message, int bytes, int rank, int tag) {
+  const MpiLibrary& library = job_.library();
+  void* ignore = library.constants.status_ignore;
+  int flag = 0;
+  // Probing never blocks; MPI_Recv follows only if the message has arrived.
+  if (library.Iprobe(rank, tag, job_.control_comm(), &flag, ignore) != 0 || flag == 0) return false;
+  return library.Recv(message, bytes, library.constants.byte, rank, tag, job_.control_comm(), ignore) == 0;
 }
 
 std::vector<Progress> Watchdog::CallRoll(double seconds) {
@@ -301,18 +295,9 @@ std::vector<Progress> Watchdog::CallRoll(double seconds) {
       const std::lock_guard lock(control_);
       if (!may_call_) return reports;
       for (int rank = 0; rank < job_.info().size; rank++) {
-        int flag = 0;
-        void* ignore = job_.library().constants.status_ignore;
-        if (rank == job_.info().rank ||
-            job_.library().Iprobe(rank, kReportTag, job_.control_comm(), &flag, ignore) != 0 || flag == 0) {
-          continue;
-        }
         Progress report;
         // A report that cannot be received now is missing until a later attempt.
-        if (job_.library().Recv(&report, sizeof report, job_.library().constants.byte, rank, kReportTag,
-                                job_.control_comm(), ignore) != 0) {
-          continue;
-        }
+        if (rank == job_.info().rank || !Receive(&report, sizeof report, rank, kReportTag)) continue;
         missing -= reports[rank].sequence < 0 ? 1 : 0;
         reports[rank] = report;
       }

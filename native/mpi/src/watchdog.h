@@ -72,6 +72,8 @@ class Watchdog {
   bool StartSend(const void* data, int bytes, int rank, int tag);
   /// Starts to send an empty message, as StartSend().
   bool SendEmpty(int rank, int tag);
+  /// Receives a message of a rank with a tag if one has arrived. Requires `control_`.
+  bool Receive(void* message, int bytes, int rank, int tag);
   /// Takes all messages of a rank with a tag; whether there were any. Requires `control_`.
   bool TakeAll(int rank, int tag);
   /// Requests the progress of all other ranks and waits at most `seconds` for the reports, one per rank; `sequence` is

@@ -121,7 +121,7 @@ void World::Open(Operation& operation) {
 void World::Close() {
   // Over the control communicator: a rank that still waits in a collective of the other one must not be matched by this
   // barrier.
-  job_.library().Check(job_.library().Barrier(job_.control_comm()), "MPI_Barrier");
+  CALL_MPI(job_.library(), Barrier, job_.control_comm());
   watchdog_.ForbidCalls();
   job_.Finalize();
   state_ = State::kClosed;

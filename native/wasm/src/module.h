@@ -45,27 +45,18 @@ inline void CheckBytes(double bytes) {
   if (!(bytes < kMostBytes)) OutOfMemory();
 }
 
-template <typename T>
-Engine<T> EngineOf() {
-  Module& module = TheModule();
-  if constexpr (sizeof(T) == sizeof(float)) {
-    return {module.pool.get(), &kWasmFloat32Kernels, &module.blocks, nullptr};
-  } else {
-    return {module.pool.get(), &kWasmFloat64Kernels, &module.blocks, nullptr};
-  }
-}
-
 // A module computes in one element type. A page loads the kernels of the type that it uses, half of all.
 #if defined(CUDNN_RNN_FLOAT64)
 using Element = double;
+inline constexpr const KernelTable<Element>& kWasmKernels = kWasmFloat64Kernels;
 #else
 using Element = float;
+inline constexpr const KernelTable<Element>& kWasmKernels = kWasmFloat32Kernels;
 #endif
 
-// body.operator()<T>() for the element type of the module.
-template <typename Body>
-auto OfElementType(const Body& body) {
-  return body.template operator()<Element>();
+inline Engine<Element> TheEngine() {
+  Module& module = TheModule();
+  return {module.pool.get(), &kWasmKernels, &module.blocks, nullptr};
 }
 
 }  // namespace cudnn_rnn

@@ -20,48 +20,33 @@ CUDNN_RNN_EXPORT(networkNew) void* NetworkNew(const double* descriptor) {
   options.clip = descriptor[9];
   options.dropout = descriptor[10];
   options.seed = static_cast<uint64_t>(descriptor[11]);
-  return OfElementType(
-      [&]<typename T>() -> void* { return new Network<T>(options, EngineOf<T>().kernels->panel_order); });
+  return new Network<Element>(options, TheEngine().kernels->panel_order);
 }
 
-CUDNN_RNN_EXPORT(networkFree) void NetworkFree(void* network) {
-  OfElementType([&]<typename T>() { delete static_cast<Network<T>*>(network); });
-}
+CUDNN_RNN_EXPORT(networkFree) void NetworkFree(Network<Element>* network) { delete network; }
 
-CUDNN_RNN_EXPORT(networkParamsSize) ptrdiff_t NetworkParamsSize(const void* network) {
-  return OfElementType([&]<typename T>() { return static_cast<const Network<T>*>(network)->params_size(); });
+CUDNN_RNN_EXPORT(networkParamsSize) ptrdiff_t NetworkParamsSize(const Network<Element>* network) {
+  return network->params_size();
 }
 
 // side: 0 input, 1 recurrent, 2 projection. into: from `canonical` to `params`.
 CUDNN_RNN_EXPORT(networkMoveRegion)
-void NetworkMoveRegion(const void* network, void* params, void* canonical, int pseudo_layer, int side, int gate,
-                       bool is_bias, bool into) {
-  OfElementType([&]<typename T>() {
-    const auto* of = static_cast<const Network<T>*>(network);
-    auto* panels = static_cast<T*>(params);
-    auto* tensor = static_cast<T*>(canonical);
-    if (is_bias) {
-      of->MoveBias(panels, tensor, pseudo_layer, static_cast<Side>(side), gate, into);
-    } else {
-      of->MoveWeight(panels, tensor, pseudo_layer, static_cast<Side>(side), gate, into);
-    }
-  });
+void NetworkMoveRegion(const Network<Element>* network, Element* params, Element* canonical, int pseudo_layer, int side,
+                       int gate, bool is_bias, bool into) {
+  if (is_bias) {
+    network->MoveBias(params, canonical, pseudo_layer, static_cast<Side>(side), gate, into);
+  } else {
+    network->MoveWeight(params, canonical, pseudo_layer, static_cast<Side>(side), gate, into);
+  }
 }
 
 // float32 only
-CUDNN_RNN_EXPORT(quantizedNew) void* QuantizedNew(const void* network, const void* params, int format) {
-  return OfElementType([&]<typename T>() -> void* {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      return new QuantizedWeights(*static_cast<const Network<T>*>(network), static_cast<const T*>(params),
-                                  static_cast<WeightFormat>(format));
-    } else {
-      __builtin_trap();
-    }
-  });
+CUDNN_RNN_EXPORT(quantizedNew)
+QuantizedWeights* QuantizedNew(const Network<float>* network, const float* params, int format) {
+  if (sizeof(Element) != sizeof(float)) __builtin_trap();
+  return new QuantizedWeights(*network, params, static_cast<WeightFormat>(format));
 }
 
-CUDNN_RNN_EXPORT(quantizedFree) void QuantizedFree(void* quantized) {
-  delete static_cast<QuantizedWeights*>(quantized);
-}
+CUDNN_RNN_EXPORT(quantizedFree) void QuantizedFree(QuantizedWeights* quantized) { delete quantized; }
 
 }  // namespace cudnn_rnn

@@ -4,49 +4,34 @@
 namespace cudnn_rnn {
 
 // format: of the weights that it is run with.
-CUDNN_RNN_EXPORT(stepperNew) void* StepperNew(const void* network, double batch, int format) {
-  return OfElementType([&]<typename T>() -> void* {
-    const auto& of = *static_cast<const Network<T>*>(network);
-    // Three states and the pre-activations of a layer.
-    CheckBytes(sizeof(T) * batch * of.pseudo_layers() *
-               static_cast<double>(3 * of.padded_columns() + of.padded_units() + of.panels() * of.z_width()));
-    return new Stepper<T>(of, static_cast<ptrdiff_t>(batch), EngineOf<T>(), static_cast<WeightFormat>(format));
-  });
+CUDNN_RNN_EXPORT(stepperNew) void* StepperNew(const Network<Element>* network, double batch, int format) {
+  // Three states and the pre-activations of a layer.
+  const ptrdiff_t columns = 3 * network->padded_columns() + network->padded_units();
+  CheckBytes(sizeof(Element) * batch * network->pseudo_layers() *
+             static_cast<double>(columns + network->panels() * network->z_width()));
+  return new Stepper<Element>(*network, static_cast<ptrdiff_t>(batch), TheEngine(), static_cast<WeightFormat>(format));
 }
 
-CUDNN_RNN_EXPORT(stepperFree) void StepperFree(void* stepper) {
-  OfElementType([&]<typename T>() { delete static_cast<Stepper<T>*>(stepper); });
-}
+CUDNN_RNN_EXPORT(stepperFree) void StepperFree(Stepper<Element>* stepper) { delete stepper; }
 
 CUDNN_RNN_EXPORT(step)
-void Step(void* stepper, const void* params, const void* quantized, const void* input, void* output, ptrdiff_t steps) {
-  OfElementType([&]<typename T>() {
-    const Params<T> of{static_cast<const T*>(params), static_cast<const QuantizedWeights*>(quantized)};
-    static_cast<Stepper<T>*>(stepper)->Run(EngineOf<T>(), of, static_cast<const T*>(input), static_cast<T*>(output),
-                                           steps);
-  });
+void Step(Stepper<Element>* stepper, const Element* params, const QuantizedWeights* quantized, const Element* input,
+          Element* output, ptrdiff_t steps) {
+  stepper->Run(TheEngine(), {params, quantized}, input, output, steps);
 }
 
 CUDNN_RNN_EXPORT(stepRows)
-void StepRows(void* stepper, const void* params, const void* quantized, const int32_t* rows, ptrdiff_t count,
-              const void* input, void* output) {
-  OfElementType([&]<typename T>() {
-    const Params<T> of{static_cast<const T*>(params), static_cast<const QuantizedWeights*>(quantized)};
-    static_cast<Stepper<T>*>(stepper)->RunRows(EngineOf<T>(), of, rows, count, static_cast<const T*>(input),
-                                               static_cast<T*>(output));
-  });
+void StepRows(Stepper<Element>* stepper, const Element* params, const QuantizedWeights* quantized, const int32_t* rows,
+              ptrdiff_t count, const Element* input, Element* output) {
+  stepper->RunRows(TheEngine(), {params, quantized}, rows, count, input, output);
 }
 
-CUDNN_RNN_EXPORT(resetRow) void ResetRow(void* stepper, ptrdiff_t row) {
-  OfElementType([&]<typename T>() { static_cast<Stepper<T>*>(stepper)->states().ResetRow(row); });
-}
+CUDNN_RNN_EXPORT(resetRow) void ResetRow(Stepper<Element>* stepper, ptrdiff_t row) { stepper->states().ResetRow(row); }
 
 // rows: null for the first `count` rows
 CUDNN_RNN_EXPORT(moveState)
-void MoveState(void* stepper, void* h, void* c, bool into, const int32_t* rows, ptrdiff_t count) {
-  OfElementType([&]<typename T>() {
-    static_cast<Stepper<T>*>(stepper)->states().Move(static_cast<T*>(h), static_cast<T*>(c), into, {rows, 0, count});
-  });
+void MoveState(Stepper<Element>* stepper, Element* h, Element* c, bool into, const int32_t* rows, ptrdiff_t count) {
+  stepper->states().Move(h, c, into, {rows, 0, count});
 }
 
 }  // namespace cudnn_rnn

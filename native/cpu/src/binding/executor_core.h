@@ -63,6 +63,11 @@ struct OfEitherType {
       return f64;
     }
   }
+  // body(value) of the one that exists.
+  template <typename Body>
+  auto Visit(const Body& body) const {
+    return f64 == nullptr ? body(*f32) : body(*f64);
+  }
   template <typename T>
   void set(std::shared_ptr<Value<T>> value) {
     if constexpr (sizeof(T) == sizeof(float)) {

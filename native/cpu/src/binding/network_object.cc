@@ -68,39 +68,32 @@ NetworkObject::NetworkObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
 // paramsSize(): number
 // Elements, with the padding of units to whole chunks.
 Napi::Value NetworkObject::ParamsSize(const Napi::CallbackInfo& info) {
-  const ptrdiff_t size = network_.f64 ? network_.f64->params_size() : network_.f32->params_size();
+  const ptrdiff_t size = network_.Visit([](const auto& network) { return network.params_size(); });
   return Napi::Number::New(info.Env(), static_cast<double>(size));
 }
 
 // moveRegion(params, canonical, pseudoLayer: number, side: 0 | 1 | 2, gate: number, isBias: boolean, into: boolean):
 // void
-void NetworkObject::MoveRegion(const Napi::CallbackInfo& info) {
-  if (network_.f64) {
-    MoveRegionOf<double>(info);
-  } else {
-    MoveRegionOf<float>(info);
-  }
-}
-
 // One tensor between the canonical form and the opaque buffer, in the direction of `into`. On JavaScript's thread:
 // saving and loading are rare.
-template <typename T>
-void NetworkObject::MoveRegionOf(const Napi::CallbackInfo& info) {
+void NetworkObject::MoveRegion(const Napi::CallbackInfo& info) {
   const int pseudo_layer = info[2].ToNumber().Int32Value();
   const Side side = static_cast<Side>(info[3].ToNumber().Int32Value());
   const int gate = info[4].ToNumber().Int32Value();
-  const bool into = info[6].ToBoolean().Value();
   const bool is_bias = info[5].ToBoolean().Value();
-  T* params = Required<T>(info[0], "params", network<T>()->params_size());
-  // Both lengths are checked against the layout before MoveWeight computes addresses of them. `pseudoLayer`, `side` and
-  // `gate` come from the table of regions in packages/canonical.
-  T* canonical = Required<T>(info[1], "canonical",
-                             is_bias ? network<T>()->options().units : network<T>()->WeightSize(pseudo_layer, side));
-  if (is_bias) {
-    network<T>()->MoveBias(params, canonical, pseudo_layer, side, gate, into);
-  } else {
-    network<T>()->MoveWeight(params, canonical, pseudo_layer, side, gate, into);
-  }
+  const bool into = info[6].ToBoolean().Value();
+  network_.Visit([&]<typename T>(const Network<T>& network) {
+    T* params = Required<T>(info[0], "params", network.params_size());
+    // Both lengths are checked against the layout before MoveWeight computes addresses of them. `pseudoLayer`, `side`
+    // and `gate` come from the table of regions in packages/canonical.
+    T* canonical =
+        Required<T>(info[1], "canonical", is_bias ? network.options().units : network.WeightSize(pseudo_layer, side));
+    if (is_bias) {
+      network.MoveBias(params, canonical, pseudo_layer, side, gate, into);
+    } else {
+      network.MoveWeight(params, canonical, pseudo_layer, side, gate, into);
+    }
+  });
 }
 
 // release() drops JavaScript's share of the tape; a queued backward may still hold one.

@@ -17,16 +17,11 @@ class NetworkObject : public Napi::ObjectWrap<NetworkObject> {
   static Napi::Function Define(Napi::Env env);
   explicit NetworkObject(const Napi::CallbackInfo& info);
 
-  template <typename T>
-  const std::shared_ptr<Network<T>>& network() const {
-    return network_.get<T>();
-  }
+  const OfEitherType<Network>& network() const { return network_; }
 
  private:
   Napi::Value ParamsSize(const Napi::CallbackInfo& info);
   void MoveRegion(const Napi::CallbackInfo& info);
-  template <typename T>
-  void MoveRegionOf(const Napi::CallbackInfo& info);
 
   OfEitherType<Network> network_;
 };

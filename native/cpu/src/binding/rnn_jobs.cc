@@ -5,8 +5,7 @@
 #include "binding/job.h"
 #include "binding/network_object.h"
 #include "memory/arena.h"
-#include "passes/rnn_backward.h"
-#include "passes/rnn_forward.h"
+#include "passes/rnn_pass.h"
 #include "threads/engine.h"
 
 namespace cudnn_rnn {
@@ -15,7 +14,7 @@ namespace {
 // A share of the network, so JavaScript may collect its object while the job is queued.
 template <typename T>
 std::shared_ptr<Network<T>> NetworkOf(const Napi::Object& arguments) {
-  return NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->template network<T>();
+  return NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->network().get<T>();
 }
 
 // Elements of all h [L·D,B,C] and all c [L·D,B,H] of a network.

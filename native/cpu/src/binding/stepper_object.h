@@ -23,18 +23,8 @@ class StepperObject : public Napi::ObjectWrap<StepperObject> {
   void StepBound();
   void ResetRow(const Napi::CallbackInfo& info);
   void MoveState(const Napi::CallbackInfo& info);
-  template <typename T>
-  void StepOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
-  template <typename T>
-  void StepRowsOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
-  template <typename T>
-  void BindOf(const Napi::CallbackInfo& info);
-  template <typename T>
-  void RunBound();
-  static const QuantizedWeights* QuantizedWeightsAt(const Napi::CallbackInfo& info, size_t index);
+  const QuantizedWeights* QuantizedWeightsAt(const Napi::CallbackInfo& info, size_t index) const;
   BatchRows RowsOf(const Napi::Value& list, const Napi::Value& count) const;
-  template <typename T>
-  void MoveStateOf(const Napi::CallbackInfo& info);
 
   // Declared first, so destroyed last: the stream's threads and memory belong to it.
   std::shared_ptr<ExecutorCore> core_;

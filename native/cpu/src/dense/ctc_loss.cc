@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "dense/softmax_line.h"
 #include "memory/arena.h"
-#include "threads/shared_loops.h"
 #include "weights/divide_up.h"
 
 namespace cudnn_rnn {
@@ -138,14 +138,11 @@ class CtcRow {
   // The softmax stays in the gradient, from which SubtractPosteriors subtracts.
   bool Emit() const {
     const ptrdiff_t classes = problem_.classes;
-    const ptrdiff_t whole = classes / kChunk<T> * kChunk<T>;
     for (ptrdiff_t t = 0; t < time_; t++) {
       const T* z = problem_.logits + (t * problem_.batch + row_) * classes;
       T* y = GradientAt(t);
-      T maximum = z[0];
-      for (ptrdiff_t k = 1; k < classes; k++) maximum = z[k] > maximum || std::isnan(z[k]) ? z[k] : maximum;
-      double sum = whole == 0 ? 0 : engine_.kernels->exp_sum(z, maximum, y, whole);
-      for (ptrdiff_t k = whole; k < classes; k++) sum += y[k] = std::exp(z[k] - maximum);
+      const T maximum = LargestOf(z, 1, classes);
+      const double sum = ExpOfRow(engine_, z, maximum, y, classes);
       if (std::isnan(sum)) return false;
       const T scale = static_cast<T>(weight_ / sum);
       for (ptrdiff_t k = 0; k < classes; k++) y[k] *= scale;
@@ -263,12 +260,8 @@ T CtcLoss(const Engine<T>& engine, const CtcKernels& kernels, const CtcProblem<T
     scratch.clear();
     for (int k = 0; k < members; k++) scratch.emplace_back(arena, problem.time, problem.max_labels, problem.classes);
   });
-  SharedLoops loops(members);
-  engine.pool->Run(members, [&](int index) {
-    SharedLoops::Member member(&loops, index);
-    member.Run(problem.batch, [&](ptrdiff_t row) {
-      problem.row_losses[row] = static_cast<T>(CtcRow<T>(engine, kernels, problem, scratch[index], row).Run());
-    });
+  RunLoop(engine, members, problem.batch, [&](ptrdiff_t row, int index) {
+    problem.row_losses[row] = static_cast<T>(CtcRow<T>(engine, kernels, problem, scratch[index], row).Run());
   });
   engine.blocks->GiveBack(std::move(memory));
   // After the loop, in the order of the rows: the same sum for any number of threads.

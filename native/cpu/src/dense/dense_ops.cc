@@ -1,21 +1,20 @@
 #include "dense/dense_ops.h"
 
+#include "dense/softmax_line.h"
 #include "memory/arena.h"
 #include "memory/memory_block.h"
-#include "threads/shared_loops.h"
 #include "weights/divide_up.h"
 #include "weights/panel_matrix.h"
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace cudnn_rnn {
 namespace {
 
 // 96 rows of 512 float32 are 192 KiB and a panel of 64 columns 128 KiB: together in a second-level cache of 512 KiB.
 constexpr ptrdiff_t kRowBlock = 96;
-constexpr ptrdiff_t kDepthBlock = 512;
-constexpr int kPanelChunks = 4;
 
 // Up to so many rows of the result a packed copy of b costs more than reading b where it lies: measured with AVX2 and
 // AVX-512 at [512,512] and [1024,2048].
@@ -34,30 +33,27 @@ void MultiplyStreamed(const Engine<T>& engine, Operand<T> a, Operand<T> b, const
   constexpr ptrdiff_t kMostChunks = kStreamedBytes / static_cast<ptrdiff_t>(sizeof(T)) / kChunk<T>;
   const ptrdiff_t part_chunks = std::min(DivideUp(chunks, members), kMostChunks);
   const ptrdiff_t parts = DivideUp(chunks, part_chunks);
-  SharedLoops loops(members);
-  engine.pool->Run(members, [&](int index) {
-    SharedLoops::Member(&loops, index).Run(parts, [&](ptrdiff_t part) {
-      const ptrdiff_t first = part * part_chunks * kChunk<T>;
-      StreamedProduct<T> product{};
-      product.a = a.data;
-      product.a_stride = a.row_stride;
-      product.a_column_stride = a.column_stride;
-      product.rows = rows;
-      product.depth = depth;
-      product.b = b.data + first;
-      product.b_stride = b.row_stride;
-      product.columns = std::min(part_chunks * kChunk<T>, columns - first);
-      product.c = c + first;
-      product.c_stride = c_stride;
-      for (ptrdiff_t row = 0; !accumulate && row < rows; row++) {
-        if (bias == nullptr) {
-          std::fill_n(product.c + row * c_stride, product.columns, T{0});
-        } else {
-          std::copy_n(bias + first, product.columns, product.c + row * c_stride);
-        }
+  RunLoop(engine, members, parts, [&](ptrdiff_t part, int) {
+    const ptrdiff_t first = part * part_chunks * kChunk<T>;
+    StreamedProduct<T> product{};
+    product.a = a.data;
+    product.a_stride = a.row_stride;
+    product.a_column_stride = a.column_stride;
+    product.rows = rows;
+    product.depth = depth;
+    product.b = b.data + first;
+    product.b_stride = b.row_stride;
+    product.columns = std::min(part_chunks * kChunk<T>, columns - first);
+    product.c = c + first;
+    product.c_stride = c_stride;
+    for (ptrdiff_t row = 0; !accumulate && row < rows; row++) {
+      if (bias == nullptr) {
+        std::fill_n(product.c + row * c_stride, product.columns, T{0});
+      } else {
+        std::copy_n(bias + first, product.columns, product.c + row * c_stride);
       }
-      engine.kernels->streamed_product(product);
-    });
+    }
+    engine.kernels->streamed_product(product);
   });
 }
 
@@ -65,43 +61,61 @@ void MultiplyStreamed(const Engine<T>& engine, Operand<T> a, Operand<T> b, const
 // second-level cache, the tile of c in registers (https://doi.org/10.1145/1356052.1356053).
 // Packs b to panels, multiplies block by block, all in one call of the pool. Packing b costs depth · columns moves
 // against rows · depth · columns multiply-adds; a of unit column stride is read in place.
-template <typename T>
+// kRounds: both factors are rounded to bfloat16, b as pairs of its rows, and the rows of a block by each thread.
+template <bool kRounds, typename T>
 void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, bool accumulate, T* c,
                     ptrdiff_t c_stride, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
   constexpr ptrdiff_t kWidth = kPanelChunks * kChunk<T>;
+  using Weight = std::conditional_t<kRounds, uint32_t, T>;
+  // Rows of b in one element of its copy.
+  constexpr ptrdiff_t kRowsOf = kRounds ? 2 : 1;
+  // 1,024 pairs of 64 columns are 256 KiB.
+  constexpr ptrdiff_t kDepthBlock = kRounds ? 2048 : 512;
+  const auto product_of = kRounds ? engine.kernels->bfloat16.product : engine.kernels->product;
   // One item of the last loop is a block of rows times a panel: at least as many items as panels, so small products
   // still divide among the threads.
   const ptrdiff_t panels = DivideUp(columns, kWidth);
   const ptrdiff_t blocks = DivideUp(rows, kRowBlock);
+  const ptrdiff_t block_rows = std::min(rows, kRowBlock);
+  const ptrdiff_t packed_depth = DivideUp(depth, kRowsOf);
   // The kernel broadcasts consecutive elements of a row. A transposed a would touch a new cache line for each.
   const bool pack_a = a.column_stride != 1;
   const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
 
   // From the executor's cache of blocks: the same product repeats in every training step, and fresh pages would cost
   // more than a small product.
-  T *packed_b, *packed_a, *tiles;
+  Weight* packed_b;
+  T *packed_a, *tiles, *padded_bias;
+  uint32_t* words;
   MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {
-    packed_b = arena->Take<T>(panels * kWidth * depth);
+    packed_b = arena->Take<Weight>(panels * kWidth * packed_depth);
     packed_a = pack_a ? arena->Take<T>(rows * depth) : nullptr;
-    tiles = arena->Take<T>(members * std::min(rows, kRowBlock) * kWidth + panels * kWidth);
+    tiles = arena->Take<T>(members * block_rows * kWidth);
+    padded_bias = arena->Take<T>(panels * kWidth);
+    words = arena->Take<uint32_t>(kRounds ? members * block_rows * depth : 0);
   });
 
-  const PanelStrides<T> strides(engine.kernels->panel_order, depth, kPanelChunks);
-  const ptrdiff_t tile_size = std::min(rows, kRowBlock) * kWidth;
-  T* padded_bias = tiles + members * tile_size;
+  const PanelStrides<T> strides(engine.kernels->panel_order, packed_depth, kPanelChunks);
   std::fill_n(padded_bias, panels * kWidth, T{0});
   if (bias != nullptr) std::copy_n(bias, columns, padded_bias);
-  SharedLoops loops(members);
-  engine.pool->Run(members, [&](int index) {
-    SharedLoops::Member member(&loops, index);
+  RunLoops(engine, members, [&](SharedLoops::Member& member, int index) {
     member.Run(panels, [&](ptrdiff_t panel) {
-      // Columns of this panel; the last one may be narrower, and is padded with zeros.
+      // Columns of this panel; the last one may be narrower, and is padded with zeros, as an odd last row is.
       const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
-      for (ptrdiff_t k = 0; k < depth; k++) {
-        T* to = packed_b + panel * depth * kWidth + k * strides.row;
-        const T* from = b.data + k * b.row_stride + panel * kWidth * b.column_stride;
-        for (ptrdiff_t j = 0; j < valid; j++) to[strides.ColumnAt(j)] = from[j * b.column_stride];
-        for (ptrdiff_t j = valid; j < kWidth; j++) to[strides.ColumnAt(j)] = 0;
+      Weight* to = packed_b + panel * packed_depth * kWidth;
+      for (ptrdiff_t k = 0; k < depth; k += kRowsOf, to += strides.row) {
+        T lines[kRowsOf][kWidth] = {};
+        for (ptrdiff_t row = k; row < std::min(depth, k + kRowsOf); row++) {
+          const T* from = b.data + row * b.row_stride + panel * kWidth * b.column_stride;
+          for (ptrdiff_t j = 0; j < valid; j++) lines[row - k][j] = from[j * b.column_stride];
+        }
+        for (ptrdiff_t j = 0; j < kWidth; j += strides.row) {
+          if constexpr (kRounds) {
+            engine.kernels->bfloat16.pairs(lines[0] + j, kWidth, 2, strides.row, to + strides.ColumnAt(j), strides.row);
+          } else {
+            std::copy_n(lines[0] + j, strides.row, to + strides.ColumnAt(j));
+          }
+        }
       }
     });
     // a by blocks of rows, in the order in which the kernel reads it. A loop of 0 items costs nothing.
@@ -113,6 +127,11 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
         }
       }
     });
+    T* const tile = tiles + index * block_rows * kWidth;
+    // A thread has the same copy for all panels of a block.
+    RowsCopy copy{0, nullptr, nullptr, words + index * block_rows * depth, false};
+    uint64_t version = 0;
+    ptrdiff_t copied = -1;
     member.Run(blocks * panels, [&](ptrdiff_t item) {
       // Panels vary fastest: a thread keeps a block of rows of a in its second-level cache for several panels.
       const ptrdiff_t row = item / panels * kRowBlock;
@@ -121,12 +140,13 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
       const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
       T* target = c + row * c_stride + panel * kWidth;
       // Full panels are written in place, the last one by way of a tile.
-      T* tile = tiles + index * tile_size;
       T* result = valid == kWidth ? target : tile;
       const ptrdiff_t stride = valid == kWidth ? c_stride : kWidth;
       for (ptrdiff_t r = 0; accumulate && result == tile && r < count; r++) {
         std::copy_n(target + r * c_stride, valid, tile + r * kWidth);
       }
+      if (copied != row || depth > kDepthBlock) version++;
+      copied = row;
       // At depth 0 the loop runs once, so that c is set to the bias.
       for (ptrdiff_t k = 0; k < depth || k == 0; k += kDepthBlock) {
         PanelProduct<T> product{};
@@ -134,105 +154,20 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
         product.a_stride = pack_a ? depth : a.row_stride;
         product.rows = count;
         product.depth = std::min(kDepthBlock, depth - k);
-        strides.Point(&product, packed_b + panel * depth * kWidth, k);
+        strides.Point(&product, packed_b + panel * packed_depth * kWidth, k / kRowsOf);
         product.chunks = kPanelChunks;
+        product.rows_copy = kRounds ? &copy : nullptr;
+        product.version = k == 0 ? version : ++version;
         // The first block of the depth starts from the bias, the later ones from the sums so far.
         const bool from_bias = k == 0 && !accumulate;
         product.init = from_bias ? padded_bias + panel * kWidth : result;
         product.init_stride = from_bias ? 0 : stride;
         product.c = result;
         product.c_stride = stride;
-        engine.kernels->product(product);
+        product_of(product);
       }
       if (result == target) return;
       for (ptrdiff_t r = 0; r < count; r++) std::copy_n(tile + r * kWidth, valid, target + r * c_stride);
-    });
-  });
-  engine.blocks->GiveBack(std::move(memory));
-}
-
-// c = a·b + bias of factors that are rounded to bfloat16. Packs b to pairs; each thread rounds the rows of a block once
-// for all panels.
-void MultiplyRounded(const Engine<float>& engine, Operand<float> a, Operand<float> b, const float* bias, float* c,
-                     ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
-  constexpr ptrdiff_t kWidth = kPanelChunks * kChunk<float>;
-  // 1,024 pairs of 64 columns are 256 KiB.
-  constexpr ptrdiff_t kPairedDepth = 2048;
-  const Bfloat16Products<float>& rounding = engine.kernels->bfloat16;
-  const ptrdiff_t panels = DivideUp(columns, kWidth);
-  const ptrdiff_t blocks = DivideUp(rows, kRowBlock);
-  const ptrdiff_t pairs = DivideUp(depth, 2);
-  const ptrdiff_t block_rows = std::min(rows, kRowBlock);
-  const bool pack_a = a.column_stride != 1;
-  const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
-  uint32_t *packed, *words;
-  float *packed_a, *tiles, *padded_bias;
-  MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {
-    packed = arena->Take<uint32_t>(panels * pairs * kWidth);
-    words = arena->Take<uint32_t>(members * block_rows * depth);
-    packed_a = arena->Take<float>(pack_a ? members * block_rows * depth : 0);
-    tiles = arena->Take<float>(members * block_rows * kWidth);
-    padded_bias = arena->Take<float>(panels * kWidth);
-  });
-  std::fill_n(padded_bias, panels * kWidth, 0.0f);
-  if (bias != nullptr) std::copy_n(bias, columns, padded_bias);
-  const PanelStrides<float> strides(engine.kernels->panel_order, pairs, kPanelChunks);
-  SharedLoops loops(members);
-  engine.pool->Run(members, [&](int index) {
-    SharedLoops::Member member(&loops, index);
-    member.Run(panels, [&](ptrdiff_t panel) {
-      const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
-      for (ptrdiff_t k = 0; k < depth; k += 2) {
-        float two[2][kWidth] = {};
-        for (ptrdiff_t row = k; row < std::min(depth, k + 2); row++) {
-          const float* from = b.data + row * b.row_stride + panel * kWidth * b.column_stride;
-          for (ptrdiff_t j = 0; j < valid; j++) two[row - k][j] = from[j * b.column_stride];
-        }
-        uint32_t* to = packed + panel * pairs * kWidth + k / 2 * strides.row;
-        for (ptrdiff_t j = 0; j < kWidth; j += strides.row)
-          rounding.pairs(two[0] + j, kWidth, 2, strides.row, to + strides.ColumnAt(j), strides.row);
-      }
-    });
-    // A thread has the same copy for all panels of a block.
-    RowsCopy copy{0, nullptr, nullptr, words + index * block_rows * depth, false};
-    float* const own_a = packed_a + index * block_rows * depth;
-    float* const tile = tiles + index * block_rows * kWidth;
-    uint64_t version = 0;
-    ptrdiff_t copied = -1;
-    member.Run(blocks * panels, [&](ptrdiff_t item) {
-      const ptrdiff_t block = item / panels;
-      const ptrdiff_t panel = item % panels;
-      const ptrdiff_t row = block * kRowBlock;
-      const ptrdiff_t count = std::min(kRowBlock, rows - row);
-      for (ptrdiff_t k = 0; pack_a && copied != block && k < depth; k++) {
-        for (ptrdiff_t r = 0; r < count; r++)
-          own_a[r * depth + k] = a.data[(row + r) * a.row_stride + k * a.column_stride];
-      }
-      if (copied != block || depth > kPairedDepth) version++;
-      copied = block;
-      const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
-      float* const target = c + row * columns + panel * kWidth;
-      float* const result = valid == kWidth ? target : tile;
-      const ptrdiff_t stride = valid == kWidth ? columns : kWidth;
-      // At depth 0 the loop runs once, so that c is set to the bias.
-      for (ptrdiff_t k = 0; k < depth || k == 0; k += kPairedDepth) {
-        PanelProduct<float> product{};
-        product.a = pack_a ? own_a + k : a.data + row * a.row_stride + k;
-        product.a_stride = pack_a ? depth : a.row_stride;
-        product.rows = count;
-        product.depth = std::min(kPairedDepth, depth - k);
-        strides.Point(&product, packed + panel * pairs * kWidth, k / 2);
-        product.chunks = kPanelChunks;
-        product.rows_copy = &copy;
-        product.version = k == 0 ? version : ++version;
-        product.init = k == 0 ? padded_bias + panel * kWidth : result;
-        product.init_stride = k == 0 ? 0 : stride;
-        product.c = result;
-        product.c_stride = stride;
-        rounding.product(product);
-      }
-      if (result == target) return;
-      for (ptrdiff_t r = 0; r < count; r++) std::copy_n(tile + r * kWidth, valid, target + r * columns);
     });
   });
   engine.blocks->GiveBack(std::move(memory));
@@ -248,8 +183,8 @@ template <typename T>
 void MultiplyInto(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, bool accumulate, T* c,
                   ptrdiff_t c_stride, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
   if (rows == 0 || columns == 0) return;
-  (Streams(b, rows) ? MultiplyStreamed<T> : MultiplyPacked<T>)(engine, a, b, bias, accumulate, c, c_stride, rows, depth,
-                                                               columns);
+  (Streams(b, rows) ? MultiplyStreamed<T> : MultiplyPacked<false, T>)(engine, a, b, bias, accumulate, c, c_stride, rows,
+                                                                      depth, columns);
 }
 
 // c += a · bᵀ for b stored as [columns, depth] in whole chunks of depth: dot products along contiguous memory.
@@ -260,25 +195,21 @@ void AddTransposedProduct(const Engine<T>& engine, const T* a, ptrdiff_t a_strid
   constexpr ptrdiff_t kPart = 32;
   const ptrdiff_t parts = DivideUp(columns, kPart);
   const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
-  SharedLoops loops(members);
-  engine.pool->Run(members, [&](int index) {
-    SharedLoops::Member member(&loops, index);
-    member.Run(parts, [&](ptrdiff_t part) {
-      TransposedProduct<T> product{};
-      product.a = a;
-      product.a_stride = a_stride;
-      product.rows = rows;
-      product.panels = b;
-      product.panel_count = 1;
-      product.chunks = product.last_chunks = static_cast<int>(depth / kChunk<T>);
-      product.depth = columns;
-      product.column = part * kPart;
-      product.columns = std::min(kPart, columns - part * kPart);
-      product.c = c + part * kPart;
-      product.c_stride = c_stride;
-      product.accumulate = true;
-      engine.kernels->transposed_product(product);
-    });
+  RunLoop(engine, members, parts, [&](ptrdiff_t part, int) {
+    TransposedProduct<T> product{};
+    product.a = a;
+    product.a_stride = a_stride;
+    product.rows = rows;
+    product.panels = b;
+    product.panel_count = 1;
+    product.chunks = product.last_chunks = static_cast<int>(depth / kChunk<T>);
+    product.depth = columns;
+    product.column = part * kPart;
+    product.columns = std::min(kPart, columns - part * kPart);
+    product.c = c + part * kPart;
+    product.c_stride = c_stride;
+    product.accumulate = true;
+    engine.kernels->transposed_product(product);
   });
 }
 
@@ -291,7 +222,7 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
   if constexpr (sizeof(T) == sizeof(float)) {
     // Rounding would save nothing where b is read once.
     if (engine.rounds() && rows > 0 && columns > 0 && !Streams(b, rows))
-      return MultiplyRounded(engine, a, b, bias, c, rows, depth, columns);
+      return MultiplyPacked<true>(engine, a, b, bias, false, c, columns, rows, depth, columns);
   }
   MultiplyInto(engine, a, b, bias, false, c, columns, rows, depth, columns);
 }
@@ -327,42 +258,24 @@ void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns) {
 template <typename T>
 T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* labels, const T* weights, T* gradient,
                       ptrdiff_t rows, ptrdiff_t classes) {
-  // Without weights the mean is over the rows.
-  double total = weights == nullptr ? static_cast<double>(rows) : 0;
-  for (ptrdiff_t row = 0; weights != nullptr && row < rows; row++) total += weights[row];
-  if (total == 0) {
-    std::fill_n(gradient, rows * classes, T{0});
-    return 0;
-  }
-  // Per row, added in order below: the same sum for any number of threads.
-  std::vector<double> losses(rows);
-  ForEach(engine, rows, std::max<ptrdiff_t>(1, kElementwisePart / 4 / classes), [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (ptrdiff_t row = begin; row < end; row++) {
-      const T* z = logits + row * classes;
-      T* g = gradient + row * classes;
-      const double weight = (weights == nullptr ? 1 : weights[row]) / total;
-      // Logits of a padded step may hold any value, NaN included.
-      if (weight == 0) {
-        std::fill_n(g, classes, T{0});
-        continue;
-      }
-      // A NaN anywhere becomes the maximum, so the whole row, and the loss, are NaN instead of silently wrong.
-      T maximum = z[0];
-      for (ptrdiff_t k = 1; k < classes; k++) maximum = z[k] > maximum || std::isnan(z[k]) ? z[k] : maximum;
-      const ptrdiff_t whole = classes / kChunk<T> * kChunk<T>;
-      double sum = engine.kernels->exp_sum(z, maximum, g, whole);
-      for (ptrdiff_t k = whole; k < classes; k++) sum += g[k] = std::exp(z[k] - maximum);
-      // In [0, classes): CheckedDenseOps has checked the labels.
-      const ptrdiff_t label = labels[row];
-      losses[row] = weight * (std::log(sum) - (static_cast<double>(z[label]) - maximum));
-      const T scale = static_cast<T>(weight / sum);
-      for (ptrdiff_t k = 0; k < classes; k++) g[k] *= scale;
-      g[label] -= static_cast<T>(weight);
+  return WeightedLoss(engine, weights, rows, classes, [&](ptrdiff_t row, double weight) {
+    const T* z = logits + row * classes;
+    T* g = gradient + row * classes;
+    // Logits of a padded step may hold any value, NaN included.
+    if (weight == 0) {
+      std::fill_n(g, classes, T{0});
+      return 0.0;
     }
+    // A NaN anywhere makes the whole row, and the loss, NaN instead of silently wrong.
+    const T maximum = LargestOf(z, 1, classes);
+    const double sum = ExpOfRow(engine, z, maximum, g, classes);
+    // In [0, classes): CheckedDenseOps has checked the labels.
+    const ptrdiff_t label = labels[row];
+    const T scale = static_cast<T>(weight / sum);
+    for (ptrdiff_t k = 0; k < classes; k++) g[k] *= scale;
+    g[label] -= static_cast<T>(weight);
+    return weight * (std::log(sum) - (static_cast<double>(z[label]) - maximum));
   });
-  double loss = 0;
-  for (const double each : losses) loss += each;
-  return static_cast<T>(loss);
 }
 
 // √(Σ x²) over all tensors, as tf.linalg.global_norm, in double for both element types: the squares of float32
@@ -392,11 +305,7 @@ void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
   const ptrdiff_t parts = DivideUp(count, part_size);
   // At least two parts for each thread, as a barrier of the threads costs about as much as one part.
   const int members = static_cast<int>(std::clamp<ptrdiff_t>(parts / 2, 1, engine.pool->size()));
-  SharedLoops loops(members);
-  engine.pool->Run(members, [&](int index) {
-    SharedLoops::Member member(&loops, index);
-    member.Run(parts, [&](ptrdiff_t k) { part(k * part_size, std::min(count, (k + 1) * part_size)); });
-  });
+  RunLoop(engine, members, parts, [&](ptrdiff_t k, int) { part(k * part_size, std::min(count, (k + 1) * part_size)); });
 }
 
 #define CUDNN_RNN_INSTANTIATE(T)                                                                                      \

@@ -4,16 +4,34 @@
 #include <cmath>
 #include <cstddef>
 
+#include "threads/engine.h"
+
 namespace cudnn_rnn {
+
+// The largest of `count` > 0 elements of x, `stride` apart. A NaN counts as the largest.
+template <typename T>
+T LargestOf(const T* x, ptrdiff_t stride, ptrdiff_t count) {
+  T largest = x[0];
+  for (ptrdiff_t k = 1; k < count; k++)
+    largest = x[k * stride] > largest || std::isnan(x[k * stride]) ? x[k * stride] : largest;
+  return largest;
+}
+
+// y = e^(x - maximum) of a row; returns the sum.
+template <typename T>
+double ExpOfRow(const Engine<T>& engine, const T* x, T maximum, T* y, ptrdiff_t count) {
+  const ptrdiff_t whole = count / kChunk<T> * kChunk<T>;
+  double sum = engine.kernels->exp_sum(x, maximum, y, whole);
+  for (ptrdiff_t k = whole; k < count; k++) sum += y[k] = std::exp(x[k] - maximum);
+  return sum;
+}
 
 // y = softmax of `count` elements of x, `stride` apart.
 template <typename T>
 void SoftmaxLine(T* y, const T* x, ptrdiff_t stride, ptrdiff_t count) {
   if (count == 0) return;
-  // softmax(x) = softmax(x - max x): no exponential overflows. A NaN counts as the largest and makes the line NaN.
-  T maximum = x[0];
-  for (ptrdiff_t k = 1; k < count; k++)
-    maximum = x[k * stride] > maximum || std::isnan(x[k * stride]) ? x[k * stride] : maximum;
+  // softmax(x) = softmax(x - max x): no exponential overflows. A NaN makes the line NaN.
+  const T maximum = LargestOf(x, stride, count);
   // Summed in double: with thousands of classes a float32 sum would lose the last digits of each.
   double sum = 0;
   for (ptrdiff_t k = 0; k < count; k++) sum += y[k * stride] = std::exp(x[k * stride] - maximum);

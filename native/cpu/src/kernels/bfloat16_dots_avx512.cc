@@ -1,13 +1,10 @@
 // Products of bfloat16 weights and rows: VDPBF16PS multiplies two pairs and adds them to a float32 sum, 64
 // multiplications and additions in an instruction (Intel Intrinsics Guide, _mm512_dpbf16_ps).
-#include "kernels/bfloat16_dots.h"
-
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kernels/dot_tiles_avx512.h"
-#include "kernels/unroll.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -37,6 +34,9 @@ void RoundRows(const PanelProduct<float>& p) {
 }
 
 struct Bfloat16Tile {
+  // 6 · 4 sums, 4 weights and the elements of a row are 29 of 32 registers.
+  static constexpr int kMostRows = 6;
+
   template <int kRows, int kChunks>
   static void Multiply(const PanelProduct<float>& p, ptrdiff_t row) {
     const ptrdiff_t pairs = PairsOf(p.depth);

@@ -15,18 +15,13 @@ inline constexpr int kGroupVectors = 4;
 template <typename V>
 inline constexpr int kGroupRows = kVectorsOfChunk<V> < kGroupVectors ? kGroupVectors / kVectorsOfChunk<V> : 1;
 
-template <int kCount>
-struct RowCount {
-  static constexpr int kValue = kCount;
-};
-
-// body(RowCount, first row): groups of rows, which keep several activation chains in flight (ReducedExp), then the rest
+// body(Count, first row): groups of rows, which keep several activation chains in flight (ReducedExp), then the rest
 // one by one.
 template <typename V, typename Body>
 static inline void ForGroupsOfRows(ptrdiff_t rows, const Body& body) {
   ptrdiff_t row = 0;
-  for (; row + kGroupRows<V> <= rows; row += kGroupRows<V>) body(RowCount<kGroupRows<V>>{}, row);
-  for (; row < rows; row++) body(RowCount<1>{}, row);
+  for (; row + kGroupRows<V> <= rows; row += kGroupRows<V>) body(Count<kGroupRows<V>>{}, row);
+  for (; row < rows; row++) body(Count<1>{}, row);
 }
 
 // The forward and the backward of a cell are side by side, as each checks the other.

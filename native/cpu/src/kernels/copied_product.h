@@ -14,12 +14,9 @@ using namespace cudnn_rnn;
 // Fewer rows are read in place: tiles of one and two rows are wider than a chunk.
 inline constexpr ptrdiff_t kLeastCopiedRows = 4;
 
-// `rows` <= kRows rows to [depth][rows].
+// kRows rows to [depth][rows].
 template <int kRows, typename T>
-static inline void CopyTile(const T* a, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t depth, T* to) {
-  if constexpr (kRows > 1) {
-    if (rows < kRows) return CopyTile<kRows - 1>(a, stride, rows, depth, to);
-  }
+static inline void CopyTile(const T* a, ptrdiff_t stride, ptrdiff_t depth, T* to) {
   for (ptrdiff_t k = 0; k < depth; k++, to += kRows) {
     CUDNN_RNN_UNROLL
     for (int i = 0; i < kRows; i++) to[i] = a[i * stride + k];
@@ -40,7 +37,9 @@ static void ProductOfCopy(const PanelProduct<typename V::Element>& product) {
     T* copy = reinterpret_cast<T*>(p.rows_copy->words);
     for (ptrdiff_t tile = 0; tile < tiles; tile++) {
       const ptrdiff_t row = row_of(tile);
-      CopyTile<kRows>(product.a + row * p.a_stride, p.a_stride, row_of(tile + 1) - row, p.depth, copy + row * p.depth);
+      WithRows<1, kRows>(row_of(tile + 1) - row, [&](auto rows) {
+        CopyTile<rows.kValue>(product.a + row * p.a_stride, p.a_stride, p.depth, copy + row * p.depth);
+      });
     }
     p.rows_copy->version = p.version;
   }
@@ -49,8 +48,9 @@ static void ProductOfCopy(const PanelProduct<typename V::Element>& product) {
     for (ptrdiff_t column = 0; column < p.chunks * kChunk<T>; column += kChunk<T>) {
       for (ptrdiff_t tile = first; tile < last; tile++) {
         const ptrdiff_t row = row_of(tile);
-        TileOfHeight<V, Weight, (kRows + 1) / 2, kRows, kVectorsOfChunk<V>, Operands::kCopy, false>(
-            p, row, row_of(tile + 1) - row, column, {});
+        WithRows<(kRows + 1) / 2, kRows>(row_of(tile + 1) - row, [&](auto rows) {
+          ProductTile<V, Weight, rows.kValue, kVectorsOfChunk<V>, Operands::kCopy, false>(p, row, column, {});
+        });
       }
     }
   }

@@ -11,8 +11,6 @@
 #include <stdint.h>
 
 #include "kernels/dot_tiles_avx512.h"
-#include "kernels/int8_dots.h"
-#include "kernels/unroll.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -20,10 +18,6 @@ namespace {
 constexpr float kLimit = 32767;
 constexpr int kOffset = 32768;
 constexpr int kByteOffset = 128;
-// vpdpbusd multiplies four unsigned by four signed bytes and adds all four to an int32 (Intel Intrinsics Guide,
-// _mm512_dpbusd_epi32). A row has 2 · 4 sums, for low and high bytes: three rows would have 24, with 4 weights, 2
-// digits and the offsets more than 32 registers.
-constexpr int kMaxRows = 2;
 
 // Quads of a block, and where the high bytes of a row's block begin.
 constexpr ptrdiff_t kQuads = kInt8BlockRows / 4;
@@ -84,113 +78,80 @@ inline void KeepInRegister(__m512i* value) {
 #endif
 }
 
-// kRows x kChunks vectors of the product, over the whole depth.
-template <int kRows, int kChunks>
-void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
-  const ptrdiff_t blocks = BlocksOf(p.depth);
-  for (ptrdiff_t block = 0; block < blocks; block++) {
-    const ptrdiff_t first = block * kInt8BlockRows;
-    const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
-    const uint32_t* digits = p.rows_copy->words + (row * blocks + block) * 2 * kQuads;
-    const float* factors = p.rows_copy->factors + row * blocks + block;
-    const int32_t* column_sums = p.column_sums + block * p.panel_stride;
-    __m512i low[kRows][kChunks], high[kRows][kChunks];
-    for (int j = 0; j < kChunks; j++) {
-      // -128·Σw is where the sum of the high bytes starts: q - 32768 = low + 256·(high - 128).
-      const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
-      for (int i = 0; i < kRows; i++) {
-        low[i][j] = _mm512_setzero_si512();
-        high[i][j] = _mm512_sub_epi32(_mm512_setzero_si512(), offset);
-      }
-    }
-    const Int8Quad* weights = static_cast<const Int8Quad*>(p.panel) + first / 4 * p.panel_stride;
-    const ptrdiff_t row_words = blocks * 2 * kQuads;
-    for (const uint32_t* end = digits + (count + 3) / 4; digits < end; digits++) {
-      __m512i w[kChunks];
-      CUDNN_RNN_UNROLL
-      for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
-      CUDNN_RNN_UNROLL
-      for (int i = 0; i < kRows; i++) {
-        // One broadcast of four bytes of a row is multiplied by 16 columns of four weights each: 64 products an
-        // instruction.
-        const __m512i l = _mm512_set1_epi32(static_cast<int>(digits[i * row_words]));
-        const __m512i h = _mm512_set1_epi32(static_cast<int>(digits[i * row_words + kQuads]));
-        CUDNN_RNN_UNROLL
-        for (int j = 0; j < kChunks; j++) {
-          low[i][j] = _mm512_dpbusd_epi32(low[i][j], l, w[j]);
-          KeepInRegister(&low[i][j]);
-          high[i][j] = _mm512_dpbusd_epi32(high[i][j], h, w[j]);
-          KeepInRegister(&high[i][j]);
-        }
-      }
-      weights += p.panel_stride;
-    }
-    for (int i = 0; i < kRows; i++) {
-      float* c = p.c + (row + i) * p.c_stride;
-      // The blocks of the depth have different scales, so each is added to c in float32 rather than in integers.
-      const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride;
-      for (int j = 0; j < kChunks; j++) {
-        const __m512 start = init == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(init + j * kLanes);
-        // Both sums are below 2^25, so each conversion rounds at most once; 256·high + low is one fused multiply-add.
-        const __m512 sum =
-            _mm512_fmadd_ps(_mm512_cvtepi32_ps(high[i][j]), _mm512_set1_ps(256), _mm512_cvtepi32_ps(low[i][j]));
-        const __m512 scale = _mm512_mul_ps(_mm512_loadu_ps(p.scales + j * kLanes), _mm512_set1_ps(factors[i * blocks]));
-        _mm512_storeu_ps(c + j * kLanes, _mm512_fmadd_ps(sum, scale, start));
-      }
-    }
-  }
-}
+// The product of rows in bytes, or in two digits.
+template <bool kInBytes>
+struct Int8Tile {
+  // vpdpbusd multiplies four unsigned by four signed bytes and adds all four to an int32 (Intel Intrinsics Guide,
+  // _mm512_dpbusd_epi32). A row of two digits has 2 · 4 sums: three rows would have 24, with 4 weights, 2 digits and
+  // the offsets more than 32 registers.
+  static constexpr int kMostRows = kInBytes ? 6 : 2;
+  static constexpr int kDigits = kInBytes ? 1 : 2;
 
-template <int kChunks>
-void Rows(const PanelProduct<float>& p) {
-  ptrdiff_t row = 0;
-  for (; row + kMaxRows <= p.rows; row += kMaxRows) Tile<kMaxRows, kChunks>(p, row);
-  if (row < p.rows) Tile<1, kChunks>(p, row);
-}
-
-// The same of rows in bytes.
-struct ByteTile {
+  // kRows x kChunks vectors, over the whole depth. A separate function, which scripts/check_hot_loops.mjs finds.
   template <int kRows, int kChunks>
-  static void Multiply(const PanelProduct<float>& p, ptrdiff_t row) {
+  [[gnu::noinline]] static void Multiply(const PanelProduct<float>& p, ptrdiff_t row) {
     const ptrdiff_t blocks = BlocksOf(p.depth);
-    const ptrdiff_t row_quads = blocks * kQuads;
+    const ptrdiff_t row_words = blocks * kDigits * kQuads;
     for (ptrdiff_t block = 0; block < blocks; block++) {
       const ptrdiff_t first = block * kInt8BlockRows;
       const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
-      const uint32_t* a = p.rows_copy->words + row * row_quads + block * kQuads;
+      const uint32_t* digits = p.rows_copy->words + row * row_words + block * kDigits * kQuads;
+      const float* factors = p.rows_copy->factors + row * blocks + block;
       const int32_t* column_sums = p.column_sums + block * p.panel_stride;
-      __m512i sums[kRows][kChunks];
+      __m512i sums[kDigits][kRows][kChunks];
       CUDNN_RNN_UNROLL
-      for (int i = 0; i < kRows; i++) {
+      for (int j = 0; j < kChunks; j++) {
+        // -128·Σw is where the sum of the high bytes starts: q - 32768 = low + 256·(high - 128).
+        const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
         CUDNN_RNN_UNROLL
-        for (int j = 0; j < kChunks; j++) {
-          sums[i][j] = _mm512_setzero_si512();
-          KeepInRegister(&sums[i][j]);
+        for (int i = 0; i < kRows; i++) {
+          sums[0][i][j] = _mm512_setzero_si512();
+          if constexpr (kInBytes) KeepInRegister(&sums[0][i][j]);
+          if constexpr (!kInBytes) sums[1][i][j] = _mm512_sub_epi32(_mm512_setzero_si512(), offset);
         }
       }
       const Int8Quad* weights = static_cast<const Int8Quad*>(p.panel) + first / 4 * p.panel_stride;
-      for (ptrdiff_t quad = 0; quad < (count + 3) / 4; quad++, weights += p.panel_stride) {
+      for (const uint32_t* end = digits + (count + 3) / 4; digits < end; digits++, weights += p.panel_stride) {
         __m512i w[kChunks];
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
         CUDNN_RNN_UNROLL
         for (int i = 0; i < kRows; i++) {
-          const __m512i x = _mm512_set1_epi32(static_cast<int>(a[i * row_quads + quad]));
+          // One broadcast of four bytes of a row is multiplied by 16 columns of four weights each: 64 products an
+          // instruction.
+          __m512i x[kDigits];
           CUDNN_RNN_UNROLL
-          for (int j = 0; j < kChunks; j++) sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], x, w[j]);
+          for (int d = 0; d < kDigits; d++) {
+            x[d] = _mm512_set1_epi32(static_cast<int>(digits[i * row_words + d * kQuads]));
+          }
+          CUDNN_RNN_UNROLL
+          for (int j = 0; j < kChunks; j++) {
+            CUDNN_RNN_UNROLL
+            for (int d = 0; d < kDigits; d++) {
+              sums[d][i][j] = _mm512_dpbusd_epi32(sums[d][i][j], x[d], w[j]);
+              if constexpr (!kInBytes) KeepInRegister(&sums[d][i][j]);
+            }
+          }
         }
       }
-      const float* factors = p.rows_copy->factors + row * blocks + block;
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
         float* c = p.c + (row + i) * p.c_stride;
+        // The blocks of the depth have different scales, so each is added to c in float32 rather than in integers.
         const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride;
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kChunks; j++) {
           const __m512 start = init == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(init + j * kLanes);
-          // At most 1024 · 127 · 127 < 2^24: the conversion is exact.
-          const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
-          const __m512 sum = _mm512_cvtepi32_ps(_mm512_sub_epi32(sums[i][j], offset));
+          // Each sum is below 2^25, so each conversion rounds at most once, and that of bytes, at most 1024 · 127 · 127
+          // < 2^24, is exact; 256·high + low is one fused multiply-add.
+          __m512 sum;
+          if constexpr (kInBytes) {
+            const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
+            sum = _mm512_cvtepi32_ps(_mm512_sub_epi32(sums[0][i][j], offset));
+          } else {
+            sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[1][i][j]), _mm512_set1_ps(256),
+                                  _mm512_cvtepi32_ps(sums[0][i][j]));
+          }
           const __m512 scale =
               _mm512_mul_ps(_mm512_loadu_ps(p.scales + j * kLanes), _mm512_set1_ps(factors[i * blocks]));
           _mm512_storeu_ps(c + j * kLanes, _mm512_fmadd_ps(sum, scale, start));
@@ -200,26 +161,14 @@ struct ByteTile {
   }
 };
 
-// Two digits.
-void MultiplyDigits(const PanelProduct<float>& p) {
-  switch (p.chunks) {
-    case 1:
-      return Rows<1>(p);
-    case 2:
-      return Rows<2>(p);
-    case 3:
-      return Rows<3>(p);
-    default:
-      return Rows<4>(p);
-  }
+template <bool kInBytes>
+void Product(const PanelProduct<float>& p) {
+  if (p.rows_copy->version != p.version) Quantize<kInBytes>(p);
+  Tiles<Int8Tile<kInBytes>>(p);
 }
 
 }  // namespace
 
-void ProductByInt8Dots(const PanelProduct<float>& p) {
-  const bool in_bytes = p.rows_copy->in_bytes;
-  if (p.rows_copy->version != p.version) in_bytes ? Quantize<true>(p) : Quantize<false>(p);
-  in_bytes ? Tiles<ByteTile>(p) : MultiplyDigits(p);
-}
+void ProductByInt8Dots(const PanelProduct<float>& p) { p.rows_copy->in_bytes ? Product<true>(p) : Product<false>(p); }
 
 }  // namespace cudnn_rnn

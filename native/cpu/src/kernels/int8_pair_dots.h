@@ -189,12 +189,9 @@ struct Int8PairDots {
     }
   }
 
-  // The tiles of `rows` <= kRows rows side by side over a panel of kVectors vectors, the last one of the remainder.
+  // The tiles of kRows rows side by side over a panel of kVectors vectors, the last one of the remainder.
   template <int kRows, int kVectors>
-  static void TilesOfRows(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t rows) {
-    if constexpr (kRows > 1) {
-      if (rows < kRows) return TilesOfRows<kRows - 1, kVectors>(p, row, rows);
-    }
+  static void TilesOfRows(const PanelProduct<float>& p, ptrdiff_t row) {
     constexpr int kWidest = I::kTileVectors[kRows - 1];
     constexpr int kTile = kVectors < kWidest ? kVectors : kWidest;
     for (int first = 0; first + kTile <= kVectors; first += kTile) Tile<kRows, kTile>(p, row, first * I::kColumns);
@@ -203,28 +200,17 @@ struct Int8PairDots {
     }
   }
 
-  template <int kChunks>
-  static void Rows(const PanelProduct<float>& p) {
-    constexpr int kVectors = kChunks * kChunk<float> / I::kColumns;
-    for (ptrdiff_t tile = 0; tile < TilesOf(p.rows); tile++) {
-      const ptrdiff_t row = TileBegin(p.rows, tile);
-      TilesOfRows<I::kMaxRows, kVectors>(p, row, TileBegin(p.rows, tile + 1) - row);
-    }
-  }
-
   // KernelTable::product_int8.
   static void Product(const PanelProduct<float>& product) {
     if (product.rows_copy->version != product.version) Quantize(product);
-    switch (product.chunks) {
-      case 1:
-        return Rows<1>(product);
-      case 2:
-        return Rows<2>(product);
-      case 3:
-        return Rows<3>(product);
-      default:
-        return Rows<4>(product);
-    }
+    WithChunks(product.chunks, [&](auto chunks) {
+      constexpr int kVectors = chunks.kValue * kChunk<float> / I::kColumns;
+      for (ptrdiff_t tile = 0; tile < TilesOf(product.rows); tile++) {
+        const ptrdiff_t row = TileBegin(product.rows, tile);
+        WithRows<1, I::kMaxRows>(TileBegin(product.rows, tile + 1) - row,
+                                 [&](auto rows) { TilesOfRows<rows.kValue, kVectors>(product, row); });
+      }
+    });
   }
 };
 

@@ -75,6 +75,12 @@ static constexpr Bfloat16Products<typename V::Element> RoundedProducts() {
   return {};
 }
 
+template <typename V, typename Activation>
+static constexpr CellKernels<typename V::Element> PlainKernels() {
+  return {PlainForward<V, Activation>, RowKernel<V>(PlainRowRecurrence<V, Activation>), nullptr,
+          PlainBackward<V, Activation>};
+}
+
 // The rate of a single row, which MembersFor uses, is the rate of reading weights: 100 GB/s from a second-level cache
 // are 25 float32 multiply-adds a nanosecond, 50 operations. float64 moves half the elements in as many bytes.
 // product_int8 is another function if the instruction set multiplies integers, and `bfloat16` others if it multiplies
@@ -95,20 +101,10 @@ static constexpr KernelTable<T> TableOf(double float32_operations_per_ns,
       Product<V, T, Operands::kGradient>,
       Streamed<V>,
       Transposed<V>,
-      LstmForward<V>,
-      GruForward<V>,
-      PlainForward<V, Relu>,
-      PlainForward<V, HyperbolicTangent>,
-      RowRecurrenceKernel<V>(LstmRowRecurrence<V>),
-      RowRecurrenceKernel<V>(GruRowRecurrence<V>),
-      RowRecurrenceKernel<V>(PlainRowRecurrence<V, Relu>),
-      RowRecurrenceKernel<V>(PlainRowRecurrence<V, HyperbolicTangent>),
-      RowStepKernel<V, 4>(),
-      RowStepKernel<V, 3>(),
-      LstmBackward<V>,
-      GruBackward<V>,
-      PlainBackward<V, Relu>,
-      PlainBackward<V, HyperbolicTangent>,
+      {{LstmForward<V>, RowKernel<V>(LstmRowRecurrence<V>), RowKernel<V>(RowStepOf<V, 4, 0>), LstmBackward<V>},
+       {GruForward<V>, RowKernel<V>(GruRowRecurrence<V>), RowKernel<V>(RowStepOf<V, 3, 1>), GruBackward<V>},
+       PlainKernels<V, Relu>(),
+       PlainKernels<V, HyperbolicTangent>()},
       LstmRowForwardOf<V>,
       LstmRowBackwardOf<V>,
       ColumnSums<V>,

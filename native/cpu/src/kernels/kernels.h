@@ -199,9 +199,11 @@ enum class GateActivation {
 // One time step of one row of an LSTM in TensorFlow's order of gates, i g f o, whose units are side by side without
 // padding. Norms are in the order i g f o c'. Pointers of norms are null without layer normalization.
 template <typename T>
-struct LstmRowForward {
-  T* z;             // [4][H] pre-activations; on return the activations, with norms the normalized pre-activations
-  ptrdiff_t units;  // H
+struct LstmRowStep {
+  // [4][H] pre-activations; after the forward the activations, with norms the normalized pre-activations; after the
+  // backward the gradients of the pre-activations
+  T* z;
+  ptrdiff_t units;                 // H
   GateActivation gate_activation;  // kSigmoid if there are norms
   T forget_bias;                   // added to the forget gate, after its norm
   const T* dropout;                // [H] factors of g; null for none
@@ -210,30 +212,14 @@ struct LstmRowForward {
   double epsilon;
   const T* c_previous;  // [H]
   T* c;                 // [H], normalized if there are norms
-  T* h;                 // [H]
   T* normalized_c;      // [H] c before gamma and beta
   T* inverses;          // [5] 1/√(σ² + ε)
-};
-
-// The step backwards.
-template <typename T>
-struct LstmRowBackward {
-  T* z;  // [4][H] as the forward left it; on return the gradients of the pre-activations
-  ptrdiff_t units;
-  GateActivation gate_activation;  // kSigmoid if there are norms
-  T forget_bias;
-  const T* dropout;
-  const T* gamma;
-  const T* beta;
-  const T* c_previous;
-  const T* c;
-  const T* normalized_c;
-  const T* inverses;
-  const T* dh;  // [H]
-  T* dc;        // [H] of c' from the steps after; on return of c
-  T* d_gamma;   // [5][H] added to
-  T* d_beta;    // [5][H] added to
-  T* scratch;   // [4][H], with norms
+  T* h;                 // [H], forward only, as the others are of the backward
+  const T* dh;          // [H]
+  T* dc;                // [H] of c' from the steps after; on return of c
+  T* d_gamma;           // [5][H] added to
+  T* d_beta;            // [5][H] added to
+  T* scratch;           // [4][H], with norms
 };
 
 // Whether products of training and of dense layers can round their factors: the size of the modules of WebAssembly is
@@ -259,6 +245,20 @@ struct Bfloat16Products {
                            ptrdiff_t words_stride);
 };
 
+// The cells, as the tables of their kernels have them.
+enum class Cell { kLstm, kGru, kRelu, kTanh };
+
+template <typename T>
+struct CellKernels {
+  void (*forward)(const CellForward<T>&);
+  // Likewise for one row, with the product before it: its z += h_previous [depth] · panel, of as many chunks as the
+  // cell's. Null if the registers are too few for it.
+  void (*row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
+  // Null if the registers are too few for it, or the cell has no gates.
+  void (*row_step)(const RowStep<T>&);
+  void (*backward)(const CellBackward<T>&);
+};
+
 template <typename T>
 struct KernelTable {
   // Multiplications and additions that one core does in a nanosecond for a single row, weights in its second-level
@@ -274,25 +274,9 @@ struct KernelTable {
   void (*product_packed)(const PanelProduct<T>&);
   void (*streamed_product)(const StreamedProduct<T>&);
   void (*transposed_product)(const TransposedProduct<T>&);
-  void (*lstm_forward)(const CellForward<T>&);
-  void (*gru_forward)(const CellForward<T>&);
-  void (*relu_forward)(const CellForward<T>&);
-  void (*tanh_forward)(const CellForward<T>&);
-  // Likewise for one row, with the product before it: its z += h_previous [depth] · panel, of as many chunks as the
-  // cell's. Null if the registers are too few for it.
-  void (*lstm_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
-  void (*gru_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
-  void (*relu_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
-  void (*tanh_row_recurrence)(const T* h_previous, ptrdiff_t depth, const T* panel, const CellForward<T>&);
-  // Null if the registers are too few for it.
-  void (*lstm_row_step)(const RowStep<T>&);
-  void (*gru_row_step)(const RowStep<T>&);
-  void (*lstm_backward)(const CellBackward<T>&);
-  void (*gru_backward)(const CellBackward<T>&);
-  void (*relu_backward)(const CellBackward<T>&);
-  void (*tanh_backward)(const CellBackward<T>&);
-  void (*lstm_row_forward)(const LstmRowForward<T>&);
-  void (*lstm_row_backward)(const LstmRowBackward<T>&);
+  CellKernels<T> cells[4];  // by Cell
+  void (*lstm_row_forward)(const LstmRowStep<T>&);
+  void (*lstm_row_backward)(const LstmRowStep<T>&);
   // sums [chunks] = sum over the rows of z [rows, chunks]
   void (*column_sums)(const T* z, ptrdiff_t stride, ptrdiff_t rows, int chunks, T* sums);
   // y[i] = f(x[i]), for the measurement of the activations' error; count is a multiple of a chunk
@@ -300,6 +284,8 @@ struct KernelTable {
   void (*tanh)(const T* x, T* y, ptrdiff_t count);
   // y[i] = exp(x[i] - offset); returns the sum
   T (*exp_sum)(const T* x, T offset, T* y, ptrdiff_t count);
+
+  const CellKernels<T>& Of(Cell cell) const { return cells[static_cast<int>(cell)]; }
 };
 
 // The logarithm of 0 in the sums of CTC: finite, as the difference of two infinities is NaN, and so low that no sum of
@@ -357,6 +343,9 @@ extern const Kernels kAvx512Kernels;
 extern const Kernels kAvx512VnniKernels;
 // And with products of bfloat16.
 extern const Kernels kAvx512Bfloat16Kernels;
+// KernelTable::product_int8 by AVX-512 VNNI, and Bfloat16Products::product by AVX512_BF16: a rows_copy is of pairs.
+void ProductByInt8Dots(const PanelProduct<float>& product);
+void ProductByBfloat16Dots(const PanelProduct<float>& product);
 #endif
 #elif defined(CUDNN_RNN_NEON)
 extern const Kernels kNeonKernels;

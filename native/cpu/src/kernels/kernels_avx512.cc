@@ -2,8 +2,6 @@
 // The vectors come first: the kernels are written over them.
 #include "kernels/kernel_tables.h"
 
-#include "kernels/bfloat16_dots.h"
-#include "kernels/int8_dots.h"
 #include "kernels/int8_dots_avx2.h"
 #include "kernels/int8_pair_dots.h"
 

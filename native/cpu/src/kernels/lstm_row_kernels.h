@@ -96,16 +96,16 @@ static inline void Standardize(typename V::Element* x, ptrdiff_t units, double e
 }
 
 // γ∘x̂ + β of norm k; x itself without normalization.
-template <typename V, bool kNormalizes, typename Lanes, typename Row>
-static inline V Affine(const Lanes& lanes, const Row& p, int k, ptrdiff_t u, V x) {
+template <typename V, bool kNormalizes, typename Lanes>
+static inline V Affine(const Lanes& lanes, const LstmRowStep<typename V::Element>& p, int k, ptrdiff_t u, V x) {
   if constexpr (!kNormalizes) return x;
   const ptrdiff_t at = k * p.units + u;
   return MultiplyAdd(x, lanes.Load(p.gamma + at), lanes.Load(p.beta + at));
 }
 
 // g∘d with the factors d of dropout.
-template <typename V, typename Lanes, typename Row>
-static inline V Dropped(const Lanes& lanes, const Row& p, ptrdiff_t u, V g) {
+template <typename V, typename Lanes>
+static inline V Dropped(const Lanes& lanes, const LstmRowStep<typename V::Element>& p, ptrdiff_t u, V g) {
   return p.dropout == nullptr ? g : g * lanes.Load(p.dropout + u);
 }
 
@@ -137,7 +137,7 @@ struct HardSigmoidGate {
 //   i, f, o = σ(LN a_i, LN a_f + φ, LN a_o)   g = tanh(LN a_g)   c' = LN(f·c + i·(g∘d))   h' = o·tanh(c')
 // With norms a first pass stores o in h and c in normalized_c; the second one follows the norm of c'.
 template <typename V, bool kNormalizes, typename Gate>
-static void LstmRow(const LstmRowForward<typename V::Element>& p) {
+static void LstmRow(const LstmRowStep<typename V::Element>& p) {
   const ptrdiff_t n = p.units;
   if constexpr (kNormalizes) Standardize<V, 4>(p.z, n, p.epsilon, p.inverses);
   ForColumns<V>(n, [&](auto lanes, ptrdiff_t u) {
@@ -179,7 +179,7 @@ struct NormSums {
 
 // Adds to δγ, δβ and the sums of norm k; returns s.
 template <typename V, typename Lanes>
-static inline V NormGradient(const Lanes& lanes, const LstmRowBackward<typename V::Element>& p, NormSums<V>* all, int k,
+static inline V NormGradient(const Lanes& lanes, const LstmRowStep<typename V::Element>& p, NormSums<V>* all, int k,
                              ptrdiff_t u, V normalized, V dy) {
   const ptrdiff_t at = k * p.units + u;
   lanes.Store(MultiplyAdd(dy, normalized, lanes.Load(p.d_gamma + at)), p.d_gamma + at);
@@ -193,7 +193,7 @@ static inline V NormGradient(const Lanes& lanes, const LstmRowBackward<typename 
 // With σ' = Gate::Slope and tanh' = 1 - tanh², as LstmBackward of cell_kernels.h. The activations of normalized gates
 // are computed a second time, from x̂: kept, they would be four more planes of the tape.
 template <typename V, bool kNormalizes, typename Gate>
-static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
+static void LstmRowGradients(const LstmRowStep<typename V::Element>& p) {
   using T = typename V::Element;
   const ptrdiff_t n = p.units;
   const V one = V::Set(1);
@@ -265,14 +265,14 @@ static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
 // Branches per row; the kernels themselves have none. The callers refuse norms with other gates than sigmoids, which no
 // cell has: each combination would add its code to the WebAssembly module.
 template <typename V>
-static void LstmRowForwardOf(const LstmRowForward<typename V::Element>& p) {
+static void LstmRowForwardOf(const LstmRowStep<typename V::Element>& p) {
   if (p.gamma != nullptr) return LstmRow<V, true, SigmoidGate>(p);
   if (p.gate_activation == GateActivation::kSigmoid) return LstmRow<V, false, SigmoidGate>(p);
   LstmRow<V, false, HardSigmoidGate>(p);
 }
 
 template <typename V>
-static void LstmRowBackwardOf(const LstmRowBackward<typename V::Element>& p) {
+static void LstmRowBackwardOf(const LstmRowStep<typename V::Element>& p) {
   if (p.gamma != nullptr) return LstmRowGradients<V, true, SigmoidGate>(p);
   if (p.gate_activation == GateActivation::kSigmoid) return LstmRowGradients<V, false, SigmoidGate>(p);
   LstmRowGradients<V, false, HardSigmoidGate>(p);

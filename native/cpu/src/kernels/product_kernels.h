@@ -28,17 +28,6 @@ static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdi
     TilesOfRows<V, Weight, kRows, kPanelVectors, kOperands, kTile + 1>(p, row, readahead);
 }
 
-// `rows` <= kRows rows from `row` on: the number becomes a constant, as only then the sums of a tile are registers.
-template <typename V, typename Weight, int kRows, int kPanelVectors, Operands kOperands>
-static inline void ProductRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows,
-                               Readahead* readahead) {
-  if constexpr (kRows > 1) {
-    // A chain of comparisons at compile-time constants, at most kRows of them: small beside one tile's depth loop.
-    if (rows < kRows) return ProductRows<V, Weight, kRows - 1, kPanelVectors, kOperands>(p, row, rows, readahead);
-  }
-  TilesOfRows<V, Weight, kRows, kPanelVectors, kOperands>(p, row, readahead);
-}
-
 // The gradient of the weights, xᵀ·dz, multiplies by columns of x. They are packed as the tile reads them, one row of
 // the tile after another, so that a step reads consecutive elements instead of one from each of many cache lines. Rows
 // of a packed tile: the same for every panel, so that one packing serves a last panel of fewer chunks too.
@@ -72,22 +61,14 @@ static inline void TilesOfChunks(const PanelProduct<typename V::Element>& p, ptr
   readahead.position += first * p.depth * readahead.step_bytes;
   for (ptrdiff_t tile = first; tile < last; tile++) {
     const ptrdiff_t row = TileRow<V>(p.rows, tiles, tile);
-    const ptrdiff_t rows = TileRow<V>(p.rows, tiles, tile + 1) - row;
-    TileOfHeight<V, Weight, kLeastRows, kRows, kVectors, Operands::kRows, kNarrow>(p, row, rows, kColumn, readahead);
+    WithRows<kLeastRows, kRows>(TileRow<V>(p.rows, tiles, tile + 1) - row, [&](auto rows) {
+      ProductTile<V, Weight, rows.kValue, kVectors, Operands::kRows, kNarrow>(p, row, kColumn, readahead);
+    });
     readahead.position += p.depth * readahead.step_bytes;
   }
   if constexpr (kTile + 1 < kTiles) {
     TilesOfChunks<V, Weight, kLeastRows, kRows, kPanelVectors, kTile + 1>(p, tiles, first, last);
   }
-}
-
-// The same for one tile of rows, whose tiles are the wider the fewer rows it has.
-template <typename V, typename Weight, int kRows, int kPanelVectors>
-static inline void OneTileOfChunks(const PanelProduct<typename V::Element>& p) {
-  if constexpr (kRows > 1) {
-    if (p.rows < kRows) return OneTileOfChunks<V, Weight, kRows - 1, kPanelVectors>(p);
-  }
-  TilesOfChunks<V, Weight, kRows, kRows, kPanelVectors>(p, 1, 0, 1);
 }
 
 template <typename V, typename Weight, int kChunks, Operands kOperands>
@@ -96,7 +77,11 @@ static void ProductOfChunks(const PanelProduct<typename V::Element>& p) {
   constexpr int kRows = kInTiles<kOperands> ? kPackedRows<V> : TileRows<V>(kVectors);
   const ptrdiff_t tiles = (p.rows + kRows - 1) / kRows;
   if constexpr (kReadsChunks<V, kOperands>) {
-    if (tiles <= 1) return OneTileOfChunks<V, Weight, kRows, kVectors>(p);
+    // The tiles across the panel are the wider the fewer rows the one tile of rows has.
+    if (tiles <= 1) {
+      return WithRows<1, kRows>(
+          p.rows, [&](auto rows) { TilesOfChunks<V, Weight, rows.kValue, rows.kValue, kVectors>(p, 1, 0, 1); });
+    }
     // kRows + 1 rows are split into two tiles; the lower one has (kRows + 1) / 2.
     for (ptrdiff_t first = 0; first < tiles; first += kTilesAtOnce) {
       const ptrdiff_t last = Smaller(tiles, first + kTilesAtOnce);
@@ -109,7 +94,8 @@ static void ProductOfChunks(const PanelProduct<typename V::Element>& p) {
       // costs nearly as much as a full one.
       const ptrdiff_t row = kInTiles<kOperands> ? tile * kRows : p.rows * tile / tiles;
       const ptrdiff_t end = kInTiles<kOperands> ? p.rows : p.rows * (tile + 1) / tiles;
-      ProductRows<V, Weight, kRows, kVectors, kOperands>(p, row, end - row, &readahead);
+      WithRows<1, kRows>(
+          end - row, [&](auto rows) { TilesOfRows<V, Weight, rows.kValue, kVectors, kOperands>(p, row, &readahead); });
     }
   }
 }
@@ -119,16 +105,7 @@ static void Product(const PanelProduct<typename V::Element>& p) {
   if constexpr (V::kCopyTileRows > 0 && kOperands == Operands::kRows && !kHasScales<Weight>) {
     if (p.rows_copy != nullptr && p.rows >= kLeastCopiedRows) return ProductOfCopy<V, Weight>(p);
   }
-  switch (p.chunks) {
-    case 1:
-      return ProductOfChunks<V, Weight, 1, kOperands>(p);
-    case 2:
-      return ProductOfChunks<V, Weight, 2, kOperands>(p);
-    case 3:
-      return ProductOfChunks<V, Weight, 3, kOperands>(p);
-    default:
-      return ProductOfChunks<V, Weight, 4, kOperands>(p);
-  }
+  WithChunks(p.chunks, [&](auto chunks) { ProductOfChunks<V, Weight, chunks.kValue, kOperands>(p); });
 }
 
 }  // namespace

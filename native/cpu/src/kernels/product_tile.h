@@ -348,19 +348,6 @@ template <typename V, typename Weight, int kRows, int kVectors, Operands kOperan
   }
 }
 
-// A tile of `rows` rows, of kLeastRows to kRows.
-template <typename V, typename Weight, int kLeastRows, int kRows, int kVectors, Operands kOperands, bool kNarrow>
-static inline void TileOfHeight(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows,
-                                ptrdiff_t column, const Readahead& readahead) {
-  if constexpr (kRows > kLeastRows) {
-    if (rows < kRows) {
-      return TileOfHeight<V, Weight, kLeastRows, kRows - 1, kVectors, kOperands, kNarrow>(p, row, rows, column,
-                                                                                          readahead);
-    }
-  }
-  ProductTile<V, Weight, kRows, kVectors, kOperands, kNarrow>(p, row, column, readahead);
-}
-
 // Tiles of rows that pass by a chunk before the next one: 72 rows of 512 float32 are 144 KiB, which stay in a
 // second-level cache while all chunks of the panel pass.
 inline constexpr ptrdiff_t kTilesAtOnce = 12;

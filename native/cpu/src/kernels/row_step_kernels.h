@@ -61,6 +61,7 @@ static inline void AddRowProduct(const typename V::Element* a, ptrdiff_t depth, 
 }
 
 // kChunks of a panel's four planes belong to each side: those from 0 on to the input, those from kRecurrent on to h.
+// Four are LSTM's; three are GRU's, whose planes are x_n r u q_n.
 template <typename V, int kChunks, int kRecurrent>
 static void RowStepOf(const RowStep<typename V::Element>& p) {
   using T = typename V::Element;
@@ -117,16 +118,6 @@ static void RowStepOf(const RowStep<typename V::Element>& p) {
   }
 }
 
-// LSTM's, and with three chunks GRU's, whose planes are x_n r u q_n; null if the sums do not fit.
-template <typename V, int kChunks>
-static constexpr void (*RowStepKernel())(const RowStep<typename V::Element>&) {
-  if constexpr (kRowStepFits<V>) {
-    return RowStepOf<V, kChunks, 4 - kChunks>;
-  } else {
-    return nullptr;
-  }
-}
-
 // z[0…kSums) + a · panel, of one row.
 template <typename V, int kSums>
 static inline void SumRowProduct(const typename V::Element* a, ptrdiff_t depth, const typename V::Element* panel,
@@ -171,43 +162,30 @@ static void GruRowRecurrence(const typename V::Element* h_previous, ptrdiff_t de
   GruRows<V, 1>(p, 0);
 }
 
-template <typename V, typename Activation, int kChunks>
-static inline void PlainRowOfChunks(const typename V::Element* h_previous, ptrdiff_t depth,
-                                    const typename V::Element* panel, const CellForward<typename V::Element>& p) {
-  V sums[kChunks * kVectorsOfChunk<V>];
-  SumRowProduct<V>(h_previous, depth, panel, p.z, sums);
-  constexpr int kSums = kChunks * kVectorsOfChunk<V>;
-  constexpr int kGroup = kSums / ((kSums + kGroupVectors - 1) / kGroupVectors);
-  static_assert(kSums % kGroup == 0, "Groups of equal size, 3 and 3 of 6 vectors");
-  CUDNN_RNN_UNROLL
-  for (int j = 0; j < kSums; j += kGroup) {
-    V group[kGroup];
-    CUDNN_RNN_UNROLL
-    for (int k = 0; k < kGroup; k++) group[k] = sums[j + k];
-    Activation::Forward(group);
-    CUDNN_RNN_UNROLL
-    for (int k = 0; k < kGroup; k++) group[k].Store(p.h + (j + k) * V::kLanes);
-  }
-}
-
 template <typename V, typename Activation>
 static void PlainRowRecurrence(const typename V::Element* h_previous, ptrdiff_t depth, const typename V::Element* panel,
                                const CellForward<typename V::Element>& p) {
-  switch (p.chunks) {
-    case 1:
-      return PlainRowOfChunks<V, Activation, 1>(h_previous, depth, panel, p);
-    case 2:
-      return PlainRowOfChunks<V, Activation, 2>(h_previous, depth, panel, p);
-    case 3:
-      return PlainRowOfChunks<V, Activation, 3>(h_previous, depth, panel, p);
-    default:
-      return PlainRowOfChunks<V, Activation, 4>(h_previous, depth, panel, p);
-  }
+  WithChunks(p.chunks, [&](auto chunks) {
+    constexpr int kSums = decltype(chunks)::kValue * kVectorsOfChunk<V>;
+    constexpr int kGroup = kSums / ((kSums + kGroupVectors - 1) / kGroupVectors);
+    static_assert(kSums % kGroup == 0, "Groups of equal size, 3 and 3 of 6 vectors");
+    V sums[kSums];
+    SumRowProduct<V>(h_previous, depth, panel, p.z, sums);
+    CUDNN_RNN_UNROLL
+    for (int j = 0; j < kSums; j += kGroup) {
+      V group[kGroup];
+      CUDNN_RNN_UNROLL
+      for (int k = 0; k < kGroup; k++) group[k] = sums[j + k];
+      Activation::Forward(group);
+      CUDNN_RNN_UNROLL
+      for (int k = 0; k < kGroup; k++) group[k].Store(p.h + (j + k) * V::kLanes);
+    }
+  });
 }
 
 // `kernel`, or null if the sums do not fit.
 template <typename V, typename Kernel>
-static constexpr Kernel* RowRecurrenceKernel(Kernel* kernel) {
+static constexpr Kernel* RowKernel(Kernel* kernel) {
   return kRowStepFits<V> ? kernel : nullptr;
 }
 

@@ -8,6 +8,12 @@ namespace {
 
 using namespace cudnn_rnn;
 
+// The sums of four vectors. vector_*.h may have a faster form.
+template <typename V>
+static inline void StoreSums(const V a[4], typename V::Element* p, bool accumulate) {
+  for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
+}
+
 // dh = dz·R: the backward multiplies by the transpose of the forward's matrix. R is stored for the forward.
 // An element of the result is a dot product along contiguous memory: vectors of partial sums, which are added across
 // their lanes once at the end (StoreSums). Each vector of weights is used kRows times.

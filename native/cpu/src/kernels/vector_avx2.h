@@ -141,8 +141,5 @@ static inline double Sum(VectorF64 a) {
   const __m128d sums = _mm_add_pd(_mm256_castpd256_pd128(a.v), _mm256_extractf128_pd(a.v, 1));
   return _mm_cvtsd_f64(_mm_add_sd(sums, _mm_unpackhi_pd(sums, sums)));
 }
-static inline void StoreSums(const VectorF64 a[4], double* p, bool accumulate) {
-  for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
-}
 
 }  // namespace

@@ -139,8 +139,5 @@ static inline VectorF64 UnlessAtLeast(VectorF64 a, VectorF64 b, VectorF64 x) {
   return {_mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a.v, b.v, _CMP_NGE_UQ), x.v)};
 }
 static inline double Sum(VectorF64 a) { return _mm512_reduce_add_pd(a.v); }
-static inline void StoreSums(const VectorF64 a[4], double* p, bool accumulate) {
-  for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
-}
 
 }  // namespace

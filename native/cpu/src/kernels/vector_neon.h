@@ -141,8 +141,5 @@ static inline VectorF64 UnlessAtLeast(VectorF64 a, VectorF64 b, VectorF64 x) {
   return {vreinterpretq_f64_u64(vbicq_u64(vreinterpretq_u64_f64(x.v), vcgeq_f64(a.v, b.v)))};
 }
 static inline double Sum(VectorF64 a) { return vaddvq_f64(a.v); }
-static inline void StoreSums(const VectorF64 a[4], double* p, bool accumulate) {
-  for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
-}
 
 }  // namespace

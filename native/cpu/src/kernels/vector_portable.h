@@ -117,9 +117,6 @@ struct PortableVector {
   }
   // Pairs, as the vector files add them: two additions deep instead of three.
   friend T Sum(PortableVector a) { return (a.v[0] + a.v[1]) + (a.v[2] + a.v[3]); }
-  friend void StoreSums(const PortableVector a[4], T* p, bool accumulate) {
-    for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
-  }
 };
 
 // IEEE 754: 23 and 52 stored bits of the mantissa, exponents biased by 127 and 1023.

@@ -139,8 +139,5 @@ static inline VectorF64 UnlessAtLeast(VectorF64 a, VectorF64 b, VectorF64 x) {
   return {wasm_v128_andnot(x.v, wasm_f64x2_ge(a.v, b.v))};
 }
 static inline double Sum(VectorF64 a) { return wasm_f64x2_extract_lane(a.v, 0) + wasm_f64x2_extract_lane(a.v, 1); }
-static inline void StoreSums(const VectorF64 a[4], double* p, bool accumulate) {
-  for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
-}
 
 }  // namespace

@@ -31,7 +31,7 @@ struct QuantizedRowStep {
     PanelProduct<T> input = ProductOf(p.x, p.x_depth, z, input_copy, input_version);
     PanelProduct<T> recurrent =
         ProductOf(p.h_previous, p.h_depth, z + network.z_recurrent_begin(), state_copy, state_version);
-    const auto cell_kernel = ForwardKernel(kernels, network.options().cell);
+    const auto cell_kernel = kernels.Of(network.options().cell).forward;
     CellForward<T> cell{};
     cell.z = z;
     cell.rows = 1;

@@ -9,37 +9,6 @@
 
 namespace cudnn_rnn {
 
-// The cell's function in the table of the instruction set.
-template <typename T>
-void (*ForwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellForward<T>&) {
-  switch (cell) {
-    case Cell::kLstm:
-      return kernels.lstm_forward;
-    case Cell::kGru:
-      return kernels.gru_forward;
-    case Cell::kRelu:
-      return kernels.relu_forward;
-    default:
-      return kernels.tanh_forward;
-  }
-}
-
-// The same for one row, with its product before it; null if there is none.
-template <typename T>
-void (*RowRecurrenceKernel(const KernelTable<T>& kernels, Cell cell))(const T*, ptrdiff_t, const T*,
-                                                                      const CellForward<T>&) {
-  switch (cell) {
-    case Cell::kLstm:
-      return kernels.lstm_row_recurrence;
-    case Cell::kGru:
-      return kernels.gru_row_recurrence;
-    case Cell::kRelu:
-      return kernels.relu_row_recurrence;
-    default:
-      return kernels.tanh_row_recurrence;
-  }
-}
-
 // z += h·Rᵀ panel by panel, and the cell on each panel as soon as it is summed, while it is in the first-level cache.
 // Fused like that, the pre-activations of a step are read from no further away.
 //
@@ -50,9 +19,9 @@ class RecurrentPanels {
  public:
   // For steps that differ from `step` in the places of z, h, c and unprojected, the rows and the version alone.
   explicit RecurrentPanels(const RecurrentStep<T>& step)
-      : cell_kernel_(ForwardKernel(step.kernels, step.network.options().cell)),
+      : cell_kernel_(step.kernels.Of(step.network.options().cell).forward),
         row_kernel_(step.batch == 1 && step.params.quantized == nullptr
-                        ? RowRecurrenceKernel(step.kernels, step.network.options().cell)
+                        ? step.kernels.Of(step.network.options().cell).row_recurrence
                         : nullptr) {
     cell_.z_stride = step.network.z_width();
     cell_.cell_rows = step.cell_rows;

@@ -1,5 +1,3 @@
-#include "passes/rnn_backward.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -8,6 +6,7 @@
 #include "passes/rnn_backward_memory.h"
 #include "passes/rnn_backward_schedule.h"
 #include "passes/rnn_layer_gradients.h"
+#include "passes/rnn_pass.h"
 #include "passes/wavefront.h"
 #include "threads/thread_teams.h"
 

@@ -9,18 +9,30 @@
 // side, so they would depend on it too.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
-#include "passes/time_block.h"
+#include "passes/time_order.h"
+#include "passes/wavefront.h"
+#include "weights/divide_up.h"
 #include "weights/network.h"
+#include "weights/transposed_matrix.h"
 
 namespace cudnn_rnn {
 
 class BackwardSchedule {
  public:
   template <typename T>
-  BackwardSchedule(const Network<T>& network, ptrdiff_t time, ptrdiff_t batch);
+  BackwardSchedule(const Network<T>& network, ptrdiff_t time, ptrdiff_t batch)
+      : time_(time),
+        layers_(network.options().layers),
+        directions_(network.options().directions),
+        // Batches large enough for a copy of the transposed matrix gained nothing: of LSTM and GRU 2 x 32 to 2 x 256 on
+        // two threads, a wavefront took 0.92 of the time at B 1 and 1.02 at B 8.
+        is_wavefront_(IsWavefront(network, batch) && !TransposedMatrix<T>::IsWorthPacking(time, batch)),
+        steps_(is_wavefront_ ? std::min(time, WavefrontSteps(batch)) : time),
+        time_blocks_(DivideUp(time, steps_)) {}
 
   // Whether layers run side by side instead of one after another.
   bool is_wavefront() const { return is_wavefront_; }
@@ -32,7 +44,21 @@ class BackwardSchedule {
 
   ptrdiff_t stages() const { return is_wavefront_ ? time_blocks_ + layers_ - 1 : layers_; }
   // Blocks of the same layer come from the last steps to the first.
-  void TimeBlocksOf(ptrdiff_t stage, std::vector<TimeBlock>* time_blocks) const;
+  void TimeBlocksOf(ptrdiff_t stage, std::vector<TimeBlock>* time_blocks) const {
+    time_blocks->clear();
+    if (!is_wavefront_) {
+      const int layer = layers_ - 1 - static_cast<int>(stage);
+      for (int d = 0; d < directions_; d++) time_blocks->push_back({layer * directions_ + d, 0, time_});
+      return;
+    }
+    for (int layer = 0; layer < layers_; layer++) {
+      // Blocks that the layer has completed.
+      const ptrdiff_t done = stage - (layers_ - 1 - layer);
+      if (done < 0 || done >= time_blocks_) continue;
+      const ptrdiff_t end = time_ - done * steps_;
+      time_blocks->push_back({layer, std::max<ptrdiff_t>(0, end - steps_), end});
+    }
+  }
 
  private:
   const ptrdiff_t time_;

@@ -1,5 +1,3 @@
-#include "passes/rnn_forward.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include "passes/pseudo_layer_forward.h"
 #include "passes/rnn_forward_memory.h"
 #include "passes/rnn_forward_schedule.h"
+#include "passes/rnn_pass.h"
 #include "threads/shared_loops.h"
 #include "threads/thread_teams.h"
 #include "weights/quantized_weights.h"
@@ -133,12 +132,8 @@ class Forward {
 void RunRoundedTraining(const Engine<float>& engine, ForwardPass<float> pass) {
   const QuantizedWeights rounded(*pass.network, engine.blocks);
   const int members = static_cast<int>(std::min<ptrdiff_t>(engine.pool->size(), rounded.items()));
-  SharedLoops loops(members);
-  engine.pool->Run(members, [&](int thread) {
-    SharedLoops::Member(&loops, thread).Run(rounded.items(), [&](ptrdiff_t item) {
-      rounded.RoundPanel(engine.kernels->bfloat16, pass.params.data, item);
-    });
-  });
+  RunLoop(engine, members, rounded.items(),
+          [&](ptrdiff_t item, int) { rounded.RoundPanel(engine.kernels->bfloat16, pass.params.data, item); });
   pass.params.quantized = &rounded;
   Forward<float>(engine, pass).Run();
 }

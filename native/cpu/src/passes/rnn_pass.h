@@ -8,6 +8,7 @@
 
 #include "passes/rnn_tape.h"
 #include "passes/time_order.h"
+#include "threads/engine.h"
 #include "weights/network.h"
 #include "weights/params.h"
 
@@ -65,5 +66,15 @@ struct BackwardPass {
     return {tape->time, tape->lengths.empty() ? nullptr : tape->lengths.data(), direction};
   }
 };
+
+// Runs all layers over all steps. In training it allocates the memory of `pass.tape` and fills it. Throws
+// std::bad_alloc.
+template <typename T>
+void RunForward(const Engine<T>& engine, const ForwardPass<T>& pass);
+
+// Back-propagation through time over all layers (Werbos 1990, https://doi.org/10.1109/5.58337). Writes every gradient
+// of `pass` and leaves the tape's pre-activations overwritten: a tape serves one backward. Throws std::bad_alloc.
+template <typename T>
+void RunBackward(const Engine<T>& engine, const BackwardPass<T>& pass);
 
 }  // namespace cudnn_rnn

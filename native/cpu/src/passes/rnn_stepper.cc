@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "memory/carved_block.h"
+#include "passes/layer_step.h"
 #include "weights/divide_up.h"
 #include "weights/rows_copy.h"
 

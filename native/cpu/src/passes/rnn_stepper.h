@@ -15,7 +15,6 @@
 #include "memory/arena.h"
 #include "memory/memory_block.h"
 #include "passes/batch_rows.h"
-#include "passes/layer_step.h"
 #include "passes/stepper_states.h"
 #include "threads/engine.h"
 #include "threads/shared_loops.h"
@@ -23,6 +22,16 @@
 #include "weights/params.h"
 
 namespace cudnn_rnn {
+
+template <typename T>
+struct LayerStep;
+
+// The operands of one thread. Every panel multiplies by x and then by h: one place for both would be filled twice for
+// each panel.
+struct OperandCopies {
+  RowsCopy input;
+  RowsCopy state;  // h, then with a projection o·tanh(c)
+};
 
 // Not thread-safe: one step at a time. The network and the engine's pool must outlive it.
 template <typename T>

@@ -17,4 +17,11 @@ struct TimeOrder {
   ptrdiff_t TimeOf(ptrdiff_t n, ptrdiff_t row) const { return direction == 0 ? n : Length(row) - 1 - n; }
 };
 
+// The steps [begin, end) of one pseudo-layer, in time order.
+struct TimeBlock {
+  int pseudo_layer;
+  ptrdiff_t begin;
+  ptrdiff_t end;
+};
+
 }  // namespace cudnn_rnn

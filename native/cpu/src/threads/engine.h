@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 
 #include "kernels/kernels.h"
 #include "memory/block_cache.h"
+#include "threads/shared_loops.h"
 #include "threads/thread_pool.h"
 
 namespace cudnn_rnn {
@@ -43,6 +45,24 @@ int MembersFor(const ThreadPool& pool, const KernelTable<T>& kernels, double ope
     }
   }
   return best;
+}
+
+// body(member, index) by `members` threads, which all run the same loops.
+template <typename T, typename Body>
+void RunLoops(const Engine<T>& engine, int members, const Body& body) {
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int index) {
+    SharedLoops::Member member(&loops, index);
+    body(member, index);
+  });
+}
+
+// body(item, index) for all items of one loop.
+template <typename T, typename Body>
+void RunLoop(const Engine<T>& engine, int members, ptrdiff_t items, const Body& body) {
+  RunLoops(engine, members, [&](SharedLoops::Member& member, int index) {
+    member.Run(items, [&](ptrdiff_t item) { body(item, index); });
+  });
 }
 
 }  // namespace cudnn_rnn

@@ -5,13 +5,6 @@
 #include "weights/divide_up.h"
 
 namespace cudnn_rnn {
-namespace {
-
-// The number of an LSTM's gates: panels of all matrices are at most four chunks wide. A chunk is one cache line
-// (kernels.h), so a row of a panel is four consecutive lines and the prefetcher follows the depth.
-constexpr int kPanelChunks = 4;
-
-}  // namespace
 
 // Places of the matrices: see the head of network.h. Padding to whole chunks costs little if units are many, and
 // saves every kernel the handling of a tail.
@@ -53,19 +46,6 @@ Network<T>::Network(const NetworkOptions& options, PanelOrder order) : options_(
     if (options.input_bias) layout.input_bias = Place(bias_size);
     if (options.recurrent_bias) layout.recurrent_bias = Place(bias_size);
     layers_.push_back(layout);
-  }
-}
-
-// G: LSTM i f g o, GRU r u n, plain cells one. cuDNN counts twice as many linear layers, G for each side.
-template <typename T>
-int Network<T>::gates() const {
-  switch (options_.cell) {
-    case Cell::kLstm:
-      return 4;
-    case Cell::kGru:
-      return 3;
-    default:
-      return 1;
   }
 }
 

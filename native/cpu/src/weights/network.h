@@ -23,8 +23,6 @@
 
 namespace cudnn_rnn {
 
-enum class Cell { kLstm, kGru, kRelu, kTanh };
-
 struct NetworkOptions {
   Cell cell;
   int layers;
@@ -66,7 +64,8 @@ class Network {
 
   bool is_gated() const { return options_.cell == Cell::kLstm || options_.cell == Cell::kGru; }
   bool has_cell_state() const { return options_.cell == Cell::kLstm; }
-  int gates() const;
+  // LSTM i f g o, GRU r u n. cuDNN counts twice as many linear layers, these for each side.
+  int gates() const { return options_.cell == Cell::kLstm ? 4 : options_.cell == Cell::kGru ? 3 : 1; }
   int pseudo_layers() const { return options_.layers * options_.directions; }
   // Columns of h and of one direction's output.
   ptrdiff_t columns() const { return options_.projection > 0 ? options_.projection : options_.units; }

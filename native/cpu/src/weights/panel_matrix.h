@@ -7,6 +7,11 @@
 
 namespace cudnn_rnn {
 
+// Chunks of a panel, at most: the number of an LSTM's gates. They are 16 vectors of 4, 8 of 8 or 4 of 16 lanes, the
+// widths that the product kernels of every instruction set have a tile for. A chunk is one cache line (kernels.h), so a
+// row of a panel is four consecutive lines and the prefetcher follows the depth.
+inline constexpr int kPanelChunks = 4;
+
 // The steps of a panel [depth, chunks], in elements.
 template <typename T>
 struct PanelStrides {
