@@ -116,7 +116,12 @@ it.each<readonly [string, string, object | string | undefined, RegExp]>([
   ['a layer that is a number', 'ERR_UNKNOWN_LAYER', { ...WHOLE, layers: [3] }, /must be an object: current value is 3/],
   ['branches that are not a list', 'ERR_UNKNOWN_LAYER', { ...WHOLE, layers: [{ kind: 'concat', config: {} }] }, /list/],
   ['branches without end', 'ERR_UNKNOWN_LAYER', { ...WHOLE, layers: [deep(200)] }, /deep/],
-  ['a graph without outputs', 'ERR_NOT_A_MODEL', graph({ outputs: [] }), /graph.outputs must be an array of at least 1/],
+  [
+    'a graph without outputs',
+    'ERR_NOT_A_MODEL',
+    graph({ outputs: [] }),
+    /graph.outputs must be an array of at least 1/,
+  ],
   [
     'an input of another name',
     'ERR_NOT_A_MODEL',
