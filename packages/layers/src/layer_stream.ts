@@ -1,5 +1,6 @@
-import { describeValue } from '@cudnn-rnn/canonical'
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
+import { checkTensor } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 
 /** A layer that steps: its state carries over from call to call. */
@@ -17,6 +18,59 @@ export interface LayerStream {
 /** The stream of a layer whose steps do not depend on each other. */
 export function statelessStream(step: (input: TensorLike) => Promise<BackendTensor>): LayerStream {
   return { step, reset() {}, state: async () => null, restore() {}, dispose() {} }
+}
+
+/** Tensors [B,E] or [T,B,E] that a layer carries from step to step. */
+export interface StateForm {
+  /** The layer's. */
+  readonly name: string
+  readonly dtype: FloatDType
+  readonly shapes: readonly (readonly number[])[]
+}
+
+type HostState = readonly Tensor<FloatArray>[]
+
+/**
+ * A stream whose state is in host memory; it begins as zeros.
+ *
+ * @param step the output and the next state, for an input and a state that it may change
+ */
+export function hostStream(
+  form: StateForm,
+  step: (input: TensorLike, state: HostState) => Promise<readonly [output: TensorLike, next: HostState]>,
+): LayerStream {
+  const { dtype, shapes } = form
+  let state: HostState = shapes.map((shape) => ({ data: new DTYPES[dtype].array(elementCount(shape)), shape }))
+  const copied = (tensors: HostState) => tensors.map(({ data, shape }) => ({ data: data.slice() as FloatArray, shape }))
+  return {
+    async step(input) {
+      const [output, next] = await step(input, state)
+      state = next
+      return output
+    },
+    reset(rows) {
+      for (const { data, shape } of state) {
+        const [batch, columns] = shape.slice(-2)
+        for (const row of rows ?? Array(batch).keys())
+          for (let begin = row * columns; begin < data.length; begin += batch * columns)
+            data.fill(0, begin, begin + columns)
+      }
+    },
+    state: async () => copied(state),
+    restore(saved) {
+      state = copied(checkedStates(form, saved))
+    },
+    dispose() {},
+  }
+}
+
+/** A saved state of a layer. Throws RangeError `ERR_LAYER_STATES`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`. */
+export function checkedStates({ name, dtype, shapes }: StateForm, saved: unknown): HostState {
+  const action = `restore the state of ${name}`
+  const states = checkStateList(action, saved, shapes.length) as readonly Tensor[]
+  return shapes.map((shape, index) => {
+    return checkTensor(action, `state[${index}]`, states[index], { dtype, shape }) as Tensor<FloatArray>
+  })
 }
 
 /** A stream for each part; if one cannot be opened, the others are disposed. */
@@ -50,7 +104,7 @@ export function combinedStream(streams: readonly LayerStream[], step: LayerStrea
 }
 
 /** A saved state, which must be the list of `count` states that `state()` returned. Throws RangeError `ERR_LAYER_STATES`. */
-export function checkStateList(action: string, saved: unknown, count: number): readonly unknown[] {
+function checkStateList(action: string, saved: unknown, count: number): readonly unknown[] {
   if (Array.isArray(saved) && saved.length === count) return saved
   const current = Array.isArray(saved) ? `a list of ${saved.length}` : describeValue(saved)
   throw codedRangeError(

@@ -42,13 +42,7 @@ import { layerNorm } from './kinds/layer_norm.js'
 import { masking } from './kinds/masking.js'
 import { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
 import { multiHeadAttention, timeSoftmax } from './kinds/multi_head_attention.js'
-import {
-  type OnnxNodesOf,
-  onnxAveragePooling,
-  onnxConvolution,
-  onnxMaxPooling,
-  onnxSpreadSteps,
-} from './onnx/onnx_layers.js'
+import { type OnnxNodesOf, onnxConvolution, onnxPooling, onnxSpreadSteps } from './onnx/onnx_layers.js'
 import { rearrange } from './kinds/rearrange.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './kinds/recurrent.js'
 import { repeatVector } from './kinds/repeat_vector.js'
@@ -274,17 +268,17 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       toKeras: ofPictures,
       onnx: onnxConvolution,
     },
-    maxPool1d: { make: maxPool1d, keras: { MaxPooling1D: { options: POOLING_1D } }, onnx: onnxMaxPooling },
+    maxPool1d: { make: maxPool1d, keras: { MaxPooling1D: { options: POOLING_1D } }, onnx: onnxPooling('MaxPool') },
     maxPool2d: {
       make: maxPool2d,
       keras: { MaxPooling2D: MAX_POOLING2D },
       toKeras: ofPictures,
-      onnx: onnxMaxPooling,
+      onnx: onnxPooling('MaxPool'),
     },
     averagePool1d: {
       make: averagePool1d,
       keras: { AveragePooling1D: { options: POOLING_1D } },
-      onnx: onnxAveragePooling,
+      onnx: onnxPooling('AveragePool'),
     },
     spreadSteps: {
       make: spreadSteps,

@@ -66,3 +66,14 @@ export function scaled([factor, offset]: readonly Floats[]): KerasLayer {
     variables: Object.fromEntries(all.map((tensor, k) => [`vars/${k}`, tensor])),
   }
 }
+
+/** A layer as files of Keras have it. */
+export function described(className: string, config: KerasConfig): KerasConfig {
+  return { module: 'keras.layers', class_name: className, config, registered_name: null }
+}
+
+/** In snake case, as Keras names the places of layers in a file: `re_lu`, `max_pooling1d`. */
+export function placeOf(className: string): string {
+  const words = className.replace(/(.)([A-Z][a-z]+)/g, '$1_$2').replace(/([a-z])([A-Z])/g, '$1_$2')
+  return words.toLowerCase()
+}

@@ -2,6 +2,9 @@ import type { StoredTensor, WeightFile } from '@cudnn-rnn/interop'
 import { unknownLayer } from './keras_options.js'
 import type { KerasVariable } from './keras_row.js'
 
+/** Names of layers have fewer parts: each beginning of a name is kept. */
+const DEEPEST = 32
+
 /** The variables of a file by place and number in files of Keras 3, by name in older ones; each belongs to one layer. */
 export class KerasVariables {
   readonly #numbered = new Map<string, StoredTensor>()
@@ -13,7 +16,7 @@ export class KerasVariables {
       this.#numbered.set(tensor.name, tensor)
       const segments = tensor.name.replace(/^model_weights\//, '').split('/')
       const own = segments.pop()?.replace(/:0$/, '') ?? ''
-      for (let end = 1; end <= segments.length; end++) {
+      for (let end = 1; end <= Math.min(segments.length, DEEPEST); end++) {
         const key = `${segments.slice(0, end).join('/')}\0${own}`
         if (!this.#named.has(key)) this.#named.set(key, tensor)
       }

@@ -1,11 +1,9 @@
 import type { Backend } from '@cudnn-rnn/ops'
-import type { GradientTape } from '@cudnn-rnn/ops/executor'
-import type { Forwarded, LayerInput } from '../forwarded.js'
-import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from '../layer.js'
+import type { Layer, LayerDefinition } from '../layer.js'
 import { checkAreLayers } from '../layer_list.js'
 import { checkLayerOptions, doesNotFit, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
-import type { LayerStream } from '../layer_stream.js'
 import { MERGES, type MergeName } from './merges.js'
+import { GraphLayer } from '../model/graph_layer.js'
 import { chainNodes, type GraphPlan, ModelGraph, type PlanNode, type Ref } from '../model/model_graph.js'
 import { savedLayer } from '../saved_layer.js'
 import type { Signal } from '../signal.js'
@@ -33,9 +31,7 @@ export function branching(kind: MergeName, branches: readonly Branch[], options:
       }
       const name = build.nameOf(options.name, MERGES[kind].base)
       const graph = new ModelGraph(planOf(kind, chains, input), build, () => name)
-      const [{ signal }] = graph.outputs
-      const variables = graph.layers.flatMap((layer) => layer.variables)
-      return new BranchLayer(build.backend, { definition, name, input, output: signal, variables }, graph, chains)
+      return new BranchLayer(build.backend, { definition, name, input }, graph, chains)
     },
   }
   return definition
@@ -55,46 +51,21 @@ function planOf(merge: MergeName, chains: readonly (readonly LayerDefinition[])[
 }
 
 /** A layer of branches. */
-export class BranchLayer extends Layer {
+export class BranchLayer extends GraphLayer {
   readonly branches: readonly (readonly Layer[])[]
-  readonly graph: ModelGraph
 
-  constructor(backend: Backend, info: LayerInfo, graph: ModelGraph, chains: readonly (readonly unknown[])[]) {
-    super(backend, info)
-    this.graph = graph
+  constructor(
+    backend: Backend,
+    info: ConstructorParameters<typeof GraphLayer>[1],
+    graph: ModelGraph,
+    chains: readonly (readonly unknown[])[],
+  ) {
+    super(backend, info, graph)
     let end = 0
     this.branches = chains.map(({ length }) => {
       end += length
       return graph.layers.slice(end - length, end)
     })
-  }
-
-  override get parts(): readonly Layer[] {
-    return this.graph.layers
-  }
-
-  override outputLengths(lengths: Int32Array): Int32Array {
-    return this.graph.outputLengths([lengths])[0] ?? lengths
-  }
-
-  async forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<Forwarded> {
-    const { outputs, states } = await this.graph.forward(t, [x], [pass.lengths], pass)
-    return { output: outputs[0], states }
-  }
-
-  override openStream(batch: number): LayerStream {
-    const { step, ...rest } = this.graph.openStream(batch)
-    return { ...rest, step: async (input) => (await step([input]))[0] }
-  }
-
-  override async randomState(): Promise<ConfigValue> {
-    const states = await Promise.all(this.parts.map((layer) => layer.randomState()))
-    return states.some((state) => state !== null) ? states : null
-  }
-
-  override restoreRandomState(state: ConfigValue): void {
-    if (!Array.isArray(state)) return
-    for (const [index, layer] of this.parts.entries()) layer.restoreRandomState(state[index] ?? null)
   }
 }
 

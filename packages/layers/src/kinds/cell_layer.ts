@@ -4,7 +4,7 @@ import type { CellState, FloatTensor, RNNCell, StateSize, StateTree } from '@cud
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/ops'
-import { checkTensor, type GradientTape, type Operand, Value } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, type Operand, Value } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from '../coded_error.js'
 import type { Forwarded, LayerInput } from '../forwarded.js'
 import { hostTensor } from '../host_tensor.js'
@@ -18,7 +18,7 @@ import {
   type LayerOptions,
   SEQUENCE,
 } from '../layer_options.js'
-import { checkStateList, type LayerStream } from '../layer_stream.js'
+import { checkedStates, hostStream, type LayerStream, type StateForm } from '../layer_stream.js'
 import { positionOfStream } from '../training/random_streams.js'
 import { featuresOf } from '../signal.js'
 
@@ -198,7 +198,8 @@ export class CellLayer extends Layer {
 
   #streamOnTensors(batch: number): LayerStream {
     const { backend } = this
-    let state: BackendTensor[] = this.stateShapes(batch).map((shape) => backend.zeros(shape))
+    const form = this.#stateForm(batch)
+    let state: BackendTensor[] = form.shapes.map((shape) => backend.zeros(shape))
     const replace = (next: readonly BackendTensor[]) => {
       for (const tensor of state) tensor.dispose()
       state = [...next]
@@ -224,7 +225,7 @@ export class CellLayer extends Layer {
         )
       },
       state: () => Promise.all(state.map(hostTensor)),
-      restore: (saved) => replace(this.#checkedState(saved, batch).map((tensor) => backend.tensor(tensor))),
+      restore: (saved) => replace(checkedStates(form, saved).map((tensor) => backend.tensor(tensor))),
       dispose: () => replace([]),
     }
   }
@@ -246,37 +247,14 @@ export class CellLayer extends Layer {
 
   override openStream(batch: number): LayerStream {
     if (this.#runsOnTensors) return this.#streamOnTensors(batch)
-    const zero = () => leavesOf(this.cell.zeroState(batch))
-    let state = zero()
-    return {
-      step: async (input) => {
-        const result = await this.#run(input, state, false, null)
-        state = leavesOf(result.state)
-        return result.outputs
-      },
-      reset: (rows) => {
-        for (const [index, fresh] of zero().entries()) {
-          const columns = fresh.shape[1]
-          for (const row of rows ?? Array(batch).keys()) state[index].data.fill(0, row * columns, (row + 1) * columns)
-        }
-      },
-      state: async () => state.map(({ data, shape }) => ({ data: data.slice(), shape })),
-      restore: (saved) => {
-        state = this.#checkedState(saved, batch).map(({ data, shape }) => ({ data: data.slice(), shape }))
-      },
-      dispose() {},
-    }
+    return hostStream(this.#stateForm(batch), async (input, state) => {
+      const result = await this.#run(input, state, false, null)
+      return [result.outputs, leavesOf(result.state)]
+    })
   }
 
-  /** A saved state of a stream of B rows. Throws RangeError `ERR_LAYER_STATES`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`. */
-  #checkedState(saved: unknown, batch: number): FloatTensor[] {
-    const action = `restore the state of ${this.name}`
-    const shapes = this.stateShapes(batch)
-    const states = checkStateList(action, saved, shapes.length)
-    const { dtype } = this.backend
-    return shapes.map((shape, index) => {
-      return checkTensor(action, `state[${index}]`, states[index] as FloatTensor, { dtype, shape }) as FloatTensor
-    })
+  #stateForm(batch: number): StateForm {
+    return { name: this.name, dtype: this.backend.dtype, shapes: this.stateShapes(batch) }
   }
 
   async #run(

@@ -1,14 +1,13 @@
-import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { either, integerFrom, NUMBER, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
-import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
+import { type BackendTensor, DTYPES } from '@cudnn-rnn/ops'
 import { ACTIVATIONS } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import { activated } from './dense.js'
 import { hostTensor } from '../host_tensor.js'
 import type { LayerDefinition } from '../layer.js'
 import { INITIALIZER, type LayerInitializerFunction } from '../layer_build.js'
 import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
-import type { LayerStream } from '../layer_stream.js'
+import { hostStream, type LayerStream, type StateForm } from '../layer_stream.js'
 import { planned } from '../planned_layer.js'
 import {
   channelsOf,
@@ -163,7 +162,7 @@ function convolution(
         return t.reshape(activated(t, product, activation), [time, batch, features])
       },
       openStream: (batch, { dtype }, step) =>
-        isCausal ? new CausalStream(dtype, [size[0] - 1, batch, channels], step) : undefined,
+        isCausal ? causalStream({ name: own, dtype, shapes: [[size[0] - 1, batch, channels]] }, step) : undefined,
     }
   })
 }
@@ -176,59 +175,15 @@ function glorot(taps: number, inputs: number, outputs: number): LayerInitializer
   }
 }
 
-/** Steps of a causal convolution: the inputs that later windows still see are carried, in host memory. */
-class CausalStream implements LayerStream {
-  readonly #dtype: FloatDType
-  readonly #shape: readonly [time: number, batch: number, channels: number]
-  readonly #convolve: (window: Tensor<FloatArray>) => Promise<BackendTensor>
-  #carried: FloatArray
-
-  constructor(
-    dtype: FloatDType,
-    shape: readonly [number, number, number],
-    convolve: (window: Tensor<FloatArray>) => Promise<BackendTensor>,
-  ) {
-    this.#dtype = dtype
-    this.#shape = shape
-    this.#convolve = convolve
-    this.#carried = new DTYPES[dtype].array(elementCount(shape))
-  }
-
-  async step(input: TensorLike): Promise<BackendTensor> {
+/** The stream of a causal convolution: the inputs that later windows still see are carried, [K-1,B,C]. */
+function causalStream(form: StateForm, convolve: (window: Tensor<FloatArray>) => Promise<BackendTensor>): LayerStream {
+  return hostStream(form, async (input, [before]) => {
     const { data, shape } = (await hostTensor(input)) as Tensor<FloatArray>
-    const [before, batch, channels] = this.#shape
-    const all: FloatArray = new DTYPES[this.#dtype].array(this.#carried.length + data.length)
-    all.set(this.#carried)
-    all.set(data, this.#carried.length)
-    const output = await this.#convolve({ data: all, shape: [before + (shape[0] ?? 0), batch, channels] })
-    this.#carried = all.slice(all.length - this.#carried.length)
-    return output
-  }
-
-  reset(rows?: readonly number[]): void {
-    const [time, batch, channels] = this.#shape
-    for (const row of rows ?? Array(batch).keys()) {
-      for (let t = 0; t < time; t++) {
-        const begin = (t * batch + row) * channels
-        this.#carried.fill(0, begin, begin + channels)
-      }
-    }
-  }
-
-  async state(): Promise<unknown> {
-    return { data: this.#carried.slice(), shape: this.#shape }
-  }
-
-  restore(state: unknown): void {
-    const { data } = (typeof state === 'object' && state !== null ? state : {}) as { data?: FloatArray }
-    if (data?.length !== this.#carried.length) {
-      throw codedRangeError(
-        'ERR_LAYER_STATES',
-        `Cannot restore the state of a convolution as it must have shape [${this.#shape.join(',')}]: current value is ${describeValue(state)}`,
-      )
-    }
-    this.#carried.set(data)
-  }
-
-  dispose(): void {}
+    const all: FloatArray = new DTYPES[form.dtype].array(before.data.length + data.length)
+    all.set(before.data)
+    all.set(data, before.data.length)
+    const [steps, ...row] = before.shape
+    const output = await convolve({ data: all, shape: [steps + shape[0], ...row] })
+    return [output, [{ data: all.slice(data.length), shape: before.shape }]]
+  })
 }

@@ -1,16 +1,10 @@
 import { integerFrom, oneOf, optional } from '@cudnn-rnn/canonical/rules'
-import { type GradientTape, ofDtype, type Value } from '@cudnn-rnn/ops/executor'
+import { ofDtype } from '@cudnn-rnn/ops/executor'
 import { layer } from '../own_layer.js'
+import { gathered } from './window_layer.js'
 import { type WindowRule, windowCount, windowsOf } from './windows.js'
 
 const COUNT = integerFrom(1)
-
-/** Rows of [T,B,E] by their places t·B + b: [...,E]; place T·B is a row of zeros. */
-function rowsAt(t: GradientTape, x: Value, places: Int32Array, shape: readonly number[]): Value {
-  const [time, batch, columns] = x.shape as readonly [number, number, number]
-  const table = t.pad(t.reshape(x, [time * batch, columns]), [0, 0], [1, 0])
-  return t.embedding(table, { data: places, shape })
-}
 
 /** The mean of each column over windows of time; zeros of the padding do not count. */
 export const averagePool1d = layer(
@@ -23,11 +17,12 @@ export const averagePool1d = layer(
       outputLengths: (lengths) => lengths.map((length) => windowCount(length, poolSize, strides, padding)),
       forward: (t, x, _, { lengths }) => {
         const [time, batch] = x.shape as readonly [number, number]
-        const { places, time: count } = windowsOf({ time, batch, height: 1, lengths }, rule, 'zeros', 'taps first')
+        const under = windowsOf({ time, batch, height: 1, lengths }, rule, 'zeros', 'taps first')
+        const { places, time: count } = under
         const windows = count * batch
         const inside = new Float64Array(windows)
         for (const [k, place] of places.entries()) if (place < time * batch) inside[k % windows]++
-        const sums = t.sum(rowsAt(t, x, places, [poolSize, windows]), { axes: [0] })
+        const sums = t.sum(gathered(t, x, under, input.features, [poolSize, windows]), { axes: [0] })
         const counts = { data: inside.map((taps) => taps || 1), shape: [windows, 1] }
         const means = t.divide(sums, ofDtype(t.backend.dtype, counts))
         return t.reshape(means, [count, batch, input.features])
@@ -60,7 +55,7 @@ export const spreadSteps = layer(
           const isInside = step >= 0 && step < kept(lengths?.[row] ?? time)
           return isInside ? (Math.floor(step / repeats) + croppedBefore) * batch + row : time * batch
         })
-        return rowsAt(t, x, places, [count, batch])
+        return gathered(t, x, { places, hasZeros: true }, input.features, [count, batch])
       },
     }
   },

@@ -1,10 +1,8 @@
-import type { GradientTape } from '@cudnn-rnn/ops/executor'
-import type { LayerInput } from '../forwarded.js'
-import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from '../layer.js'
-import type { LayerBuild } from '../layer_build.js'
+import type { Layer, LayerDefinition } from '../layer.js'
 import { checkIsLayer } from '../layer_list.js'
 import { checkLayerOptions, doesNotFit, invalidOption, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
-import type { LayerStream } from '../layer_stream.js'
+import { GraphLayer } from '../model/graph_layer.js'
+import { chainPlan, ModelGraph } from '../model/model_graph.js'
 import { savedLayer } from '../saved_layer.js'
 
 /**
@@ -39,39 +37,16 @@ export function timeDistributed(layer: LayerDefinition, options: LayerOptions = 
     build(input, build) {
       if (!input.isSequence) throw doesNotFit(definition, input, '[T,B,…]')
       const name = build.nameOf(options.name, 'time_distributed')
-      const inner = layer.build(input, build)
-      const { output, variables } = inner
-      return new TimeDistributedLayer(build, { definition, name, input, output, variables }, inner)
+      const graph = new ModelGraph(chainPlan([layer], input), build)
+      return new TimeDistributedLayer(build.backend, { definition, name, input }, graph)
     },
   }
   return definition
 }
 
-export class TimeDistributedLayer extends Layer {
-  readonly inner: Layer
-
-  constructor({ backend }: LayerBuild, info: LayerInfo, inner: Layer) {
-    super(backend, info)
-    this.inner = inner
-  }
-
-  override get parts(): readonly Layer[] {
-    return [this.inner]
-  }
-
-  forward(t: GradientTape, x: LayerInput, pass: Pass) {
-    return this.inner.forward(t, x, pass)
-  }
-
-  override openStream(batch: number): LayerStream {
-    return this.inner.openStream(batch)
-  }
-
-  override randomState(): Promise<ConfigValue> {
-    return this.inner.randomState()
-  }
-
-  override restoreRandomState(state: ConfigValue): void {
-    this.inner.restoreRandomState(state)
+/** A graph of one layer. */
+export class TimeDistributedLayer extends GraphLayer {
+  get inner(): Layer {
+    return this.parts[0]
   }
 }

@@ -74,7 +74,7 @@ export function windowsUnder(
 export function gathered(
   t: GradientTape,
   x: LayerInput,
-  { places, hasZeros }: Windows,
+  { places, hasZeros }: Pick<Windows, 'places' | 'hasZeros'>,
   channels: number,
   shape: readonly number[],
 ): Value {

@@ -11,7 +11,7 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
-import type { FitResult, Position } from '@cudnn-rnn/train'
+import type { FitResult } from '@cudnn-rnn/train'
 import { checkIsBackend } from '../backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from '../training/batches.js'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
@@ -19,22 +19,20 @@ import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from '../training/evaluate_model.js'
 import { fitModel, type ModelFitOptions } from '../training/fit_model.js'
 import type { LayerInput } from '../forwarded.js'
-import {
-  type CheckedInput,
-  type ConfigValue,
+import type {
+  CheckedInput,
   Layer,
-  type LayerCallOptions,
-  type LayerCallResult,
-  type LayerDefinition,
-  type LayerRecordOptions,
-  type Pass,
-  type SequenceLengths,
+  LayerCallOptions,
+  LayerCallResult,
+  LayerDefinition,
+  LayerRecordOptions,
+  SequenceLengths,
 } from '../layer.js'
 import { type FileVariables, LayerBuild } from '../layer_build.js'
 import { checkAreLayers } from '../layer_list.js'
-import type { LayerStream } from '../layer_stream.js'
+import { GraphLayer } from './graph_layer.js'
 import { chainPlan, type GraphPlan, ModelGraph } from './model_graph.js'
-import { isNamed, ModelInputs, type NamedInputs, namedInputs, oneOfModel } from './model_inputs.js'
+import { isNamed, type NamedInputs, namedInputs, oneOfModel } from './model_inputs.js'
 import { type ModelValue, planOfValues } from './model_values.js'
 import type { Loss } from '../training/losses.js'
 import { ModelStream, type ModelStreamOptions } from './model_stream.js'
@@ -164,8 +162,7 @@ export type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
  * console.log((await model.evaluate(data, { batchSize: 2 })).accuracy) // 1
  * ```
  */
-export class LayersModel<Outputs extends string = string> extends Layer implements WholeModel {
-  readonly graph: ModelGraph
+export class LayersModel<Outputs extends string = string> extends GraphLayer implements WholeModel {
   readonly seed: number
   /** The loss it was trained with. */
   loss: Loss | undefined
@@ -178,16 +175,13 @@ export class LayersModel<Outputs extends string = string> extends Layer implemen
     file?: FileVariables,
   ) {
     const graph = new ModelGraph(plan, new LayerBuild(backend, seed, file))
-    const { inputs, outputs } = graph
     const definition: LayerDefinition = {
       kind: graph.isChain ? 'sequential' : 'functional',
       name: undefined,
       config: { seed, ...savedPlan(plan, graph.isChain) },
       build: (_, build) => new LayersModel(build.backend, plan, { seed }),
     }
-    const variables = graph.layers.flatMap((layer) => layer.variables)
-    super(backend, { definition, name: 'model', input: inputs[0].signal, output: outputs[0].signal, variables })
-    this.graph = graph
+    super(backend, { definition, name: 'model', input: graph.inputs[0].signal }, graph)
     this.seed = seed
   }
 
@@ -197,23 +191,6 @@ export class LayersModel<Outputs extends string = string> extends Layer implemen
 
   get executor(): Backend {
     return this.backend
-  }
-
-  override get parts(): readonly Layer[] {
-    return this.layers
-  }
-
-  override get stateCount(): number {
-    return this.graph.stateful.reduce((sum, { stateCount }) => sum + stateCount, 0)
-  }
-
-  override stateShapes(batch: number): readonly (readonly number[])[] {
-    return this.graph.stateful.flatMap((layer) => layer.stateShapes(batch))
-  }
-
-  /** The lengths of the first output, given all inputs'. */
-  override outputLengths(lengths: Int32Array): Int32Array {
-    return this.graph.outputLengths(this.graph.inputs.map(() => lengths))[0] ?? lengths
   }
 
   /** Runs a batch; of several inputs by their names, `{ past, future }`. A model of several outputs has {@link record}. */
@@ -240,13 +217,6 @@ export class LayersModel<Outputs extends string = string> extends Layer implemen
     if (inputs.length === 1 && !isNamed(input)) return super.checkedInput(action, input as LayerInput, lengths)
     const x = namedInputs(action, inputs, input, lengths, this.backend.dtype)
     return { x: x as unknown as LayerInput, lengths: null }
-  }
-
-  async forward(t: GradientTape, x: LayerInput | ModelInputs, pass: Pass): Promise<ModelForwarded> {
-    const [inputs, lengths] = x instanceof ModelInputs ? [x.values, x.lengths] : [[x], [pass.lengths]]
-    const result = await this.graph.forward(t, inputs, lengths, pass)
-    const outputs = Object.fromEntries(this.graph.outputs.map(({ name }, k) => [name, result.outputs[k]]))
-    return { output: result.outputs[0], outputs, states: result.states }
   }
 
   /**
@@ -327,11 +297,6 @@ export class LayersModel<Outputs extends string = string> extends Layer implemen
     if (outputs.length > 1) oneOfModel(action, 'output', outputs)
   }
 
-  override openStream(batch: number): LayerStream {
-    const { step, ...rest } = this.graph.openStream(batch)
-    return { ...rest, step: async (input) => (await step([input]))[0] }
-  }
-
   /** A table of layers, shapes and numbers of parameters. */
   summary(): string {
     return summaryOf(this)
@@ -366,21 +331,6 @@ export class LayersModel<Outputs extends string = string> extends Layer implemen
       `Cannot export as format must be keras or onnx: current value is ${describeValue(format)}`,
       { option: 'format', value: format },
     )
-  }
-
-  override async randomState(): Promise<ConfigValue> {
-    const states: Record<string, ConfigValue> = {}
-    for (const layer of this.layers) {
-      const state = await layer.randomState()
-      if (state !== null) states[layer.name] = state
-    }
-    return states
-  }
-
-  override restoreRandomState(state: ConfigValue | Position): void {
-    if (typeof state !== 'object' || state === null) return
-    const states = new Map<string, ConfigValue>(Object.entries(state))
-    for (const layer of this.layers) layer.restoreRandomState(states.get(layer.name) ?? null)
   }
 }
 

@@ -1,6 +1,20 @@
 import { join } from 'node:path'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
-import { checkOptions, jsonObject, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import {
+  checkOptions,
+  either,
+  fields,
+  integerFrom,
+  jsonObject,
+  keyOf,
+  kind,
+  listOf,
+  OBJECT,
+  type OptionsOf,
+  optional,
+  TEXT,
+  where,
+} from '@cudnn-rnn/canonical/rules'
 import {
   CheckpointError,
   type FileStore,
@@ -19,7 +33,7 @@ import { checkLoss, type Loss } from '../training/losses.js'
 import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
 import { NAME } from '../layer_build.js'
 import { MERGES } from '../kinds/merges.js'
-import { chainPlan, type GraphPlan, type PlanInput } from './model_graph.js'
+import { chainPlan, type GraphPlan, type PlanNode, type Ref } from './model_graph.js'
 import { LayersModel } from './layers_model.js'
 import type { Signal } from '../signal.js'
 import { BEST, STORE } from '../training/training_checkpoints.js'
@@ -122,11 +136,8 @@ async function newestOf(run: FileStore) {
 
 interface Description {
   readonly layers: readonly unknown[]
-  /** The only input of a chain; other models have the three fields below. */
+  /** The only input of a chain; other models have a graph. */
   readonly input?: Signal
-  readonly inputs?: unknown
-  readonly nodes?: unknown
-  readonly outputs?: unknown
   readonly seed: number
   readonly loss?: unknown
   /** Elements of all tensors of the checkpoint. */
@@ -143,8 +154,8 @@ async function describedModel(prefix: string, store: FileStore | undefined): Pro
     const { format, layers, input, seed } = description
     if (format !== MODEL_FORMAT)
       throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${describeValue(format)}`)
-    const isWhole = areAll(layers, () => true) && (input === undefined || isSignal(input)) && Number.isSafeInteger(seed)
-    if (!isWhole) throw notAModel(prefix, 'its description is incomplete')
+    const isWhole = Array.isArray(layers) && layers.length > 0 && (input === undefined || isSignal(input))
+    if (!isWhole || !Number.isSafeInteger(seed)) throw notAModel(prefix, 'its description is incomplete')
     const elements = reader.names().reduce((sum, name) => sum + elementCount(reader.shape(name)), 0)
     return { ...(description as unknown as Omit<Description, 'elements'>), elements }
   } finally {
@@ -161,65 +172,54 @@ function savedLoss(model: LayersModel, loss: unknown): Loss | undefined {
   }
 }
 
-function isSignal(value: unknown): boolean {
+function isSignal(value: unknown): value is Signal {
   if (typeof value !== 'object' || value === null) return false
   const { isSequence, features } = value as Record<string, unknown>
   return typeof isSequence === 'boolean' && (features === null || Number.isSafeInteger(features))
 }
 
+const NAMED = where(TEXT, 'a name of letters, digits, ".", "_" and "-"', (name) => NAME.test(name))
+const PLACE = kind('a pair [source, part]', (ref): ref is Ref => {
+  return Array.isArray(ref) && ref.length === 2 && ref.every((place) => Number.isSafeInteger(place) && place >= 0)
+})
+const INPUTS = fields({ name: NAMED, signal: kind('a form { isSequence, features }', isSignal) })
+const LAYER_NODE = fields({ layer: integerFrom(0), from: PLACE, states: optional(listOf(PLACE)) })
+const MERGE_NODE = fields({ merge: keyOf(MERGES), from: listOf(PLACE, 1), name: optional(NAMED) })
+const NODE = either(LAYER_NODE, MERGE_NODE)
+const OUTPUTS = fields({ name: NAMED, value: PLACE })
+const GRAPH = fields({ inputs: listOf(INPUTS, 1), nodes: listOf(NODE, 1), outputs: listOf(OUTPUTS, 1) })
+
 /** The plan of a description, which a user may have edited. Throws RangeError `ERR_NOT_A_MODEL`. */
-function planOfConfig(
-  path: string,
-  layers: readonly LayerDefinition[],
-  { inputs, nodes, outputs }: Pick<Description, 'inputs' | 'nodes' | 'outputs'>,
-): GraphPlan {
-  const isInput = (each: Partial<PlanInput> | null) => NAME.test(String(each?.name)) && isSignal(each?.signal)
-  if (!(areAll(inputs, isInput) && areDifferent(inputs))) throw notAModel(path, 'its inputs are incomplete')
-  const isRef = (ref: unknown, end: number) => {
-    const [source, part, ...more] = Array.isArray(ref) ? ref : []
-    const isPart = part === 0 || (part >= 1 && part <= (layers[nodeAt(source)?.layer ?? -1]?.states ?? 0))
-    return (
-      Number.isSafeInteger(source) &&
-      Number.isSafeInteger(part) &&
-      source >= 0 &&
-      source < end &&
-      isPart &&
-      more.length === 0
-    )
+function planOfConfig(path: string, layers: readonly LayerDefinition[], description: object): GraphPlan {
+  const fault = GRAPH.find(description, 'graph')
+  if (fault !== undefined) throw notAModel(path, `its ${fault.path} must be ${fault.words}`)
+  const { inputs, nodes: given, outputs } = description as Omit<GraphPlan, 'layers'>
+  const nodes = given.map((node): PlanNode => {
+    const isLayer = LAYER_NODE.find(node, '') === undefined
+    const { layer, merge, name, from, states } = node as unknown as Readonly<Record<string, never>>
+    return isLayer ? { layer, from, states } : { merge, name, from }
+  })
+  const refuse = (rule: string) => notAModel(path, `its graph must ${rule}`)
+  const isBefore = ([source, part]: Ref, end: number) => {
+    const node = nodes[source - inputs.length]
+    const states = node !== undefined && 'layer' in node ? (layers[node.layer].states ?? 0) : 0
+    return source < end && part <= states
   }
-  const nodeAt = (source: number) => (nodes as { layer?: number }[])[source - (inputs as unknown[]).length]
-  const isNode = (
-    node: Partial<Record<'layer' | 'merge' | 'name' | 'from' | 'states', unknown>> | null,
-    at: number,
-  ) => {
-    const { layer, merge, name, from, states = [] } = node ?? {}
-    const isEarlier = (ref: unknown) => isRef(ref, (inputs as unknown[]).length + at)
-    if (layer !== undefined) {
-      const isLayer = Number.isSafeInteger(layer) && layers[layer as number] !== undefined
-      return isLayer && isEarlier(from) && ((Array.isArray(states) && states.length === 0) || areAll(states, isEarlier))
-    }
-    const isNamed = name === undefined || NAME.test(String(name))
-    return typeof merge === 'string' && Object.hasOwn(MERGES, merge) && isNamed && areAll(from, isEarlier)
+  for (const [at, node] of nodes.entries()) {
+    const isKnown =
+      'merge' in node ? (MERGES[node.merge].count ?? node.from.length) === node.from.length : layers[node.layer]
+    const read = 'merge' in node ? node.from : [node.from, ...(node.states ?? [])]
+    if (!isKnown || !read.every((ref) => isBefore(ref, inputs.length + at)))
+      throw refuse(`have a node ${at} that reads earlier ones`)
   }
-  const wrong = Array.isArray(nodes) ? nodes.findIndex((node, at) => !isNode(node, at)) : 0
-  if (wrong !== -1) throw notAModel(path, `its node ${wrong} is none that reads earlier ones`)
-  const end = (inputs as unknown[]).length + (nodes as unknown[]).length
-  const isOutput = (each: { name?: unknown; value?: unknown } | null) =>
-    NAME.test(String(each?.name)) && isRef(each?.value, end)
-  if (!(areAll(outputs, isOutput) && areDifferent(outputs))) throw notAModel(path, 'its outputs are incomplete')
-  const used = new Set((nodes as { layer?: number }[]).map(({ layer }) => layer))
-  if (layers.some((_, k) => !used.has(k))) throw notAModel(path, 'each of its layers must be applied')
-  return { inputs, layers, nodes, outputs } as unknown as GraphPlan
-}
-
-/** Whether no two have one name. */
-function areDifferent(named: unknown): boolean {
-  const names = (named as readonly { readonly name: string }[]).map(({ name }) => name)
-  return new Set(names).size === names.length
-}
-
-function areAll<Element>(values: unknown, is: (value: Element, at: number) => boolean): boolean {
-  return Array.isArray(values) && values.length > 0 && values.every(is)
+  if (!outputs.every(({ value }) => isBefore(value, inputs.length + nodes.length)))
+    throw refuse('have outputs that are values of its nodes')
+  for (const named of [inputs, outputs])
+    if (new Set(named.map(({ name }) => name)).size < named.length)
+      throw refuse('have inputs and outputs of other names')
+  const used = new Set(nodes.map((node) => ('layer' in node ? node.layer : undefined)))
+  if (layers.some((_, k) => !used.has(k))) throw refuse('apply each of its layers')
+  return { inputs, layers, nodes, outputs }
 }
 
 /** The description has more elements than the file: the variables are compared with the file afterwards, before any is made. */

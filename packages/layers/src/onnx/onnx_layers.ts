@@ -105,16 +105,9 @@ export const onnxConvolution: OnnxNodesOf = async (graph, layer, x) => {
   return onnxActivation(graph, y, layer.definition.config['activation'])
 }
 
-export const onnxMaxPooling: OnnxNodesOf = (graph, layer, x) => {
-  return overPicture(graph, layer, x, (picture) =>
-    graph.node('MaxPool', [picture], windowAttributes(layer, 'poolSize')),
-  )
-}
-
-export const onnxAveragePooling: OnnxNodesOf = (graph, layer, x) => {
-  return overPicture(graph, layer, x, (picture) =>
-    graph.node('AveragePool', [picture], windowAttributes(layer, 'poolSize')),
-  )
+export function onnxPooling(operator: 'MaxPool' | 'AveragePool'): OnnxNodesOf {
+  return (graph, layer, x) =>
+    overPicture(graph, layer, x, (picture) => graph.node(operator, [picture], windowAttributes(layer, 'poolSize')))
 }
 
 /** Sizes of windows over [batch,C,time,height]. */

@@ -3,7 +3,7 @@ import type { Communicator, Dataset, World } from '@cudnn-rnn/train'
 import { type AnyBatch, type DataShape, type LayerBatch, type NamedBatch, rowsIn } from './batches.js'
 import { isCtc } from './losses.js'
 import type { ModelGraph } from '../model/model_graph.js'
-import { isNamed, isNamedModel } from '../model/model_inputs.js'
+import { isNamed as isByName, isNamedModel } from '../model/model_inputs.js'
 
 /** The rows of every batch that this rank computes; all of them in one process. */
 export function dataOfRank(
@@ -16,41 +16,33 @@ export function dataOfRank(
 }
 
 /** The rows from ⌊B·rank/size⌋ up to ⌊B·(rank+1)/size⌋ of B; `[]` if there are none, as `Dataset.shard` wants it. */
-function shareOfBatch(given: AnyBatch, { rank, size }: World, { input, output, loss, graph }: DataShape): AnyBatch {
-  const rows = rowsIn(graph, given)
+function shareOfBatch(batch: AnyBatch, { rank, size }: World, { graph, loss }: DataShape): AnyBatch {
+  const rows = rowsIn(graph, batch)
   const [from, to] = [Math.floor((rows * rank) / size), Math.floor((rows * (rank + 1)) / size)]
   if (from === to) return [] as unknown as LayerBatch
-  if (isNamedModel(graph)) return shareOfNamed(given as NamedBatch, from, to, graph)
-  const [batch, axis] = [given as LayerBatch, Number(input.isSequence)]
-  const { labels, labelLengths, sequenceLengths, weights, restarts } = batch
-  const labelAxis = Number(output.isSequence && !isCtc(loss))
-  return {
-    input: rowsOf(batch.input, axis, from, to),
-    labels: 'shape' in labels ? rowsOf(labels, labelAxis, from, to) : labels.slice(from, to),
-    labelLengths: labelLengths?.slice(from, to),
-    sequenceLengths: (sequenceLengths as Int32Array | null | undefined)?.slice(from, to),
-    weights: weights && rowsOf(weights, Number(output.isSequence), from, to),
-    restarts,
+  const isNamed = isNamedModel(graph)
+  const shared = (tensors: unknown, parts: ModelGraph['inputs']): unknown => {
+    if (Array.isArray(tensors)) return tensors.slice(from, to)
+    const shares = parts.map(({ name, signal }) => {
+      const own = isNamed ? (tensors as NamedBatch['input'])[name] : (tensors as Tensor)
+      return [name, rowsOf(own, Number(signal.isSequence), from, to)] as const
+    })
+    return isNamed ? Object.fromEntries(shares) : shares[0][1]
   }
-}
-
-function shareOfNamed(
-  { input, labels, weights, sequenceLengths, restarts }: NamedBatch,
-  from: number,
-  to: number,
-  { inputs, outputs }: ModelGraph,
-): NamedBatch {
-  const shared = (tensors: Readonly<Record<string, Tensor>>, parts: ModelGraph['inputs']) =>
-    Object.fromEntries(
-      parts.map(({ name, signal }) => [name, rowsOf(tensors[name], Number(signal.isSequence), from, to)]),
-    )
-  const lengths = isNamed<Int32Array | null>(sequenceLengths)
+  const { inputs, outputs } = graph
+  const { input, labels, sequenceLengths, weights, restarts } = batch
+  const { labelLengths } = batch as LayerBatch
+  const lengths = isByName<Int32Array | null>(sequenceLengths)
     ? Object.fromEntries(Object.entries(sequenceLengths).map(([name, own]) => [name, own?.slice(from, to) ?? null]))
     : (sequenceLengths as Int32Array | null | undefined)?.slice(from, to)
+  // CTC has a label sequence for each row.
+  const labeled = outputs.map(({ name, signal }) => {
+    return { name, signal: { ...signal, isSequence: signal.isSequence && !isCtc(loss) } }
+  })
   return {
-    ...{ input: shared(input, inputs), labels: shared(labels, outputs), sequenceLengths: lengths, restarts },
-    weights: weights && shared(weights, outputs),
-  }
+    ...{ input: shared(input, inputs), labels: shared(labels, labeled), sequenceLengths: lengths, restarts },
+    ...{ weights: weights && shared(weights, outputs), labelLengths: labelLengths?.slice(from, to) },
+  } as AnyBatch
 }
 
 /** The rows `from`..`to` of an axis. */

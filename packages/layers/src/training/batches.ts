@@ -1,6 +1,6 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkNames, required, wasTransferred } from '@cudnn-rnn/canonical/rules'
-import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/ops'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import type { LayerBatch, NamedBatch } from './layer_batch.js'
@@ -51,26 +51,11 @@ export interface BatchOptions {
   readonly shuffleSeed?: number | undefined
 }
 
-/** The input and output of a model. */
+/** The inputs and outputs of a model that is trained or evaluated with `loss`. */
 export interface DataShape {
-  readonly input: Signal
-  readonly output: Signal
   readonly dtype: FloatDType
   readonly loss: CheckedLoss
-  /** The lengths of the output's rows, given the input rows'. */
-  readonly outputLengths: (lengths: Int32Array) => Int32Array
   readonly graph: ModelGraph
-}
-
-/** The input and output of a model that is trained or evaluated with `loss`. */
-export function dataShapeOf(
-  model: Pick<DataShape, 'input' | 'output' | 'outputLengths' | 'graph'> & {
-    readonly executor: Pick<Backend, 'dtype'>
-  },
-  loss: CheckedLoss,
-): DataShape {
-  const { input, output, executor, graph } = model
-  return { input, output, graph, dtype: executor.dtype, loss, outputLengths: (lengths) => model.outputLengths(lengths) }
 }
 
 /** Rows of a batch by default, as in Keras. */
@@ -140,51 +125,36 @@ function batchOf(examples: readonly LayerExample[], shape: DataShape): AnyBatch 
     }
     throw exampleError(`example ${row} must be { input, label }: current value is ${describeValue(example)}`)
   }
-  if (isNamedModel(shape.graph)) return namedBatchOf(examples as unknown as readonly NamedExample[], shape)
-  const { tensor: input, lengths } = joinedInputs(
-    examples.map(({ input }) => input),
-    shape,
-  )
-  const given = examples.map(({ label }) => label)
-  const labels = isCtc(shape.loss)
-    ? labelSequences(given)
-    : joinedLabels(given, shape, lengths && shape.outputLengths(lengths))
-  return { input, labels, sequenceLengths: lengths }
-}
-
-function namedBatchOf(examples: readonly NamedExample[], shape: DataShape): NamedBatch {
   const { dtype, graph, loss } = shape
-  for (const { input, label } of examples) {
+  const isNamed = isNamedModel(graph)
+  const partOf = <Part>(given: Part, name: string) =>
+    isNamed ? (given as Readonly<Record<string, Part>>)[name] : given
+  for (const { input, label } of isNamed ? examples : []) {
     checkNamed(ACTION, 'the input of an example', graph.inputs, input)
     checkNamed(ACTION, 'the label of an example', graph.outputs, label)
   }
-  const inputs = graph.inputs.map(({ name, signal }) => {
-    return [
-      name,
-      joinedInputs(
-        examples.map(({ input }) => input[name]),
-        { input: signal, dtype },
-      ),
-    ] as const
+  const inputs = graph.inputs.map(({ name, signal: input }) => {
+    const rows = examples.map((example) => partOf(example.input, name))
+    return [name, joinedInputs(rows, { input, dtype })] as const
   })
-  const lengths = graph.outputLengths(inputs.map(([, joined]) => joined.lengths))
+  const outputLengths = graph.outputLengths(inputs.map(([, { lengths }]) => lengths))
   const labels = graph.outputs.map(({ name, signal: output }, k) => {
-    const own = isNamedLosses(loss) ? loss[name] : 'mean_squared_error'
+    const rows = examples.map(({ label }) => partOf(label, name))
+    const own = isNamedLosses(loss) ? loss[name] : isNamed ? 'mean_squared_error' : loss
     return [
       name,
-      joinedLabels(
-        examples.map(({ label }) => label[name]),
-        { output, dtype, loss: own },
-        lengths[k],
-      ),
+      isCtc(own) ? labelSequences(rows) : joinedLabels(rows, { output, dtype, loss: own }, outputLengths[k]),
     ] as const
   })
+  if (!isNamed) {
+    const [[, { tensor, lengths }], [, own]] = [inputs[0], labels[0]]
+    return { input: tensor, labels: own, sequenceLengths: lengths }
+  }
+  const lengths = inputs.flatMap(([name, joined]) => (joined.lengths === null ? [] : [[name, joined.lengths] as const]))
   return {
     input: Object.fromEntries(inputs.map(([name, { tensor }]) => [name, tensor])),
-    labels: Object.fromEntries(labels),
-    sequenceLengths: Object.fromEntries(
-      inputs.flatMap(([name, joined]) => (joined.lengths === null ? [] : [[name, joined.lengths]])),
-    ),
+    labels: Object.fromEntries(labels) as NamedBatch['labels'],
+    sequenceLengths: Object.fromEntries(lengths),
   }
 }
 
@@ -208,7 +178,7 @@ export function rowsIn({ inputs, outputs }: ModelGraph, { input }: AnyBatch): nu
 /** Rows joined time-major; lengths are null for a model without a time axis. */
 export function joinedInputs(
   rows: readonly LayerExample['input'][],
-  { input, dtype }: Pick<DataShape, 'input' | 'dtype'>,
+  { input, dtype }: { readonly input: Signal; readonly dtype: FloatDType },
 ): { readonly tensor: Tensor; readonly lengths: Int32Array | null } {
   if (!Array.isArray(rows)) throw exampleError(`inputs must be an array: current value is ${describeValue(rows)}`)
   const { isSequence, features } = input
@@ -244,7 +214,7 @@ export function joinedInputs(
 
 function joinedLabels(
   labels: readonly LayerExample['label'][],
-  { output, dtype, loss }: Pick<DataShape, 'output' | 'dtype' | 'loss'>,
+  { output, dtype, loss }: Pick<DataShape, 'dtype' | 'loss'> & { readonly output: Signal },
   lengths: Int32Array | null,
 ): Tensor {
   const isIds = loss === 'softmax_cross_entropy'

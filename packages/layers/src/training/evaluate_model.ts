@@ -17,7 +17,6 @@ import {
   type AnyBatch,
   batchesOf,
   batchOfOutput,
-  dataShapeOf,
   exampleError,
   type LayerBatch,
   type LayerData,
@@ -67,7 +66,7 @@ export async function evaluateModel(
     )
   }
   const loss = checkLoss(ACTION, options.loss ?? model.loss, model)
-  const shape = dataShapeOf(model, loss)
+  const shape = { graph: model.graph, dtype: model.executor.dtype, loss }
   const { signal } = options
   const losses = lossesOf(model, loss)
   const totals = losses.map(() => ({ loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }))

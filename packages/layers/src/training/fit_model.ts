@@ -34,15 +34,7 @@ import {
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { dataOfRank } from './batch_share.js'
-import {
-  type AnyBatch,
-  batchesOf,
-  dataShapeOf,
-  emptyData,
-  isLayerData,
-  type LayerData,
-  rowsOfBatch,
-} from './batches.js'
+import { type AnyBatch, batchesOf, emptyData, isLayerData, type LayerData, rowsOfBatch } from './batches.js'
 import { CarriedStates } from '../model/carried_states.js'
 import { codedRangeError } from '../coded_error.js'
 import { evaluateModel } from './evaluate_model.js'
@@ -133,7 +125,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   if (isCtc(loss) && loss.reduction === 'sum' && !isSole(communicator)) {
     throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
   }
-  const shape = dataShapeOf(model, loss)
+  const shape = { graph: model.graph, dtype: model.executor.dtype, loss }
   const isShuffled = shuffle && batchSize !== undefined && Array.isArray(data)
   const shuffleSeed = isShuffled ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)

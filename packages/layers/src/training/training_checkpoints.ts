@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
@@ -32,7 +32,6 @@ import {
   openCheckpoint,
   readCheckpointState,
   recoverSaves,
-  resolvePath,
 } from '@cudnn-rnn/checkpoint'
 import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { type Backend, isBackendTensor } from '@cudnn-rnn/ops'
@@ -242,12 +241,8 @@ export class TrainingCheckpoints implements TrainingSaver {
 
   /** Checkpoints in the order in which they are tried; a damaged state file is added to `skipped`. */
   async #candidates(kind: 'latest' | 'best', skipped: SkippedCheckpoint[]): Promise<Candidate[]> {
-    const listed = async (kind: 'latest' | 'best') => {
-      const { folder, store } = this.#place(kind)
-      if (store === undefined) return (await listedOrThere(folder, skipped)).map((prefix) => ({ prefix, store }))
-      return (await listedInStore(store, skipped)).map((prefix) => ({ prefix, store }))
-    }
-    const [latest, best] = [await listed('latest'), await listed('best')]
+    const latest = await listedOrThere(this.#place('latest'), skipped)
+    const best = await listedOrThere(this.#place('best'), skipped)
     const byStep = (all: Candidate[]) => all.sort((a, b) => stepOf(b.prefix) - stepOf(a.prefix))
     return kind === 'latest' ? byStep([...latest, ...best]) : [...byStep(best), ...byStep(latest)]
   }
@@ -276,7 +271,7 @@ export class TrainingCheckpoints implements TrainingSaver {
   }
 
   /** The folder of the system, or the store. */
-  #place(kind: 'latest' | 'best'): { readonly folder: string; readonly store: FileStore | undefined } {
+  #place(kind: 'latest' | 'best'): Place {
     const isBest = kind === 'best'
     if (this.#store !== undefined) {
       return { folder: this.directory, store: isBest ? this.#store.folder(BEST) : this.#store }
@@ -287,6 +282,11 @@ export class TrainingCheckpoints implements TrainingSaver {
   #saveables(tensors: readonly Trainable[]): Saveable[] {
     return saveablesOf(this.#backend, tensors, this.#models)
   }
+}
+
+interface Place {
+  readonly folder: string
+  readonly store: FileStore | undefined
 }
 
 /** A checkpoint that may be restored. */
@@ -320,50 +320,38 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * The checkpoints that a state file lists, and those that are there all the same: the state file may be lost or damaged.
+ * The checkpoints that a state file lists, and those that are there all the same: the state file may be lost or damaged. A run that
+ * was moved has the paths of its old place, where another run may be: their names count.
  */
-async function listedOrThere(folder: string, skipped: SkippedCheckpoint[]): Promise<string[]> {
+async function listedOrThere({ folder, store }: Place, skipped: SkippedCheckpoint[]): Promise<Candidate[]> {
   const prefixes = new Set<string>()
-  // After it a data file without an index is one whose index was lost, not one whose save was killed.
-  const isTidy = await recoverSaves(folder)
+  const prefixOf = (name: string) => (store === undefined ? join(folder, name) : name)
+  // After it a data file without an index is one whose index was lost, not one whose save was killed. Saves to stores leave none.
+  const isTidy = store === undefined && (await recoverSaves(folder))
   try {
-    for (const path of (await readCheckpointState(folder))?.allModelCheckpointPaths ?? []) {
-      const prefix = resolvePath(folder, path)
-      // A run that was moved has the paths of its old place, where another run may be.
-      prefixes.add(join(folder, basename(prefix)))
-    }
+    const state = await readCheckpointState(store ?? folder)
+    for (const path of state?.allModelCheckpointPaths ?? []) prefixes.add(prefixOf(nameOf(path)))
   } catch (error) {
     if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
-    skipped.push({ path: join(folder, 'checkpoint'), code: error.code, message: error.message })
+    const path = store === undefined ? join(folder, 'checkpoint') : `${store.name}/checkpoint`
+    skipped.push({ path, code: error.code, message: error.message })
   }
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+  for (const name of await (store?.names() ?? namesIn(folder))) {
+    const match = CHECKPOINT_FILE.exec(name)
+    if (match !== null && (isTidy || name.endsWith('.index'))) prefixes.add(prefixOf(match[1]))
+  }
+  return [...prefixes].map((prefix) => ({ prefix, store }))
+}
+
+/** The names of the files of a folder; none if it is missing. */
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
     throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot read the directory (${error.message})`, {
       path: folder,
       cause: error,
     })
   })
-  for (const name of names) {
-    const match = CHECKPOINT_FILE.exec(name)
-    if (match !== null && (isTidy || name.endsWith('.index'))) prefixes.add(join(folder, match[1]))
-  }
-  return [...prefixes]
-}
-
-/** The same of a store: its saves leave nothing to recover. */
-async function listedInStore(store: FileStore, skipped: SkippedCheckpoint[]): Promise<string[]> {
-  const prefixes = new Set<string>()
-  try {
-    for (const path of (await readCheckpointState(store))?.allModelCheckpointPaths ?? []) prefixes.add(nameOf(path))
-  } catch (error) {
-    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
-    skipped.push({ path: `${store.name}/checkpoint`, code: error.code, message: error.message })
-  }
-  for (const name of await store.names()) {
-    const match = name.endsWith('.index') ? CHECKPOINT_FILE.exec(name) : null
-    if (match !== null) prefixes.add(match[1] ?? '')
-  }
-  return [...prefixes]
 }
 
 /** The last part of a path, of Windows too. */

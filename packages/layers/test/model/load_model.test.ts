@@ -61,6 +61,30 @@ it('loadModel reads a model with an unknown loss, to predict', async () => {
   }
 })
 
+/** A graph of that layer and a sum. */
+const graph = (changes: object) => ({
+  ...{ ...WHOLE, input: undefined, layers: [DENSE] },
+  inputs: [{ name: 'a', signal: { isSequence: false, features: 2 } }],
+  nodes: [
+    { layer: 0, from: [0, 0] },
+    {
+      merge: 'add',
+      from: [
+        [1, 0],
+        [0, 0],
+      ],
+    },
+  ],
+  outputs: [{ name: 'y', value: [2, 0] }],
+  ...changes,
+})
+
+it('loadModel reads the description of a graph', async () => {
+  using backend = openReferenceBackend()
+  using model = await loadModel(backend, await saved(graph({})))
+  expect(model.graph.nodes.map(({ name }) => name)).toEqual(['d', 'add'])
+})
+
 const deep = (levels: number): object =>
   levels === 0 ? DENSE : { kind: 'concat', config: { branches: [[deep(levels - 1)]] } }
 
@@ -92,6 +116,61 @@ it.each<readonly [string, string, object | string | undefined, RegExp]>([
   ['a layer that is a number', 'ERR_UNKNOWN_LAYER', { ...WHOLE, layers: [3] }, /must be an object: current value is 3/],
   ['branches that are not a list', 'ERR_UNKNOWN_LAYER', { ...WHOLE, layers: [{ kind: 'concat', config: {} }] }, /list/],
   ['branches without end', 'ERR_UNKNOWN_LAYER', { ...WHOLE, layers: [deep(200)] }, /deep/],
+  [
+    'a graph without outputs',
+    'ERR_NOT_A_MODEL',
+    graph({ outputs: [] }),
+    /graph.outputs must be an array of at least 1/,
+  ],
+  [
+    'an input of another name',
+    'ERR_NOT_A_MODEL',
+    graph({ inputs: [{ name: 'a b', signal: { isSequence: false, features: 2 } }] }),
+    /graph.inputs\[0\].name must be a name/,
+  ],
+  ['a node of no kind', 'ERR_NOT_A_MODEL', graph({ nodes: [{ from: [0, 0] }] }), /graph.nodes\[0\]/],
+  [
+    'a node that reads itself',
+    'ERR_NOT_A_MODEL',
+    graph({ nodes: [{ layer: 0, from: [1, 0] }] }),
+    /have a node 0 that reads earlier ones/,
+  ],
+  [
+    'a node that reads a state of a dense layer',
+    'ERR_NOT_A_MODEL',
+    graph({
+      nodes: [
+        { layer: 0, from: [0, 0] },
+        { merge: 'add', from: [[1, 1]] },
+      ],
+    }),
+    /have a node 1 that reads earlier ones/,
+  ],
+  [
+    'a product of one value',
+    'ERR_NOT_A_MODEL',
+    graph({
+      nodes: [
+        { layer: 0, from: [0, 0] },
+        { merge: 'dot', from: [[1, 0]] },
+      ],
+    }),
+    /have a node 1/,
+  ],
+  ['a layer that is not there', 'ERR_NOT_A_MODEL', graph({ nodes: [{ layer: 1, from: [0, 0] }] }), /have a node 0/],
+  [
+    'two outputs of one name',
+    'ERR_NOT_A_MODEL',
+    graph({
+      outputs: [
+        { name: 'y', value: [2, 0] },
+        { name: 'y', value: [1, 0] },
+      ],
+    }),
+    /other names/,
+  ],
+  ['an output that no node gives', 'ERR_NOT_A_MODEL', graph({ outputs: [{ name: 'y', value: [3, 0] }] }), /values of/],
+  ['layers that are not applied', 'ERR_NOT_A_MODEL', graph({ layers: [DENSE, DENSE] }), /apply each/],
   [
     'layers that do not fit, naming both',
     'ERR_LAYERS_DO_NOT_FIT',

@@ -6,12 +6,12 @@ import type { CheckedLoss } from '../../src/training/losses.js'
 
 /** A model from class ids or numbers to numbers; `isSequence` of its input and output. */
 const shapeOf = (input: boolean, output: boolean, loss: CheckedLoss = 'mean_squared_error'): DataShape => ({
-  input: { isSequence: input, features: 1 },
-  output: { isSequence: output, features: 1 },
   dtype: 'float32',
   loss,
-  outputLengths: (lengths) => lengths,
-  graph: { inputs: [{ name: 'input', signal: { isSequence: input, features: 1 } }], outputs: [{}] } as never,
+  graph: {
+    inputs: [{ name: 'input', signal: { isSequence: input, features: 1 } }],
+    outputs: [{ name: 'output', signal: { isSequence: output, features: 1 } }],
+  } as never,
 })
 
 /** The share of each of `size` ranks. */

@@ -1,14 +1,22 @@
 import { Dataset } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
+import type { Signal } from '../../src/signal.js'
 import { batchesOf, type DataShape, type LayerBatch, type LayerData, stepWeights } from '../../src/training/batches.js'
 
 const numbers = (isSequence: boolean, features: number) => ({ isSequence, features })
 const ids = (isSequence: boolean) => ({ isSequence, features: null })
-const shape = (changes: Partial<DataShape> = {}): DataShape => ({
-  ...{ input: numbers(true, 2), output: numbers(false, 3), dtype: 'float32', loss: 'softmax_cross_entropy' },
-  outputLengths: (lengths) => lengths,
-  graph: { inputs: [{}], outputs: [{}] } as never,
+interface Changes extends Partial<Omit<DataShape, 'graph'>> {
+  readonly input?: Signal
+  readonly output?: Signal
+}
+const shape = ({ input = numbers(true, 2), output = numbers(false, 3), ...changes }: Changes = {}): DataShape => ({
+  ...{ dtype: 'float32', loss: 'softmax_cross_entropy' },
+  graph: {
+    inputs: [{ name: 'input', signal: input }],
+    outputs: [{ name: 'output', signal: output }],
+    outputLengths: (lengths: readonly unknown[]) => lengths,
+  } as never,
   ...changes,
 })
 
@@ -108,7 +116,7 @@ describe('batchesOf examples', () => {
     expect(await order({ shuffleSeed: 5 })).toEqual(shuffled)
   })
 
-  it.each<[string, unknown, Partial<DataShape>, RegExp]>([
+  it.each<[string, unknown, Changes, RegExp]>([
     ['no label', { input: sequence(1, 2) }, {}, /example 0 must be \{ input, label \}/],
     ['null', null, {}, /example 0 must be/],
     [
