@@ -88,17 +88,15 @@ void Copy::Run(Worker& worker, Batch&) const {
 }
 
 // cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream)
-void Clear::Run(Worker& worker, Batch&) const {
+static void SetBytes(const Worker& worker, void* to, int value, std::size_t bytes) {
   if (bytes == 0) return;
-  CheckCudart(worker.libraries, worker.libraries.cudart.cudaMemsetAsync(to->at(offset), 0, bytes, worker.stream),
+  CheckCudart(worker.libraries, worker.libraries.cudart.cudaMemsetAsync(to, value, bytes, worker.stream),
               "cudaMemsetAsync");
 }
 
-void MarkEmpty::Run(Worker& worker, Batch&) const {
-  if (to->bytes == 0) return;
-  CheckCudart(worker.libraries, worker.libraries.cudart.cudaMemsetAsync(to->at(), 0xff, to->bytes, worker.stream),
-              "cudaMemsetAsync");
-}
+void Clear::Run(Worker& worker, Batch&) const { SetBytes(worker, to->at(offset), 0, bytes); }
+
+void MarkEmpty::Run(Worker& worker, Batch&) const { SetBytes(worker, to->at(offset), 0xff, bytes); }
 
 // cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
 void MemoryInfo::Run(Worker& worker, Batch& batch) const {

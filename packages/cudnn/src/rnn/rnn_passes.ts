@@ -261,9 +261,12 @@ export class RnnPasses {
     launchEach(this.#executor.session, list, 'mask_sequence', count, fields)
   }
 
-  /** A copy of the output with zeros in the empty rows: the backward reads what cuDNN wrote. */
+  /**
+   * A copy of the output with zeros in the empty rows, and past each row's end if persistent kernels computed it: the backward
+   * reads what they or cuDNN wrote.
+   */
   #withoutEmptySequences(list: CommandList, output: DeviceBuffer, elements: number, plan: RnnPlan): DeviceBuffer {
-    if (plan.lengths.withEmptyRows === undefined) return output.retain()
+    if (plan.lengths.withEmptyRows === undefined && plan.persistent === undefined) return output.retain()
     return this.#withoutPadding(list, output, elements, plan, outputSize(this.#network))
   }
 

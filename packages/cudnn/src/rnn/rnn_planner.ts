@@ -85,10 +85,9 @@ export class RnnPlanner {
     const algorithm = await this.#algorithm(queue, sizes, training, dropout)
     const rnn = await answer(queue, this.#descriptor(queue, algorithm, sizes, dropout))
     // Workspace and reserve space depend on the algorithm too.
-    let temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, sizes, training))
+    const temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, sizes, training))
     const isReplayable = await this.#isReplayable(queue, sizes, dropout)
     const persistent = await this.#persistent(queue, sizes, training, algorithm)
-    if (persistent !== undefined && training) temp = { ...temp, reserveBytes: persistent.reserveBytes }
     const parts = { sizes, training, algorithm, rnn, isReplayable, persistent, ...temp }
     const { plan, made } = this.#made(queue, key, parts)
     await made
@@ -118,12 +117,15 @@ export class RnnPlanner {
   planNow(key: string, sizes: RnnPassSizes, training: boolean): RnnPlan | undefined {
     const { session, graphs } = this.#executor
     if (sizes.sequenceLengths === null) return undefined
+    const persistent = this.#persistents.get(passKey(sizes, training))
+    if (this.#mayPersist(training) && !this.#persistents.has(passKey(sizes, training))) return undefined
     const hasGenerator = training && this.dropout !== undefined
     const rnn = this.#descriptors.get(descriptorKey('standard', sizes, hasGenerator))
     const temp = this.#tempSpaces.get(tempSpaceKey('standard', sizes, training))
     const isReplayable = isGraphSized(this.#network, sizes) ? this.#knownReplayable(hasGenerator) : false
     if (rnn === undefined || temp === undefined || (graphs !== 'never' && isReplayable === undefined)) return undefined
-    const parts = { sizes, training, algorithm: 'standard', rnn, isReplayable: isReplayable ?? true, ...temp } as const
+    const choice = { algorithm: 'standard', persistent, isReplayable: isReplayable ?? true } as const
+    const parts = { sizes, training, rnn, ...choice, ...temp }
     // If it fails the passes report it, as their lengths and descriptors carry the error.
     return this.#made(session.queue, key, parts).plan
   }
@@ -149,7 +151,9 @@ export class RnnPlanner {
     const lengths = uploadLengths(session, list, parts.sizes)
     const made = queue.run(list)
     const shapes = passShapes(this.#network, parts.sizes)
-    const plan = rnnPlan(session, { ...parts, descriptors, lengths, shapes })
+    const { persistent, training } = parts
+    const reserveBytes = (training && persistent?.reserveBytes) || parts.reserveBytes
+    const plan = rnnPlan(session, { ...parts, reserveBytes, descriptors, lengths, shapes })
     this.#plans.set(key, plan)
     // The plan is kept before its commands have run: the commands of later passes queue behind them.
     // A failed plan is dropped, so the next pass of this shape makes a new one.
@@ -193,6 +197,11 @@ export class RnnPlanner {
     return chosen
   }
 
+  /** Whether persistent kernels may compute passes: cuDNN alone draws the masks of dropout. */
+  #mayPersist(training: boolean): boolean {
+    return this.#executor.kernels !== 'cudnn' && !(training && hasDropout(this.#network))
+  }
+
   /** The kernels that take the place of `algorithm`, if the option allows them and a trial does not rule them out. */
   async #persistent(
     queue: CommandQueue,
@@ -201,23 +210,19 @@ export class RnnPlanner {
     algorithm: Algorithm,
   ): Promise<PersistentPass | undefined> {
     const { session, arithmetic, graphs, kernels, cache } = this.#executor
-    if (kernels === 'cudnn' || sizes.sequenceLengths !== null) return undefined
-    const key = shapeKey(sizes, training)
+    if (!this.#mayPersist(training)) return undefined
+    const key = passKey(sizes, training)
     if (this.#persistents.has(key)) return this.#persistents.get(key)
     const network = this.#network
     const shapes = persistentShapes(network, arithmetic, sizes, session.info)
     let best: PersistentPass | undefined
-    const trials = new AlgorithmTrials(session, queue, {
-      network,
-      arithmetic,
-      sizes,
-      training,
-      graphs,
-      dropout: undefined,
-    })
+    // A trial has no empty rows: the executor passes their states through, whatever the kernels make of them.
+    const sequenceLengths = sizes.sequenceLengths?.map((length) => Math.max(1, length)) ?? null
+    const tried = { network, arithmetic, sizes: { ...sizes, sequenceLengths }, training, graphs, dropout: undefined }
+    const trials = new AlgorithmTrials(session, queue, tried)
     let least = kernels === 'measured' && shapes.length > 0 ? await trials.time(algorithm) : undefined
     for (const shape of shapes.slice(0, kernels === 'own' ? 1 : MOST_PERSISTENT_TRIALS)) {
-      const options = { network, arithmetic, sizes, shape }
+      const options = { network, layout: this.#layout, arithmetic, sizes, shape }
       const load = () => PersistentPass.load(session, queue, cache, options)
       if (kernels === 'own') {
         best = await load()
@@ -225,11 +230,11 @@ export class RnnPlanner {
       }
       const { source, options: macros } = PersistentPass.source(session, options)
       const { name, driverVersion } = session.info
-      const tried = await cache.guarded([source, ...macros, name, String(driverVersion)], async () => {
+      const outcome = await cache.guarded([source, ...macros, name, String(driverVersion)], async () => {
         const pass = await load()
         return { pass, time: pass && (await trials.time('standard', pass)) }
       })
-      const { pass, time } = tried ?? {}
+      const { pass, time } = outcome ?? {}
       const isBest = time !== undefined && (least === undefined || time < least)
       const other = isBest ? best : pass
       if (isBest) [best, least] = [pass, time]
@@ -368,7 +373,11 @@ function descriptorKey(algorithm: Algorithm, { batch, sequenceLengths }: RnnPass
 }
 
 function tempSpaceKey(algorithm: Algorithm, sizes: RnnPassSizes, training: boolean): string {
-  return `${shapeKey(sizes, training)} ${algorithm} ${sizes.sequenceLengths !== null}`
+  return `${passKey(sizes, training)} ${algorithm}`
+}
+
+function passKey(sizes: RnnPassSizes, training: boolean): string {
+  return `${shapeKey(sizes, training)} ${sizes.sequenceLengths !== null}`
 }
 
 function shapeKey({ time, batch }: RnnPassSizes, training: boolean): string {
