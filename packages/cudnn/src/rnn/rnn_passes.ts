@@ -263,7 +263,7 @@ export class RnnPasses {
 
   /**
    * A copy of the output with zeros in the empty rows, and past each row's end if persistent kernels computed it: the backward
-   * reads what they or cuDNN wrote.
+   * reads the original.
    */
   #withoutEmptySequences(list: CommandList, output: DeviceBuffer, elements: number, plan: RnnPlan): DeviceBuffer {
     if (plan.lengths.withEmptyRows === undefined && plan.persistent === undefined) return output.retain()

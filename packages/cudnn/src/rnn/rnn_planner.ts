@@ -216,7 +216,7 @@ export class RnnPlanner {
     const network = this.#network
     const shapes = persistentShapes(network, arithmetic, sizes, session.info)
     let best: PersistentPass | undefined
-    // A trial has no empty rows: the executor passes their states through, whatever the kernels make of them.
+    // A trial has no empty rows: the executor replaces the results in them.
     const sequenceLengths = sizes.sequenceLengths?.map((length) => Math.max(1, length)) ?? null
     const tried = { network, arithmetic, sizes: { ...sizes, sequenceLengths }, training, graphs, dropout: undefined }
     const trials = new AlgorithmTrials(session, queue, tried)
