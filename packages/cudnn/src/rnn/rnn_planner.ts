@@ -33,6 +33,14 @@ const PLANS_PER_NETWORK = 32
 /** Ways to divide a layer among blocks that are timed for a shape: NVRTC takes up to two seconds for each. */
 const MOST_PERSISTENT_TRIALS = 2
 
+/** Passes that a plan is made for. */
+interface Planned {
+  readonly sizes: RnnPassSizes
+  readonly training: boolean
+  /** Queued before: see `RnnPlanner.plan`. */
+  readonly dropout?: DropoutGenerator | undefined
+}
+
 /** Makes the plans of one network, chooses algorithms, and keeps the dropout generator. */
 export class RnnPlanner {
   /** Undefined if dropout touches nothing, or drops everything, for which no random numbers are needed. */
@@ -71,23 +79,18 @@ export class RnnPlanner {
    * The plan for passes of these sizes, made in an exclusive section as it reads sizes from the device. `dropout` must
    * be queued before: a list queued in order during the section would wait for the section's end, and deadlock.
    */
-  async plan(
-    queue: CommandQueue,
-    key: string,
-    sizes: RnnPassSizes,
-    training: boolean,
-    dropout: DropoutGenerator | undefined,
-  ): Promise<RnnPlan> {
+  async plan(queue: CommandQueue, key: string, planned: Planned): Promise<RnnPlan> {
+    const { sizes, training, dropout } = planned
     const known = this.#plans.get(key)
     if (known !== undefined) return known
     // The descriptor of the network refers to the generator's, which must exist on the device before.
     await dropout?.ready
-    const algorithm = await this.#algorithm(queue, sizes, training, dropout)
-    const rnn = await answer(queue, this.#descriptor(queue, algorithm, sizes, dropout))
+    const algorithm = await this.#algorithm(queue, planned)
+    const rnn = await answer(queue, this.#descriptor(queue, algorithm, planned))
     // Workspace and reserve space depend on the algorithm too.
-    const temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, sizes, training))
-    const isReplayable = await this.#isReplayable(queue, sizes, dropout)
-    const persistent = await this.#persistent(queue, sizes, training, algorithm)
+    const temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, planned))
+    const isReplayable = await this.#isReplayable(queue, planned)
+    const persistent = await this.#persistent(queue, planned, algorithm)
     const parts = { sizes, training, algorithm, rnn, isReplayable, persistent, ...temp }
     const { plan, made } = this.#made(queue, key, parts)
     await made
@@ -104,10 +107,11 @@ export class RnnPlanner {
     if (known !== undefined) return known
     const { queue } = this.#executor.session
     const algorithm = this.#algorithms.get(shapeKey(sizes, false)) ?? 'standard'
-    const rnn = answerNow(queue, this.#descriptor(queue, algorithm, sizes, undefined))
-    const temp = answerNow(queue, this.#tempSpace(queue, rnn, algorithm, sizes, false))
+    const planned = { sizes, training: false }
+    const rnn = answerNow(queue, this.#descriptor(queue, algorithm, planned))
+    const temp = answerNow(queue, this.#tempSpace(queue, rnn, algorithm, planned))
     const isReplayable = this.#executor.graphs === 'never' || isGraphSized(this.#network, sizes)
-    return this.#made(queue, key, { sizes, training: false, algorithm, rnn, isReplayable, ...temp }).plan
+    return this.#made(queue, key, { ...planned, algorithm, rnn, isReplayable, ...temp }).plan
   }
 
   /**
@@ -165,12 +169,8 @@ export class RnnPlanner {
    * The named or the fastest algorithm, if cuDNN accepts it at every stage for this shape; else `standard`. Each is
    * tried on scratch memory with the network's dropout first, so that a late refusal does not fail the caller's pass.
    */
-  async #algorithm(
-    queue: CommandQueue,
-    sizes: RnnPassSizes,
-    training: boolean,
-    dropout: DropoutGenerator | undefined,
-  ): Promise<Algorithm> {
+  async #algorithm(queue: CommandQueue, planned: Planned): Promise<Algorithm> {
+    const { sizes, training, dropout } = planned
     const { session, arithmetic, algorithm, graphs } = this.#executor
     const network = this.#network
     const legal = legalAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
@@ -187,7 +187,7 @@ export class RnnPlanner {
     const key = shapeKey(sizes, training)
     let chosen = this.#algorithms.get(key)
     if (chosen === undefined) {
-      const canReplay = await this.#isReplayable(queue, sizes, dropout)
+      const canReplay = await this.#isReplayable(queue, planned)
       const shape = { network, arithmetic, sizes, training, dropout }
       const trials = new AlgorithmTrials(session, queue, { ...shape, graphs: canReplay ? graphs : 'never' })
       if (algorithm === 'measured') chosen = await trials.fastest(candidates)
@@ -205,8 +205,7 @@ export class RnnPlanner {
   /** The kernels that take the place of `algorithm`, if the option allows them and a trial does not rule them out. */
   async #persistent(
     queue: CommandQueue,
-    sizes: RnnPassSizes,
-    training: boolean,
+    { sizes, training }: Planned,
     algorithm: Algorithm,
   ): Promise<PersistentPass | undefined> {
     const { session, arithmetic, graphs, kernels, cache } = this.#executor
@@ -244,12 +243,7 @@ export class RnnPlanner {
     return best
   }
 
-  *#descriptor(
-    queue: CommandQueue,
-    algorithm: Algorithm,
-    sizes: RnnPassSizes,
-    dropout: DropoutGenerator | undefined,
-  ): Asking<RnnDescriptorId> {
+  *#descriptor(queue: CommandQueue, algorithm: Algorithm, { sizes, dropout }: Planned): Asking<RnnDescriptorId> {
     const { session, arithmetic } = this.#executor
     const key = descriptorKey(algorithm, sizes, dropout !== undefined)
     const known = this.#descriptors.get(key)
@@ -277,8 +271,7 @@ export class RnnPlanner {
     queue: CommandQueue,
     descriptor: RnnDescriptorId,
     algorithm: Algorithm,
-    sizes: RnnPassSizes,
-    training: boolean,
+    { sizes, training }: Planned,
   ): Asking<TempSpace> {
     const key = tempSpaceKey(algorithm, sizes, training)
     const known = this.#tempSpaces.get(key)
@@ -300,11 +293,7 @@ export class RnnPlanner {
   }
 
   /** Whether graphs of these passes do what their calls do; tried once per executor if cuDNN does not say. */
-  async #isReplayable(
-    queue: CommandQueue,
-    sizes: RnnPassSizes,
-    dropout: DropoutGenerator | undefined,
-  ): Promise<boolean> {
+  async #isReplayable(queue: CommandQueue, { sizes, dropout }: Planned): Promise<boolean> {
     const executor = this.#executor
     const { session, arithmetic } = executor
     if (executor.graphs === 'never') return true
