@@ -42,7 +42,15 @@ for (const type of libraries === null ? [] : TYPES) {
 const persistent = addon.persistentSource()
 for (const architecture of libraries === null ? [] : architectures.filter((number) => Number(number) >= 80)) {
   for (const [cell, kind, units, warps, rows] of PERSISTENT_SHAPES) {
-    const macros = { CELL: cell, KIND: kind, HIDDEN: 256, UNITS: units, WARPS: warps, ROWS: rows }
+    const macros = {
+      CELL: cell,
+      KIND: kind,
+      DIRECTIONS: 1 + (cell % 2),
+      HIDDEN: 256,
+      UNITS: units,
+      WARPS: warps,
+      ROWS: rows,
+    }
     const options = Object.entries(macros).map(([name, value]) => `-D${name}=${value}`)
     try {
       const all = [`--gpu-architecture=sm_${architecture}`, ...options]

@@ -17,7 +17,7 @@ const LIMIT = '100'
 
 /** Sections that the emulator supports. */
 const SECTIONS =
-  'layout,padding,gradients,limits,capture,algorithms,fallbacks,determinism,threads,host pointer,soak,several GPUs'
+  'layout,padding,gradients,limits,capture,algorithms,fallbacks,determinism,threads,host pointer,soak,several GPUs,own kernels'
 
 describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA emulator'})`, () => {
   if (emulator.problem !== undefined) return
@@ -64,6 +64,8 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
     expect(status, stdout + stderr).toBe(0)
     const made = outcomes(out)
     expect(new Set(made.map(({ section }) => section))).toEqual(new Set(SECTIONS.split(',')))
+    const compared = made.filter(({ id, verdict }) => id === '16.1' && verdict === 'pass')
+    expect(compared.length, 'networks of own kernels').toBe(2)
     for (const outcome of made) {
       expect(Object.keys(outcome)).toEqual(expect.arrayContaining(['id', 'what', 'expected', 'verdict']))
       expect(outcome['verdict'], String(outcome['what'])).not.toBe('fail')

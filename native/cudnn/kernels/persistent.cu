@@ -6,6 +6,10 @@
 //   KIND    0 float32 by FMA, 1 bfloat16, 2 TF32, 3 float16; 1 to 3 by tensor cores
 //   HIDDEN  units of the layer;  UNITS  units of a block: gridDim.x = HIDDEN/UNITS
 //   WARPS   of a block;          ROWS   batch rows of a block: gridDim.y = ⌈batch/ROWS⌉
+//   DIRECTIONS  of the network: a row of y has DIRECTIONS·HIDDEN columns
+//
+// A launch computes one direction of one layer, cuDNN's pseudo-layer. A row past its length keeps its state: y repeats it, and
+// gradients pass through unchanged.
 //
 // The warps of a block divide the columns of its product among them; each waits only for the columns that it multiplies.
 // Their sums meet in shared memory, then threads own (unit, row) pairs, whose cell state never leaves their registers.
@@ -26,6 +30,7 @@ constexpr int kGates = CELL == 0 ? 4 : CELL == 1 ? 3 : 1;
 // Biases with their own gradients: the recurrent one of a GRU's n is inside the reset gate.
 constexpr int kBiases = kGates + (CELL == 1);
 constexpr int kThreads = WARPS * 32;
+constexpr int kStride = DIRECTIONS * HIDDEN;  // of a row of y
 constexpr int kItems = (UNITS * ROWS + kThreads - 1) / kThreads;  // (unit, row) pairs of a thread
 
 struct __align__(16) Words {
@@ -181,7 +186,7 @@ DEVICE void publish(Element* tensor, Index index, float value, bool is_mine) {
 // ---- products -------------------------------------------------------------------------------------------------------
 
 // sums [WARPS,ROWS,OUT] = W [OUT,COLUMNS] · v [COLUMNS,ROWS], by warp: each multiplies its own columns. The block's OUT rows
-// of W are in registers; `weight(row, column)` gives an element.
+// of W are in registers; `weight(row, column)` gives an element. Rows of v are `stride` elements apart.
 #if KIND == 0
 // By FMA. A lane holds kOut rows of COLUMNS/WARPS/kShare columns; v passes through a piece of shared memory of its warp.
 template <int OUT, int COLUMNS>
@@ -207,12 +212,13 @@ struct Product {
     }
   }
 
-  MEMBER bool run(float* sums, float* staging, const Element* v, bool waits, int rows, int warp, int lane, Watch& watch) {
+  MEMBER bool run(float* sums, float* staging, const Element* v, Index stride, bool waits, int rows, int warp, int lane,
+                  Watch& watch) {
     float* const mine = staging + warp * ROWS * kColumns;
     Words got[ROWS * kLoads];
     const auto place = [&](int n) -> const void* {
       const int piece = lane + n % kLoads * 32, b = n / kLoads;
-      return b < rows && piece * 4 < kColumns ? v + b * COLUMNS + warp * kColumns + piece * 4 : nullptr;
+      return b < rows && piece * 4 < kColumns ? v + b * stride + warp * kColumns + piece * 4 : nullptr;
     };
     const bool is_there = fetch(got, place, waits, watch);
 #pragma unroll
@@ -288,12 +294,13 @@ struct Product {
     }
   }
 
-  MEMBER bool run(float* sums, float*, const Element* v, bool waits, int rows, int warp, int lane, Watch& watch) {
+  MEMBER bool run(float* sums, float*, const Element* v, Index stride, bool waits, int rows, int warp, int lane,
+                  Watch& watch) {
     const int quad = lane % 4;
     bool is_there = true;
     for (int n = 0; n < (ROWS + 7) / 8; n++) {
       const int mine = n * 8 + lane / 4;
-      const Element* const row = v + (Index)mine * COLUMNS + warp * kColumns + quad * kPerLoad;
+      const Element* const row = v + mine * stride + warp * kColumns + quad * kPerLoad;
       float total[kTiles][4] = {};
 #pragma unroll
       for (int first = 0; first < kChunks; first += kFetched) {
@@ -352,18 +359,36 @@ DEVICE float summed(const float* sums, int row, int b) {
   return total;
 }
 
+// One direction of one layer. The second direction computes the last step of a sequence first.
+struct Pass {
+  Index time, batch, pseudo_layer;
+  int rows;  // of the block
+  MEMBER Pass(Index time, Index batch, Index pseudo_layer) : time(time), batch(batch), pseudo_layer(pseudo_layer) {
+    rows = min(ROWS, (int)batch - (int)blockIdx.y * ROWS);
+  }
+  MEMBER int direction() const { return DIRECTIONS == 2 ? (int)(pseudo_layer % 2) : 0; }
+  // The place in the sequence of the step that is computed s-th.
+  MEMBER Index step(int s) const { return direction() == 1 ? time - 1 - s : s; }
+  // Elements of a tensor [T,B,DIRECTIONS,H] before a row.
+  MEMBER Index row(Index t, int row) const { return (t * batch + row) * kStride + direction() * HIDDEN; }
+  // The same of a tensor of states.
+  MEMBER Index state(int row) const { return (pseudo_layer * batch + row) * HIDDEN; }
+  // Rows of `saved` before this direction.
+  MEMBER Index saved() const { return pseudo_layer * time * batch; }
+};
+
 // The unit and the row of the batch that a thread owns.
 struct Item {
   int unit, row, b, u;
   bool is_mine;
-  MEMBER Item(int n, int rows) {
+  Index state;  // its place in a tensor of states
+  MEMBER Item(int n, const Pass& pass) {
     const int item = threadIdx.x + n * kThreads;
     u = item % UNITS, b = item / UNITS;
     unit = blockIdx.x * UNITS + u, row = blockIdx.y * ROWS + b;
-    is_mine = item < UNITS * rows;
+    is_mine = item < UNITS * pass.rows;
+    state = pass.state(row) + unit;
   }
-  // Place in a tensor of states.
-  MEMBER Index state() const { return (Index)row * HIDDEN + unit; }
   // Whether the whole warp has none.
   static MEMBER bool is_none(int n) { return threadIdx.x / 32 * 32 + n * kThreads >= UNITS * ROWS; }
 };
@@ -371,18 +396,20 @@ struct Item {
 // ---- forward --------------------------------------------------------------------------------------------------------
 
 // products [T,B,gates,H] float32: W·x. weights: the parameters, with R [gates,H,H] at element `recurrent` and the biases
-// [gates,H] at `bias` and `recurrentBias`. y [T,B,H] holds kEmpty. Null hx, cx: zeros. saved [T,B,gates+1,H] float32, null in
-// inference: the gates after their activation, then the cell state (LSTM) or the recurrent product of n (GRU).
+// [gates,H] at `bias` and `recurrentBias`. y [T,B,DIRECTIONS,H], from element `place` on, holds kEmpty. Null hx, cx: zeros;
+// null lengths [B]: T. saved [L·D,T,B,gates+1,H] float32, null in inference: the gates after their activation, then the cell
+// state (LSTM) or the recurrent product of n (GRU).
 extern "C" __global__ void __launch_bounds__(kThreads, 1)
     persistent_forward(Element* y, Element* hy, Element* cy, float* saved, const float* products, const Element* weights,
-                       const Element* hx, const Element* cx, Index time, Index batch, Index recurrent, Index bias,
-                       Index recurrentBias, Index patience, unsigned* stuck) {
+                       const Element* hx, const Element* cx, const int* lengths, Index time, Index batch, Index place,
+                       Index pseudoLayer, Index recurrent, Index bias, Index recurrentBias, Index patience,
+                       unsigned* stuck) {
   constexpr int kOut = kGates * UNITS;
   extern __shared__ Words shared_memory[];
   float* const sums = (float*)shared_memory;              // twice: of even and odd steps
   float* const staging = sums + 2 * WARPS * ROWS * kOut;  // KIND 0: a row of v for each row of the batch
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int rows = min(ROWS, (int)batch - (int)blockIdx.y * ROWS);
+  const Pass pass(time, batch, pseudoLayer);
   Watch watch{stuck, (unsigned long long)patience, 0, 0, false};
 
   Product<kOut, HIDDEN> product;
@@ -394,12 +421,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       warp, lane);
 
   float state[kItems], last[kItems];  // c (LSTM), h
+  int length[kItems];
   float offset[kItems][kGates], inner_offset[kItems];
 #pragma unroll
   for (int n = 0; n < kItems; n++) {
-    const Item item(n, rows);
-    state[n] = item.is_mine && cx ? value_of(cx[item.state()]) : 0.0f;
-    last[n] = item.is_mine && hx ? value_of(hx[item.state()]) : 0.0f;
+    const Item item(n, pass);
+    state[n] = item.is_mine && cx ? value_of(cx[item.state]) : 0.0f;
+    last[n] = item.is_mine && hx ? value_of(hx[item.state]) : 0.0f;
+    length[n] = item.is_mine && lengths ? lengths[item.row] : (int)time;
     inner_offset[n] = 0.0f;
 #pragma unroll
     for (int g = 0; g < kGates; g++) {
@@ -414,23 +443,24 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   }
 
   bool is_lost = false;
-  for (int t = 0; t < time; t++) {
-    float* const now = sums + t % 2 * WARPS * ROWS * kOut;
+  for (int s = 0; s < time; s++) {
+    const Index t = pass.step(s);
+    float* const now = sums + s % 2 * WARPS * ROWS * kOut;
     // Requested before the wait for h, as they do not depend on it.
     float input[kItems][kGates];
 #pragma unroll
     for (int n = 0; n < kItems; n++) {
-      const Item item(n, rows);
+      const Item item(n, pass);
 #pragma unroll
       for (int g = 0; g < kGates; g++) {
         input[n][g] = item.is_mine ? products[((t * batch + item.row) * kGates + g) * HIDDEN + item.unit] : 0.0f;
       }
     }
-    const Element* const h = t > 0 ? y + (t - 1) * batch * HIDDEN : hx;
     bool is_there = true;
-    if (h) {
-      const Element* const first = h + (Index)blockIdx.y * ROWS * HIDDEN;
-      is_there = product.run(now, staging, first, t > 0, rows, warp, lane, watch);
+    if (s > 0 || hx) {
+      const int first = blockIdx.y * ROWS;
+      const Element* const h = s > 0 ? y + place + pass.row(pass.step(s - 1), first) : hx + pass.state(first);
+      is_there = product.run(now, staging, h, s > 0 ? kStride : HIDDEN, s > 0, pass.rows, warp, lane, watch);
     } else {
       for (int k = lane; k < ROWS * kOut; k += 32) now[warp * ROWS * kOut + k] = 0.0f;
     }
@@ -439,19 +469,20 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
     for (int n = 0; n < kItems; n++) {
       if (Item::is_none(n)) continue;
-      const Item item(n, rows);
+      const Item item(n, pass);
       float z[kGates];
 #pragma unroll
       for (int g = 0; g < kGates; g++) {
         z[g] = is_lost ? nan_of() : item.is_mine ? summed<kOut>(now, g * UNITS + item.u, item.b) : 0.0f;
       }
+      const bool is_active = t < length[n];
       float h_now, keep[kGates + 1];
       if (CELL == 0) {
         const float i = sigmoid_of(z[0] + input[n][0] + offset[n][0]);
         const float f = sigmoid_of(z[1 % kGates] + input[n][1 % kGates] + offset[n][1 % kGates]);
         const float g = tanhf(z[2 % kGates] + input[n][2 % kGates] + offset[n][2 % kGates]);
         const float o = sigmoid_of(z[kGates - 1] + input[n][kGates - 1] + offset[n][kGates - 1]);
-        state[n] = f * state[n] + i * g;
+        if (is_active) state[n] = f * state[n] + i * g;
         h_now = o * tanhf(state[n]);
         keep[0] = i, keep[1 % kGates] = f, keep[2 % kGates] = g, keep[kGates - 1] = o, keep[kGates] = state[n];
       } else if (CELL == 1) {
@@ -466,17 +497,17 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         h_now = CELL == 2 ? tanhf(value) : value < 0.0f ? 0.0f : value;
         keep[0] = keep[kGates] = 0.0f;
       }
-      last[n] = h_now;
-      publish(y, t * batch * HIDDEN + item.state(), h_now, item.is_mine);
+      if (is_active) last[n] = h_now;
+      publish(y, place + pass.row(t, item.row) + item.unit, last[n], item.is_mine);
       if (!item.is_mine) continue;
       if (saved && CELL < 2) {
-        float* const place = saved + (t * batch + item.row) * (kGates + 1) * HIDDEN + item.unit;
+        float* const kept = saved + (pass.saved() + t * batch + item.row) * (kGates + 1) * HIDDEN + item.unit;
 #pragma unroll
-        for (int g = 0; g <= kGates; g++) place[g * HIDDEN] = keep[g];
+        for (int g = 0; g <= kGates; g++) kept[g * HIDDEN] = keep[g];
       }
-      if (t == time - 1) {
-        hy[item.state()] = element_of(h_now);
-        if (CELL == 0) cy[item.state()] = element_of(state[n]);
+      if (s == time - 1) {
+        hy[item.state] = element_of(last[n]);
+        if (CELL == 0) cy[item.state] = element_of(state[n]);
       }
     }
   }
@@ -486,17 +517,18 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 
 // dgates [T,B,gates,H] holds kEmpty and receives the gradients of the recurrent products, of which matrix products make dR,
 // dx and dW. GRU: dx and dW have dnew [T,B,H], of n before its activation, in place of the last gate. dbias
-// [gridDim.y,biases,H] float32: sums over the steps and the block's rows. Null dhy, dcy, hx, cx: zeros.
+// [gridDim.y,biases,H] float32: sums over the steps and the block's rows. Null dhy, dcy, hx, cx: zeros. The others are the
+// forward's.
 extern "C" __global__ void __launch_bounds__(kThreads, 1)
     persistent_backward(Element* dgates, Element* dnew, float* dbias, Element* dhx, Element* dcx, const Element* dy,
                         const Element* dhy, const Element* dcy, const Element* weights, const float* saved,
-                        const Element* y, const Element* hx, const Element* cx, Index time, Index batch, Index recurrent,
-                        Index patience, unsigned* stuck) {
+                        const Element* y, const Element* hx, const Element* cx, const int* lengths, Index time,
+                        Index batch, Index place, Index pseudoLayer, Index recurrent, Index patience, unsigned* stuck) {
   extern __shared__ Words shared_memory[];
   float* const sums = (float*)shared_memory;
   float* const staging = sums + 2 * WARPS * ROWS * UNITS;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int rows = min(ROWS, (int)batch - (int)blockIdx.y * ROWS);
+  const Pass pass(time, batch, pseudoLayer);
   Watch watch{stuck, (unsigned long long)patience, 0, 0, false};
   Product<UNITS, kGates * HIDDEN> product;
   // Transposed: column k of the product is row k of R.
@@ -505,77 +537,87 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         return value_of(weights[recurrent + (Index)column * HIDDEN + blockIdx.x * UNITS + row]);
       },
       warp, lane);
-  float carry[kItems];  // LSTM: the gradient of c; GRU: the part that passes the gates by
+  float carry[kItems];   // LSTM: the gradient of c
+  float beside[kItems];  // of h: the part that passes the gates by
+  int length[kItems];
   float total[kItems][kBiases];
 #pragma unroll
   for (int n = 0; n < kItems; n++) {
-    const Item item(n, rows);
-    carry[n] = CELL == 0 && item.is_mine && dcy ? value_of(dcy[item.state()]) : 0.0f;
+    const Item item(n, pass);
+    carry[n] = CELL == 0 && item.is_mine && dcy ? value_of(dcy[item.state]) : 0.0f;
+    beside[n] = 0.0f;
+    length[n] = item.is_mine && lengths ? lengths[item.row] : (int)time;
 #pragma unroll
     for (int g = 0; g < kBiases; g++) total[n][g] = 0.0f;
   }
   bool is_lost = false;
   // One more round than steps: the last one gives dhx.
-  for (int t = (int)time - 1; t >= -1; t--) {
-    float* const now = sums + (t & 1) * WARPS * ROWS * UNITS;
+  for (int s = (int)time - 1; s >= -1; s--) {
+    const Index t = pass.step(s), t_before = pass.step(s - 1);
+    float* const now = sums + (s & 1) * WARPS * ROWS * UNITS;
     // Requested before the wait.
     float gate[kItems][kGates + 1], before[kItems], dh[kItems];
 #pragma unroll
     for (int n = 0; n < kItems; n++) {
-      const Item item(n, rows);
-      const bool is_read = item.is_mine && t >= 0;
-      const Index row = t * batch + item.row;
+      const Item item(n, pass);
+      const bool is_read = item.is_mine && s >= 0;
+      const Index row = pass.saved() + t * batch + item.row;
 #pragma unroll
       for (int g = 0; g <= kGates; g++) {
         gate[n][g] = !is_read    ? 0.0f
-                     : CELL >= 2 ? value_of(y[row * HIDDEN + item.unit])
+                     : CELL >= 2 ? value_of(y[place + pass.row(t, item.row) + item.unit])
                                  : saved[(row * (kGates + 1) + g) * HIDDEN + item.unit];
       }
       before[n] = 0.0f;
       if (is_read && CELL == 0) {
-        before[n] = t > 0 ? saved[((row - batch) * (kGates + 1) + kGates) * HIDDEN + item.unit]
-                    : cx  ? value_of(cx[item.state()])
+        const Index row_before = pass.saved() + t_before * batch + item.row;
+        before[n] = s > 0 ? saved[(row_before * (kGates + 1) + kGates) * HIDDEN + item.unit]
+                    : cx  ? value_of(cx[item.state])
                           : 0.0f;
       }
       if (is_read && CELL == 1) {
-        before[n] = t > 0 ? value_of(y[(row - batch) * HIDDEN + item.unit]) : hx ? value_of(hx[item.state()]) : 0.0f;
+        before[n] = s > 0 ? value_of(y[place + pass.row(t_before, item.row) + item.unit])
+                    : hx  ? value_of(hx[item.state])
+                          : 0.0f;
       }
-      dh[n] = is_read ? value_of(dy[row * HIDDEN + item.unit]) : 0.0f;
+      dh[n] = is_read && t < length[n] ? value_of(dy[pass.row(t, item.row) + item.unit]) : 0.0f;
     }
     bool is_there = true;
-    if (t < time - 1) {
-      const Element* const first = dgates + ((t + 1) * batch + (Index)blockIdx.y * ROWS) * kGates * HIDDEN;
-      is_there = product.run(now, staging, first, true, rows, warp, lane, watch);
+    if (s < time - 1) {
+      const Element* const first = dgates + (pass.step(s + 1) * batch + (Index)blockIdx.y * ROWS) * kGates * HIDDEN;
+      is_there = product.run(now, staging, first, kGates * HIDDEN, true, pass.rows, warp, lane, watch);
     }
     if (__syncthreads_or(!is_there)) is_lost = true;
 #pragma unroll
     for (int n = 0; n < kItems; n++) {
       if (Item::is_none(n)) continue;
-      const Item item(n, rows);
+      const Item item(n, pass);
       if (item.is_mine) {
-        if (t < time - 1) {
+        if (s < time - 1) {
           dh[n] += summed<UNITS>(now, item.u, item.b);
         } else if (dhy) {
-          dh[n] += value_of(dhy[item.state()]);
+          dh[n] += value_of(dhy[item.state]);
         }
-        if (CELL == 1) dh[n] += carry[n];
+        dh[n] += beside[n];
         if (is_lost) dh[n] = carry[n] = nan_of();
       }
-      if (t < 0) {
-        if (item.is_mine) dhx[item.state()] = element_of(dh[n]);
-        if (item.is_mine && CELL == 0) dcx[item.state()] = element_of(carry[n]);
+      if (s < 0) {
+        if (item.is_mine) dhx[item.state] = element_of(dh[n]);
+        if (item.is_mine && CELL == 0) dcx[item.state] = element_of(carry[n]);
         continue;
       }
+      const bool is_active = t < length[n];
+      beside[n] = !is_active ? dh[n] : CELL == 1 ? dh[n] * gate[n][1 % kGates] : 0.0f;
       float d[kBiases];
       if (CELL == 0) {
         const float i = gate[n][0], f = gate[n][1 % kGates], g = gate[n][2 % kGates], o = gate[n][kGates - 1];
         const float squashed = tanhf(gate[n][kGates]);
-        carry[n] += dh[n] * o * (1.0f - squashed * squashed);
-        d[0] = carry[n] * g * i * (1.0f - i);
-        d[1 % kBiases] = carry[n] * before[n] * f * (1.0f - f);
-        d[2 % kBiases] = carry[n] * i * (1.0f - g * g);
+        const float dc = carry[n] + dh[n] * o * (1.0f - squashed * squashed);
+        d[0] = dc * g * i * (1.0f - i);
+        d[1 % kBiases] = dc * before[n] * f * (1.0f - f);
+        d[2 % kBiases] = dc * i * (1.0f - g * g);
         d[kBiases - 1] = dh[n] * squashed * o * (1.0f - o);
-        carry[n] *= f;
+        if (is_active) carry[n] = dc * f;
       } else if (CELL == 1) {
         const float r = gate[n][0], i = gate[n][1 % kGates], value = gate[n][2 % kGates], inner = gate[n][kGates];
         const float dvalue = dh[n] * (1.0f - i) * (1.0f - value * value);
@@ -583,16 +625,16 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         d[1 % kBiases] = dh[n] * (before[n] - value) * i * (1.0f - i);
         d[2 % kBiases] = dvalue * r;
         d[kBiases - 1] = dvalue;
-        carry[n] = dh[n] * i;
-        if (item.is_mine) dnew[t * batch * HIDDEN + item.state()] = element_of(dvalue);
+        const Index index = (t * batch + item.row) * HIDDEN + item.unit;
+        if (item.is_mine) dnew[index] = element_of(is_active ? dvalue : 0.0f);
       } else {
         d[0] = CELL == 2 ? dh[n] * (1.0f - gate[n][0] * gate[n][0]) : gate[n][0] > 0.0f || is_lost ? dh[n] : 0.0f;
       }
       const Index index = (t * batch + item.row) * kGates * HIDDEN + item.unit;
 #pragma unroll
-      for (int g = 0; g < kGates; g++) publish(dgates, index + g * HIDDEN, d[g], item.is_mine);
+      for (int g = 0; g < kGates; g++) publish(dgates, index + g * HIDDEN, is_active ? d[g] : 0.0f, item.is_mine);
 #pragma unroll
-      for (int g = 0; g < kBiases; g++) total[n][g] += item.is_mine ? d[g] : 0.0f;
+      for (int g = 0; g < kBiases; g++) total[n][g] += item.is_mine && is_active ? d[g] : 0.0f;
     }
   }
   // Both halves of the sums are free after this barrier.
@@ -607,7 +649,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     __syncthreads();
     for (int u = threadIdx.x; u < UNITS; u += kThreads) {
       float value = 0.0f;
-      for (int b = 0; b < rows; b++) value += sums[b * UNITS + u];
+      for (int b = 0; b < pass.rows; b++) value += sums[b * UNITS + u];
       dbias[((Index)blockIdx.y * kBiases + g) * HIDDEN + blockIdx.x * UNITS + u] = value;
     }
     __syncthreads();

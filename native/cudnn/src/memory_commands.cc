@@ -81,15 +81,14 @@ void Copy::Run(Worker& worker, Batch&) const {
 }
 
 // cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream)
-void Clear::Run(Worker& worker, Batch&) const {
+static void SetBytes(const Worker& worker, void* to, int value, std::size_t bytes) {
   if (bytes == 0) return;
-  CALL_CUDART(worker.libraries, cudaMemsetAsync, to->at(offset), 0, bytes, worker.stream);
+  CALL_CUDART(worker.libraries, cudaMemsetAsync, to, value, bytes, worker.stream);
 }
 
-void MarkEmpty::Run(Worker& worker, Batch&) const {
-  if (to->bytes == 0) return;
-  CALL_CUDART(worker.libraries, cudaMemsetAsync, to->at(), 0xff, to->bytes, worker.stream);
-}
+void Clear::Run(Worker& worker, Batch&) const { SetBytes(worker, to->at(offset), 0, bytes); }
+
+void MarkEmpty::Run(Worker& worker, Batch&) const { SetBytes(worker, to->at(offset), 0xff, bytes); }
 
 // cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
 void MemoryInfo::Run(Worker& worker, Batch& batch) const {

@@ -1,4 +1,4 @@
-import { type CellMode, createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
+import { type CellMode, createRnnDescriptor, elementCount, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
 import { decoded, encoded } from '@cudnn-rnn/conformance'
 import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -21,17 +21,25 @@ interface Pass {
   readonly batch?: number
   readonly time?: number
   readonly hasStates?: boolean
+  readonly layers?: number
+  readonly direction?: 'unidirectional' | 'bidirectional'
+  readonly lengths?: readonly number[]
 }
+
+const STACKED: Pass = { layers: 2, direction: 'bidirectional' }
 
 const largestOf = (values: Float32Array) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
 
 /**
- * The results of one training step by their names, gradients with a d, `count` times. The operands are numbers of `precision`,
- * so that an executor of another one begins with the same.
+ * The results of a training step and of inference by their names, gradients with a d, `count` times. The operands are numbers
+ * of `precision`, so that an executor of another one begins with the same.
  */
 async function resultsOf(backend: Backend, pass: Pass, precision: Precision = 'float32', count = 1) {
-  const { cellMode = 'lstm', units = 64, batch = 3, time = 5, hasStates = true } = pass
-  const rnn = backend.rnn(createRnnDescriptor({ cellMode, numLayers: 1, numUnits: units, inputSize: 6 }))
+  const { cellMode = 'lstm', units = 64, batch = 3, time = 5, hasStates = true, lengths, layers = 1 } = pass
+  const { direction = 'unidirectional' } = pass
+  const network = createRnnDescriptor({ cellMode, numLayers: layers, direction, numUnits: units, inputSize: 6 })
+  const rnn = backend.rnn(network)
+  const sequenceLengths = lengths === undefined ? null : Int32Array.from(lengths)
   const tensor = (seed: number, scale: number, ...shape: number[]) => {
     let drawn = seed
     const numbers = Float32Array.from({ length: elementCount(shape) }, () => {
@@ -41,7 +49,7 @@ async function resultsOf(backend: Backend, pass: Pass, precision: Precision = 'f
     const type = precision === 'tf32' ? 'float32' : precision
     return { data: Float32Array.from(decoded(encoded(numbers, type), type)), shape }
   }
-  const state = (seed: number) => tensor(seed, 0.8, 1, batch, units)
+  const state = (seed: number) => tensor(seed, 0.8, numPseudoLayers(network), batch, units)
   const cell = (seed: number) => (cellMode === 'lstm' ? state(seed) : null)
   const states = hasStates ? { inputH: state(2), inputC: cell(3) } : { inputH: null, inputC: null }
   const gradients = hasStates ? { outputH: state(6), ...(cellMode === 'lstm' ? { outputC: state(7) } : {}) } : {}
@@ -49,11 +57,15 @@ async function resultsOf(backend: Backend, pass: Pass, precision: Precision = 'f
   for (let n = 0; n < count; n++) {
     const params = tensor(4, 1.7 / Math.sqrt(units), rnn.paramsSize)
     const input = tensor(1, 1, time, batch, 6)
-    const { tape, ...outputs } = await rnn.forward({ input, ...states, params, sequenceLengths: null, training: true })
-    const given = await rnn.backward(tape!, { output: tensor(5, 1, time, batch, units), ...gradients })
+    const given = { input, ...states, params, sequenceLengths }
+    const { tape, ...outputs } = await rnn.forward({ ...given, training: true })
+    const output = tensor(5, 1, time, batch, outputSize(network))
+    const backward = await rnn.backward(tape!, { output, ...gradients })
+    const inferred = await rnn.forward({ ...given, training: false })
     const results: Record<string, Float32Array> = {}
-    const named = Object.entries(given).map(([name, one]) => [`d${name}`, one] as const)
-    for (const [name, one] of [...Object.entries(outputs), ...named]) {
+    const named = (letter: string, all: object) =>
+      Object.entries(all).map(([name, one]) => [letter + name, one] as const)
+    for (const [name, one] of [...named('', outputs), ...named('d', backward), ...named('inferred ', inferred)]) {
       if (one) results[name] = (await (one as BackendTensor).read()).data as Float32Array
     }
     all.push(results)
@@ -102,23 +114,51 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     ['few multiprocessors', { batch: 6 }, 'multiprocessors=4'],
     ['more units', { units: 256, time: 3, batch: 2 }, ''],
     ['units that are not a power of two', { units: 192, time: 3, cellMode: 'gru' }, ''],
+    ['layers', { layers: 3, time: 3 }, ''],
+    ['directions', { direction: 'bidirectional', cellMode: 'gru', batch: 5 }, ''],
+    ['one step of directions without states', { direction: 'bidirectional', time: 1, hasStates: false }, ''],
+    ['layers of directions, rows of unequal length', { ...STACKED, lengths: [2, 5, 1] }, ''],
+    ['an empty row, and groups', { ...STACKED, cellMode: 'gru', batch: 4, lengths: [5, 0, 3, 1] }, 'multiprocessors=4'],
+    ['rows of unequal length without states', { cellMode: 'rnn_tanh', lengths: [4, 1, 3], hasStates: false }, ''],
+    // One layer: in a second one 8 bits of mantissa decide on which side of relu's kink a sum is.
+    ['relu in directions', { direction: 'bidirectional', cellMode: 'rnn_relu', lengths: [1, 3, 4] }, ''],
   ])("%s: results are the reference's", async (_, pass, settings) => {
     libraries.configure(settings)
     await check(pass)
     await check(pass, 'bfloat16')
   })
 
-  it('results are equal to the bit in every order of the blocks, and as graphs', async () => {
-    const [expected] = await own({ batch: 5 })
+  it.each<[string, Pass]>([
+    ['a layer', { batch: 5 }],
+    ['layers of directions, rows of unequal length', { ...STACKED, time: 3, lengths: [2, 3, 1] }],
+  ])('%s: results are equal to the bit in every order of the blocks, and as graphs', async (_, pass) => {
+    const [expected] = await own(pass)
     for (const seed of [2, 3, 4]) {
       libraries.configure(`interleaving=${seed}`)
-      for (const results of await own({ batch: 5 }, { graphs: seed === 4 }, 4)) expect(results).toEqual(expected)
+      for (const results of await own(pass, { graphs: seed === 4 }, seed === 4 ? 4 : 1)) {
+        expect(results).toEqual(expected)
+      }
     }
+    expect(libraries.report().calls['cudaGraphLaunch']).toBeGreaterThan(0)
+  })
+
+  it('a launch that the driver refuses in a capture runs as a call', async () => {
+    await using backend = await open({ kernels: 'own', algorithm: 'standard', graphs: true })
+    const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 64, inputSize: 2 }))
+    const params = backend.tensor({ data: new Float32Array(rnn.paramsSize).fill(0.01), shape: [rnn.paramsSize] })
+    const given = { inputH: null, inputC: null, params, sequenceLengths: null, training: false }
+    const input = backend.tensor({ data: Float32Array.of(1, -2, 3, 4), shape: [2, 1, 2] })
+    const output = async () => (await (await rnn.forward({ input, ...given })).output.read()).data
+    const first = await output()
+    for (let pass = 0; pass < 2; pass++) expect(await output()).toEqual(first)
+    const before = launches()
+    libraries.configure('fault.cuLaunchCooperativeKernel=900@1')
+    expect(await output()).toEqual(first)
+    expect([launches() - before, libraries.report().calls['cudaGraphLaunch'] ?? 0]).toEqual([2, 0])
   })
 
   it.each<[string, Parameters<typeof createRnnDescriptor>[0]]>([
-    ['layers', { numLayers: 2 }],
-    ['directions', { direction: 'bidirectional' }],
+    ['dropout between its layers', { numLayers: 2, dropout: 0.5 }],
     ['a projection', { numProj: 32 }],
     ['a clip', { cellClip: 1 }],
     ['units that the lanes cannot divide', { numUnits: 60 }],
@@ -128,19 +168,20 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
       createRnnDescriptor({ ...{ cellMode: 'lstm', numLayers: 1, numUnits: 64, inputSize: 4 }, ...options }),
     )
     const given = { inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), sequenceLengths: null }
-    await rnn.forward({ input: backend.zeros([2, 2, 4]), ...given, training: false })
+    await rnn.forward({ input: backend.zeros([2, 2, 4]), ...given, training: true })
     expect(launches()).toBe(0)
   })
 
-  it('cuDNN computes rows of unequal length', async () => {
+  it('every set of lengths of a shape has the same kernels, without another query', async () => {
     await using backend = await open({ kernels: 'own' })
     const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 64, inputSize: 4 }))
     const given = { inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), training: false }
-    const input = backend.zeros([3, 2, 4])
-    await rnn.forward({ input, ...given, sequenceLengths: null })
-    const before = launches()
-    await rnn.forward({ input, ...given, sequenceLengths: Int32Array.of(3, 1) })
-    expect([before, launches()]).toEqual([1, 1])
+    const calls = async (...lengths: number[]) => {
+      await rnn.forward({ input: backend.zeros([3, 2, 4]), ...given, sequenceLengths: Int32Array.from(lengths) })
+      return [launches(), libraries.report().calls['cuModuleLoadData'], libraries.report().calls['cudnnRNNForward']]
+    }
+    const [, modules, ofCudnn] = await calls(3, 1)
+    expect(await calls(2, 3)).toEqual([2, modules, ofCudnn])
   })
 
   it('a block without room ends the pass with NaN and an error, and no later pass computes', async () => {

@@ -45,7 +45,7 @@ describe.skipIf(gpu.problem !== undefined)(
     const notes = () => readdirSync(cacheDir).filter((name) => name.endsWith('.trying'))
 
     /** Whether a training pass runs the kernels, if their trial says they take no time unless it rules them out. */
-    async function areChosen(settings = '', training = true) {
+    async function areChosen(settings = '', training = true, lengths: readonly number[] | null = null) {
       const time = AlgorithmTrials.prototype.time
       vi.spyOn(AlgorithmTrials.prototype, 'time').mockImplementation(async function (
         this: AlgorithmTrials,
@@ -61,7 +61,7 @@ describe.skipIf(gpu.problem !== undefined)(
         inputH: null,
         inputC: null,
         params: backend.zeros([rnn.paramsSize]),
-        sequenceLengths: null,
+        sequenceLengths: lengths && Int32Array.from(lengths),
         training,
       }
       libraries.configure(settings)
@@ -80,6 +80,10 @@ describe.skipIf(gpu.problem !== undefined)(
         expect(notes()).toEqual([])
       },
     )
+
+    it('rows of unequal length agree with cuDNN up to their ends', async () => {
+      expect(await areChosen('', true, [4, 0])).toBe(true)
+    })
 
     it.each([
       ['one wrong sum', 'wrong_store=1'],

@@ -57,14 +57,15 @@ function planner(options: Partial<RnnOptions> = {}) {
     destroy: (...ids: (number | null | undefined)[]) => void state.released.push(...ids.flatMap((id) => id ?? [])),
   }
   const arithmetic = arithmeticOf('float32', undefined)
-  const executor = { session, arithmetic, algorithm: 'standard', graphs: 'never' } as unknown as CudnnExecutor
+  const choices = { algorithm: 'standard', graphs: 'never', kernels: 'cudnn' }
+  const executor = { session, arithmetic, ...choices } as unknown as CudnnExecutor
   const made = new RnnPlanner(executor, network, layout)
   const sizes = (batch = 2, lengths?: readonly number[]) => ({
     ...{ time: 5, batch, sequenceLengths: lengths === undefined ? null : Int32Array.from(lengths) },
   })
   const plan = (batch?: number, lengths?: readonly number[], training = true) => {
     const given = sizes(batch, lengths)
-    return made.plan(queue, PlanCache.key(given, training), given, training, undefined)
+    return made.plan(queue, PlanCache.key(given, training), { sizes: given, training })
   }
   return { made, plan, sizes, state, answers, queue }
 }

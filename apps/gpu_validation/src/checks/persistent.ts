@@ -1,4 +1,10 @@
-import { createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
+import {
+  createRnnDescriptor,
+  elementCount,
+  numPseudoLayers,
+  outputSize,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { type CudnnBackendOptions, openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { arithmeticOf, persistentShapes } from '@cudnn-rnn/cudnn/validation'
@@ -10,42 +16,70 @@ const TOLERANCES = { float32: 1e-5, tf32: 1e-2, float16: 1e-2, bfloat16: 6e-2 } 
 const PRECISIONS = ['float32', 'bfloat16', 'tf32', 'float16'] as const
 const REPEATED = 100
 
+const CELLS = ['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const
+
 interface Shape {
-  readonly cellMode: 'lstm' | 'gru' | 'rnn_tanh' | 'rnn_relu'
+  readonly cellMode: (typeof CELLS)[number]
   readonly precision: (typeof PRECISIONS)[number]
   readonly numUnits: number
   readonly batch: number
   readonly time: number
+  /** Two layers of two directions, over rows of unequal length. */
+  readonly isStacked: boolean
 }
 
-/** Section 16: the executor's own kernels beside cuDNN's: results, repetitions and times, the smallest networks first. */
-export const persistent: CheckGroup = async (context) => {
-  const { isQuick, deadline, once, report } = context
-  const sizes = isQuick
-    ? [[64, 3]]
-    : [64, 128, 512, 1024].flatMap((units) => [1, 16, 64].map((batch) => [units, batch]))
-  for (const [numUnits, batch] of sizes) {
-    for (const precision of isQuick ? (['float32'] as const) : PRECISIONS) {
-      for (const cellMode of isQuick ? (['lstm'] as const) : (['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const)) {
-        if (performance.now() > deadline) return
-        const shape = { cellMode, precision, numUnits, batch, time: isQuick ? 3 : 70 }
-        const what = `${cellMode} H ${numUnits} B ${batch} ${precision}`
-        await once(what, async () => {
-          try {
-            await compared(context, what, shape)
-          } catch (error) {
-            report(judged('16.1', what, 'no error', nameOf(error), false))
-          }
-        })
+/** The smallest networks first; for the emulator, which compiles each for seconds, one of each kind. */
+function* shapes(isQuick: boolean): Generator<Shape> {
+  if (isQuick) {
+    const sizes = { numUnits: 64, batch: 3, time: 3 }
+    yield { cellMode: 'lstm', precision: 'float32', ...sizes, isStacked: false }
+    yield { cellMode: 'gru', precision: 'bfloat16', ...sizes, isStacked: true }
+    return
+  }
+  for (const numUnits of [64, 128, 512, 1024]) {
+    for (const batch of [1, 16, 64]) {
+      for (const precision of PRECISIONS) {
+        for (const cellMode of CELLS) {
+          const shape = { cellMode, precision, numUnits, batch, time: 70 }
+          yield { ...shape, isStacked: false }
+          if (batch === 16) yield { ...shape, isStacked: true }
+        }
       }
     }
   }
 }
 
+/** Section 16: the executor's own kernels beside cuDNN's: results, repetitions and times. */
+export const persistent: CheckGroup = async (context) => {
+  const { isQuick, deadline, once, report } = context
+  for (const shape of shapes(isQuick)) {
+    if (performance.now() > deadline) return
+    const { cellMode, precision, numUnits, batch, isStacked } = shape
+    const what = `${cellMode} H ${numUnits} B ${batch} ${precision}${isStacked ? ', stacked' : ''}`
+    await once(what, async () => {
+      try {
+        await compared(context, what, shape)
+      } catch (error) {
+        report(judged('16.1', what, 'no error', nameOf(error), false))
+      }
+    })
+  }
+}
+
+/** `linear_input`, as the default of as many inputs as units is `skip_input`, which cuDNN computes. */
+function networkOf({ cellMode, numUnits, isStacked }: Shape): RnnDescriptor {
+  const sizes = { cellMode, numUnits, inputSize: numUnits, inputMode: 'linear_input' } as const
+  return createRnnDescriptor({
+    ...sizes,
+    numLayers: isStacked ? 2 : 1,
+    direction: isStacked ? 'bidirectional' : 'unidirectional',
+  })
+}
+
 async function compared({ options, isQuick, report }: CheckContext, what: string, shape: Shape): Promise<void> {
-  const { cellMode, precision, numUnits, batch, time } = shape
+  const { precision, batch, time } = shape
   const given = { ...options, precision, graphs: false } as const
-  const network = createRnnDescriptor({ cellMode, numLayers: 1, numUnits, inputSize: numUnits })
+  const network = networkOf(shape)
   const arithmetic = arithmeticOf('float32', precision)
   const info = await withSession({ options }, async (session) => session.info)
   if (persistentShapes(network, arithmetic, { time, batch, sequenceLengths: null }, info).length === 0) {
@@ -71,17 +105,21 @@ async function compared({ options, isQuick, report }: CheckContext, what: string
 /** Results of the last of `count` training passes, the number of those with others, and the time of one. */
 async function trained(options: CudnnBackendOptions, shape: Shape, count: number) {
   await using backend = await openCudnnBackend(options)
-  const { cellMode, numUnits, batch, time } = shape
-  const rnn = backend.rnn(createRnnDescriptor({ cellMode, numLayers: 1, numUnits, inputSize: numUnits }))
+  const { cellMode, numUnits, batch, time, isStacked } = shape
+  const network = networkOf(shape)
+  const rnn = backend.rnn(network)
+  const sequenceLengths = isStacked
+    ? Int32Array.from({ length: batch }, (_, row) => 1 + ((7 * row + time - 1) % time))
+    : null
   const tensor = (scale: number, pace: number, ...shape: number[]) =>
     backend.tensor({ data: Float32Array.from(wave(elementCount(shape), scale, pace)), shape })
   const input = tensor(1, 0.37, time, batch, numUnits)
-  const state = tensor(0.5, 0.53, 1, batch, numUnits)
+  const state = tensor(0.5, 0.53, numPseudoLayers(network), batch, numUnits)
   const params = tensor(1 / Math.sqrt(numUnits), 0.77, rnn.paramsSize)
-  const dy = tensor(0.7, 0.43, time, batch, numUnits)
+  const dy = tensor(0.7, 0.43, time, batch, outputSize(network))
   const inputC = cellMode === 'lstm' ? state : null
   const pass = async () => {
-    const { output, tape } = await trainingForward(rnn, { input, inputH: state, inputC, params, sequenceLengths: null })
+    const { output, tape } = await trainingForward(rnn, { input, inputH: state, inputC, params, sequenceLengths })
     return { y: output, gradients: await rnn.backward(tape, { output: dy }) }
   }
   let results: Readonly<Record<string, Float32Array>> = {}

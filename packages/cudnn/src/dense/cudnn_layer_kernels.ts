@@ -1,4 +1,5 @@
 import { elementCount } from '@cudnn-rnn/canonical'
+import type { TensorLike } from '@cudnn-rnn/ops'
 import {
   ACTIVATIONS,
   ELEMENT_LOSSES,
@@ -8,14 +9,12 @@ import {
   type RowKernels,
   type RowName,
 } from '@cudnn-rnn/ops/executor'
-import type { KernelFields } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
-import { BLOCK, launchEach } from '../device/device_kernels.js'
-import type { KernelName } from '../sys/commands.js'
+import { BLOCK } from '../device/device_kernels.js'
 import { multiply } from './matrix_products.js'
-import { Operation } from './operation.js'
+import { type BuffersOf, computed, type Operation } from './operation.js'
 
 /** The results of a kernel. */
 export type KernelResults<Name extends RowName> = Awaited<ReturnType<NonNullable<RowKernels[Name]>>>
@@ -35,48 +34,41 @@ export class CudnnLayerKernels {
     [input]: KernelOperands<'activate'>,
     { activation, maximum, rows, columns }: KernelNumbers<'activate'>,
   ): CudnnTensor {
-    const operation = this.begin('activate')
-    const x = operation.operand(input)
     const count = rows * columns
-    const y = this.#allocate(operation, count)
-    // A row is one block, so its maximum and sum are reduced in shared memory. The number of rows is the number of
-    // blocks.
-    if (activation === 'softmax') operation.list.launch('softmax_rows', rows, BLOCK, { y, x, columns })
-    else if (Number.isFinite(maximum)) this.#each(operation, 'bounded_relu', count, { y, x, count, maximum })
-    else this.#each(operation, 'activate', count, { y, x, count, activation: ACTIVATIONS.indexOf(activation) })
-    return this.#result(operation, y, input.shape)
+    return this.one('activate', [input], input.shape, (operation, [x], y) => {
+      // A row is one block, so its maximum and sum are reduced in shared memory. The number of rows is the number of
+      // blocks.
+      if (activation === 'softmax') operation.list.launch('softmax_rows', rows, BLOCK, { y, x, columns })
+      else if (Number.isFinite(maximum)) operation.each('bounded_relu', count, { y, x, count, maximum })
+      else operation.each('activate', count, { y, x, count, activation: ACTIVATIONS.indexOf(activation) })
+    })
   }
 
   /** dx [N,E] = dy ⊙ φ'(x), computed from y = φ(x), so x need not be kept. */
   activationGradient(
-    [output, outputGradient]: KernelOperands<'activationGradient'>,
+    operands: KernelOperands<'activationGradient'>,
     { activation, maximum, rows, columns }: KernelNumbers<'activationGradient'>,
   ): CudnnTensor {
-    const operation = this.begin('run the gradient of an activation')
-    const y = operation.operand(output)
-    const dy = operation.operand(outputGradient)
     const count = rows * columns
-    const dx = this.#allocate(operation, count)
-    if (activation === 'softmax') operation.list.launch('softmax_rows_gradient', rows, BLOCK, { dx, y, dy, columns })
-    // φ' of a bounded relu is 0 at the bound, as in TensorFlow's relu6: the gradient there must not pass.
-    else if (Number.isFinite(maximum)) {
-      this.#each(operation, 'bounded_relu_gradient', count, { dx, y, dy, count, maximum })
-    } else {
-      const fields = { dx, y, dy, count, activation: ACTIVATIONS.indexOf(activation) }
-      this.#each(operation, 'activation_gradient', count, fields)
-    }
-    return this.#result(operation, dx, output.shape)
+    return this.one('run the gradient of an activation', operands, operands[0].shape, (operation, [y, dy], dx) => {
+      const fields = { dx, y, dy, count }
+      if (activation === 'softmax') operation.list.launch('softmax_rows_gradient', rows, BLOCK, { dx, y, dy, columns })
+      // φ' of a bounded relu is 0 at the bound, as in TensorFlow's relu6: the gradient there must not pass.
+      else if (Number.isFinite(maximum)) operation.each('bounded_relu_gradient', count, { ...fields, maximum })
+      else operation.each('activation_gradient', count, { ...fields, activation: ACTIVATIONS.indexOf(activation) })
+    })
   }
 
   /** y = x ⊙ mask; the mask is a function of seed, draw and element (Philox), so the backward draws it again. */
-  dropout([input]: KernelOperands<'dropout'>, mask: KernelNumbers<'dropout'>): CudnnTensor {
-    const operation = this.begin('run dropout')
-    const x = operation.operand(input)
+  dropout(
+    [input]: KernelOperands<'dropout'>,
+    { seedLow, seedHigh, threshold, kept, drawLow, drawHigh }: KernelNumbers<'dropout'>,
+  ): CudnnTensor {
     const count = elementCount(input.shape)
-    const y = this.#allocate(operation, count)
-    const { seedLow, seedHigh, threshold, kept, drawLow, drawHigh } = mask
-    this.#each(operation, 'dropout', count, { y, x, count, seedLow, seedHigh, threshold, kept, drawLow, drawHigh })
-    return this.#result(operation, y, input.shape)
+    return this.one('run dropout', [input], input.shape, (operation, [x], y) => {
+      const fields = { y, x, count, seedLow, seedHigh, threshold, kept, drawLow, drawHigh }
+      operation.each('dropout', count, fields)
+    })
   }
 
   /** y [N,E] = γ ⊙ (x - μ)/√(σ² + ε) + β over each row, with the biased variance (Ba, Kiros and Hinton 2016). */
@@ -84,11 +76,9 @@ export class CudnnLayerKernels {
     operands: KernelOperands<'layerNorm'>,
     { rows, columns, epsilon }: KernelNumbers<'layerNorm'>,
   ): CudnnTensor {
-    const operation = this.begin('normalize a layer')
-    const [x, gamma, beta] = operation.operands(operands)
-    const y = this.#allocate(operation, rows * columns)
-    operation.list.launch('layer_norm', rows, BLOCK, { y, x, gamma, beta, columns, epsilon })
-    return this.#result(operation, y, operands[0].shape)
+    return this.one('normalize a layer', operands, operands[0].shape, ({ list }, [x, gamma, beta], y) =>
+      list.launch('layer_norm', rows, BLOCK, { y, x, gamma, beta, columns, epsilon }),
+    )
   }
 
   /** dx [N,E], dγ and dβ [E]. Mean and variance are computed again from x. */
@@ -96,28 +86,22 @@ export class CudnnLayerKernels {
     operands: KernelOperands<'layerNormGradients'>,
     { rows, columns, epsilon }: KernelNumbers<'layerNormGradients'>,
   ): KernelResults<'layerNormGradients'> {
-    const { memory, arithmetic } = this.executor
-    const operation = this.begin('run the gradients of layer normalization')
-    const { list } = operation
-    const [x, gamma, dy] = operation.operands(operands)
-    const dx = this.#allocate(operation, rows * columns)
-    const dgamma = this.#allocate(operation, columns)
-    const dbeta = this.#allocate(operation, columns)
-    // dy ⊙ x̂ for each row, summed over rows by the product below.
-    const dgammaRows = operation.own(this.#allocate(operation, rows * columns))
-    // dgamma and dbeta are sums over rows: products with a row of ones.
-    const ones = operation.own(this.#allocate(operation, rows))
-    list.launch('layer_norm_gradient', rows, BLOCK, { dx, dgammaRows, x, gamma, dy, columns, epsilon })
-    this.#each(operation, 'fill', rows, { x: ones, count: rows, value: 1 })
-    const row = { buffer: ones, columns: rows }
-    multiply(list, arithmetic, dgamma, [1, rows, columns], row, { buffer: dgammaRows, columns }, 0)
-    multiply(list, arithmetic, dbeta, [1, rows, columns], row, { buffer: dy, columns }, 0)
-    operation.post()
-    return {
-      input: memory.tensor(dx, operands[0].shape),
-      gamma: memory.tensor(dgamma, [columns]),
-      beta: memory.tensor(dbeta, [columns]),
-    }
+    const { arithmetic } = this.executor
+    const action = 'run the gradients of layer normalization'
+    const shapes = { input: operands[0].shape, gamma: [columns], beta: [columns] }
+    return computed(this.executor, action, operands, shapes, (operation, [x, gamma, dy], results) => {
+      const { list } = operation
+      // dy ⊙ x̂ for each row, summed over rows by the product below.
+      const dgammaRows = operation.scratch(rows * columns)
+      // dgamma and dbeta are sums over rows: products with a row of ones.
+      const ones = operation.scratch(rows)
+      const fields = { dx: results.input, dgammaRows, x, gamma, dy, columns, epsilon }
+      list.launch('layer_norm_gradient', rows, BLOCK, fields)
+      operation.each('fill', rows, { x: ones, count: rows, value: 1 })
+      const row = { buffer: ones, columns: rows }
+      multiply(list, arithmetic, results.gamma, [1, rows, columns], row, { buffer: dgammaRows, columns }, 0)
+      multiply(list, arithmetic, results.beta, [1, rows, columns], row, { buffer: dy, columns }, 0)
+    })
   }
 
   /** y [T,B,E] = x, zeros past each row's length. The operation is its own gradient. */
@@ -139,13 +123,11 @@ export class CudnnLayerKernels {
     { time, batch, columns }: KernelNumbers<'reverseSequence'>,
     reverses: boolean,
   ): CudnnTensor {
-    const operation = this.begin(action)
-    const [x, lengths] = operation.operands(operands)
     const count = time * batch * columns
-    const y = this.#allocate(operation, count)
-    const fields = { y, x, lengths, count, time, batch, columns, reverses: Number(reverses) }
-    this.#each(operation, 'reverse_sequence', count, fields)
-    return this.#result(operation, y, operands[0].shape)
+    return this.one(action, operands, operands[0].shape, (operation, [x, lengths], y) => {
+      const fields = { y, x, lengths, count, time, batch, columns, reverses: Number(reverses) }
+      operation.each('reverse_sequence', count, fields)
+    })
   }
 
   /**
@@ -156,13 +138,11 @@ export class CudnnLayerKernels {
     operands: KernelOperands<'poolSequence'>,
     { time, batch, columns, pooling: rule, reversedFrom }: KernelNumbers<'poolSequence'>,
   ): CudnnTensor {
-    const operation = this.begin('pool a sequence')
-    const [x, lengths] = operation.operands(operands)
     const count = batch * columns
-    const y = this.#allocate(operation, count)
-    const fields = { y, x, lengths, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
-    this.#each(operation, 'pool_sequence', count, fields)
-    return this.#result(operation, y, [batch, columns])
+    return this.one('pool a sequence', operands, [batch, columns], (operation, [x, lengths], y) => {
+      const fields = { y, x, lengths, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
+      operation.each('pool_sequence', count, fields)
+    })
   }
 
   /** dx [T,B,E]; the kernel writes every element, so dx is not cleared before. */
@@ -170,13 +150,12 @@ export class CudnnLayerKernels {
     operands: KernelOperands<'poolSequenceGradient'>,
     { time, batch, columns, pooling: rule, reversedFrom }: KernelNumbers<'poolSequenceGradient'>,
   ): CudnnTensor {
-    const operation = this.begin('run the gradient of pooling')
-    const [x, lengths, dy] = operation.operands(operands)
     const count = batch * columns
-    const dx = this.#allocate(operation, elementCount(operands[0].shape))
-    const fields = { dx, x, lengths, dy, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
-    this.#each(operation, 'pool_sequence_gradient', count, fields)
-    return this.#result(operation, dx, operands[0].shape)
+    const [{ shape }] = operands
+    return this.one('run the gradient of pooling', operands, shape, (operation, [x, lengths, dy], dx) => {
+      const fields = { dx, x, lengths, dy, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
+      operation.each('pool_sequence_gradient', count, fields)
+    })
   }
 
   /**
@@ -187,19 +166,12 @@ export class CudnnLayerKernels {
     operands: KernelOperands<'attend'>,
     { time, batch, columns }: KernelNumbers<'attend'>,
   ): KernelResults<'attend'> {
-    const { memory } = this.executor
-    const operation = this.begin('attend')
-    const [x, scores, lengths] = operation.operands(operands)
     const count = batch * columns
-    const output = this.#allocate(operation, count)
-    const weights = this.#allocate(operation, time * batch)
-    operation.list.launch('attention_weights', batch, BLOCK, { weights, scores, lengths, time, batch })
-    this.#each(operation, 'attend', count, { output, x, weights, lengths, count, time, batch, columns })
-    operation.post()
-    return {
-      output: memory.tensor(output, [batch, columns]),
-      weights: memory.tensor(weights, operands[1].shape),
-    }
+    const shapes = { output: [batch, columns], weights: operands[1].shape }
+    return computed(this.executor, 'attend', operands, shapes, (operation, [x, scores, lengths], results) => {
+      operation.list.launch('attention_weights', batch, BLOCK, { ...results, scores, lengths, time, batch })
+      operation.each('attend', count, { ...results, x, lengths, count, time, batch, columns })
+    })
   }
 
   /**
@@ -208,35 +180,27 @@ export class CudnnLayerKernels {
    */
   attendGradients(
     operands: KernelOperands<'attendGradients'>,
-    sizes: KernelNumbers<'attendGradients'>,
+    { time, batch, columns }: KernelNumbers<'attendGradients'>,
   ): KernelResults<'attendGradients'> {
-    const { time, batch, columns } = sizes
-    const { memory } = this.executor
-    const operation = this.begin('run the gradients of attention')
-    const { list } = operation
-    const [x, weights, dy] = operation.operands(operands)
+    const action = 'run the gradients of attention'
     const count = time * batch * columns
-    const dx = this.#allocate(operation, count)
-    const dscores = this.#allocate(operation, time * batch)
-    const dweights = operation.own(this.#allocate(operation, time * batch))
-    this.#each(operation, 'attention_input_gradient', count, { dx, weights, dy, count, batch, columns })
-    list.launch('attention_weight_gradient', time * batch, BLOCK, { dweights, x, weights, dy, batch, columns })
-    list.launch('attention_score_gradient', batch, BLOCK, { dscores, weights, dweights, time, batch })
-    operation.post()
-    return {
-      input: memory.tensor(dx, operands[0].shape),
-      scores: memory.tensor(dscores, operands[1].shape),
-    }
+    const shapes = { input: operands[0].shape, scores: operands[1].shape }
+    return computed(this.executor, action, operands, shapes, (operation, [x, weights, dy], results) => {
+      const { list } = operation
+      const dweights = operation.scratch(time * batch)
+      operation.each('attention_input_gradient', count, { dx: results.input, weights, dy, count, batch, columns })
+      list.launch('attention_weight_gradient', time * batch, BLOCK, { dweights, x, weights, dy, batch, columns })
+      const fields = { dscores: results.scores, weights, dweights, time, batch }
+      list.launch('attention_score_gradient', batch, BLOCK, fields)
+    })
   }
 
   /** open [B,U]: how far the gates of a `PhasedLSTMCell` are open at the times [B,1]. */
   phasedGate(operands: KernelOperands<'phasedGate'>, { batch, units, leak }: KernelNumbers<'phasedGate'>): CudnnTensor {
-    const operation = this.begin('open phased gates')
-    const [times, period, phase, ratioOn] = operation.operands(operands)
     const count = batch * units
-    const open = this.#allocate(operation, count)
-    this.#each(operation, 'phased_gate', count, { open, times, period, phase, ratioOn, count, units, leak })
-    return this.#result(operation, open, [batch, units])
+    return this.one('open phased gates', operands, [batch, units], (operation, [times, period, phase, ratioOn], open) =>
+      operation.each('phased_gate', count, { open, times, period, phase, ratioOn, count, units, leak }),
+    )
   }
 
   /** One thread for each unit adds up the batch, and one for each row the units: sums have a fixed order. */
@@ -244,21 +208,15 @@ export class CudnnLayerKernels {
     operands: KernelOperands<'phasedGateGradients'>,
     { batch, units, leak }: KernelNumbers<'phasedGateGradients'>,
   ): KernelResults<'phasedGateGradients'> {
-    const { memory } = this.executor
-    const operation = this.begin('run the gradients of phased gates')
-    const [times, period, phase, ratioOn, dopen] = operation.operands(operands)
-    const shared = { times, period, phase, ratioOn, dopen, batch, units, leak }
-    const [dperiod, dphase, dratioOn] = [units, units, units].map((count) => this.#allocate(operation, count))
-    const dtimes = this.#allocate(operation, batch)
-    this.#each(operation, 'phased_gate_gradients', units, { dperiod, dphase, dratioOn, ...shared })
-    this.#each(operation, 'phased_gate_time_gradient', batch, { dtimes, ...shared })
-    operation.post()
-    return {
-      times: memory.tensor(dtimes, [batch, 1]),
-      period: memory.tensor(dperiod, [units]),
-      phase: memory.tensor(dphase, [units]),
-      ratioOn: memory.tensor(dratioOn, [units]),
-    }
+    const action = 'run the gradients of phased gates'
+    const shapes = { times: [batch, 1], period: [units], phase: [units], ratioOn: [units] }
+    return computed(this.executor, action, operands, shapes, (operation, buffers, results) => {
+      const [times, period, phase, ratioOn, dopen] = buffers
+      const shared = { times, period, phase, ratioOn, dopen, batch, units, leak }
+      const made = { dperiod: results.period, dphase: results.phase, dratioOn: results.ratioOn }
+      operation.each('phased_gate_gradients', units, { ...made, ...shared })
+      operation.each('phased_gate_time_gradient', batch, { dtimes: results.times, ...shared })
+    })
   }
 
   /** Mean loss over all elements, weighted by row, and its gradient with respect to the predictions. */
@@ -266,43 +224,47 @@ export class CudnnLayerKernels {
     operands: KernelOperands<'elementLoss'>,
     { loss: rule, rows, columns }: KernelNumbers<'elementLoss'>,
   ): KernelResults<'elementLoss'> {
-    const { memory } = this.executor
-    const operation = this.begin('compute a loss')
-    const { list } = operation
-    const [predictions, targets, weights] = operation.operands(operands)
-    const gradient = this.#allocate(operation, rows * columns)
-    const loss = this.#allocate(operation, 1)
-    // float64: a sum of thousands of rows in float32 would lose digits. One block adds them in order, so the loss is
-    // the same
-    // bits in every run.
-    const rowLosses = operation.own(list.allocate(rows * Float64Array.BYTES_PER_ELEMENT))
-    const total = operation.own(list.allocate(Float64Array.BYTES_PER_ELEMENT))
-    // Without weights the kernels divide by the number of rows; a total of 0 with weights gives a loss of 0.
-    if (weights) list.launch('sum', 1, BLOCK, { total, x: weights, count: rows })
-    else list.add('clear', { to: total, offset: 0, bytes: total.bytes })
-    const values = { gradient, loss: rowLosses, predictions, targets, weights, total }
-    list.launch('element_loss', rows, BLOCK, { ...values, rows, columns, rule: ELEMENT_LOSSES.indexOf(rule) })
-    list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
-    operation.post()
-    return { loss: memory.tensor(loss, []), gradient: memory.tensor(gradient, operands[0].shape) }
+    const shapes = { loss: [], gradient: operands[0].shape }
+    return computed(this.executor, 'compute a loss', operands, shapes, (operation, buffers, { loss, gradient }) => {
+      const [predictions, targets, weights] = buffers
+      const fields = { gradient, predictions, targets, weights, rows, columns, rule: ELEMENT_LOSSES.indexOf(rule) }
+      addRowLosses(operation, rows, weights, loss, (sums) =>
+        operation.list.launch('element_loss', rows, BLOCK, { ...fields, ...sums }),
+      )
+    })
   }
 
-  protected begin(action: string): Operation {
-    return new Operation(this.executor, action)
+  /** {@link computed}, of one tensor. */
+  protected one<const Tensors extends readonly (TensorLike | undefined)[]>(
+    action: string,
+    operands: Tensors,
+    shape: readonly number[],
+    launch: (operation: Operation, operands: BuffersOf<Tensors>, result: DeviceBuffer) => void,
+  ): CudnnTensor {
+    const fill = (operation: Operation, read: BuffersOf<Tensors>, { y }: { readonly y: DeviceBuffer }) =>
+      launch(operation, read, y)
+    return computed(this.executor, action, operands, { y: shape }, fill).y
   }
+}
 
-  #allocate({ list }: Operation, elements: number): DeviceBuffer {
-    return this.executor.memory.allocate(list, elements)
-  }
-
-  /** Launches a kernel with one thread for each element. */
-  #each<Name extends KernelName>({ list }: Operation, name: Name, count: number, fields: KernelFields<Name>): void {
-    launchEach(this.executor.session, list, name, count, fields)
-  }
-
-  /** Queues the operation and wraps its result; ownership of `buffer` passes to the tensor. */
-  #result(operation: Operation, buffer: DeviceBuffer, shape: readonly number[]): CudnnTensor {
-    operation.post()
-    return this.executor.memory.tensor(buffer, shape)
-  }
+/**
+ * Adds a mean of losses: `launch` adds the kernel of each row's, which divides by the total weight; without weights by the
+ * number of rows. A total of 0 with weights gives a loss of 0.
+ */
+export function addRowLosses(
+  operation: Operation,
+  rows: number,
+  weights: DeviceBuffer | undefined,
+  loss: DeviceBuffer,
+  launch: (sums: { readonly loss: DeviceBuffer; readonly total: DeviceBuffer }) => void,
+): void {
+  const { list } = operation
+  // float64: a sum of thousands of rows in float32 would lose digits. One block adds them in order, so the loss is the same
+  // bits in every run.
+  const rowLosses = operation.own(list.allocate(rows * Float64Array.BYTES_PER_ELEMENT))
+  const total = operation.own(list.allocate(Float64Array.BYTES_PER_ELEMENT))
+  if (weights) list.launch('sum', 1, BLOCK, { total, x: weights, count: rows })
+  else list.add('clear', { to: total, offset: 0, bytes: total.bytes })
+  launch({ loss: rowLosses, total })
+  list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
 }

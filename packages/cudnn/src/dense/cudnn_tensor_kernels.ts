@@ -20,7 +20,7 @@ import type { DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK, launchEach } from '../device/device_kernels.js'
 import { CUBLAS_OP } from '../sys/cudnn_enums.js'
 import { multiply } from './matrix_products.js'
-import { Operation } from './operation.js'
+import { computed } from './operation.js'
 
 type Shapes = readonly (readonly number[])[]
 /** A kernel for any row, of the operands of which it computes. */
@@ -45,15 +45,16 @@ export function cudnnTensorKernels(executor: CudnnExecutor): Pick<RowKernels, Te
   for (const name of Object.keys(TENSOR_ROWS) as TensorRowName[]) {
     const fill = OTHERS[name] ?? elements
     kernels[name] = (operands, numbers, [shape]) => {
-      const { memory } = executor
-      const operation = new Operation(executor, TENSOR_ROWS[name].action)
-      const { list } = operation
-      const read = (operands.flat() as TensorLike[]).map((operand) => operation.operand(operand))
       const count = elementCount(shape)
-      const y = memory.allocate(list, count)
-      if (count > 0) fill({ executor, list, name, count }, y, read, numbers)
-      operation.post()
-      return memory.tensor(y, shape)
+      return computed(
+        executor,
+        TENSOR_ROWS[name].action,
+        operands.flat() as TensorLike[],
+        { y: shape },
+        (on, read, { y }) => {
+          if (count > 0) fill({ executor, list: on.list, name, count }, y, read, numbers)
+        },
+      ).y
     }
   }
   return kernels as unknown as Pick<RowKernels, TensorRowName>

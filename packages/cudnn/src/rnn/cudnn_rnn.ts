@@ -153,7 +153,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
       session.post(reading)
       // The device must make a plan first.
       return await session.runExclusive(action, async (queue) => {
-        const plan = await this.#planner.plan(queue, key, sizes, training, dropout)
+        const plan = await this.#planner.plan(queue, key, { sizes, training, dropout })
         const list = session.list(action)
         return this.#submit(record(list, plan), plan, list, queue)
       })

@@ -211,7 +211,7 @@ export class CudnnStepper implements RnnQueuedStepper {
         session.post(list)
         // The device must make a plan first.
         y = await session.runExclusive(ACTION, async (queue) => {
-          const plan = await planner.plan(queue, key, sizes, false, undefined)
+          const plan = await planner.plan(queue, key, { sizes, training: false })
           const list = session.list(ACTION)
           const recorded = record(list, plan)
           await queue.run(list)

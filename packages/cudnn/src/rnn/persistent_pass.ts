@@ -1,4 +1,12 @@
-import { numGates, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import {
+  layerInputSize,
+  numDirections,
+  numGates,
+  numPseudoLayers,
+  type ParamLayout,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
+import { required } from '@cudnn-rnn/canonical/rules'
 import type { RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
@@ -29,22 +37,49 @@ interface Matrix {
 /** The network, the pass, and where it runs. */
 export interface PersistentOptions {
   readonly network: RnnDescriptor
+  readonly layout: ParamLayout
   readonly arithmetic: Arithmetic
   readonly sizes: RnnPassSizes
   readonly shape: PersistentShape
 }
 
+/** The output of a layer [T,B,D·H]: in y, or for a layer below the last in memory of the pass. */
+interface LayerOutput {
+  readonly buffer: DeviceBuffer
+  /** Bytes. */
+  readonly offset: number
+}
+
+/** One direction of one layer. */
+interface PseudoLayer {
+  readonly number: number
+  readonly isReverse: boolean
+  /** The first element of its column of y. */
+  readonly column: number
+  /** Elements of the parameters before its matrices and biases. */
+  readonly input: number
+  readonly recurrent: number
+  readonly bias: number
+  readonly recurrentBias: number
+}
+
 /**
- * Passes of one layer by the kernels of native/cudnn/kernels/persistent.cu, which take the place of cuDNN's calls: the same
- * operands, results and layout of parameters. The products that do not depend on the step before are cuBLAS's.
+ * Passes by the kernels of native/cudnn/kernels/persistent.cu, which take the place of cuDNN's calls: the same operands,
+ * results and layout of parameters, but y repeats the last state of a row past its length. A launch computes one direction of
+ * one layer. The products that do not depend on the step before are cuBLAS's.
  */
 export class PersistentPass implements LayerKernels {
   readonly module: KernelModule
-  /** Bytes of the gates and cells that a training forward leaves for its backward. */
+  /** Of gates and cells, and of the outputs of the layers below the last. */
   readonly reserveBytes: number
   readonly #options: PersistentOptions
   readonly #gates: number
   readonly #steps: number
+  /** Elements of a row of y. */
+  readonly #stride: number
+  /** Bytes of the output of a layer, and of the gates and cells of all. */
+  readonly #outputBytes: number
+  readonly #savedBytes: number
   /** Type of sequences, states and weights for cuBLAS. */
   readonly #type: number
   readonly #compute: number
@@ -57,13 +92,18 @@ export class PersistentPass implements LayerKernels {
     this.#steps = sizes.time * sizes.batch
     this.#type = CUBLAS_TYPES[arithmetic.half ?? 'float32']
     this.#compute = arithmetic.half === undefined ? arithmetic.cublasCompute : CUBLAS_COMPUTE.float32
-    this.reserveBytes = (this.#gates + 1) * this.#steps * network.numUnits * FLOAT32_BYTES
+    this.#stride = numDirections(network) * network.numUnits
+    this.#outputBytes = this.#steps * this.#stride * arithmetic.bytes
+    const ofCells = (this.#gates + 1) * this.#steps * network.numUnits * FLOAT32_BYTES
+    this.#savedBytes = numPseudoLayers(network) * ofCells
+    this.reserveBytes = this.#savedBytes + (network.numLayers - 1) * this.#outputBytes
   }
 
   /** The text and the options of the kernels: everything that their machine code depends on. */
   static source({ native, libraries, info }: DeviceSession, { network, arithmetic, shape }: PersistentOptions) {
     const macros = {
       CELL: PERSISTENT_CELLS[network.cellMode],
+      DIRECTIONS: numDirections(network),
       KIND: PERSISTENT_KINDS[arithmetic.precision as keyof typeof PERSISTENT_KINDS],
       HIDDEN: network.numUnits,
       UNITS: shape.units,
@@ -100,101 +140,162 @@ export class PersistentPass implements LayerKernels {
 
   forward(
     list: CommandList,
-    { x, hx, cx, y, weights, reserve: saved }: ForwardOperands,
+    { x, hx, cx, y, weights, reserve: saved, lengths }: ForwardOperands,
     { hy, cy }: { readonly hy: DeviceBuffer; readonly cy: DeviceBuffer | undefined },
   ): void {
-    const { inputSize } = this.#options.network
+    const { network } = this.#options
     const columns = this.#columns
     const products = list.allocate(this.#steps * columns * FLOAT32_BYTES)
-    this.#multiply(
-      list,
-      { buffer: products, stride: columns },
-      [this.#steps, inputSize, columns],
-      { buffer: x, stride: inputSize },
-      { buffer: weights, stride: inputSize, transposed: true },
-      { type: CUBLAS_TYPES.float32 },
-    )
-    list.add('markEmpty', { to: y })
-    const { bias, recurrentBias, recurrent } = this.#places
-    const operands = { y, hy, cy, saved, products, weights, hx, cx, bias, recurrentBias, recurrent }
-    this.#launch(list, 'persistent_forward', { ...operands, ...this.#sizes })
+    const isScratch = saved === undefined && network.numLayers > 1
+    const lower = isScratch ? list.allocate((network.numLayers - 1) * this.#outputBytes) : saved
+    let input: LayerOutput = { buffer: x, offset: 0 }
+    for (let layer = 0; layer < network.numLayers; layer++) {
+      const output = this.#output(layer, y, lower, isScratch ? 0 : this.#savedBytes)
+      list.add('markEmpty', { to: output.buffer, offset: output.offset, bytes: this.#outputBytes })
+      const inputSize = layerInputSize(network, layer)
+      for (const pseudoLayer of this.#pseudoLayers(layer)) {
+        this.#multiply(
+          list,
+          { buffer: products, stride: columns },
+          [this.#steps, inputSize, columns],
+          { ...input, stride: inputSize },
+          { buffer: weights, offset: this.#bytes(pseudoLayer.input), stride: inputSize, transposed: true },
+          { type: CUBLAS_TYPES.float32 },
+        )
+        const { bias, recurrentBias } = pseudoLayer
+        const operands = { y: output.buffer, hy, cy, saved, products, weights, hx, cx, lengths, bias, recurrentBias }
+        this.#launch(list, 'persistent_forward', { ...operands, ...this.#sizes(pseudoLayer, output) })
+      }
+      input = output
+    }
     products.release()
+    if (isScratch) lower?.release()
   }
 
   backward(
     list: CommandList,
-    { x, hx, cx, y, weights, reserve: saved }: BackwardOperands,
+    { x, hx, cx, y, weights, reserve: saved, lengths }: BackwardOperands,
     { dy, dhy, dcy }: OutputGradients,
     { dx, dhx, dcx, dw }: InputGradients,
   ): void {
-    const { network, arithmetic, sizes, shape } = this.#options
-    const { inputSize, numUnits, cellMode } = network
+    const { network, arithmetic, shape } = this.#options
+    const { numUnits, cellMode, numLayers } = network
     const isGru = cellMode === 'gru'
-    const { time, batch } = sizes
     const columns = this.#columns
-    const steps = this.#steps
-    const { bias, recurrentBias, recurrent } = this.#places
-    const dgates = list.allocate(steps * columns * arithmetic.bytes)
-    const dnew = isGru ? list.allocate(steps * numUnits * arithmetic.bytes) : undefined
+    const dgates = list.allocate(this.#steps * columns * arithmetic.bytes)
+    const dnew = isGru ? list.allocate(this.#steps * numUnits * arithmetic.bytes) : undefined
     const biases = this.#gates + Number(isGru)
     const dbias = list.allocate(shape.groups * biases * numUnits * FLOAT32_BYTES)
-    list.add('markEmpty', { to: dgates })
-    const operands = { dgates, dnew, dbias, dhx, dcx, dy, dhy, dcy, weights, saved, y, hx, cx, recurrent }
-    this.#launch(list, 'persistent_backward', { ...operands, ...this.#sizes })
-    // The gradients of x's products: a GRU's n has its own, as the reset gate is between it and the recurrent product.
-    const parts = [
-      { buffer: dgates, stride: columns, first: 0, count: dnew === undefined ? columns : columns - numUnits },
-      ...(dnew === undefined ? [] : [{ buffer: dnew, stride: numUnits, first: columns - numUnits, count: numUnits }]),
-    ]
-    for (const { buffer, stride, first, count } of parts) {
-      const offset = first * inputSize * arithmetic.bytes
-      const part = { buffer, stride }
-      const ofInput = { buffer: weights, offset, stride: inputSize }
-      const sum = { isAdded: first > 0 }
-      this.#multiply(list, { buffer: dx, stride: inputSize }, [steps, count, inputSize], part, ofInput, sum)
-      const target = { buffer: dw, offset, stride: inputSize }
-      const transposed = { ...part, transposed: true }
-      this.#multiply(list, target, [count, steps, inputSize], transposed, { buffer: x, stride: inputSize })
+    let gradient = dy.retain()
+    for (let layer = numLayers - 1; layer >= 0; layer--) {
+      const output = this.#output(layer, y, saved)
+      const input = layer === 0 ? { buffer: x, offset: 0 } : this.#output(layer - 1, y, saved)
+      const inputSize = layerInputSize(network, layer)
+      const dinput = layer === 0 ? dx.retain() : list.allocate(this.#outputBytes)
+      for (const pseudoLayer of this.#pseudoLayers(layer)) {
+        const { bias, recurrentBias } = pseudoLayer
+        list.add('markEmpty', { to: dgates, offset: 0, bytes: dgates.bytes })
+        const given = { dy: gradient, dhy, dcy, weights, saved, y: output.buffer, hx, cx, lengths }
+        const sizes = this.#sizes(pseudoLayer, output)
+        this.#launch(list, 'persistent_backward', { dgates, dnew, dbias, dhx, dcx, ...given, ...sizes })
+        // The gradients of x's products: a GRU's n has its own, as the reset gate is between it and the recurrent product.
+        const parts = [
+          { buffer: dgates, stride: columns, first: 0, count: dnew === undefined ? columns : columns - numUnits },
+          ...(dnew === undefined
+            ? []
+            : [{ buffer: dnew, stride: numUnits, first: columns - numUnits, count: numUnits }]),
+        ]
+        for (const { buffer, stride, first, count } of parts) {
+          const part = { buffer, stride }
+          const place = { offset: this.#bytes(pseudoLayer.input + first * inputSize), stride: inputSize }
+          const sum = { isAdded: first > 0 || pseudoLayer.isReverse }
+          const ofInput = { buffer: weights, ...place }
+          this.#multiply(
+            list,
+            { buffer: dinput, stride: inputSize },
+            [this.#steps, count, inputSize],
+            part,
+            ofInput,
+            sum,
+          )
+          const transposed = { ...part, transposed: true }
+          const ofWeights = { buffer: dw, ...place }
+          this.#multiply(list, ofWeights, [count, this.#steps, inputSize], transposed, { ...input, stride: inputSize })
+        }
+        this.#multiplyRecurrent(list, pseudoLayer, { dw, dgates, hx, output })
+        const threads = 32 * shape.warps
+        const blocks = Math.ceil((biases * numUnits) / threads)
+        list.launchPersistent(
+          'persistent_bias',
+          { module: this.module, blocks, groups: 1, threads, sharedBytes: 0 },
+          { dw, dbias, groups: shape.groups, bias, recurrentBias },
+        )
+      }
+      gradient.release()
+      gradient = dinput
     }
-    // h before each step: y of the step before, and hx.
-    const target = { buffer: dw, offset: recurrent * arithmetic.bytes, stride: numUnits }
-    const gradient = { buffer: dgates, stride: columns, transposed: true }
-    const rest = (time - 1) * batch
+    for (const buffer of [dgates, dnew, dbias, gradient]) buffer?.release()
+  }
+
+  /** Adds dR = Σ dgates · hᵀ to `list`, of h before each step: the output of the step before, and hx. */
+  #multiplyRecurrent(
+    list: CommandList,
+    { number, isReverse, column, recurrent }: PseudoLayer,
+    operands: { dw: DeviceBuffer; dgates: DeviceBuffer; hx: DeviceBuffer | undefined; output: LayerOutput },
+  ): void {
+    const { dw, dgates, hx, output } = operands
+    const { network, sizes } = this.#options
+    const { numUnits } = network
+    const columns = this.#columns
+    const target = { buffer: dw, offset: this.#bytes(recurrent), stride: numUnits }
+    const gradient = (firstStep: number) => {
+      const offset = this.#bytes(firstStep * sizes.batch * columns)
+      return { buffer: dgates, offset, stride: columns, transposed: true }
+    }
+    const rest = (sizes.time - 1) * sizes.batch
     if (rest > 0) {
-      const later = { ...gradient, offset: batch * columns * arithmetic.bytes }
-      this.#multiply(list, target, [columns, rest, numUnits], later, { buffer: y, stride: numUnits })
+      const offset = output.offset + this.#bytes(column + (isReverse ? sizes.batch * this.#stride : 0))
+      const before = { buffer: output.buffer, offset, stride: this.#stride }
+      this.#multiply(list, target, [columns, rest, numUnits], gradient(isReverse ? 0 : 1), before)
     }
     if (hx) {
-      const initial = { buffer: hx, stride: numUnits }
-      this.#multiply(list, target, [columns, batch, numUnits], gradient, initial, { isAdded: rest > 0 })
+      const initial = { buffer: hx, offset: this.#bytes(number * sizes.batch * numUnits), stride: numUnits }
+      const ofFirst = gradient(isReverse ? sizes.time - 1 : 0)
+      this.#multiply(list, target, [columns, sizes.batch, numUnits], ofFirst, initial, { isAdded: rest > 0 })
     } else if (rest === 0) {
-      list.add('clear', { to: dw, offset: target.offset, bytes: columns * numUnits * arithmetic.bytes })
+      list.add('clear', { to: dw, offset: target.offset, bytes: this.#bytes(columns * numUnits) })
     }
-    const threads = 32 * shape.warps
-    const blocks = Math.ceil((biases * numUnits) / threads)
-    list.launchPersistent(
-      'persistent_bias',
-      { module: this.module, blocks, groups: 1, threads, sharedBytes: 0 },
-      { dw, dbias, groups: shape.groups, bias, recurrentBias },
-    )
-    for (const buffer of [dgates, dnew, dbias]) buffer?.release()
   }
 
   get #columns(): number {
     return this.#gates * this.#options.network.numUnits
   }
 
-  /** Elements before the recurrent matrices and the biases: cuDNN's layout of one layer. */
-  get #places() {
-    const { inputSize, numUnits } = this.#options.network
-    const recurrent = this.#columns * inputSize
-    const bias = recurrent + this.#columns * numUnits
-    return { recurrent, bias, recurrentBias: bias + this.#columns }
+  #bytes(elements: number): number {
+    return elements * this.#options.arithmetic.bytes
   }
 
-  get #sizes() {
-    const { time, batch } = this.#options.sizes
-    return { time, batch, patience: PATIENCE }
+  /** `lower` has the outputs of the layers below the last from byte `first` on. */
+  #output(layer: number, y: DeviceBuffer, lower: DeviceBuffer | undefined, first = this.#savedBytes): LayerOutput {
+    if (lower === undefined || layer === this.#options.network.numLayers - 1) return { buffer: y, offset: 0 }
+    return { buffer: lower, offset: first + layer * this.#outputBytes }
+  }
+
+  *#pseudoLayers(layer: number): Generator<PseudoLayer> {
+    const { network, layout } = this.#options
+    for (let direction = 0; direction < numDirections(network); direction++) {
+      const number = layer * numDirections(network) + direction
+      const [input, recurrent] = placesOf(layout.weights, number)
+      const [bias, recurrentBias] = placesOf(layout.biases, number)
+      const places = { input, recurrent, bias, recurrentBias }
+      yield { number, isReverse: direction > 0, column: direction * network.numUnits, ...places }
+    }
+  }
+
+  #sizes({ number, recurrent }: PseudoLayer, { offset }: LayerOutput) {
+    const { sizes, arithmetic } = this.#options
+    const { time, batch } = sizes
+    return { time, batch, place: offset / arithmetic.bytes, pseudoLayer: number, recurrent, patience: PATIENCE }
   }
 
   #launch<Name extends 'persistent_forward' | 'persistent_backward'>(
@@ -238,4 +339,10 @@ export class PersistentPass implements LayerKernels {
       computeType: this.#compute,
     })
   }
+}
+
+/** The first elements of the two sides of a pseudo-layer, whose gates are behind one another. */
+function placesOf(regions: ParamLayout['weights'], pseudoLayer: number): [number, number] {
+  const ofSide = (side: string) => regions.find((one) => one.pseudoLayer === pseudoLayer && one.side === side)
+  return [required(ofSide('input'), 'it has an input side').offset, required(ofSide('recurrent'), 'and another').offset]
 }

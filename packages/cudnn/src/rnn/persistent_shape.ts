@@ -70,8 +70,6 @@ function isPersistable(network: RnnDescriptor, arithmetic: Arithmetic, computeCa
   const needed = precision === 'float32' ? LEAST_CAPABILITY.fma : LEAST_CAPABILITY.tensorCores
   return (
     computeCapability >= needed &&
-    network.numLayers === 1 &&
-    network.direction === 'unidirectional' &&
     network.inputMode === 'linear_input' &&
     network.biasMode === 'double' &&
     network.numProj === undefined &&
@@ -86,10 +84,10 @@ function isPersistable(network: RnnDescriptor, arithmetic: Arithmetic, computeCa
 export function persistentShapes(
   network: RnnDescriptor,
   arithmetic: Arithmetic,
-  { time, batch, sequenceLengths }: RnnPassSizes,
+  { time, batch }: RnnPassSizes,
   { multiProcessors, computeCapability }: { readonly multiProcessors: number; readonly computeCapability: number },
 ): readonly PersistentShape[] {
-  if (sequenceLengths !== null || time * batch * network.inputSize === 0) return []
+  if (time * batch * network.inputSize === 0) return []
   if (!isPersistable(network, arithmetic, computeCapability)) return []
   const others = OTHER_REGISTERS[arithmetic.precision === 'float32' ? 'fma' : 'tensorCores']
   const gates = numGates(network)

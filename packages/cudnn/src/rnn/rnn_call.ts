@@ -133,6 +133,8 @@ export interface ForwardOperands {
   readonly y: DeviceBuffer
   readonly weights: DeviceBuffer
   readonly reserve?: DeviceBuffer | undefined
+  /** Steps of each row, for `LayerKernels`; T if it is missing. */
+  readonly lengths?: DeviceBuffer | undefined
 }
 
 /** The same of a training forward, which has filled the reserve space. */
@@ -154,8 +156,10 @@ export interface InputGradients {
   readonly dw: DeviceBuffer
 }
 
-/** Passes of the same operands and results as cuDNN's. */
+/** Passes of the same operands and results as cuDNN's, but that y past a row's length is not 0. */
 export interface LayerKernels {
+  /** Bytes of the reserve space of a training forward. */
+  readonly reserveBytes: number
   /** Adds a forward. */
   forward(
     list: CommandList,
@@ -177,7 +181,7 @@ export function callForward(
   results: { readonly hy: DeviceBuffer; readonly cy: DeviceBuffer | undefined },
 ): void {
   if (call.persistent !== undefined) {
-    call.persistent.forward(list, operands, results)
+    call.persistent.forward(list, { ...operands, lengths: call.lengths.real }, results)
     return
   }
   const { rnn, training, lengths, descriptors, workspaceBytes, workSpace: given } = call
@@ -217,7 +221,7 @@ export function callBackward(
   results: InputGradients,
 ): void {
   if (call.persistent !== undefined) {
-    call.persistent.backward(list, operands, given, results)
+    call.persistent.backward(list, { ...operands, lengths: call.lengths.real }, given, results)
     return
   }
   const { rnn, lengths, descriptors, workspaceBytes } = call

@@ -50,6 +50,12 @@ export interface ForwardBuffers {
   readonly kept: Omit<TapeContents['buffers'], 'reserve'> & { readonly reserve: DeviceBuffer | undefined }
 }
 
+/** The elements of a sequence or of states, and of each of their rows. */
+interface Extent {
+  readonly count: number
+  readonly columns: number
+}
+
 export interface BackwardBuffers {
   readonly input: DeviceBuffer
   readonly inputH: DeviceBuffer
@@ -95,41 +101,43 @@ export class RnnPasses {
   forward(list: CommandList, plan: RnnPlan, given: GivenForward, made: BufferOwner): ForwardBuffers {
     const { lengths, training } = plan
     const conversion = this.#conversion
-    const sizes = this.elements(plan.sizes)
+    const sizes = this.#extents(plan.sizes)
     const own = made.own.bind(made)
     // The states of empty rows are replaced by zeros: cuDNN computes a step with them (Note [Empty rows]), and a NaN there
     // could reach the gradients of the weights.
-    const state = (initial: DeviceBuffer | undefined, elements: number, columns: number) => {
+    const state = (initial: DeviceBuffer | undefined, extent: Extent) => {
       if (initial === undefined) return undefined
-      return conversion.toCudnn(list, own(this.#withoutEmptyRows(list, initial, plan, elements, columns)), elements)
+      return conversion.toCudnn(list, own(this.#withoutEmptyRows(list, initial, plan, extent)), extent.count)
     }
-    const input = own(this.#withoutPadding(list, given.input, sizes.x, plan, this.#network.inputSize))
-    const x = own(conversion.toCudnn(list, input, sizes.x))
-    const hx = own(state(given.inputH, sizes.h, hiddenColumns(this.#network)))
-    const cx = own(state(given.inputC, sizes.c, this.#network.numUnits))
+    const input = own(this.#withoutPadding(list, given.input, sizes.x, plan))
+    const x = own(conversion.toCudnn(list, input, sizes.x.count))
+    const hx = own(state(given.inputH, sizes.h))
+    const cx = own(state(given.inputC, sizes.c))
     const params = own(training ? this.#withDroppedInputs(list, given.params) : given.params.retain())
     const weights = own(given.weights?.retain() ?? conversion.toCudnn(list, params, this.#layout.size))
     // Results are allocated here and not reused from a pool of this package: the device's memory pool orders reuse by
     // stream.
-    const y = own(conversion.allocate(list, sizes.y))
-    const hy = own(conversion.allocate(list, sizes.h))
-    const cy = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
+    const y = own(conversion.allocate(list, sizes.y.count))
+    const hy = own(conversion.allocate(list, sizes.h.count))
+    const cy = own(this.#isLstm ? conversion.allocate(list, sizes.c.count) : undefined)
     const reserve = own(training ? list.allocate(plan.reserveBytes) : undefined)
     const operands = { x, hx, cx, y, weights, reserve }
     // From here on the buffers hold cuDNN's results, to be corrected and converted.
     callForward(list, plan, operands, { hy, cy })
-    const output = own(this.#withoutEmptySequences(list, own(conversion.fromCudnn(list, y, sizes.y)), sizes.y, plan))
-    const outputH = own(conversion.fromCudnn(list, hy, sizes.h))
-    const finalC = own(cy && conversion.fromCudnn(list, cy, sizes.c))
+    const output = own(
+      this.#withoutEmptySequences(list, own(conversion.fromCudnn(list, y, sizes.y.count)), sizes.y, plan),
+    )
+    const outputH = own(conversion.fromCudnn(list, hy, sizes.h.count))
+    const finalC = own(cy && conversion.fromCudnn(list, cy, sizes.c.count))
     // Rows of length 0 pass their initial state through.
     if (lengths.withEmptyRows !== undefined) {
-      this.#passThrough(list, outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
-      if (finalC) this.#passThrough(list, finalC, given.inputC, plan, sizes.c, this.#network.numUnits)
+      this.#replaceEmptyRows(list, outputH, outputH, given.inputH, plan, sizes.h)
+      if (finalC) this.#replaceEmptyRows(list, finalC, finalC, given.inputC, plan, sizes.c)
     }
     if (this.#network.cellClip === undefined) {
       return { plan, output, outputH, outputC: finalC, kept: { ...operands, initialC: undefined, finalC: undefined } }
     }
-    const outputC = own(finalC && this.#clipped(list, finalC, sizes.c, this.#network.cellClip))
+    const outputC = own(finalC && this.#clipped(list, finalC, sizes.c.count, this.#network.cellClip))
     return { plan, output, outputH, outputC, kept: { ...operands, initialC: given.inputC, finalC } }
   }
 
@@ -142,41 +150,38 @@ export class RnnPasses {
   ): BackwardBuffers {
     const { lengths } = plan
     const conversion = this.#conversion
-    const sizes = this.elements(plan.sizes)
+    const sizes = this.#extents(plan.sizes)
     const own = made.own.bind(made)
     // An absent gradient stays absent: cuDNN takes a null dhy or dcy as zeros.
-    const stateGradient = (gradient: DeviceBuffer | undefined, elements: number, columns: number) => {
+    const stateGradient = (gradient: DeviceBuffer | undefined, extent: Extent) => {
       if (gradient === undefined) return undefined
-      const known = own(this.#withoutEmptyRows(list, gradient, plan, elements, columns))
-      return own(conversion.toCudnn(list, known, elements))
+      return own(conversion.toCudnn(list, own(this.#withoutEmptyRows(list, gradient, plan, extent)), extent.count))
     }
     const output = given.output
-      ? this.#withoutPadding(list, given.output, sizes.y, plan, outputSize(this.#network))
-      : this.#zeros(list, sizes.y)
+      ? this.#withoutPadding(list, given.output, sizes.y, plan)
+      : this.#zeros(list, sizes.y.count)
     // Gradients past a row's end are set to 0: the loss does not depend on padding.
-    const dy = own(conversion.toCudnn(list, own(output), sizes.y))
-    const dhy = stateGradient(given.outputH, sizes.h, hiddenColumns(this.#network))
-    const outputC = own(this.#withoutClipped(list, given.outputC, buffers.finalC, sizes.c))
-    const dcy = stateGradient(outputC, sizes.c, this.#network.numUnits)
-    const dx = own(conversion.allocate(list, sizes.x))
-    const dhx = own(conversion.allocate(list, sizes.h))
-    const dcx = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
+    const dy = own(conversion.toCudnn(list, own(output), sizes.y.count))
+    const dhy = stateGradient(given.outputH, sizes.h)
+    const outputC = own(this.#withoutClipped(list, given.outputC, buffers.finalC, sizes.c.count))
+    const dcy = stateGradient(outputC, sizes.c)
+    const dx = own(conversion.allocate(list, sizes.x.count))
+    const dhx = own(conversion.allocate(list, sizes.h.count))
+    const dcx = own(this.#isLstm ? conversion.allocate(list, sizes.c.count) : undefined)
     // cudnnRNNBackwardWeights_v8 adds to dw; callBackward clears it first.
     const dw = own(conversion.allocate(list, this.#layout.size))
     callBackward(list, plan, buffers, { dy, dhy, dcy }, { dx, dhx, dcx, dw })
-    const input = own(conversion.fromCudnn(list, dx, sizes.x))
-    const inputH = own(conversion.fromCudnn(list, dhx, sizes.h))
-    const inputC = own(dcx && conversion.fromCudnn(list, dcx, sizes.c))
+    const input = own(conversion.fromCudnn(list, dx, sizes.x.count))
+    const inputH = own(conversion.fromCudnn(list, dhx, sizes.h.count))
+    const inputC = own(dcx && conversion.fromCudnn(list, dcx, sizes.c.count))
     const params = own(conversion.fromCudnn(list, dw, this.#layout.size))
     // The contents of dx past a row's end are not documented.
-    if (lengths.real !== undefined) {
-      this.#mask(list, input, input, sizes.x, lengths.real, plan.sizes.batch, this.#network.inputSize)
-    }
+    if (lengths.real !== undefined) this.#mask(list, input, input, sizes.x, lengths.real, plan.sizes.batch)
     if (lengths.withEmptyRows !== undefined) {
-      this.#passThrough(list, inputH, given.outputH, plan, sizes.h, hiddenColumns(this.#network))
-      if (inputC) this.#passThrough(list, inputC, outputC, plan, sizes.c, this.#network.numUnits)
+      this.#replaceEmptyRows(list, inputH, inputH, given.outputH, plan, sizes.h)
+      if (inputC) this.#replaceEmptyRows(list, inputC, inputC, outputC, plan, sizes.c)
     }
-    if (inputC && buffers.initialC) this.#maskClipped(list, inputC, inputC, buffers.initialC, sizes.c)
+    if (inputC && buffers.initialC) this.#maskClipped(list, inputC, inputC, buffers.initialC, sizes.c.count)
     // Everything that these matrices multiply was dropped.
     for (const region of this.#droppedInputs()) this.#clearRegion(list, params, region)
     // What cuDNN computes in the steps of empty rows is 0, or NaN if a parameter is not finite.
@@ -222,28 +227,25 @@ export class RnnPasses {
     return this.#executor.memory.tensor(buffer.retain(), shape, { layout })
   }
 
-  /** Elements of the sequences and states of a pass. */
-  elements({ time, batch }: RnnPassSizes) {
-    const steps = time * batch
+  /** Of the sequences and states of a pass. */
+  #extents({ time, batch }: RnnPassSizes) {
+    const network = this.#network
+    const sequence = (columns: number): Extent => ({ count: time * batch * columns, columns })
+    const { h, c } = stateElements(network, batch)
     return {
-      x: steps * this.#network.inputSize,
-      y: steps * outputSize(this.#network),
-      ...stateElements(this.#network, batch),
+      x: sequence(network.inputSize),
+      y: sequence(outputSize(network)),
+      h: { count: h, columns: hiddenColumns(network) },
+      c: { count: c, columns: network.numUnits },
     }
   }
 
   /** `sequence` with zeros past each row's end: not even NaN may reach the products there. */
-  #withoutPadding(
-    list: CommandList,
-    sequence: DeviceBuffer,
-    elements: number,
-    plan: RnnPlan,
-    columns: number,
-  ): DeviceBuffer {
+  #withoutPadding(list: CommandList, sequence: DeviceBuffer, extent: Extent, plan: RnnPlan): DeviceBuffer {
     const { real: lengths } = plan.lengths
     if (lengths === undefined) return sequence.retain()
-    const masked = this.#executor.memory.allocate(list, elements)
-    this.#mask(list, masked, sequence, elements, lengths, plan.sizes.batch, columns)
+    const masked = this.#executor.memory.allocate(list, extent.count)
+    this.#mask(list, masked, sequence, extent, lengths, plan.sizes.batch)
     return masked
   }
 
@@ -252,45 +254,28 @@ export class RnnPasses {
     list: CommandList,
     y: DeviceBuffer,
     x: DeviceBuffer,
-    count: number,
+    extent: Extent,
     lengths: DeviceBuffer,
     batch: number,
-    columns: number,
   ): void {
-    const fields = { y, x, lengths, count, batch, columns }
-    launchEach(this.#executor.session, list, 'mask_sequence', count, fields)
+    launchEach(this.#executor.session, list, 'mask_sequence', extent.count, { y, x, lengths, ...extent, batch })
   }
 
-  /** A copy of the output with zeros in the empty rows: the backward reads what cuDNN wrote. */
-  #withoutEmptySequences(list: CommandList, output: DeviceBuffer, elements: number, plan: RnnPlan): DeviceBuffer {
-    if (plan.lengths.withEmptyRows === undefined) return output.retain()
-    return this.#withoutPadding(list, output, elements, plan, outputSize(this.#network))
+  /**
+   * A copy of the output with zeros in the empty rows, and past each row's end if persistent kernels computed it: the backward
+   * reads the original.
+   */
+  #withoutEmptySequences(list: CommandList, output: DeviceBuffer, extent: Extent, plan: RnnPlan): DeviceBuffer {
+    if (plan.lengths.withEmptyRows === undefined && plan.persistent === undefined) return output.retain()
+    return this.#withoutPadding(list, output, extent, plan)
   }
 
   /** `states` with zeros in the empty rows. */
-  #withoutEmptyRows(
-    list: CommandList,
-    states: DeviceBuffer,
-    plan: RnnPlan,
-    elements: number,
-    columns: number,
-  ): DeviceBuffer {
+  #withoutEmptyRows(list: CommandList, states: DeviceBuffer, plan: RnnPlan, extent: Extent): DeviceBuffer {
     if (plan.lengths.withEmptyRows === undefined) return states.retain()
-    const known = this.#executor.memory.allocate(list, elements)
-    this.#replaceEmptyRows(list, known, states, undefined, plan, elements, columns)
+    const known = this.#executor.memory.allocate(list, extent.count)
+    this.#replaceEmptyRows(list, known, states, undefined, plan, extent)
     return known
-  }
-
-  /** Puts `source` (zeros if undefined) into the empty rows of `states`. */
-  #passThrough(
-    list: CommandList,
-    states: DeviceBuffer,
-    source: DeviceBuffer | undefined,
-    plan: RnnPlan,
-    elements: number,
-    columns: number,
-  ): void {
-    this.#replaceEmptyRows(list, states, states, source, plan, elements, columns)
   }
 
   /** y [L·D,B,columns] = x, with the empty rows from `source`, or zeros without one. x and y may be one buffer. */
@@ -300,12 +285,11 @@ export class RnnPasses {
     x: DeviceBuffer,
     source: DeviceBuffer | undefined,
     plan: RnnPlan,
-    count: number,
-    columns: number,
+    extent: Extent,
   ): void {
     const lengths = required(plan.lengths.withEmptyRows, 'the plan of a batch with empty rows has their lengths')
-    const fields = { y, x, source, lengths, count, batch: plan.sizes.batch, columns }
-    launchEach(this.#executor.session, list, 'replace_empty_rows', count, fields)
+    const fields = { y, x, source, lengths, ...extent, batch: plan.sizes.batch }
+    launchEach(this.#executor.session, list, 'replace_empty_rows', extent.count, fields)
   }
 
   /**

@@ -33,6 +33,14 @@ const PLANS_PER_NETWORK = 32
 /** Ways to divide a layer among blocks that are timed for a shape: NVRTC takes up to two seconds for each. */
 const MOST_PERSISTENT_TRIALS = 2
 
+/** Passes that a plan is made for. */
+interface Planned {
+  readonly sizes: RnnPassSizes
+  readonly training: boolean
+  /** Queued before: see `RnnPlanner.plan`. */
+  readonly dropout?: DropoutGenerator | undefined
+}
+
 /** Makes the plans of one network, chooses algorithms, and keeps the dropout generator. */
 export class RnnPlanner {
   /** Undefined if dropout touches nothing, or drops everything, for which no random numbers are needed. */
@@ -71,24 +79,18 @@ export class RnnPlanner {
    * The plan for passes of these sizes, made in an exclusive section as it reads sizes from the device. `dropout` must
    * be queued before: a list queued in order during the section would wait for the section's end, and deadlock.
    */
-  async plan(
-    queue: CommandQueue,
-    key: string,
-    sizes: RnnPassSizes,
-    training: boolean,
-    dropout: DropoutGenerator | undefined,
-  ): Promise<RnnPlan> {
+  async plan(queue: CommandQueue, key: string, planned: Planned): Promise<RnnPlan> {
+    const { sizes, training, dropout } = planned
     const known = this.#plans.get(key)
     if (known !== undefined) return known
     // The descriptor of the network refers to the generator's, which must exist on the device before.
     await dropout?.ready
-    const algorithm = await this.#algorithm(queue, sizes, training, dropout)
-    const rnn = await answer(queue, this.#descriptor(queue, algorithm, sizes, dropout))
+    const algorithm = await this.#algorithm(queue, planned)
+    const rnn = await answer(queue, this.#descriptor(queue, algorithm, planned))
     // Workspace and reserve space depend on the algorithm too.
-    let temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, sizes, training))
-    const isReplayable = await this.#isReplayable(queue, sizes, dropout)
-    const persistent = await this.#persistent(queue, sizes, training, algorithm)
-    if (persistent !== undefined && training) temp = { ...temp, reserveBytes: persistent.reserveBytes }
+    const temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, planned))
+    const isReplayable = await this.#isReplayable(queue, planned)
+    const persistent = await this.#persistent(queue, planned, algorithm)
     const parts = { sizes, training, algorithm, rnn, isReplayable, persistent, ...temp }
     const { plan, made } = this.#made(queue, key, parts)
     await made
@@ -105,10 +107,11 @@ export class RnnPlanner {
     if (known !== undefined) return known
     const { queue } = this.#executor.session
     const algorithm = this.#algorithms.get(shapeKey(sizes, false)) ?? 'standard'
-    const rnn = answerNow(queue, this.#descriptor(queue, algorithm, sizes, undefined))
-    const temp = answerNow(queue, this.#tempSpace(queue, rnn, algorithm, sizes, false))
+    const planned = { sizes, training: false }
+    const rnn = answerNow(queue, this.#descriptor(queue, algorithm, planned))
+    const temp = answerNow(queue, this.#tempSpace(queue, rnn, algorithm, planned))
     const isReplayable = this.#executor.graphs === 'never' || isGraphSized(this.#network, sizes)
-    return this.#made(queue, key, { sizes, training: false, algorithm, rnn, isReplayable, ...temp }).plan
+    return this.#made(queue, key, { ...planned, algorithm, rnn, isReplayable, ...temp }).plan
   }
 
   /**
@@ -118,12 +121,15 @@ export class RnnPlanner {
   planNow(key: string, sizes: RnnPassSizes, training: boolean): RnnPlan | undefined {
     const { session, graphs } = this.#executor
     if (sizes.sequenceLengths === null) return undefined
+    const persistent = this.#persistents.get(passKey(sizes, training))
+    if (this.#mayPersist(training) && !this.#persistents.has(passKey(sizes, training))) return undefined
     const hasGenerator = training && this.dropout !== undefined
     const rnn = this.#descriptors.get(descriptorKey('standard', sizes, hasGenerator))
     const temp = this.#tempSpaces.get(tempSpaceKey('standard', sizes, training))
     const isReplayable = isGraphSized(this.#network, sizes) ? this.#knownReplayable(hasGenerator) : false
     if (rnn === undefined || temp === undefined || (graphs !== 'never' && isReplayable === undefined)) return undefined
-    const parts = { sizes, training, algorithm: 'standard', rnn, isReplayable: isReplayable ?? true, ...temp } as const
+    const choice = { algorithm: 'standard', persistent, isReplayable: isReplayable ?? true } as const
+    const parts = { sizes, training, rnn, ...choice, ...temp }
     // If it fails the passes report it, as their lengths and descriptors carry the error.
     return this.#made(session.queue, key, parts).plan
   }
@@ -149,7 +155,9 @@ export class RnnPlanner {
     const lengths = uploadLengths(session, list, parts.sizes)
     const made = queue.run(list)
     const shapes = passShapes(this.#network, parts.sizes)
-    const plan = rnnPlan(session, { ...parts, descriptors, lengths, shapes })
+    const { persistent, training } = parts
+    const reserveBytes = (training && persistent?.reserveBytes) || parts.reserveBytes
+    const plan = rnnPlan(session, { ...parts, reserveBytes, descriptors, lengths, shapes })
     this.#plans.set(key, plan)
     // The plan is kept before its commands have run: the commands of later passes queue behind them.
     // A failed plan is dropped, so the next pass of this shape makes a new one.
@@ -161,12 +169,8 @@ export class RnnPlanner {
    * The named or the fastest algorithm, if cuDNN accepts it at every stage for this shape; else `standard`. Each is
    * tried on scratch memory with the network's dropout first, so that a late refusal does not fail the caller's pass.
    */
-  async #algorithm(
-    queue: CommandQueue,
-    sizes: RnnPassSizes,
-    training: boolean,
-    dropout: DropoutGenerator | undefined,
-  ): Promise<Algorithm> {
+  async #algorithm(queue: CommandQueue, planned: Planned): Promise<Algorithm> {
+    const { sizes, training, dropout } = planned
     const { session, arithmetic, algorithm, graphs } = this.#executor
     const network = this.#network
     const legal = legalAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
@@ -183,7 +187,7 @@ export class RnnPlanner {
     const key = shapeKey(sizes, training)
     let chosen = this.#algorithms.get(key)
     if (chosen === undefined) {
-      const canReplay = await this.#isReplayable(queue, sizes, dropout)
+      const canReplay = await this.#isReplayable(queue, planned)
       const shape = { network, arithmetic, sizes, training, dropout }
       const trials = new AlgorithmTrials(session, queue, { ...shape, graphs: canReplay ? graphs : 'never' })
       if (algorithm === 'measured') chosen = await trials.fastest(candidates)
@@ -193,31 +197,31 @@ export class RnnPlanner {
     return chosen
   }
 
+  /** Whether persistent kernels may compute passes: cuDNN alone draws the masks of dropout. */
+  #mayPersist(training: boolean): boolean {
+    return this.#executor.kernels !== 'cudnn' && !(training && hasDropout(this.#network))
+  }
+
   /** The kernels that take the place of `algorithm`, if the option allows them and a trial does not rule them out. */
   async #persistent(
     queue: CommandQueue,
-    sizes: RnnPassSizes,
-    training: boolean,
+    { sizes, training }: Planned,
     algorithm: Algorithm,
   ): Promise<PersistentPass | undefined> {
     const { session, arithmetic, graphs, kernels, cache } = this.#executor
-    if (kernels === 'cudnn' || sizes.sequenceLengths !== null) return undefined
-    const key = shapeKey(sizes, training)
+    if (!this.#mayPersist(training)) return undefined
+    const key = passKey(sizes, training)
     if (this.#persistents.has(key)) return this.#persistents.get(key)
     const network = this.#network
     const shapes = persistentShapes(network, arithmetic, sizes, session.info)
     let best: PersistentPass | undefined
-    const trials = new AlgorithmTrials(session, queue, {
-      network,
-      arithmetic,
-      sizes,
-      training,
-      graphs,
-      dropout: undefined,
-    })
+    // A trial has no empty rows: the executor replaces the results in them.
+    const sequenceLengths = sizes.sequenceLengths?.map((length) => Math.max(1, length)) ?? null
+    const tried = { network, arithmetic, sizes: { ...sizes, sequenceLengths }, training, graphs, dropout: undefined }
+    const trials = new AlgorithmTrials(session, queue, tried)
     let least = kernels === 'measured' && shapes.length > 0 ? await trials.time(algorithm) : undefined
     for (const shape of shapes.slice(0, kernels === 'own' ? 1 : MOST_PERSISTENT_TRIALS)) {
-      const options = { network, arithmetic, sizes, shape }
+      const options = { network, layout: this.#layout, arithmetic, sizes, shape }
       const load = () => PersistentPass.load(session, queue, cache, options)
       if (kernels === 'own') {
         best = await load()
@@ -225,11 +229,11 @@ export class RnnPlanner {
       }
       const { source, options: macros } = PersistentPass.source(session, options)
       const { name, driverVersion } = session.info
-      const tried = await cache.guarded([source, ...macros, name, String(driverVersion)], async () => {
+      const outcome = await cache.guarded([source, ...macros, name, String(driverVersion)], async () => {
         const pass = await load()
         return { pass, time: pass && (await trials.time('standard', pass)) }
       })
-      const { pass, time } = tried ?? {}
+      const { pass, time } = outcome ?? {}
       const isBest = time !== undefined && (least === undefined || time < least)
       const other = isBest ? best : pass
       if (isBest) [best, least] = [pass, time]
@@ -239,12 +243,7 @@ export class RnnPlanner {
     return best
   }
 
-  *#descriptor(
-    queue: CommandQueue,
-    algorithm: Algorithm,
-    sizes: RnnPassSizes,
-    dropout: DropoutGenerator | undefined,
-  ): Asking<RnnDescriptorId> {
+  *#descriptor(queue: CommandQueue, algorithm: Algorithm, { sizes, dropout }: Planned): Asking<RnnDescriptorId> {
     const { session, arithmetic } = this.#executor
     const key = descriptorKey(algorithm, sizes, dropout !== undefined)
     const known = this.#descriptors.get(key)
@@ -272,8 +271,7 @@ export class RnnPlanner {
     queue: CommandQueue,
     descriptor: RnnDescriptorId,
     algorithm: Algorithm,
-    sizes: RnnPassSizes,
-    training: boolean,
+    { sizes, training }: Planned,
   ): Asking<TempSpace> {
     const key = tempSpaceKey(algorithm, sizes, training)
     const known = this.#tempSpaces.get(key)
@@ -295,11 +293,7 @@ export class RnnPlanner {
   }
 
   /** Whether graphs of these passes do what their calls do; tried once per executor if cuDNN does not say. */
-  async #isReplayable(
-    queue: CommandQueue,
-    sizes: RnnPassSizes,
-    dropout: DropoutGenerator | undefined,
-  ): Promise<boolean> {
+  async #isReplayable(queue: CommandQueue, { sizes, dropout }: Planned): Promise<boolean> {
     const executor = this.#executor
     const { session, arithmetic } = executor
     if (executor.graphs === 'never') return true
@@ -368,7 +362,11 @@ function descriptorKey(algorithm: Algorithm, { batch, sequenceLengths }: RnnPass
 }
 
 function tempSpaceKey(algorithm: Algorithm, sizes: RnnPassSizes, training: boolean): string {
-  return `${shapeKey(sizes, training)} ${algorithm} ${sizes.sequenceLengths !== null}`
+  return `${passKey(sizes, training)} ${algorithm}`
+}
+
+function passKey(sizes: RnnPassSizes, training: boolean): string {
+  return `${shapeKey(sizes, training)} ${sizes.sequenceLengths !== null}`
 }
 
 function shapeKey({ time, batch }: RnnPassSizes, training: boolean): string {

@@ -59,6 +59,7 @@ export class ScratchPass {
   readonly #session: DeviceSession
   readonly #queue: CommandQueue
   readonly #ids: readonly ObjectId<string>[]
+  readonly #sizes: RnnPassSizes
   readonly #call: RnnCall
   readonly #buffers: Buffers
 
@@ -66,12 +67,14 @@ export class ScratchPass {
     session: DeviceSession,
     queue: CommandQueue,
     ids: readonly ObjectId<string>[],
+    sizes: RnnPassSizes,
     call: RnnCall,
     buffers: Buffers,
   ) {
     this.#session = session
     this.#queue = queue
     this.#ids = ids
+    this.#sizes = sizes
     this.#call = call
     this.#buffers = buffers
   }
@@ -126,7 +129,7 @@ export class ScratchPass {
       await queue.run(list)
       const temp = { workspaceBytes, reserveBytes, workSpace: made.workSpace }
       const call = { rnn, training, descriptors, lengths, ...temp, persistent }
-      return new ScratchPass(session, queue, [...ids], call, made)
+      return new ScratchPass(session, queue, [...ids], sizes, call, made)
     } catch (error) {
       queue.releaseNow([...ids, ...buffers.map((buffer) => buffer.discard())])
       throw error
@@ -162,7 +165,10 @@ export class ScratchPass {
     callBackward(list, this.#call, { x, y, weights, reserve }, { dy }, { dx, dhx, dcx: this.#cell(dcx), dw })
   }
 
-  /** Runs a whole pass; the bytes of each of its results. */
+  /**
+   * Runs a whole pass; the bytes of each of its results. Zeros are past the end of a row of y and dx: persistent kernels leave
+   * other numbers in y there, and cuDNN's dx is not documented.
+   */
   async results(): Promise<readonly Uint8Array[]> {
     const { y, hy, cy, dx, dhx, dcx, dw } = this.#buffers
     const list = this.#session.list('try a kernel')
@@ -176,7 +182,19 @@ export class ScratchPass {
       return to
     })
     await this.#queue.finish(list)
+    for (const [k, from] of read.entries()) if (from === y || from === dx) this.#clearPadding(results[k])
     return results
+  }
+
+  #clearPadding(sequence: Uint8Array): void {
+    const { time, batch, sequenceLengths } = this.#sizes
+    const bytes = sequence.length / (time * batch)
+    for (const [row, length] of (sequenceLengths ?? []).entries()) {
+      for (let step = length; step < time; step++) {
+        const begin = (step * batch + row) * bytes
+        sequence.fill(0, begin, begin + bytes)
+      }
+    }
   }
 
   /** The commands that `add` adds, captured as a graph; the caller releases it. */

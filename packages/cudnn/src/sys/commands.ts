@@ -69,8 +69,8 @@ export const COMMANDS = {
   },
   /** Sets bytes to 0. */
   clear: { call: 'cudaMemsetAsync', fields: { to: 'out', offset: 'size', bytes: 'size' } },
-  /** Fills a buffer with the words that mean "not there yet" to a persistent kernel: all bits set. */
-  markEmpty: { fields: { to: 'out' } },
+  /** Sets all bits of all bytes, which means "not there yet" to a persistent kernel. */
+  markEmpty: { call: 'cudaMemsetAsync', fields: { to: 'out', offset: 'size', bytes: 'size' } },
   /** Reports free and total bytes. */
   memoryInfo: { call: 'cudaMemGetInfo', fields: {} },
   /** Waits for the device, then returns the free memory of the pool to the system, where other processes can get it. */
@@ -528,12 +528,14 @@ export const KERNELS = {
 export const PERSISTENT_KERNELS = {
   persistent_forward: {
     ...{ y: 'out', hy: 'out', cy: 'out?', saved: 'out?', products: 'in', weights: 'in', hx: 'in?', cx: 'in?' },
-    ...{ time: 'size', batch: 'size', recurrent: 'size', bias: 'size', recurrentBias: 'size', patience: 'size' },
+    ...{ lengths: 'in?', time: 'size', batch: 'size', place: 'size', pseudoLayer: 'size' },
+    ...{ recurrent: 'size', bias: 'size', recurrentBias: 'size', patience: 'size' },
   },
   persistent_backward: {
     ...{ dgates: 'out', dnew: 'out?', dbias: 'out', dhx: 'out', dcx: 'out?' },
     ...{ dy: 'in', dhy: 'in?', dcy: 'in?', weights: 'in', saved: 'in', y: 'in', hx: 'in?', cx: 'in?' },
-    ...{ time: 'size', batch: 'size', recurrent: 'size', patience: 'size' },
+    ...{ lengths: 'in?', time: 'size', batch: 'size', place: 'size', pseudoLayer: 'size' },
+    ...{ recurrent: 'size', patience: 'size' },
   },
   persistent_bias: { dw: 'inout', dbias: 'in', groups: 'size', bias: 'size', recurrentBias: 'size' },
 } as const satisfies Readonly<
