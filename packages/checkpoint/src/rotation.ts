@@ -1,4 +1,7 @@
 import type { CheckpointState } from './checkpoint_state.js'
+import { isCheckpointError } from './errors.js'
+import type { FileStore } from './file_store.js'
+import { readCheckpointState } from './state_file.js'
 
 /** Which checkpoints of a directory stay. */
 export interface Retention {
@@ -25,7 +28,11 @@ export function rotate(
   saved: string,
   isSaved: (path: string) => boolean,
   { maxToKeep, keepCheckpointEveryNHours }: Retention,
-): { readonly state: CheckpointState; readonly evicted: readonly SavedCheckpoint[] } {
+): {
+  readonly state: CheckpointState
+  readonly history: readonly SavedCheckpoint[]
+  readonly evicted: readonly SavedCheckpoint[]
+} {
   const now = Date.now() / 1000
   const entry = { path: saved, time: now }
   let history: SavedCheckpoint[] = (before?.allModelCheckpointPaths ?? [])
@@ -40,11 +47,44 @@ export function rotate(
     if (oldest.time - preserved > keepCheckpointEveryNHours * 3600) preserved = oldest.time
     else evicted.push(oldest)
   }
-  const state = {
-    modelCheckpointPath: entry.path,
-    allModelCheckpointPaths: history.map(({ path }) => path),
+  return { state: stateOf(history, preserved), history, evicted }
+}
+
+/** The state that lists checkpoints, oldest first: at least one. */
+export function stateOf(history: readonly SavedCheckpoint[], lastPreservedTimestamp?: number): CheckpointState {
+  const paths = history.map(({ path }) => path)
+  return {
+    modelCheckpointPath: paths.at(-1) ?? '',
+    allModelCheckpointPaths: paths,
     allModelCheckpointTimestamps: history.map(({ time }) => time),
-    lastPreservedTimestamp: preserved,
+    lastPreservedTimestamp,
   }
-  return { state, evicted }
+}
+
+/**
+ * The state of a directory or store. A damaged state file must not end a training: then the checkpoints of this name with
+ * any step that are there are its history, by their times and steps.
+ *
+ * @param base the name of a checkpoint.
+ * @param timeOf when a file was saved, in seconds.
+ */
+export async function presentState(
+  place: string | FileStore,
+  base: string,
+  names: readonly string[],
+  timeOf: (name: string) => Promise<number>,
+): Promise<CheckpointState | undefined> {
+  try {
+    return await readCheckpointState(place)
+  } catch (error) {
+    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
+  }
+  const stem = `${base.replace(/-\d+$/, '')}-`
+  const steps = names.flatMap((name) =>
+    name.startsWith(stem) ? (/^(\d+)\.index$/.exec(name.slice(stem.length))?.[1] ?? []) : [],
+  )
+  const found: SavedCheckpoint[] = []
+  for (const step of steps.sort((a, b) => Number(a) - Number(b)))
+    found.push({ path: stem + step, time: await timeOf(`${stem}${step}.index`) })
+  return found.length === 0 ? undefined : stateOf(found.sort((a, b) => a.time - b.time))
 }

@@ -4,11 +4,9 @@ import { flushDirectory, readRegularFile, replaceFile } from '@cudnn-rnn/checkpo
 import { encodeBundleHeader } from './bundle_messages.js'
 import { shardPath } from './bundle_reader.js'
 import { checkpointFiles, removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
-import type { CheckpointState } from './checkpoint_state.js'
-import { isCheckpointError } from './errors.js'
-import { type Retention, rotate, type SavedCheckpoint } from './rotation.js'
+import { presentState, type Retention, rotate, type SavedCheckpoint, stateOf } from './rotation.js'
 import { type SavePlan, withDirectoryLock } from './save_recovery.js'
-import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
+import { STATE_FILE, writeStateBeside } from './state_file.js'
 import type { TableEntry } from './table_reader.js'
 import { encodeTable } from './table_writer.js'
 import { createFile, namesIn, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
@@ -93,7 +91,8 @@ export function commitSave(
 async function rotated(directory: string, prefix: string, names: readonly string[], retention: Retention) {
   const saved = isAbsolute(prefix) ? resolve(prefix) : basename(prefix)
   const isSaved = (path: string) => resolve(directory, path) === resolve(prefix)
-  return rotate(await presentState(directory, prefix, names), saved, isSaved, retention)
+  const timeOf = async (name: string) => (await lstat(join(directory, name))).mtimeMs / 1000
+  return rotate(await presentState(directory, basename(prefix), names, timeOf), saved, isSaved, retention)
 }
 
 /** The least number of shards of which no data file of this checkpoint is there. */
@@ -104,50 +103,14 @@ export function freeNumShards(names: readonly string[], base: string): number {
   return free
 }
 
-/**
- * The state of the directory. A damaged state file must not end a training: then the checkpoints of this name with any
- * step that are there are its history.
- */
-async function presentState(
-  directory: string,
-  prefix: string,
-  names: readonly string[],
-): Promise<CheckpointState | undefined> {
-  try {
-    return await readCheckpointState(directory)
-  } catch (error) {
-    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
-  }
-  const stem = basename(prefix).replace(/-\d+$/, '')
-  const found: SavedCheckpoint[] = []
-  for (const name of names) {
-    if (!name.startsWith(`${stem}-`) || !/^-\d+\.index$/.test(name.slice(stem.length))) continue
-    const { mtimeMs } = await lstat(join(directory, name))
-    found.push({ path: name.slice(0, -'.index'.length), time: mtimeMs / 1000 })
-  }
-  found.sort((a, b) => a.time - b.time)
-  const newest = found.at(-1)
-  if (newest === undefined) return undefined
-  return {
-    modelCheckpointPath: newest.path,
-    allModelCheckpointPaths: found.map(({ path }) => path),
-    allModelCheckpointTimestamps: found.map(({ time }) => time),
-    lastPreservedTimestamp: undefined,
-  }
-}
-
 /** Deletes evicted checkpoints. The state file lists those that cannot be deleted again; the next save retries. */
-async function evict(directory: string, { state, evicted }: ReturnType<typeof rotate>): Promise<void> {
+async function evict(directory: string, { state, history, evicted }: ReturnType<typeof rotate>): Promise<void> {
   const left: SavedCheckpoint[] = []
   for (const checkpoint of evicted) {
     await removeCheckpoint(directory, resolve(directory, checkpoint.path)).catch(() => left.push(checkpoint))
   }
   if (left.length === 0) return
-  const listed = {
-    ...state,
-    allModelCheckpointPaths: [...left.map(({ path }) => path), ...state.allModelCheckpointPaths],
-    allModelCheckpointTimestamps: [...left.map(({ time }) => time), ...state.allModelCheckpointTimestamps],
-  }
+  const listed = stateOf([...left, ...history], state.lastPreservedTimestamp)
   try {
     await replaceFile(await writeStateBeside(directory, listed), join(directory, STATE_FILE))
   } catch {

@@ -3,12 +3,11 @@ import { BundleEncoder, type NamedTensor } from './bundle_encoder.js'
 import { encodeBundleHeader } from './bundle_messages.js'
 import { shardPath } from './bundle_reader.js'
 import { checkpointFiles } from './checkpoint_files.js'
-import { type CheckpointState, formatCheckpointState } from './checkpoint_state.js'
-import { isCheckpointError } from './errors.js'
+import { formatCheckpointState } from './checkpoint_state.js'
 import type { FileStore } from './file_store.js'
-import { type Retention, rotate } from './rotation.js'
+import { presentState, type Retention, rotate } from './rotation.js'
 import { freeNumShards } from './save_commit.js'
-import { readCheckpointState, STATE_FILE } from './state_file.js'
+import { STATE_FILE } from './state_file.js'
 import { encodeTable } from './table_writer.js'
 
 const NAME = { prefix: where(TEXT, 'a name of a file, without /', (name: string) => /^[^/\0]+$/.test(name)) }
@@ -75,37 +74,14 @@ async function bytesOf(store: FileStore, name: string): Promise<Uint8Array | und
 
 /** Makes a checkpoint the newest of the state file, and removes those beyond `maxToKeep`. */
 async function note(store: FileStore, prefix: string, retention: Retention): Promise<void> {
-  const { state, evicted } = rotate(await presentState(store, prefix), prefix, (path) => path === prefix, retention)
-  await store.write(STATE_FILE, [new TextEncoder().encode(formatCheckpointState(state))])
   const names = await store.names()
+  const present = await presentState(store, prefix, names, async () => Date.now() / 1000)
+  const { state, evicted } = rotate(present, prefix, (path) => path === prefix, retention)
+  await store.write(STATE_FILE, [new TextEncoder().encode(formatCheckpointState(state))])
   for (const { path } of evicted) {
     // The index first: without it the rest is none.
     for (const name of [`${path}.index`, ...checkpointFiles(names, path).map((file) => file.name)]) {
       if (names.includes(name)) await store.remove(name).catch(() => undefined)
     }
   }
-}
-
-/** The state of a store. If the file is damaged, the checkpoints of this name with any step are the history, by step. */
-async function presentState(store: FileStore, prefix: string): Promise<CheckpointState | undefined> {
-  try {
-    return await readCheckpointState(store)
-  } catch (error) {
-    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
-  }
-  const stem = `${prefix.replace(/-\d+$/, '')}-`
-  const steps = (await store.names()).flatMap((name) => {
-    const match = name.startsWith(stem) ? /^(\d+)\.index$/.exec(name.slice(stem.length)) : null
-    return match === null ? [] : [match[1] ?? '']
-  })
-  const paths = steps.sort((a, b) => Number(a) - Number(b)).map((step) => stem + step)
-  const newest = paths.at(-1)
-  return newest === undefined
-    ? undefined
-    : {
-        modelCheckpointPath: newest,
-        allModelCheckpointPaths: paths,
-        allModelCheckpointTimestamps: [],
-        lastPreservedTimestamp: undefined,
-      }
 }

@@ -1,4 +1,11 @@
-import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  checkedElsewhere,
+  checkOptions,
+  fields,
+  listOf,
+  type OptionsOf,
+} from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   canonicalToFlax,
@@ -7,12 +14,11 @@ import {
   numDirections,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { codedTypeError } from './coded_error.js'
 import { WeightFileError } from './errors.js'
 import { encodeKerasWeights } from './files/keras_writer.js'
 import { encodeOnnxNetwork } from './files/onnx_writer.js'
 import { encodeSafetensors } from './files/safetensors_writer.js'
-import type { NetworkToExport } from './network_to_export.js'
+import { NETWORK_FIELDS, type NetworkToExport } from './network_to_export.js'
 
 /** Formats that {@link exportWeights} writes. */
 export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'keras', 'flax'] as const
@@ -66,28 +72,8 @@ export async function exportWeights(networks: readonly NetworkToExport[], option
       `Cannot export weights as format must be one of ${EXPORT_FORMATS.join(', ')}: current value is ${value}`,
     )
   }
-  checkNetworks(networks)
+  checkArguments('export weights', { networks }, { networks: listOf(fields(NETWORK_FIELDS)) })
   return WRITERS[format](networks)
-}
-
-function checkNetworks(networks: unknown): void {
-  const refuse = (rule: string) => codedTypeError('ERR_INVALID_ARGUMENT', `Cannot export weights as ${rule}`)
-  if (!Array.isArray(networks)) throw refuse(`the networks must be an array: current type is ${typeof networks}`)
-  for (const [index, network] of networks.entries()) {
-    const { name, descriptor, canonical } = (network ?? {}) as Partial<Record<keyof NetworkToExport, unknown>>
-    if (typeof name !== 'string')
-      throw refuse(`networks[${index}].name must be a string: current type is ${typeof name}`)
-    for (const [field, value] of Object.entries({ descriptor, canonical })) {
-      if (typeof value === 'object' && value !== null) continue
-      throw refuse(
-        `networks[${index}].${field} must be an object: current value is ${value === null ? null : typeof value}`,
-      )
-    }
-    const { weights, biases } = canonical as Record<string, unknown>
-    if (!Array.isArray(weights) || !Array.isArray(biases)) {
-      throw refuse(`networks[${index}].canonical must have the arrays weights and biases`)
-    }
-  }
 }
 
 /** The networks as PyTorch's state dict, `<name>.weight_ih_l0` and so on. */

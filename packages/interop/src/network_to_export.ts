@@ -1,3 +1,4 @@
+import { fields, listOf, OBJECT, TEXT } from '@cudnn-rnn/canonical/rules'
 import type { CanonicalParams, FloatArray, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
 
 /** A network to write: an {@link ImportedNetwork}, or the result of a model's `paramsToCanonical`. */
@@ -10,4 +11,11 @@ export interface NetworkToExport {
   readonly embedding?: Tensor<FloatArray>
   /** The layer above: kernel [D·H,V], bias [V]. */
   readonly dense?: { readonly kernel: Tensor<FloatArray>; readonly bias: Tensor<FloatArray> }
+}
+
+/** Rules of the fields of every network. */
+export const NETWORK_FIELDS = {
+  name: TEXT,
+  descriptor: OBJECT,
+  canonical: fields({ weights: listOf(OBJECT), biases: listOf(OBJECT) }),
 }

@@ -1,6 +1,16 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { type AnyRule, fields, isResponse, methods, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  type AnyRule,
+  checkArguments,
+  fields,
+  isResponse,
+  kind,
+  methods,
+  oneOf,
+  optional,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   type BlobLike,
@@ -12,7 +22,6 @@ import {
   type ResponseLike,
   responseSource,
 } from '@cudnn-rnn/checkpoint'
-import { codedRangeError, codedTypeError } from './coded_error.js'
 import { AGENT, detectFormat, detectZip, type FileKind } from './detect_format.js'
 import { noneNamed, unsupported, WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'
@@ -56,8 +65,7 @@ type NamedInput = NamedBlob | ResponseLike
  * ```
  */
 export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<OpenWeightFile> {
-  checkInput(input)
-  checkFormat(format)
+  checkArguments('import weights', { input, format }, { input: INPUT, format: optional(oneOf(WEIGHT_FORMATS)) })
   const file = await openOf(input, format)
   return Object.assign(file, {
     tensor: (name: string) => tensorOf(file, name),
@@ -120,16 +128,17 @@ function checkIsNoShard(path: string): void {
 const BYTE_SOURCE = methods('a ByteSource', 'read', 'close')
 const NAMED = fields({ name: TEXT })
 
-function checkInput(input: unknown): asserts input is WeightInput {
-  if (typeof input === 'string' || input instanceof Uint8Array) return
-  if (follows(input, BYTE_SOURCE, NAMED) || isBlob(input) || isResponse(input)) return
-  // A copy is checked, as every() leaves out the holes of an array.
-  if (Array.isArray(input) && Array.from<unknown>(input).every(isNamedInput)) return
-  throw codedTypeError(
-    'ERR_INVALID_ARGUMENT',
-    `Cannot import weights as the input must be a path, a Uint8Array, a Blob, a Response, a ByteSource or a list of Files: current type is ${typeName(input)}`,
-  )
-}
+const INPUT = kind(
+  'a path, a Uint8Array, a Blob, a Response, a ByteSource or a list of Files',
+  (input): input is WeightInput =>
+    typeof input === 'string' ||
+    input instanceof Uint8Array ||
+    follows(input, BYTE_SOURCE, NAMED) ||
+    isBlob(input) ||
+    isResponse(input) ||
+    // A copy is checked, as every() leaves out the holes of an array.
+    (Array.isArray(input) && Array.from<unknown>(input).every(isNamedInput)),
+)
 
 function follows(value: unknown, ...rules: readonly AnyRule[]): boolean {
   return rules.every((rule) => rule.find(value, 'input') === undefined)
@@ -151,21 +160,6 @@ function fileName(file: NamedInput): string {
 function isBlob(input: unknown): input is BlobLike {
   if (typeof input !== 'object' || input === null) return false
   return 'slice' in input && typeof input.slice === 'function' && 'arrayBuffer' in input
-}
-
-function checkFormat(format: unknown): void {
-  if (format === undefined || WEIGHT_FORMATS.some((known) => known === format)) return
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot import weights as format must be one of ${WEIGHT_FORMATS.join(', ')}: current value is ${typeof format === 'string' ? format : typeName(format)}`,
-    { option: 'format', value: format },
-  )
-}
-
-/** `null`, `number`, `ArrayBuffer`. */
-function typeName(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value
-  return Object.prototype.toString.call(value).slice('[object '.length, -1)
 }
 
 /** Throws WeightFileError `ERR_WEIGHTS_IO` if the system does not say, as for a loop of links. */
@@ -212,7 +206,7 @@ async function open(source: ByteSource, format: FileKind, isPath: boolean): Prom
 
 /** Random access to a file that {@link openWeightFile} takes; throws as it does. */
 export async function openSource(input: WeightInput): Promise<ByteSource> {
-  checkInput(input)
+  checkArguments('import weights', { input }, { input: INPUT })
   const only = isList(input) ? input[0] : input
   if (only !== undefined && !(isList(input) && input.length > 1)) return sourceOf(only)
   throw unsupported('(list)', 'one file must be given')

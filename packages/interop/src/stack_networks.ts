@@ -1,13 +1,12 @@
 import { checkArguments, FLAG, fields, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import { checkDescriptor, createRnnDescriptor, outputSize } from '@cudnn-rnn/canonical'
+import { NETWORK_FIELDS } from './network_to_export.js'
 import type { ImportedNetwork } from './networks/interpretation.js'
 import { refused, stackedInputs } from './stacked_inputs.js'
 
 const NETWORKS = listOf(
   fields({
-    name: TEXT,
-    descriptor: OBJECT,
-    canonical: fields({ weights: listOf(OBJECT), biases: listOf(OBJECT) }),
+    ...NETWORK_FIELDS,
     reverse: optional(FLAG),
     inputs: optional(OBJECT),
     tensorNames: listOf(TEXT),

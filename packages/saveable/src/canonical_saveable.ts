@@ -1,13 +1,22 @@
-import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  FUNCTION,
+  fields,
+  integerFrom,
+  listOf,
+  MAP,
+  OBJECT,
+  oneOf,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
-  describeValue,
   type FloatArray,
   paramRegions,
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import { codedRangeError } from './coded_error.js'
 import { type KeyScheme, type SchemePart, selected, toKeys } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import { ownsKey, type SavedNetwork } from './parsed_key.js'
@@ -21,6 +30,12 @@ import {
 } from './saveable.js'
 import { DEFAULT_NAME, schemeOf } from './storage_form.js'
 
+const ARGUMENTS = {
+  name: TEXT,
+  paramsToCanonical: FUNCTION,
+  canonicalToParams: FUNCTION,
+  paramVariables: listOf(fields({ value: OBJECT, assign: FUNCTION }, 'a variable with a value and assign()')),
+}
 const NAMING = oneOf(NAMINGS)
 const NOTHING: ReadonlySet<number> = new Set()
 const TENSOR = fields({ data: OBJECT, shape: listOf(integerFrom(0)) }, 'a tensor')
@@ -50,23 +65,7 @@ export abstract class CanonicalSaveable implements Saveable {
     paramVariables: readonly ParamVariable[],
     name = DEFAULT_NAME,
   ) {
-    checkArguments('make saveable', { name }, { name: TEXT })
-    const conversions = [paramsToCanonical, canonicalToParams]
-    if (!conversions.every((convert) => typeof convert === 'function') || !Array.isArray(paramVariables)) {
-      throw codedTypeError(
-        'ERR_INVALID_ARGUMENT',
-        `Cannot make saveable ${name} as it needs a model's paramsToCanonical and canonicalToParams and an array of variables, such as [params]`,
-        { saveable: name },
-      )
-    }
-    const wrong = paramVariables.find((variable) => !isVariable(variable))
-    if (wrong !== undefined || paramVariables.includes(undefined as never)) {
-      throw codedTypeError(
-        'ERR_INVALID_ARGUMENT',
-        `Cannot make saveable ${name} as every variable must have a value and assign(): current value is ${describeValue(wrong)}`,
-        { saveable: name },
-      )
-    }
+    checkArguments('make saveable', { name, paramsToCanonical, canonicalToParams, paramVariables }, ARGUMENTS)
     const [saved] = paramVariables
     if (saved === undefined) {
       throw codedRangeError(
@@ -163,9 +162,4 @@ export abstract class CanonicalSaveable implements Saveable {
 /** Whether the function that made the tensors ignores a selection. */
 function isWhole(tensors: readonly Tensor[]): boolean {
   return tensors.some(({ data }) => data.length > 0)
-}
-
-function isVariable(value: unknown): value is ParamVariable {
-  if (typeof value !== 'object' || value === null || !('assign' in value) || !('value' in value)) return false
-  return typeof value.assign === 'function' && typeof value.value === 'object' && value.value !== null
 }
