@@ -27,7 +27,7 @@ export class StepProgram {
   readonly #given: readonly number[]
   readonly #output: Place
   readonly #state: StateTree<Place>
-  /** Gradients of the output and of the next state, then those of the input and of the state. */
+  /** Gradients of the output and of the next state, then of the input and of the state. */
   readonly #seeds: readonly number[] = []
   readonly #inputGradient: Place | undefined
   readonly #stateGradients: StateTree<Place> | undefined
