@@ -1,7 +1,7 @@
-// Binds the functions that glibc 2.34 moved into libc.so, and those of libm that 2.29 renewed, to the versions that
+// Binds the functions that glibc 2.34 moved into libc.so, and the ones of libm that 2.29 renewed, to the versions that
 // they had before, so that an addon built on a newer system loads on an older one. The linker sends every call here
 // (--wrap in addon.cmake), the static libstdc++'s included. The old versions are in libraries that Node.js has
-// opened; those of libm compute the same numbers. Symbol versions:
+// opened; the ones of libm compute the same numbers. Symbol versions:
 // https://sourceware.org/glibc/wiki/Release/2.34#Move_of_all_symbols_from_libpthread
 #if defined(__linux__)
 #include <features.h>

@@ -14,6 +14,11 @@ namespace {
 
 constexpr ptrdiff_t kPassTime = 4, kPassBatch = 3;
 
+// The arguments of forward, by their places.
+constexpr const char* kForwardArguments[] = {"network", "time",   "batch",     "input",   "h",
+                                             "c",       "params", "quantized", "lengths", "dropoutPosition",
+                                             "output",  "hFinal", "cFinal",    "tape",    "rounds"};
+
 // One pass in both directions: every array that an operation may have.
 template <typename T>
 struct PassCalls : ExecutorCalls<T> {
@@ -49,7 +54,20 @@ struct PassCalls : ExecutorCalls<T> {
                            {"output", Filled<T>(*this, outputs, nan)},
                            {"hFinal", Filled<T>(*this, h.size(), nan)},
                            {"cFinal", has_cells() ? Napi::Value(Filled<T>(*this, c.size(), nan)) : this->env.Null()},
-                           {"tape", tape}});
+                           {"tape", tape},
+                           {"rounds", this->Value(false)}});
+  }
+
+  // Calls `operation`, forward or one whose arguments are an object.
+  Napi::Value CallPass(const std::string& operation, const Napi::Object& arguments) {
+    if (operation != "forward") return this->Call(this->executor, operation.c_str(), arguments);
+    std::vector<napi_value> values;
+    for (const char* name : kForwardArguments) values.push_back(arguments.Get(name));
+    return this->executor.Get("forward").template As<Napi::Function>().Call(this->executor, values);
+  }
+
+  void RunPass(const char* operation, const Napi::Object& arguments) {
+    this->Settled(CallPass(operation, arguments).ToNumber().DoubleValue());
   }
 
   Napi::Object Backward(const Napi::Object& forward, const Napi::Value& tape) {
@@ -65,7 +83,8 @@ struct PassCalls : ExecutorCalls<T> {
                            {"dInput", Filled<T>(*this, input.size(), nan)},
                            {"dh", Filled<T>(*this, h.size(), nan)},
                            {"dc", has_cells() ? Napi::Value(Filled<T>(*this, c.size(), nan)) : this->env.Null()},
-                           {"dParams", Filled<T>(*this, params, nan)}});
+                           {"dParams", Filled<T>(*this, params, nan)},
+                           {"rounds", this->Value(false)}});
   }
 
   ReferenceStates Expected() const { return reference.Run(input, kPassTime, kPassBatch, h, c, {4, 0, 3}); }
@@ -93,7 +112,7 @@ TEST_CASE_TEMPLATE("forward and backward read every array of the binding", T, fl
     for (const bool is_training : {false, true}) {
       const Napi::Object tape = calls.New("NativeTape");
       const Napi::Object forward = calls.Forward(is_training ? Napi::Value(tape) : calls.env.Null());
-      calls.Run("forward", forward);
+      calls.RunPass("forward", forward);
       CHECK(DifferenceOf<T>(forward, "output", expected.output) < tolerance);
       CHECK(DifferenceOf<T>(forward, "hFinal", expected.h) < tolerance);
       if (calls.has_cells()) CHECK(DifferenceOf<T>(forward, "cFinal", expected.c) < tolerance);
@@ -123,8 +142,8 @@ TEST_CASE("forward without initial states and lengths begins with zeros and take
   given.Set("c", Filled<double>(calls, calls.c.size(), 0));
   given.Set("lengths", calls.Array<int32_t>({4, 4, 4}));
   for (const char* name : {"h", "c", "lengths"}) left_out.Set(name, calls.env.Null());
-  calls.Run("forward", given);
-  calls.Run("forward", left_out);
+  calls.RunPass("forward", given);
+  calls.RunPass("forward", left_out);
   for (const char* name : {"output", "hFinal", "cFinal"}) {
     CHECK(ElementsOf<double>(given, name) == ElementsOf<double>(left_out, name));
   }
@@ -135,7 +154,7 @@ TEST_CASE("forward draws the dropout masks from the position that it is given") 
   const auto output_at = [&](double position) {
     const Napi::Object forward = calls.Forward(calls.New("NativeTape"));
     forward.Set("dropoutPosition", calls.Value(position));
-    calls.Run("forward", forward);
+    calls.RunPass("forward", forward);
     return ElementsOf<float>(forward, "output");
   };
   CHECK(output_at(0) == output_at(0));
@@ -148,7 +167,7 @@ TEST_CASE("forward in training keeps its tape until the backward, also where Jav
   PassCalls<double> calls(Cell::kLstm);
   const Napi::Object tape = calls.New("NativeTape");
   const Napi::Object forward = calls.Forward(tape);
-  calls.Call(calls.executor, "forward", forward);
+  calls.CallPass("forward", forward);
   const Napi::Object backward = calls.Backward(forward, tape);
   const Napi::Value number = calls.Call(calls.executor, "backward", backward);
   calls.Call(tape, "release");
@@ -162,17 +181,17 @@ TEST_CASE("forward and backward refuse each array that was transferred or is of 
   PassCalls<float> calls(Cell::kLstm);
   const Napi::Object tape = calls.New("NativeTape");
   const Napi::Object trained = calls.Forward(tape);
-  calls.Run("forward", trained);
+  calls.RunPass("forward", trained);
   const auto refuses = [&](const char* operation, const auto& arguments_of, const std::vector<const char*>& names,
                            const char* result) {
     for (const std::string name : names) {
       CAPTURE(name);
       const Napi::Object transferred = arguments_of();
       Transfer(transferred.Get(name).template As<Napi::Object>());
-      CHECK(ErrorOf([&] { calls.Call(calls.executor, operation, transferred); }) == kTransferred);
+      CHECK(ErrorOf([&] { calls.CallPass(operation, transferred); }) == kTransferred);
       const Napi::Object mistyped = arguments_of();
       mistyped.Set(name, calls.Array<double>({1}));
-      CHECK(ErrorOf([&] { calls.Call(calls.executor, operation, mistyped); }) == kDtype);
+      CHECK(ErrorOf([&] { calls.CallPass(operation, mistyped); }) == kDtype);
       if (name == result) continue;
       for (const Napi::Object& each : {transferred, mistyped}) CHECK(std::isnan(ElementsOf<float>(each, result)[0]));
     }
@@ -201,10 +220,10 @@ TEST_CASE("forward requires the arrays that its results go to, and not those of 
     const Napi::Object arguments = lstm.Forward(lstm.env.Null());
     arguments.Set(name, lstm.env.Null());
     CAPTURE(name);
-    CHECK(ErrorOf([&] { lstm.Call(lstm.executor, "forward", arguments); }) == kTransferred);
+    CHECK(ErrorOf([&] { lstm.CallPass("forward", arguments); }) == kTransferred);
   }
   PassCalls<float> gru(Cell::kGru);
-  CHECK(ErrorOf([&] { gru.Run("forward", gru.Forward(gru.env.Null())); }).empty());
+  CHECK(ErrorOf([&] { gru.RunPass("forward", gru.Forward(gru.env.Null())); }).empty());
 }
 
 // The expected difference grows with the rounding of the weights: 2^-9 of a weight in bfloat16, 1/254 of a column's
@@ -222,7 +241,7 @@ TEST_CASE("forward with quantized weights reads those in place of the parameters
     forward.Set("quantized", quantized);
     calls.Call(calls.executor, "quantize", quantize);
     // Queued behind the conversion, which it may not overtake; biases are still the parameters'.
-    calls.Run("forward", forward);
+    calls.RunPass("forward", forward);
     const double difference = DifferenceOf<float>(forward, "output", expected.output);
     CHECK(difference > 1e-5);
     CHECK(difference < 0.02);
@@ -247,7 +266,7 @@ TEST_CASE("quantize converts once for all objects of a key, and refuses other pa
   // The copy is there: these zeros are not read.
   quantize(second, Filled<float>(calls, params.size(), 0));
   forward.Set("quantized", second);
-  calls.Run("forward", forward);
+  calls.RunPass("forward", forward);
   CHECK(DifferenceOf<float>(forward, "output", calls.Expected().output) < 0.02);
 }
 

@@ -89,8 +89,10 @@ std::vector<Case<T>> Cases() {
       matrix.chunks = 4;
       matrix.last_chunks = 1;
       const ptrdiff_t x_stride = depth + 5;
+      // At a step of 0.17 products of adjacent rows have opposite signs: even and odd rows, which tiles of few rows sum
+      // apart, then have large sums that cancel, with 20 times the error.
       cases.push_back({matrix, rows, x_stride, Sine<T>(static_cast<size_t>(rows * x_stride), 0.31),
-                       Sine<T>(static_cast<size_t>(2 * rows * 4 * kChunk<T>), 0.17)});
+                       Sine<T>(static_cast<size_t>(2 * rows * 4 * kChunk<T>), 0.13)});
     }
   }
   return cases;

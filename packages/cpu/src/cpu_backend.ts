@@ -38,13 +38,15 @@ const OPTIONS = {
   /**
    * Arithmetic of the matrix products of recurrent networks, in inference and training, and of dense layers, default
    * float32. bfloat16 rounds both factors; sums, states, gates, gradients and variables stay float32. It is faster if the
-   * processor multiplies bfloat16 (AVX512_BF16); others compute the same numbers, but for the order of sums.
+   * processor multiplies bfloat16 (AVX512_BF16); others compute the same numbers, but for the order of sums. Recurrent
+   * networks that would not be faster are in float32: where the parameters of a layer in one direction, times B, are fewer
+   * than 32,768, in training than 65,536, and training of fewer than 32 rows T·B.
    */
   precision: optional(oneOf(['float32', 'bfloat16'])),
   /**
    * How inference with int8 weights takes the other factor of their products, default float32: in integers of 15 or 16 bits
    * where the instruction set has them. int8 brings each row to 8 bits (dynamic quantization), with the same numbers
-   * everywhere and half the time with AVX-512 VNNI.
+   * everywhere and half the time with AVX-512 VNNI. Networks that would not be faster read float32, as with precision.
    */
   activations: optional(oneOf(['float32', 'int8'])),
 }
@@ -73,6 +75,11 @@ export type CpuBackend = HostBackend<KernelRnn>
  * ```
  */
 export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
+  return openCpu(options, true)
+}
+
+/** Without `leavesSmall` products in bfloat16 and int8 compute small networks too, as tests have them. */
+export function openCpu(options: CpuBackendOptions, leavesSmall: boolean): CpuBackend {
   checkOptions(ACTION, options, OPTIONS)
   const { dtype = 'float32', threads } = options
   const { format, name } = matrixFormatOf(options)
@@ -95,12 +102,15 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   const count = threads ?? addon.physicalCores()
   const native = new addon.NativeExecutor(instructionSet, count, dtype === 'float64', format === 'bfloat16_products')
   const reduced = name === undefined ? '' : `, ${name}`
-  return openKernelBackend(createCpuExecutor(addon, native, dtype, format), {
-    name: 'cpu',
-    reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${reduced}`,
-    implementation: `${instructionSet}${reduced}`,
-    opaqueOrder: native.describe().panelOrder,
-  })
+  return openKernelBackend(
+    createCpuExecutor(addon, native, dtype, format, leavesSmall && format.endsWith('products')),
+    {
+      name: 'cpu',
+      reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${reduced}`,
+      implementation: `${instructionSet}${reduced}`,
+      opaqueOrder: native.describe().panelOrder,
+    },
+  )
 }
 
 /** The format of matrices that the options give, and its name where it is reduced. float64 has none. */

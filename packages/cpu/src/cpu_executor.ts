@@ -21,12 +21,17 @@ const CACHE_LINE = 64
 /** From this size on the memory of a result is used again: the first touch of its pages would take longer than the collector's work. */
 const REUSED_BYTES = 1 << 18
 
+/** Results of up to so many bytes lie side by side in buffers of so many. */
+const SHORT_BYTES = 1 << 11
+const POOL_BYTES = 1 << 14
+
 /** The executor over `native`; disposing its memory closes it. */
 export function createCpuExecutor(
   addon: NativeAddon,
   native: NativeExecutor,
   dtype: FloatDType,
   weightFormat: MatrixFormat,
+  leavesSmall: boolean,
 ): KernelExecutor {
   const { array: FloatArrayOf, bytes } = DTYPES[dtype]
   const allocate = (length: number): FloatArray => {
@@ -39,8 +44,20 @@ export function createCpuExecutor(
     const buffer = new SharedArrayBuffer(length * bytes + CACHE_LINE)
     return floatView(dtype, buffer, addon.alignedOffset(new Uint8Array(buffer)), length)
   }
-  const allocateResult = (length: number): FloatArray =>
-    length * bytes < REUSED_BYTES ? allocate(length) : new FloatArrayOf(native.resultBuffer(length * bytes), 0, length)
+  // A buffer for each takes longer to allocate and collect than a short call to compute. Node.js has pools for its Buffers.
+  let pool = new ArrayBuffer(0)
+  let used = 0
+  const allocateResult = (length: number): FloatArray => {
+    const size = Math.ceil((length * bytes) / CACHE_LINE) * CACHE_LINE
+    if (size >= REUSED_BYTES) return new FloatArrayOf(native.resultBuffer(length * bytes), 0, length)
+    if (size > SHORT_BYTES) return allocate(length)
+    if (used + size > pool.byteLength) {
+      pool = new ArrayBuffer(POOL_BYTES)
+      used = addon.alignedOffset(pool)
+    }
+    used += size
+    return new FloatArrayOf(pool, used - size, length)
+  }
   const queue = {
     failureCode: 'ERR_CPU_OPERATION',
     done: (job: number) => native.done(job),
@@ -49,7 +66,8 @@ export function createCpuExecutor(
   }
   const memory = new HostMemory(dtype, queue, { own: allocate, shared: allocateShared })
   return {
-    ...{ memory, operations: native, tensorKernels: tensorKernels(native), weightFormat, allocateResult },
+    ...{ memory, operations: native, tensorKernels: tensorKernels(native) },
+    ...{ weightFormat, leavesSmall, allocateResult },
     makeNetwork: (descriptor) => new addon.NativeNetwork(native, descriptor),
     moveRegions: (network, params, moves, into) => {
       for (const { canonical, pseudoLayer, side, gate, isBias } of moves) {

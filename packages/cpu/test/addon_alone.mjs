@@ -19,12 +19,10 @@ const network = new addon.NativeNetwork(executor, descriptor)
 const zeros = (length) => new Float32Array(length)
 let job = 0
 for (let k = 0; k < 4; k++) {
-  job = executor.forward({
-    ...{ network, time: size.time, batch: size.batch, input: zeros(size.time * size.batch * size.units) },
-    ...{ h: null, c: null, params: zeros(network.paramsSize()), quantized: null, lengths: null, dropoutPosition: 0 },
-    ...{ output: zeros(size.time * size.batch * size.units), hFinal: zeros(size.batch * size.units) },
-    ...{ cFinal: zeros(size.batch * size.units), tape: null },
-  })
+  const output = zeros(size.time * size.batch * size.units)
+  const [hFinal, cFinal] = [zeros(size.batch * size.units), zeros(size.batch * size.units)]
+  const given = [network, size.time, size.batch, zeros(output.length), null, null, zeros(network.paramsSize())]
+  job = executor.forward(...given, null, null, 0, output, hFinal, cFinal, null, false)
 }
 if (argv[2] === 'awaited') {
   await executor.done(job)

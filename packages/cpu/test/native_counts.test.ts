@@ -1,9 +1,10 @@
-import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
 import { type HostTensor, UPDATE_RULES } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { loadAddon } from '../src/cpu_backend.js'
 import { openCpuBackend } from '../src/index.js'
+import type { NativeExecutor } from '../src/native_addon.js'
 
 const refused = coded('ERR_TENSOR_TRANSFERRED', { name: 'RangeError' })
 const [T, B, I, H] = [3, 2, 4, 5]
@@ -24,18 +25,14 @@ describe('the native addon', () => {
   executor.close()
   const size = network.paramsSize()
   const sequence = () => ({
-    ...{
-      network,
-      time: T,
-      batch: B,
-      input: floats(T * B * I),
-      h: floats(B * H),
-      c: floats(B * H),
-      params: floats(size),
-    },
-    ...{ quantized: null, lengths: Int32Array.of(3, 1), dropoutPosition: 0, output: floats(T * B * H) },
-    ...{ hFinal: floats(B * H), cFinal: floats(B * H), tape: null },
+    ...{ input: floats(T * B * I) as FloatArray, h: floats(B * H), c: floats(B * H), params: floats(size) },
+    ...{ lengths: Int32Array.of(3, 1), output: floats(T * B * H), hFinal: floats(B * H), cFinal: floats(B * H) },
   })
+  const forward = (native: NativeExecutor, job: ReturnType<typeof sequence>) =>
+    native.forward(
+      ...([network, T, B, job.input, job.h, job.c, job.params, null, job.lengths, 0] as const),
+      ...([job.output, job.hFinal, job.cFinal, null, false] as const),
+    )
 
   it.each(['input', 'h', 'c', 'params', 'lengths', 'output', 'hFinal', 'cFinal'] as const)(
     'counts the elements of %s where it takes their address',
@@ -44,10 +41,10 @@ describe('the native addon', () => {
       const job = sequence()
       const array = job[name]
       for (const wrong of [array.slice(1), array.slice(0, 0)]) {
-        expect(() => native.forward({ ...job, [name]: wrong })).toThrow(refused)
+        expect(() => forward(native, { ...job, [name]: wrong })).toThrow(refused)
       }
       structuredClone(array.buffer, { transfer: [array.buffer as ArrayBuffer] })
-      expect(() => native.forward(job)).toThrow(refused)
+      expect(() => forward(native, job)).toThrow(refused)
       native.close()
     },
   )
@@ -80,7 +77,7 @@ describe('the native addon', () => {
   it('refuses another element type with a code', () => {
     const native = open()
     const job = { ...sequence(), input: new Float64Array(T * B * I) }
-    expect(() => native.forward(job)).toThrow(coded('ERR_DTYPE'))
+    expect(() => forward(native, job)).toThrow(coded('ERR_DTYPE'))
     native.close()
   })
 })

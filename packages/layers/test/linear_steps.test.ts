@@ -17,7 +17,7 @@ async function stepsOf(run: () => Promise<unknown>): Promise<number> {
   let steps = 0
   const counted = (scan: (...given: never[]) => unknown) =>
     function (this: unknown[], ...given: never[]) {
-      // Short ones are those of an option or a shape.
+      // Short ones belong to an option or a shape.
       if (this.length > SHORT) steps += this.length
       return scan.apply(this, given)
     }

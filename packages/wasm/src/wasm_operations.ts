@@ -44,27 +44,27 @@ export class WasmOperations implements KernelOperations {
     this.#heap = heap
   }
 
-  forward(job: Job<'forward'>): number {
-    const network = job.network as WasmNetwork
-    const quantized = job.quantized as WasmQuantizedWeights | null
-    const tape = job.tape as WasmTape | null
+  forward: KernelOperations['forward'] = (
+    ...[network, time, batch, input, h, c, params, quantized, lengths, dropoutPosition, output, hFinal, cFinal, ...last]
+  ) => {
+    const [tape, , paramsVersion] = last
     this.#heap.call('run forward', (frame, exports) => {
-      const params = this.#heap.paramsAddress(frame, job.params, job.paramsVersion)
+      const paramsAddress = this.#heap.paramsAddress(frame, params, paramsVersion)
       exports.forward(
-        network.address,
-        job.time,
-        job.batch,
-        frame.read(job.input),
-        frame.read(job.h),
-        frame.read(job.c),
-        params,
-        quantized?.address ?? 0,
-        frame.read(job.lengths),
-        job.dropoutPosition,
-        frame.write(job.output),
-        frame.write(job.hFinal),
-        frame.write(job.cFinal),
-        tape?.address ?? 0,
+        (network as WasmNetwork).address,
+        time,
+        batch,
+        frame.read(input),
+        frame.read(h),
+        frame.read(c),
+        paramsAddress,
+        (quantized as WasmQuantizedWeights | null)?.address ?? 0,
+        frame.read(lengths),
+        dropoutPosition,
+        frame.write(output),
+        frame.write(hFinal),
+        frame.write(cFinal),
+        (tape as WasmTape | null)?.address ?? 0,
       )
     })
     return DONE

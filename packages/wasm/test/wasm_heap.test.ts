@@ -132,14 +132,13 @@ describe('objects of the module', () => {
     const tape = new WasmTape(heap)
     expect(tape.bytes).toBe(0)
     const [time, batch] = [5, 3]
-    new WasmOperations(heap).forward({
-      ...{ network, time, batch, tape, h: null, c: null, quantized: null, lengths: null, dropoutPosition: 0 },
-      input: new Float32Array(time * batch * 4),
-      params: new Float32Array(network.paramsSize()),
-      output: new Float32Array(time * batch * 8),
-      hFinal: new Float32Array(2 * batch * 8),
-      cFinal: new Float32Array(2 * batch * 8),
-    })
+    const [input, output] = [new Float32Array(time * batch * 4), new Float32Array(time * batch * 8)]
+    const [hFinal, cFinal] = [new Float32Array(2 * batch * 8), new Float32Array(2 * batch * 8)]
+    const params = new Float32Array(network.paramsSize())
+    new WasmOperations(heap).forward(
+      ...([network, time, batch, input, null, null, params, null, null, 0] as const),
+      ...([output, hFinal, cFinal, tape, false] as const),
+    )
     // Four gates and the state of each of 2·T·B·H cells at least.
     expect(tape.bytes).toBeGreaterThanOrEqual(4 * 5 * 2 * time * batch * 8)
     const { address } = tape

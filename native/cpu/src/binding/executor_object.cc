@@ -25,20 +25,24 @@ const Kernels* KernelsNamed(const std::string& name) {
 // The job of the operation whose reader the method has as its data.
 Job ExecutorObject::JobOf(const Napi::CallbackInfo& info) {
   const auto& reader = *static_cast<const JobReader*>(info.Data());
-  return (core_->is_double ? reader.f64 : reader.f32)({core_, &queue_->canceled()}, info[0].As<Napi::Object>());
+  return (core_->is_double ? reader.f64 : reader.f32)({core_, &queue_->canceled(), info}, info[0].As<Napi::Object>());
 }
 
-// <operation>(arguments: object): number. Settling first lets go of arguments that finished operations still hold.
+// <operation>(arguments: object): number, or 0 if it is done. Settling first lets go of arguments that finished
+// operations still hold.
 Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
-  const Napi::Object arguments = info[0].As<Napi::Object>();
   // May throw: nothing has been queued then.
   Job job = JobOf(info);
   Settle();
   const bool is_brief = job.operations <= core_->brief_operations();
   const uint64_t number = is_brief ? queue_->RunOrPush(std::move(job.run)) : queue_->Push(std::move(job.run));
-  // The reference keeps the arrays alive until Settle() sees the job done. Jobs complete in order, so the deque is
-  // sorted.
-  if (queue_->completed() < number) pending_.push_back({number, Napi::Persistent(arguments)});
+  if (queue_->completed() < number) {
+    // The reference keeps the arrays alive until Settle() sees the job done. Jobs complete in order, so the deque is
+    // sorted.
+    const Napi::Array arguments = Napi::Array::New(env_, info.Length());
+    for (uint32_t k = 0; k < info.Length(); k++) arguments.Set(k, info[k]);
+    pending_.push_back({number, Napi::Persistent(Napi::Object(arguments))});
+  }
   return Napi::Number::New(env_, static_cast<double>(number));
 }
 

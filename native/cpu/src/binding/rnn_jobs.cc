@@ -45,47 +45,45 @@ std::shared_ptr<Tape<T>> AttachTape(const JobContext& context, const ForwardPass
   return tape;
 }
 
-// forward({ network, time, batch, input, h, c, params, quantized, lengths, dropoutPosition, output, hFinal, cFinal,
-//           tape })
+// forward(network, time, batch, input, h, c, params, quantized, lengths, dropoutPosition, output, hFinal, cFinal, tape,
+//         rounds)
 //
 // tape: a fresh NativeTape in training, else null. quantized: NativeQuantizedWeights that the matrices are read from,
-// or null.
+// or null. rounds: whether training rounds the factors of products to bfloat16, as the backward then must.
 // Shapes: input [T,B,I], h [L·D,B,C], c [L·D,B,H], output [T,B,D·C], with C = P or H. A missing h or c stands for
 // zeros, missing lengths for T in every row.
 template <typename T>
-Job ForwardJob(const JobContext& context, const Napi::Object& arguments) {
-  const auto network = NetworkOf<T>(arguments);
+Job ForwardJob(const JobContext& context, const Napi::Object& network_object) {
+  const Napi::CallbackInfo& info = context.info;
+  const auto network = NetworkObject::Unwrap(network_object)->template network<T>();
   ForwardPass<T> pass{};
   pass.network = network.get();
-  pass.time = Size(arguments, "time");
-  pass.batch = Size(arguments, "batch");
+  pass.time = info[1].As<Napi::Number>().Int64Value();
+  pass.batch = info[2].As<Napi::Number>().Int64Value();
   const ptrdiff_t rows = pass.time * pass.batch;
   const auto [h_size, c_size] = StateSizes(*network, pass.batch);
-  pass.input = Required<T>(arguments, "input", rows * network->options().input_size);
-  pass.h = Elements<T>(arguments, "h", h_size);
-  pass.c = Elements<T>(arguments, "c", c_size);
-  pass.params.data = Required<T>(arguments, "params", network->params_size());
-  pass.lengths = Elements<int32_t>(arguments, "lengths", pass.batch);
+  pass.input = Required<T>(info[3], "input", rows * network->options().input_size);
+  pass.h = Elements<T>(info[4], "h", h_size);
+  pass.c = Elements<T>(info[5], "c", c_size);
+  pass.params.data = Required<T>(info[6], "params", network->params_size());
+  pass.lengths = Elements<int32_t>(info[8], "lengths", pass.batch);
   // The generator of masks is a counter: TypeScript stores the position, so a restored run draws the same masks.
   // Words of the generator that earlier passes used; exact in a double up to 2^53.
-  pass.dropout_position = static_cast<uint64_t>(Number(arguments, "dropoutPosition"));
-  pass.output = Required<T>(arguments, "output", rows * network->output_size());
-  pass.h_final = Required<T>(arguments, "hFinal", h_size);
-  pass.c_final = network->has_cell_state() ? Required<T>(arguments, "cFinal", c_size) : nullptr;
+  pass.dropout_position = info[9].As<Napi::Number>().Int64Value();
+  pass.output = Required<T>(info[10], "output", rows * network->output_size());
+  pass.h_final = Required<T>(info[11], "hFinal", h_size);
+  pass.c_final = network->has_cell_state() ? Required<T>(info[12], "cFinal", c_size) : nullptr;
 
   std::shared_ptr<Tape<T>> tape;
-  const Napi::Value tape_object = arguments.Get("tape");
-  if (tape_object.IsObject()) tape = AttachTape(context, pass, tape_object.As<Napi::Object>());
+  if (info[13].IsObject()) tape = AttachTape(context, pass, info[13].As<Napi::Object>());
   // Filled when the job runs.
   pass.tape = tape.get();
   // The closure holds shares of the network, the tape and the slot: JavaScript may dispose each of them while the job
   // is queued.
   std::shared_ptr<QuantizedSlot> quantized;
-  const Napi::Value quantized_object = arguments.Get("quantized");
-  if (quantized_object.IsObject()) {
-    quantized = QuantizedWeightsObject::Unwrap(quantized_object.As<Napi::Object>())->slot;
-  }
-  const Engine<T> engine = context.core->engine<T>(context.canceled);
+  if (info[7].IsObject()) quantized = QuantizedWeightsObject::Unwrap(info[7].As<Napi::Object>())->slot;
+  Engine<T> engine = context.core->engine<T>(context.canceled);
+  engine.rounds_products = info[14].As<Napi::Boolean>().Value();
   // Every parameter is used once by every step of a row. Each weight that is read serves all of several rows,
   // which is twice as fast.
   const double per_parameter = pass.batch > 1 ? 1 : 2;
@@ -99,7 +97,7 @@ Job ForwardJob(const JobContext& context, const Napi::Object& arguments) {
   return {run, operations};
 }
 
-// backward({ network, input, params, tape, dOutput, dhFinal, dcFinal, dInput, dh, dc, dParams })
+// backward({ network, input, params, tape, dOutput, dhFinal, dcFinal, dInput, dh, dc, dParams, rounds })
 // Gradients have the shapes of their operands. The tape is consumed: the backward overwrites its activations, and
 // TypeScript refuses a second use.
 template <typename T>
@@ -122,7 +120,8 @@ Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
   pass.dh = Required<T>(arguments, "dh", h_size);
   pass.dc = network->has_cell_state() ? Required<T>(arguments, "dc", c_size) : nullptr;
   pass.d_params = Required<T>(arguments, "dParams", network->params_size());
-  const Engine<T> engine = context.core->engine<T>(context.canceled);
+  Engine<T> engine = context.core->engine<T>(context.canceled);
+  engine.rounds_products = Flag(arguments, "rounds");
   return {[engine, pass, network, tape] { RunBackward(engine, pass); }};
 }
 

@@ -52,6 +52,16 @@ inline constexpr int kLeastSteps = 2;
 constexpr int Larger(int a, int b) { return a > b ? a : b; }
 constexpr ptrdiff_t Smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
+// Hides the origin of a pointer from clang, which else computes each row's address from the row before: 53 instructions
+// for 24 multiply-adds of a tile of 6 x 2 vectors (AVX2) instead of 47.
+template <typename T>
+static inline T* OfItsOwn(T* pointer) {
+#if defined(__clang__) && !defined(__wasm__)
+  asm("" : "+r"(pointer));
+#endif
+  return pointer;
+}
+
 // How a tile of kRows rows by kVectors vectors reads a and the panel.
 template <typename V, typename Weight, int kRows, int kVectors, Operands kOperands>
 struct TileOperands {
@@ -82,7 +92,7 @@ struct TileOperands {
   }
   void StartRows(const T* first) {
     CUDNN_RNN_UNROLL
-    for (int i = 0; i < kPointers; i++) a[i] = first + 3 * i * a_stride;
+    for (int i = 0; i < kPointers; i++) a[i] = OfItsOwn(first + 3 * i * a_stride);
   }
   void StartPanel(const Weight* first, ptrdiff_t chunk_stride) {
     CUDNN_RNN_UNROLL

@@ -36,9 +36,9 @@ uint64_t JobQueue::RunOrPush(std::function<void()> run) {
   // Nothing queued and nothing running. Only JavaScript's thread pushes, so this cannot change before the job has run.
   if (canceled_ || completed() != last_) return Push(std::move(run));
   Job job{++last_, std::move(run)};
-  Run(&job);
+  const bool succeeded = Run(&job);
   completed_.store(job.number);
-  return job.number;
+  return succeeded ? 0 : job.number;
 }
 
 bool JobQueue::Await(uint64_t number) {
@@ -77,7 +77,7 @@ void JobQueue::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void JobQueue::Run(Job* job) {
+bool JobQueue::Run(Job* job) {
   Failure failure;
   try {
     job->run();
@@ -89,9 +89,10 @@ void JobQueue::Run(Job* job) {
   }
   // Releases the job's operands before it counts as done, so a waiter that frees memory next finds it free.
   job->run = nullptr;
-  if (failure.message.empty()) return;
+  if (failure.message.empty()) return true;
   std::lock_guard<std::mutex> lock(mutex_);
   failures_[job->number] = failure;
+  return false;
 }
 
 // Body of the thread. Jobs run one at a time and in order, as later operations read the results of earlier ones; a job

@@ -27,7 +27,7 @@ class JobQueue {
   uint64_t Push(std::function<void()> job);
 
   // Runs the job before it returns if nothing is queued or at work, else as Push: for jobs that take less time than
-  // waking a thread. One thread only may push.
+  // waking a thread. Returns 0 for a job that ran without failing. One thread only may push.
   uint64_t RunOrPush(std::function<void()> job);
 
   // The number of the last job that is done; all before it are.
@@ -57,8 +57,8 @@ class JobQueue {
   };
 
   void Work();
-  // Runs the job and stores its exception.
-  void Run(Job* job);
+  // Runs the job and stores its exception; whether it had none.
+  bool Run(Job* job);
 
   const std::function<void()> notify_;
   std::mutex mutex_;

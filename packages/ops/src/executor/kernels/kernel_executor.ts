@@ -20,6 +20,8 @@ export interface KernelExecutor {
   readonly allocateResult: (length: number) => FloatArray
   /** How the matrices of an inference are stored. */
   readonly weightFormat: MatrixFormat
+  /** Whether networks that would not be faster in it are computed in float32. */
+  readonly leavesSmall?: boolean
   readonly makeNetwork: (descriptor: RnnDescriptor) => KernelNetwork
   readonly makeTape: () => KernelTapeMemory
   readonly makeStepper: (network: KernelNetwork, batch: number) => KernelStepper

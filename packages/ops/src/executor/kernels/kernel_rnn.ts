@@ -6,6 +6,7 @@ import {
   flatLayout,
   Inspectable,
   layoutKey,
+  numPseudoLayers,
   type RnnDescriptor,
   type Summary,
 } from '@cudnn-rnn/canonical'
@@ -75,7 +76,7 @@ export class KernelRnn extends Inspectable implements Rnn {
     this.descriptor = descriptor
     this.#network = makeNetwork(descriptor)
     this.paramsSize = this.#network.paramsSize()
-    this.#quantized = new QuantizedParamsCache(executor, this.#network)
+    this.#quantized = new QuantizedParamsCache(executor, this.#network, numPseudoLayers(descriptor))
     this.#entry = memory.ledger.enter('rnns', this)
   }
 
@@ -121,27 +122,28 @@ export class KernelRnn extends Inspectable implements Rnn {
     const cFinal = shapes.c === undefined ? null : allocateResult(elementCount(shapes.c))
     const paramsVersion = params instanceof HostTensor ? params.version : undefined
     const tape = training ? makeTape() : null
-    const quantized = training ? null : (this.#quantized.of(params, paramsElements)?.weights ?? null)
+    const quantized = training ? null : (this.#quantized.of(params, paramsElements, sizes.batch)?.weights ?? null)
+    const rounds = training && this.#quantized.isRounded(sizes)
     let job: number
     try {
-      // Without spread properties, which cost a microsecond: a step of a small network takes ten.
-      job = operations.forward({
-        network: this.#network,
-        time: sizes.time,
-        batch: sizes.batch,
-        input: elements,
+      job = operations.forward(
+        this.#network,
+        sizes.time,
+        sizes.batch,
+        elements,
         h,
         c,
-        params: paramsElements,
-        paramsVersion,
+        paramsElements,
         quantized,
-        lengths: sizes.sequenceLengths,
-        dropoutPosition: this.#dropoutPosition,
+        sizes.sequenceLengths,
+        this.#dropoutPosition,
         output,
         hFinal,
         cFinal,
         tape,
-      })
+        rounds,
+        paramsVersion,
+      )
     } catch (error) {
       // The kernels may have filled a part of it before they ran out of memory.
       tape?.release()
@@ -176,8 +178,8 @@ export class KernelRnn extends Inspectable implements Rnn {
     const dc = shapes.c === undefined ? null : allocateResult(elementCount(shapes.c))
     const dParams = allocateResult(this.paramsSize)
     const results = { dInput, dh, dc, dParams }
-    const network = this.#network
-    const job = operations.backward({ network, input, params, paramsVersion, tape: kept, ...given, ...results })
+    const own = { network: this.#network, rounds: this.#quantized.isRounded(sizes) }
+    const job = operations.backward({ ...own, input, params, paramsVersion, tape: kept, ...given, ...results })
     tape.consume()
     return {
       input: memory.result(shapes.input, dInput, job),

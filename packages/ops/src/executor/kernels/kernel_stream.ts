@@ -31,6 +31,7 @@ export class KernelStream implements StreamKernel {
   #bound: BoundStep | null | undefined
   readonly #quantized: QuantizedParamsCache
   readonly #params: FloatArray
+  readonly #batch: number
   /** The tensor of the parameters: queued work may be about to write it. */
   readonly #variable: HostTensor | undefined
 
@@ -46,6 +47,7 @@ export class KernelStream implements StreamKernel {
     this.#quantized = quantized
     this.#variable = params instanceof HostTensor ? params : undefined
     this.#params = memory.elements(params) as FloatArray
+    this.#batch = batch
     this.#stepper = makeStepper(network, batch)
     this.#follow = this.#stepper.followParams?.bind(this.#stepper)
     this.#allocate = (length) => memory.allocate(length)
@@ -97,7 +99,7 @@ export class KernelStream implements StreamKernel {
 
   /** Waits until the parameters are written; the quantized copy that is read in their place, or null. */
   #readyWeights(): KernelQuantizedWeights | null {
-    const quantized = this.#quantized.of(this.#variable, this.#params)
+    const quantized = this.#quantized.of(this.#variable, this.#params, this.#batch)
     const job = quantized?.job ?? this.#variable?.job ?? 0
     if (job > 0) this.#operations.wait(job)
     return quantized?.weights ?? null

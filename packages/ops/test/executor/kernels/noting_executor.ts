@@ -23,6 +23,11 @@ export interface NotedJob {
   readonly job: any
 }
 
+const FORWARD_ARGUMENTS = [
+  ...['network', 'time', 'batch', 'input', 'h', 'c', 'params', 'quantized', 'lengths', 'dropoutPosition'],
+  ...['output', 'hFinal', 'cFinal', 'tape', 'rounds', 'paramsVersion'],
+]
+
 /** Calls of a stepper, in their order. */
 export type NotedCall = readonly [string, ...unknown[]]
 
@@ -33,9 +38,11 @@ export type NotedCall = readonly [string, ...unknown[]]
 export function openNotingExecutor({
   weightFormat = 'float32',
   binds = true,
+  leavesSmall = false,
 }: {
   readonly weightFormat?: MatrixFormat
   readonly binds?: boolean
+  readonly leavesSmall?: boolean
 } = {}) {
   const jobs: NotedJob[] = []
   const waited: number[] = []
@@ -55,10 +62,13 @@ export function openNotingExecutor({
     if (state.failure) throw state.failure
     return jobs.push({ name, job })
   }
-  const names = ['forward', 'backward', 'quantize', 'linear', 'linearGradients', 'addProduct', 'lstmForward']
+  const names = ['backward', 'quantize', 'linear', 'linearGradients', 'addProduct', 'lstmForward']
   const others = ['lstmBackward', 'embedding', 'embeddingGradient', 'softmaxCrossEntropy', 'ctcLoss', 'norm']
   const operations = {
     ...Object.fromEntries([...names, ...others, 'update', 'layer'].map((name) => [name, queued(name)])),
+    // By their names.
+    forward: (...values: readonly unknown[]) =>
+      queued('forward')(Object.fromEntries(FORWARD_ARGUMENTS.map((name, k) => [name, values[k]]))),
     wait: (job: number) => void calls.push(['wait', job]),
   } as unknown as KernelOperations
   const tensorKernels = {
@@ -96,6 +106,7 @@ export function openNotingExecutor({
     operations,
     tensorKernels,
     weightFormat,
+    leavesSmall,
     allocateResult: (length) => new Float32Array(length),
     makeNetwork: (descriptor: RnnDescriptor) => ({ paramsSize: () => flatLayout(descriptor).size }),
     makeTape: () => {
