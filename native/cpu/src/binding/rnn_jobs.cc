@@ -13,8 +13,8 @@ namespace {
 
 // A share of the network, so JavaScript may collect its object while the job is queued.
 template <typename T>
-std::shared_ptr<Network<T>> NetworkOf(const Napi::Object& arguments) {
-  return NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->network().get<T>();
+std::shared_ptr<Network<T>> NetworkOf(const Napi::Value& object) {
+  return NetworkObject::Unwrap(object.As<Napi::Object>())->network().get<T>();
 }
 
 // Elements of all h [L·D,B,C] and all c [L·D,B,H] of a network.
@@ -55,7 +55,7 @@ std::shared_ptr<Tape<T>> AttachTape(const JobContext& context, const ForwardPass
 template <typename T>
 Job ForwardJob(const JobContext& context, const Napi::Object& network_object) {
   const Napi::CallbackInfo& info = context.info;
-  const auto network = NetworkObject::Unwrap(network_object)->template network<T>();
+  const auto network = NetworkOf<T>(network_object);
   ForwardPass<T> pass{};
   pass.network = network.get();
   pass.time = info[1].As<Napi::Number>().Int64Value();
@@ -102,7 +102,7 @@ Job ForwardJob(const JobContext& context, const Napi::Object& network_object) {
 // TypeScript refuses a second use.
 template <typename T>
 Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
-  const auto network = NetworkOf<T>(arguments);
+  const auto network = NetworkOf<T>(arguments.Get("network"));
   // Null after release(); TypeScript refuses such a tape before.
   const auto tape = TapeObject::Unwrap(arguments.Get("tape").As<Napi::Object>())->tape.get<T>();
   BackwardPass<T> pass{};
@@ -129,7 +129,7 @@ Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
 // Converts the parameters to bfloat16 or int8, once for all networks that share the slot.
 // Queued like a pass, so it reads the parameters as earlier updates leave them.
 Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
-  const auto network = NetworkOf<float>(arguments);
+  const auto network = NetworkOf<float>(arguments.Get("network"));
   const auto slot = QuantizedWeightsObject::Unwrap(arguments.Get("quantized").As<Napi::Object>())->slot;
   const float* params = Required<float>(arguments, "params", network->params_size());
   const auto format = static_cast<WeightFormat>(Number(arguments, "format"));

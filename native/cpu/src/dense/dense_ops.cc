@@ -308,7 +308,7 @@ void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
   RunLoop(engine, members, parts, [&](ptrdiff_t k, int) { part(k * part_size, std::min(count, (k + 1) * part_size)); });
 }
 
-#define CUDNN_RNN_INSTANTIATE(T)                                                                                      \
+#define CUDNN_RNN_INSTANTIATE_DENSE_OPS(T)                                                                            \
   template void Multiply(const Engine<T>&, Operand<T>, Operand<T>, const T*, T*, ptrdiff_t, ptrdiff_t, ptrdiff_t);    \
   template void AddProduct(const Engine<T>&, Operand<T>, Operand<T>, T*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t); \
   template void SumRows(const T*, T*, ptrdiff_t, ptrdiff_t);                                                          \
@@ -316,7 +316,7 @@ void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
   template double Norm(const std::vector<std::pair<T*, ptrdiff_t>>&);                                                 \
   template void ForEach(const Engine<T>&, ptrdiff_t, ptrdiff_t, const std::function<void(ptrdiff_t, ptrdiff_t)>&);
 
-CUDNN_RNN_INSTANTIATE(float)
-CUDNN_RNN_INSTANTIATE(double)
+CUDNN_RNN_INSTANTIATE_DENSE_OPS(float)
+CUDNN_RNN_INSTANTIATE_DENSE_OPS(double)
 
 }  // namespace cudnn_rnn

@@ -327,11 +327,11 @@ void RunLstmBackward(const Engine<T>& engine, const LstmSequence<T>& sequence,
   LstmSteps<T>(engine, sequence, gradients).RunBackward();
 }
 
-#define CUDNN_RNN_INSTANTIATE(T)                                          \
+#define CUDNN_RNN_INSTANTIATE_LSTM_SEQUENCE(T)                            \
   template void RunLstmForward(const Engine<T>&, const LstmSequence<T>&); \
   template void RunLstmBackward(const Engine<T>&, const LstmSequence<T>&, const LstmSequenceGradients<T>&);
 
-CUDNN_RNN_INSTANTIATE(float)
-CUDNN_RNN_INSTANTIATE(double)
+CUDNN_RNN_INSTANTIATE_LSTM_SEQUENCE(float)
+CUDNN_RNN_INSTANTIATE_LSTM_SEQUENCE(double)
 
 }  // namespace cudnn_rnn

@@ -88,7 +88,7 @@ int QuotaCores(const std::string& groups, const std::string& mounts) {
     // "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1: https://man7.org/linux/man-pages/man7/cgroups.7.html
     const size_t names = lines.find(':', at) + 1, path = lines.find(':', names) + 1;
     if (names == 0 || path == 0 || path > end) continue;
-    const std::string controllers = "," + lines.substr(names, path - 1 - names) + ",";
+    const std::string controllers = std::string(",").append(lines, names, path - 1 - names) + ",";
     const bool is_unified = controllers == ",,";
     if (!is_unified && controllers.find(",cpu,") == std::string::npos) continue;
     const std::string root = is_unified ? mounts : mounts + "/cpu";
