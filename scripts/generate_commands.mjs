@@ -33,7 +33,7 @@ const parametersOf = (list) =>
 
 const functions = new Map()
 for (const library of ['cudart', 'driver', 'cublas', 'cudnn']) {
-  const rows = read(`native/cudnn/src/${library}_symbols.def`).replaceAll(/\/\/.*$/gm, '')
+  const rows = read(`native/cudnn/src/sys/${library}_symbols.def`).replaceAll(/\/\/.*$/gm, '')
   for (const [, name, parameters] of rows.matchAll(/SYMBOL\(\s*[^,]+,\s*(\w+),\s*\(([^)]*)\)\s*\)/g)) {
     functions.set(name, { table: library, parameters: parametersOf(parameters) })
   }
@@ -226,10 +226,10 @@ const header = `#pragma once
 #include <variant>
 #include <vector>
 
-#include "command_reader.h"
-#include "kernel_parameters.h"
-#include "status.h"
-#include "worker.h"
+#include "device/command_reader.h"
+#include "device/kernel_parameters.h"
+#include "device/worker.h"
+#include "sys/status.h"
 
 namespace cudnn_rnn {
 

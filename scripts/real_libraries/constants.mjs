@@ -86,7 +86,7 @@ async function executorConstants(build) {
 
 /** Compares all constants; returns how many agree, and the compiler's words if one does not. */
 export async function compareConstants({ includes, build }) {
-  const binding = join(root, 'native/cudnn/src/nvidia_types.h')
+  const binding = join(root, 'native/cudnn/src/sys/nvidia_types.h')
   const emulator = join(root, 'native/cuda_emulator')
   const executor = await executorConstants(build)
   const unnamed = executor.filter(([name]) => name === undefined)

@@ -1,4 +1,4 @@
-// Compares the symbol tables of native/cudnn/src with NVIDIA's headers:
+// Compares the symbol tables of native/cudnn/src/sys with NVIDIA's headers:
 //
 //     node scripts/real_libraries/prototypes.mjs INCLUDE_FOLDER…
 //
@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const folders = process.argv.slice(2)
-const source = fileURLToPath(new URL('../../native/cudnn/src', import.meta.url))
+const source = fileURLToPath(new URL('../../native/cudnn/src/sys', import.meta.url))
 const HEADERS = {
   cudnn: 'cudnn.h',
   cudart: 'cuda_runtime_api.h',

@@ -7,8 +7,8 @@
 #include <initializer_list>
 
 #include "commands.h"
+#include "device/worker.h"
 #include "host_device.h"
-#include "worker.h"
 
 namespace cudnn_rnn {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "libraries.h"
-#include "nccl_communicator.h"
+#include "nccl/nccl_communicator.h"
+#include "sys/libraries.h"
 
 namespace cudnn_rnn {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "commands.h"
-#include "dynamic_library.h"
-#include "session.h"
+#include "device/session.h"
+#include "sys/dynamic_library.h"
 
 namespace cudnn_rnn {
 namespace {

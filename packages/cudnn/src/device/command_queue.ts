@@ -19,7 +19,7 @@ export interface Submission {
   readonly isContinued?: boolean
 }
 
-/** Numbers before the words: mode, graph, scalars, and four counts (native/cudnn/src/session_binding.cc). */
+/** Numbers before the words: mode, graph, scalars, and four counts (native/cudnn/src/binding/session_binding.cc). */
 const HEADER = 7
 const NOTHING = new Float64Array(0)
 
@@ -167,7 +167,7 @@ function failureOf(list: CommandList, error: unknown): unknown {
 }
 
 /**
- * The message that native/cudnn/src/session_binding.cc reads, in `room` if it is large enough.
+ * The message that native/cudnn/src/binding/session_binding.cc reads, in `room` if it is large enough.
  *
  * @public scripts/real_libraries uses it
  */
