@@ -201,11 +201,8 @@ export abstract class Layer {
     const { x: given, lengths } = this.checkedInput(action, input, options.sequenceLengths ?? null)
     const pass = this.#pass(action, lengths, options)
     if (!isTraining) {
-      return onTape(new Recording(this.backend, [], false), async (t) => {
-        const { output, states = [] } = await this.#forwarded(t, given, pass)
-        const [y, ...final] = t.recording.take([output, ...states])
-        return { output: y, tape: undefined, states: final }
-      })
+      const [output, ...states] = await this.results(given, pass)
+      return { output, tape: undefined, states }
     }
     // The gradient of class ids is none.
     const isNumbers = this.input.features !== null && 'shape' in given
@@ -308,7 +305,7 @@ export abstract class Layer {
   }
 
   /** The output of a pass without gradients, then its states. */
-  protected results(x: TensorLike, pass: Pass): Promise<BackendTensor[]> {
+  protected results(x: LayerInput, pass: Pass): Promise<BackendTensor[]> {
     return onTape(new Recording(this.backend, [], false), async (t) => {
       const { output, states = [] } = await this.#forwarded(t, x, pass)
       return t.recording.take([output, ...states])

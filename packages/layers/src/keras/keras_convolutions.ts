@@ -8,6 +8,7 @@ import {
   count,
   extent,
   type Floats,
+  BIAS,
   filled,
   KERNEL_AND_BIAS,
   type KerasClass,
@@ -148,7 +149,7 @@ export const CONV2D: KerasClass = {
     groups: only(1),
   },
   weights: KERNEL_AND_BIAS,
-  plan: (at, own) => overPictures(at, own, (kernel) => kernel),
+  plan: overPictures,
 }
 
 export const MAX_POOLING2D: KerasClass = {
@@ -181,7 +182,8 @@ export const NESTED: ReadonlyMap<string, KerasClass> = new Map(
         dilation_rate: only([1], 1),
         groups: only(1),
       },
-      plan: (at, own) => overPictures(at, own, ([, ...kernel]) => kernel),
+      weights: [{ name: 'kernel', shape: ([, ...kernel]) => kernel }, BIAS],
+      plan: overPictures,
     },
     MaxPooling1D: {
       pictures: true,
@@ -221,21 +223,13 @@ function maxOverPictures(at: LayerAt, own: OwnOptions): PlannedLayer {
 }
 
 /** A convolution over the rows of pictures, or of the windows of each step. */
-function overPictures(
-  at: LayerAt,
-  own: OwnOptions,
-  storedShape: (kernel: readonly number[]) => readonly number[],
-): PlannedLayer {
-  const { options, input, behind, name } = at
+function overPictures(at: LayerAt, own: OwnOptions): PlannedLayer {
+  const { options, behind, name } = at
   const height = heightOf(at)
   const { filters, kernelSize, strides, padding, activation } = own as Readonly<Record<string, never>>
-  const shape = [...(kernelSize as readonly number[]), (input.features as number) / height, filters]
-  const hasBias = options.flag('use_bias', true)
   if (activation === 'softmax') throw options.wrong('activation', 'one of elements')
   return {
     height: windowCount(height, kernelSize[1], strides[1], padding),
     layers: [conv2d({ filters, height, kernelSize, strides, padding, activation, ...name }), ...behind],
-    stored: [['kernel', storedShape(shape)], ...(hasBias ? [['bias', [filters]] as const] : [])],
-    values: ([kernel, bias = { data: filled([filters], 0), shape: [filters] }]) => [{ data: kernel.data, shape }, bias],
   }
 }

@@ -168,7 +168,8 @@ export const lastAxis = (rule: string): KerasOption => ({
   write: () => -1,
 })
 
-export const KERNEL_AND_BIAS: readonly KerasWeight[] = [{ name: 'kernel' }, { name: 'bias', when: 'use_bias' }]
+export const BIAS: KerasWeight = { name: 'bias', when: 'use_bias' }
+export const KERNEL_AND_BIAS: readonly KerasWeight[] = [{ name: 'kernel' }, BIAS]
 export const SCALE_AND_CENTER: readonly KerasWeight[] = [
   { name: 'gamma', when: 'scale', absent: 1 },
   { name: 'beta', when: 'center' },

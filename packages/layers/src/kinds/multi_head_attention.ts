@@ -11,13 +11,7 @@ export const timeSoftmax = layer('timeSoftmax', {}, (_, input) => ({
   forward: (t, x, _variables, { lengths }) => {
     const [time, batch] = x.shape as readonly [number, number]
     const byRow = t.transpose(x, [1, 2, 0])
-    const shown =
-      lengths === null
-        ? byRow
-        : t.add(
-            byRow,
-            hidden(t, [batch, 1, time], (row, at) => at >= lengths[row]),
-          )
+    const shown = lengths === null ? byRow : hidden(t, byRow, [batch, 1, time], (row, at) => at >= lengths[row])
     return t.transpose(t.activate(shown, 'softmax'), [2, 0, 1])
   },
 }))
@@ -89,25 +83,19 @@ export const multiHeadAttention = layer(
 /** [B,H,T,T] without the steps that no step sees. */
 function shownScores(t: GradientTape, scores: Value, lengths: Int32Array | null, isCausal: boolean): Value {
   const [batch, , time] = scores.shape as readonly [number, number, number]
-  const past =
-    lengths === null
-      ? scores
-      : t.add(
-          scores,
-          hidden(t, [batch, 1, 1, time], (row, at) => at >= lengths[row]),
-        )
-  return isCausal
-    ? t.add(
-        past,
-        hidden(t, [time, time], (step, at) => at > step),
-      )
-    : past
+  const past = lengths === null ? scores : hidden(t, scores, [batch, 1, 1, time], (row, at) => at >= lengths[row])
+  return isCausal ? hidden(t, past, [time, time], (step, at) => at > step) : past
 }
 
-/** A summand that hides places: of the first and last dimension of a shape whose others are 1. */
-function hidden(t: GradientTape, shape: readonly number[], isHidden: (first: number, last: number) => boolean) {
+/** Scores without those at hidden places: of the first and last dimension of a shape whose others are 1, which repeats. */
+function hidden(
+  t: GradientTape,
+  scores: Value,
+  shape: readonly number[],
+  isHidden: (first: number, last: number) => boolean,
+): Value {
   const last = shape.at(-1) as number
   const length = shape.reduce((a, b) => a * b, 1)
   const data = Float32Array.from({ length }, (_, k) => (isHidden(Math.floor(k / last), k % last) ? HIDDEN : 0))
-  return ofDtype(t.backend.dtype, { data, shape })
+  return t.add(scores, ofDtype(t.backend.dtype, { data, shape }))
 }

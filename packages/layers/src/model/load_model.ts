@@ -145,22 +145,18 @@ interface Description {
 }
 
 async function describedModel(prefix: string, store: FileStore | undefined): Promise<Description> {
-  const reader = await openCheckpoint(prefix, { store })
-  try {
-    if (!reader.has(MODEL_KEY)) throw notAModel(prefix, `it has no ${MODEL_KEY}`)
-    const { data } = await reader.read(MODEL_KEY)
-    const description = jsonObject(data as Uint8Array)
-    if (description === undefined) throw notAModel(prefix, 'its description is no JSON object')
-    const { format, layers, input, seed } = description
-    if (format !== MODEL_FORMAT)
-      throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${describeValue(format)}`)
-    const isWhole = Array.isArray(layers) && layers.length > 0 && (input === undefined || isSignal(input))
-    if (!isWhole || !Number.isSafeInteger(seed)) throw notAModel(prefix, 'its description is incomplete')
-    const elements = reader.names().reduce((sum, name) => sum + elementCount(reader.shape(name)), 0)
-    return { ...(description as unknown as Omit<Description, 'elements'>), elements }
-  } finally {
-    await reader.close()
-  }
+  await using reader = await openCheckpoint(prefix, { store })
+  if (!reader.has(MODEL_KEY)) throw notAModel(prefix, `it has no ${MODEL_KEY}`)
+  const { data } = await reader.read(MODEL_KEY)
+  const description = jsonObject(data as Uint8Array)
+  if (description === undefined) throw notAModel(prefix, 'its description is no JSON object')
+  const { format, layers, input, seed } = description
+  if (format !== MODEL_FORMAT)
+    throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${describeValue(format)}`)
+  const isWhole = Array.isArray(layers) && layers.length > 0 && (input === undefined || isSignal(input))
+  if (!isWhole || !Number.isSafeInteger(seed)) throw notAModel(prefix, 'its description is incomplete')
+  const elements = reader.names().reduce((sum, name) => sum + elementCount(reader.shape(name)), 0)
+  return { ...(description as unknown as Omit<Description, 'elements'>), elements }
 }
 
 /** The loss of a description; undefined for one that this release does not have: the model can still predict. */

@@ -217,21 +217,11 @@ export class ModelGraph {
     const valueAt = ([source, part]: Ref) => (part === 0 ? values[source] : ends[source][part - 1])
     for (const [at, { layer, merge, from, states, output }] of this.nodes.entries()) {
       const operands = from.map(valueAt)
-      let own = lengthsOf(from.map(([source]) => all[source]))
+      const taken = from.map(([source]) => all[source])
+      let own = lengthsOf(taken)
       if (layer === undefined) {
-        this.#checkLengths(
-          at,
-          from.map(([source]) => all[source]),
-        )
-        const { join } = MERGES[merge as MergeName]
-        values.push(
-          t.scope((inner) =>
-            join(
-              inner,
-              operands.map((operand) => inner.value(operand)),
-            ),
-          ),
-        )
+        this.#checkLengths(at, taken)
+        values.push(t.scope((inner) => joined(inner, merge as MergeName, operands)))
         ends.push([])
       } else {
         const begin = used
@@ -312,11 +302,7 @@ export class ModelGraph {
 
   #merge(merge: MergeName, operands: readonly TensorLike[]): Promise<BackendTensor> {
     return onTape(new Recording(this.#backend, [], false), async (t) => {
-      const merged = MERGES[merge].join(
-        t,
-        operands.map((operand) => t.value(operand)),
-      )
-      const [y] = t.recording.take([merged])
+      const [y] = t.recording.take([joined(t, merge, operands)])
       return y
     })
   }
@@ -407,6 +393,11 @@ export interface GraphStream extends Omit<LayerStream, 'step'> {
 
 export function kindOf({ layer, merge }: GraphNode): string {
   return layer?.kind ?? String(merge)
+}
+
+function joined(t: GradientTape, merge: MergeName, operands: readonly LayerInput[]): Value {
+  const values = operands.map((operand) => t.value(operand))
+  return MERGES[merge].join(t, values)
 }
 
 /** Names that users gave to a layer and to those in its branches. */

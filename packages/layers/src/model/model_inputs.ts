@@ -93,17 +93,9 @@ export function lengthsByInput(
 ): (Int32Array | null)[] {
   if (lengths === null || lengths === undefined) return inputs.map(() => null)
   const isByName = isNamed<Int32Array>(lengths)
-  if (isByName) {
-    for (const name of Object.keys(lengths)) {
-      if (!inputs.some((each) => each.name === name))
-        throw otherNames(
-          action,
-          'its sequenceLengths',
-          inputs.map((each) => each.name),
-          `${name} is none of them`,
-        )
-    }
-  }
+  const names = inputs.map(({ name }) => name)
+  const unknown = isByName ? Object.keys(lengths).find((name) => !names.includes(name)) : undefined
+  if (unknown !== undefined) throw otherNames(action, 'its sequenceLengths', names, `${unknown} is none of them`)
   return inputs.map(({ name, signal }, k) => {
     const own = isByName ? lengths[name] : signal.isSequence ? (lengths as Int32Array) : null
     return checkedLengths(action, values[k] as LayerInput, signal, own)

@@ -175,11 +175,13 @@ export function rowsIn({ inputs, outputs }: ModelGraph, { input }: AnyBatch): nu
   return tensor.shape[Number(signal.isSequence)]
 }
 
+type Joined = { readonly tensor: Tensor; readonly lengths: Int32Array | null }
+
 /** Rows joined time-major; lengths are null for a model without a time axis. */
 export function joinedInputs(
   rows: readonly LayerExample['input'][],
   { input, dtype }: { readonly input: Signal; readonly dtype: FloatDType },
-): { readonly tensor: Tensor; readonly lengths: Int32Array | null } {
+): Joined {
   if (!Array.isArray(rows)) throw exampleError(`inputs must be an array: current value is ${describeValue(rows)}`)
   const { isSequence, features } = input
   const type = features === null ? Int32Array : DTYPES[dtype].array
@@ -201,15 +203,7 @@ export function joinedInputs(
       { row: index },
     )
   })
-  if (isSequence) {
-    const padded = padSequences(tensors)
-    if (padded.tensor.shape[0] > 0) return { tensor: padded.tensor, lengths: padded.lengths }
-    // Rows without a single step: one step of padding.
-    const [, ...rest] = padded.tensor.shape
-    const shape = [1, ...rest]
-    return { tensor: { data: new type(elementCount(shape)) as FloatArray, shape }, lengths: padded.lengths }
-  }
-  return { tensor: stacked(tensors, type), lengths: null }
+  return joined(tensors, type, isSequence)
 }
 
 function joinedLabels(
@@ -236,13 +230,7 @@ function joinedLabels(
       { row },
     )
   })
-  if (output.isSequence) {
-    const padded = padSequences(tensors).tensor
-    if (padded.shape[0] > 0) return padded
-    const shape = [1, ...padded.shape.slice(1)]
-    return { data: new type(elementCount(shape)) as FloatArray, shape }
-  }
-  return stacked(tensors, type)
+  return joined(tensors, type, output.isSequence).tensor
 }
 
 function areAlike(a: readonly number[], b: readonly number[]): boolean {
@@ -300,6 +288,15 @@ function areNumbers(given: unknown): given is ArrayLike<number> {
   if (Array.isArray(given)) return given.findIndex((element) => typeof element !== 'number') < 0
   if (!ArrayBuffer.isView(given) || given instanceof DataView) return false
   return !(given instanceof BigInt64Array || given instanceof BigUint64Array)
+}
+
+function joined(rows: readonly Tensor[], type: Elements, isSequence: boolean): Joined {
+  if (!isSequence) return { tensor: stacked(rows, type), lengths: null }
+  const { tensor, lengths } = padSequences(rows)
+  if (tensor.shape[0] > 0) return { tensor, lengths }
+  // Rows without a single step: one step of padding.
+  const shape = [1, ...tensor.shape.slice(1)]
+  return { tensor: { data: new type(elementCount(shape)) as FloatArray, shape }, lengths }
 }
 
 function stacked(rows: readonly Tensor[], type: Elements): Tensor {

@@ -11,23 +11,24 @@ import { signalText } from '../signal.js'
 import type { Layer } from '../layer.js'
 import type { ModelGraph } from '../model/model_graph.js'
 
+const ROW_LOSSES = [
+  'softmax_cross_entropy',
+  'sigmoid_cross_entropy',
+  'mean_squared_error',
+  'mean_absolute_error',
+] as const
+
 /**
  * Losses by TensorFlow's names. The cross-entropies take logits: `softmax_cross_entropy` against class ids,
  * `sigmoid_cross_entropy` against numbers in 0..1 for each output. `ctc` takes logits of every step, the blank among them,
  * against label sequences that are not aligned with the steps.
  */
-export const LOSSES = Object.freeze([
-  'softmax_cross_entropy',
-  'sigmoid_cross_entropy',
-  'mean_squared_error',
-  'mean_absolute_error',
-  'ctc',
-] as const)
+export const LOSSES = Object.freeze([...ROW_LOSSES, 'ctc'] as const)
 
 export type LossName = (typeof LOSSES)[number]
 
 /** A loss with a label for every row of the output. */
-export type RowLossName = Exclude<LossName, 'ctc'>
+export type RowLossName = (typeof ROW_LOSSES)[number]
 
 /** `ctc` with settings of `ctcLoss`; the name alone has TensorFlow's: the blank is the last class, and rows are averaged. */
 export interface CtcLoss extends CtcLossSettings {
@@ -96,8 +97,7 @@ export function lossOf(
   weights: TensorLike | undefined,
 ): LossResult {
   checkIsBackend('compute a loss', backend)
-  const known = LOSSES.filter((name) => name !== 'ctc')
-  if (!known.includes(loss)) throw unknownLoss('compute a loss', known, loss)
+  if (!ROW_LOSSES.includes(loss)) throw unknownLoss('compute a loss', ROW_LOSSES, loss)
   const { ops } = backend
   if (loss !== 'softmax_cross_entropy') return ops.elementLoss(output, labels, ELEMENT_LOSSES[loss], weights)
   const result = ops.softmaxCrossEntropy(output, labels, weights)
@@ -119,8 +119,7 @@ export function checkLoss(
   if (isNamedModel(graph) && typeof loss !== 'function') {
     const losses = typeof loss === 'string' ? Object.fromEntries(outputs.map(({ name }) => [name, loss])) : loss
     const named = checkNamed<RowLossName>(action, 'loss', outputs, losses)
-    const known = LOSSES.filter((name) => name !== 'ctc')
-    for (const each of Object.values(named)) if (!known.includes(each)) throw unknownLoss(action, known, each)
+    for (const each of Object.values(named)) if (!ROW_LOSSES.includes(each)) throw unknownLoss(action, ROW_LOSSES, each)
     return named
   }
   const checked = knownLoss(action, loss)

@@ -1,5 +1,6 @@
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedTypeError } from './coded_error.js'
+import { withEnd } from './with_end.js'
 
 /** Something that holds memory until it is disposed. */
 interface Disposed {
@@ -51,18 +52,7 @@ class EnteredLast implements ScopeStorage {
   run<Result>(scope: Scope, body: () => Result): Result {
     const leave = () => void this.#entered.splice(this.#entered.indexOf(scope), 1)
     this.#entered.push(scope)
-    let result: Result
-    try {
-      result = body()
-    } catch (error) {
-      leave()
-      throw error
-    }
-    if (!isPromise(result)) {
-      leave()
-      return result
-    }
-    return result.finally(leave) as Result
+    return withEnd(body, leave)
   }
 }
 
@@ -103,27 +93,10 @@ export function scope<Result>(body: () => Result): Result {
   }
   const all = scopes()
   const own = new Scope(all.getStore())
-  let result: Result
-  try {
-    result = all.run(own, body)
-  } catch (error) {
-    end(own, undefined)
-    throw error
-  }
-  if (!isPromise(result)) {
-    end(own, result)
-    return result
-  }
-  return result.then(
-    (value) => {
-      end(own, value)
-      return value
-    },
-    (error) => {
-      end(own, undefined)
-      throw error
-    },
-  ) as Result
+  return withEnd(
+    () => all.run(own, body),
+    (result) => end(own, result),
+  )
 }
 
 /**
@@ -153,8 +126,4 @@ function notePartsOf(value: unknown, made: ReadonlySet<Disposed>, kept: Set<Disp
   if (made.has(value as Disposed)) kept.add(value as Disposed)
   const parts = value instanceof Map ? value.values() : value instanceof Set ? value : Object.values(value)
   for (const each of parts) notePartsOf(each, made, kept, seen)
-}
-
-function isPromise(value: unknown): value is Promise<unknown> {
-  return value instanceof Promise
 }

@@ -2,7 +2,7 @@ import type { TensorLike } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { type AnyKernel, CHECKED_ROWS } from '../operations/checked_row.js'
 import type { Numbers, Pattern } from '../operations/pattern.js'
-import type { HostRowName, RowKernels, RowName } from '../operations/table.js'
+import type { HostRowName, KernelNumbers, RowKernels, RowName } from '../operations/table.js'
 import type { HostMemory } from './host_memory.js'
 import type { HostTensor } from './host_tensor.js'
 
@@ -16,6 +16,13 @@ import type { HostTensor } from './host_tensor.js'
 export type HostCompute = (results: readonly FloatArray[], operands: HostOperands, numbers: Numbers) => number
 // biome-ignore lint/suspicious/noExplicitAny: arrays of either type, or lists of them, as the row has it
 export type HostOperands = readonly any[]
+
+/** A row that is done when its function returns; arguments as of {@link HostCompute}. */
+export type HostFunction<Name extends HostRowName> = (
+  results: readonly FloatArray[],
+  operands: HostOperands,
+  numbers: KernelNumbers<Name>,
+) => void
 
 /**
  * Kernels for every operation with a row, for executors in host memory: results are allocated, the computation of the row fills

@@ -31,30 +31,13 @@ export function addProduct(c: MatrixView, a: MatrixView, b: MatrixView, m: numbe
     const inner = Math.min(INNER_BLOCK, k - start)
     for (let row = 0; row < tiledRows; row += ROW_BLOCK) {
       const rows = Math.min(ROW_BLOCK, tiledRows - row)
+      const bColumns = transposed(b)
       for (let strip = 0; strip < rows; strip += TILE) {
-        pack(
-          aPanel,
-          strip * INNER_BLOCK,
-          a.data,
-          a.offset + (row + strip) * a.rowStride + start * a.columnStride,
-          a.rowStride,
-          a.columnStride,
-          TILE,
-          inner,
-        )
+        pack(aPanel, strip * INNER_BLOCK, a, row + strip, start, TILE, inner)
       }
       for (let column = 0; column < n; column += TILE) {
         const columns = Math.min(TILE, n - column)
-        pack(
-          bPanel,
-          0,
-          b.data,
-          b.offset + start * b.rowStride + column * b.columnStride,
-          b.columnStride,
-          b.rowStride,
-          columns,
-          inner,
-        )
+        pack(bPanel, 0, bColumns, column, start, columns, inner)
         for (let strip = 0; strip < rows; strip += TILE) {
           multiplyTile(tile, aPanel, strip * INNER_BLOCK, bPanel, inner)
           addTile(c, row + strip, column, columns)
@@ -77,19 +60,21 @@ const aPanel = new Float64Array(ROW_BLOCK * INNER_BLOCK)
 const bPanel = new Float64Array(TILE * INNER_BLOCK)
 const tile = new Float64Array(TILE * TILE)
 
-/** Copies `lines` (at most 4) lines of `inner` elements side by side: panel[step·4 + line]; missing lines become zero. */
+/**
+ * Copies `lines` (at most 4) rows of a matrix from `firstLine` on, `inner` elements of each from `start` on, side by side:
+ * panel[step·4 + line]; missing lines become zero.
+ */
 function pack(
   panel: Float64Array,
   panelBegin: number,
-  source: FloatArray,
-  begin: number,
-  lineStride: number,
-  stepStride: number,
+  { data: source, offset, rowStride: lineStride, columnStride: stepStride }: MatrixView,
+  firstLine: number,
+  start: number,
   lines: number,
   inner: number,
 ): void {
   const end = panelBegin + TILE * inner
-  let q = begin
+  let q = offset + firstLine * lineStride + start * stepStride
   if (lines === TILE) {
     for (let p = panelBegin; p < end; p += TILE, q += stepStride) {
       panel[p] = source[q]
@@ -192,7 +177,10 @@ function addTile(
   }
 }
 
-/** The last m mod 4 rows (all rows of a vector-matrix product), four columns at a time: row i of C is column i of Cᵀ = Bᵀ·Aᵀ. */
+/**
+ * The last m mod 4 rows (all rows of a vector-matrix product), four columns at a time. Makes no view objects, as a step of a
+ * recurrence is such a product.
+ */
 function addRows(
   c: MatrixView,
   a: MatrixView,
@@ -203,70 +191,42 @@ function addRows(
   start: number,
   inner: number,
 ): void {
-  const bBegin = b.offset + start * b.rowStride
-  for (let i = firstRow; i < lastRow; i++) {
-    const cBegin = c.offset + i * c.rowStride
-    const aBegin = a.offset + i * a.rowStride + start * a.columnStride
-    addMatrixVector(
-      c.data,
-      cBegin,
-      c.columnStride,
-      b.data,
-      bBegin,
-      b.columnStride,
-      b.rowStride,
-      a.data,
-      aBegin,
-      a.columnStride,
-      columns,
-      inner,
-    )
-  }
-}
-
-/** y[rows] += A[rows, inner]·x[inner] on bare strides, so that a step of the recurrence makes no view objects. */
-function addMatrixVector(
-  yData: FloatArray,
-  yBegin: number,
-  yStride: number,
-  aData: FloatArray,
-  aBegin: number,
-  rowStride: number,
-  columnStride: number,
-  xData: FloatArray,
-  xBegin: number,
-  xStride: number,
-  rows: number,
-  inner: number,
-): void {
-  const fullRows = rows - (rows % 4)
-  for (let i = 0; i < fullRows; i += 4) {
-    let y0 = 0
-    let y1 = 0
-    let y2 = 0
-    let y3 = 0
-    let p = aBegin + i * rowStride
-    let q = xBegin
-    for (let step = 0; step < inner; step++) {
-      const x = xData[q]
-      y0 += aData[p] * x
-      y1 += aData[p + rowStride] * x
-      y2 += aData[p + 2 * rowStride] * x
-      y3 += aData[p + 3 * rowStride] * x
-      p += columnStride
-      q += xStride
+  const { data: cData, columnStride: cStride } = c
+  const { data: aData, columnStride: aStride } = a
+  const { data: bData, columnStride, rowStride } = b
+  const bBegin = b.offset + start * rowStride
+  const fullColumns = columns - (columns % 4)
+  for (let row = firstRow; row < lastRow; row++) {
+    const cBegin = c.offset + row * c.rowStride
+    const aBegin = a.offset + row * a.rowStride + start * aStride
+    for (let j = 0; j < fullColumns; j += 4) {
+      let y0 = 0
+      let y1 = 0
+      let y2 = 0
+      let y3 = 0
+      let p = bBegin + j * columnStride
+      let q = aBegin
+      for (let step = 0; step < inner; step++) {
+        const x = aData[q]
+        y0 += bData[p] * x
+        y1 += bData[p + columnStride] * x
+        y2 += bData[p + 2 * columnStride] * x
+        y3 += bData[p + 3 * columnStride] * x
+        p += rowStride
+        q += aStride
+      }
+      const r = cBegin + j * cStride
+      cData[r] += y0
+      cData[r + cStride] += y1
+      cData[r + 2 * cStride] += y2
+      cData[r + 3 * cStride] += y3
     }
-    const r = yBegin + i * yStride
-    yData[r] += y0
-    yData[r + yStride] += y1
-    yData[r + 2 * yStride] += y2
-    yData[r + 3 * yStride] += y3
-  }
-  for (let i = fullRows; i < rows; i++) {
-    let y = 0
-    for (let step = 0; step < inner; step++) {
-      y += aData[aBegin + i * rowStride + step * columnStride] * xData[xBegin + step * xStride]
+    for (let j = fullColumns; j < columns; j++) {
+      let y = 0
+      for (let step = 0; step < inner; step++) {
+        y += bData[bBegin + j * columnStride + step * rowStride] * aData[aBegin + step * aStride]
+      }
+      cData[cBegin + j * cStride] += y
     }
-    yData[yBegin + i * yStride] += y
   }
 }

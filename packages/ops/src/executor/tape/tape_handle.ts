@@ -2,6 +2,7 @@ import { checkArguments, FUNCTION } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type DenseOps, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { CHECKED_ROWS } from '../operations/checked_row.js'
 import type { OPERATIONS } from '../operations/table.js'
+import { withEnd } from '../with_end.js'
 import type { Operand, Recording } from './recording.js'
 import { split, unstack } from './parts.js'
 import { callRow } from './row_call.js'
@@ -86,28 +87,11 @@ export class TapeHandle {
     this.recording.checkOpen('open a scope')
     if (typeof body !== 'function') checkArguments('open a scope', { body }, { body: FUNCTION })
     const inner = new TapeHandle(this.recording)
-    let result: Result
-    try {
-      result = body(inner as GradientTape)
-    } catch (error) {
-      this.#close(inner, undefined)
-      throw error
-    }
-    if (!(result instanceof Promise)) {
-      this.#close(inner, result)
-      return result
-    }
-    const closing = result.then(
-      (value) => {
-        this.#close(inner, value)
-        return value
-      },
-      (error) => {
-        this.#close(inner, undefined)
-        throw error
-      },
+    const result = withEnd(
+      () => body(inner as GradientTape),
+      (value) => this.#close(inner, value),
     )
-    return this.recording.pending(closing) as Result
+    return result instanceof Promise ? (this.recording.pending(result) as Result) : result
   }
 
   /** Frees a value of this scope before its end, where nothing but gradients reads it any more. */

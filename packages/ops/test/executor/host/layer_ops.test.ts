@@ -1,18 +1,9 @@
 import type { ActivationName, ElementLoss, Pooling } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
-import {
-  activate,
-  activationGradient,
-  attend,
-  attendGradients,
-  dropout,
-  elementLoss,
-  layerNorm,
-  layerNormGradients,
-  poolSequence,
-  poolSequenceGradient,
-  reverseSequence,
-} from '../../../src/executor/host/layer_ops.js'
+import { LAYER_FUNCTIONS } from '../../../src/executor/host/layer_ops.js'
+
+const { activate, activationGradient, attend, attendGradients, dropout, elementLoss } = LAYER_FUNCTIONS
+const { layerNorm, layerNormGradients, poolSequence, poolSequenceGradient, reverseSequence } = LAYER_FUNCTIONS
 
 const of = (...values: number[]) => Float64Array.from(values)
 const close = (values: readonly number[]) => values.map((value) => expect.closeTo(value, 13))
@@ -68,9 +59,9 @@ describe('activate and activationGradient', () => {
     ],
   ])('%s as PyTorch', (activation, expected, gradient) => {
     const [y, dx] = [new Float64Array(6), new Float64Array(6)]
-    activate(y, X, unbounded(activation), ROWS)
+    activate([y], [X], { ...ROWS, ...unbounded(activation) })
     expect([...y]).toEqual(close(expected))
-    activationGradient(dx, y, DY, unbounded(activation), ROWS)
+    activationGradient([dx], [y, DY], { ...ROWS, ...unbounded(activation) })
     expect([...dx]).toEqual(close(gradient))
   })
 
@@ -82,22 +73,22 @@ describe('activate and activationGradient', () => {
     ['relu', Number.NaN, Number.NaN],
   ])('%s of %d is %d', (activation, x, expected) => {
     const y = of(9)
-    activate(y, of(x), unbounded(activation), { rows: 1, columns: 1 })
+    activate([y], [of(x)], { rows: 1, columns: 1, ...unbounded(activation) })
     expect(y[0]).toBe(expected)
   })
 
   it('relu ends at its maximum, where its derivative is 0', () => {
-    const [y, dx, sizes] = [new Float64Array(4), new Float64Array(4), { rows: 1, columns: 4 }]
-    const relu6 = { activation: 'relu', maximum: 6 } as const
-    activate(y, of(-1, 5, 6, 9), relu6, sizes)
+    const [y, dx] = [new Float64Array(4), new Float64Array(4)]
+    const relu6 = { rows: 1, columns: 4, activation: 'relu', maximum: 6 } as const
+    activate([y], [of(-1, 5, 6, 9)], relu6)
     expect([...y]).toEqual([0, 5, 6, 6])
-    activationGradient(dx, y, of(1, 2, 3, 4), relu6, sizes)
+    activationGradient([dx], [y, of(1, 2, 3, 4)], relu6)
     expect([...dx]).toEqual([0, 2, 0, 0])
   })
 
   it('softmax takes large logits, row by row', () => {
     const y = new Float64Array(4)
-    activate(y, of(1e4, 1e4, -1e4, -1e4), unbounded('softmax'), { rows: 2, columns: 2 })
+    activate([y], [of(1e4, 1e4, -1e4, -1e4)], { rows: 2, columns: 2, ...unbounded('softmax') })
     expect([...y]).toEqual([0.5, 0.5, 0.5, 0.5])
   })
 })
@@ -107,28 +98,29 @@ describe('layerNorm and layerNormGradients', () => {
   const [X3, gamma, beta] = [of(1, -2, 0.5, 0, 3, -1), of(0.5, 1, 2), of(0.1, 0, -0.2)]
   it('as PyTorch', () => {
     const y = new Float64Array(6)
-    layerNorm(y, X3, gamma, beta, ROWS, 1e-3)
+    layerNorm([y], [X3, gamma, beta], { ...ROWS, epsilon: 1e-3 })
     expect([...y]).toEqual(
       close([
         0.5443714521558898, -1.3965959924899392, 0.8157061763563196, -0.09608220077057839, 1.3725754053940489,
         -2.160822007705784,
       ]),
     )
-    const gradients = { input: new Float64Array(6), gamma: of(9, 9, 9), beta: of(9, 9, 9) }
-    layerNormGradients(gradients, X3, gamma, DY, ROWS, 1e-3)
-    expect([...gradients.input]).toEqual(
+    const dX = new Float64Array(6)
+    const [dGamma, dBeta] = [of(9, 9, 9), of(9, 9, 9)]
+    layerNormGradients([dX, dGamma, dBeta], [X3, gamma, DY], { ...ROWS, epsilon: 1e-3 })
+    expect([...dX]).toEqual(
       close([
         0.9213412503870493, 0.18456296139300743, -1.1059042117800566, -1.040638297536077, 0.25981607808379215,
         0.7808222194522849,
       ]),
     )
-    expect([...gradients.gamma]).toEqual(close([0.7907018039264903, -0.6982979962449696, -2.4686750958839436]))
-    expect([...gradients.beta]).toEqual(close([1.25, 0.5, 1]))
+    expect([...dGamma]).toEqual(close([0.7907018039264903, -0.6982979962449696, -2.4686750958839436]))
+    expect([...dBeta]).toEqual(close([1.25, 0.5, 1]))
   })
 
   it('is beta for a constant row', () => {
     const y = new Float64Array(3)
-    layerNorm(y, of(7, 7, 7), gamma, beta, { rows: 1, columns: 3 }, 1e-5)
+    layerNorm([y], [of(7, 7, 7), gamma, beta], { rows: 1, columns: 3, epsilon: 1e-5 })
     expect([...y]).toEqual([...beta])
   })
 })
@@ -139,8 +131,8 @@ describe('dropout', () => {
 
   it('drops elements at the rate and scales the rest, the same ones each time', () => {
     const [first, second] = [new Float64Array(10_000), new Float64Array(10_000)]
-    dropout(first, ones, mask)
-    dropout(second, ones, mask)
+    dropout([first], [ones], mask)
+    dropout([second], [ones], mask)
     expect(second).toEqual(first)
     expect(new Set(first)).toEqual(new Set([0, 2]))
     // Five standard deviations.
@@ -149,8 +141,8 @@ describe('dropout', () => {
 
   it('draws element k from word k mod 4 of block ⌊k/4⌋: a prefix of a longer mask', () => {
     const [short, long] = [new Float64Array(7), new Float64Array(1000)]
-    dropout(short, ones, mask)
-    dropout(long, ones, mask)
+    dropout([short], [ones], mask)
+    dropout([long], [ones], mask)
     expect([...short]).toEqual([...long.subarray(0, 7)])
   })
 
@@ -161,8 +153,8 @@ describe('dropout', () => {
     ['another high part of the draw', { drawHigh: 1 }],
   ])('gives another mask to %s', (_, change) => {
     const [first, second] = [new Float64Array(64), new Float64Array(64)]
-    dropout(first, ones, mask)
-    dropout(second, ones, { ...mask, ...change })
+    dropout([first], [ones], mask)
+    dropout([second], [ones], { ...mask, ...change })
     expect(second).not.toEqual(first)
   })
 })
@@ -174,14 +166,14 @@ const SIZES = { time: 3, batch: 2, columns: 2 }
 describe('reverseSequence', () => {
   it('reverses the steps of each row within its length', () => {
     const y = new Float64Array(12)
-    reverseSequence(y, SEQUENCE, Int32Array.of(3, 2), SIZES)
+    reverseSequence([y], [SEQUENCE, Int32Array.of(3, 2)], SIZES)
     expect([...y]).toEqual([3, 9, 10, 80, 5, 0, 30, 40, 1, 2, 0, 0])
   })
 
   it('is its own inverse without padding', () => {
     const [once, twice] = [new Float64Array(12), new Float64Array(12)]
-    reverseSequence(once, SEQUENCE, undefined, SIZES)
-    reverseSequence(twice, once, undefined, SIZES)
+    reverseSequence([once], [SEQUENCE], SIZES)
+    reverseSequence([twice], [once], SIZES)
     expect(twice).toEqual(SEQUENCE)
     expect([...once.subarray(0, 2)]).toEqual([3, 9])
   })
@@ -191,8 +183,8 @@ describe('poolSequence and poolSequenceGradient', () => {
   const pooled = (pooling: Pooling, lengths?: number[], reversedFrom = 2) => {
     const [y, dx] = [new Float64Array(4), new Float64Array(12)]
     const own = lengths && Int32Array.from(lengths)
-    poolSequence(y, SEQUENCE, own, SIZES, { pooling, reversedFrom })
-    poolSequenceGradient(dx, SEQUENCE, own, of(1, 2, 3, 4), SIZES, { pooling, reversedFrom })
+    poolSequence([y], [SEQUENCE, own], { ...SIZES, pooling, reversedFrom })
+    poolSequenceGradient([dx], [SEQUENCE, own, of(1, 2, 3, 4)], { ...SIZES, pooling, reversedFrom })
     return { y: [...y], dx: [...dx] }
   }
 
@@ -220,8 +212,8 @@ describe('poolSequence and poolSequenceGradient', () => {
   it('takes the first of equal largest steps, and the first NaN', () => {
     const chosen = (...steps: number[]) => {
       const dx = new Float64Array(steps.length)
-      const sizes = { time: steps.length, batch: 1, columns: 1 }
-      poolSequenceGradient(dx, of(...steps), undefined, of(1), sizes, { pooling: 'max', reversedFrom: 1 })
+      const numbers = { time: steps.length, batch: 1, columns: 1, pooling: 'max', reversedFrom: 1 } as const
+      poolSequenceGradient([dx], [of(...steps), undefined, of(1)], numbers)
       return dx.indexOf(1)
     }
     expect(chosen(1, 3, 3, 2)).toBe(1)
@@ -235,7 +227,7 @@ describe('attend and attendGradients', () => {
   const lengths = Int32Array.of(3, 2)
   const attended = (x: Float64Array, scores: Float64Array) => {
     const results = { output: new Float64Array(4), weights: new Float64Array(6) }
-    attend(results, x, scores, lengths, SIZES)
+    attend([results.output, results.weights], [x, scores, lengths], SIZES)
     return results
   }
 
@@ -250,8 +242,8 @@ describe('attend and attendGradients', () => {
   it('has gradients that agree with differences', () => {
     const { weights } = attended(SEQUENCE, scores)
     const dy = of(1, -0.5, 0.25, 2)
-    const gradients = { input: new Float64Array(12), scores: new Float64Array(6) }
-    attendGradients(gradients, SEQUENCE, weights, dy, SIZES)
+    const [dInput, dScores] = [new Float64Array(12), new Float64Array(6)]
+    attendGradients([dInput, dScores], [SEQUENCE, weights, dy], SIZES)
     const loss = (x: Float64Array, s: Float64Array) =>
       attended(x, s).output.reduce((sum, value, index) => sum + value * dy[index], 0)
     const slope = (values: Float64Array, k: number, of: (changed: Float64Array) => number) => {
@@ -261,12 +253,12 @@ describe('attend and attendGradients', () => {
       return (of(up) - of(down)) / 2e-6
     }
     for (const k of SEQUENCE.keys())
-      expect(gradients.input[k]).toBeCloseTo(
+      expect(dInput[k]).toBeCloseTo(
         slope(SEQUENCE, k, (x) => loss(x, scores)),
         6,
       )
     for (const k of scores.keys())
-      expect(gradients.scores[k]).toBeCloseTo(
+      expect(dScores[k]).toBeCloseTo(
         slope(scores, k, (s) => loss(SEQUENCE, s)),
         6,
       )
@@ -275,6 +267,11 @@ describe('attend and attendGradients', () => {
 
 describe('elementLoss', () => {
   const targets = of(1, 0, 0.25, 0, 1, 1)
+  const computed = (loss: ElementLoss, operands: readonly Float64Array[], sizes = ROWS) => {
+    const [value, gradient] = [new Float64Array(1), new Float64Array(sizes.rows * sizes.columns)]
+    elementLoss([value, gradient], operands, { ...sizes, loss })
+    return { loss: value[0], gradient: [...gradient] }
+  }
   // torch 2.13.0: mse_loss, l1_loss and binary_cross_entropy_with_logits.
   it.each<[ElementLoss, number, number[]]>([
     ['squared_error', 2.0208333333333335, [0, -2 / 3, 1 / 12, 1 / 12, 2 / 3, -2 / 3]],
@@ -288,24 +285,23 @@ describe('elementLoss', () => {
       ],
     ],
   ])('%s as PyTorch', (loss, expected, gradients) => {
-    const gradient = new Float64Array(6)
-    expect(elementLoss(gradient, X, targets, undefined, loss, ROWS)).toBeCloseTo(expected, 14)
-    expect([...gradient]).toEqual(close(gradients))
+    const { loss: value, gradient } = computed(loss, [X, targets])
+    expect(value).toBeCloseTo(expected, 14)
+    expect(gradient).toEqual(close(gradients))
   })
 
   it('weighs rows, and reads nothing of a row without weight', () => {
-    const [gradient, predictions] = [new Float64Array(6), X.slice()]
-    predictions.fill(Number.NaN, 3)
-    const loss = elementLoss(gradient, predictions, targets, of(2, 0), 'squared_error', ROWS)
+    const predictions = X.slice().fill(Number.NaN, 3)
+    const { loss, gradient } = computed('squared_error', [predictions, targets, of(2, 0)])
     expect(loss).toBeCloseTo((0 + 4 + 0.0625) / 3, 14)
-    expect([...gradient.subarray(3)]).toEqual([0, 0, 0])
-    expect(elementLoss(gradient, X, targets, of(0, 0), 'squared_error', ROWS)).toBe(0)
+    expect(gradient.slice(3)).toEqual([0, 0, 0])
+    expect(computed('squared_error', [X, targets, of(0, 0)]).loss).toBe(0)
   })
 
   it('does not overflow', () => {
-    const gradient = new Float64Array(2)
-    const sizes = { rows: 1, columns: 2 }
-    expect(elementLoss(gradient, of(1e3, -1e3), of(1, 0), undefined, 'sigmoid_cross_entropy', sizes)).toBe(0)
-    expect(elementLoss(gradient, of(1e3, -1e3), of(0, 1), undefined, 'sigmoid_cross_entropy', sizes)).toBe(1e3)
+    const lossOf = (...targets: number[]) =>
+      computed('sigmoid_cross_entropy', [of(1e3, -1e3), of(...targets)], { rows: 1, columns: 2 }).loss
+    expect(lossOf(1, 0)).toBe(0)
+    expect(lossOf(0, 1)).toBe(1e3)
   })
 })

@@ -11,19 +11,15 @@ const [x, kernel, bias] = [
 describe('linear and linearGradients', () => {
   it('y = x·kernel + bias overwrites y', () => {
     const y = new Float64Array(4).fill(9)
-    linear(y, x, kernel, bias, SIZES)
+    linear([y], [x, kernel, bias], SIZES)
     expect([...y]).toEqual([32, 48, 29, 42])
   })
 
   it('adds the gradients to the present values', () => {
-    const gradients = {
-      input: new Float64Array(6).fill(100),
-      kernel: new Float64Array(6),
-      bias: Float64Array.of(1, 0),
-    }
-    linearGradients(gradients, x, kernel, Float64Array.of(1, 0, 0, 2), SIZES)
-    expect([...gradients.input]).toEqual([101, 103, 105, 104, 108, 112])
-    expect([...gradients.kernel]).toEqual([1, -2, 2, 0, 3, 8])
-    expect([...gradients.bias]).toEqual([2, 2])
+    const [dInput, dKernel, dBias] = [new Float64Array(6).fill(100), new Float64Array(6), Float64Array.of(1, 0)]
+    linearGradients([dInput, dKernel, dBias], [x, kernel, Float64Array.of(1, 0, 0, 2)], SIZES)
+    expect([...dInput]).toEqual([101, 103, 105, 104, 108, 112])
+    expect([...dKernel]).toEqual([1, -2, 2, 0, 3, 8])
+    expect([...dBias]).toEqual([2, 2])
   })
 })
