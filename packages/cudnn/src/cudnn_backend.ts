@@ -26,7 +26,9 @@ import {
   ownTensor,
 } from '@cudnn-rnn/ops/executor'
 import { CudnnDenseKernels } from './dense/cudnn_dense_kernels.js'
-import { cudnnTensorKernels } from './dense/cudnn_tensor_kernels.js'
+import { LAYER_LAUNCHES } from './dense/cudnn_layer_kernels.js'
+import { TENSOR_LAUNCHES } from './dense/cudnn_tensor_kernels.js'
+import { rowKernels } from './dense/operation.js'
 import type { CudnnExecutor } from './device/cudnn_executor.js'
 import type { CudnnTensor } from './device/cudnn_tensor.js'
 import { type Float16Tensor, isFloat16Tensor } from './device/float16_values.js'
@@ -67,7 +69,8 @@ export class CudnnBackend extends Inspectable implements Backend {
     this.dtype = executor.memory.dtype
     this.implementation = `${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
     this.reason = `cudnn: ${this.implementation}`
-    const kernels = Object.assign(new CudnnDenseKernels(executor), cudnnTensorKernels(executor))
+    const rows = rowKernels(executor, { ...LAYER_LAUNCHES, ...TENSOR_LAUNCHES })
+    const kernels = Object.assign(new CudnnDenseKernels(executor), rows)
     this.ops = checkedOperations(executor.memory, kernels)
     // Without graphs a step gains nothing from being recorded.
     const isRecorded = executor.graphs !== 'never'

@@ -91,7 +91,7 @@ const NAMES = Object.keys(OPERATIONS)
 
 const gpu = openEmulatedGpu()
 
-describe.skipIf(gpu.problem !== undefined)(`CudnnLayerKernels (${gpu.problem ?? 'CUDA emulator'})`, () => {
+describe.skipIf(gpu.problem !== undefined)(`kernels of rows on cuDNN (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
   beforeEach(() => libraries.configure('reset'))

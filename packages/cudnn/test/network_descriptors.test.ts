@@ -1,6 +1,6 @@
 import { createRnnDescriptor, type RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { multiply } from '../src/dense/matrix_products.js'
+import { multiply } from '../src/device/matrix_products.js'
 import { CommandList } from '../src/device/command_list.js'
 import { type BufferHome, DeviceBuffer } from '../src/device/device_buffer.js'
 import { GraphTrial } from '../src/device/graph_cache.js'
@@ -162,9 +162,9 @@ describe('multiply', () => {
     ]
     const list = new CommandList(own, 'multiply')
     const [rows, inner, columns] = sizes
-    const left = { buffer: a, columns: transposed[0] ? rows : inner, transposed: transposed[0] }
-    const right = { buffer: b, columns: transposed[1] ? inner : columns, transposed: transposed[1] }
-    multiply(list, FLOAT32, c, sizes, left, right, beta)
+    const left = { buffer: a, stride: transposed[0] ? rows : inner, transposed: transposed[0] }
+    const right = { buffer: b, stride: transposed[1] ? inner : columns, transposed: transposed[1] }
+    multiply(list, FLOAT32, { buffer: c }, sizes, left, right, beta)
     const buffers = list.slots.map(({ buffer }) => (buffer === a ? 'a' : buffer === b ? 'b' : 'c'))
     return { words: list.words.slice(1), buffers }
   }

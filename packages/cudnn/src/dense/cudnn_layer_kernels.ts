@@ -1,257 +1,223 @@
-import { elementCount } from '@cudnn-rnn/canonical'
-import type { TensorLike } from '@cudnn-rnn/ops'
-import {
-  ACTIVATIONS,
-  ELEMENT_LOSSES,
-  type KernelNumbers,
-  type KernelOperands,
-  POOLINGS,
-  type RowKernels,
-  type RowName,
-} from '@cudnn-rnn/ops/executor'
-import type { CudnnExecutor } from '../device/cudnn_executor.js'
-import type { CudnnTensor } from '../device/cudnn_tensor.js'
+import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS, type RowName, type TensorRowName } from '@cudnn-rnn/ops/executor'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK } from '../device/device_kernels.js'
-import { multiply } from './matrix_products.js'
-import { type BuffersOf, computed, type Operation } from './operation.js'
+import { multiply } from '../device/matrix_products.js'
+import { launching, type Operation, type RowLaunch } from './operation.js'
 
-/** The results of a kernel. */
-export type KernelResults<Name extends RowName> = Awaited<ReturnType<NonNullable<RowKernels[Name]>>>
+/** The operations of layers on the device: each is one segment of kernels and products. */
+export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName | 'ctcLoss'>]: RowLaunch<Name> } = {
+  /** y [N,out] = x [N,in] · kernel [in,out] + bias [out]. */
+  linear: launching('run linear', (operation, [x, kernel, bias], y, { rows, inputs, outputs }) => {
+    const { list, executor } = operation
+    const count = rows * outputs
+    const factors = [
+      { buffer: x, stride: inputs },
+      { buffer: kernel, stride: outputs },
+    ] as const
+    // Bias first, then a product with beta = 1: one pass over y less than adding the bias afterwards.
+    operation.each('broadcast_rows', count, { rows: y, bias, count, columns: outputs })
+    multiply(list, executor.arithmetic, { buffer: y }, [rows, inputs, outputs], ...factors, 1)
+  }),
 
-/** The operations of layers on the device: each is one segment of kernels, and nothing waits for it. */
-export class CudnnLayerKernels {
-  protected readonly executor: CudnnExecutor
+  /**
+   * dx [N,in] = dy·kernelᵀ, dkernel [in,out] = xᵀ·dy, dbias [out] = the column sums of dy. The transposes are options
+   * of cuBLAS, not copies.
+   */
+  linearGradients: launching(
+    'run the gradients of linear',
+    (operation, buffers, results, { rows, inputs, outputs }) => {
+      const { list, executor } = operation
+      const { arithmetic } = executor
+      const x = { buffer: buffers[0], stride: inputs, transposed: true }
+      const weights = { buffer: buffers[1], stride: outputs, transposed: true }
+      const dy = { buffer: buffers[2], stride: outputs }
+      multiply(list, arithmetic, { buffer: results.input }, [rows, outputs, inputs], dy, weights)
+      multiply(list, arithmetic, { buffer: results.kernel }, [inputs, rows, outputs], x, dy)
+      multiply(list, arithmetic, { buffer: results.bias }, [1, rows, outputs], rowOfOnes(operation, rows), dy)
+    },
+  ),
 
-  constructor(executor: CudnnExecutor) {
-    this.executor = executor
-  }
+  /** y [...,E] = table [V,E] at ids [...]. An id out of 0…V-1 gives a row of NaN: the kernel cannot throw. */
+  embedding: launching('run embedding', (operation, [table, ids], y, { rows, columns, classes: vocabulary }) => {
+    const count = rows * columns
+    operation.each('embedding', count, { rows: y, table, ids, count, columns, vocabulary })
+  }),
+
+  /** dtable [V,E]: the sum of the rows of dy whose id is v, zeros for ids that do not occur. */
+  embeddingGradient: launching('run the gradient of embedding', (operation, [ids, dy], table, sizes) => {
+    const { rows: count, columns, classes: vocabulary } = sizes
+    // Sorted by id, each row of the table is summed by one block in the order of the ids: no atomics, so the gradient
+    // is the same bits in every run.
+    const order = sortById(operation, ids, count, vocabulary)
+    const fields = { table, ids, order, rows: dy, count, columns, vocabulary }
+    operation.list.launch('embedding_gradient', vocabulary, BLOCK, fields)
+  }),
+
+  /**
+   * Mean of -ln softmax(logits [N,K])[label], weighted by row, and its gradient (softmax - onehot)·w/Σw. One block for
+   * each row.
+   */
+  softmaxCrossEntropy: launching('run softmax cross-entropy', (operation, buffers, results, { rows, classes }) => {
+    const [logits, labels, weights] = buffers
+    const fields = { gradient: results.logitsGradient, logits, labels, weights, rows, classes }
+    addRowLosses(operation, rows, weights, results.loss, (sums) =>
+      operation.list.launch('softmax_cross_entropy', rows, BLOCK, { ...fields, ...sums }),
+    )
+  }),
 
   /**
    * y [N,E] = φ(x); softmax along the last axis, one block of threads for each row. `maximum` bounds relu from above.
    */
-  activate(
-    [input]: KernelOperands<'activate'>,
-    { activation, maximum, rows, columns }: KernelNumbers<'activate'>,
-  ): CudnnTensor {
+  activate: launching('activate', (operation, [x], y, { activation, maximum, rows, columns }) => {
     const count = rows * columns
-    return this.one('activate', [input], input.shape, (operation, [x], y) => {
-      // A row is one block, so its maximum and sum are reduced in shared memory. The number of rows is the number of
-      // blocks.
-      if (activation === 'softmax') operation.list.launch('softmax_rows', rows, BLOCK, { y, x, columns })
-      else if (Number.isFinite(maximum)) operation.each('bounded_relu', count, { y, x, count, maximum })
-      else operation.each('activate', count, { y, x, count, activation: ACTIVATIONS.indexOf(activation) })
-    })
-  }
+    // A row is one block, so its maximum and sum are reduced in shared memory. The number of rows is the number of
+    // blocks.
+    if (activation === 'softmax') operation.list.launch('softmax_rows', rows, BLOCK, { y, x, columns })
+    else if (Number.isFinite(maximum)) operation.each('bounded_relu', count, { y, x, count, maximum })
+    else operation.each('activate', count, { y, x, count, activation: ACTIVATIONS.indexOf(activation) })
+  }),
 
   /** dx [N,E] = dy ⊙ φ'(x), computed from y = φ(x), so x need not be kept. */
-  activationGradient(
-    operands: KernelOperands<'activationGradient'>,
-    { activation, maximum, rows, columns }: KernelNumbers<'activationGradient'>,
-  ): CudnnTensor {
+  activationGradient: launching('run the gradient of an activation', (operation, [y, dy], dx, numbers) => {
+    const { activation, maximum, rows, columns } = numbers
     const count = rows * columns
-    return this.one('run the gradient of an activation', operands, operands[0].shape, (operation, [y, dy], dx) => {
-      const fields = { dx, y, dy, count }
-      if (activation === 'softmax') operation.list.launch('softmax_rows_gradient', rows, BLOCK, { dx, y, dy, columns })
-      // φ' of a bounded relu is 0 at the bound, as in TensorFlow's relu6: the gradient there must not pass.
-      else if (Number.isFinite(maximum)) operation.each('bounded_relu_gradient', count, { ...fields, maximum })
-      else operation.each('activation_gradient', count, { ...fields, activation: ACTIVATIONS.indexOf(activation) })
-    })
-  }
+    const fields = { dx, y, dy, count }
+    if (activation === 'softmax') operation.list.launch('softmax_rows_gradient', rows, BLOCK, { dx, y, dy, columns })
+    // φ' of a bounded relu is 0 at the bound, as in TensorFlow's relu6: the gradient there must not pass.
+    else if (Number.isFinite(maximum)) operation.each('bounded_relu_gradient', count, { ...fields, maximum })
+    else operation.each('activation_gradient', count, { ...fields, activation: ACTIVATIONS.indexOf(activation) })
+  }),
 
   /** y = x ⊙ mask; the mask is a function of seed, draw and element (Philox), so the backward draws it again. */
-  dropout(
-    [input]: KernelOperands<'dropout'>,
-    { seedLow, seedHigh, threshold, kept, drawLow, drawHigh }: KernelNumbers<'dropout'>,
-  ): CudnnTensor {
-    const count = elementCount(input.shape)
-    return this.one('run dropout', [input], input.shape, (operation, [x], y) => {
-      const fields = { y, x, count, seedLow, seedHigh, threshold, kept, drawLow, drawHigh }
-      operation.each('dropout', count, fields)
-    })
-  }
+  dropout: launching('run dropout', (operation, [x], y, numbers) => {
+    const { rows: count, seedLow, seedHigh, threshold, kept, drawLow, drawHigh } = numbers
+    operation.each('dropout', count, { y, x, count, seedLow, seedHigh, threshold, kept, drawLow, drawHigh })
+  }),
 
   /** y [N,E] = γ ⊙ (x - μ)/√(σ² + ε) + β over each row, with the biased variance (Ba, Kiros and Hinton 2016). */
-  layerNorm(
-    operands: KernelOperands<'layerNorm'>,
-    { rows, columns, epsilon }: KernelNumbers<'layerNorm'>,
-  ): CudnnTensor {
-    return this.one('normalize a layer', operands, operands[0].shape, ({ list }, [x, gamma, beta], y) =>
-      list.launch('layer_norm', rows, BLOCK, { y, x, gamma, beta, columns, epsilon }),
-    )
-  }
+  layerNorm: launching('normalize a layer', ({ list }, [x, gamma, beta], y, { rows, columns, epsilon }) =>
+    list.launch('layer_norm', rows, BLOCK, { y, x, gamma, beta, columns, epsilon }),
+  ),
 
   /** dx [N,E], dγ and dβ [E]. Mean and variance are computed again from x. */
-  layerNormGradients(
-    operands: KernelOperands<'layerNormGradients'>,
-    { rows, columns, epsilon }: KernelNumbers<'layerNormGradients'>,
-  ): KernelResults<'layerNormGradients'> {
-    const { arithmetic } = this.executor
-    const action = 'run the gradients of layer normalization'
-    const shapes = { input: operands[0].shape, gamma: [columns], beta: [columns] }
-    return computed(this.executor, action, operands, shapes, (operation, [x, gamma, dy], results) => {
-      const { list } = operation
-      // dy ⊙ x̂ for each row, summed over rows by the product below.
-      const dgammaRows = operation.scratch(rows * columns)
-      // dgamma and dbeta are sums over rows: products with a row of ones.
-      const ones = operation.scratch(rows)
-      const fields = { dx: results.input, dgammaRows, x, gamma, dy, columns, epsilon }
-      list.launch('layer_norm_gradient', rows, BLOCK, fields)
-      operation.each('fill', rows, { x: ones, count: rows, value: 1 })
-      const row = { buffer: ones, columns: rows }
-      multiply(list, arithmetic, results.gamma, [1, rows, columns], row, { buffer: dgammaRows, columns }, 0)
-      multiply(list, arithmetic, results.beta, [1, rows, columns], row, { buffer: dy, columns }, 0)
+  layerNormGradients: launching('run the gradients of layer normalization', (operation, buffers, results, numbers) => {
+    const { list, executor } = operation
+    const { arithmetic } = executor
+    const [x, gamma, dy] = buffers
+    const { rows, columns, epsilon } = numbers
+    // dy ⊙ x̂ for each row, summed over rows by the product below.
+    const dgammaRows = operation.scratch(rows * columns)
+    const fields = { dx: results.input, dgammaRows, x, gamma, dy, columns, epsilon }
+    list.launch('layer_norm_gradient', rows, BLOCK, fields)
+    // dgamma and dbeta are sums over rows.
+    const ones = rowOfOnes(operation, rows)
+    multiply(list, arithmetic, { buffer: results.gamma }, [1, rows, columns], ones, {
+      buffer: dgammaRows,
+      stride: columns,
     })
-  }
+    multiply(list, arithmetic, { buffer: results.beta }, [1, rows, columns], ones, { buffer: dy, stride: columns })
+  }),
 
   /** y [T,B,E] = x, zeros past each row's length. The operation is its own gradient. */
-  maskSequence(operands: KernelOperands<'maskSequence'>, sizes: KernelNumbers<'maskSequence'>): CudnnTensor {
-    return this.#masked('mask a sequence', operands, sizes, false)
-  }
+  maskSequence: launching('mask a sequence', (operation, [x, lengths], y, { time, batch, columns }) => {
+    const count = time * batch * columns
+    operation.each('reverse_sequence', count, { y, x, lengths, count, time, batch, columns, reverses: 0 })
+  }),
 
   /**
    * y [T,B,E]: the steps of each row in reverse, within its length; zeros past it, where tf.reverse_sequence copies. The
    * operation is its own gradient.
    */
-  reverseSequence(operands: KernelOperands<'reverseSequence'>, sizes: KernelNumbers<'reverseSequence'>): CudnnTensor {
-    return this.#masked('reverse a sequence', operands, sizes, true)
-  }
-
-  #masked(
-    action: string,
-    operands: KernelOperands<'reverseSequence'>,
-    { time, batch, columns }: KernelNumbers<'reverseSequence'>,
-    reverses: boolean,
-  ): CudnnTensor {
+  reverseSequence: launching('reverse a sequence', (operation, [x, lengths], y, { time, batch, columns }) => {
     const count = time * batch * columns
-    return this.one(action, operands, operands[0].shape, (operation, [x, lengths], y) => {
-      const fields = { y, x, lengths, count, time, batch, columns, reverses: Number(reverses) }
-      operation.each('reverse_sequence', count, fields)
-    })
-  }
+    operation.each('reverse_sequence', count, { y, x, lengths, count, time, batch, columns, reverses: 1 })
+  }),
 
   /**
    * y [B,E]: last, mean or maximum over the steps of each row. Columns from `reversedFrom` on belong to a backward
    * direction, whose last step is step 0.
    */
-  poolSequence(
-    operands: KernelOperands<'poolSequence'>,
-    { time, batch, columns, pooling: rule, reversedFrom }: KernelNumbers<'poolSequence'>,
-  ): CudnnTensor {
+  poolSequence: launching('pool a sequence', (operation, [x, lengths], y, numbers) => {
+    const { time, batch, columns, pooling: rule, reversedFrom } = numbers
     const count = batch * columns
-    return this.one('pool a sequence', operands, [batch, columns], (operation, [x, lengths], y) => {
-      const fields = { y, x, lengths, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
-      operation.each('pool_sequence', count, fields)
-    })
-  }
+    const fields = { y, x, lengths, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
+    operation.each('pool_sequence', count, fields)
+  }),
 
   /** dx [T,B,E]; the kernel writes every element, so dx is not cleared before. */
-  poolSequenceGradient(
-    operands: KernelOperands<'poolSequenceGradient'>,
-    { time, batch, columns, pooling: rule, reversedFrom }: KernelNumbers<'poolSequenceGradient'>,
-  ): CudnnTensor {
+  poolSequenceGradient: launching('run the gradient of pooling', (operation, [x, lengths, dy], dx, numbers) => {
+    const { time, batch, columns, pooling: rule, reversedFrom } = numbers
     const count = batch * columns
-    const [{ shape }] = operands
-    return this.one('run the gradient of pooling', operands, shape, (operation, [x, lengths, dy], dx) => {
-      const fields = { dx, x, lengths, dy, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
-      operation.each('pool_sequence_gradient', count, fields)
-    })
-  }
+    const fields = { dx, x, lengths, dy, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
+    operation.each('pool_sequence_gradient', count, fields)
+  }),
 
   /**
    * weights [T,B] = softmax of scores [T,B] along T, within each row's length; output [B,E] = Σ_t weights·x. Weights past
    * a row's length are 0, so x there is not read and may be NaN.
    */
-  attend(
-    operands: KernelOperands<'attend'>,
-    { time, batch, columns }: KernelNumbers<'attend'>,
-  ): KernelResults<'attend'> {
+  attend: launching('attend', (operation, [x, scores, lengths], results, { time, batch, columns }) => {
     const count = batch * columns
-    const shapes = { output: [batch, columns], weights: operands[1].shape }
-    return computed(this.executor, 'attend', operands, shapes, (operation, [x, scores, lengths], results) => {
-      operation.list.launch('attention_weights', batch, BLOCK, { ...results, scores, lengths, time, batch })
-      operation.each('attend', count, { ...results, x, lengths, count, time, batch, columns })
-    })
-  }
+    operation.list.launch('attention_weights', batch, BLOCK, { ...results, scores, lengths, time, batch })
+    operation.each('attend', count, { ...results, x, lengths, count, time, batch, columns })
+  }),
 
   /**
    * dx [T,B,E] = weights·dy, dweights [T,B] = x·dy over E (one block for each (t, b)), and
    * dscores = weights ⊙ (dweights - Σ_t weights·dweights), the gradient of softmax.
    */
-  attendGradients(
-    operands: KernelOperands<'attendGradients'>,
-    { time, batch, columns }: KernelNumbers<'attendGradients'>,
-  ): KernelResults<'attendGradients'> {
-    const action = 'run the gradients of attention'
+  attendGradients: launching('run the gradients of attention', (operation, [x, weights, dy], results, sizes) => {
+    const { list } = operation
+    const { time, batch, columns } = sizes
     const count = time * batch * columns
-    const shapes = { input: operands[0].shape, scores: operands[1].shape }
-    return computed(this.executor, action, operands, shapes, (operation, [x, weights, dy], results) => {
-      const { list } = operation
-      const dweights = operation.scratch(time * batch)
-      operation.each('attention_input_gradient', count, { dx: results.input, weights, dy, count, batch, columns })
-      list.launch('attention_weight_gradient', time * batch, BLOCK, { dweights, x, weights, dy, batch, columns })
-      const fields = { dscores: results.scores, weights, dweights, time, batch }
-      list.launch('attention_score_gradient', batch, BLOCK, fields)
-    })
-  }
+    const dweights = operation.scratch(time * batch)
+    operation.each('attention_input_gradient', count, { dx: results.input, weights, dy, count, batch, columns })
+    list.launch('attention_weight_gradient', time * batch, BLOCK, { dweights, x, weights, dy, batch, columns })
+    const fields = { dscores: results.scores, weights, dweights, time, batch }
+    list.launch('attention_score_gradient', batch, BLOCK, fields)
+  }),
 
   /** open [B,U]: how far the gates of a `PhasedLSTMCell` are open at the times [B,1]. */
-  phasedGate(operands: KernelOperands<'phasedGate'>, { batch, units, leak }: KernelNumbers<'phasedGate'>): CudnnTensor {
+  phasedGate: launching('open phased gates', (operation, [times, period, phase, ratioOn], open, numbers) => {
+    const { batch, units, leak } = numbers
     const count = batch * units
-    return this.one('open phased gates', operands, [batch, units], (operation, [times, period, phase, ratioOn], open) =>
-      operation.each('phased_gate', count, { open, times, period, phase, ratioOn, count, units, leak }),
-    )
-  }
+    operation.each('phased_gate', count, { open, times, period, phase, ratioOn, count, units, leak })
+  }),
 
   /** One thread for each unit adds up the batch, and one for each row the units: sums have a fixed order. */
-  phasedGateGradients(
-    operands: KernelOperands<'phasedGateGradients'>,
-    { batch, units, leak }: KernelNumbers<'phasedGateGradients'>,
-  ): KernelResults<'phasedGateGradients'> {
-    const action = 'run the gradients of phased gates'
-    const shapes = { times: [batch, 1], period: [units], phase: [units], ratioOn: [units] }
-    return computed(this.executor, action, operands, shapes, (operation, buffers, results) => {
-      const [times, period, phase, ratioOn, dopen] = buffers
-      const shared = { times, period, phase, ratioOn, dopen, batch, units, leak }
-      const made = { dperiod: results.period, dphase: results.phase, dratioOn: results.ratioOn }
-      operation.each('phased_gate_gradients', units, { ...made, ...shared })
-      operation.each('phased_gate_time_gradient', batch, { dtimes: results.times, ...shared })
-    })
-  }
+  phasedGateGradients: launching('run the gradients of phased gates', (operation, buffers, results, numbers) => {
+    const [times, period, phase, ratioOn, dopen] = buffers
+    const { batch, units, leak } = numbers
+    const shared = { times, period, phase, ratioOn, dopen, batch, units, leak }
+    const made = { dperiod: results.period, dphase: results.phase, dratioOn: results.ratioOn }
+    operation.each('phased_gate_gradients', units, { ...made, ...shared })
+    operation.each('phased_gate_time_gradient', batch, { dtimes: results.times, ...shared })
+  }),
 
   /** Mean loss over all elements, weighted by row, and its gradient with respect to the predictions. */
-  elementLoss(
-    operands: KernelOperands<'elementLoss'>,
-    { loss: rule, rows, columns }: KernelNumbers<'elementLoss'>,
-  ): KernelResults<'elementLoss'> {
-    const shapes = { loss: [], gradient: operands[0].shape }
-    return computed(this.executor, 'compute a loss', operands, shapes, (operation, buffers, { loss, gradient }) => {
-      const [predictions, targets, weights] = buffers
-      const fields = { gradient, predictions, targets, weights, rows, columns, rule: ELEMENT_LOSSES.indexOf(rule) }
-      addRowLosses(operation, rows, weights, loss, (sums) =>
-        operation.list.launch('element_loss', rows, BLOCK, { ...fields, ...sums }),
-      )
-    })
-  }
+  elementLoss: launching('compute a loss', (operation, [predictions, targets, weights], results, numbers) => {
+    const { rows, columns } = numbers
+    const { loss, gradient } = results
+    const rule = ELEMENT_LOSSES.indexOf(numbers.loss)
+    const fields = { gradient, predictions, targets, weights, rows, columns, rule }
+    addRowLosses(operation, rows, weights, loss, (sums) =>
+      operation.list.launch('element_loss', rows, BLOCK, { ...fields, ...sums }),
+    )
+  }),
+}
 
-  /** {@link computed}, of one tensor. */
-  protected one<const Tensors extends readonly (TensorLike | undefined)[]>(
-    action: string,
-    operands: Tensors,
-    shape: readonly number[],
-    launch: (operation: Operation, operands: BuffersOf<Tensors>, result: DeviceBuffer) => void,
-  ): CudnnTensor {
-    const fill = (operation: Operation, read: BuffersOf<Tensors>, { y }: { readonly y: DeviceBuffer }) =>
-      launch(operation, read, y)
-    return computed(this.executor, action, operands, { y: shape }, fill).y
-  }
+/** A matrix of one row: products with it are sums over rows. */
+function rowOfOnes(operation: Operation, count: number) {
+  const ones = operation.scratch(count)
+  operation.each('fill', count, { x: ones, count, value: 1 })
+  return { buffer: ones, stride: count }
 }
 
 /**
  * Adds a mean of losses: `launch` adds the kernel of each row's, which divides by the total weight; without weights by the
  * number of rows. A total of 0 with weights gives a loss of 0.
  */
-export function addRowLosses(
+function addRowLosses(
   operation: Operation,
   rows: number,
   weights: DeviceBuffer | undefined,
@@ -267,4 +233,22 @@ export function addRowLosses(
   else list.add('clear', { to: total, offset: 0, bytes: total.bytes })
   launch({ loss: rowLosses, total })
   list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
+}
+
+/** The positions of `ids` sorted by id, stably: a radix sort by digits of BLOCK values. */
+function sortById(operation: Operation, ids: DeviceBuffer, count: number, vocabulary: number): DeviceBuffer {
+  const { list } = operation
+  const blocks = Math.ceil(count / BLOCK)
+  const positions = () => operation.own(list.allocate(count * Int32Array.BYTES_PER_ELEMENT))
+  const counts = operation.own(list.allocate(blocks * BLOCK * Int32Array.BYTES_PER_ELEMENT))
+  let order: DeviceBuffer | undefined
+  // The largest key is the vocabulary: ids outside of it.
+  for (let place = 1; place <= vocabulary; place *= BLOCK) {
+    const sorted = positions()
+    list.launch('digit_counts', blocks, BLOCK, { counts, ids, order, count, vocabulary, place })
+    list.launch('digit_offsets', 1, BLOCK, { counts, blocks })
+    list.launch('sort_by_digit', blocks, BLOCK, { sorted, counts, ids, order, count, vocabulary, place })
+    order = sorted
+  }
+  return order ?? positions()
 }

@@ -1,36 +1,35 @@
-import type { TensorLike } from '@cudnn-rnn/ops'
-import { elementCount } from '@cudnn-rnn/canonical'
+import { DTYPES } from '@cudnn-rnn/ops'
 import {
   ELEMENT_FUNCTIONS,
   elementFunctionOf,
   type Products,
   type RandomDraw,
   REDUCTIONS,
-  type RowKernels,
   TENSOR_ROWS,
   type TensorRowName,
   viewOffset,
   type Walk,
   walkCount,
 } from '@cudnn-rnn/ops/executor'
-import type { CommandList, KernelFields } from '../device/command_list.js'
-import type { CudnnExecutor } from '../device/cudnn_executor.js'
-import type { CudnnTensor } from '../device/cudnn_tensor.js'
+import type { KernelFields } from '../device/command_list.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
-import { BLOCK, launchEach } from '../device/device_kernels.js'
+import { BLOCK } from '../device/device_kernels.js'
 import { CUBLAS_OP } from '../sys/cudnn_enums.js'
-import { multiply } from './matrix_products.js'
-import { computed } from './operation.js'
+import { multiply } from '../device/matrix_products.js'
+import type { Operation, RowLaunch } from './operation.js'
 
-type Shapes = readonly (readonly number[])[]
-/** A kernel for any row, of the operands of which it computes. */
-// biome-ignore lint/suspicious/noExplicitAny: numbers of any row
-type Fill<Read = readonly DeviceBuffer[]> = (on: OnDevice, y: DeviceBuffer, read: Read, numbers: any) => void
+/** Adds the commands of any row, of the operands of which it computes. */
+type Fill<Read = readonly DeviceBuffer[]> = (
+  on: OnDevice,
+  y: DeviceBuffer,
+  read: Read,
+  // biome-ignore lint/suspicious/noExplicitAny: numbers of any row
+  numbers: any,
+) => void
 
 /** An operation that is being built. */
 interface OnDevice {
-  readonly executor: CudnnExecutor
-  readonly list: CommandList
+  readonly operation: Operation
   readonly name: TensorRowName
   /** The elements of the result. */
   readonly count: number
@@ -39,32 +38,11 @@ interface OnDevice {
 /** Up to so many elements one thread adds up; a block of threads takes more. */
 const FEW_ELEMENTS = 32
 
-/** The rows on tensors of any shape on the device: each is one segment of kernels, and nothing waits for it. */
-export function cudnnTensorKernels(executor: CudnnExecutor): Pick<RowKernels, TensorRowName> {
-  const kernels: Record<string, (operands: readonly unknown[], numbers: unknown, shapes: Shapes) => CudnnTensor> = {}
-  for (const name of Object.keys(TENSOR_ROWS) as TensorRowName[]) {
-    const fill = OTHERS[name] ?? elements
-    kernels[name] = (operands, numbers, [shape]) => {
-      const count = elementCount(shape)
-      return computed(
-        executor,
-        TENSOR_ROWS[name].action,
-        operands.flat() as TensorLike[],
-        { y: shape },
-        (on, read, { y }) => {
-          if (count > 0) fill({ executor, list: on.list, name, count }, y, read, numbers)
-        },
-      ).y
-    }
-  }
-  return kernels as unknown as Pick<RowKernels, TensorRowName>
-}
-
 /** y = f(a, b, c), or parts of y one behind the other. */
-const elements: Fill = ({ executor, list, name, count }, y, read, { walks }: { readonly walks: readonly Walk[] }) => {
+const elements: Fill = ({ operation, name, count }, y, read, { walks }: { readonly walks: readonly Walk[] }) => {
   const rule = ELEMENT_FUNCTIONS.indexOf(elementFunctionOf(name))
   const written = walks.reduce((sum, walk) => sum + walkCount(walk), 0)
-  if (written < count) list.add('clear', { to: y, offset: 0, bytes: y.bytes })
+  if (written < count) operation.list.add('clear', { to: y, offset: 0, bytes: y.bytes })
   for (const [k, walk] of walks.entries()) {
     const [a, b, c] = walks.length === 1 ? read : [read[k]]
     const views = {
@@ -75,7 +53,7 @@ const elements: Fill = ({ executor, list, name, count }, y, read, { walks }: { r
     }
     const own = walkCount(walk)
     const fields = { y, a, b, c, count: own, rule, n1: walk[1], n2: walk[2], n3: walk[3], ...views }
-    launchEach(executor.session, list, 'elements', own, fields as unknown as KernelFields<'elements'>)
+    operation.each('elements', own, fields as unknown as KernelFields<'elements'>)
   }
 }
 
@@ -89,7 +67,7 @@ function strides(tensor: string, walk: Walk, view: number): Readonly<Record<stri
 }
 
 const reduce: Fill = (
-  { executor, list, name, count },
+  { operation, name, count },
   y,
   [x],
   { outer, inner }: Readonly<Record<'outer' | 'inner', Walk>>,
@@ -99,25 +77,26 @@ const reduce: Fill = (
     ...{ n1: outer[1], n2: outer[2], n3: outer[3], ...strides('x', outer, 1) },
     ...{ m1: inner[1], m2: inner[2], m3: inner[3], ...strides('z', inner, 0) },
   } as unknown as KernelFields<'reduce_each'>
-  if (fields.length <= FEW_ELEMENTS) launchEach(executor.session, list, 'reduce_each', count, fields)
-  else list.launch('reduce_by_blocks', count, BLOCK, fields)
+  if (fields.length <= FEW_ELEMENTS) operation.each('reduce_each', count, fields)
+  else operation.list.launch('reduce_by_blocks', count, BLOCK, fields)
 }
 
 /** Row-major products, whose operands change places for cuBLAS, as {@link multiply} has it. */
-const products: Fill = ({ executor: { arithmetic }, list }, y, [a, b], numbers: Products) => {
+const products: Fill = ({ operation: { executor, list } }, y, [a, b], numbers: Products) => {
+  const { arithmetic } = executor
   const { count, steps, rows, columns, inner, transposeA, transposeB } = numbers
   const [left, right] = [transposeA ? rows : inner, transposeB ? inner : columns]
   if (count === 1 || inner === 0) {
     const factors = [
-      { buffer: a, columns: left, transposed: transposeA },
-      { buffer: b, columns: right, transposed: transposeB },
+      { buffer: a, stride: left, transposed: transposeA },
+      { buffer: b, stride: right, transposed: transposeB },
     ] as const
-    multiply(list, arithmetic, y, [rows, inner, columns], ...factors, 0)
+    multiply(list, arithmetic, { buffer: y }, [rows, inner, columns], ...factors)
     return
   }
-  const operation = (isTransposed: boolean) => (isTransposed ? CUBLAS_OP.transpose : CUBLAS_OP.none)
+  const transposition = (isTransposed: boolean) => (isTransposed ? CUBLAS_OP.transpose : CUBLAS_OP.none)
   list.add('matrixProducts', {
-    ...{ opA: operation(transposeB), opB: operation(transposeA), m: columns, n: rows, k: inner },
+    ...{ opA: transposition(transposeB), opB: transposition(transposeA), m: columns, n: rows, k: inner },
     ...{
       a: b,
       lda: right,
@@ -133,15 +112,26 @@ const products: Fill = ({ executor: { arithmetic }, list }, y, [a, b], numbers: 
   })
 }
 
-const oneHot: Fill = ({ executor, list, count }, y, [ids], { classes }: { readonly classes: number }) =>
-  launchEach(executor.session, list, 'one_hot', count, { y, ids, count, classes })
+const oneHot: Fill = ({ operation, count }, y, [ids], { classes }: { readonly classes: number }) =>
+  operation.each('one_hot', count, { y, ids, count, classes })
 
-const draw: Fill = ({ executor, list, name, count }, y, _, { seedLow, seedHigh, drawLow, drawHigh }: RandomDraw) => {
+const draw: Fill = ({ operation, name, count }, y, _, { seedLow, seedHigh, drawLow, drawHigh }: RandomDraw) => {
   const fields = { y, count, isNormal: Number(name === 'normal'), seedLow, seedHigh, drawLow, drawHigh }
-  launchEach(executor.session, list, 'random_numbers', count, fields)
+  operation.each('random_numbers', count, fields)
 }
 
 /** Rows that are not a function of elements. */
 const OTHERS: Readonly<Partial<Record<TensorRowName, Fill>>> = {
   ...{ sum: reduce, mean: reduce, max: reduce, matmul: products, oneHot, uniform: draw, normal: draw },
 }
+
+/** The rows on tensors of any shape on the device: each is one segment of kernels. */
+export const TENSOR_LAUNCHES = Object.fromEntries(
+  (Object.keys(TENSOR_ROWS) as TensorRowName[]).map((name) => {
+    const launch = (operation: Operation, read: readonly DeviceBuffer[], y: DeviceBuffer, numbers: unknown) => {
+      const count = y.bytes / DTYPES[operation.executor.memory.dtype].bytes
+      if (count > 0) (OTHERS[name] ?? elements)({ operation, name, count }, y, read, numbers)
+    }
+    return [name, { action: TENSOR_ROWS[name].action, launch }]
+  }),
+) as unknown as { readonly [Name in TensorRowName]: RowLaunch<Name> }

@@ -33,60 +33,36 @@ export function launchUpdate(
     return
   }
   const g = required(source, 'every rule but weightDecay has a gradient, which the operation has checked')
+  const shared = { x, g, count, guard }
   switch (update.rule) {
     case 'addScaled':
       launchEach(session, list, 'add_scaled', count, { x, y: g, count, scale: update.scale, guard })
       break
     case 'momentum': {
       const { momentum, nesterov } = update
-      const fields = { x, v: first, g, count, momentum, ...ratesOf(update), nesterov: Number(nesterov), guard }
+      const fields = { ...shared, v: first, momentum, ...ratesOf(update), nesterov: Number(nesterov) }
       launchEach(session, list, 'apply_momentum', count, fields)
       break
     }
     case 'adam': {
-      const { learningRate: rate, beta1, beta2, epsilon, epsilonHat } = update
-      launchEach(session, list, 'apply_adam', count, {
-        x,
-        m: first,
-        v: second,
-        g,
-        count,
-        steps,
-        rate,
-        beta1,
-        // Formed in float64: rounding 0.999 to float32 would change 1 - 0.999 by some 1e-5 of its value.
-        rest1: 1 - beta1,
-        beta2,
-        rest2: 1 - beta2,
-        // The same in every step that the device counts: scalars that do not change are not sent.
-        step: steps === undefined ? update.step : 1,
-        epsilon,
-        epsilonHat: Number(epsilonHat),
-        guard,
-      })
+      const { learningRate: rate, beta1, beta2, epsilon } = update
+      // Formed in float64: rounding 0.999 to float32 would change 1 - 0.999 by some 1e-5 of its value.
+      const decays = { beta1, rest1: 1 - beta1, beta2, rest2: 1 - beta2 }
+      // The same in every step that the device counts: scalars that do not change are not sent.
+      const step = steps === undefined ? update.step : 1
+      const fields = { ...shared, m: first, v: second, steps, rate, ...decays, step, epsilon }
+      launchEach(session, list, 'apply_adam', count, { ...fields, epsilonHat: Number(update.epsilonHat) })
       break
     }
     case 'rmsProp': {
       const { decay, momentum, epsilon, epsilonInRoot } = update
-      launchEach(session, list, 'apply_rms_prop', count, {
-        x,
-        s: first,
-        v: second,
-        g,
-        count,
-        decay,
-        rest: 1 - decay,
-        momentum,
-        ...ratesOf(update),
-        epsilon,
-        epsilonInRoot: Number(epsilonInRoot),
-        guard,
-      })
+      const fields = { ...shared, s: first, v: second, decay, rest: 1 - decay, momentum, ...ratesOf(update), epsilon }
+      launchEach(session, list, 'apply_rms_prop', count, { ...fields, epsilonInRoot: Number(epsilonInRoot) })
       break
     }
     case 'adagrad': {
       const { learningRate: rate, epsilon, epsilonInRoot } = update
-      const fields = { x, s: first, g, count, rate, epsilon, epsilonInRoot: Number(epsilonInRoot), guard }
+      const fields = { ...shared, s: first, rate, epsilon, epsilonInRoot: Number(epsilonInRoot) }
       launchEach(session, list, 'apply_adagrad', count, fields)
       break
     }

@@ -14,8 +14,9 @@ import type { DeviceBuffer } from '../device/device_buffer.js'
 import { kernelArchitecture } from '../device/device_kernels.js'
 import type { DeviceSession } from '../device/device_session.js'
 import type { KernelCache } from '../device/kernel_cache.js'
+import { multiply, type ProductTypes } from '../device/matrix_products.js'
 import type { Arithmetic } from '../device/precision.js'
-import { CUBLAS_COMPUTE, CUBLAS_OP, CUBLAS_TYPES } from '../sys/cudnn_enums.js'
+import { CUBLAS_COMPUTE, CUBLAS_TYPES } from '../sys/cudnn_enums.js'
 import type { KernelModule } from '../sys/native_addon.js'
 import { PERSISTENT_CELLS, PERSISTENT_KINDS, type PersistentShape } from './persistent_shape.js'
 import type { BackwardOperands, ForwardOperands, InputGradients, LayerKernels, OutputGradients } from './rnn_call.js'
@@ -23,16 +24,6 @@ import type { BackwardOperands, ForwardOperands, InputGradients, LayerKernels, O
 /** Nanoseconds that a block waits for another before it gives up: a step takes a thousandth of that. */
 const PATIENCE = 1e9
 const FLOAT32_BYTES = 4
-
-/** A matrix in a buffer, or its transpose. */
-interface Matrix {
-  readonly buffer: DeviceBuffer
-  /** Bytes. */
-  readonly offset?: number
-  /** Elements from one row to the next, as it is stored. */
-  readonly stride: number
-  readonly transposed?: boolean
-}
 
 /** The network, the pass, and where it runs. */
 export interface PersistentOptions {
@@ -80,9 +71,8 @@ export class PersistentPass implements LayerKernels {
   /** Bytes of the output of a layer, and of the gates and cells of all. */
   readonly #outputBytes: number
   readonly #savedBytes: number
-  /** Type of sequences, states and weights for cuBLAS. */
-  readonly #type: number
-  readonly #compute: number
+  /** The types of products of sequences, states and weights. */
+  readonly #types: ProductTypes
 
   private constructor(options: PersistentOptions, module: KernelModule) {
     const { network, arithmetic, sizes } = options
@@ -90,8 +80,8 @@ export class PersistentPass implements LayerKernels {
     this.#options = options
     this.#gates = numGates(network)
     this.#steps = sizes.time * sizes.batch
-    this.#type = CUBLAS_TYPES[arithmetic.half ?? 'float32']
-    this.#compute = arithmetic.half === undefined ? arithmetic.cublasCompute : CUBLAS_COMPUTE.float32
+    const cublasCompute = arithmetic.half === undefined ? arithmetic.cublasCompute : CUBLAS_COMPUTE.float32
+    this.#types = { cublasType: CUBLAS_TYPES[arithmetic.half ?? 'float32'], cublasCompute }
     this.#stride = numDirections(network) * network.numUnits
     this.#outputBytes = this.#steps * this.#stride * arithmetic.bytes
     const ofCells = (this.#gates + 1) * this.#steps * network.numUnits * FLOAT32_BYTES
@@ -154,13 +144,13 @@ export class PersistentPass implements LayerKernels {
       list.add('markEmpty', { to: output.buffer, offset: output.offset, bytes: this.#outputBytes })
       const inputSize = layerInputSize(network, layer)
       for (const pseudoLayer of this.#pseudoLayers(layer)) {
-        this.#multiply(
+        multiply(
           list,
-          { buffer: products, stride: columns },
+          { ...this.#types, typeC: CUBLAS_TYPES.float32 },
+          { buffer: products },
           [this.#steps, inputSize, columns],
           { ...input, stride: inputSize },
           { buffer: weights, offset: this.#bytes(pseudoLayer.input), stride: inputSize, transposed: true },
-          { type: CUBLAS_TYPES.float32 },
         )
         const { bias, recurrentBias } = pseudoLayer
         const operands = { y: output.buffer, hy, cy, saved, products, weights, hx, cx, lengths, bias, recurrentBias }
@@ -208,19 +198,13 @@ export class PersistentPass implements LayerKernels {
         for (const { buffer, stride, first, count } of parts) {
           const part = { buffer, stride }
           const place = { offset: this.#bytes(pseudoLayer.input + first * inputSize), stride: inputSize }
-          const sum = { isAdded: first > 0 || pseudoLayer.isReverse }
+          const beta = first > 0 || pseudoLayer.isReverse ? 1 : 0
           const ofInput = { buffer: weights, ...place }
-          this.#multiply(
-            list,
-            { buffer: dinput, stride: inputSize },
-            [this.#steps, count, inputSize],
-            part,
-            ofInput,
-            sum,
-          )
+          multiply(list, this.#types, { buffer: dinput }, [this.#steps, count, inputSize], part, ofInput, beta)
           const transposed = { ...part, transposed: true }
           const ofWeights = { buffer: dw, ...place }
-          this.#multiply(list, ofWeights, [count, this.#steps, inputSize], transposed, { ...input, stride: inputSize })
+          const factor = { ...input, stride: inputSize }
+          multiply(list, this.#types, ofWeights, [count, this.#steps, inputSize], transposed, factor)
         }
         this.#multiplyRecurrent(list, pseudoLayer, { dw, dgates, hx, output })
         const threads = 32 * shape.warps
@@ -247,7 +231,7 @@ export class PersistentPass implements LayerKernels {
     const { network, sizes } = this.#options
     const { numUnits } = network
     const columns = this.#columns
-    const target = { buffer: dw, offset: this.#bytes(recurrent), stride: numUnits }
+    const target = { buffer: dw, offset: this.#bytes(recurrent) }
     const gradient = (firstStep: number) => {
       const offset = this.#bytes(firstStep * sizes.batch * columns)
       return { buffer: dgates, offset, stride: columns, transposed: true }
@@ -256,12 +240,12 @@ export class PersistentPass implements LayerKernels {
     if (rest > 0) {
       const offset = output.offset + this.#bytes(column + (isReverse ? sizes.batch * this.#stride : 0))
       const before = { buffer: output.buffer, offset, stride: this.#stride }
-      this.#multiply(list, target, [columns, rest, numUnits], gradient(isReverse ? 0 : 1), before)
+      multiply(list, this.#types, target, [columns, rest, numUnits], gradient(isReverse ? 0 : 1), before)
     }
     if (hx) {
       const initial = { buffer: hx, offset: this.#bytes(number * sizes.batch * numUnits), stride: numUnits }
       const ofFirst = gradient(isReverse ? sizes.time - 1 : 0)
-      this.#multiply(list, target, [columns, sizes.batch, numUnits], ofFirst, initial, { isAdded: rest > 0 })
+      multiply(list, this.#types, target, [columns, sizes.batch, numUnits], ofFirst, initial, rest > 0 ? 1 : 0)
     } else if (rest === 0) {
       list.add('clear', { to: dw, offset: target.offset, bytes: this.#bytes(columns * numUnits) })
     }
@@ -306,38 +290,6 @@ export class PersistentPass implements LayerKernels {
     const { blocks, groups, warps, forwardBytes, backwardBytes } = this.#options.shape
     const sharedBytes = name === 'persistent_forward' ? forwardBytes : backwardBytes
     list.launchPersistent(name, { module: this.module, blocks, groups, threads: 32 * warps, sharedBytes }, fields)
-  }
-
-  /** Adds c [rows,columns] = a · b, or c + a · b, all row-major: cuBLAS, which is column-major, computes cᵀ = bᵀ · aᵀ. */
-  #multiply(
-    list: CommandList,
-    c: Matrix,
-    [rows, inner, columns]: readonly [number, number, number],
-    a: Matrix,
-    b: Matrix,
-    { isAdded = false, type = this.#type }: { readonly isAdded?: boolean; readonly type?: number } = {},
-  ): void {
-    const operation = ({ transposed }: Matrix) => (transposed ? CUBLAS_OP.transpose : CUBLAS_OP.none)
-    list.add('matrixProduct', {
-      opA: operation(b),
-      opB: operation(a),
-      m: columns,
-      n: rows,
-      k: inner,
-      a: b.buffer,
-      aOffset: b.offset ?? 0,
-      lda: b.stride,
-      b: a.buffer,
-      bOffset: a.offset ?? 0,
-      ldb: a.stride,
-      beta: Number(isAdded),
-      c: c.buffer,
-      cOffset: c.offset ?? 0,
-      ldc: c.stride,
-      typeA: this.#type,
-      typeC: type,
-      computeType: this.#compute,
-    })
   }
 }
 
