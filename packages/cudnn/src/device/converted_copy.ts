@@ -7,16 +7,11 @@ import type { DeviceBuffer } from './device_buffer.js'
  * The batch that rewrites it is separate, in the order of calls. If it fails, the buffer carries the error to the
  * passes that read it.
  */
-export class ConvertedCopy {
+export interface ConvertedCopy {
   /** Owned by the tensor. */
   readonly buffer: DeviceBuffer
   /** The version of the tensor that is in it. */
   version: number
   /** True once it is known to exist on the device: only then may it be written again. */
-  isIssued = false
-
-  constructor(buffer: DeviceBuffer, version: number) {
-    this.buffer = buffer
-    this.version = version
-  }
+  isIssued: boolean
 }

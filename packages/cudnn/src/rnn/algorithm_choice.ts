@@ -5,7 +5,6 @@ import type { DeviceSession } from '../device/device_session.js'
 import type { GraphPolicy } from '../device/graph_cache.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
 import { isCudnnError } from '../sys/cudnn_error.js'
-import type { Graph } from '../sys/native_addon.js'
 import type { DropoutGenerator } from './dropout_states.js'
 import type { PersistentPass } from './persistent_pass.js'
 import { agrees } from './persistent_trial.js'
@@ -148,18 +147,14 @@ export class AlgorithmTrials {
     const { graphs } = this.#trial
     const ofCalls = await this.#fastest((list) => pass.whole(list))
     if (graphs === 'never') return ofCalls
-    let graph: Graph | undefined
     try {
       const exec = await pass.captured((list) => pass.whole(list))
-      graph = exec
       const ofGraph = await this.#fastest((list) => list.add('launchGraph', { exec }))
       return graphs === 'always' ? ofGraph : Math.min(ofCalls, ofGraph)
     } catch (error) {
       // It will run as calls.
       if (isRefusal(error) || isCudnnError(error, 'ERR_CUDA')) return ofCalls
       throw error
-    } finally {
-      if (graph !== undefined) this.#queue.releaseNow([graph])
     }
   }
 

@@ -1,5 +1,4 @@
 import type { CommandList } from '../device/command_list.js'
-import { ConvertedCopy } from '../device/converted_copy.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { launchEach } from '../device/device_kernels.js'
@@ -50,7 +49,7 @@ export class Conversion {
     if (session.isRecording) return undefined
     const list = session.list('convert the parameters')
     // A copy that may not exist yet is not rewritten: its allocation may still fail.
-    const current = copy?.isIssued ? copy : new ConvertedCopy(this.allocate(list, elements), version)
+    const current = copy?.isIssued ? copy : { buffer: this.allocate(list, elements), version, isIssued: false }
     this.#convert(half, list, current.buffer, tensor.buffer, elements)
     const converted = session.run(list)
     // Before the conversion has run: later passes are queued after it, so they read the converted values.
@@ -78,10 +77,6 @@ export class Conversion {
 
   /** Rounds to nearest even: y = half(x), element by element. */
   #convert(half: Half, list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number): void {
-    launchEach(this.#memory.session, list, `to_${half}`, count, {
-      y,
-      x,
-      count,
-    })
+    launchEach(this.#memory.session, list, `to_${half}`, count, { y, x, count })
   }
 }

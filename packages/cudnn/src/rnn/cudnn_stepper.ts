@@ -23,6 +23,7 @@ export interface StepperOwner {
 
 /** h or c of all rows. */
 interface States {
+  readonly name: 'h' | 'c'
   readonly buffer: DeviceBuffer
   /** [L,B,·] */
   readonly shape: readonly number[]
@@ -60,8 +61,8 @@ export class CudnnStepper implements RnnQueuedStepper {
   readonly #life: Lifetime
   readonly #entry: LedgerEntry
   readonly #owner = new BufferOwner()
-  readonly #h: States
-  readonly #c: States | undefined
+  /** h, and c of an LSTM. */
+  readonly #states: readonly States[]
 
   constructor(network: StepperOwner, params: TensorLike, batch: number) {
     const { executor, descriptor } = network
@@ -73,15 +74,15 @@ export class CudnnStepper implements RnnQueuedStepper {
     const { h, c } = passShapes(descriptor, { time: 1, batch })
     const list = session.list('open a stream')
     // TensorFlow's and cuDNN's default initial state. Cleared on the device, so nothing is uploaded.
-    const zeros = (shape: readonly number[]): States => {
+    const zeros = (name: 'h' | 'c', shape: readonly number[]): States => {
       const buffer = this.#owner.own(memory.allocate(list, elementCount(shape)))
       list.add('clear', { to: buffer, offset: 0, bytes: buffer.bytes })
-      return { buffer, shape }
+      return { name, buffer, shape }
     }
-    this.#h = zeros(h)
-    this.#c = c && zeros(c)
+    this.#states = [zeros('h', h), ...(c ? [zeros('c', c)] : [])]
     session.post(list)
-    this.#entry = memory.ledger.enter('steppers', this, this.#h.buffer.bytes + (this.#c?.buffer.bytes ?? 0))
+    const bytes = this.#states.reduce((sum, { buffer }) => sum + buffer.bytes, 0)
+    this.#entry = memory.ledger.enter('steppers', this, bytes)
     dropped.register(this, this.#owner, this)
   }
 
@@ -141,12 +142,10 @@ export class CudnnStepper implements RnnQueuedStepper {
     const made = new BufferOwner()
     try {
       const picked = rows && this.#picked(list, rows, made)
-      const download = (states: States, to: Tensor) => {
-        const from = picked === undefined ? states.buffer : made.own(this.#gather(list, states, picked))
-        list.add('download', { from, offset: 0, to: to.data as FloatArray })
+      for (const states of this.#states) {
+        const to = required(result[states.name], 'a result has the states of its stream')
+        list.add('download', { from: this.#read(list, states, picked, made), offset: 0, to: to.data as FloatArray })
       }
-      download(this.#h, result.h)
-      if (this.#c && result.c) download(this.#c, result.c)
     } finally {
       made.release()
     }
@@ -158,11 +157,10 @@ export class CudnnStepper implements RnnQueuedStepper {
   restore(state: RnnStreamState, rows?: Int32Array): void {
     const { memory } = this.#network.executor
     this.#change('restore the state of a stream', rows, (list, states, picked, made) => {
-      const given =
-        states === this.#h ? state.h : required(state.c, 'the executor kit has checked that a state of an LSTM has c')
+      const given = required(state[states.name], 'the executor kit has checked that a state of an LSTM has c')
       if (picked === undefined) list.upload(states.buffer, given.data)
       else this.#scatter(list, states, made.own(memory.operand(list, given)), picked)
-      if (states === this.#c) this.#clip(list, states)
+      if (states.name === 'c') this.#clip(list, states)
     })
   }
 
@@ -246,9 +244,7 @@ export class CudnnStepper implements RnnQueuedStepper {
       const reading = session.list(ACTION)
       reading.add('download', { from: y, offset: 0, to: out })
       // The states are named too: a step that could not write them fails here, not at the next one.
-      for (const states of [this.#h, this.#c]) {
-        if (states) reading.add('download', { from: states.buffer, offset: 0, to: NOTHING })
-      }
+      for (const { buffer } of this.#states) reading.add('download', { from: buffer, offset: 0, to: NOTHING })
       session.submitAndRead(list, reading, plan.isReplayable)
     } finally {
       owners.made.release()
@@ -296,19 +292,15 @@ export class CudnnStepper implements RnnQueuedStepper {
     picked: Picked | undefined,
     made: BufferOwner,
   ): DeviceBuffer {
-    const stateOf = (states: States) =>
-      picked === undefined ? states.buffer : made.own(this.#gather(list, states, picked))
-    const inputH = stateOf(this.#h)
-    const inputC = this.#c && stateOf(this.#c)
+    const [inputH, inputC] = this.#states.map((states) => this.#read(list, states, picked, made))
     const { output, outputH, outputC } = this.#network.passes.forward(list, plan, { ...given, inputH, inputC }, made)
     // A segment is skipped as a whole after a failure before it: h and c keep the values of the last good step.
     list.segment('step a stream')
-    const keep = (states: States, from: DeviceBuffer) => {
+    for (const states of this.#states) {
+      const from = required(states.name === 'h' ? outputH : outputC, 'the forward of an LSTM has c')
       if (picked === undefined) list.copy(states.buffer, from)
       else this.#scatter(list, states, from, picked)
     }
-    keep(this.#h, outputH)
-    if (this.#c && outputC) keep(this.#c, outputC)
     return output
   }
 
@@ -326,8 +318,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     const made = new BufferOwner()
     try {
       const picked = rows && this.#picked(list, rows, made)
-      change(list, this.#h, picked, made)
-      if (this.#c) change(list, this.#c, picked, made)
+      for (const states of this.#states) change(list, states, picked, made)
     } finally {
       made.release()
     }
@@ -348,12 +339,14 @@ export class CudnnStepper implements RnnQueuedStepper {
     launchEach(executor.session, list, 'clip_by_value', fields.count, fields)
   }
 
-  /** A copy of the states of the rows picked, which the caller releases. */
-  #gather(list: CommandList, { buffer, shape }: States, { rows, count: picked }: Picked): DeviceBuffer {
+  /** The states of all rows, or a copy of those picked, which is `made`'s. */
+  #read(list: CommandList, { buffer, shape }: States, given: Picked | undefined, made: BufferOwner): DeviceBuffer {
+    if (given === undefined) return buffer
+    const { rows, count: picked } = given
     const { memory, session } = this.#network.executor
     const [layers = 0, batch = 0, columns = 0] = shape
     const count = layers * picked * columns
-    const y = memory.allocate(list, count)
+    const y = made.own(memory.allocate(list, count))
     launchEach(session, list, 'gather_states', count, { y, x: buffer, rows, count, picked, batch, columns })
     return y
   }

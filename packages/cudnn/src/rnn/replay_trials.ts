@@ -4,7 +4,6 @@ import type { CommandQueue } from '../device/command_queue.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { DeviceSession } from '../device/device_session.js'
 import type { Arithmetic } from '../device/precision.js'
-import type { Graph } from '../sys/native_addon.js'
 import type { DropoutGenerator } from './dropout_states.js'
 import { ScratchPass } from './scratch_pass.js'
 
@@ -25,7 +24,6 @@ export async function replaysDropout(
   { descriptor, states }: DropoutGenerator,
 ): Promise<boolean> {
   let pass: ScratchPass | undefined
-  let graph: Graph | undefined
   let saved: DeviceBuffer | undefined
   try {
     const made = await ScratchPass.make(session, queue, {
@@ -55,7 +53,6 @@ export async function replaysDropout(
     }
     const called = await drawnBy((list) => made.forward(list))
     const exec = await made.captured((list) => made.forward(list))
-    graph = exec
     const replayed = await drawnBy((list) => list.add('launchGraph', { exec }))
     // The first test shows that the generator advances at all: two equal states would make the second one meaningless.
     return !isEqual(called[0], called[2]) && called.every((bytes, k) => isEqual(bytes, replayed[k]))
@@ -63,7 +60,7 @@ export async function replaysDropout(
     // A pass that cannot be captured is not replayed either; a lost device is reported by the next call.
     return false
   } finally {
-    queue.releaseNow([graph, saved?.discard()].filter((id) => id !== undefined))
+    queue.releaseNow(saved === undefined ? [] : [saved.discard()])
     pass?.release()
   }
 }
@@ -83,7 +80,6 @@ export async function replaysLengths(
   arithmetic: Arithmetic,
 ): Promise<boolean> {
   const passes: ScratchPass[] = []
-  let graph: Graph | undefined
   try {
     const passOf = async (...lengths: readonly number[]) => {
       const sizes = { time: 3, batch: 3, sequenceLengths: Int32Array.from(lengths) }
@@ -112,14 +108,12 @@ export async function replaysLengths(
     }
     const called = await statesAfter(first, (list) => first.forward(list))
     const exec = await first.captured((list) => first.forward(list))
-    graph = exec
     const others = await statesAfter(other, (list) => other.forward(list))
     const replayed = await statesAfter(first, (list) => list.add('launchGraph', { exec }))
     return !isEqual(called, others) && isEqual(called, replayed)
   } catch {
     return false
   } finally {
-    queue.releaseNow(graph === undefined ? [] : [graph])
     for (const pass of passes) pass.release()
   }
 }

@@ -170,6 +170,19 @@ export interface LayerKernels {
   backward(list: CommandList, operands: BackwardOperands, given: OutputGradients, results: InputGradients): void
 }
 
+/** The fields of cuDNN's calls that depend on the shape and on the forward alone; each call takes some of them. */
+function passFields(
+  { rnn, lengths, descriptors }: RnnCall,
+  { x, hx, cx, y, weights, reserve }: ForwardOperands,
+  workSpace: DeviceBuffer,
+) {
+  const { x: xDesc, y: yDesc, h: hDesc, c: cDesc } = descriptors
+  return {
+    ...{ descriptor: rnn, devSeqLengths: lengths.given, xDesc, x, yDesc, y, hDesc, hx, cDesc, cx },
+    ...{ weightSpace: weights, workSpace, reserveSpace: reserve },
+  }
+}
+
 /**
  * Adds cudnnRNNForward. Buffers are in cuDNN's element type: x [T,B,I], hx and hy [L·D,B,C], cx and cy [L·D,B,H], y
  * [T,B,D·C]; missing hx and cx are zeros. https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-adv-library.html
@@ -184,28 +197,9 @@ export function callForward(
     call.persistent.forward(list, { ...operands, lengths: call.lengths.real }, results)
     return
   }
-  const { rnn, training, lengths, descriptors, workspaceBytes, workSpace: given } = call
-  const { x, hx, cx, y, weights, reserve } = operands
-  const { hy, cy } = results
-  const workSpace = given?.retain() ?? list.allocate(workspaceBytes)
-  list.add('rnnForward', {
-    descriptor: rnn,
-    mode: training ? FORWARD_MODE.training : FORWARD_MODE.inference,
-    devSeqLengths: lengths.given,
-    xDesc: descriptors.x,
-    x,
-    yDesc: descriptors.y,
-    y,
-    hDesc: descriptors.h,
-    hx,
-    hy,
-    cDesc: descriptors.c,
-    cx,
-    cy,
-    weightSpace: weights,
-    workSpace,
-    reserveSpace: reserve,
-  })
+  const workSpace = call.workSpace?.retain() ?? list.allocate(call.workspaceBytes)
+  const mode = call.training ? FORWARD_MODE.training : FORWARD_MODE.inference
+  list.add('rnnForward', { ...passFields(call, operands, workSpace), ...results, mode })
   workSpace.release()
 }
 
@@ -224,46 +218,11 @@ export function callBackward(
     call.persistent.backward(list, { ...operands, lengths: call.lengths.real }, given, results)
     return
   }
-  const { rnn, lengths, descriptors, workspaceBytes } = call
-  const { x, hx, cx, y, weights, reserve } = operands
-  const { dy, dhy, dcy } = given
-  const { dx, dhx, dcx, dw } = results
-  const workSpace = call.workSpace?.retain() ?? list.allocate(workspaceBytes)
-  list.add('rnnBackwardData', {
-    descriptor: rnn,
-    devSeqLengths: lengths.given,
-    yDesc: descriptors.y,
-    y,
-    dy,
-    xDesc: descriptors.x,
-    dx,
-    hDesc: descriptors.h,
-    hx,
-    dhy,
-    dhx,
-    cDesc: descriptors.c,
-    cx,
-    dcy,
-    dcx,
-    weightSpace: weights,
-    workSpace,
-    reserveSpace: reserve,
-  })
+  const workSpace = call.workSpace?.retain() ?? list.allocate(call.workspaceBytes)
+  const fields = { ...passFields(call, operands, workSpace), reserveSpace: operands.reserve }
+  list.add('rnnBackwardData', { ...fields, ...given, ...results })
   // cuDNN 9.24 refuses CUDNN_WGRAD_SET.
-  list.add('clear', { to: dw, offset: 0, bytes: dw.bytes })
-  list.add('rnnBackwardWeights', {
-    descriptor: rnn,
-    devSeqLengths: lengths.given,
-    addGrad: WGRAD_ADD,
-    xDesc: descriptors.x,
-    x,
-    hDesc: descriptors.h,
-    hx,
-    yDesc: descriptors.y,
-    y,
-    dweightSpace: dw,
-    workSpace,
-    reserveSpace: reserve,
-  })
+  list.add('clear', { to: results.dw, offset: 0, bytes: results.dw.bytes })
+  list.add('rnnBackwardWeights', { ...fields, addGrad: WGRAD_ADD, dweightSpace: results.dw })
   workSpace.release()
 }

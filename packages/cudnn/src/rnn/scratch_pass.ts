@@ -54,29 +54,22 @@ type Buffers = Readonly<
   >
 >
 
+interface Parts {
+  readonly session: DeviceSession
+  readonly queue: CommandQueue
+  /** The numbers of its descriptors and graphs. */
+  readonly ids: ObjectId<string>[]
+  readonly sizes: RnnPassSizes
+  readonly call: RnnCall
+  readonly buffers: Buffers
+}
+
 /** A pass on separate memory and descriptors, in an exclusive section. */
 export class ScratchPass {
-  readonly #session: DeviceSession
-  readonly #queue: CommandQueue
-  readonly #ids: readonly ObjectId<string>[]
-  readonly #sizes: RnnPassSizes
-  readonly #call: RnnCall
-  readonly #buffers: Buffers
+  readonly #parts: Parts
 
-  private constructor(
-    session: DeviceSession,
-    queue: CommandQueue,
-    ids: readonly ObjectId<string>[],
-    sizes: RnnPassSizes,
-    call: RnnCall,
-    buffers: Buffers,
-  ) {
-    this.#session = session
-    this.#queue = queue
-    this.#ids = ids
-    this.#sizes = sizes
-    this.#call = call
-    this.#buffers = buffers
+  private constructor(parts: Parts) {
+    this.#parts = parts
   }
 
   /** Rejects with cuDNN's error if it refuses the descriptors or memory is short; nothing is left allocated then. */
@@ -129,7 +122,7 @@ export class ScratchPass {
       await queue.run(list)
       const temp = { workspaceBytes, reserveBytes, workSpace: made.workSpace }
       const call = { rnn, training, descriptors, lengths, ...temp, persistent }
-      return new ScratchPass(session, queue, [...ids], sizes, call, made)
+      return new ScratchPass({ session, queue, ids, sizes, call, buffers: made })
     } catch (error) {
       queue.releaseNow([...ids, ...buffers.map((buffer) => buffer.discard())])
       throw error
@@ -137,21 +130,21 @@ export class ScratchPass {
   }
 
   get hy(): DeviceBuffer {
-    return this.#buffers.hy
+    return this.#parts.buffers.hy
   }
 
   /** Empty in inference. */
   get reserve(): DeviceBuffer {
-    return this.#buffers.reserve
+    return this.#parts.buffers.reserve
   }
 
   /** Adds the forward to `list`. */
   forward(list: CommandList): void {
-    const { x, y, weights, reserve, hy, cy } = this.#buffers
-    const { training } = this.#call
+    const { x, y, weights, reserve, hy, cy } = this.#parts.buffers
+    const { training } = this.#parts.call
     callForward(
       list,
-      this.#call,
+      this.#parts.call,
       { x, y, weights, reserve: training ? reserve : undefined },
       { hy, cy: this.#cell(cy) },
     )
@@ -160,9 +153,9 @@ export class ScratchPass {
   /** Adds the forward and, in training, the backward to `list`. */
   whole(list: CommandList): void {
     this.forward(list)
-    if (!this.#call.training) return
-    const { x, y, weights, reserve, dy, dx, dhx, dcx, dw } = this.#buffers
-    callBackward(list, this.#call, { x, y, weights, reserve }, { dy }, { dx, dhx, dcx: this.#cell(dcx), dw })
+    if (!this.#parts.call.training) return
+    const { x, y, weights, reserve, dy, dx, dhx, dcx, dw } = this.#parts.buffers
+    callBackward(list, this.#parts.call, { x, y, weights, reserve }, { dy }, { dx, dhx, dcx: this.#cell(dcx), dw })
   }
 
   /**
@@ -170,8 +163,8 @@ export class ScratchPass {
    * other numbers in y there, and cuDNN's dx is not documented.
    */
   async results(): Promise<readonly Uint8Array[]> {
-    const { y, hy, cy, dx, dhx, dcx, dw } = this.#buffers
-    const list = this.#session.list('try a kernel')
+    const { y, hy, cy, dx, dhx, dcx, dw } = this.#parts.buffers
+    const list = this.#parts.session.list('try a kernel')
     const read = [y, hy, this.#cell(cy), dx, dhx, this.#cell(dcx), dw].filter(
       (one) => one !== undefined && one.bytes > 0,
     )
@@ -181,13 +174,13 @@ export class ScratchPass {
       list.add('download', { from: from as DeviceBuffer, offset: 0, to })
       return to
     })
-    await this.#queue.finish(list)
+    await this.#parts.queue.finish(list)
     for (const [k, from] of read.entries()) if (from === y || from === dx) this.#clearPadding(results[k])
     return results
   }
 
   #clearPadding(sequence: Uint8Array): void {
-    const { time, batch, sequenceLengths } = this.#sizes
+    const { time, batch, sequenceLengths } = this.#parts.sizes
     const bytes = sequence.length / (time * batch)
     for (const [row, length] of (sequenceLengths ?? []).entries()) {
       for (let step = length; step < time; step++) {
@@ -197,25 +190,27 @@ export class ScratchPass {
     }
   }
 
-  /** The commands that `add` adds, captured as a graph; the caller releases it. */
+  /** The commands that `add` adds, captured as a graph, which goes with the pass. */
   async captured(add: (list: CommandList) => void): Promise<Graph> {
-    const graph = this.#session.newId<Graph>()
-    const list = this.#session.list('capture a trial')
+    const { session, queue, ids } = this.#parts
+    const graph = session.newId<Graph>()
+    const list = session.list('capture a trial')
     add(list)
-    await this.#queue.submit(list, { mode: MODE.promise, graph })
+    await queue.submit(list, { mode: MODE.promise, graph })
+    ids.push(graph)
     return graph
   }
 
   /** Frees everything after the trial's own commands, without waiting. */
   release(): void {
-    const { given, real } = this.#call.lengths
+    const { given, real } = this.#parts.call.lengths
     const lengths = [given, real].filter((buffer) => buffer !== undefined)
-    const buffers = [...Object.values(this.#buffers), ...lengths]
-    this.#queue.releaseNow([...this.#ids, ...buffers.map((buffer) => buffer.discard())])
+    const buffers = [...Object.values(this.#parts.buffers), ...lengths]
+    this.#parts.queue.releaseNow([...this.#parts.ids, ...buffers.map((buffer) => buffer.discard())])
   }
 
   /** Cells without a cell state have no descriptor of c, and cuDNN requires null pointers then. */
   #cell(buffer: DeviceBuffer): DeviceBuffer | undefined {
-    return this.#call.descriptors.c === null ? undefined : buffer
+    return this.#parts.call.descriptors.c === null ? undefined : buffer
   }
 }
