@@ -1,6 +1,7 @@
 import {
   COMMANDS,
   type CommandName,
+  type CommandShape,
   KERNELS,
   type KernelName,
   type Kind,
@@ -50,7 +51,9 @@ type ValueOf<K extends Kind> = K extends `${infer Required extends Kind & keyof 
     ? Values[K]
     : never
 
-type FieldsOf<Shape extends Readonly<Record<string, Kind>>> = {
+type KernelShape = CommandShape['fields']
+
+type FieldsOf<Shape extends KernelShape> = {
   readonly [Field in keyof Shape as Shape[Field] extends `${string}?` ? never : Field]: ValueOf<Shape[Field]>
 } & {
   readonly [Field in keyof Shape as Shape[Field] extends `${string}?` ? Field : never]?: ValueOf<Shape[Field]>
@@ -77,54 +80,31 @@ interface Encoder {
   readonly encodings: readonly Encoding[]
 }
 
-/** The encoding of a kind of field; all descriptors, sizes and enumerations are plain numbers. */
-function encodingOf(kind: Kind): Encoding {
-  switch (kind) {
-    case 'in':
-    case 'in?':
-      return 'read'
-    case 'out':
-    case 'out?':
-    case 'inout':
-      return 'write'
-    case 'source':
-    case 'source?':
-      return 'source'
-    case 'double?':
-      return 'optional double'
-    case 'scalar':
-    case 'target':
-      return kind
-    default:
-      return 'number'
-  }
+/** The encodings of kinds of fields; all others, descriptors, sizes and enumerations, are plain numbers. */
+const ENCODINGS: Readonly<Partial<Record<Kind, Encoding>>> = {
+  ...({ in: 'read', 'in?': 'read', out: 'write', 'out?': 'write', inout: 'write' } as const),
+  ...({ source: 'source', 'source?': 'source', target: 'target' } as const),
+  ...({ scalar: 'scalar', 'double?': 'optional double' } as const),
 }
 
-function encoders<Name extends string>(
-  table: Readonly<Record<Name, Readonly<Record<string, Kind>>>>,
+function encoders<Name extends string, Row>(
+  table: Readonly<Record<Name, Row>>,
+  fieldsOf: (row: Row) => KernelShape,
 ): Readonly<Record<Name, Encoder>> {
-  const rows = Object.entries<Readonly<Record<string, Kind>>>(table).map(([name, fields], code): [string, Encoder] => [
-    name,
-    { code, names: Object.keys(fields), encodings: Object.values(fields).map(encodingOf) },
-  ])
+  const rows = Object.entries<Row>(table).map(([name, row], code): [string, Encoder] => {
+    const fields = fieldsOf(row)
+    return [
+      name,
+      { code, names: Object.keys(fields), encodings: Object.values(fields).map((kind) => ENCODINGS[kind] ?? 'number') },
+    ]
+  })
   return Object.fromEntries(rows) as Record<Name, Encoder>
 }
 
-const COMMAND_ENCODERS = encoders(
-  Object.fromEntries(Object.entries(COMMANDS).map(([name, { fields }]) => [name, fields])) as Record<
-    CommandName,
-    Readonly<Record<string, Kind>>
-  >,
-)
-const KERNEL_ENCODERS = encoders<KernelName>(KERNELS)
-const PERSISTENT_ENCODERS = encoders<PersistentKernelName>(PERSISTENT_KERNELS)
-const SEGMENT = COMMAND_ENCODERS.segment.code
-const ALLOCATE = COMMAND_ENCODERS.allocate.code
-const ALLOCATE_ON_HOST = COMMAND_ENCODERS.allocateOnHost.code
-const RELEASE = COMMAND_ENCODERS.release.code
-const UPLOAD = COMMAND_ENCODERS.upload.code
+const COMMAND_ENCODERS = encoders<CommandName, CommandShape>(COMMANDS, ({ fields }) => fields)
 const LAUNCH_KERNEL = COMMAND_ENCODERS.launchKernel.code
-const LAUNCH_PERSISTENT = COMMAND_ENCODERS.launchPersistent.code
+const KERNEL_ENCODERS = encoders<KernelName, KernelShape>(KERNELS, (fields) => fields)
+const PERSISTENT_ENCODERS = encoders<PersistentKernelName, KernelShape>(PERSISTENT_KERNELS, (fields) => fields)
 /** An optional buffer, descriptor or host array that is left out. */
 const ABSENT = -1
 
@@ -174,7 +154,7 @@ export class CommandList {
   /** Begins a segment: commands that succeed or fail together. */
   segment(action: string): this {
     this.actions.push(action)
-    this.words.push(SEGMENT)
+    this.#add('segment', {})
     return this
   }
 
@@ -186,13 +166,15 @@ export class CommandList {
   /** Host memory in place of a buffer, which is never freed. */
   allocateOnHost(bytes: number): DeviceBuffer {
     const buffer = new DeviceBuffer(this.#home, bytes)
-    this.words.push(ALLOCATE_ON_HOST, this.#define(buffer, true), bytes)
+    this.#define(buffer, true)
+    this.#add('allocateOnHost', { buffer, bytes })
     return buffer
   }
 
   /** The memory of a buffer that another list was to allocate. */
   adopt(buffer: DeviceBuffer): DeviceBuffer {
-    this.words.push(ALLOCATE, this.#define(buffer, true), buffer.bytes)
+    this.#define(buffer, true)
+    this.#add('allocate', { buffer, bytes: buffer.bytes })
     this.lifetimes.push(buffer.slot)
     return buffer
   }
@@ -203,14 +185,14 @@ export class CommandList {
     const slot = buffer.listId === this.id ? this.slots[buffer.slot] : undefined
     if (slot?.isAllocated !== true) return false
     slot.isReleased = true
-    this.words.push(RELEASE, buffer.slot)
+    this.#add('release', { buffer })
     this.lifetimes.push(~buffer.slot)
     return true
   }
 
   /** Frees a buffer that another list allocated. */
   free(buffer: DeviceBuffer): void {
-    this.words.push(RELEASE, this.#slotOf(buffer, false))
+    this.#add('release', { buffer })
   }
 
   /** Fills a buffer from a host array, which may change afterwards. */
@@ -220,14 +202,12 @@ export class CommandList {
     const read = this.#isDeferred ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice() : data
     // A graph uploads before its launch, from the array of each replay.
     if (slot.isAllocated) slot.upload = read
-    this.words.push(UPLOAD, buffer.slot, 0, this.sources.push(read) - 1)
+    this.#add('upload', { to: buffer, offset: 0, from: read })
   }
 
   /** Adds a command. Its fields are encoded in the order of the table, not of the object's properties. */
   add<Name extends Exclude<CommandName, Special>>(name: Name, fields: CommandFields<Name>): void {
-    const encoder = COMMAND_ENCODERS[name]
-    this.words.push(encoder.code)
-    this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
+    this.#add(name, fields)
   }
 
   /** Copies all of `from`. */
@@ -239,6 +219,7 @@ export class CommandList {
   launch<Name extends KernelName>(name: Name, blocks: number, threads: number, fields: KernelFields<Name>): void {
     if (blocks === 0) return
     const encoder = KERNEL_ENCODERS[name]
+    // The most frequent command: as numbers, without an object of fields.
     this.words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
     this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
   }
@@ -246,11 +227,17 @@ export class CommandList {
   /** A cooperative launch of a persistent kernel. */
   launchPersistent<Name extends PersistentKernelName>(
     name: Name,
-    { module, blocks, groups, threads, sharedBytes }: PersistentLaunch,
+    launch: PersistentLaunch,
     fields: FieldsOf<(typeof PERSISTENT_KERNELS)[Name]>,
   ): void {
     const encoder = PERSISTENT_ENCODERS[name]
-    this.words.push(LAUNCH_PERSISTENT, module, encoder.code, blocks, groups, threads, sharedBytes)
+    this.#add('launchPersistent', { ...launch, kernel: encoder.code })
+    this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
+  }
+
+  #add<Name extends CommandName>(name: Name, fields: CommandFields<Name>): void {
+    const encoder = COMMAND_ENCODERS[name]
+    this.words.push(encoder.code)
     this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
   }
 

@@ -9,7 +9,7 @@ import type { Arithmetic } from './precision.js'
  * `cudnn`: cuDNN's; `own`: native/cudnn/kernels/persistent.cu for every pass that it can compute; `measured`: the same, if it
  * agrees with cuDNN and is faster.
  */
-export type KernelChoice = 'measured' | 'cudnn' | 'own'
+type KernelChoice = 'measured' | 'cudnn' | 'own'
 
 /** The objects that all parts of one open cuDNN executor share. */
 export interface CudnnExecutor {

@@ -122,39 +122,43 @@ export class GraphCache {
     return entry
   }
 
-  async #issue(entry: CacheEntry, list: CommandList): Promise<void> {
+  async #issue(entry: CacheEntry, list: CommandList, way: 'calls' | 'graph' = 'calls'): Promise<void> {
     // A trial times the first few runs of each kind, by events of the device.
-    const trial = entry.trialOf('calls')
-    const mode = MODE.promise | MODE.step | (trial ? MODE.timed : 0)
+    const trial = entry.trialOf(way)
+    const mode = MODE.promise | modeOf(way) | (trial ? MODE.timed : 0)
     const numbers = await this.#queue.settle(list, { mode })
-    if (trial) entry.timed(trial, 'calls', numbers[numbers.length - 1])
+    if (trial) entry.timed(trial, way, numbers[numbers.length - 1])
   }
 
   async #replay(entry: CacheEntry, graph: CapturedGraph, list: CommandList): Promise<void> {
-    const trial = entry.trialOf('graph')
-    const launch = graph.launchOf(list)
     try {
-      const numbers = await this.#queue.settle(launch, { mode: MODE.promise | (trial ? MODE.timed : 0) })
-      if (trial) entry.timed(trial, 'graph', numbers[numbers.length - 1])
+      await this.#issue(entry, graph.launchOf(list), 'graph')
     } catch (error) {
       entry.refuse()
       throw error
     }
   }
 
-  /** Captures and launches; if the capture fails the worker runs the commands instead. */
-  async #capture(entry: CacheEntry, list: CommandList): Promise<void> {
+  /** Makes the graph of a list, and queues the allocation of its memory; undefined if it is too large. */
+  #graphOf(entry: CacheEntry, list: CommandList): CapturedGraph | undefined {
     const graph = new CapturedGraph(this.#home, this.#queue, list, entry.changing, this.#dtype)
     if (graph.bytes > this.#mostGraphBytes) {
       entry.refuse()
-      return this.#issue(entry, list)
+      return undefined
     }
     this.#makeRoom(graph.bytes)
     entry.graph = graph
-    const launch = graph.launchOf(list)
+    this.#queue.submit(graph.memory, { isContinued: true })
+    return graph
+  }
+
+  /** Captures and launches; if the capture fails the worker runs the commands instead. */
+  async #capture(entry: CacheEntry, list: CommandList): Promise<void> {
     // All lists of the capture are queued together, each with its condition: the worker decides by the capture's
     // outcome, and this thread does not wait.
-    this.#queue.submit(graph.memory, { isContinued: true })
+    const graph = this.#graphOf(entry, list)
+    if (graph === undefined) return this.#issue(entry, list)
+    const launch = graph.launchOf(list)
     const { id, scalars, buffers } = graph
     const captured = this.#queue.settle(list, {
       ...{ mode: MODE.promise, graph: id, scalars, buffers, isContinued: true },
@@ -172,7 +176,7 @@ export class GraphCache {
 
   /** Queues the calls of a list or the launch of a graph; waits for the device if it is timed. */
   #submitNow(entry: CacheEntry, list: CommandList, way: 'calls' | 'graph'): void {
-    const mode = way === 'calls' ? MODE.step : 0
+    const mode = modeOf(way)
     const trial = entry.trialOf(way)
     if (trial === undefined) {
       this.#queue.submit(list, { mode })
@@ -184,14 +188,8 @@ export class GraphCache {
 
   /** The graph of a list; undefined if it cannot be captured, and is left to calls. */
   #captureNow(entry: CacheEntry, list: CommandList): CapturedGraph | undefined {
-    const graph = new CapturedGraph(this.#home, this.#queue, list, entry.changing, this.#dtype)
-    if (graph.bytes > this.#mostGraphBytes) {
-      entry.refuse()
-      return undefined
-    }
-    this.#makeRoom(graph.bytes)
-    entry.graph = graph
-    this.#queue.submit(graph.memory, { isContinued: true })
+    const graph = this.#graphOf(entry, list)
+    if (graph === undefined) return undefined
     const { id, scalars, buffers } = graph
     try {
       this.#queue.settleNow(list, { graph: id, scalars, buffers, isContinued: true })
@@ -307,4 +305,8 @@ class CacheEntry {
 /** A number that two lists of one signature have in common for a slot: its size, and whether it is allocated or filled. */
 function slotKey({ buffer, isAllocated, upload }: Slot): number {
   return 4 * buffer.bytes + (isAllocated ? 1 : 0) + (upload === undefined ? 0 : 2)
+}
+
+function modeOf(way: 'calls' | 'graph'): number {
+  return way === 'calls' ? MODE.step : 0
 }

@@ -38,6 +38,11 @@ const FLOAT32 = {
   cublasType: CUBLAS_TYPES.float32,
 } as const
 
+function halfOf(half: 'float16' | 'bfloat16', cublasCompute: number): Arithmetic {
+  const types = { precision: half, half, dataType: DATA_TYPES[half], bytes: 2 }
+  return { ...FLOAT32, ...types, mathType: MATH_TYPES.tensorOp, cublasCompute }
+}
+
 const ARITHMETICS: Readonly<Record<Arithmetic['precision'], Arithmetic>> = {
   float32: {
     ...FLOAT32,
@@ -51,24 +56,8 @@ const ARITHMETICS: Readonly<Record<Arithmetic['precision'], Arithmetic>> = {
     mathType: MATH_TYPES.default,
     cublasCompute: CUBLAS_COMPUTE.float32FastTf32,
   },
-  float16: {
-    ...FLOAT32,
-    precision: 'float16',
-    dataType: DATA_TYPES.float16,
-    bytes: 2,
-    half: 'float16',
-    mathType: MATH_TYPES.tensorOp,
-    cublasCompute: CUBLAS_COMPUTE.float32Fast16,
-  },
-  bfloat16: {
-    ...FLOAT32,
-    precision: 'bfloat16',
-    dataType: DATA_TYPES.bfloat16,
-    bytes: 2,
-    half: 'bfloat16',
-    mathType: MATH_TYPES.tensorOp,
-    cublasCompute: CUBLAS_COMPUTE.float32FastBfloat16,
-  },
+  float16: halfOf('float16', CUBLAS_COMPUTE.float32Fast16),
+  bfloat16: halfOf('bfloat16', CUBLAS_COMPUTE.float32FastBfloat16),
   float64: {
     precision: 'float64',
     dataType: DATA_TYPES.float64,

@@ -11,33 +11,25 @@ const WHEEL_FOLDERS = ['cu13', 'cudnn', 'cuda_runtime', 'cublas', 'cuda_nvrtc', 
 
 const isWindows = globalThis.process?.platform === 'win32'
 
+/** The file of a library of one major version of CUDA, on Windows and elsewhere. */
+const NAMES_OF_CUDA = {
+  // CUDA 11 keeps one file name for all its releases, 110 or 11.0; from 12 on the name has the major version only.
+  cudart: (major: number) =>
+    major === 11 ? ['cudart64_110.dll', 'libcudart.so.11.0'] : [`cudart64_${major}.dll`, `libcudart.so.${major}`],
+  // NVRTC's name in CUDA 11 is release 11.2's, the first with a stable interface within a major version.
+  nvrtc: (major: number) =>
+    major === 11 ? ['nvrtc64_112_0.dll', 'libnvrtc.so.11.2'] : [`nvrtc64_${major}0_0.dll`, `libnvrtc.so.${major}`],
+  cublas: (major: number) => [`cublas64_${major}.dll`, `libcublas.so.${major}`],
+  cublasLt: (major: number) => [`cublasLt64_${major}.dll`, `libcublasLt.so.${major}`],
+} as const
+
 /** File names to look for, best first; for all but cuDNN and the driver the names of `cudaMajor` come first. */
 export function libraryNames(kind: LibraryKind | 'cublasLt', cudaMajor?: number): readonly string[] {
+  if (kind === 'cudnn') return isWindows ? ['cudnn64_9.dll', 'cudnn64_8.dll'] : ['libcudnn.so.9', 'libcudnn.so.8']
+  if (kind === 'driver') return isWindows ? ['nvcuda.dll'] : ['libcuda.so.1']
   // The release of cuDNN first; another major version is a last resort and is reported when it does not fit.
   const majors = [...CUDA_MAJORS].sort((a, b) => Number(b === cudaMajor) - Number(a === cudaMajor))
-  switch (kind) {
-    case 'cudnn':
-      return isWindows ? ['cudnn64_9.dll', 'cudnn64_8.dll'] : ['libcudnn.so.9', 'libcudnn.so.8']
-    case 'driver':
-      return isWindows ? ['nvcuda.dll'] : ['libcuda.so.1']
-    case 'cudart':
-      return majors.map((major) => {
-        // CUDA 11 keeps one file name for all its releases, 110 or 11.0; from 12 on the name has the major version
-        // only.
-        if (isWindows) return major === 11 ? 'cudart64_110.dll' : `cudart64_${major}.dll`
-        return major === 11 ? 'libcudart.so.11.0' : `libcudart.so.${major}`
-      })
-    case 'nvrtc':
-      return majors.map((major) => {
-        // NVRTC's name in CUDA 11 is release 11.2's, the first with a stable interface within a major version.
-        if (isWindows) return `nvrtc64_${major === 11 ? '112' : `${major}0`}_0.dll`
-        return major === 11 ? 'libnvrtc.so.11.2' : `libnvrtc.so.${major}`
-      })
-    case 'cublas':
-      return majors.map((major) => (isWindows ? `cublas64_${major}.dll` : `libcublas.so.${major}`))
-    case 'cublasLt':
-      return majors.map((major) => (isWindows ? `cublasLt64_${major}.dll` : `libcublasLt.so.${major}`))
-  }
+  return majors.map((major) => NAMES_OF_CUDA[kind](major)[isWindows ? 0 : 1])
 }
 
 /**

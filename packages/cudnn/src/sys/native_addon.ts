@@ -56,6 +56,22 @@ type Bound =
 
 export type HostArray = Float32Array | Float64Array | Int32Array | Uint8Array
 
+type Batch = [
+  session: Session,
+  message: Float64Array,
+  count: number,
+  sources?: readonly HostArray[],
+  targets?: readonly HostArray[],
+]
+
+type CallOnStreams = [
+  communicator: NativeNccl,
+  sessions: readonly Session[],
+  buffers: readonly (readonly number[])[],
+  counts: readonly number[],
+  type: number,
+]
+
 export interface NativeAddon {
   /** Opens a library for the life of the process; `file` is the path that the loader found. */
   openLibrary(path: string): { readonly file?: string; readonly error?: string }
@@ -78,21 +94,9 @@ export interface NativeAddon {
    * Queues one batch of commands. `sources` are read now; `targets` are filled when the promise resolves, with the
    * numbers that the commands reported. An error has `segment`, the index of the segment that failed.
    */
-  submit(
-    session: Session,
-    message: Float64Array,
-    count: number,
-    sources?: readonly HostArray[],
-    targets?: readonly HostArray[],
-  ): Promise<Float64Array | undefined> | undefined
+  submit(...batch: Batch): Promise<Float64Array | undefined> | undefined
   /** Like `submit`, and blocks the calling thread until the batch is settled; throws if `submit` rejects. */
-  submitAndWait(
-    session: Session,
-    message: Float64Array,
-    count: number,
-    sources?: readonly HostArray[],
-    targets?: readonly HostArray[],
-  ): Float64Array
+  submitAndWait(...batch: Batch): Float64Array
   /** Reports device memory to the garbage collector, positive or negative. */
   adjustExternalMemory(bytes: number): void
 
@@ -122,23 +126,9 @@ export interface NativeAddon {
    * Combines the first `counts` elements of the buffers in place, at this position of the queue of each session: one session for
    * each device of the communicator. Settles when the devices have done it. `type` as ncclDataType_t numbers it.
    */
-  ncclReduceOnStreams(
-    communicator: NativeNccl,
-    sessions: readonly Session[],
-    buffers: readonly (readonly number[])[],
-    counts: readonly number[],
-    type: number,
-    reduction: number,
-  ): Promise<void>
+  ncclReduceOnStreams(...call: [...CallOnStreams, reduction: number]): Promise<void>
   /** Like `ncclReduceOnStreams`, and copies the elements of rank `root`, which is an index of `sessions`. */
-  ncclBroadcastOnStreams(
-    communicator: NativeNccl,
-    sessions: readonly Session[],
-    buffers: readonly (readonly number[])[],
-    counts: readonly number[],
-    type: number,
-    root: number,
-  ): Promise<void>
+  ncclBroadcastOnStreams(...call: [...CallOnStreams, root: number]): Promise<void>
   closeNccl(communicator: NativeNccl): Promise<void>
 
   kernelSource(): string
