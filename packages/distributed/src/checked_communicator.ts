@@ -29,6 +29,15 @@ export interface Transport {
   close(): Promise<void>
 }
 
+/** When a job is ended: see the options of `openCommunicator`. */
+export interface Limits {
+  readonly timeoutSeconds: number
+  readonly silenceSeconds: number
+  readonly busySeconds: number
+  /** The limit of a busy rank is longer at the start, and if it has computed for long before. */
+  readonly learnsBusy: boolean
+}
+
 export type WorldDescription = Pick<Communicator, 'engine' | 'reason' | 'rank' | 'size' | 'localRank' | 'localSize'>
 
 const REDUCIBLE = kind(

@@ -78,12 +78,18 @@ export function detectLauncher(environment: Environment = process.env): Launcher
   )
   if (row === undefined) return undefined
   const { name, engine, remedy } = row
-  const size = count(environment, row.size, 1, Number.MAX_SAFE_INTEGER)
-  const rank = count(environment, row.rank, 0, size - 1)
+  const size = environmentNumber(environment, row.size, 1)
+  const rank = environmentNumber(environment, row.rank, 0, size - 1)
   return { name, engine, remedy, rank, size }
 }
 
-function count(environment: Environment, name: string, least: number, most: number): number {
+/** The integer of a variable. Throws CommunicatorError `ERR_LAUNCHER_ENVIRONMENT`. */
+export function environmentNumber(
+  environment: Environment,
+  name: string,
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
   const text = textOf(environment, name)
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= least && value <= most) return value

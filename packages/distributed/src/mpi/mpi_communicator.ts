@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { HostBackend, pinBuffer } from '@cudnn-rnn/ops/executor'
 import type { ReduceOperation } from '@cudnn-rnn/train'
-import { CheckedCommunicator } from '../checked_communicator.js'
+import { CheckedCommunicator, type Limits } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'
 import type { Launcher } from '../launcher.js'
 import { loadAddon } from '../load_addon.js'
@@ -43,13 +43,7 @@ export class MpiCommunicator extends CheckedCommunicator {
 /** Opens MPI. Throws CommunicatorError; see `openCommunicator`. */
 export async function openMpiCommunicator(
   launcher: Launcher | undefined,
-  options: {
-    readonly timeoutSeconds: number
-    readonly silenceSeconds: number
-    readonly busySeconds: number
-    readonly learnsBusy: boolean
-    readonly library: string | undefined
-  },
+  { library, ...limits }: Limits & { readonly library: string | undefined },
 ): Promise<MpiCommunicator> {
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
@@ -60,15 +54,11 @@ export async function openMpiCommunicator(
     )
   }
   const { addon } = loaded
-  const named = options.library ?? (process.env['CUDNN_RNN_MPI_LIBRARY'] || undefined)
+  const named = library ?? (process.env['CUDNN_RNN_MPI_LIBRARY'] || undefined)
   const libraries = named === undefined ? mpiLibraries(launcher) : [named]
-  const { timeoutSeconds, silenceSeconds, busySeconds, learnsBusy } = options
   let world: Awaited<ReturnType<NativeAddon['open']>>
   try {
-    world = await addon.open({
-      ...{ libraries, expectedSize: launcher?.size ?? 0 },
-      ...{ timeoutSeconds, silenceSeconds, busySeconds, learnsBusy },
-    })
+    world = await addon.open({ ...limits, libraries, expectedSize: launcher?.size ?? 0 })
   } catch (cause) {
     throw openingError(cause as NativeFailure, launcher)
   }

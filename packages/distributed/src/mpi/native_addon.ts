@@ -1,16 +1,15 @@
+import type { Limits } from '../checked_communicator.js'
+
 /** The functions of native/mpi/src/addon.cc. */
 export interface NativeAddon {
   /** Once per process. Rejects with a {@link NativeFailure}. */
-  open(options: {
-    readonly libraries: readonly string[]
-    /** The launcher's number of processes; 0 without one. */
-    readonly expectedSize: number
-    readonly timeoutSeconds: number
-    readonly silenceSeconds: number
-    readonly busySeconds: number
-    /** The limit is longer at the start, and if a rank has computed for long before. */
-    readonly learnsBusy: boolean
-  }): Promise<NativeWorld>
+  open(
+    options: Limits & {
+      readonly libraries: readonly string[]
+      /** The launcher's number of processes; 0 without one. */
+      readonly expectedSize: number
+    },
+  ): Promise<NativeWorld>
   allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number, asBfloat16: boolean): Promise<void>
   /** Sums arrays of one type in place, by one operation. */
   sumArrays(arrays: readonly (Float32Array | Float64Array)[], asBfloat16: boolean): Promise<void>

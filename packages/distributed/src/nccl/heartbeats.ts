@@ -1,19 +1,9 @@
 import { Worker } from 'node:worker_threads'
+import type { Limits } from '../checked_communicator.js'
+import type { Rendezvous } from './tcp_star.js'
 
-export interface HeartbeatOptions {
-  readonly rank: number
-  /** Host of the first rank; `port` is 0 on it, which takes a free one. */
-  readonly host: string
-  readonly port: number
-  readonly size: number
-  /** Like the first rank's in `StarOptions`. */
-  readonly listenOn?: string | undefined
-  /** Connections without it are refused. */
-  readonly job: string
-  readonly silenceSeconds: number
-  readonly busySeconds: number
-  /** The limit of a rank is longer at the start, and if it has computed for long before. */
-  readonly learnsBusy: boolean
+/** `port` is 0 on the first rank, which takes a free one. */
+export interface HeartbeatOptions extends Rendezvous, Omit<Limits, 'timeoutSeconds'> {
   /** Collective calls of this rank. */
   readonly calls: () => number
   /** Called twice a second for each rank that has been silent, or busy, for longer than allowed. */
@@ -186,19 +176,7 @@ export class Heartbeats {
   /** The port of the first rank, when this rank is connected to it. Rejects if the thread or the connection fails. */
   readonly port: Promise<number>
 
-  constructor({
-    rank,
-    size,
-    host,
-    port,
-    listenOn,
-    job,
-    silenceSeconds,
-    busySeconds,
-    learnsBusy,
-    calls,
-    onTrouble,
-  }: HeartbeatOptions) {
+  constructor({ calls, onTrouble, ...options }: HeartbeatOptions) {
     /** Time stamps of the event loop, and calls. */
     const beats = new Int32Array(new SharedArrayBuffer(8))
     this.#worker = new Worker(PROGRAM, {
@@ -207,10 +185,11 @@ export class Heartbeats {
       execArgv: [],
       name: 'cudnn-rnn heartbeats',
       workerData: {
-        ...{ rank, size, host, port, listenOn, job, busySeconds, learnsBusy, beats: beats.buffer },
+        ...options,
+        beats: beats.buffer,
         ...{ firstCalls: FIRST_CALLS, firstBusySeconds: FIRST_BUSY_SECONDS, busyGrowth: BUSY_GROWTH },
         // Two lines may be missed.
-        silenceSeconds: Math.max(1, silenceSeconds),
+        silenceSeconds: Math.max(1, options.silenceSeconds),
         turnMilliseconds: TURN_MILLISECONDS,
         longestTurn: LONGEST_TURN_MILLISECONDS,
       },

@@ -2,9 +2,9 @@ import { inspect } from 'node:util'
 import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import type { Nccl } from '@cudnn-rnn/cudnn'
 import type { Communicator } from '@cudnn-rnn/train'
-import { CheckedCommunicator } from '../checked_communicator.js'
+import { CheckedCommunicator, type Limits } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'
-import type { Launcher } from '../launcher.js'
+import { environmentNumber, type Launcher } from '../launcher.js'
 import type { MpiCommunicator } from '../mpi/mpi_communicator.js'
 import { CallProgress } from './call_progress.js'
 import { type HeartbeatOptions, Heartbeats, type Trouble } from './heartbeats.js'
@@ -42,11 +42,7 @@ interface Peers {
   close(): Promise<void>
 }
 
-export interface NcclOptions {
-  readonly timeoutSeconds: number
-  readonly silenceSeconds: number
-  readonly busySeconds: number
-  readonly learnsBusy: boolean
+export interface NcclOptions extends Limits {
   readonly mpi?: MpiCommunicator | undefined
 }
 
@@ -298,11 +294,5 @@ function rendezvousAddress(environment: NodeJS.ProcessEnv) {
 }
 
 function numberOf(environment: NodeJS.ProcessEnv, name: string, otherwise: number): number {
-  const text = environment[name] ?? ''
-  if (text === '') return otherwise
-  if (/^\d+$/.test(text)) return Number(text)
-  throw new CommunicatorError(
-    'ERR_LAUNCHER_ENVIRONMENT',
-    `Cannot open communicator as the environment variable ${name} must be an integer >= 0: current value is ${JSON.stringify(text.slice(0, 40))}`,
-  )
+  return environment[name] ? environmentNumber(environment, name, 0) : otherwise
 }

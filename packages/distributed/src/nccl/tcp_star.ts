@@ -16,7 +16,8 @@ const LONGEST_HOST = 64
 /** A connection that has not named its job and rank for so long is none of a rank. */
 const HELLO_SECONDS = 5
 
-export interface StarOptions {
+/** The meeting place of the ranks of a job. */
+export interface Rendezvous {
   readonly rank: number
   readonly size: number
   /** Host of the first rank. */
@@ -26,6 +27,9 @@ export interface StarOptions {
   readonly listenOn?: string | undefined
   /** Connections of other jobs are refused. */
   readonly job: string
+}
+
+export interface StarOptions extends Rendezvous {
   readonly timeoutSeconds: number
   /** The calls of this rank, for a roll call. */
   readonly progress: () => Progress
