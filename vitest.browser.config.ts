@@ -1,7 +1,7 @@
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
-import { optionalBuiltinsInVite } from './scripts/optional_builtins.js'
-import { sourceAliases } from './scripts/vitest_aliases.js'
+import { optionalBuiltinsInVite } from './scripts/build/optional_builtins.js'
+import { sourceAliases } from './scripts/testing/vitest_aliases.js'
 
 /** The tests of the packages that must run in browsers, in Debian's headless Chromium. */
 export default defineConfig({

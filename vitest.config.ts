@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { sourceAliases } from './scripts/vitest_aliases.js'
+import { sourceAliases } from './scripts/testing/vitest_aliases.js'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 
@@ -68,7 +68,12 @@ const projects: readonly Tests[] = process.argv.some((argument) => argument.star
 export default defineConfig({
   test: {
     globalSetup: 'scripts/temporary_folder.mjs',
-    reporters: ['default', './scripts/stuck_tests.mjs', './scripts/measured_figures.mjs', './scripts/second_tries.mjs'],
+    reporters: [
+      'default',
+      './scripts/testing/stuck_tests.mjs',
+      './scripts/testing/measured_figures.mjs',
+      './scripts/testing/second_tries.mjs',
+    ],
     // One more than there are processors: a sixth of the time tests wait for processes that they start, and vitest's own
     // process is idle while they run.
     maxWorkers: availableParallelism() + 1,

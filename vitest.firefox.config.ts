@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
-import { firefox } from './scripts/firefox.js'
-import { optionalBuiltinsInVite } from './scripts/optional_builtins.js'
-import { sourceAliases } from './scripts/vitest_aliases.js'
+import { firefox } from './scripts/testing/firefox.js'
+import { optionalBuiltinsInVite } from './scripts/build/optional_builtins.js'
+import { sourceAliases } from './scripts/testing/vitest_aliases.js'
 
 /** The tests of wasm in an installed Firefox: another engine compiles the modules and starts the workers. */
 export default defineConfig({

@@ -1,4 +1,4 @@
-import { packageBuild } from '../../scripts/tsup_preset.js'
+import { packageBuild } from '../../scripts/build/tsup_preset.js'
 
 export default packageBuild({
   entry: ['src/bin.ts', 'src/implementation_main.ts'],

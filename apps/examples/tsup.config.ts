@@ -1,4 +1,4 @@
-import { packageBuild } from '../../scripts/tsup_preset.js'
+import { packageBuild } from '../../scripts/build/tsup_preset.js'
 
 export default packageBuild({
   entry: { bin: 'src/bin.ts', voice_worker: 'src/voice_server/voice_worker.ts' },

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vite'
-import { optionalBuiltinsInVite } from '../../scripts/optional_builtins.js'
-import { sourceAliases } from '../../scripts/vitest_aliases.js'
+import { optionalBuiltinsInVite } from '../../scripts/build/optional_builtins.js'
+import { sourceAliases } from '../../scripts/testing/vitest_aliases.js'
 
 /** The page from the packages' sources: no package has to be built before it. */
 export default defineConfig({

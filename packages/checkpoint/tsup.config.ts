@@ -1,4 +1,4 @@
-import { packageBuild } from '../../scripts/tsup_preset.js'
+import { packageBuild } from '../../scripts/build/tsup_preset.js'
 
 export default packageBuild({
   entry: { index: 'src/index.ts', readers: 'src/readers.ts', files: 'src/files/index.ts' },

@@ -1,3 +1,3 @@
-import { packageBuild } from '../../scripts/tsup_preset.js'
+import { packageBuild } from '../../scripts/build/tsup_preset.js'
 
 export default packageBuild({ shims: true })

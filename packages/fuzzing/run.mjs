@@ -10,7 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { bundleProgram } from '../../scripts/bundle_program.mjs'
+import { bundleProgram } from '../../scripts/testing/bundle_program.mjs'
 import ownTemporaryFolder from '../../scripts/temporary_folder.mjs'
 import { addCounts, noCounts } from './fuzz_counts.mjs'
 

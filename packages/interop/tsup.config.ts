@@ -1,4 +1,4 @@
-import { packageBuild } from '../../scripts/tsup_preset.js'
+import { packageBuild } from '../../scripts/build/tsup_preset.js'
 
 // The largest packages of an installation are made smaller: half of this one are readers of other projects.
 export default packageBuild(

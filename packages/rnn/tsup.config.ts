@@ -1,4 +1,4 @@
-import { packageBuild } from '../../scripts/tsup_preset.js'
+import { packageBuild } from '../../scripts/build/tsup_preset.js'
 
 const subpaths = [
   'canonical',

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { packageBuild } from '../../scripts/tsup_preset.js'
+import { packageBuild } from '../../scripts/build/tsup_preset.js'
 
 const require = createRequire(import.meta.url)
 

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { fitNetwork, medianOfSlowest, reduceTime, relativeSteps, stepTime } from '../bench_distributed/cost_model.mjs'
-import { callsOfSteps, tracedCommunicator } from '../bench_distributed/traced_communicator.mjs'
-import { skewOfIndependent, waitsOf } from '../bench_distributed/waits.mjs'
+import {
+  fitNetwork,
+  medianOfSlowest,
+  reduceTime,
+  relativeSteps,
+  stepTime,
+} from '../bench/bench_distributed/cost_model.mjs'
+import { callsOfSteps, tracedCommunicator } from '../bench/bench_distributed/traced_communicator.mjs'
+import { skewOfIndependent, waitsOf } from '../bench/bench_distributed/waits.mjs'
 
 describe('cost model', () => {
   const network = { latency: 0.5, bandwidth: 1000 }

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { declaredValueErrors } from '../declared_values.mjs'
+import { declaredValueErrors } from '../checks/declared_values.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'declared-'))
 

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { docExamples, unprinted } from '../doc_examples.mjs'
+import { docExamples, unprinted } from '../checks/doc_examples.mjs'
 
 it('docExamples finds blocks of Markdown and of docstrings, with their lines and flags', () => {
   const root = mkdtempSync(join(tmpdir(), 'docs-'))

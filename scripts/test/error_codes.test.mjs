@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { checkErrorCodes, errorCodes } from '../error_codes.mjs'
+import { checkErrorCodes, errorCodes } from '../checks/error_codes.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '')
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { exampleRules } from '../example_rules.mjs'
+import { exampleRules } from '../checks/example_rules.mjs'
 
 const folder = join(mkdtempSync(join(tmpdir(), 'examples-')), 'node_modules/@cudnn-rnn')
 const declarations = {

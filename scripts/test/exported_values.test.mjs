@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { exportedCallables } from '../exported_values.mjs'
+import { exportedCallables } from '../checks/exported_values.mjs'
 
 it('exportedCallables finds functions and classes once, and their examples', () => {
   const folder = mkdtempSync(join(tmpdir(), 'exports-'))

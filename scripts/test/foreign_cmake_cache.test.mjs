@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symli
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { removeForeignBuild } from '../foreign_cmake_cache.mjs'
+import { removeForeignBuild } from '../build/foreign_cmake_cache.mjs'
 
 /** A project without a compiler, whose build copies a file. */
 const PROJECT = `cmake_minimum_required(VERSION 3.20)

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { cycles } from '../graph_cycles.mjs'
-import { includeViolations } from '../include_rules.mjs'
-import { layerViolations } from '../layer_rules.mjs'
+import { cycles } from '../checks/graph_cycles.mjs'
+import { includeViolations } from '../checks/include_rules.mjs'
+import { layerViolations } from '../checks/layer_rules.mjs'
 import { importsOf } from '../workspace.mjs'
 
 const LAYERS = {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { checkOptimizerRules, optimizerRules } from '../optimizer_rules.mjs'
+import { checkOptimizerRules, optimizerRules } from '../checks/optimizer_rules.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '')
 

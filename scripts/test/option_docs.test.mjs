@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { undocumentedOptions } from '../option_docs.mjs'
+import { undocumentedOptions } from '../checks/option_docs.mjs'
 
 it('undocumentedOptions finds the fields without a comment, once for each type', () => {
   const folder = mkdtempSync(join(tmpdir(), 'options-'))

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { TARGETS } from '../cross/targets.mjs'
-import { ADDONS, OWNERS, platformManifest, platformPackages } from '../platforms.mjs'
+import { TARGETS } from '../build/cross/targets.mjs'
+import { ADDONS, OWNERS, platformManifest, platformPackages } from '../build/platforms.mjs'
 import { readJson } from '../workspace.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

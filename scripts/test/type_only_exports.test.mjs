@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { markTypeExports } from '../type_only_exports.mjs'
+import { markTypeExports } from '../build/type_only_exports.mjs'
 
 it('markTypeExports marks the type-only exports of the source, by the exported name', () => {
   const source = `export { open } from './open.js'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { hotLoop, spillsOf } from '../hot_loops.mjs'
-import { listedFunctions } from '../wasm_hot_loops.mjs'
+import { hotLoop, spillsOf } from '../checks/hot_loops.mjs'
+import { listedFunctions } from '../checks/wasm_hot_loops.mjs'
 
 const LISTING = `--- WebAssembly code ---
 name: FourChunks

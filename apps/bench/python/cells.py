@@ -1,4 +1,4 @@
-"""The cells that scripts/bench_cells.mjs compares with: PyTorch's scripted LayerNorm-LSTM, TensorFlow's LSTM cells.
+"""Cells beside those of scripts/bench/bench_cells.mjs: PyTorch's scripted LayerNorm-LSTM, TensorFlow's LSTM cells.
 
 python cells.py <pytorch|tensorflow> THREADS. A request a line on stdin, its answer on stdout, both JSON:
   {"case", "B", "T", "H", "training", "repeats"} -> {"times": milliseconds of each repeat, "check": mean square of the outputs}

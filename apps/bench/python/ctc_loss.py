@@ -1,4 +1,4 @@
-"""Times torch.nn.functional.ctc_loss, forward and backward, with log_softmax: the baseline of scripts/bench_ctc.mjs.
+"""Times torch.nn.functional.ctc_loss, forward and backward, with log_softmax, for scripts/bench/bench_ctc.mjs.
 
 python ctc_loss.py T B K S THREADS REPEATS: one line of JSON with the milliseconds of each repeat and the loss.
 """

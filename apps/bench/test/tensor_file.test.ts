@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { readTensorFile, writeTensorFile } from '../src/tensor_file.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'tensor-file-test-'))

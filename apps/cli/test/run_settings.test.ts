@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { runTask, taskOf } from '../src/run_kind.js'
 import { beginRun, checkNoRun, isResume, readRunSettings, writeRunSettings } from '../src/run_settings.js'
 import { temporaryDirectory } from './small_run.js'

@@ -5,7 +5,7 @@ import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { openBackend, type Tensor, writeCheckpoint } from '@cudnn-rnn/rnn'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import fixture from '../../../fixtures/ctc/models.json'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openCalamari, readLines } from '../src/recognition/calamari.js'
 import { openDeepSpeech } from '../src/recognition/deep_speech.js'
 

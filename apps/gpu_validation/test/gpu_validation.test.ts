@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { loadAddon } from '@cudnn-rnn/cudnn/validation'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bundleGpuValidation } from '../../../scripts/bundle_gpu_validation.mjs'
+import { bundleGpuValidation } from '../../../scripts/testing/bundle_gpu_validation.mjs'
 import { isRunning } from './is_running.js'
 
 const loaded = loadAddon()

@@ -1,5 +1,5 @@
 // The tiles that a product of 16 rows is made of, one function per width of a panel, and the products of one row, for
-// scripts/check_hot_loops.mjs to find in the compiled code. HOT_LOOPS_VECTORS names the vector_*.h.
+// scripts/checks/check_hot_loops.mjs to find in the compiled code. HOT_LOOPS_VECTORS names the vector_*.h.
 #include HOT_LOOPS_VECTORS
 // The vectors come first: the kernels are written over them.
 #include "kernels/product_kernels.h"

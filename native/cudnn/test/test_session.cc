@@ -1,4 +1,4 @@
-// The threads of a session over the CUDA emulator, for ThreadSanitizer: node scripts/test_native_cudnn.mjs threads.
+// The threads of a session over the CUDA emulator, under ThreadSanitizer: npm run test:sanitized -- threads.
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { createRnnDescriptor, elementCount, type FrameworkLayout } from '../src/index.js'
 import { kerasLayout } from '../src/keras_layout.js'
 import { checkFrameworkLayout, checkNamedTensors } from '../src/named_tensors.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { createRnnDescriptor, flatLayout, packCanonical, unpackCanonical } from '../src/index.js'
 import { canonicalFilled, countedCanonical, descriptors, RUNS } from './arbitraries.js'
 

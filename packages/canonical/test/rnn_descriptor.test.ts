@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { createRnnDescriptor, describeValue, layoutKey, type RnnOptions } from '../src/index.js'
 
 const base: RnnOptions = { cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 3 }

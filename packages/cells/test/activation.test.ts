@@ -1,6 +1,6 @@
 import { elementwiseFunction } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { executorActivation, ofBoundedArgument } from '../src/activation.js'
 import { checkDivisible } from '../src/divisible.js'
 import { GRUBlockCell, LSTMCell, UGRNNCell } from '../src/index.js'

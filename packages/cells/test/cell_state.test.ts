@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { type CellState, checkState, mapState, type StateTree, zeroState } from '../src/cell_state.js'
 import { float32, float64 } from './cell_checks.js'
 

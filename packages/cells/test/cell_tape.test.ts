@@ -1,6 +1,6 @@
 import { addProduct } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { CellTape, tapeWhen } from '../src/cell_tape.js'
 import { dynamicRnn, LSTMCell, MultiRNNCell, type RNNCell, UGRNNCell } from '../src/index.js'
 import { anyState, filledLike, float64 } from './cell_checks.js'

@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { CellVariables, type InitialElement, type VariableSpec } from '../src/cell_variables.js'
 import { checkpointVariables, GLSTMCell, LSTMCell, UGRNNCell } from '../src/index.js'
 import { float32, float64 } from './cell_checks.js'

@@ -1,7 +1,7 @@
 import { addProduct } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { addToBiasGradient, CellRun } from '../src/cell_run.js'
 import {
   addInputGradient,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { DropoutMasks } from '../src/dropout_masks.js'
 import { DropoutWrapper, type DropoutWrapperOptions, dynamicRnn, LSTMCell, UGRNNCell } from '../src/index.js'
 import { float64 } from './cell_checks.js'

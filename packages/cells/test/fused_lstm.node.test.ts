@@ -1,7 +1,7 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { type CpuBackend, openCpuBackend } from '@cudnn-rnn/cpu'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   CudnnCompatibleLSTMCell,
   dynamicRnn,

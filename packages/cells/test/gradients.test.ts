@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import type { CellState } from '../src/cell_state.js'
 import type { FloatTensor } from '../src/float_tensor.js'
 import {

@@ -13,8 +13,8 @@ import {
 } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
-import { failingAt } from '../../../scripts/failing_backend.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
+import { failingAt } from '../../../scripts/testing/failing_backend.mjs'
 import { CellRun } from '../src/cell_run.js'
 import { GraphCell } from '../src/graph_cell.js'
 import {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { crc32c } from '@node-rs/crc32'
-import { median } from '../../../scripts/statistics.mjs'
+import { median } from '../../../scripts/bench/statistics.mjs'
 
 const MIB = 2 ** 20
 const TENSOR_BYTES = 32 * MIB

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { blobSource, memorySource } from '../src/byte_source.js'
 
 const BYTES = Uint8Array.of(0, 1, 2, 3, 4, 5)

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readlink, rename, rm, truncate, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { latestCheckpoint, openCheckpoint, openFileSource, readCheckpointState, writeCheckpoint } from '../src/index.js'
 
 let directory = ''

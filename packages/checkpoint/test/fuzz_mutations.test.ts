@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { fuzzMutations, loadSubject, SUBJECTS } from '../fuzz/fuzz_mutations.js'
 
 /** Mutations of each fixture. The nightly workflow runs `fuzz/mutations.mjs` with a million. */

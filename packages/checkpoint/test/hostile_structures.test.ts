@@ -1,7 +1,7 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { encodeBundleEntry, encodeBundleHeader } from '../src/bundle_messages.js'
 import { crc32c } from '../src/crc32c.js'
 import { memorySource, openCheckpointFrom } from '../src/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { MemoryStore } from '../src/index.js'
 
 /** The bytes of a file, through the source that a reader opens. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import expectedTensors from '../../../fixtures/checkpoints/expected.json'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import * as readers from '../src/readers.js'
 import { blobSource, memorySource, openCheckpointFrom, type TensorData } from '../src/readers.js'
 

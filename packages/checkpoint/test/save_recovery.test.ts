@@ -1,7 +1,7 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openCheckpoint, recoverSaves, writeCheckpoint, writeCheckpointState } from '../src/index.js'
 import { createOwnerToken } from '../src/process_identity.js'
 import { temporaryDirectory } from './temporary_directory.js'

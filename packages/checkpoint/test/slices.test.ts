@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical/rules'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import type { SliceExtent } from '../src/bundle_messages.js'
 import { assembleSlices } from '../src/slices.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { memorySource } from '../src/byte_source.js'
 import { compareBytes, readTable, type TableEntry } from '../src/table_reader.js'
 import { concatenate, encodeTable } from '../src/table_writer.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { crc32c } from '../src/crc32c.js'
 import { decodeElements, encodeElements } from '../src/tensor_bytes.js'
 

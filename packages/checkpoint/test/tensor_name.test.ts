@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { decodeName } from '../src/tensor_name.js'
 
 it.each(['', 'w', 'größe/ß', '\u{1F600}', '\uFEFFw', 'a\0b'])('decodes %j as it was encoded', (name) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { countValues, decodeTensorProto } from '../src/tensor_proto.js'
 
 const bytes = (...values: number[]) => Uint8Array.from(values)

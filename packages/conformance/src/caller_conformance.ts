@@ -1,7 +1,7 @@
 import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { canCollectGarbage, collectGarbage } from './collect_garbage.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.js'

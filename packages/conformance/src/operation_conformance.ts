@@ -1,6 +1,6 @@
 import { CHECKED_ROWS } from '@cudnn-rnn/ops/executor'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { exampleCall, methodOf, wrongCalls } from './operation_calls.js'
 

@@ -11,7 +11,7 @@ import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import pytorch from '../../../fixtures/train/pytorch.json'
 import tensorflow from '../../../fixtures/train/tensorflow.json'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 

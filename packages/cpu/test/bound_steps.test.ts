@@ -1,6 +1,6 @@
 import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openCpuBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { INSTRUCTION_SETS, type InstructionSet, openCpuBackend } from '../src/index.js'
 import { chooseInstructionSet } from '../src/instruction_set.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'

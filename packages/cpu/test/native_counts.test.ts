@@ -1,7 +1,7 @@
 import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
 import { type HostTensor, UPDATE_RULES } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { loadAddon } from '../src/cpu_backend.js'
 import { openCpuBackend } from '../src/index.js'
 import type { NativeExecutor } from '../src/native_addon.js'

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 const skipped = instructionSetsUnderTest('the end of a process').length === 0

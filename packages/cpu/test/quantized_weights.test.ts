@@ -6,7 +6,7 @@ import {
   registerQuantizedWeightsConformance,
 } from '@cudnn-rnn/conformance'
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openCpu } from '../src/cpu_backend.js'
 import { type CpuBackend, type CpuBackendOptions, openCpuBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'

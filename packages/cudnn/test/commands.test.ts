@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
 it('the table of commands agrees with the prototypes', () => {
-  const script = fileURLToPath(new URL('../../../scripts/generate_commands.mjs', import.meta.url))
+  const script = fileURLToPath(new URL('../../../scripts/build/generate_commands.mjs', import.meta.url))
   const { status, stderr } = spawnSync(process.execPath, [script], {
     encoding: 'utf8',
     timeout: 100_000,

@@ -1,7 +1,7 @@
 import { wrongCalls } from '@cudnn-rnn/conformance'
 import { CHECKED_ROWS } from '@cudnn-rnn/ops/executor'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()

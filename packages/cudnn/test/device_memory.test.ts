@@ -1,7 +1,7 @@
 import { collectGarbage } from '@cudnn-rnn/conformance/collect_garbage'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import type { CudnnBackend } from '../src/cudnn_backend.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 

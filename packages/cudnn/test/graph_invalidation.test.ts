@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openEmulatedGpu } from './emulated_gpu.js'
 import { type CharModelOptions, smallCharModel } from './small_char_model.js'
 

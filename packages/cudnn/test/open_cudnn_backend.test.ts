@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
 import { afterEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { inspectCudnn, openCudnnBackend } from '../src/index.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 

@@ -3,7 +3,7 @@ import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { arithmeticOf } from '../src/device/precision.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 

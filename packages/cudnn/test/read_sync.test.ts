@@ -2,7 +2,7 @@ import type { Backend } from '@cudnn-rnn/ops'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { describeEmulators } from './describe_emulators.js'
 
 const host = { data: Float32Array.of(1, -2, 3), shape: [3] }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 import { loadAddon } from '../src/load_addon.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 

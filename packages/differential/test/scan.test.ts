@@ -3,7 +3,7 @@ import { Variable } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { type Cell, type GradientTape, infer, scan, type Value, valueAndGrad } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { testedExecutors } from '../src/executors.js'
 import type { Program } from '../src/program.js'
 

@@ -3,7 +3,7 @@ import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, Variable } from '@cudn
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { type GradientTape, grad, infer, valueAndGrad } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openReference, type TestedExecutor, testedExecutors } from '../src/executors.js'
 import type { Program } from '../src/program.js'
 

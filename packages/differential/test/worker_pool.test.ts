@@ -8,8 +8,8 @@ import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { CudnnLSTM, openWorkerPool, serveStreams, type WorkerLoss, type WorkerPool } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
-import { coded } from '../../../scripts/coded.mjs'
+import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import type { StreamWorkerData } from './programs/stream_worker.js'
 
 const SIZES = { numLayers: 2, numUnits: 20, inputSize: 3 }

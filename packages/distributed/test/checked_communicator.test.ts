@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { CheckedCommunicator, type Transport } from '../src/checked_communicator.js'
 
 const DESCRIPTION = { engine: 'mpi', reason: 'of the test', rank: 1, size: 3, localRank: 1, localSize: 2 } as const

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { OPEN_MPI_OPTIONS, startLauncher } from '../../../scripts/open_mpi_options.mjs'
+import { OPEN_MPI_OPTIONS, startLauncher } from '../../../scripts/testing/open_mpi_options.mjs'
 
 /** An MPI of this machine. Debian installs both side by side. */
 export interface MpiLauncher {

@@ -1,6 +1,6 @@
 import { COMMUNICATOR_CASES, localCommunicators } from '@cudnn-rnn/conformance/communicators'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { CheckedCommunicator } from '../src/checked_communicator.js'
 import { isCommunicatorError, openCommunicator } from '../src/index.js'
 

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 
-/** A failure of one rank, for scripts/fault_table.mjs. */
+/** A failure of one rank, for scripts/bench/fault_table.mjs. */
 export interface Fault {
   /** 'stop' is SIGSTOP, 'loop' one of JavaScript, 'wait' a promise that nothing settles. */
   readonly kind: 'kill' | 'throw' | 'memory' | 'stop' | 'loop' | 'wait'

@@ -2,7 +2,7 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { fuzzFiles, type Random } from '@cudnn-rnn/fuzzing'
 import { encodeOnnxModel } from '@cudnn-rnn/interop'
 import { expect, it } from 'vitest'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { openGraph } from '../src/index.js'
 
 const GRAPHS = Number(process.env['CUDNN_RNN_FUZZ_GRAPHS'] ?? 1500)

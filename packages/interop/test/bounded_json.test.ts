@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { parseBoundedJson } from '../src/files/bounded_json.js'
 
 const parse = (text: string | Uint8Array, limits = { depth: 3, values: 5 }) =>

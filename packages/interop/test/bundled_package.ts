@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Plugin } from 'esbuild'
 import { afterAll } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const external = ['h5wasm', '@node-rs/crc32']

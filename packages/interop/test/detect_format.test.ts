@@ -1,6 +1,6 @@
 import { memorySource } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { safetensorsBytes } from '../fuzz/safetensors_bytes.js'
 import { zipBytes } from '../fuzz/zip_bytes.js'
 import { detectFormat, detectZip } from '../src/detect_format.js'

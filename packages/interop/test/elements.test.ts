@@ -1,7 +1,7 @@
 import { checkArguments } from '@cudnn-rnn/canonical/rules'
 import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { checkedCount, decodeElements, type ElementTypeName } from '../src/elements.js'
 import { FLOAT_TENSOR } from '../src/float_tensor.js'
 import { groupTensors, readGroups } from '../src/networks/tensor_groups.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { bundler } from './bundled_package.js'
 
 /** packages/fuzzing/run.mjs builds any number of files, in processes whose memory it measures. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { type Convention, importWeights, type WeightFile } from '../src/index.js'
 import { compute } from './fixture.js'
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 import { fixturePath } from './fixture.js'
 
 const PROGRAM = `

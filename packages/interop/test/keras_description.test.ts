@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { type ImportOptions, importWeights, type WeightFile } from '../src/index.js'
 import { describedLayers } from '../src/networks/keras_description.js'
 import { compute } from './fixture.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { encodeKerasArchive, encodeOnnxModel } from '../src/index.js'
 
 const float32 = (...shape: number[]) => ({ data: new Float32Array(2), shape })

@@ -1,6 +1,6 @@
 import { memorySource } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { MsgpackScanner } from '../src/files/msgpack_scanner.js'
 
 const corrupt = coded('ERR_WEIGHTS_CORRUPT')

@@ -1,7 +1,7 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { type ImportOptions, importWeights, type WeightFile, type WeightFormat } from '../src/index.js'
 
 type Shapes = Readonly<Record<string, readonly number[]>>

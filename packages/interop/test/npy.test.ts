@@ -1,6 +1,6 @@
 import { littleEndianBytes } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { ByteList } from '../fuzz/byte_list.js'
 import { zipBytes } from '../fuzz/zip_bytes.js'
 import { decodeNpy, encodeNpy } from '../src/files/npy.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { OPS, PickleBytes } from '../fuzz/pickle_bytes.js'
 import { readPickle } from '../src/files/pickle_reader.js'
 import { PickleDict, PickleObject, PickleStorage, PickleTensor, UnreadTensor } from '../src/files/pickle_values.js'

@@ -1,7 +1,7 @@
 import { WireType } from '@bufbuild/protobuf/wire'
 import { memorySource } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { type ProtobufField, ProtobufScanner } from '../src/files/protobuf_scanner.js'
 
 const corrupt = coded('ERR_WEIGHTS_CORRUPT')

@@ -1,6 +1,6 @@
 import { createRnnDescriptor, elementCount, type RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { type ImportedNetwork, stackNetworks } from '../src/index.js'
 
 /** A network whose tensors are marked by its name. */

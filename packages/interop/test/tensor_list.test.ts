@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { joinedName, LONGEST_NAME } from '../src/files/joined_name.js'
 import { TensorList } from '../src/files/tensor_list.js'
 

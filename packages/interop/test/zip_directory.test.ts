@@ -1,6 +1,6 @@
 import { memorySource } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { ByteList } from '../fuzz/byte_list.js'
 import { zipBytes } from '../fuzz/zip_bytes.js'
 import { readZipDirectory } from '../src/files/zip_directory.js'

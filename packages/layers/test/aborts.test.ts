@@ -1,7 +1,7 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Dataset } from '@cudnn-rnn/train'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { dense, type LayerExample, type ModelFitOptions, type LayersModel, sequential } from '../src/index.js'
 
 const EXAMPLES = [

@@ -7,7 +7,7 @@ import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { characterScorer, ctcGreedyDecoder, ctcLoss, NGramModel } from '@cudnn-rnn/train/ctc'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   cudnnLSTM,
   dense,

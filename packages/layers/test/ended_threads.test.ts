@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 
 /** Threads of each executor. A process ends about 100 of them, so that it also meets the remains of earlier ones. */
 const COUNT = Number(process.env['CUDNN_RNN_TERMINATIONS'] ?? 40)

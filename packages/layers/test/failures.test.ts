@@ -2,7 +2,7 @@ import { LSTMCell } from '@cudnn-rnn/cells'
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { failingAt } from '../../../scripts/failing_backend.mjs'
+import { failingAt } from '../../../scripts/testing/failing_backend.mjs'
 import {
   activation,
   add,

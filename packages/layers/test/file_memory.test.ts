@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { encodeKerasArchive } from '@cudnn-rnn/interop'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 
 const MIB = 2 ** 20
 const here = fileURLToPath(new URL('.', import.meta.url))

@@ -6,7 +6,7 @@ import { BasicLSTMCell, LSTMCell } from '@cudnn-rnn/cells'
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   apply,
   concat,

@@ -8,7 +8,7 @@ import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/layers/keras_outputs.json'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { branching } from '../src/kinds/branch_layer.js'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {

@@ -1,6 +1,6 @@
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {
   activation,

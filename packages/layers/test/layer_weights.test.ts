@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { importWeights, openWeightFile, type WeightFile } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { conv1d, cudnnGRU, cudnnLSTM, dense, embedding, layerNorm, layerWeights, sequential } from '../src/index.js'
 
 const FOLDER = fileURLToPath(new URL('../../../fixtures/interop/', import.meta.url))

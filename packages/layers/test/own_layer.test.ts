@@ -5,7 +5,7 @@ import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { infer, valueAndGrad } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { cudnnGRU, dense, integer, layer, layerNorm, loadModel, multiply, number, sequential } from '../src/index.js'
 
 const gated = layer('gated', { units: integer({ minimum: 1 }) }, ({ units }, input) => ({

@@ -10,7 +10,7 @@ import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Dataset } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   activation,
   attentionPooling,

@@ -1,6 +1,6 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { type RowNetwork, type StreamPoolOptions, streamPoolOf } from '../src/index.js'
 import { endOfTurn, type RowSum, SummingRows } from './summing_rows.js'
 

@@ -1,7 +1,7 @@
 import { createRnnDescriptor, paramRegions, type RnnOptions } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { type InitializerOptions, initialCanonical } from '../src/initializers.js'
 
 const SIZES: RnnOptions = { cellMode: 'lstm', numLayers: 1, numUnits: 5, inputSize: 3, inputMode: 'linear_input' }

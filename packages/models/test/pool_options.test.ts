@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { checkPoolOptions } from '../src/pool_options.js'
 
 describe('checkPoolOptions', () => {

@@ -1,6 +1,6 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { CudnnGRU, CudnnLSTM, type SharedParams } from '../src/index.js'
 import { floats, valuesOf } from './small_models.js'
 

@@ -2,7 +2,7 @@ import type { ImportedNetwork } from '@cudnn-rnn/rnn'
 import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
 import type { WeightFile } from '@cudnn-rnn/rnn/interop'
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { lstmsOf, weightReader } from '../src/named_weights.js'
 
 const file: WeightFile = {

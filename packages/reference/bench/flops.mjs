@@ -2,7 +2,7 @@
 // Run after a build: node packages/reference/bench/flops.mjs
 import { createRnnDescriptor, gatesOf } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { median } from '../../../scripts/statistics.mjs'
+import { median } from '../../../scripts/bench/statistics.mjs'
 
 const CELLS = ['lstm', 'gru', 'rnn_tanh']
 const ROUNDS = 7

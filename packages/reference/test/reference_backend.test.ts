@@ -1,6 +1,6 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openReferenceBackend } from '../src/index.js'
 
 describe('openReferenceBackend', () => {

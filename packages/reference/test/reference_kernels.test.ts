@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openReferenceBackend } from '../src/index.js'
 
 const floats = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })

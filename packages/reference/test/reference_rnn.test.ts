@@ -9,7 +9,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openReferenceBackend } from '../src/index.js'
 
 const [T, B, I, H] = [3, 2, 2, 3] as const

@@ -1,6 +1,6 @@
 import { createRnnDescriptor, elementCount } from '@cudnn-rnn/canonical'
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openReferenceBackend } from '../src/index.js'
 
 const floats = (...shape: number[]) => ({ data: new Float32Array(elementCount(shape)).fill(0.1), shape })

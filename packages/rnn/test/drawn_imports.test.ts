@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { type DrawnOutcome, drawnOutcome } from './drawn_outcome.js'
 import { Pack } from './oracle_pack.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { type OracleOutcome, outcomeOf } from './oracle_outcome.js'
 import { Pack } from './oracle_pack.js'
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { importWeights, loadNetwork } from '../src/index.js'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../../../fixtures/interop/${name}`, import.meta.url))

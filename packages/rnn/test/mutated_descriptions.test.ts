@@ -23,7 +23,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { createTextClassifier, loadForecaster, loadTextClassifier, trainForecaster } from '@cudnn-rnn/layers/tasks'
 import { Dataset, readMetrics } from '@cudnn-rnn/train'
 import { afterAll, expect, it } from 'vitest'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { hasErrorCode } from '../src/index.js'
 import { Pack } from './oracle_pack.js'
 

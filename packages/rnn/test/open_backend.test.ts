@@ -1,6 +1,6 @@
 import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { inspectBackends, openBackend } from '../src/index.js'
 
 // Tests must not depend on the machine: here no native addon can be found. With an addon, packages/cpu runs

@@ -6,7 +6,7 @@ import type { OnnxRuntime } from '@cudnn-rnn/graphs'
 import { cudnnGRU, dense, sequential } from '@cudnn-rnn/layers'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openModel } from '../src/index.js'
 
 /** ONNX Runtime, if its binary is installed and loads. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { importWeights, openWeightFile, type WeightFile } from '@cudnn-rnn/interop'
 import { expect, it } from 'vitest'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { hasErrorCode } from '../src/index.js'
 import { type OracleCase, Pack } from './oracle_pack.js'
 

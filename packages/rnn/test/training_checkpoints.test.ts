@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { Adam, CudnnLSTM, Dataset, fit, openCheckpoint, TrainingCheckpoints } from '../src/index.js'
 
 let folder: string

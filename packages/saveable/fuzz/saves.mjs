@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 
 const [kills = 200, seed = 1] = process.argv.slice(2).map(Number)
 const here = fileURLToPath(new URL('.', import.meta.url))

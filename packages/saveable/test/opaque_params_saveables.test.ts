@@ -9,7 +9,7 @@ import {
 } from '@cudnn-rnn/cells'
 import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   CudnnGRUSaveable,
   CudnnLSTMSaveable,

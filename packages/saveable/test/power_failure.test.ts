@@ -1,6 +1,6 @@
 import { Random } from '@cudnn-rnn/fuzzing'
 import { expect, it } from 'vitest'
-import { measured } from '../../../scripts/measured_figures.mjs'
+import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { failPower } from '../fuzz/power_failures.js'
 import { SCENARIOS, type ScenarioName } from '../fuzz/save_scenarios.js'
 

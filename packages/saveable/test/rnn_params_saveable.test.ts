@@ -1,6 +1,6 @@
 import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { RNNParamsSaveable, Saver } from '../src/index.js'
 import { build, type Case, MODELS, temporaryPrefix, valuesOf } from './small_models.js'
 

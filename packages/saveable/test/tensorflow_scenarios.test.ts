@@ -11,7 +11,7 @@ import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { CudnnLSTM, type Variable } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   CudnnGRUSaveable,
   CudnnLSTMSaveable,

@@ -12,7 +12,7 @@ import { accelerate } from '@cudnn-rnn/tfjs'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
 import { setWasmPaths } from '@tensorflow/tfjs-backend-wasm'
-import { median } from '../../../scripts/statistics.mjs'
+import { median } from '../../../scripts/bench/statistics.mjs'
 
 const [BATCH, TIME, INPUTS, UNITS, CLASSES] = [32, 100, 64, 128, 10]
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Variable } from '@cudnn-rnn/models'
 import { expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { Adam, Dataset, fit, type GradientTape, Sgd, tensor } from '../src/index.js'
 
 const data = () => Dataset.fromArray([1, 2, 3]).batch(3)

@@ -1,6 +1,6 @@
 import { moduleBytes } from '@cudnn-rnn/native-wasm/simd128'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { decode } from '../src/load_module.js'
 import { openWasmBackend } from '../src/slim.js'
 

@@ -3,7 +3,7 @@ import { moduleBytes as relaxed64 } from '@cudnn-rnn/native-wasm/relaxed_float64
 import { moduleBytes as simd128 } from '@cudnn-rnn/native-wasm/simd128'
 import { moduleBytes as simd12864 } from '@cudnn-rnn/native-wasm/simd128_float64'
 import { describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { hasInstructionSet } from '../src/instruction_set.js'
 import { decode, loadModule } from '../src/load_module.js'
 

@@ -1,6 +1,6 @@
 import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { cannotBeLoaded, compileModule } from '../src/module_bytes.js'
 
 const MAGIC = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]

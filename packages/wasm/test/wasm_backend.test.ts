@@ -1,7 +1,7 @@
 import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { openWasmBackend } from '../src/index.js'
 import { createModuleLoader, loadModule } from '../src/load_module.js'
 import { openWasm } from '../src/open_wasm.js'

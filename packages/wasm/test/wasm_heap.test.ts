@@ -1,6 +1,6 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/coded.mjs'
+import { coded } from '../../../scripts/testing/coded.mjs'
 import { loadModule } from '../src/load_module.js'
 import { WasmHeap } from '../src/wasm_heap.js'
 import { instantiate, maySleep } from '../src/wasm_instance.js'

@@ -1,7 +1,7 @@
 import { openBackend } from '@cudnn-rnn/rnn'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { charLanguageModel } from '../../src/character/char_language_model.js'
 import { type SamplingOptions, sample } from '../../src/character/sampler.js'
 import { SMALL_SIZES, SMALL_TEXT } from '../small_run.js'

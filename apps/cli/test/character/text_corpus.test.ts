@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { createCorpus, readMobyDick, readTextFile } from '../../src/character/text_corpus.js'
 import { temporaryDirectory } from '../small_run.js'
 

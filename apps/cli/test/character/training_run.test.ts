@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { openBackend } from '@cudnn-rnn/rnn'
 import { readMetrics } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { restoreModel, TrainingRun } from '../../src/character/training_run.js'
 import { SMALL_TEXT, smallRun, temporaryDirectory, writeSmallText } from '../small_run.js'
 

@@ -87,7 +87,7 @@ struct Int8Tile {
   static constexpr int kMostRows = kInBytes ? 6 : 2;
   static constexpr int kDigits = kInBytes ? 1 : 2;
 
-  // kRows x kChunks vectors, over the whole depth. A separate function, which scripts/check_hot_loops.mjs finds.
+  // kRows x kChunks vectors, over the whole depth. A separate function, which scripts/checks/check_hot_loops.mjs finds.
   template <int kRows, int kChunks>
   [[gnu::noinline]] static void Multiply(const PanelProduct<float>& p, ptrdiff_t row) {
     const ptrdiff_t blocks = BlocksOf(p.depth);

@@ -230,7 +230,7 @@ static inline void TileSteps(TileOperands<V, Weight, kRows, kVectors, kOperands>
 }
 
 // kRows x kVectors vectors of the product, from `row` and column `column` on. A separate function, as panels of
-// any width share and scripts/check_hot_loops.mjs finds by its name. kNarrow: a tile of several across the panel.
+// any width share and scripts/checks/check_hot_loops.mjs finds by name. kNarrow: a tile of several across the panel.
 template <typename V, typename Weight, int kRows, int kVectors, Operands kOperands, bool kNarrow>
 [[gnu::noinline]] static void ProductTile(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t column,
                                           const Readahead& readahead) {

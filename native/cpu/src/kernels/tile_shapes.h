@@ -5,7 +5,7 @@
 // step of the depth loads rows + vectors operands and does rows · vectors multiply-adds, so a tile that is nearly
 // square loads least per multiply-add. The registers bound its size: 16 of AVX2 hold 6 x 2, 32 of AVX-512 and NEON hold
 // 6 x 4. A tile that takes one more spills a sum to the stack at every step, which costs more than it saves:
-// scripts/check_hot_loops.mjs fails if one does.
+// scripts/checks/check_hot_loops.mjs fails if one does.
 //
 // A tile is `rows` rows of a times `vectors` adjacent vectors of the panel, summed in registers over the whole
 // depth. It takes rows · vectors registers for the sums, and one operand's while the other passes by: min(rows,

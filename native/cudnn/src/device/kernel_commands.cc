@@ -30,7 +30,7 @@ void LoadKernels::Run(Worker& worker, Batch&) const {
   worker.has_double_scalars = is_double != 0;
 }
 
-/// The parameters are in the order of the kernel's prototype; scripts/generate_commands.mjs compares both.
+/// The parameters are in the order of the kernel's prototype; scripts/build/generate_commands.mjs compares both.
 KernelParameters KernelParametersOf(CommandReader& reader, const KernelShape& kernel) {
   KernelParameters values;
   std::size_t scalars = 0;

@@ -169,7 +169,7 @@ function failureOf(list: CommandList, error: unknown): unknown {
 /**
  * The message that native/cudnn/src/binding/session_binding.cc reads, in `room` if it is large enough.
  *
- * @public scripts/real_libraries uses it
+ * @public scripts/testing/real_libraries uses it
  */
 export function messageOf(
   list: CommandList | undefined,

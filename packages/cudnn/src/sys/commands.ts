@@ -1,5 +1,5 @@
 // The table of commands that packages/cudnn submits to a session's worker. The TypeScript types below, the encoding in
-// device/command_list.ts and the C++ structs of commands.h, which CMake has written by scripts/generate_commands.mjs,
+// device/command_list.ts and the C++ structs of commands.h, which CMake writes by scripts/build/generate_commands.mjs,
 // follow from it. The script compares the table with the prototypes of NVIDIA's functions (native/cudnn/src/*_symbols.def)
 // and of the kernels (native/cudnn/kernels).
 

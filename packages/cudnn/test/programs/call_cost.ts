@@ -1,4 +1,4 @@
-// Run by scripts/measure_cudnn_calls.mjs.
+// Run by scripts/bench/measure_cudnn_calls.mjs.
 import { createRequire } from 'node:module'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'

@@ -4,7 +4,7 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import { encodeKerasArchive, importWeights } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { cudnnGRU, cudnnLSTM, importKeras, type LayersModel, sequential } from '../../src/index.js'
 
 const FOLDER = join(import.meta.dirname, '../../../../fixtures/interop/keras')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { graphOf } from '../../src/keras/keras_graph.js'
 
 type Sources = Readonly<Record<string, readonly string[]>>

@@ -1,6 +1,6 @@
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { expect, test } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { KerasVariables } from '../../src/keras/keras_variables.js'
 
 const fileOf = (...names: readonly string[]) =>

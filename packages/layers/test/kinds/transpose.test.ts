@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { transpose } from '../../src/index.js'
 
 const matrix = { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] }

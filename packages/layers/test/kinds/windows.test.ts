@@ -5,7 +5,7 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import fixture from '../../../../fixtures/layers/windows.json'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import {
   activation,
   conv1d,

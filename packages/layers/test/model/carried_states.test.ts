@@ -8,7 +8,7 @@ import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Adam, Dataset, fit, type TokenWindow, truncatedWindows } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import {
   cudnnGRU,
   cudnnLSTM,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { type NumericTensor, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { loadModel } from '../../src/index.js'
 
 let directory: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { CALENDAR_SIZES, calendarFeatures, calendarOf, seasonOf, usualStep } from '../../src/tasks/calendar.js'
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]

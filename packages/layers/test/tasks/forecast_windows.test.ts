@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { firstOrigin, seasonalNaive, splitOrigins, usualShape } from '../../src/tasks/forecast_windows.js'
 
 const shape = { window: 6, horizon: 3, season: 4, heldOut: 10 }

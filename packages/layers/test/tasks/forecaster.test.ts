@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { intervalWidths } from '../../src/tasks/forecaster_training.js'
 import { ForecasterTraining, loadForecaster, trainForecaster } from '../../src/tasks/index.js'
 

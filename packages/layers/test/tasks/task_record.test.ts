@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { readTask, taskNote } from '../../src/tasks/task_record.js'
 
 let folder: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { checkTimeSeries, lastKnown, placeOf } from '../../src/tasks/time_series.js'
 
 const { NaN: gap, POSITIVE_INFINITY: infinity } = Number

@@ -1,6 +1,6 @@
 import { Dataset } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import type { Signal } from '../../src/signal.js'
 import { batchesOf, type DataShape, type LayerBatch, type LayerData, stepWeights } from '../../src/training/batches.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import type { LayerBatch } from '../../src/training/batches.js'
 import { greedyLabels, labelRows } from '../../src/training/label_sequences.js'
 

@@ -2,7 +2,7 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { isPackedMessage, MessageReader, MessageWriter } from '../../src/threads/message_codec.js'
 
 describe('MessageWriter and MessageReader', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { PendingCalls } from '../../src/threads/pending_calls.js'
 
 describe('PendingCalls', () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { codedRangeError } from '../../src/coded_error.js'
 import {
   openWorkerPool,

@@ -1,6 +1,6 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { checkSelection, selectedCanonical } from '../../src/executor/index.js'
 
 const descriptor = createRnnDescriptor({ cellMode: 'rnn_tanh', numLayers: 1, numUnits: 2, inputSize: 3 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { checkCtcLoss } from '../../src/executor/index.js'
 import type { CtcLossOptions } from '../../src/executor/operations/operation_types.js'
 import { zeros } from './stub_tensor.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { dropoutPositionOf, dropoutStateOf } from '../../src/executor/index.js'
 
 it('dropoutPositionOf is the inverse of dropoutStateOf', () => {

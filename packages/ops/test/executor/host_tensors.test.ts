@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { full, tensor, zeros } from '../../src/executor/index.js'
 
 it('makes tensors of lists and of typed arrays', () => {

@@ -1,7 +1,7 @@
 import { type BackendTensor, OPTIMIZER_RULES } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { checkRuleArguments, completeUpdate, type RuleValues } from '../../src/executor/optimizer_update.js'
 
 const complete = (rule: Rule, options: object, count?: BackendTensor) =>

@@ -1,6 +1,6 @@
 import { createRnnDescriptor, layoutKey, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { checkBackwardArguments, checkForwardArguments, MAX_TIME_STEPS } from '../../src/executor/index.js'
 import type { RnnForwardInputs } from '../../src/executor/rnn_arguments.js'
 import { stubTensor, zeros } from './stub_tensor.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { HostMemory, OperandVersions, RnnTape } from '../../src/executor/index.js'
 
 function openTape() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { checkSequenceLengths } from '../../src/executor/index.js'
 
 const check = (lengths: unknown, time = 4, batch = 2) =>

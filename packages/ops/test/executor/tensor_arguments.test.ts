@@ -1,6 +1,6 @@
 import { isBackendTensor } from '@cudnn-rnn/ops'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { dtypeOf } from '../../src/executor/dtype_of.js'
 import {
   checkDimensions,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { checkUpdate } from '../../src/executor/index.js'
 import { stubTensor, zeros } from './stub_tensor.js'
 

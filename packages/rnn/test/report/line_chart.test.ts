@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { type LineChartOptions, lineChart } from '../../src/report/index.js'
 
 const OPTIONS: LineChartOptions = {

@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom'
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { type ResultTable, settingsHtml, tableHtml, tableText } from '../../src/report/index.js'
 
 const table: ResultTable = {

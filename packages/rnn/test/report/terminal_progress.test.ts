@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, it, vi } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { TerminalProgress } from '../../src/report/index.js'
 
 function show(terminal: { isTTY?: boolean; columns?: number }): string {

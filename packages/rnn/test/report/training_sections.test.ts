@@ -1,7 +1,7 @@
 import type { StepReport } from '@cudnn-rnn/train'
 import { parseHTML } from 'linkedom'
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { htmlPage, trainingSections } from '../../src/report/index.js'
 
 const report = (step: number, more: Partial<StepReport> = {}): StepReport => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { ctcBeamSearchDecoder, type PrefixScorer } from '../../src/ctc/index.js'
 
 /** Logits [T,1,K] of these rows of probabilities. */

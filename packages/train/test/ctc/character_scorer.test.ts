@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { characterScorer, NGramModel } from '../../src/ctc/index.js'
 
 // Witten and Bell by hand: of 'ab' each of a, b and the end was counted once, so each has (1 + 3·1/4)/6 without a context, and

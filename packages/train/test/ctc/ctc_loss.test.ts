@@ -6,7 +6,7 @@ import { checkGradients } from '@cudnn-rnn/train'
 import { describe, expect, it, test } from 'vitest'
 import golden from '../../../../fixtures/ctc/golden.json'
 import losses from '../../../../fixtures/ctc/losses.json'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { type CtcLossOptions, ctcLoss } from '../../src/ctc/index.js'
 import { decodeFloat64, filledLogits, largestError } from './fixture.js'
 

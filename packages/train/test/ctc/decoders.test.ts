@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import decoders from '../../../../fixtures/ctc/decoders.json'
 import golden from '../../../../fixtures/ctc/golden.json'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { ctcBeamSearchDecoder, ctcGreedyDecoder, type PrefixScorer } from '../../src/ctc/index.js'
 import { decodeFloat64, filledLogits, largestError } from './fixture.js'
 

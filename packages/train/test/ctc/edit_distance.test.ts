@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import fixture from '../../../../fixtures/ctc/edit_distance.json'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { editDistance, labelErrorRate } from '../../src/ctc/index.js'
 
 describe('editDistance', () => {

@@ -1,6 +1,6 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { blankClass, checkedBlank } from '../../src/ctc/blank.js'
 import { checkCtcLossSettings, ctcBlank } from '../../src/ctc/ctc_loss_settings.js'
 import { ctcLoss } from '../../src/ctc/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { characterScorer, ctcBeamSearchDecoder, NGramModel, wordScorer } from '../../src/ctc/index.js'
 
 const TEXTS = ['the cat sat', 'the cat ran', 'a cat sat on the mat']

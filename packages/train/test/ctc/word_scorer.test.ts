@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { NGramModel, wordScorer } from '../../src/ctc/index.js'
 
 const ALPHABET = ['a', 'b', ' '] as const

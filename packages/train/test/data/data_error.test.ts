@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { isSystemError, unreadable } from '../../src/data/data_error.js'
 import { missingColumn } from '../../src/data/table_row.js'
 import { classId, DataError, finiteNumber, isDataError } from '../../src/index.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { Dataset, type Position, padSequences, truncatedWindows } from '../../src/index.js'
 
 const numbers = (count: number) => Dataset.fromArray(Array.from({ length: count }, (_, k) => k))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { arrowDataset, type Dataset, finiteNumber, parquetDataset, type TableRow } from '../../src/index.js'
 
 /** Written by pyarrow: fixtures/tables/make_tables.py. */

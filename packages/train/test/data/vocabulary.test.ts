@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { Vocabulary } from '../../src/index.js'
 
 it('Vocabulary.of contains the characters of a text, whole code points in their order', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { type BeamSearchOptions, beamSearch, logSoftmax } from '../../src/index.js'
 
 const CLASSES = 4

@@ -2,7 +2,7 @@ import type { BackendTensor } from '@cudnn-rnn/ops'
 import { CudnnGRU } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { beamSearch, gatherStateRows, logSoftmax } from '../../src/index.js'
 
 const CLASSES = 4

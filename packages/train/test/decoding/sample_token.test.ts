@@ -1,6 +1,6 @@
 import { Philox } from '@cudnn-rnn/ops/executor'
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { generate, type SamplingOptions, sampleToken } from '../../src/index.js'
 
 const probabilities = [0.5, 0.25, 0.15, 0.1]

@@ -2,7 +2,7 @@ import { mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { EventFile } from '../../src/index.js'
 
 /** Read by TensorBoard's own reader: fixtures/train/read_events.py. */

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, open, readFile, rm, symlink, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { MetricsFile, readMetrics, type StepReport } from '../../src/index.js'
 
 let folder: string

@@ -1,6 +1,6 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { Dataset, fit, metricsLine, type Optimizer, Sgd, type StepReport } from '../../src/index.js'
 import { linearTask, MemorySaver } from './linear_task.js'
 

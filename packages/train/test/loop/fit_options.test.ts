@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { checkFitOptions, type FitOptions } from '../../src/loop/fit_options.js'
 
 /** The least that fit() takes; nothing of it is called. */

@@ -1,6 +1,6 @@
 import { localCommunicators } from '@cudnn-rnn/conformance/communicators'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { type Communicator, gatherResults } from '../../src/index.js'
 
 const over = async <Result>(size: number, work: (rank: number) => Promise<Result> | Result) =>

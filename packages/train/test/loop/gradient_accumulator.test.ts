@@ -1,7 +1,7 @@
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { GradientAccumulator, weightOf } from '../../src/loop/gradient_accumulator.js'
 
 const NONE = { loss: 0, gradients: [] }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { bundleProgram } from '../../../../scripts/bundle_program.mjs'
+import { bundleProgram } from '../../../../scripts/testing/bundle_program.mjs'
 
 /** Kills of the run. The nightly workflow sets 5. */
 const KILLS = Number(process.env['CUDNN_RNN_KILLS'] ?? 2)

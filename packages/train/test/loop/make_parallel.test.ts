@@ -1,7 +1,7 @@
 import { expectAllclose, type RaggedReplica, raggedReplica } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { Adam, Dataset, fit, makeParallel, type ParallelOptions, type StepReport } from '../../src/index.js'
 
 /** Numbers of float32 sums in another order. */

@@ -1,7 +1,7 @@
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { meanOverRanks, type RankCalls } from '../../src/loop/mean_over_ranks.js'
 
 const numbersOf = async (tensor: BackendTensor) => [...(await tensor.read()).data]

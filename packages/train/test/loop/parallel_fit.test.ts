@@ -7,7 +7,7 @@ import { RAGGED_GRU, RAGGED_SEQUENCES, type RaggedSequence, RaggedTask } from '@
 import { CudnnGRU } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterAll, describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import {
   Adam,
   constantRate,

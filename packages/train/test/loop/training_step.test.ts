@@ -1,7 +1,7 @@
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { type BatchResult, Sgd } from '../../src/index.js'
 import { type TrainingStepOptions, trainingStep } from '../../src/loop/training_step.js'
 

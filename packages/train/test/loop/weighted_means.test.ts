@@ -1,6 +1,6 @@
 import { localCommunicators } from '@cudnn-rnn/conformance/communicators'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { type Communicator, weightedMeans } from '../../src/index.js'
 
 const over = (shares: readonly (readonly [Readonly<Record<string, number>>, number])[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { axisLines, withoutAxis } from '../../src/losses/axis_lines.js'
 
 /** The places of the elements of each line. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { meanSquaredError } from '../../src/index.js'
 
 const tensor = (shape: number[], ...values: number[]) => ({ data: Float64Array.from(values), shape })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { logSoftmax, logSumExp, softmax, softmaxGradient } from '../../src/index.js'
 
 const row = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length] })

@@ -1,6 +1,6 @@
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { expect, it } from 'vitest'
-import { coded } from '../../../../scripts/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import { constantRate, cosineRate, exponentialRate, piecewiseRate, type Schedule } from '../../src/index.js'
 import { pytorch } from '../fixture.js'
 

@@ -1,6 +1,6 @@
 import { createRnnDescriptor, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import {
   HostBackend,
   HostMemory,

@@ -1,6 +1,6 @@
 import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import { checkStream, HostMemory, HostStepper, Lifetime, type StreamKernel } from '../../../src/executor/index.js'
 import { zeros } from '../stub_tensor.js'
 

@@ -1,6 +1,6 @@
 // Needs markAsUntransferable, which browsers do not have.
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import { pinBuffer } from '../../../src/executor/index.js'
 
 describe('pinBuffer', () => {

@@ -1,6 +1,6 @@
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import { CHECKED_ROWS, type HostTensor, UPDATE_RULES } from '../../../src/executor/index.js'
 import { LAYER_OPS } from '../../../src/executor/kernels/kernel_boundary.js'
 import { ids, zeros } from '../stub_tensor.js'

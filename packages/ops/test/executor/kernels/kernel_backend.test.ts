@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import { zeros } from '../stub_tensor.js'
 import { openNotingExecutor } from './noting_executor.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import type { HostLstmOperands } from '../../../src/executor/kernels/kernel_lstm.js'
 import { openNotingExecutor } from './noting_executor.js'
 

@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import { matrix, transposed } from '../../../src/executor/index.js'
 import { openNotingExecutor } from './noting_executor.js'
 

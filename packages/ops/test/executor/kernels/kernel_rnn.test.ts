@@ -1,6 +1,6 @@
 import { createRnnDescriptor, elementCount, flatLayout, layoutKey, type RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import { UPDATE_RULES } from '../../../src/executor/index.js'
 import { zeros } from '../stub_tensor.js'
 import { openNotingExecutor } from './noting_executor.js'

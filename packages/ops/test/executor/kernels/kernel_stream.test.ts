@@ -1,6 +1,6 @@
 import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import { zeros } from '../stub_tensor.js'
 import { openNotingExecutor } from './noting_executor.js'
 

@@ -1,6 +1,6 @@
 import { createRnnDescriptor, paramRegions, type RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import type { KernelExecutor, RegionMove } from '../../../src/executor/index.js'
 import { packPanels, unpackPanels } from '../../../src/executor/kernels/panel_packing.js'
 import { openNotingExecutor } from './noting_executor.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../../../scripts/coded.mjs'
+import { coded } from '../../../../../scripts/testing/coded.mjs'
 import { checkedOperations, HostMemory, type HostTensor, type OperationKernels } from '../../../src/executor/index.js'
 import { ids, zeros } from '../stub_tensor.js'
 

@@ -1,0 +1,60 @@
+// The addon native/cpu for other platforms, from one machine: node scripts/build/cross.mjs [--twice] [--out FOLDER] [PLATFORM…]
+// Builds it for the platforms named, by default all, checks each file, and leaves FOLDER/cpu/prebuilds/<platform>/ with SHA256SUMS
+// (default: .cross), which platform_packages.mjs stages. --twice builds each in two folders and compares the bytes.
+// Debian 12: cmake ninja-build g++ g++-aarch64-linux-gnu clang-19 lld-19 llvm-19 g++-mingw-w64-x86-64-posix
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { checkAddon } from './cross/check_addon.mjs'
+import { buildAddon, missingTools, TARGETS } from './cross/targets.mjs'
+import ownTemporaryFolder from '../temporary_folder.mjs'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { twice: { type: 'boolean' }, out: { type: 'string', default: '.cross' } },
+})
+const unknown = positionals.filter((name) => !Object.hasOwn(TARGETS, name))
+if (unknown.length > 0) throw new Error(`Not among ${Object.keys(TARGETS).join(', ')}: ${unknown.join(', ')}`)
+
+ownTemporaryFolder()
+const out = resolve(values.out)
+const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex')
+const placeOf = (platform) => `cpu/prebuilds/${platform}/cudnn_rnn_cpu.node`
+let [built, failures] = [0, 0]
+for (const platform of positionals.length > 0 ? positionals : Object.keys(TARGETS)) {
+  const missing = missingTools(platform)
+  if (missing.length > 0) {
+    console.log(`${platform}: skipped, as ${missing.join(', ')} was not found`)
+    continue
+  }
+  const start = performance.now()
+  const folders = Array.from({ length: values.twice ? 2 : 1 }, () => mkdtempSync(join(tmpdir(), platform)))
+  try {
+    const [addon, again] = folders.map((folder) => buildAddon(platform, folder))
+    const bytes = readFileSync(addon)
+    const problems = checkAddon(platform, addon)
+    if (again !== undefined && !readFileSync(again).equals(bytes)) problems.push('two builds differ')
+    const place = join(out, placeOf(platform))
+    mkdirSync(dirname(place), { recursive: true })
+    copyFileSync(addon, place)
+    built++
+    const seconds = ((performance.now() - start) / 1000).toFixed(0)
+    const result = problems.length > 0 ? problems.join('; ') : `checked${values.twice ? ', equal twice' : ''}`
+    console.log(`${platform}: ${(bytes.length / 1e6).toFixed(2)} MB in ${seconds} s, ${result}`)
+    failures += problems.length
+  } catch (error) {
+    console.error(`${platform}: ${error.message}`)
+    failures++
+  } finally {
+    for (const folder of folders) rmSync(folder, { recursive: true })
+  }
+}
+const sums = Object.keys(TARGETS).flatMap((platform) => {
+  const place = placeOf(platform)
+  return existsSync(join(out, place)) ? `${sha256(readFileSync(join(out, place)))}  ${place}\n` : []
+})
+if (sums.length > 0) writeFileSync(join(out, 'SHA256SUMS'), sums.join(''))
+console.log(`Cross build: ${built} of ${Object.keys(TARGETS).length} platforms, ${failures} failures`)
+process.exitCode = failures === 0 ? 0 : 1
