@@ -46,6 +46,7 @@ void Session::BeginClose() {
   // Before the queue closes: Submit() then refuses with SESSION_CLOSED, and no batch can be posted and lost.
   closed_ = true;
   barrier_.BeginClose();
+  const std::lock_guard lock(dropping_);
   for (auto& batch : queue_.Close()) {
     // Their promises reject with ERR_BACKEND_DISPOSED.
     batch->error = std::make_shared<NativeError>(SessionClosed("close"));
@@ -87,6 +88,10 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
   waiter_thread_.join();
   worker_.Close();
   barrier_.End();
+  // JavaScript takes no settlement after null, so those of the batches that BeginClose() drops come before it.
+  {
+    const std::lock_guard lock(dropping_);
+  }
   // The last call of this thread: JavaScript may join it from here on.
   settle_(nullptr);
 }

@@ -72,6 +72,8 @@ class Session {
   CommandQueue queue_;
   /// On JavaScript's thread only (or the one that owns the session).
   bool closed_ = false;
+  /// Held while the batches that a close drops are settled.
+  std::mutex dropping_;
 
   /// The status of cudaSetDevice on the waiter's thread.
   std::promise<cudaError_t> waiter_ready_;

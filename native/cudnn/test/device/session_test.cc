@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "device_session.h"
 #include "host_device.h"
@@ -323,6 +325,26 @@ TEST_CASE("Closing settles batches that have not begun as refused, and lets the 
   CHECK(second == std::vector<float>{-1});
   CHECK(session.ends() == 1);
   CHECK(session.device.live().empty());
+}
+
+TEST_CASE("The end of a session settles after the batches that its closing drops") {
+  HostDevice device;
+  std::mutex mutex;
+  std::vector<bool> is_end;
+  Session session(std::make_shared<Libraries>(device.libraries), 0, [&](std::unique_ptr<Batch> batch) {
+    // Time in which a worker that waited for nothing would end.
+    if (batch != nullptr && batch->error) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const std::lock_guard lock(mutex);
+    is_end.push_back(batch == nullptr);
+  });
+  session.Start(Settling());
+  auto begin = Settling();
+  begin->begins_exclusive = true;
+  CHECK(session.Post(begin, false));
+  auto held_back = Settling();
+  CHECK(session.Post(held_back, false));
+  session.Close();
+  CHECK(is_end == std::vector<bool>{false, false, false, true});
 }
 
 TEST_CASE("Closing waits for the downloads of batches that ran") {
