@@ -30,8 +30,8 @@ export interface LSTMArrays {
 export type LSTMBackward = (outputs: FloatArray, state: LSTMStateTuple, variableGradients: VariableMap) => void
 
 /**
- * A whole sequence: one product for the input side of all steps, the recurrence by `recur`, and in the backward one product for each
- * of the gradients of kernel and inputs. Padding gives zeros.
+ * A whole sequence: one product computes the input side of all steps, and `recur` the recurrence. The backward has one product for the
+ * gradient of the kernel and one for the gradient of the inputs. Padding gives zeros.
  */
 export function lstmSequence(
   variables: VariableMap,

@@ -14,7 +14,7 @@ const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.m
 /** Mutations of each fixture; fuzz_mutations.test.ts mutates behind right checksums too. */
 const MUTATIONS = 3000
 
-/** Of a checkpoint of several V1 files. */
+/** A file of a V1 checkpoint in shards. */
 const SHARD = 'model-00000-of-00002'
 
 type Files = ReadonlyMap<string, Uint8Array>

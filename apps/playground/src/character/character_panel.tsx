@@ -232,7 +232,7 @@ export function CharacterPanel() {
   )
 }
 
-/** Of a training with the settings that the page begins with. */
+/** The sample of a training with the settings that the page begins with. */
 const EXAMPLE =
   'It was time un the tome head cold this was then saped in it all the cathings into me, and the hangered ever hive a all an are of the Precheard, harpooneer, the harpooneer to my and with much and the mentrous on the creetand sellon concest'
 

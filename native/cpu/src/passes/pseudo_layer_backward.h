@@ -320,8 +320,8 @@ class PseudoLayerBackward {
     }
   }
 
-  // After the last product dc is the gradient with respect to the initial c, entry 0 of the tape: dc_(n-1) = f ⊙ dc_n
-  // of every step.
+  // After the last product dc is the gradient with respect to the initial c, which is entry 0 of the tape: every step
+  // computes dc_(n-1) = f ⊙ dc_n.
   void FinishCells() const {
     const ptrdiff_t units = network_.options().units;
     const T clip = static_cast<T>(network_.options().clip);

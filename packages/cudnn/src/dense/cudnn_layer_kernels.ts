@@ -20,8 +20,8 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
   }),
 
   /**
-   * dx [N,in] = dy·kernelᵀ, dkernel [in,out] = xᵀ·dy, dbias [out] = the column sums of dy. The transposes are options
-   * of cuBLAS, not copies.
+   * dx [N,in] = dy·kernelᵀ, dkernel [in,out] = xᵀ·dy, dbias [out] = the column sums of dy. cuBLAS
+   * reads the transposes by an option; nothing is copied.
    */
   linearGradients: launching(
     'run the gradients of linear',

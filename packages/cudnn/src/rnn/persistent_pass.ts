@@ -61,7 +61,7 @@ interface PseudoLayer {
  */
 export class PersistentPass implements LayerKernels {
   readonly module: KernelModule
-  /** Of gates and cells, and of the outputs of the layers below the last. */
+  /** Bytes that a training forward keeps: gates, cells, and the outputs of the layers below the last. */
   readonly reserveBytes: number
   readonly #options: PersistentOptions
   readonly #gates: number

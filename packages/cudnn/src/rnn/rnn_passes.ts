@@ -227,7 +227,7 @@ export class RnnPasses {
     return this.#executor.memory.tensor(buffer.retain(), shape, { layout })
   }
 
-  /** Of the sequences and states of a pass. */
+  /** Extents of the sequences and states of a pass. */
   #extents({ time, batch }: RnnPassSizes) {
     const network = this.#network
     const sequence = (columns: number): Extent => ({ count: time * batch * columns, columns })

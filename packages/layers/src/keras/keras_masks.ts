@@ -18,7 +18,7 @@ export interface MaskAt {
   readonly isMasked: boolean
   /** The layer's masked steps are seen, which by default repeat the output before them. */
   readonly holds: boolean
-  /** A Bidirectional gives zeros there: that of tf.keras and Keras 3, not that of Keras before 2.4. */
+  /** A Bidirectional gives zeros there, as in tf.keras and Keras 3; Keras before 2.4 does not. */
   readonly zeroesSides: boolean
 }
 
@@ -36,7 +36,7 @@ interface Mask {
 /**
  * How masks reach the calls of a graph, by Keras' rules. Throws RangeError `ERR_UNKNOWN_LAYER` for a way that has no counterpart.
  *
- * @param isKept whether masks have an effect although no layer of the file uses them, as those of layers here
+ * @param isKept whether a mask that no layer of the file uses has an effect, as masks of layers here have
  */
 export function masksOf({ calls, outputs }: FileGraph, zeroesSides: boolean, isKept = false): MaskAt[] {
   const masks: (Mask | undefined)[] = []

@@ -65,7 +65,7 @@ export async function onnxNetwork(
     const given = states
       .slice(k * count, (k + 1) * count)
       .map((state) => graph.node('Unsqueeze', [state, graph.integers(0)]))
-    // Of each kind [D,B,H].
+    // The states of each kind, which Concat joins to [D,B,H].
     const first = kinds.map((_, kind) => given.filter((_, at) => at % kinds.length === kind))
     const initial = given.length === 0 ? [] : ['', ...first.map((parts) => graph.node('Concat', parts, { axis: 0 }))]
     const finals = readsStates ? kinds.map(() => graph.fresh()) : []

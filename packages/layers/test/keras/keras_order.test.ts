@@ -13,7 +13,7 @@ async function unitsOf(model: LayersModel): Promise<unknown[]> {
   return layers.flatMap(({ config }) => config.units ?? [])
 }
 
-// As keras.Model of Keras 3.15.1 lists `layers` of these models.
+// The order in which keras.Model of Keras 3.15.1 lists the `layers` of these models.
 test('layers are in the order of Keras: the farthest from the outputs first', async () => {
   using backend = openReferenceBackend()
   using branches = sequential(backend, [concat([d(5), [d(4), d(6)]])], { inputSize: 3 })

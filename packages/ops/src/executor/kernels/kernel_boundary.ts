@@ -175,7 +175,7 @@ export interface KernelOperations {
     readonly dh: FloatArray
     readonly dc: FloatArray | null
     readonly dParams: FloatArray
-    /** As in the forward. */
+    /** Whether the forward rounded the factors of its products; the backward rounds them likewise. */
     readonly rounds: boolean
   }): number
   quantize(job: {
