@@ -291,7 +291,7 @@ extern "C" __global__ void attention_score_gradient(REAL* dscores, const REAL* w
 
 // ---- phased gates ---------------------------------------------------------------------------------------------------
 
-// The gate of one unit at one time. Equations: packages/cells/src/host_time_gate.ts. In float64, so that the branch is the
+// The gate of one unit at one time. Equations: packages/cells/src/graph/time_gate.ts. In float64, so that the branch is the
 // host's.
 struct PhasedGate {
   double remainder, phi, ratio;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { type CellState, mapState } from '../src/cell_state.js'
-import type { FloatTensor } from '../src/float_tensor.js'
+import { type CellState, mapState } from '../src/cell/cell_state.js'
+import type { FloatTensor } from '../src/cell/float_tensor.js'
 import type { RNNCell } from '../src/index.js'
 import { fill } from './goldens.js'
 

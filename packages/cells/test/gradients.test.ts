@@ -1,8 +1,8 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import type { CellState } from '../src/cell_state.js'
-import type { FloatTensor } from '../src/float_tensor.js'
+import type { CellState } from '../src/cell/cell_state.js'
+import type { FloatTensor } from '../src/cell/float_tensor.js'
 import {
   BasicLSTMCell,
   BasicRNNCell,
@@ -20,7 +20,7 @@ import {
   staticRnn,
   TimeReversedFusedRNN,
 } from '../src/index.js'
-import { stackSteps, unstackSteps } from '../src/sequence_layout.js'
+import { stackSteps, unstackSteps } from '../src/sequence/sequence_layout.js'
 import { anyState, dot, dotState, expectClose, expectGradient, filledLike, float64, leaves } from './cell_checks.js'
 import { FILLS, fill } from './goldens.js'
 

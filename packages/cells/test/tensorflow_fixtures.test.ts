@@ -1,8 +1,8 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/cells/tensorflow.json' with { type: 'json' }
-import type { CellState, LSTMStateTuple } from '../src/cell_state.js'
-import type { FloatTensor } from '../src/float_tensor.js'
+import type { CellState, LSTMStateTuple } from '../src/cell/cell_state.js'
+import type { FloatTensor } from '../src/cell/float_tensor.js'
 import {
   BasicLSTMCell,
   BasicRNNCell,

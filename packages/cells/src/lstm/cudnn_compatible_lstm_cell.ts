@@ -1,0 +1,25 @@
+import { CELL_OPTIONS, type CellOptions, checkCellOptions } from '../cell/cell_options.js'
+import { PLAIN_LSTM } from './lstm_rule.js'
+import { LSTMStepCell } from './lstm_step_cell.js'
+
+/**
+ * TensorFlow's `CudnnCompatibleLSTMCell`: computes the same as a layer of `CudnnLSTM`, without forget bias and clip;
+ * variables `kernel` [I+H,4H] and `bias` (the sum of cuDNN's two).
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { CudnnCompatibleLSTMCell } from '@cudnn-rnn/rnn/cells'
+ *
+ * const cell = new CudnnCompatibleLSTMCell(4)
+ * const input = { data: new Float32Array(2 * 3).fill(1), shape: [2, 3] } // [B,I]
+ * const { output, state } = cell.call(input, cell.zeroState(2))
+ * console.log(output.shape, state.c.shape, state.h.shape) // [2, 4] [2, 4] [2, 4]
+ * ```
+ */
+export class CudnnCompatibleLSTMCell extends LSTMStepCell {
+  constructor(numUnits: number, options: CellOptions = {}) {
+    checkCellOptions('CudnnCompatibleLSTMCell', numUnits, options, CELL_OPTIONS)
+    super(options.name ?? 'cudnn_compatible_lstm_cell', options.dtype, { ...PLAIN_LSTM, numUnits, forgetBias: 0 })
+  }
+}

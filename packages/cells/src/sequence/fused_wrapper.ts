@@ -1,0 +1,80 @@
+import { checkOptions } from '@cudnn-rnn/canonical/rules'
+import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import type { CellRun } from '../cell/cell_run.js'
+import type { CellState, StateSize } from '../cell/cell_state.js'
+import type { BuildOptions, VariableMap } from '../cell/cell_variables.js'
+import type { FloatTensor } from '../cell/float_tensor.js'
+import type { FusedRNNCell } from './fused_rnn_cell.js'
+import type { SequenceInput } from './sequence_layout.js'
+import type { SequencePass } from '../cell/sequence_pass.js'
+import {
+  runSequence,
+  SEQUENCE_OPTIONS,
+  type SequenceOptions,
+  type SequenceResult,
+  type SequenceRunner,
+} from './sequence_run.js'
+
+/** The cell of a wrapper. */
+type Wrapped = Omit<SequenceRunner<never>, 'pass' | 'build'> & {
+  build(inputSize: number, options?: BuildOptions): void
+}
+
+/** A fused cell around another cell that has the sizes and variables of that one. */
+export abstract class FusedWrapper<State extends CellState, Cell extends Wrapped>
+  extends Inspectable
+  implements FusedRNNCell<State>
+{
+  readonly cell: Cell
+  readonly #kind: string
+
+  /** @param kind the class, for printing: a bundler may have renamed it. */
+  constructor(kind: string, cell: Cell) {
+    super()
+    this.#kind = kind
+    this.cell = cell
+  }
+
+  protected override summary(): Summary {
+    return { kind: this.#kind, cell: String(this.cell) }
+  }
+
+  get name(): string {
+    return this.cell.name
+  }
+
+  get dtype(): Cell['dtype'] {
+    return this.cell.dtype
+  }
+
+  get inputSize(): number | undefined {
+    return this.cell.inputSize
+  }
+
+  get stateSize(): StateSize {
+    return this.cell.stateSize
+  }
+
+  get outputSize(): number {
+    return this.cell.outputSize
+  }
+
+  build(inputSize: number, options: BuildOptions = {}): void {
+    this.cell.build(inputSize, options)
+  }
+
+  zeroGradients(): VariableMap {
+    return this.cell.zeroGradients()
+  }
+
+  abstract pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State>
+
+  /** Like {@link FusedRNNCell.call}; throws the errors of the wrapped cell. */
+  call<Sequence extends SequenceInput, Training extends boolean = true>(
+    inputs: Sequence,
+    options: SequenceOptions<State, Training> = {},
+  ): SequenceResult<State, Sequence, Training> {
+    checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
+    return runSequence(this, inputs, options)
+  }
+}
