@@ -20,35 +20,35 @@
 
 // Reading
 
-export { type ByteInput, type ResponseLike, responseSource } from './byte_input.js'
-export { type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
-export type { CheckpointReader } from './checkpoint_reader.js'
-export { openFileSource } from './file_source.js'
+export { type ByteInput, type ResponseLike, responseSource } from './store/byte_input.js'
+export { type BlobLike, type ByteSource, blobSource, memorySource } from './store/byte_source.js'
+export type { CheckpointReader } from './bundle/checkpoint_reader.js'
+export { openFileSource } from './store/file_source.js'
 export { type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 export { type OpenCheckpointFileOptions, openCheckpoint } from './open_checkpoint_file.js'
 
 // Writing
 
-export type { NamedTensor } from './bundle_encoder.js'
-export { type WriteCheckpointOptions, writeCheckpoint } from './bundle_writer.js'
+export type { NamedTensor } from './bundle/bundle_encoder.js'
+export { type WriteCheckpointOptions, writeCheckpoint } from './save/bundle_writer.js'
 
 // Folders outside the system's files, such as a browser's
 
-export { type DirectoryHandleLike, directoryStore } from './directory_store.js'
-export { type FileStore, isFileStore, type StoreLock } from './file_store.js'
-export { MemoryStore } from './memory_store.js'
+export { type DirectoryHandleLike, directoryStore } from './store/directory_store.js'
+export { type FileStore, isFileStore, type StoreLock } from './store/file_store.js'
+export { MemoryStore } from './store/memory_store.js'
 
 // The state of a directory
 
-export { latestCheckpoint, resolvePath, writeCheckpointState } from './checkpoint_directory.js'
-export type { CheckpointState } from './checkpoint_state.js'
-export { FileLock, type FileLockOptions } from './file_lock.js'
-export type { Retention } from './rotation.js'
-export { recoverSaves } from './save_recovery.js'
-export { readCheckpointState } from './state_file.js'
+export { latestCheckpoint, resolvePath, writeCheckpointState } from './save/checkpoint_directory.js'
+export type { CheckpointState } from './save/checkpoint_state.js'
+export { FileLock, type FileLockOptions } from './store/file_lock.js'
+export type { Retention } from './save/rotation.js'
+export { recoverSaves } from './save/save_recovery.js'
+export { readCheckpointState } from './save/state_file.js'
 
 // Tensors and errors
 
-export { type CheckpointDType, dtypeOfArray, type NumericArray } from './dtype.js'
+export { type CheckpointDType, dtypeOfArray, type NumericArray } from './bundle/dtype.js'
 export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
-export type { CheckpointTensor, TensorData, WritableTensor } from './tensor.js'
+export type { CheckpointTensor, TensorData, WritableTensor } from './bundle/tensor.js'

@@ -7,13 +7,13 @@ import {
   optional,
   PATH,
 } from '@cudnn-rnn/canonical/rules'
-import { BundleReader } from './bundle_reader.js'
-import { type ByteInput, byteSourceOf } from './byte_input.js'
-import type { ByteSource } from './byte_source.js'
-import type { CheckpointReader } from './checkpoint_reader.js'
-import { CheckpointV1Reader } from './checkpoint_v1_reader.js'
+import { BundleReader } from './bundle/bundle_reader.js'
+import { type ByteInput, byteSourceOf } from './store/byte_input.js'
+import type { ByteSource } from './store/byte_source.js'
+import type { CheckpointReader } from './bundle/checkpoint_reader.js'
+import { CheckpointV1Reader } from './bundle/checkpoint_v1_reader.js'
 import { CheckpointError } from './errors.js'
-import { readTable, type TableEntry } from './table_reader.js'
+import { readTable, type TableEntry } from './table/table_reader.js'
 
 /**
  * Opens a file by its path, in any form: a source, bytes, a `Blob`, or a `Response` of `fetch`. If the file does not exist, the

@@ -1,7 +1,7 @@
 import { checkOptions, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
-import type { CheckpointReader } from './checkpoint_reader.js'
-import { openFileSource } from './file_source.js'
-import { FILE_STORE, type FileStore } from './file_store.js'
+import type { CheckpointReader } from './bundle/checkpoint_reader.js'
+import { openFileSource } from './store/file_source.js'
+import { FILE_STORE, type FileStore } from './store/file_store.js'
 import { OPEN_OPTIONS, type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 
 const OPTIONS = {

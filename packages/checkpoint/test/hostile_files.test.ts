@@ -6,8 +6,8 @@ import { Random } from '@cudnn-rnn/fuzzing'
 import { describe, expect, it } from 'vitest'
 import { crc32c } from '../src/crc32c.js'
 import { isCheckpointError, memorySource, openCheckpointFrom } from '../src/index.js'
-import { MAGIC } from '../src/table_format.js'
-import { concatenate } from '../src/table_writer.js'
+import { MAGIC } from '../src/table/table_format.js'
+import { concatenate } from '../src/table/table_writer.js'
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.meta.url))
 

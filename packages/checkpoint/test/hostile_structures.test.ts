@@ -2,13 +2,13 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import { encodeBundleEntry, encodeBundleHeader } from '../src/bundle_messages.js'
+import { encodeBundleEntry, encodeBundleHeader } from '../src/bundle/bundle_messages.js'
 import { crc32c } from '../src/crc32c.js'
 import { memorySource, openCheckpointFrom } from '../src/index.js'
-import { sliceKey } from '../src/ordered_code.js'
-import { uncompressBlock } from '../src/snappy_block.js'
-import type { TableEntry } from '../src/table_reader.js'
-import { encodeTable } from '../src/table_writer.js'
+import { sliceKey } from '../src/bundle/ordered_code.js'
+import { uncompressBlock } from '../src/table/snappy_block.js'
+import type { TableEntry } from '../src/table/table_reader.js'
+import { encodeTable } from '../src/table/table_writer.js'
 
 // Files whose checksums are right and whose structure is not: each was once read wrong, or read for ever.
 
