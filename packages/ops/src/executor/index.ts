@@ -7,14 +7,14 @@
 
 // Arguments
 
-export { checkSelection, selectedCanonical } from './canonical_selection.js'
-export { claimForTraining } from './claim_for_training.js'
-export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
-export { dtypeOf } from './dtype_of.js'
+export { checkSelection, selectedCanonical } from './arguments/canonical_selection.js'
+export { claimForTraining } from './memory/claim_for_training.js'
+export { type CtcProblem, checkCtcLoss } from './arguments/ctc_problem.js'
+export { dtypeOf } from './arguments/dtype_of.js'
 export { checkStreamBatch } from './host/host_stepper.js'
-export { full, tensor, zeros } from './host_tensors.js'
-export { checkHyperparameter, hyperparameter } from './hyperparameter.js'
-export { type PassShapes, passShapes } from './pass_shapes.js'
+export { full, tensor, zeros } from './arguments/host_tensors.js'
+export { checkHyperparameter, hyperparameter } from './arguments/hyperparameter.js'
+export { type PassShapes, passShapes } from './arguments/pass_shapes.js'
 export {
   checkBackwardArguments,
   checkForwardArguments,
@@ -24,9 +24,9 @@ export {
   type RnnForwardOperands,
   type RnnOutputGradients,
   type RnnPassSizes,
-} from './rnn_arguments.js'
-export { checkSequenceLengths } from './sequence_lengths.js'
-export { checkStreamRows, type RowNumbers, StreamRows } from './stream_rows.js'
+} from './arguments/rnn_arguments.js'
+export { checkSequenceLengths } from './arguments/sequence_lengths.js'
+export { checkStreamRows, type RowNumbers, StreamRows } from './arguments/stream_rows.js'
 export {
   checkDimensions,
   checkHostTensor,
@@ -37,7 +37,7 @@ export {
   type Dimension,
   type TensorRule,
   tensorDType,
-} from './tensor_arguments.js'
+} from './arguments/tensor_arguments.js'
 
 // Operations
 
@@ -70,8 +70,8 @@ export type {
 } from './operations/table.js'
 export { type Products, type RandomDraw, TENSOR_ROWS } from './operations/tensor_rows.js'
 export { viewOffset, type Walk, walkCount } from './operations/walk.js'
-export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './optimizer_update.js'
-export { checkUpdate } from './update_operands.js'
+export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './arguments/optimizer_update.js'
+export { checkUpdate } from './arguments/update_operands.js'
 
 // Tapes of operations
 
@@ -93,8 +93,8 @@ export { withGradient } from './tape/with_gradient.js'
 
 // Random numbers
 
-export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
-export { ofDtype } from './of_dtype.js'
+export { dropoutPositionOf, dropoutStateOf } from './arguments/dropout_position.js'
+export { ofDtype } from './arguments/of_dtype.js'
 export { Philox, philoxBlock } from './philox.js'
 
 // Lifetimes and tapes
@@ -105,19 +105,19 @@ export {
   type ExecutorMemory,
   ownTensor,
   type VersionedTensor,
-} from './executor_memory.js'
-export { ExecutorTensor } from './executor_tensor.js'
-export { Ledger, type LedgerEntry } from './ledger.js'
-export { Lifetime } from './lifetime.js'
-export { checkOwnTape, OpenTape } from './open_tape.js'
-export { OperandVersions } from './operand_versions.js'
-export { RnnTape } from './rnn_tape.js'
-export { scope } from './tensor_scope.js'
-export { YoungOwners } from './young_owners.js'
+} from './memory/executor_memory.js'
+export { ExecutorTensor } from './memory/executor_tensor.js'
+export { Ledger, type LedgerEntry } from './memory/ledger.js'
+export { Lifetime } from './memory/lifetime.js'
+export { checkOwnTape, OpenTape } from './memory/open_tape.js'
+export { OperandVersions } from './memory/operand_versions.js'
+export { RnnTape } from './memory/rnn_tape.js'
+export { scope } from './memory/tensor_scope.js'
+export { YoungOwners } from './memory/young_owners.js'
 
 // Executors in host memory
 
-export { type ElementwiseFunction, elementwiseFunction } from './elementwise_function.js'
+export { type ElementwiseFunction, elementwiseFunction } from './host/elementwise_function.js'
 export { hostCtcLoss, logAddExp, logSoftmaxInto } from './host/ctc_loss.js'
 export { ELEMENT_FUNCTIONS, elementFunctionOf, REDUCTIONS } from './host/element_functions.js'
 export { embedding, embeddingGradient } from './host/embedding.js'
@@ -165,4 +165,4 @@ export { type LoadedAddon, loadNativeAddon } from './load_native_addon.js'
 // Errors and descriptions
 
 export type { ExecutorErrorCode } from './error_codes.js'
-export { backendSummary, rnnSummary, tensorSummary } from './summaries.js'
+export { backendSummary, rnnSummary, tensorSummary } from './memory/summaries.js'

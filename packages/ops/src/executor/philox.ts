@@ -1,7 +1,7 @@
 import { liveLength } from '@cudnn-rnn/canonical/rules'
 import { describeValue, type FloatArray } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from './coded_error.js'
-import { dtypeOf } from './dtype_of.js'
+import { dtypeOf } from './arguments/dtype_of.js'
 
 /**
  * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC'11).

@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { CtcProblem } from '../ctc_problem.js'
+import type { CtcProblem } from '../arguments/ctc_problem.js'
 import { floatAt } from './float_at.js'
 
 /**

@@ -19,10 +19,10 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { writableTensor } from '../executor_memory.js'
+import { writableTensor } from '../memory/executor_memory.js'
 import { checkedOperations, type OperationKernels } from '../operations/checked_operations.js'
-import { backendSummary } from '../summaries.js'
-import { checkRule } from '../tensor_arguments.js'
+import { backendSummary } from '../memory/summaries.js'
+import { checkRule } from '../arguments/tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'
 import type { HostTensor } from './host_tensor.js'
 

@@ -1,9 +1,9 @@
 import { type FloatDType, isBackendTensor, type SharedMemory, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import type { ExecutorMemory } from '../executor_memory.js'
-import { Ledger } from '../ledger.js'
-import { Lifetime } from '../lifetime.js'
-import { checkDimensions, checkHostTensor } from '../tensor_arguments.js'
+import type { ExecutorMemory } from '../memory/executor_memory.js'
+import { Ledger } from '../memory/ledger.js'
+import { Lifetime } from '../memory/lifetime.js'
+import { checkDimensions, checkHostTensor } from '../arguments/tensor_arguments.js'
 import { allocating, type HostAllocation, hostAllocator, outOfMemory, sharedAllocator } from './host_allocation.js'
 import { HostTensor, type HostTensorHome } from './host_tensor.js'
 

@@ -11,11 +11,11 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
-import type { LedgerEntry } from '../ledger.js'
-import { Lifetime } from '../lifetime.js'
-import { type PassShapes, passShapes } from '../pass_shapes.js'
-import { checkStreamRows, type RowNumbers, StreamRows } from '../stream_rows.js'
-import { checkIsTensor, checkShape, checkTensor } from '../tensor_arguments.js'
+import type { LedgerEntry } from '../memory/ledger.js'
+import { Lifetime } from '../memory/lifetime.js'
+import { type PassShapes, passShapes } from '../arguments/pass_shapes.js'
+import { checkStreamRows, type RowNumbers, StreamRows } from '../arguments/stream_rows.js'
+import { checkIsTensor, checkShape, checkTensor } from '../arguments/tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'
 
 /** A stream as its executor computes it, on the calling thread. Arguments were checked. */

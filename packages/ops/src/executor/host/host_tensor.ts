@@ -2,10 +2,10 @@ import { DTYPES, type DType } from '@cudnn-rnn/ops'
 import { liveLength, ownView } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
-import { dtypeOf } from '../dtype_of.js'
-import { ExecutorTensor } from '../executor_tensor.js'
-import type { Ledger, LedgerEntry } from '../ledger.js'
-import type { Lifetime } from '../lifetime.js'
+import { dtypeOf } from '../arguments/dtype_of.js'
+import { ExecutorTensor } from '../memory/executor_tensor.js'
+import type { Ledger, LedgerEntry } from '../memory/ledger.js'
+import type { Lifetime } from '../memory/lifetime.js'
 
 /** The memory of a tensor: it counts tensors, disposes them with itself, and waits for queued work. */
 export interface HostTensorHome {

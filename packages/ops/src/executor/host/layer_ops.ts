@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { elementwiseFunction } from '../elementwise_function.js'
+import { elementwiseFunction } from './elementwise_function.js'
 import { DROPOUT_COUNTER, type DropoutMask } from '../operations/dropout_mask.js'
 import type { LayerOpName } from '../kernels/kernel_boundary.js'
 import type { ElementLoss } from '../operations/operation_types.js'

@@ -10,7 +10,7 @@ import type { Numbers } from '../operations/pattern.js'
 import type { StatementKernels } from '../operations/statements.js'
 import type { HostRowName, RowName, TensorRowName } from '../operations/table.js'
 import { TENSOR_ROWS } from '../operations/tensor_rows.js'
-import type { OptimizerUpdate } from '../optimizer_update.js'
+import type { OptimizerUpdate } from '../arguments/optimizer_update.js'
 import {
   CallNumbers,
   INFEASIBLE_ROWS,

@@ -1,8 +1,8 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { CtcProblem } from '../ctc_problem.js'
+import type { CtcProblem } from '../arguments/ctc_problem.js'
 import type { InfeasibleRows } from '../operations/operation_types.js'
 import type { RowName } from '../operations/table.js'
-import type { OptimizerUpdate } from '../optimizer_update.js'
+import type { OptimizerUpdate } from '../arguments/optimizer_update.js'
 
 /**
  * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/dense/optimizer_updates.h. Their operands are

@@ -10,15 +10,15 @@ import {
   type RnnDescriptor,
   type Summary,
 } from '@cudnn-rnn/canonical'
-import { checkSelection } from '../canonical_selection.js'
-import { dropoutPositionOf, dropoutStateOf } from '../dropout_position.js'
+import { checkSelection } from '../arguments/canonical_selection.js'
+import { dropoutPositionOf, dropoutStateOf } from '../arguments/dropout_position.js'
 import { checkStream, HostStepper } from '../host/host_stepper.js'
 import { HostTensor } from '../host/host_tensor.js'
-import type { LedgerEntry } from '../ledger.js'
-import { Lifetime } from '../lifetime.js'
-import { checkOwnTape } from '../open_tape.js'
-import { OperandVersions } from '../operand_versions.js'
-import { passShapes } from '../pass_shapes.js'
+import type { LedgerEntry } from '../memory/ledger.js'
+import { Lifetime } from '../memory/lifetime.js'
+import { checkOwnTape } from '../memory/open_tape.js'
+import { OperandVersions } from '../memory/operand_versions.js'
+import { passShapes } from '../arguments/pass_shapes.js'
 import {
   checkBackwardArguments,
   checkForwardArguments,
@@ -26,9 +26,9 @@ import {
   type RnnForwardInputs,
   type RnnOutputGradients,
   type RnnPassSizes,
-} from '../rnn_arguments.js'
-import { RnnTape } from '../rnn_tape.js'
-import { rnnSummary } from '../summaries.js'
+} from '../arguments/rnn_arguments.js'
+import { RnnTape } from '../memory/rnn_tape.js'
+import { rnnSummary } from '../memory/summaries.js'
 import type { KernelNetwork, KernelTapeMemory } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 import { KernelStream } from './kernel_stream.js'

@@ -8,7 +8,7 @@ import {
   paramRegions,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { selectedCanonical } from '../canonical_selection.js'
+import { selectedCanonical } from '../arguments/canonical_selection.js'
 import type { KernelNetwork, RegionMove } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 

@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { HostTensor } from '../host/host_tensor.js'
-import type { RnnPassSizes } from '../rnn_arguments.js'
+import type { RnnPassSizes } from '../arguments/rnn_arguments.js'
 import type { KernelNetwork, KernelQuantizedWeights } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 import { MATRIX_FORMATS, type MatrixFormat } from './weight_format.js'

@@ -1,5 +1,5 @@
 import type { BackendTensor, DenseOps, TensorLike } from '@cudnn-rnn/ops'
-import type { ExecutorMemory, VersionedTensor } from '../executor_memory.js'
+import type { ExecutorMemory, VersionedTensor } from '../memory/executor_memory.js'
 import { type AnyKernel, CHECKED_ROWS, callKernel } from './checked_row.js'
 import { type StatementKernels, Statements } from './statements.js'
 import type { RowKernels, RowName } from './table.js'

@@ -1,4 +1,4 @@
-import type { Dimension } from '../tensor_arguments.js'
+import type { Dimension } from '../arguments/tensor_arguments.js'
 import { broadcastShape } from './walk.js'
 
 /**

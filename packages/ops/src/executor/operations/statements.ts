@@ -16,11 +16,11 @@ import {
   ownTensor,
   type VersionedTensor,
   writableTensor,
-} from '../executor_memory.js'
-import { checkHyperparameter } from '../hyperparameter.js'
-import { checkRuleArguments, completeUpdate, type OptimizerUpdate } from '../optimizer_update.js'
-import { checkIsTensor, checkRule, checkTensor } from '../tensor_arguments.js'
-import { checkAlike } from '../update_operands.js'
+} from '../memory/executor_memory.js'
+import { checkHyperparameter } from '../arguments/hyperparameter.js'
+import { checkRuleArguments, completeUpdate, type OptimizerUpdate } from '../arguments/optimizer_update.js'
+import { checkIsTensor, checkRule, checkTensor } from '../arguments/tensor_arguments.js'
+import { checkAlike } from '../arguments/update_operands.js'
 import type { RowName } from './table.js'
 
 /** The kernels that write tensors. */

@@ -1,6 +1,6 @@
 import type { DenseOps, FloatDType, TensorLike } from '@cudnn-rnn/ops'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { checkCtcLoss } from '../ctc_problem.js'
+import { checkCtcLoss } from '../arguments/ctc_problem.js'
 import { dropoutMask } from './dropout_mask.js'
 import { type CtcLossOptions, ELEMENT_LOSSES } from './operation_types.js'
 import {

@@ -1,7 +1,7 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
-import { checkShape } from '../tensor_arguments.js'
+import { checkShape } from '../arguments/tensor_arguments.js'
 import { type DropoutMask, dropoutMask } from './dropout_mask.js'
 import {
   AXES,

@@ -1,16 +1,16 @@
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { type Backend, type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
-import { ExecutorTensor } from '../executor_tensor.js'
+import { ExecutorTensor } from '../memory/executor_tensor.js'
 import { allocating } from '../host/host_allocation.js'
 import type { HostOperands } from '../host/host_kernels.js'
 import { hostRow } from '../host/host_row.js'
-import { Ledger } from '../ledger.js'
-import { Lifetime } from '../lifetime.js'
+import { Ledger } from '../memory/ledger.js'
+import { Lifetime } from '../memory/lifetime.js'
 import { checkedOperations, type OperationKernels } from '../operations/checked_operations.js'
 import { type AnyKernel, CHECKED_ROWS } from '../operations/checked_row.js'
 import type { Numbers } from '../operations/pattern.js'
 import type { HostRowName } from '../operations/table.js'
-import type { OptimizerUpdate } from '../optimizer_update.js'
+import type { OptimizerUpdate } from '../arguments/optimizer_update.js'
 
 /** A tensor of a program: its place among the arrays of a run, or the elements of a constant. */
 class ProgramTensor extends ExecutorTensor {

@@ -10,7 +10,7 @@ import {
 import { DTYPES, isBackendTensor } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from '../coded_error.js'
-import { checkSequenceLengths } from '../sequence_lengths.js'
+import { checkSequenceLengths } from '../arguments/sequence_lengths.js'
 import type { Operand } from './recording.js'
 import { type GradientTape, TapeHandle } from './tape_handle.js'
 import { Value } from './value.js'

@@ -1,0 +1,232 @@
+import {
+  type BackendTensor,
+  DTYPES,
+  type DType,
+  type FloatDType,
+  isBackendTensor,
+  type TensorLike,
+} from '@cudnn-rnn/ops'
+import { arrayTypeOf, liveLength, ownView, wasTransferred } from '@cudnn-rnn/canonical/rules'
+import { describeValue, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { dtypeOf } from './dtype_of.js'
+
+/** A dimension of a shape that is requested: its size, or the letter of one that is free. */
+export type Dimension = number | string
+
+/** The required dtype and shape of an argument. */
+export interface TensorRule {
+  readonly dtype: DType
+  readonly shape?: readonly Dimension[] | undefined
+  /** Allowed opaque layout: set for parameters, their gradients and slots. */
+  readonly layout?: string | undefined
+}
+
+/** More dimensions than any tensor of a recurrent network has. */
+export const MAX_RANK = 64
+
+/**
+ * Checks one tensor argument without touching its values.
+ *
+ * @param action "run forward": completes "Cannot <action> as …".
+ * @param name the argument's name in the public API.
+ * @returns the checked tensor, as {@link checkIsTensor}; use it instead of the argument.
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
+ * @throws RangeError `ERR_SHAPE`, `ERR_TENSOR_DISPOSED`, `ERR_OTHER_LAYOUT` (parameters of another model)
+ */
+export function checkTensor<Given extends TensorLike>(
+  action: string,
+  name: string,
+  given: Given,
+  rule: TensorRule,
+): Given {
+  const tensor = checkIsTensor(action, name, given)
+  checkRule(action, name, tensor, rule)
+  return tensor
+}
+
+/** Like {@link checkTensor}, for a tensor that {@link checkIsTensor} returned. */
+export function checkRule(action: string, name: string, tensor: TensorLike, rule: TensorRule): void {
+  const dtype = tensorDType(tensor)
+  if (dtype !== rule.dtype) {
+    const actual = dtype ?? elementTypeOf(tensor)
+    throw codedTypeError('ERR_DTYPE', `Cannot ${action} as ${name} must be ${rule.dtype}: current type is ${actual}`, {
+      argument: name,
+      expected: rule.dtype,
+      actual,
+    })
+  }
+  if (rule.layout !== undefined && isBackendTensor(tensor) && tensor.layout !== undefined) {
+    if (tensor.layout !== rule.layout) {
+      throw codedRangeError(
+        'ERR_OTHER_LAYOUT',
+        `Cannot ${action} as ${name} must have the layout of this network (${rule.layout}): current layout is ${tensor.layout}`,
+        { argument: name, expected: rule.layout, actual: tensor.layout },
+      )
+    }
+  }
+  if (rule.shape !== undefined) checkShape(action, name, tensor.shape, rule.shape)
+}
+
+/** Throws `ERR_SHAPE` unless `shape` has the rank and the fixed dimensions of `expected`. */
+export function checkShape(
+  action: string,
+  name: string,
+  shape: readonly number[],
+  expected: readonly Dimension[],
+): void {
+  let fits = shape.length === expected.length
+  for (let axis = 0; fits && axis < expected.length; axis++) {
+    fits = typeof expected[axis] === 'string' || expected[axis] === shape[axis]
+  }
+  if (fits) return
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as ${name} must have shape [${expected.join(',')}]: current shape is [${shape.join(',')}]`,
+    { argument: name, expected, actual: shape },
+  )
+}
+
+/** The dtype of either kind of tensor; undefined for a host array of an unknown type. */
+export function tensorDType(tensor: TensorLike): DType | undefined {
+  return isBackendTensor(tensor) ? tensor.dtype : dtypeOf(tensor.data)
+}
+
+/**
+ * Checks that `given` is a live backend tensor or a host tensor whose elements fill its shape.
+ *
+ * @returns the backend tensor itself; of a host tensor its shape and a view of its elements as they were read here, once:
+ *   later results of a caller's getters, subclass or resizable buffer have no effect.
+ * @throws TypeError `ERR_NOT_A_TENSOR`
+ * @throws RangeError `ERR_TENSOR_DISPOSED`, `ERR_TENSOR_TRANSFERRED`, `ERR_SHAPE`
+ */
+export function checkIsTensor<Given extends TensorLike>(action: string, name: string, given: Given): Given {
+  if (isBackendTensor(given)) {
+    if (given.disposed) {
+      throw codedRangeError('ERR_TENSOR_DISPOSED', `Cannot ${action} as ${name} was disposed`, { argument: name })
+    }
+    if (!Array.isArray(given.shape)) throw notATensor(action, name, `value is ${describeValue(given)}`)
+    return given
+  }
+  const { data, shape } = readOnce(action, name, given)
+  const dtype = dtypeOf(data)
+  const tensor = { data: dtype === undefined ? data : ownView(data, DTYPES[dtype].array as never), shape }
+  if (!shape.every(isDimension)) {
+    throw codedRangeError(
+      'ERR_SHAPE',
+      `Cannot ${action} as every dimension of ${name} must be an integer >= 0: current shape is [${shape.map(describeValue).join(',')}]`,
+      { argument: name, actual: shape },
+    )
+  }
+  const expected = elementCount(shape)
+  const actual = liveLength(tensor.data)
+  if (actual === expected) return tensor as Tensor as Given
+  if (wasTransferred(data)) {
+    throw codedRangeError(
+      'ERR_TENSOR_TRANSFERRED',
+      `Cannot ${action} as the elements of ${name} were transferred elsewhere: current number is 0. Copy them with slice() first.`,
+      { argument: name, expected, actual },
+    )
+  }
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as ${name} with shape [${shape.join(',')}] must have ${expected} elements: current number is ${actual}`,
+    { argument: name, expected, actual },
+  )
+}
+
+/**
+ * Like {@link checkIsTensor}, for arguments that must be host tensors.
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR` for a backend tensor too
+ */
+export function checkIsHostTensor(action: string, name: string, given: TensorLike): Tensor {
+  const tensor = checkIsTensor(action, name, given)
+  if (!isBackendTensor(tensor)) return tensor
+  throw codedTypeError(
+    'ERR_NOT_A_TENSOR',
+    `Cannot ${action} as ${name} must be a host tensor: current value is a backend tensor. read() it first.`,
+    { argument: name },
+  )
+}
+
+/**
+ * Checks a host tensor that an executor is to make a tensor of.
+ *
+ * @param own the floating type that the executor computes in; int32 is held by all.
+ * @returns the tensor as {@link checkIsHostTensor} does, and its dtype.
+ * @throws as {@link checkIsHostTensor}; TypeError `ERR_DTYPE`
+ */
+export function checkHostTensor(action: string, own: FloatDType, given: Tensor): Tensor & { readonly dtype: DType } {
+  const { data, shape } = checkIsHostTensor(action, 'host', given)
+  const dtype = dtypeOf(data)
+  if (dtype === own || dtype === 'int32') return { data, shape, dtype }
+  const actual = arrayTypeOf(data)
+  throw codedTypeError(
+    'ERR_DTYPE',
+    `Cannot ${action} as this executor holds ${own} and int32: current type is ${actual}`,
+    { argument: 'host', expected: own, actual },
+  )
+}
+
+/**
+ * A shape that a tensor is to be made of, read once. Throws RangeError `ERR_SHAPE` unless every dimension is an integer >= 0.
+ */
+export function checkDimensions(action: string, shape: readonly number[]): readonly number[] {
+  const isArray = Array.isArray(shape) && shape.length <= MAX_RANK
+  const dimensions = isArray ? [...shape] : []
+  if (isArray && dimensions.every(isDimension)) return dimensions
+  const current = isArray ? `[${dimensions.map(describeValue).join(',')}]` : describeValue(shape)
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as its shape must be an array of integers >= 0: current value is ${current}`,
+    { actual: shape },
+  )
+}
+
+/** The fields of a possible host tensor; each is read once. */
+function readOnce(action: string, name: string, given: unknown): Tensor {
+  let fields: Tensor | string
+  try {
+    fields = hostFields(given)
+  } catch (cause) {
+    throw notATensor(action, name, `value is ${describeValue(given)}`, { cause })
+  }
+  if (typeof fields === 'string') throw notATensor(action, name, fields)
+  return fields
+}
+
+/** The fields of a host tensor, or the one that is at fault. */
+function hostFields(given: unknown): Tensor | string {
+  const isObject = typeof given === 'object' && given !== null && !ArrayBuffer.isView(given)
+  if (!isObject || !('data' in given) || !('shape' in given)) {
+    return `value is ${describeValue(given)}${Array.isArray(given) ? '. tensor() makes one of lists of numbers.' : ''}`
+  }
+  const { data, shape } = given as Tensor
+  if (arrayTypeOf(data) === undefined) {
+    return `data is ${describeValue(data)}${Array.isArray(data) ? '. Float32Array.from() makes it a typed one.' : ''}`
+  }
+  if (!Array.isArray(shape)) return `shape is ${describeValue(shape)}`
+  const rank = shape.length
+  if (rank > MAX_RANK) return `shape is ${describeValue(shape)}`
+  const dimensions: number[] = []
+  for (let axis = 0; axis < rank; axis++) dimensions.push(shape[axis] as number)
+  return { data, shape: dimensions }
+}
+
+/** Whether a shape may have `size`: an integer >= 0. */
+export function isDimension(size: unknown): boolean {
+  return Number.isSafeInteger(size) && (size as number) >= 0
+}
+
+function notATensor(action: string, name: string, current: string, options: { readonly cause?: unknown } = {}) {
+  return codedTypeError(
+    'ERR_NOT_A_TENSOR',
+    `Cannot ${action} as ${name} must be a tensor { data: typed array, shape: number[] } or a backend tensor: current ${current}`,
+    { argument: name, ...options },
+  )
+}
+
+function elementTypeOf(tensor: TensorLike): string | undefined {
+  return isBackendTensor(tensor) ? (tensor as BackendTensor).dtype : arrayTypeOf(tensor.data)
+}

@@ -1,0 +1,68 @@
+import { required } from '@cudnn-rnn/canonical/rules'
+import type { Summary } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '../coded_error.js'
+import type { Ledger, LedgerEntry } from './ledger.js'
+import { OpenTape } from './open_tape.js'
+import type { OperandVersions } from './operand_versions.js'
+
+/** State from the forward of a network to its backward. */
+export interface RnnTapeRecord<Contents> {
+  /** The network that ran the forward: no other may run the backward. */
+  readonly rnn: object
+  readonly contents: Contents
+  /** Memory that is the tape's own. */
+  readonly bytes: number
+  readonly versions: OperandVersions
+}
+
+/**
+ * The tape of one training forward of a network, in the ledger while it is open. Each executor has its own class, by
+ * which it passes to its tapes, and overrides `free` if the contents need an explicit release.
+ */
+export class RnnTape<Contents> extends OpenTape {
+  readonly #entry: LedgerEntry
+  #record: RnnTapeRecord<Contents> | undefined
+
+  constructor(ledger: Ledger, record: RnnTapeRecord<Contents>) {
+    super()
+    this.#record = record
+    this.#entry = ledger.enter('tapes', this, record.bytes)
+  }
+
+  /**
+   * The contents, for a backward of `rnn`.
+   *
+   * @throws as `checkOpen`; RangeError `ERR_TAPE_STALE` for overwritten operands
+   * @throws TypeError `ERR_TAPE_FOREIGN` if another network ran the forward
+   */
+  contentsFor(rnn: object): Contents {
+    this.checkOpen()
+    const record = this.#openRecord
+    record.versions.check()
+    if (record.rnn !== rnn) {
+      throw codedTypeError(
+        'ERR_TAPE_FOREIGN',
+        'Cannot run backward as the tape belongs to another network. Pass it to the model that returned it.',
+      )
+    }
+    return record.contents
+  }
+
+  get #openRecord() {
+    return required(this.#record, 'an open tape has its record until the release')
+  }
+
+  protected override summary(): Summary {
+    return { ...super.summary(), bytes: this.#record?.bytes }
+  }
+
+  /** Frees the contents; called once. */
+  protected free(_contents: Contents): void {}
+
+  protected override release(): void {
+    const { contents } = this.#openRecord
+    this.#record = undefined
+    this.#entry.leave()
+    this.free(contents)
+  }
+}
