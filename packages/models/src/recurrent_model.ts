@@ -32,9 +32,9 @@ import { type CreateParamsOptions, checkCreateParamsOptions } from './create_par
 import { initialCanonical } from './initializers.js'
 import { checkModelArguments } from './model_arguments.js'
 import { CALL_OPTIONS, type CallOptions, type DescriptorOptions, type LSTMOptions } from './model_options.js'
-import { openStream, type StreamOptions } from './open_stream.js'
-import { openStreamPool } from './open_stream_pool.js'
-import type { StreamPoolOptions } from './pool_options.js'
+import { openStream, type StreamOptions } from './streams/open_stream.js'
+import { openStreamPool } from './streams/open_stream_pool.js'
+import type { StreamPoolOptions } from './streams/pool_options.js'
 import { recordedRun } from './recorded_run.js'
 import {
   type RecordedRunOptions,
@@ -45,8 +45,8 @@ import {
   STATE_OPTIONS,
 } from './run_options.js'
 import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
-import type { Stream } from './stream.js'
-import type { StreamPool } from './stream_pool.js'
+import type { Stream } from './streams/stream.js'
+import type { StreamPool } from './streams/stream_pool.js'
 import { DEFAULT_NAME, type Params, paramsName, paramsTensor, Variable } from './variable.js'
 
 /** Canonical tensors of a model and the descriptor that explains their order. */

@@ -3,7 +3,7 @@ import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
 import { codedTypeError } from '../coded_error.js'
-import type { PooledStream, StreamPool } from '../stream_pool.js'
+import type { PooledStream, StreamPool } from '../streams/stream_pool.js'
 import { isPackedMessage, type MessagePart, MessageReader, MessageWriter } from './message_codec.js'
 import { STREAM_ANSWER, STREAM_CALL, sentError, type WorkerReady } from './stream_calls.js'
 

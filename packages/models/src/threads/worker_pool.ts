@@ -14,8 +14,8 @@ import {
 import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '../coded_error.js'
-import { poolDisposed } from '../pool_errors.js'
-import type { StreamPoolStats } from '../stream_pool.js'
+import { poolDisposed } from '../streams/pool_errors.js'
+import type { StreamPoolStats } from '../streams/stream_pool.js'
 import { StreamWorker, type WorkerState, type WorkerThread } from './stream_worker.js'
 import type { WorkerStream } from './worker_stream.js'
 

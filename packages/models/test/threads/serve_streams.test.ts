@@ -9,7 +9,7 @@ import {
   streamPoolOf,
   type WorkerPool,
 } from '../../src/index.js'
-import { type RowSum, SummingRows } from '../summing_rows.js'
+import { type RowSum, SummingRows } from '../streams/summing_rows.js'
 import { LinkedThread } from './linked_thread.js'
 
 const frame = (value: number) => ({ data: Float32Array.of(value), shape: [1] })

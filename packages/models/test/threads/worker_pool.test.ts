@@ -7,7 +7,7 @@ import {
   type WorkerPool,
   type WorkerPoolOptions,
 } from '../../src/index.js'
-import { endOfTurn, type RowSum, SummingRows } from '../summing_rows.js'
+import { endOfTurn, type RowSum, SummingRows } from '../streams/summing_rows.js'
 import { LinkedThread } from './linked_thread.js'
 
 const frame = (value: number) => ({ data: Float32Array.of(value), shape: [1] })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
-import { checkPoolOptions } from '../src/pool_options.js'
+import { coded } from '../../../../scripts/testing/coded.mjs'
+import { checkPoolOptions } from '../../src/streams/pool_options.js'
 
 describe('checkPoolOptions', () => {
   it('has defaults; a round may have all streams', () => {

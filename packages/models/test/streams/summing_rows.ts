@@ -1,5 +1,5 @@
-import { codedRangeError } from '../src/coded_error.js'
-import type { RowNetwork } from '../src/index.js'
+import { codedRangeError } from '../../src/coded_error.js'
+import type { RowNetwork } from '../../src/index.js'
 
 /** The sum of a row's input and its number of time steps. */
 export type RowSum = readonly [sum: number, steps: number]

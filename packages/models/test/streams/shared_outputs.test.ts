@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { SharedOutputs } from '../src/shared_outputs.js'
+import { SharedOutputs } from '../../src/streams/shared_outputs.js'
 
 /** Outputs [rows, columns] of 0, 1, 2, … */
 const outputsOf = (rows: number, columns: number) => Float32Array.from({ length: rows * columns }, (_, k) => k)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RecentSamples } from '../src/recent_samples.js'
+import { RecentSamples } from '../../src/streams/recent_samples.js'
 
 const summaryOf = (capacity: number, samples: readonly number[]) => {
   const recent = new RecentSamples(capacity)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gatherRows, scatterRows } from '../src/forward_stepper.js'
+import { gatherRows, scatterRows } from '../../src/streams/forward_stepper.js'
 
 /** [L = 2, B = 3, H = 2]: layer, row and unit in the digits. */
 const states = () => ({ data: Float32Array.of(0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121), shape: [2, 3, 2] })

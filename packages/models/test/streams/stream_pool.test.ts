@@ -1,9 +1,9 @@
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
-import { CudnnGRU, CudnnLSTM } from '../src/index.js'
-import { floats } from './small_models.js'
+import { coded } from '../../../../scripts/testing/coded.mjs'
+import { CudnnGRU, CudnnLSTM } from '../../src/index.js'
+import { floats } from '../small_models.js'
 import { withoutStepper } from './without_stepper.js'
 
 const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }

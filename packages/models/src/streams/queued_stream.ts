@@ -29,7 +29,7 @@ import {
   type RowNumbers,
   StreamRows,
 } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError } from '../coded_error.js'
 import { ForwardStepper } from './forward_stepper.js'
 import type { Stream } from './stream.js'
 import { checkIsState, streamBusy } from './stream_state.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { isStep, type QueuedStep, StreamQueue } from '../src/stream_queue.js'
+import { isStep, type QueuedStep, StreamQueue } from '../../src/streams/stream_queue.js'
 
 const step = (reject: (reason: unknown) => void = () => {}): QueuedStep => ({
   ...{ frames: undefined, steps: 1, done: 0, outputs: undefined, shape: [1], since: 0 },

@@ -1,9 +1,9 @@
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
-import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '../src/index.js'
-import { floats, valuesOf } from './small_models.js'
+import { coded } from '../../../../scripts/testing/coded.mjs'
+import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '../../src/index.js'
+import { floats, valuesOf } from '../small_models.js'
 import { withQueuedStepper } from './with_queued_stepper.js'
 import { withoutStepper } from './without_stepper.js'
 

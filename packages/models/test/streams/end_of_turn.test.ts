@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { EndOfTurn } from '../src/end_of_turn.js'
+import { EndOfTurn } from '../../src/streams/end_of_turn.js'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout'] })

@@ -1,7 +1,7 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
-import { type RowNetwork, type StreamPoolOptions, streamPoolOf } from '../src/index.js'
+import { coded } from '../../../../scripts/testing/coded.mjs'
+import { type RowNetwork, type StreamPoolOptions, streamPoolOf } from '../../src/index.js'
 import { endOfTurn, type RowSum, SummingRows } from './summing_rows.js'
 
 const frame = (...values: number[]) => ({ data: Float32Array.from(values), shape: [1] })
