@@ -16,10 +16,10 @@ export default defineConfig({
   test: {
     include: [
       '{packages,apps}/*/test/**/*.browser.test.{ts,tsx}',
-      'packages/canonical/test/*.test.ts',
+      'packages/canonical/test/{,frameworks/}*.test.ts',
       'packages/ops/test/executor/**/*.test.ts',
       'packages/{reference,wasm,cells}/test/**/*.test.ts',
-      'packages/checkpoint/test/{readers,crc32c,file_store}.test.ts',
+      'packages/checkpoint/test/{readers,crc32c,store/file_store}.test.ts',
     ],
     exclude: ['**/*.node.test.ts'],
     testTimeout: 180_000,

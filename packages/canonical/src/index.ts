@@ -38,10 +38,10 @@ export {
   type ParamLayout,
   type PlacedRegion,
 } from './flat_layout.js'
-export { canonicalToFlax, flaxToCanonical } from './flax_layout.js'
-export type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
-export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
-export { type Framework, GATE_ORDERS, gatePosition } from './gate_order.js'
+export { canonicalToFlax, flaxToCanonical } from './frameworks/flax_layout.js'
+export type { FrameworkLayout, Placement, TensorGroup } from './frameworks/framework_layout.js'
+export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './frameworks/framework_tensors.js'
+export { type Framework, GATE_ORDERS, gatePosition } from './frameworks/gate_order.js'
 export { Inspectable, type Summary } from './inspectable.js'
 export {
   canonicalToKeras,
@@ -49,9 +49,9 @@ export {
   type KerasOptions,
   type KerasVariant,
   kerasToCanonical,
-} from './keras_layout.js'
+} from './frameworks/keras_layout.js'
 export { layoutKey } from './layout_key.js'
-export { canonicalToOnnx, ONNX_PEEPHOLES, onnxToCanonical } from './onnx_layout.js'
+export { canonicalToOnnx, ONNX_PEEPHOLES, onnxToCanonical } from './frameworks/onnx_layout.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
 export {
   type ParamRegion,
@@ -59,7 +59,7 @@ export {
   paramRegions,
   type RegionSide,
 } from './param_regions.js'
-export { canonicalToPytorch, pytorchToCanonical } from './pytorch_layout.js'
+export { canonicalToPytorch, pytorchToCanonical } from './frameworks/pytorch_layout.js'
 export {
   BIAS_MODES,
   type BiasMode,
@@ -78,4 +78,4 @@ export {
   type FloatArray,
   type Tensor,
 } from './tensor.js'
-export { canonicalToTensorflow, tensorflowLayout, tensorflowToCanonical } from './tensorflow_layout.js'
+export { canonicalToTensorflow, tensorflowLayout, tensorflowToCanonical } from './frameworks/tensorflow_layout.js'

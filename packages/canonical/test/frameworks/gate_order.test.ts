@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { GATE_ORDERS, gatePosition, gatesOf } from '../src/index.js'
+import { GATE_ORDERS, gatePosition, gatesOf } from '../../src/index.js'
 
 describe('GATE_ORDERS', () => {
   it('holds every gate of every cell exactly once', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
-import { createRnnDescriptor, elementCount, type FrameworkLayout } from '../src/index.js'
-import { kerasLayout } from '../src/keras_layout.js'
-import { checkFrameworkLayout, checkNamedTensors } from '../src/named_tensors.js'
-import type { Tensor } from '../src/tensor.js'
-import { pytorchLayout } from '../src/pytorch_layout.js'
+import { coded } from '../../../../scripts/testing/coded.mjs'
+import { createRnnDescriptor, elementCount, type FrameworkLayout } from '../../src/index.js'
+import { kerasLayout } from '../../src/frameworks/keras_layout.js'
+import { checkFrameworkLayout, checkNamedTensors } from '../../src/frameworks/named_tensors.js'
+import type { Tensor } from '../../src/tensor.js'
+import { pytorchLayout } from '../../src/frameworks/pytorch_layout.js'
 
 const layout = kerasLayout(createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 2, inputSize: 3 }))
 

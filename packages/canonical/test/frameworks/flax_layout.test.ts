@@ -8,8 +8,8 @@ import {
   flatLayout,
   flaxToCanonical,
   unpackCanonical,
-} from '../src/index.js'
-import { flaxLayout } from '../src/flax_layout.js'
+} from '../../src/index.js'
+import { flaxLayout } from '../../src/frameworks/flax_layout.js'
 
 const MODES = Object.keys(CELL_MODES) as CellMode[]
 

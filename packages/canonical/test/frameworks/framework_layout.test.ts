@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
+import { coded } from '../../../../scripts/testing/coded.mjs'
 import {
   type CanonicalParams,
   canonicalToKeras,
@@ -15,11 +15,11 @@ import {
   pytorchToCanonical,
   tensorflowLayout,
   tensorflowToCanonical,
-} from '../src/index.js'
-import { kerasLayout } from '../src/keras_layout.js'
-import { onnxLayout } from '../src/onnx_layout.js'
-import { pytorchLayout } from '../src/pytorch_layout.js'
-import { canonicalFilled, countedCanonical, descriptors, RUNS } from './arbitraries.js'
+} from '../../src/index.js'
+import { kerasLayout } from '../../src/frameworks/keras_layout.js'
+import { onnxLayout } from '../../src/frameworks/onnx_layout.js'
+import { pytorchLayout } from '../../src/frameworks/pytorch_layout.js'
+import { canonicalFilled, countedCanonical, descriptors, RUNS } from '../arbitraries.js'
 
 const lstm = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 2, inputSize: 3 })
 const gru = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 2, inputSize: 3 })

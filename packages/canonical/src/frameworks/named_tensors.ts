@@ -1,7 +1,7 @@
 import { checkIsObject, describeValue, fields, integerFrom, listOf, recordOf, TEXT } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { FrameworkLayout, TensorGroup } from './framework_layout.js'
-import { elementCount, type Tensor } from './tensor.js'
+import { elementCount, type Tensor } from '../tensor.js'
 
 type Tensors = Readonly<Record<string, Tensor>>
 

@@ -1,6 +1,6 @@
 import { checkIsObject, checkOptionValues, FLAG, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from './coded_error.js'
-import { layerInputSize, numDirections, numGates } from './dimensions.js'
+import { codedRangeError } from '../coded_error.js'
+import { layerInputSize, numDirections, numGates } from '../dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import {
   canonicalToFramework,
@@ -9,9 +9,9 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import type { GateRegion } from './param_regions.js'
-import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
-import type { CanonicalParams, FloatArray } from './tensor.js'
+import type { GateRegion } from '../param_regions.js'
+import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
+import type { CanonicalParams, FloatArray } from '../tensor.js'
 
 const OPTIONS = {
   /** Default `plain`. */
