@@ -1,9 +1,9 @@
 import { checkArguments } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError, codedTypeError } from './coded_error.js'
-import type { GraphState, StatefulGraph } from './find_states.js'
-import type { GraphValue } from './fold/fold_graph.js'
-import type { Size } from './fold/open_sizes.js'
-import { type GraphFeeds, type GraphResults, misfit, NAMED, type RuntimeSession, type Tensors } from './runtime.js'
+import { codedRangeError, codedTypeError } from '../coded_error.js'
+import type { GraphState, StatefulGraph } from '../find_states.js'
+import type { GraphValue } from '../fold/fold_graph.js'
+import type { Size } from '../fold/open_sizes.js'
+import { type GraphFeeds, type GraphResults, misfit, NAMED, type RuntimeSession, type Tensors } from '../runtime.js'
 
 /** Runs of one session with the states of callers. */
 export class GraphRun {

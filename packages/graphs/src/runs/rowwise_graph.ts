@@ -1,6 +1,6 @@
 import { BatchRows, layoutOfRows, type RowLayout } from './batch_rows.js'
-import { codedError } from './coded_error.js'
-import type { GraphValue } from './fold/fold_graph.js'
+import { codedError } from '../coded_error.js'
+import type { GraphValue } from '../fold/fold_graph.js'
 import type { GraphRun } from './graph_run.js'
 
 /** The rows of a graph whose batch is of any size, and each of whose rows is computed apart from the others. */

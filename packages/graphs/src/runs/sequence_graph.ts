@@ -1,9 +1,9 @@
 import { isRecurrent, type OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
-import { codedError } from './coded_error.js'
-import { isForward, isMove, type StatefulGraph } from './find_states.js'
-import { type FoldedGraph, live } from './fold/fold_graph.js'
-import { newNode } from './fold/graph_node.js'
-import { sizesAt } from './fold/known_value.js'
+import { codedError } from '../coded_error.js'
+import { isForward, isMove, type StatefulGraph } from '../find_states.js'
+import { type FoldedGraph, live } from '../fold/fold_graph.js'
+import { newNode } from '../fold/graph_node.js'
+import { sizesAt } from '../fold/known_value.js'
 
 /** The input B [1] of a graph of whole sequences. */
 export const BATCH = 'sequence/batch'

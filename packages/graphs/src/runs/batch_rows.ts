@@ -1,5 +1,5 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import type { GraphTensor, RuntimeSession, Tensors } from './runtime.js'
+import type { GraphTensor, RuntimeSession, Tensors } from '../runtime.js'
 
 /** A tensor of many rows: the sizes of one, and the axis on which they are side by side. */
 export interface RowLayout {

@@ -10,7 +10,7 @@ import {
 import type { GraphRuns } from './graph_runs.js'
 import type { GraphStreamState } from './graph_stream.js'
 import type { RowwiseGraph } from './rowwise_graph.js'
-import type { GraphFeeds, GraphResults } from './runtime.js'
+import type { GraphFeeds, GraphResults } from '../runtime.js'
 
 /**
  * Streams of one graph that share batched runs: each round computes the next step of every stream that has one. The pool of

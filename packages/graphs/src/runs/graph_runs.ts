@@ -1,6 +1,6 @@
-import type { StatefulGraph } from './find_states.js'
+import type { StatefulGraph } from '../find_states.js'
 import type { GraphRun } from './graph_run.js'
-import type { Tensors } from './runtime.js'
+import type { Tensors } from '../runtime.js'
 import { sequenceGraph } from './sequence_graph.js'
 
 /** Sizes for which a graph is folded again; each takes a session. */
