@@ -25,20 +25,16 @@ function setOf({ instructionSet }: BenchReport): string {
   return instructionSet ?? 'widest'
 }
 
-/** The summaries side by side. */
+/** The summaries, a row for each kind of network and instruction set. */
 function summaryOf(reports: readonly BenchReport[]): ResultTable {
   const tables = reports.map((report) => ({ set: setOf(report), ...summaryTable(report) }))
   const names = [...new Set(tables.flatMap(({ rows }) => rows.map(([name]) => name)))]
-  return {
-    header: ['networks', ...tables.flatMap(({ set, header }) => header.slice(1).map((title) => `${set}: ${title}`))],
-    rows: names.map((name) => [
-      name,
-      ...tables.flatMap(({ header, rows }) => {
-        const row = rows.find(([first]) => first === name)
-        return row?.slice(1) ?? header.slice(1).map(() => '')
-      }),
-    ]),
-  }
+  const rows = names.flatMap((name) =>
+    tables.flatMap(({ set, rows }) =>
+      rows.filter(([first]) => first === name).map((row) => [name, set, ...row.slice(1)]),
+    ),
+  )
+  return { header: ['networks', 'instruction set', ...(tables[0]?.header.slice(1) ?? [])], rows }
 }
 
 function sectionsOf(report: BenchReport): string[] {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { barChart, dotChart, lineChart } from './charts.mjs'
 import { headingLine, markdownTable, numberIn, tableLine } from './markdown_table.mjs'
-import { setTitle, streamsResult } from './stored_results.mjs'
+import { geometricMeans, streamsResult } from './stored_results.mjs'
 
 const EQUAL = { x: 1, text: 'as fast' }
 
@@ -99,13 +99,11 @@ export function withCharts(root, name, markdown) {
 
 /** The geometric means of each instruction set; one without a network of a kind has an empty cell. */
 function spaceChart(markdown) {
-  const { header, rows: table } = markdownTable(markdown, 'Summary')
-  const rows = table.map(([kind]) => kind)
-  const series = header.flatMap((title, column) => {
-    const [set, figure] = title.split(': ')
-    if (figure !== 'geometric mean') return []
-    const measured = table.filter((cells) => cells[column] !== '')
-    return [{ label: setTitle(set), values: new Map(measured.map((cells) => [cells[0], numberIn(cells[column])])) }]
+  const means = geometricMeans(markdown)
+  const rows = [...new Set(means.map(({ kind }) => kind))]
+  const series = [...new Set(means.map(({ set }) => set))].map((set) => {
+    const own = means.filter((mean) => mean.set === set)
+    return { label: set, values: new Map(own.map(({ kind, ratio }) => [kind, ratio])) }
   })
   const caption =
     'Networks of any size: time of the cpu executor over that of the fastest other library, geometric means'

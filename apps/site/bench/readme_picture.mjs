@@ -2,8 +2,7 @@
 // charts, and gives them neither fonts nor colors. `npx vitest run readme_picture -u` writes it.
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
-import { markdownTable, numberIn } from './markdown_table.mjs'
-import { setTitle } from './stored_results.mjs'
+import { geometricMeans } from './stored_results.mjs'
 
 /** The colors of .vitepress/theme/charts.css on the pages of GitHub. */
 const THEMES = {
@@ -14,21 +13,16 @@ const THEMES = {
 /** Geometric means of docs/bench/space.md as bars that end at 1 if the fastest other library is as fast. */
 export function readmePicture(space, theme) {
   const { ink, paper, grid, series } = THEMES[theme]
-  const { header, rows } = markdownTable(space, 'Summary')
-  const means = header.flatMap((title, column) => (title.endsWith(': geometric mean') ? [column] : []))
-  const sets = means.map((column) => setTitle(header[column].split(': ')[0]))
-  const bars = rows.flatMap((row) =>
-    means.flatMap((column, index) =>
-      row[column] === '' ? [] : [{ kind: row[0], set: sets[index], ratio: numberIn(row[column]) }],
-    ),
-  )
+  const bars = geometricMeans(space)
+  const kinds = [...new Set(bars.map(({ kind }) => kind))]
+  const sets = [...new Set(bars.map(({ set }) => set))]
   const { document } = parseHTML('<!doctype html><html><body></body></html>')
   const place = { fy: 'kind', y: 'set', x: 'ratio' }
   const svg = Plot.plot({
-    ...{ document, width: 760, height: 60 + 52 * rows.length, marginLeft: 170, marginRight: 80, marginTop: 30 },
+    ...{ document, width: 760, height: 60 + 52 * kinds.length, marginLeft: 170, marginRight: 80, marginTop: 30 },
     x: { domain: [0, 1], ticks: 5, label: null, tickSize: 0 },
     y: { domain: sets, axis: null, padding: 0.08 },
-    fy: { domain: rows.map(([kind]) => kind), label: null, padding: 0.25 },
+    fy: { domain: kinds, label: null, padding: 0.25 },
     color: { domain: sets, range: series },
     marks: [
       Plot.gridX({ ticks: 5, stroke: grid, strokeOpacity: 1 }),
@@ -36,8 +30,8 @@ export function readmePicture(space, theme) {
       Plot.text(bars, { ...place, x: 0, text: 'set', textAnchor: 'start', dx: 6, fill: paper }),
       Plot.text(bars, { ...place, text: ({ ratio }) => ratio.toFixed(2), textAnchor: 'start', dx: 6, fill: ink }),
       Plot.ruleX([1], { stroke: ink, strokeWidth: 1.5, strokeDasharray: '5 4' }),
-      Plot.text(rows.slice(0, 1), {
-        ...{ x: 1, fy: ([kind]) => kind, frameAnchor: 'top', dy: -16, fill: ink, text: () => 'fastest other library' },
+      Plot.text(kinds.slice(0, 1), {
+        ...{ x: 1, fy: (kind) => kind, frameAnchor: 'top', dy: -16, fill: ink, text: () => 'fastest other library' },
       }),
     ],
     style: { fontSize: '14px', fontFamily: 'system-ui, sans-serif', color: ink, background: 'none' },

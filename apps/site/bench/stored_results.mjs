@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { markdownTable, numberIn } from './markdown_table.mjs'
 
 /** Instruction sets of the cpu executor as charts name them. */
 const SET_TITLES = {
@@ -21,4 +22,11 @@ export function setTitle(set) {
 /** docs/bench/results/streams.json */
 export function streamsResult(root) {
   return JSON.parse(readFileSync(join(root, 'docs/bench/results/streams.json'), 'utf8'))
+}
+
+/** The summary of docs/bench/space.md: `{ kind, set, ratio }` for each kind of network and instruction set. */
+export function geometricMeans(space) {
+  const { header, rows } = markdownTable(space, 'Summary')
+  const column = header.indexOf('geometric mean')
+  return rows.map((cells) => ({ kind: cells[0], set: setTitle(cells[1]), ratio: numberIn(cells[column]) }))
 }
