@@ -106,23 +106,6 @@ export class ProgramGraph extends StepGraph {
     })[0]
   }
 
-  override mix(g: Value, a: Value, b: Value): Value {
-    return this.#computed({
-      ...{ name: 'mix', operands: [g, a, b], shapes: [a.shape] },
-      forward([y], [g, a, b]) {
-        for (let k = 0; k < y.length; k++) y[k] = g[k] * a[k] + (1 - g[k]) * b[k]
-      },
-      backward([dg, da, db], [dy], [g, a, b]) {
-        for (let k = 0; k < dg.length; k++) {
-          const d = (dy as FloatArray)[k]
-          dg[k] = d * (a[k] - b[k])
-          da[k] = d * g[k]
-          db[k] = d * (1 - g[k])
-        }
-      },
-    })[0]
-  }
-
   override masked(x: Value, shape: readonly number[], draw: (run: CellRun) => FloatArray): Value {
     const [mask] = this.#program.command([shape], [], ([to], _, __, { run }) => to.set(draw(run)))
     return this.t.multiply(x, this.t.recording.newValue(mask, false, this.t.made))
@@ -235,7 +218,7 @@ export class ProgramGraph extends StepGraph {
     })[0]
   }
 
-  protected override variable(name: string): Value {
+  override variable(name: string): Value {
     this.#used.add(name)
     return entryOf(this.#variables, name)
   }

@@ -61,7 +61,8 @@ export interface TapeSequence {
  * Variables are named as the cell names them. Operands of one operation have as many rows.
  */
 export class StepGraph {
-  protected readonly t: GradientTape
+  /** For operations that read no variable. */
+  readonly t: GradientTape
   readonly #sequence: TapeSequence
   readonly #scope: string
 
@@ -77,19 +78,9 @@ export class StepGraph {
 
   /** z [B,N] = [x_0, x_1, …]·K + b; the operands' columns together are the rows of K. */
   linear(operands: readonly Value[], kernelName: string, biasName?: string): Value {
-    const x = operands.length === 1 ? operands[0] : this.concat(operands)
+    const x = operands.length === 1 ? operands[0] : this.t.concat(operands)
     const kernel = this.variable(kernelName)
     return biasName === undefined ? this.t.matmul(x, kernel) : this.t.linear(x, kernel, this.variable(biasName))
-  }
-
-  /** x + b in every row. */
-  addBias(x: Value, biasName: string): Value {
-    return this.t.add(x, this.variable(biasName))
-  }
-
-  /** x∘v in every row. */
-  scaled(x: Value, vectorName: string): Value {
-    return this.t.multiply(x, this.variable(vectorName))
   }
 
   /** f(x + shift) of every element, the argument bounded to ±bound (the slope at the bound is 0). */
@@ -122,16 +113,6 @@ export class StepGraph {
     return this.#recorded('clip', [x], [], ops.maximum(below, least.tensor), (dy) => [dy], [])
   }
 
-  /** a + b */
-  add(a: Value, b: Value): Value {
-    return this.t.add(a, b)
-  }
-
-  /** a∘b */
-  multiply(a: Value, b: Value): Value {
-    return this.t.multiply(a, b)
-  }
-
   /** g∘a + (1-g)∘b */
   mix(g: Value, a: Value, b: Value): Value {
     // b + g∘(a - b)
@@ -141,26 +122,6 @@ export class StepGraph {
   /** x∘m with constants m of `shape`, which is that of x or of one row; each step draws them. */
   masked(x: Value, shape: readonly number[], draw: (run: CellRun) => FloatArray): Value {
     return this.t.multiply(x, { data: draw(this.run), shape })
-  }
-
-  /** Columns [begin, begin + count) of x. */
-  takeColumns(x: Value, begin: number, count: number): Value {
-    return this.t.columns(x, begin, count)
-  }
-
-  /** x in `parts` equal blocks of columns. */
-  split(x: Value, parts: number): Value[] {
-    return this.t.split(x, parts)
-  }
-
-  /** The values side by side. */
-  concat(values: readonly Value[]): Value {
-    return this.t.concat(values)
-  }
-
-  /** The same elements in another shape. */
-  reshaped(x: Value, shape: readonly number[]): Value {
-    return this.t.reshape(x, shape)
   }
 
   /** γ∘(x - μ)/√(σ² + ε) + β over the columns of each row. */
@@ -239,7 +200,7 @@ export class StepGraph {
   }
 
   /** The cell's variable of that name, a matrix. */
-  protected variable(name: string): Value {
+  variable(name: string): Value {
     return entryOf(this.#sequence.variables, joinScopes(this.#scope, name))
   }
 

@@ -147,17 +147,18 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
+    const { t } = graph
     const { c, h } = state as LSTMStateTuple<Value>
     const batch = rowsOf(x)
     const rows = batch * this.#positions
-    const pixels = (value: Value) => graph.reshaped(value, [rows, elementCount(value.shape) / rows])
-    const image = (value: Value) => graph.reshaped(value, [batch, elementCount(value.shape) / batch])
-    const under = graph.patches(graph.concat([pixels(x), pixels(h)]), this.#positions, this.#sources)
-    const [i, j, f, o] = graph.split(graph.linear([under], 'kernel', this.useBias ? 'biases' : undefined), 4)
-    const kept = graph.multiply(graph.sigmoid(f, this.forgetBias), pixels(c))
-    const next = graph.add(kept, graph.multiply(graph.sigmoid(i), graph.tanh(j)))
-    const hidden = graph.multiply(graph.tanh(next), graph.sigmoid(o))
-    const output = this.skipConnection ? graph.concat([hidden, pixels(x)]) : hidden
+    const pixels = (value: Value) => t.reshape(value, [rows, elementCount(value.shape) / rows])
+    const image = (value: Value) => t.reshape(value, [batch, elementCount(value.shape) / batch])
+    const under = graph.patches(t.concat([pixels(x), pixels(h)]), this.#positions, this.#sources)
+    const [i, j, f, o] = t.split(graph.linear([under], 'kernel', this.useBias ? 'biases' : undefined), 4)
+    const kept = t.multiply(graph.sigmoid(f, this.forgetBias), pixels(c))
+    const next = t.add(kept, t.multiply(graph.sigmoid(i), graph.tanh(j)))
+    const hidden = t.multiply(graph.tanh(next), graph.sigmoid(o))
+    const output = this.skipConnection ? t.concat([hidden, pixels(x)]) : hidden
     return { output: image(output), state: { c: image(next), h: image(hidden) } }
   }
 

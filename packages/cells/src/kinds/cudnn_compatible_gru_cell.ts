@@ -47,7 +47,7 @@ export class CudnnCompatibleGRUCell extends GRUCell {
     const [r, u] = this.gates(graph, graph.linear([x, h], ...GATES))
     const input = graph.linear([x], ...INPUT)
     const hidden = graph.linear([h], ...HIDDEN)
-    const candidate = this.candidate(graph, graph.add(input, graph.multiply(r, hidden)))
+    const candidate = this.candidate(graph, graph.t.add(input, graph.t.multiply(r, hidden)))
     const next = graph.mix(u, h, candidate)
     return { output: next, state: next }
   }

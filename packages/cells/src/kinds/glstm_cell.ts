@@ -5,10 +5,10 @@ import { ACTIVATION } from '../cell/activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from '../cell/cell_options.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from '../cell/cell_variables.js'
-import { checkDivisible } from './divisible.js'
 import { MemoryCell } from './memory_cell.js'
 import { INITIALIZER, kernelInitializer } from '../cell/kernel_initializer.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
+import { codedRangeError } from '../coded_error.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,
@@ -91,21 +91,32 @@ export class GLSTMCell extends MemoryCell {
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
+    const { t } = graph
     const { c, h } = state as LSTMStateTuple<Value>
-    const inputs = graph.split(x, this.numberOfGroups)
-    const hidden = graph.split(h, this.numberOfGroups)
+    const inputs = t.split(x, this.numberOfGroups)
+    const hidden = t.split(h, this.numberOfGroups)
     const groups = inputs.map((input, group) => {
-      return graph.split(graph.linear([input, hidden[group]], `group${group}/kernel`), GATES.length)
+      return t.split(graph.linear([input, hidden[group]], `group${group}/kernel`), GATES.length)
     })
     const [i, j, f, o] = GATES.map((gate, block) => {
       const parts = groups.map((group) => group[block])
-      return graph.addBias(parts.length === 1 ? parts[0] : graph.concat(parts), `bias_${gate}`)
+      return t.add(parts.length === 1 ? parts[0] : t.concat(parts), graph.variable(`bias_${gate}`))
     })
-    const kept = graph.multiply(graph.sigmoid(f, this.forgetBias), c)
-    const next = graph.add(kept, graph.multiply(graph.sigmoid(i), graph.tanh(j)))
+    const kept = t.multiply(graph.sigmoid(f, this.forgetBias), c)
+    const next = t.add(kept, t.multiply(graph.sigmoid(i), graph.tanh(j)))
     const activated = graph.activate(next, this.activation)
-    const unprojected = graph.multiply(graph.sigmoid(o), activated)
+    const unprojected = t.multiply(graph.sigmoid(o), activated)
     const m = this.numProj === null ? unprojected : graph.linear([unprojected], 'projection/kernel')
     return { output: m, state: { c: next, h: m } }
   }
+}
+
+/** Throws RangeError `ERR_INVALID_OPTION` if `size` is not divisible by the number of groups. */
+export function checkDivisible(action: string, option: string, size: number, groups: number): void {
+  if (size % groups === 0) return
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${action} as ${option} must be divisible by numberOfGroups ${groups}: current value is ${size}`,
+    { option, value: size },
+  )
 }

@@ -37,7 +37,7 @@ export class GRUBlockCell extends GRUCell {
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const h = state as Value
     const [r, u] = this.gates(graph, graph.linear([x, h], 'w_ru', 'b_ru'))
-    const candidate = graph.linear([x, graph.multiply(r, h)], 'w_c', 'b_c')
+    const candidate = graph.linear([x, graph.t.multiply(r, h)], 'w_c', 'b_c')
     const next = graph.mix(u, h, this.candidate(graph, candidate))
     return { output: next, state: next }
   }

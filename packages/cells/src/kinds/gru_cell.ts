@@ -27,7 +27,7 @@ export abstract class GRUCell extends GraphCell<FloatTensor> {
   }
 
   protected gates(graph: StepGraph, z: Value): readonly Value[] {
-    return graph.split(graph.activate(z, this.recurrentActivation, 0, this.preactivationClip), 2)
+    return graph.t.split(graph.activate(z, this.recurrentActivation, 0, this.preactivationClip), 2)
   }
 
   protected candidate(graph: StepGraph, z: Value): Value {

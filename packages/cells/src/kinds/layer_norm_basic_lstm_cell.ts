@@ -118,17 +118,18 @@ export class LayerNormBasicLSTMCell extends MemoryCell {
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
+    const { t } = graph
     const { c, h } = state as LSTMStateTuple<Value>
     const act = (value: Value) => graph.activate(value, this.activation)
     const norm = (name: (typeof NORMALIZED)[number], value: Value) =>
       this.layerNorm ? graph.layerNorm(value, `${name}/gamma`, `${name}/beta`, EPSILON) : value
-    const [zi, zj, zf, zo] = graph.split(graph.linear([x, h], 'kernel', this.layerNorm ? undefined : 'bias'), 4)
+    const [zi, zj, zf, zo] = t.split(graph.linear([x, h], 'kernel', this.layerNorm ? undefined : 'bias'), 4)
     const candidate = act(norm('transform', zj))
     const kept = this.#dropped(graph, candidate)
-    const forgotten = graph.multiply(c, graph.sigmoid(norm('forget', zf), this.forgetBias))
-    const added = graph.multiply(graph.sigmoid(norm('input', zi)), kept)
-    const next = norm('state', graph.add(forgotten, added))
-    const hidden = graph.multiply(act(next), graph.sigmoid(norm('output', zo)))
+    const forgotten = t.multiply(c, graph.sigmoid(norm('forget', zf), this.forgetBias))
+    const added = t.multiply(graph.sigmoid(norm('input', zi)), kept)
+    const next = norm('state', t.add(forgotten, added))
+    const hidden = t.multiply(act(next), graph.sigmoid(norm('output', zo)))
     return { output: hidden, state: { c: next, h: hidden } }
   }
 

@@ -60,22 +60,23 @@ export class NASCell extends MemoryCell {
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
+    const { t } = graph
     const { c, h } = state as LSTMStateTuple<Value>
-    const fromM = graph.split(graph.linear([h], 'recurrent_kernel', this.useBias ? 'bias' : undefined), 8)
-    const fromX = graph.split(graph.linear([x], 'kernel'), 8)
-    const sum = (block: number) => graph.add(fromX[block], fromM[block])
+    const fromM = t.split(graph.linear([h], 'recurrent_kernel', this.useBias ? 'bias' : undefined), 8)
+    const fromX = t.split(graph.linear([x], 'kernel'), 8)
+    const sum = (block: number) => t.add(fromX[block], fromM[block])
     const l0 = graph.sigmoid(sum(0))
     const l1 = graph.relu(sum(1))
     const l2 = graph.sigmoid(sum(2))
-    const l3 = graph.relu(graph.multiply(fromX[3], fromM[3]))
+    const l3 = graph.relu(t.multiply(fromX[3], fromM[3]))
     const l4 = graph.tanh(sum(4))
     const l5 = graph.sigmoid(sum(5))
     const l6 = graph.tanh(sum(6))
     const l7 = graph.sigmoid(sum(7))
-    const candidate = graph.tanh(graph.add(graph.tanh(graph.multiply(l0, l1)), c))
-    const nextC = graph.multiply(candidate, graph.tanh(graph.add(l2, l3)))
-    const opened = graph.add(graph.tanh(graph.multiply(l4, l5)), graph.sigmoid(graph.add(l6, l7)))
-    const unprojected = graph.tanh(graph.multiply(nextC, graph.tanh(opened)))
+    const candidate = graph.tanh(t.add(graph.tanh(t.multiply(l0, l1)), c))
+    const nextC = t.multiply(candidate, graph.tanh(t.add(l2, l3)))
+    const opened = t.add(graph.tanh(t.multiply(l4, l5)), graph.sigmoid(t.add(l6, l7)))
+    const unprojected = graph.tanh(t.multiply(nextC, graph.tanh(opened)))
     const m = this.numProj === null ? unprojected : graph.linear([unprojected], 'projection_weights')
     return { output: m, state: { c: nextC, h: m } }
   }

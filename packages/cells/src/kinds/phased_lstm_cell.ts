@@ -118,15 +118,16 @@ export class PhasedLSTMCell extends MemoryCell {
   }
 
   override equations(graph: StepGraph, input: Value, state: StateTree<Value>): GraphStep {
+    const { t } = graph
     const { c, h } = state as LSTMStateTuple<Value>
-    const time = graph.takeColumns(input, 0, 1)
-    const x = graph.takeColumns(input, 1, columnsOf(input) - 1)
+    const time = t.columns(input, 0, 1)
+    const x = t.columns(input, 1, columnsOf(input) - 1)
     const seen = (cell: Value) => (this.usePeepholes ? [x, h, cell] : [x, h])
-    const [i, f] = graph.split(graph.sigmoid(graph.linear(seen(c), ...MASK_GATES)), 2)
+    const [i, f] = t.split(graph.sigmoid(graph.linear(seen(c), ...MASK_GATES)), 2)
     const candidate = graph.tanh(graph.linear([x, h], ...NEW_INPUT))
-    const proposedC = graph.add(graph.multiply(f, c), graph.multiply(i, candidate))
+    const proposedC = t.add(t.multiply(f, c), t.multiply(i, candidate))
     const o = graph.sigmoid(graph.linear(seen(proposedC), ...OUTPUT_GATE))
-    const proposedH = graph.multiply(graph.tanh(proposedC), o)
+    const proposedH = t.multiply(graph.tanh(proposedC), o)
     const open = graph.timeGate(time, GATE, this.leak, this.trainableRatioOn)
     const next = { c: graph.mix(open, proposedC, c), h: graph.mix(open, proposedH, h) }
     return { output: next.h, state: next }

@@ -68,7 +68,7 @@ export class UGRNNCell extends GraphCell<FloatTensor> {
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const h = state as Value
-    const [zg, zc] = graph.split(graph.linear([x, h], 'kernel', 'bias'), 2)
+    const [zg, zc] = graph.t.split(graph.linear([x, h], 'kernel', 'bias'), 2)
     const candidate = graph.activate(zc, this.activation)
     const next = graph.mix(graph.sigmoid(zg, this.forgetBias), h, candidate)
     return { output: next, state: next }

@@ -20,16 +20,18 @@ function lstmEquations(
   x: Value,
   { c, h }: LSTMStateTuple<Value>,
 ): GraphStep {
-  const peephole = (z: Value, cell: Value, name: string) => (usePeepholes ? graph.add(z, graph.scaled(cell, name)) : z)
+  const { t } = graph
+  const peephole = (z: Value, cell: Value, name: string) =>
+    usePeepholes ? t.add(z, t.multiply(cell, graph.variable(name))) : z
   const { activation, recurrentActivation, stateActivation, preactivationClip } = rule
   const gate = (z: Value, shift = 0) => graph.activate(z, recurrentActivation, shift, preactivationClip)
-  const [zi, zg, zf, zo] = graph.split(graph.linear([x, h], 'kernel', 'bias'), 4)
+  const [zi, zg, zf, zo] = t.split(graph.linear([x, h], 'kernel', 'bias'), 4)
   const i = gate(peephole(zi, c, 'w_i_diag'))
   const f = gate(peephole(zf, c, 'w_f_diag'), forgetBias)
   const g = graph.activate(zg, activation, 0, preactivationClip)
-  const next = graph.clip(graph.add(graph.multiply(f, c), graph.multiply(i, g)), cellClip, clipGradient)
+  const next = graph.clip(t.add(t.multiply(f, c), t.multiply(i, g)), cellClip, clipGradient)
   const o = gate(peephole(zo, next, 'w_o_diag'))
-  const m = graph.multiply(o, graph.activate(next, stateActivation))
+  const m = t.multiply(o, graph.activate(next, stateActivation))
   const output = numProj === null ? m : graph.clip(graph.linear([m], 'projection/kernel'), projClip, 'zero_outside')
   return { output, state: { c: next, h: output } }
 }

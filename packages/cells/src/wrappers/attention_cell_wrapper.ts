@@ -101,12 +101,12 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
     const cell = this.cell as unknown as RNNCell<CellState>
     const inner = graph.innerStep(cell, this.#inner.scope, input, before)
     const query = graph.linear(leavesOf(inner.state), ...QUERY)
-    const slots = graph.reshaped(memory, [rowsOf(x) * attnLength, attnSize])
+    const slots = graph.t.reshape(memory, [rowsOf(x) * attnLength, attnSize])
     const keys = graph.linear([slots], 'attention/attn_w')
     const next = graph.additiveAttention(slots, keys, query, 'attention/attn_v')
     const output = graph.linear([inner.output, next], ...OUTPUT)
-    const kept = graph.takeColumns(memory, attnSize, (attnLength - 1) * attnSize)
-    return { output, state: [inner.state, next, graph.concat([kept, output])] }
+    const kept = graph.t.columns(memory, attnSize, (attnLength - 1) * attnSize)
+    return { output, state: [inner.state, next, graph.t.concat([kept, output])] }
   }
 
   #specs(inputSize: number, cellInputSize: number): readonly VariableSpec[] {

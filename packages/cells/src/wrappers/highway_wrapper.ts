@@ -64,7 +64,7 @@ export class HighwayWrapper<State extends CellState> extends SkipWrapper<State> 
     const carry = graph.sigmoid(graph.linear([x], 'carry_w', 'carry_b'))
     if (this.coupleCarryTransformGates) return { output: graph.mix(carry, x, inner.output), state: inner.state }
     const transform = graph.sigmoid(graph.linear([x], 'transform_w', 'transform_b'))
-    const output = graph.add(graph.multiply(x, carry), graph.multiply(inner.output, transform))
+    const output = graph.t.add(graph.t.multiply(x, carry), graph.t.multiply(inner.output, transform))
     return { output, state: inner.state }
   }
 

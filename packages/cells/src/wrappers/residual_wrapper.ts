@@ -29,6 +29,6 @@ export class ResidualWrapper<State extends CellState> extends SkipWrapper<State>
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {
     const inner = graph.innerStep(this.cell as unknown as RNNCell<CellState>, '', x, state)
-    return { output: graph.add(x, inner.output), state: inner.state }
+    return { output: graph.t.add(x, inner.output), state: inner.state }
   }
 }

@@ -3,7 +3,7 @@ import { addProduct, type Value } from '@cudnn-rnn/ops/executor'
 import { CellRun } from '../../src/cell/cell_run.js'
 import type { FloatTensor } from '../../src/cell/float_tensor.js'
 import type { StepGraph } from '../../src/graph/step_graph.js'
-import { StepProgram } from '../../src/graph/step_program.js'
+import { StepProgram } from '../../src/graph/graph_cell.js'
 import { float64 } from '../cell_checks.js'
 
 type Tensors = ReadonlyMap<string, FloatTensor>
@@ -49,16 +49,16 @@ export const GRAPH_OPERATIONS: Readonly<Record<string, GraphOperation>> = {
     expected: (of, row, column) =>
       sum(2, (k) => of('x', row, k) * (of('kernel', k, column) + of('kernel', 2 + k, column))),
   },
-  addBias: {
+  'add with a variable': {
     operands: { x: [ROWS, 4] },
     variables: { bias: [4] },
-    apply: (graph, { x }) => graph.addBias(x, 'bias'),
+    apply: (graph, { x }) => graph.t.add(x, graph.variable('bias')),
     expected: (of, row, column) => of('x', row, column) + of('bias', 0, column),
   },
-  scaled: {
+  'multiply with a variable': {
     operands: { x: [ROWS, 4] },
     variables: { factors: [4] },
-    apply: (graph, { x }) => graph.scaled(x, 'factors'),
+    apply: (graph, { x }) => graph.t.multiply(x, graph.variable('factors')),
     expected: (of, row, column) => of('x', row, column) * of('factors', 0, column),
   },
   sigmoid: {
@@ -93,7 +93,7 @@ export const GRAPH_OPERATIONS: Readonly<Record<string, GraphOperation>> = {
   },
   'tanh of an operand that is read twice': {
     operands: { x: [ROWS, 4] },
-    apply: (graph, { x }) => graph.multiply(graph.tanh(x), graph.relu(x)),
+    apply: (graph, { x }) => graph.t.multiply(graph.tanh(x), graph.relu(x)),
     expected: (of, row, column) => Math.tanh(of('x', row, column)) * Math.max(0, of('x', row, column)),
   },
   'clip that stops the gradient outside': {
@@ -108,22 +108,22 @@ export const GRAPH_OPERATIONS: Readonly<Record<string, GraphOperation>> = {
   },
   add: {
     operands: { a: [ROWS, 2], b: [ROWS, 2] },
-    apply: (graph, { a, b }) => graph.add(a, b),
+    apply: (graph, { a, b }) => graph.t.add(a, b),
     expected: (of, row, column) => of('a', row, column) + of('b', row, column),
   },
   'add of one operand to itself': {
     operands: { a: [ROWS, 2] },
-    apply: (graph, { a }) => graph.add(a, a),
+    apply: (graph, { a }) => graph.t.add(a, a),
     expected: (of, row, column) => 2 * of('a', row, column),
   },
   multiply: {
     operands: { a: [ROWS, 2], b: [ROWS, 2] },
-    apply: (graph, { a, b }) => graph.multiply(a, b),
+    apply: (graph, { a, b }) => graph.t.multiply(a, b),
     expected: (of, row, column) => of('a', row, column) * of('b', row, column),
   },
   'multiply of one operand with the same': {
     operands: { a: [ROWS, 2] },
-    apply: (graph, { a }) => graph.multiply(a, a),
+    apply: (graph, { a }) => graph.t.multiply(a, a),
     expected: (of, row, column) => of('a', row, column) ** 2,
   },
   mix: {
@@ -144,38 +144,38 @@ export const GRAPH_OPERATIONS: Readonly<Record<string, GraphOperation>> = {
     apply: (graph, { x }) => graph.masked(x, [2], () => Float64Array.of(0, 3)),
     expected: (of, row, column) => of('x', row, column) * [0, 3][column],
   },
-  'takeColumns from the first': {
+  'columns from the first': {
     operands: { x: [ROWS, 4] },
-    apply: (graph, { x }) => graph.takeColumns(x, 0, 2),
+    apply: (graph, { x }) => graph.t.columns(x, 0, 2),
     expected: (of, row, column) => of('x', row, column),
   },
-  'takeColumns in the middle': {
+  'columns in the middle': {
     operands: { x: [ROWS, 4] },
-    apply: (graph, { x }) => graph.takeColumns(x, 1, 2),
+    apply: (graph, { x }) => graph.t.columns(x, 1, 2),
     expected: (of, row, column) => of('x', row, 1 + column),
   },
-  'takeColumns of all': {
+  'columns of all': {
     operands: { x: [ROWS, 4] },
-    apply: (graph, { x }) => graph.takeColumns(x, 0, 4),
+    apply: (graph, { x }) => graph.t.columns(x, 0, 4),
     expected: (of, row, column) => of('x', row, column),
   },
   'split of which one block is not read': {
     operands: { x: [ROWS, 6] },
     apply: (graph, { x }) => {
-      const [first, , last] = graph.split(x, 3)
-      return graph.multiply(first, last)
+      const [first, , last] = graph.t.split(x, 3)
+      return graph.t.multiply(first, last)
     },
     expected: (of, row, column) => of('x', row, column) * of('x', row, 4 + column),
   },
   concat: {
     operands: { a: [ROWS, 2], b: [ROWS, 3] },
-    apply: (graph, { a, b }) => graph.concat([b, a, b]),
+    apply: (graph, { a, b }) => graph.t.concat([b, a, b]),
     expected: (of, row, column) =>
       column < 3 ? of('b', row, column) : column < 5 ? of('a', row, column - 3) : of('b', row, column - 5),
   },
-  reshaped: {
+  reshape: {
     operands: { x: [2, 6] },
-    apply: (graph, { x }) => graph.reshaped(x, [3, 2, 2]),
+    apply: (graph, { x }) => graph.t.reshape(x, [3, 2, 2]),
     expected: (of, row, column) => of('x', Math.floor((2 * row + column) / 6), (2 * row + column) % 6),
   },
   layerNorm: {
