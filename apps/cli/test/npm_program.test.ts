@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { npmProgram } from '../src/npm_program.js'
+import { npmProgram } from '../src/data_package.js'
 
 const node = 'C:\\Program Files\\nodejs\\node.exe'
 const beside = 'C:\\Program Files\\nodejs\\node_modules\\npm\\bin\\npm-cli.js'

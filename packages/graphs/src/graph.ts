@@ -1,10 +1,11 @@
 import { checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
-import { type CanonicalParams, canonicalToOnnx, type FloatArray, Inspectable } from '@cudnn-rnn/canonical'
+import { type CanonicalParams, canonicalToOnnx, type FloatArray, Inspectable, type Tensor } from '@cudnn-rnn/canonical'
 import { type ImportedNetwork, importWeights } from '@cudnn-rnn/interop'
 import type { StreamPoolOptions } from '@cudnn-rnn/models'
+import type { Elements } from '@cudnn-rnn/interop/internal'
 import { codedError } from './coded_error.js'
 import { checkStreams, type GraphState } from './find_states.js'
-import type { GraphValue } from './fold/fold_graph.js'
+import { type GraphValue, type FoldedGraph, live } from './fold/fold_graph.js'
 import { encodeGraph } from './fold/graph_bytes.js'
 import { GraphStreamPool } from './runs/graph_pool.js'
 import { GraphRun } from './runs/graph_run.js'
@@ -13,7 +14,7 @@ import { GraphStream } from './runs/graph_stream.js'
 import { type RowwiseGraph, rowwiseGraph } from './runs/rowwise_graph.js'
 import { type GraphFeeds, type GraphResults, type OnnxRuntime, RuntimeSession } from './runtime.js'
 import { wholeSequence } from './runs/whole_sequence.js'
-import { withWeights } from './with_weights.js'
+import { withName } from './fold/graph_node.js'
 
 const SEQUENCE_OPTIONS = {
   /** Steps that are computed at once. Default 16. */
@@ -174,4 +175,28 @@ export class Graph extends Inspectable {
   #checkOpen(): void {
     if (this.#isClosed) throw codedError('ERR_GRAPH_CLOSED', 'Cannot use a graph as it must not be disposed')
   }
+}
+
+/** The weights of a recurrent node by the places of its inputs. */
+const INPUTS = ['', 'W', 'R', 'B']
+
+/** A graph whose recurrent node of that name, or with an output of that name, has other weights. */
+function withWeights(
+  graph: FoldedGraph,
+  name: string,
+  weights: Readonly<Record<string, Tensor<FloatArray>>>,
+): FoldedGraph {
+  const constants = new Map(graph.constants)
+  const nodes = graph.nodes.map((node) => {
+    if (node.name !== name && !node.outputs.includes(name)) return node
+    let { inputs } = node
+    for (const [key, { data, shape }] of Object.entries(weights)) {
+      const own = `${name}/${key}`
+      const type = data instanceof Float64Array ? 'float64' : 'float32'
+      constants.set(own, { type, shape, elements: data as Elements })
+      inputs = withName(inputs, INPUTS.indexOf(key), own)
+    }
+    return { ...node, inputs }
+  })
+  return { ...graph, ...live({ nodes, constants }, graph.outputs) }
 }

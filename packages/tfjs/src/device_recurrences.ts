@@ -2,9 +2,23 @@ import { required } from '@cudnn-rnn/canonical/rules'
 import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { type GradientTape, handleOf, Recording, scope, type Value } from '@cudnn-rnn/ops/executor'
 import type { ActivationName } from './activation.js'
-import { DEVICE_ACTIVATIONS, type DeviceActivation } from './device_activation.js'
 import type { PlannedCell } from './recurrent_layer.js'
 import type { Recurrences, SequenceOperands, SequencePass } from './sequence.js'
+
+/** An activation by the operations of an executor. */
+type DeviceActivation = (t: GradientTape, x: Value) => Value
+
+/** Activations that executors have operations for: softsign is not among them. */
+const DEVICE_ACTIVATIONS: Readonly<Partial<Record<ActivationName, DeviceActivation>>> = Object.freeze({
+  elu: (t, x) => t.activate(x, 'elu'),
+  hardSigmoid: (t, x) => t.activate(t.add(t.multiply(x, 0.2), 0.5), 'relu', { maximum: 1 }),
+  linear: (_, x) => x,
+  relu: (t, x) => t.activate(x, 'relu'),
+  relu6: (t, x) => t.activate(x, 'relu', { maximum: 6 }),
+  sigmoid: (t, x) => t.activate(x, 'sigmoid'),
+  softplus: (t, x) => t.activate(x, 'softplus'),
+  tanh: (t, x) => t.activate(x, 'tanh'),
+})
 
 /** The part of an executor that a pass needs: tensors that can be read while the caller waits. */
 export type SynchronousDevice = Backend & Required<Pick<Backend, 'readSync'>>

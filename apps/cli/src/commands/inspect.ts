@@ -1,7 +1,11 @@
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { visibleJson, visibleText } from '@cudnn-rnn/canonical/rules'
 import type { Command } from 'commander'
+import { openCheckpoint } from '@cudnn-rnn/rnn'
+import { isCheckpointError } from '@cudnn-rnn/rnn/checkpoint'
+import { type DetectedNetwork, detectNetworks } from '@cudnn-rnn/rnn/saveable'
 import { checkpointPrefix } from '../checkpoint_path.js'
-import { type CheckpointReport, reportCheckpoint, verifyCheckpoint } from '../checkpoint_report.js'
 import { colors } from '../colors.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { textTable } from '../text_table.js'
@@ -78,4 +82,111 @@ export function addVerifyCommand(program: Command): void {
         `${visibleText(prefix)}: ${tensors} tensors, ${bytes.toLocaleString('en-US')} bytes read: ${verdict}\n`,
       )
     })
+}
+
+/** Result of `cudnn-rnn inspect`; `problem` describes a defect of the files. */
+interface CheckpointReport {
+  readonly prefix: string
+  readonly format?: 'v1' | 'v2'
+  readonly tensors: readonly TensorReport[]
+  readonly networks: readonly Omit<DetectedNetwork, 'keys'>[]
+  readonly files: readonly { readonly name: string; readonly bytes: number }[]
+  readonly problem?: { readonly code: string; readonly message: string }
+}
+
+interface TensorReport {
+  readonly name: string
+  readonly dtype: string
+  readonly shape: readonly number[]
+  readonly bytes: number
+  /** Name of the network whose parameters it belongs to. */
+  readonly network?: string
+}
+
+/** Lists a checkpoint from its index alone; a damaged one as far as it is readable. Throws when there is none. */
+async function reportCheckpoint(prefix: string): Promise<CheckpointReport> {
+  const files = await filesOf(prefix)
+  try {
+    const reader = await openCheckpoint(prefix)
+    const names = reader.names()
+    const networks = detectNetworks(names.map((key) => ({ key, shape: reader.shape(key) })))
+    const owners = new Map(networks.flatMap((network) => network.keys.map((key) => [key, network] as const)))
+    const tensors = names.map((name): TensorReport => {
+      const network = owners.get(name)
+      return {
+        name,
+        dtype: reader.dtype(name),
+        shape: reader.shape(name),
+        bytes: reader.byteLength(name),
+        ...(network !== undefined && { network: network.name }),
+      }
+    })
+    await reader.close()
+    return {
+      prefix,
+      format: reader.format,
+      tensors,
+      networks: networks.map(({ form, name, structures }) => ({ form, name, structures })),
+      files,
+      ...problemWith(tensors, reader.format, files),
+    }
+  } catch (error) {
+    if (!isCheckpointError(error) || files.length === 0) throw error
+    return { prefix, tensors: [], networks: [], files, problem: { code: error.code, message: error.message } }
+  }
+}
+
+/** A tensor whose bytes do not match their checksum. */
+interface DamagedTensor {
+  readonly name: string
+  readonly code: string
+  readonly message: string
+}
+
+/** Reads every tensor and checks its checksum. Throws CheckpointError when the checkpoint cannot be opened. */
+async function verifyCheckpoint(
+  prefix: string,
+): Promise<{ readonly tensors: number; readonly bytes: number; readonly damaged: readonly DamagedTensor[] }> {
+  const reader = await openCheckpoint(prefix)
+  const damaged: DamagedTensor[] = []
+  let bytes = 0
+  try {
+    for (const name of reader.names()) {
+      try {
+        await reader.read(name)
+        bytes += reader.byteLength(name)
+      } catch (error) {
+        if (!isCheckpointError(error)) throw error
+        damaged.push({ name, code: error.code, message: error.message })
+      }
+    }
+    return { tensors: reader.names().length, bytes, damaged }
+  } finally {
+    await reader.close()
+  }
+}
+
+/** The files of a prefix, of either format. */
+async function filesOf(prefix: string): Promise<{ name: string; bytes: number }[]> {
+  const base = basename(prefix)
+  const names = await readdir(dirname(prefix)).catch(() => [] as string[])
+  const own = names.filter(
+    (name) =>
+      name === base || (name.startsWith(base) && /^\.(?:index|data-\d{5}-of-\d{5})$/.test(name.slice(base.length))),
+  )
+  return Promise.all(own.sort().map(async (name) => ({ name, bytes: (await stat(join(dirname(prefix), name))).size })))
+}
+
+/** Bytes that the index names and the data files lack. */
+function problemWith(
+  tensors: readonly TensorReport[],
+  format: 'v1' | 'v2',
+  files: CheckpointReport['files'],
+): Pick<CheckpointReport, 'problem'> {
+  if (format === 'v1') return {}
+  const promised = tensors.reduce((sum, { bytes }) => sum + bytes, 0)
+  const held = files.filter(({ name }) => name.includes('.data-')).reduce((sum, { bytes }) => sum + bytes, 0)
+  if (held >= promised) return {}
+  const message = `The index names ${promised} bytes of tensors and the data files hold ${held}: one is missing or cut short`
+  return { problem: { code: 'ERR_CHECKPOINT_CORRUPT', message } }
 }
