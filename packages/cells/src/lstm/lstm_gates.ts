@@ -1,6 +1,7 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ElementwiseFunction } from '@cudnn-rnn/ops/executor'
 import { LSTM_COLUMNS, type LSTMRule, type LSTMVariables } from './lstm_rule.js'
+import type { LSTMArrays } from './lstm_sequence.js'
 
 type Peepholes = LSTMVariables['peepholes']
 
@@ -20,22 +21,20 @@ export interface LSTMGateRule extends LSTMRule {
  * Source: TensorFlow's `LSTMCell` (rnn_cell_impl.py) and `BlockLSTM` (lstm_ops.cc), v1.15.5. If the rule has a
  * `preactivationClip`, it bounds the arguments of σ and of act(ẑ_c).
  *
- * @param gates [4H] at `gatesBegin`: preactivations, replaced by i, g, f, o in the kernel's column order.
- * @param cells [H] at `previous` is read, at `next` written.
+ * @param row of the gates: preactivations, replaced by i, g, f, o in the kernel's column order; that of the cells is read, and the
+ *   one of the next step written.
  * @param hidden [H] at `hiddenBegin`: m.
  */
 export function lstmGatesForward(
   rule: LSTMGateRule,
   peepholes: Peepholes,
-  gates: FloatArray,
-  gatesBegin: number,
-  cells: FloatArray,
-  previous: number,
-  next: number,
+  { gates, cells, batch }: LSTMArrays,
+  row: number,
   hidden: FloatArray,
   hiddenBegin: number,
 ): void {
   const { numUnits, forgetBias, cellClip } = rule
+  const [gatesBegin, previous, next] = [row * 4 * numUnits, row * numUnits, (row + batch) * numUnits]
   const sigmoid = rule.gate.value
   const act = rule.output.value
   for (let unit = 0; unit < numUnits; unit++) {
@@ -67,23 +66,21 @@ export function lstmGatesForward(
  *     ∂c   = ∂c'∘f + ∂ẑ_i∘p_i + ∂ẑ_f∘p_f
  *     ∂p_i += ∂ẑ_i∘c   ∂p_f += ∂ẑ_f∘c   ∂p_o += ∂ẑ_o∘c'
  *
- * @param gates [4H] at `gatesBegin`: replaced by ∂ẑ.
- * @param cellGradient [H] at `stateBegin`: ∂c' in, ∂c out.
+ * @param row of the gates, which are replaced by ∂ẑ.
+ * @param cellGradient [B,H]: ∂c' in, ∂c out.
  */
 export function lstmGatesBackward(
   rule: LSTMGateRule,
   peepholes: Peepholes,
   peepholeGradients: Peepholes,
-  gates: FloatArray,
-  gatesBegin: number,
-  cells: FloatArray,
-  previous: number,
-  next: number,
+  { gates, cells, batch }: LSTMArrays,
+  row: number,
   hiddenGradient: FloatArray,
   cellGradient: FloatArray,
-  stateBegin: number,
 ): void {
   const { numUnits, cellClip, gate, candidate } = rule
+  const [gatesBegin, previous, next] = [row * 4 * numUnits, row * numUnits, (row + batch) * numUnits]
+  const stateBegin = (row % batch) * numUnits
   const { value: act, slope } = rule.output
   for (let unit = 0; unit < numUnits; unit++) {
     const zi = gatesBegin + LSTM_COLUMNS.input * numUnits + unit

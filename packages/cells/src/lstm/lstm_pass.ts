@@ -113,17 +113,7 @@ class LSTMLoops {
       }
       const target = unprojected ?? hidden
       const targetBegin = (unprojected === undefined ? next : row) * numUnits
-      lstmGatesForward(
-        this.#rule,
-        peepholes,
-        gates,
-        row * 4 * numUnits,
-        cells,
-        row * numUnits,
-        next * numUnits,
-        target,
-        targetBegin,
-      )
+      lstmGatesForward(this.#rule, peepholes, this.#arrays, row, target, targetBegin)
     }
     if (unprojected !== undefined && projection !== undefined) {
       // h' = clip(m·W_proj)
@@ -150,10 +140,10 @@ class LSTMLoops {
    */
   stepBackward(t: number, outputGradients: FloatArray, dc: FloatArray, dh: FloatArray, gradients: LSTMVariables): void {
     const { numUnits } = this.#rule
+    const { peepholes } = this.#variables
     const size = this.#size
-    const { batch, lengths, gates, cells } = this.#arrays
+    const { batch, lengths, gates } = this.#arrays
     const stepBegin = t * batch
-    const nextBegin = stepBegin + batch
     const arriving = newArray(this.#run.dtype, batch * size)
     for (let b = 0; b < batch; b++) {
       if (hasEnded(lengths, t, b)) continue
@@ -168,19 +158,7 @@ class LSTMLoops {
         gates.fill(0, row * 4 * numUnits, (row + 1) * 4 * numUnits)
         continue
       }
-      lstmGatesBackward(
-        this.#rule,
-        this.#variables.peepholes,
-        gradients.peepholes,
-        gates,
-        row * 4 * numUnits,
-        cells,
-        row * numUnits,
-        (nextBegin + b) * numUnits,
-        dm,
-        dc,
-        b * numUnits,
-      )
+      lstmGatesBackward(this.#rule, peepholes, gradients.peepholes, this.#arrays, row, dm, dc)
     }
     addStateGradient(this.#run, dh, this.#kernel, gates, stepBegin * 4 * numUnits, batch)
   }
