@@ -65,7 +65,7 @@ export {
   RNNCell,
 } from './cell/rnn_cell.js'
 export type { SequenceInput } from './sequence/sequence_layout.js'
-export type { SequencePass } from './cell/sequence_pass.js'
+export type { SequenceOperands, SequencePass } from './cell/sequence_pass.js'
 export type {
   SequenceInputGradients,
   SequenceOptions,

@@ -19,7 +19,7 @@ import { CellVariables, type VariableMap } from './cell_variables.js'
 import type { DropoutMasks } from './dropout_masks.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 import { kernelsOf, type ProductBackend } from './product_backend.js'
-import type { SequencePass } from './sequence_pass.js'
+import type { SequenceOperands, SequencePass } from './sequence_pass.js'
 
 /** The methods that wrappers need of a cell; cells of other copies of this package have them too. */
 export const CELL = methods('a cell such as new LSTMCell(4)', 'step', 'build', 'zeroState', 'zeroGradients')
@@ -94,12 +94,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
   abstract step(input: FloatTensor, state: State, run: CellRun): CellStep<State>
 
   /** A whole sequence [T,B,I] at once, in cells that do better than step by step; undefined if this run does not. */
-  sequencePass?(
-    inputs: FloatTensor,
-    state: State,
-    lengths: Int32Array | null,
-    run: CellRun,
-  ): SequencePass<State> | undefined
+  sequencePass?(sequence: SequenceOperands<State>): SequencePass<State> | undefined
 
   /** Whether the cell's equations are operations that executors have, so that `tensorRnn` takes the cell. */
   get runsOnTensors(): boolean {

@@ -7,11 +7,10 @@ import type { CellRun } from '../cell/cell_run.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
 import type { VariableSpec } from '../cell/cell_variables.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from '../cell/dropout_masks.js'
-import type { FloatTensor } from '../cell/float_tensor.js'
 import { fusedLSTM } from '../lstm/fused_lstm.js'
 import { MemoryCell } from './memory_cell.js'
 import { lstmSequence } from '../lstm/lstm_sequence.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
 import { kernelSpec } from '../cell/variable_specs.js'
 
@@ -101,12 +100,8 @@ export class LayerNormBasicLSTMCell extends MemoryCell {
   }
 
   /** On the executor's kernel for LSTMs, if it has one. */
-  override sequencePass(
-    inputs: FloatTensor,
-    state: LSTMStateTuple,
-    lengths: Int32Array | null,
-    run: CellRun,
-  ): SequencePass<LSTMStateTuple> | undefined {
+  override sequencePass(sequence: SequenceOperands<LSTMStateTuple>): SequencePass<LSTMStateTuple> | undefined {
+    const { inputs, run } = sequence
     const [time, batch] = inputs.shape as [number, number, number]
     const { lstm } = run
     if (lstm === undefined || this.activation !== 'tanh' || time <= 1) return undefined
@@ -114,7 +109,7 @@ export class LayerNormBasicLSTMCell extends MemoryCell {
     const norms = this.layerNorm ? NORMALIZED : undefined
     const dropout = this.#drops(run) ? this.#mask(time * batch * numUnits) : null
     const layer = { numUnits, forgetBias, variables, norms, epsilon: EPSILON, dropout }
-    return lstmSequence(variables, inputs, state, lengths, run, (arrays) => fusedLSTM(lstm, layer, run, arrays))
+    return lstmSequence(variables, sequence, (arrays) => fusedLSTM(lstm, layer, run, arrays))
   }
 
   override equations(graph: StepGraph, x: Value, state: StateTree<Value>): GraphStep {

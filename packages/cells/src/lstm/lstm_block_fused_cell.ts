@@ -1,14 +1,12 @@
 import { checkOptions } from '@cudnn-rnn/canonical/rules'
-import type { CellRun } from '../cell/cell_run.js'
 import type { LSTMStateTuple } from '../cell/cell_state.js'
 import { CellVariables, type VariableSpec } from '../cell/cell_variables.js'
-import type { FloatTensor } from '../cell/float_tensor.js'
 import type { FusedRNNCell } from '../sequence/fused_rnn_cell.js'
 import { type LSTMBlockOptions, lstmBlockRule } from './lstm_block_options.js'
 import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
 import type { SequenceInput } from '../sequence/sequence_layout.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from '../sequence/sequence_run.js'
 
 /**
@@ -63,12 +61,7 @@ export class LSTMBlockFusedCell extends CellVariables implements FusedRNNCell<LS
   }
 
   /** The pass itself, on arguments that {@link call} has checked; for wrappers. */
-  pass(
-    inputs: FloatTensor,
-    state: LSTMStateTuple,
-    lengths: Int32Array | null,
-    run: CellRun,
-  ): SequencePass<LSTMStateTuple> {
-    return lstmPass(this.rule, this.variables, inputs, state, lengths, run)
+  pass(sequence: SequenceOperands<LSTMStateTuple>): SequencePass<LSTMStateTuple> {
+    return lstmPass(this.rule, this.variables, sequence)
   }
 }

@@ -7,7 +7,7 @@ import { type FloatTensor, newArray } from '../cell/float_tensor.js'
 import { fusedLSTM } from './fused_lstm.js'
 import { type LSTMRule, hiddenSize, type LSTMVariables, lstmVariables } from './lstm_rule.js'
 import { lstmSequence, type LSTMArrays, type LSTMBackward } from './lstm_sequence.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import { ofBoundedArgument } from '../cell/activation.js'
 import { addStateGradient, addStateSide, type ConcatKernel } from '../cell/concat_product.js'
 import { type LSTMGateRule, lstmGatesBackward, lstmGatesForward } from './lstm_gates.js'
@@ -19,13 +19,11 @@ import { type LSTMGateRule, lstmGatesBackward, lstmGatesForward } from './lstm_g
 export function lstmPass(
   rule: LSTMRule,
   variables: VariableMap,
-  inputs: FloatTensor,
-  state: LSTMStateTuple,
-  lengths: Int32Array | null,
-  run: CellRun,
+  sequence: SequenceOperands<LSTMStateTuple>,
 ): SequencePass<LSTMStateTuple> {
+  const { run } = sequence
   const { lstm } = run
-  return lstmSequence(variables, inputs, state, lengths, run, (arrays) => {
+  return lstmSequence(variables, sequence, (arrays) => {
     if (lstm === undefined || arrays.time <= 1 || !isPlain(rule)) return lstmLoops(rule, variables, run, arrays)
     const { numUnits, forgetBias } = rule
     const layer = { numUnits, forgetBias, variables, norms: undefined, epsilon: 0, dropout: null }

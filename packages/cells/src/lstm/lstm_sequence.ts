@@ -1,12 +1,11 @@
 import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { CellRun } from '../cell/cell_run.js'
 import type { LSTMStateTuple } from '../cell/cell_state.js'
 import type { VariableMap } from '../cell/cell_variables.js'
 import { addInputGradient, addKernelGradients, inputSide } from '../cell/concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from '../cell/float_tensor.js'
 import { withoutPadding } from '../sequence/sequence_layout.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 
 /** The arrays of a recurrence; step t reads rows [t·B, (t+1)·B) and writes one B further in the two states. */
 export interface LSTMArrays {
@@ -35,10 +34,7 @@ export type LSTMBackward = (outputs: FloatArray, state: LSTMStateTuple, variable
  */
 export function lstmSequence(
   variables: VariableMap,
-  inputs: FloatTensor,
-  state: LSTMStateTuple,
-  lengths: Int32Array | null,
-  run: CellRun,
+  { inputs, state, lengths, run }: SequenceOperands<LSTMStateTuple>,
   recur: (arrays: LSTMArrays) => LSTMBackward,
 ): SequencePass<LSTMStateTuple> {
   const [time, batch, inputSize] = inputs.shape as [number, number, number]

@@ -8,7 +8,7 @@ import { GraphCell } from '../graph/graph_cell.js'
 import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
 import type { CellStep } from '../cell/rnn_cell.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
 
 /**
@@ -67,7 +67,7 @@ export abstract class LSTMStepCell extends GraphCell<LSTMStateTuple> {
 
   override step(input: FloatTensor, state: LSTMStateTuple, run: CellRun): CellStep<LSTMStateTuple> {
     const { data, shape } = input
-    const pass = this.sequencePass({ data, shape: [1, ...shape] }, state, null, run)
+    const pass = this.sequencePass({ inputs: { data, shape: [1, ...shape] }, state, lengths: null, run })
     if (pass === undefined) return super.step(input, state, run)
     const { outputs, state: next, backward } = pass
     const [, ...outputShape] = outputs.shape
@@ -81,12 +81,7 @@ export abstract class LSTMStepCell extends GraphCell<LSTMStateTuple> {
     }
   }
 
-  override sequencePass(
-    inputs: FloatTensor,
-    state: LSTMStateTuple,
-    lengths: Int32Array | null,
-    run: CellRun,
-  ): SequencePass<LSTMStateTuple> | undefined {
-    return this.#isLayer ? lstmPass(this.rule, this.variables, inputs, state, lengths, run) : undefined
+  override sequencePass(sequence: SequenceOperands<LSTMStateTuple>): SequencePass<LSTMStateTuple> | undefined {
+    return this.#isLayer ? lstmPass(this.rule, this.variables, sequence) : undefined
   }
 }

@@ -1,11 +1,9 @@
 import { checkArguments, checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
-import type { CellRun } from '../cell/cell_run.js'
 import type { CellState } from '../cell/cell_state.js'
 import type { VariableMap } from '../cell/cell_variables.js'
-import type { FloatTensor } from '../cell/float_tensor.js'
 import { FusedWrapper } from './fused_wrapper.js'
 import { CELL, type RNNCell } from '../cell/rnn_cell.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import { unrolled } from './unroll.js'
 
 const OPTIONS = {
@@ -47,7 +45,7 @@ export class FusedRNNCellAdaptor<State extends CellState> extends FusedWrapper<S
     return this.cell.variables
   }
 
-  override pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State> {
-    return unrolled(this.cell).pass(inputs, state, lengths, run)
+  override pass(sequence: SequenceOperands<State>): SequencePass<State> {
+    return unrolled(this.cell).pass(sequence)
   }
 }

@@ -1,12 +1,10 @@
 import { checkOptions } from '@cudnn-rnn/canonical/rules'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
-import type { CellRun } from '../cell/cell_run.js'
 import type { CellState, StateSize } from '../cell/cell_state.js'
 import type { BuildOptions, VariableMap } from '../cell/cell_variables.js'
-import type { FloatTensor } from '../cell/float_tensor.js'
 import type { FusedRNNCell } from './fused_rnn_cell.js'
 import type { SequenceInput } from './sequence_layout.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import {
   runSequence,
   SEQUENCE_OPTIONS,
@@ -67,7 +65,7 @@ export abstract class FusedWrapper<State extends CellState, Cell extends Wrapped
     return this.cell.zeroGradients()
   }
 
-  abstract pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State>
+  abstract pass(sequence: SequenceOperands<State>): SequencePass<State>
 
   /** Like {@link FusedRNNCell.call}; throws the errors of the wrapped cell. */
   call<Sequence extends SequenceInput, Training extends boolean = true>(

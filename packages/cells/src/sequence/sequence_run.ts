@@ -10,7 +10,7 @@ import { checkFloatTensor, type FloatTensor, zeros } from '../cell/float_tensor.
 import { kernelsOf } from '../cell/product_backend.js'
 import { CELL_CALL_OPTIONS, type CellCallOptions } from '../cell/rnn_cell.js'
 import { exchangeTimeAndBatch, isList, type SequenceInput, stackSteps, unstackSteps } from './sequence_layout.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 
 /** Rules of lengths, which {@link runSequence} checks against the input's shape. */
 export const LENGTH_OPTIONS = {
@@ -66,7 +66,7 @@ export interface SequenceRunner<State> {
   readonly outputSize: number
   build(inputSize: number): void
   zeroGradients(): VariableMap
-  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State>
+  pass(sequence: SequenceOperands<State>): SequencePass<State>
 }
 
 /**
@@ -109,7 +109,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
   const kernels = kernelsOf(action, options.backend, dtype)
   runner.build(inputSize)
   const run = new CellRun(dtype, options.training !== false, kernels)
-  const pass = runner.pass(input, initialState, lengths, run)
+  const pass = runner.pass({ inputs: input, state: initialState, lengths, run })
   const backward = (given: SequenceOutputGradients<State>) => {
     checkOptionNames('run backward', given, ['outputs', 'state'])
     const outputShape = [time, batch, runner.outputSize]

@@ -191,13 +191,13 @@ function bidirectionalStack<State extends CellState>(
           [...cell.zeroGradients()].map(([name, value]) => [scopedName(scope, name), value] as const),
         ),
       ),
-    pass(inputs, [statesFw, statesBw], lengths, run): SequencePass<StatePair<State>> {
+    pass({ inputs, state: [statesFw, statesBw], lengths, run }): SequencePass<StatePair<State>> {
       const passes: { fw: SequencePass<State>; bw: SequencePass<State> }[] = []
       let sequence = inputs
       for (const [layer, { fw, bw }] of layers.entries()) {
         const both = {
-          fw: unrolled(fw).pass(sequence, statesFw[layer], lengths, run),
-          bw: reversedPass(unrolled(bw), sequence, statesBw[layer], lengths, run),
+          fw: unrolled(fw).pass({ inputs: sequence, state: statesFw[layer], lengths, run }),
+          bw: reversedPass(unrolled(bw), { inputs: sequence, state: statesBw[layer], lengths, run }),
         }
         passes.push(both)
         sequence = joinColumns(both.fw.outputs, both.bw.outputs)

@@ -1,11 +1,9 @@
 import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
-import type { CellRun } from '../cell/cell_run.js'
 import type { CellState } from '../cell/cell_state.js'
-import type { FloatTensor } from '../cell/float_tensor.js'
 import type { FusedRNNCell } from './fused_rnn_cell.js'
 import { FusedWrapper } from './fused_wrapper.js'
 import { reverseSteps } from './sequence_layout.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import type { SequenceRunner } from './sequence_run.js'
 
 const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pass', 'build', 'zeroGradients')
@@ -31,20 +29,18 @@ export class TimeReversedFusedRNN<State extends CellState> extends FusedWrapper<
     super('TimeReversedFusedRNN', cell)
   }
 
-  override pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State> {
-    return reversedPass(this.cell, inputs, state, lengths, run)
+  override pass(sequence: SequenceOperands<State>): SequencePass<State> {
+    return reversedPass(this.cell, sequence)
   }
 }
 
 /** `runner` over the reversed sequence, with outputs and gradients turned back; a reversal is its own inverse. */
 export function reversedPass<State>(
   runner: SequenceRunner<State>,
-  inputs: FloatTensor,
-  state: State,
-  lengths: Int32Array | null,
-  run: CellRun,
+  sequence: SequenceOperands<State>,
 ): SequencePass<State> {
-  const pass = runner.pass(reverseSteps(inputs, lengths), state, lengths, run)
+  const { inputs, lengths } = sequence
+  const pass = runner.pass({ ...sequence, inputs: reverseSteps(inputs, lengths) })
   return {
     outputs: reverseSteps(pass.outputs, lengths),
     state: pass.state,

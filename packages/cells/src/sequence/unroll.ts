@@ -1,10 +1,9 @@
 import { copyRow } from '@cudnn-rnn/ops/executor'
-import type { CellRun } from '../cell/cell_run.js'
 import { type CellState, mapState } from '../cell/cell_state.js'
 import { type FloatTensor, newArray } from '../cell/float_tensor.js'
 import type { CellStep, RNNCell } from '../cell/rnn_cell.js'
 import { stackSteps, unstackSteps, withoutPadding } from './sequence_layout.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import type { SequenceRunner } from './sequence_run.js'
 
 /** A step cell as something that runs over a sequence. */
@@ -17,8 +16,7 @@ export function unrolled<State extends CellState>(cell: RNNCell<State>): Sequenc
     outputSize: cell.outputSize,
     build: (inputSize) => cell.build(inputSize),
     zeroGradients: () => cell.zeroGradients(),
-    pass: (inputs, state, lengths, run) =>
-      cell.sequencePass?.(inputs, state, lengths, run) ?? unroll(cell, inputs, state, lengths, run),
+    pass: (sequence) => cell.sequencePass?.(sequence) ?? unroll(cell, sequence),
   }
 }
 
@@ -28,10 +26,7 @@ export function unrolled<State extends CellState>(cell: RNNCell<State>): Sequenc
  */
 function unroll<State extends CellState>(
   cell: RNNCell<State>,
-  inputs: FloatTensor,
-  initialState: State,
-  lengths: Int32Array | null,
-  run: CellRun,
+  { inputs, state: initialState, lengths, run }: SequenceOperands<State>,
 ): SequencePass<State> {
   const [time, batch, inputSize] = inputs.shape as [number, number, number]
   const steps: CellStep<State>[] = []
