@@ -42,6 +42,8 @@ const kernels = new Map()
 const source = ['dense', 'layers', 'tensors', 'ctc', 'streams', 'persistent']
   .map((name) => read(`native/cudnn/kernels/${name}.cu`))
   .join('\n')
+  // The macro of dense.cu for the parameters of four tensors.
+  .replaceAll(/FOUR\(([^,()]+), (\w+)\)/g, (_, type, name) => [0, 1, 2, 3].map((k) => `${type} ${name}${k}`).join())
 const kernel = /extern "C" __global__ void (?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)/g
 for (const [, name, list] of source.matchAll(kernel)) kernels.set(name, parametersOf(list))
 

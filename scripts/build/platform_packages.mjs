@@ -3,10 +3,10 @@
 //   node scripts/build/platform_packages.mjs stage FOLDER   puts the addons below FOLDER into them, before a release; an addon
 //                                                     is in <addon>/prebuilds/<platform>/, as build_native.mjs leaves it
 //   node scripts/build/platform_packages.mjs check          fails while one of them lacks its addon: nothing empty is published
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ADDONS, OWNERS, platformManifest, platformPackages } from './platforms.mjs'
+import { ADDONS, CUBINS, OWNERS, platformManifest, platformPackages } from './platforms.mjs'
 import { readJson } from '../workspace.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -33,6 +33,9 @@ const commands = {
     for (const { addon, platform, file, folder } of platformPackages()) {
       const built = join(resolve(from), addon, 'prebuilds', platform, file)
       if (existsSync(built)) copyFileSync(built, join(root, folder, file))
+      // Machine code of GPUs is the same for all platforms.
+      const cubins = join(resolve(from), addon, 'prebuilds/linux-x64-gnu', CUBINS)
+      if (existsSync(cubins)) cpSync(cubins, join(root, folder, CUBINS), { recursive: true })
     }
     commands.check()
   },

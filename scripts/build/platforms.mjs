@@ -21,6 +21,9 @@ export const ADDONS = {
   mpi: ['linux-x64-gnu', 'linux-arm64-gnu', 'darwin-arm64', 'darwin-x64'],
 }
 
+/** The folder of the kernels that make_cubins.mjs compiles, beside the addon of cudnn. */
+export const CUBINS = 'cubins'
+
 /** The package that loads each addon. */
 export const OWNERS = { cpu: 'cpu', cudnn: 'cudnn', mpi: 'distributed' }
 
@@ -56,7 +59,7 @@ export function platformManifest(root, { addon, platform, name, file, folder }) 
     description: `Addon of @cudnn-rnn/${OWNERS[addon]} for ${platform}`,
     license,
     repository: { ...repository, directory: folder },
-    files: [file],
+    files: [file, ...(addon === 'cudnn' ? [CUBINS] : [])],
     engines,
     // pnpm writes these over the manifest that it packs. In the repository they would make every install warn of the
     // other machines, and an addon staged for a release hide the one that was built since.

@@ -2,8 +2,8 @@
 //
 // Conventions: every kernel is one-dimensional in grid and block, takes pointers, `long long` counts and REAL scalars,
 // and stays right for any grid (grid-stride loops) unless it says "one block per …". Blocks that reduce have BLOCK
-// threads and use static __shared__ memory with __syncthreads(), which every thread of the block reaches; there are no
-// warp intrinsics and no atomics, so results do not depend on scheduling.
+// threads and use static __shared__ memory with __syncthreads(), which every thread of the block reaches. There are no
+// warp intrinsics, and one atomic counter, by which a block knows that it ends last: results do not depend on scheduling.
 //
 // Kernels with REAL scalars take a last pointer, `live`: if it is not null, the scalars are read from there and not
 // from the parameters, which are fixed in a graph. Updates take a `guard` before it: if it is not null and not
@@ -18,6 +18,11 @@ typedef long long Index;
 #define EACH(index, count)                                                                            \
   for (Index index = (Index)blockIdx.x * blockDim.x + threadIdx.x, index##Stride = (Index)gridDim.x * blockDim.x; \
        index < (count); index += index##Stride)
+
+// A launch takes up to four tensors, as launches take most of the time of a small step. Those that it lacks are others of
+// its tensors, with a count of 0. Element k of all of them is one thread's, in the order of the tensors.
+#define FOUR(type, name) type name##0, type name##1, type name##2, type name##3
+#define LIST(name) {name##0, name##1, name##2, name##3}
 
 static __device__ bool stopped(const REAL* guard) { return guard && *guard - *guard != 0; }
 
@@ -204,9 +209,10 @@ extern "C" __global__ void sort_by_digit(int* sorted, const int* counts, const i
 }
 
 // table[v,e] = Σ over n with ids[n] = v of rows[n,e], in the order of n. One block per v.
+// Without an order a block looks at all ids.
 extern "C" __global__ void embedding_gradient(REAL* table, const int* ids, const int* order, const REAL* rows,
                                               Index count, Index columns, Index vocabulary) {
-  Index id = blockIdx.x, low = 0, high = count;
+  Index id = blockIdx.x, low = 0, high = order ? count : 0;
   while (low < high) {
     Index middle = (low + high) / 2;
     if (sort_key(ids, order, middle, vocabulary) < id) low = middle + 1;
@@ -214,7 +220,11 @@ extern "C" __global__ void embedding_gradient(REAL* table, const int* ids, const
   }
   for (Index e = threadIdx.x; e < columns; e += blockDim.x) {
     REAL sum = 0;
-    for (Index k = low; k < count && ids[order[k]] == id; k++) sum += rows[order[k] * columns + e];
+    for (Index k = low; k < count; k++) {
+      Index n = order ? order[k] : k;
+      if (ids[n] == id) sum += rows[n * columns + e];
+      else if (order) break;
+    }
     table[id * columns + e] = sum;
   }
 }
@@ -250,29 +260,51 @@ static __device__ REAL block_max(REAL value) {
   return maximum;
 }
 
-// partial[first + blockIdx] = the block's share of Σ x².
-extern "C" __global__ void sum_of_squares(double* partial, const REAL* x, Index count, Index first) {
-  double sum = 0;
-  EACH(k, count) sum += (double)x[k] * x[k];
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) partial[first + blockIdx.x] = sum;
+// Blocks of the launch that ended; the last resets it.
+static __device__ unsigned ended;
+
+// True in thread 0 of the block that ends last, and there alone, with the sum of the parts that thread 0 of each block, of
+// launches before too, wrote. They are added in their order, so the sum does not depend on which block does it.
+static __device__ bool sum_in_last_block(double* sum, const volatile double* parts, Index count) {
+  __shared__ bool isLast;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    isLast = atomicAdd(&ended, 1u) == gridDim.x - 1;
+    if (isLast) ended = 0;
+  }
+  __syncthreads();
+  if (!isLast) return false;
+  double value = 0;
+  for (Index k = threadIdx.x; k < count; k += BLOCK) value += parts[k];
+  *sum = block_sum(value);
+  return threadIdx.x == 0;
 }
 
-// norm = √(Σ partial). One block.
-extern "C" __global__ void norm_of_partials(REAL* norm, const double* partial, Index count) {
+// partial[first + blockIdx] = the block's share of Σ x². A launch with a `total` of partial sums is the last:
+// norm = √(Σ partial).
+extern "C" __global__ void global_norm(FOUR(const REAL*, x), FOUR(Index, count), REAL* norm, double* partial,
+                                       Index first, Index total) {
+  const REAL* const xs[] = LIST(x);
+  const Index counts[] = LIST(count);
   double sum = 0;
-  for (Index k = threadIdx.x; k < count; k += BLOCK) sum += partial[k];
+#pragma unroll
+  for (int t = 0; t < 4; t++) EACH(k, counts[t]) sum += (double)xs[t][k] * xs[t][k];
   sum = block_sum(sum);
-  if (threadIdx.x == 0) *norm = (REAL)sqrt(sum);
+  if (threadIdx.x == 0) partial[first + blockIdx.x] = sum;
+  if (total > 0 && sum_in_last_block(&sum, partial, total)) *norm = (REAL)sqrt(sum);
 }
 
 // x ← x·limit/norm if norm > limit and finite.
-extern "C" __global__ void clip_by_norm(REAL* x, const REAL* norm, Index count, REAL limit, const REAL* live) {
+extern "C" __global__ void clip_by_norm(FOUR(REAL*, x), FOUR(Index, count), const REAL* norm, REAL limit,
+                                        const REAL* live) {
   if (live) limit = live[0];
   REAL current = *norm;
   if (!(current > limit) || current - current != 0) return;
+  REAL* const xs[] = LIST(x);
+  const Index counts[] = LIST(count);
   REAL scale = limit / current;
-  EACH(k, count) x[k] *= scale;
+#pragma unroll
+  for (int t = 0; t < 4; t++) EACH(k, counts[t]) xs[t][k] *= scale;
 }
 
 // guard = NaN if a or b is not finite, else 0: the condition of updates that depend on both. One thread.
@@ -288,14 +320,32 @@ extern "C" __global__ void sum(double* total, const REAL* x, Index count) {
   if (threadIdx.x == 0) *total = value;
 }
 
+// sums[c] = Σ x[n,c] over n, in a fixed order. One block per COLUMNS columns, each of which BLOCK / COLUMNS threads share.
+#define COLUMNS 8
+extern "C" __global__ void column_sums(REAL* sums, const REAL* x, Index rows, Index columns) {
+  __shared__ REAL parts[BLOCK];
+  Index column = (Index)blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;
+  REAL sum = 0;
+  if (column < columns) {
+    for (Index n = threadIdx.x / COLUMNS; n < rows; n += BLOCK / COLUMNS) sum += x[n * columns + column];
+  }
+  parts[threadIdx.x] = sum;
+  for (int half = BLOCK / 2; half >= COLUMNS; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+  }
+  if (threadIdx.x < COLUMNS && column < columns) sums[column] = parts[threadIdx.x];
+}
+
 // ---- softmax cross-entropy ------------------------------------------------------------------------------------------
 
-// One block per row: loss[n] = w·(log Σ exp(z - max z) - (z_label - max z)), gradient = w·(softmax(z) - onehot), with
-// w = weights[n]/total (1/rows without weights; 0 if total is 0). A label outside the classes gives NaN.
+// One block per row: rowLosses[n] = w·(log Σ exp(z - max z) - (z_label - max z)), gradient = w·(softmax(z) - onehot), with
+// w = weights[n]/total (1/rows without weights; 0 if total is 0). A label outside the classes gives NaN. loss = Σ rowLosses.
 // Exponentials are REAL, as GPUs other than the data center's have few units for double; sums and differences are
 // double.
-extern "C" __global__ void softmax_cross_entropy(REAL* gradient, double* loss, const REAL* logits, const int* labels,
-                                                 const REAL* weights, const double* total, Index rows, Index classes) {
+extern "C" __global__ void softmax_cross_entropy(REAL* gradient, REAL* loss, double* rowLosses, const REAL* logits,
+                                                 const int* labels, const REAL* weights, const double* total,
+                                                 Index rows, Index classes) {
   Index n = blockIdx.x;
   const REAL* z = logits + n * classes;
   REAL* g = gradient + n * classes;
@@ -315,16 +365,9 @@ extern "C" __global__ void softmax_cross_entropy(REAL* gradient, double* loss, c
     g[v] = weight == 0 ? (REAL)0 : (REAL)(valid ? weight * share : 0.0 / 0.0);
   }
   if (threadIdx.x == 0) {
-    loss[n] = weight == 0 ? 0 : valid ? weight * (log(sum) - (double)(z[label] - maximum)) : 0.0 / 0.0;
+    rowLosses[n] = weight == 0 ? 0 : valid ? weight * (log(sum) - (double)(z[label] - maximum)) : 0.0 / 0.0;
   }
-}
-
-// loss = Σ rows. One block.
-extern "C" __global__ void sum_losses(REAL* loss, const double* rows, Index count) {
-  double value = 0;
-  for (Index k = threadIdx.x; k < count; k += BLOCK) value += rows[k];
-  value = block_sum(value);
-  if (threadIdx.x == 0) *loss = (REAL)value;
+  if (sum_in_last_block(&sum, rowLosses, rows)) *loss = (REAL)sum;
 }
 
 // ---- optimizers -----------------------------------------------------------------------------------------------------
@@ -347,8 +390,8 @@ static __device__ REAL bias_correction(REAL rest, REAL step) { return -1 / expm1
 
 // Kingma & Ba's algorithm 1. The step is *steps if that is not null: a count of updates on the device, in which
 // those that a guard stopped are missing. With epsilonHat, ε is added to √v before the bias correction.
-extern "C" __global__ void apply_adam(REAL* x, REAL* m, REAL* v, const REAL* g, Index count, const REAL* steps,
-                                      REAL rate, REAL beta1, REAL rest1, REAL beta2, REAL rest2, REAL step,
+extern "C" __global__ void apply_adam(FOUR(REAL*, x), FOUR(REAL*, m), FOUR(REAL*, v), FOUR(const REAL*, g),
+                                      FOUR(Index, count), const REAL* steps, REAL rate, REAL beta1, REAL rest1, REAL beta2, REAL rest2, REAL step,
                                       REAL epsilon, Index epsilonHat, const REAL* guard, const REAL* live) {
   if (stopped(guard)) return;
   if (live) {
@@ -359,13 +402,21 @@ extern "C" __global__ void apply_adam(REAL* x, REAL* m, REAL* v, const REAL* g, 
   REAL correction1 = bias_correction(rest1, step);
   REAL correction2 = bias_correction(rest2, step);
   if (epsilonHat) epsilon *= sqrt(correction2);
-  EACH(k, count) {
-    REAL gradient = g[k];
-    REAL first = beta1 * m[k] + rest1 * gradient;
-    REAL second = beta2 * v[k] + rest2 * gradient * gradient;
-    m[k] = first;
-    v[k] = second;
-    x[k] -= rate * (first * correction1) / (sqrt(second * correction2) + epsilon);
+  REAL* const xs[] = LIST(x);
+  REAL* const ms[] = LIST(m);
+  REAL* const vs[] = LIST(v);
+  const REAL* const gs[] = LIST(g);
+  const Index counts[] = LIST(count);
+#pragma unroll
+  for (int t = 0; t < 4; t++) {
+    EACH(k, counts[t]) {
+      REAL gradient = gs[t][k];
+      REAL first = beta1 * ms[t][k] + rest1 * gradient;
+      REAL second = beta2 * vs[t][k] + rest2 * gradient * gradient;
+      ms[t][k] = first;
+      vs[t][k] = second;
+      xs[t][k] -= rate * (first * correction1) / (sqrt(second * correction2) + epsilon);
+    }
   }
 }
 

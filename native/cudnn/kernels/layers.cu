@@ -356,11 +356,11 @@ extern "C" __global__ void phased_gate_time_gradient(REAL* dtimes, const REAL* t
 // The order of ELEMENT_LOSSES.
 enum { SQUARED_ERROR, ABSOLUTE_ERROR, SIGMOID_CROSS_ENTROPY };
 
-// One block per row: loss[n] = w·Σ_o l(p,y), gradient = w·l'(p,y), with w = weights[n]/(total·columns)
-// (1/(rows·columns) without weights; 0 if total is 0).
-extern "C" __global__ void element_loss(REAL* gradient, double* loss, const REAL* predictions, const REAL* targets,
-                                        const REAL* weights, const double* total, Index rows, Index columns,
-                                        Index rule) {
+// One block per row: rowLosses[n] = w·Σ_o l(p,y), gradient = w·l'(p,y), with w = weights[n]/(total·columns)
+// (1/(rows·columns) without weights; 0 if total is 0). loss = Σ rowLosses.
+extern "C" __global__ void element_loss(REAL* gradient, REAL* loss, double* rowLosses, const REAL* predictions,
+                                        const REAL* targets, const REAL* weights, const double* total, Index rows,
+                                        Index columns, Index rule) {
   Index n = blockIdx.x;
   double sumOfWeights = weights ? *total : (double)rows, sum = 0;
   double weight = sumOfWeights == 0 ? 0 : (weights ? (double)weights[n] : 1.0) / sumOfWeights / (double)columns;
@@ -379,5 +379,6 @@ extern "C" __global__ void element_loss(REAL* gradient, double* loss, const REAL
     if (weight != 0) sum += weight * value;
   }
   sum = block_sum(sum);
-  if (threadIdx.x == 0) loss[n] = sum;
+  if (threadIdx.x == 0) rowLosses[n] = sum;
+  if (sum_in_last_block(&sum, rowLosses, rows)) *loss = (REAL)sum;
 }

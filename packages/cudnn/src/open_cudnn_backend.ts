@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkedElsewhere,
@@ -84,7 +85,8 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   try {
     // Loaded here: most machines have no GPU, and the executor is most of this package.
     const { startBackend } = await import('./start_backend.js')
-    const rest = { graphs: policy, kernels, cacheDir, libraryDir } as const
+    const shippedKernels = join(dirname(loaded.file), 'cubins')
+    const rest = { graphs: policy, kernels, cacheDir, libraryDir, shippedKernels } as const
     return await startBackend(addon, libraries, { device, dtype, arithmetic, algorithm, ...rest })
   } catch (error) {
     if (!isCudnnError(error)) throw error

@@ -47,6 +47,34 @@ describe('CommandList', () => {
     expect(list.slots.map(({ isWritten }) => isWritten)).toEqual([true, true])
   })
 
+  it('joins launches of one kernel on four tensors at most, if all but the tensors is the same', () => {
+    const own = home()
+    const [norm, other, ...x] = Array.from({ length: 8 }, (_, k) => new DeviceBuffer(own, 4 * k))
+    const list = new CommandList(own, 'clip')
+    const clip = (k: number, limit = 5, by = norm!) => {
+      list.segment(`clip ${k}`)
+      list.launchTensors('clip_by_norm', k, 256, [{ x: x[k]!, count: k }], { norm: by, limit })
+      list.joinLaunch('clip_by_norm')
+    }
+    const launches = () =>
+      list.words.filter((word, k) => word === 256 && list.words[k - 3] === opcode('launchKernel')).length
+    clip(1)
+    clip(3)
+    clip(2)
+    const head = [opcode('launchKernel'), kernel('clip_by_norm'), 3, 256]
+    expect(list.words).toEqual([SEGMENT, SEGMENT, ...head, 0, 2, 3, 0, 1, 3, 2, 0, 1])
+    expect([list.actions, list.scalars]).toEqual([['clip', 'clip 1'], [5]])
+    for (const [k, change] of [() => clip(4), () => clip(5), () => clip(1, 6), () => clip(1, 6, other)].entries()) {
+      change()
+      expect(launches()).toBe([1, 2, 3, 4][k])
+    }
+    list.copy(norm!, other!)
+    clip(2, 6, other)
+    expect(launches()).toBe(5)
+    clip(0, 6, other)
+    expect(list.actions.at(-1)).toBe('clip 0')
+  })
+
   it('has the same words for lists that do the same with other buffers and scalars', () => {
     const words = [1.5, 2.5].map((value) => {
       const own = home()

@@ -1,8 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { KernelCache } from '../src/device/kernel_cache.js'
+import { loadAddon } from '../src/load_addon.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 /** A container may run as a user without an entry and without HOME: Node.js throws then. */
@@ -137,6 +141,35 @@ describe('KernelCache', () => {
     if (gpu.problem !== undefined) return
     const { libraries, open } = gpu
     afterEach(() => libraries.configure('reset'))
+
+    it('comes from the files beside the addon, unless they are for other GPUs, damaged or refused', async () => {
+      libraries.configure('reset')
+      const addon = join(root, 'cudnn_rnn_cudnn.node')
+      const loaded = loadAddon()
+      copyFileSync(loaded.addon === undefined ? '' : loaded.file, addon)
+      const script = join(import.meta.dirname, '../../../scripts/build/make_cubins.mjs')
+      const options = ['--addon', addon, '--nvrtc', libraries.folder, '--architectures', '90']
+      execFileSync(process.execPath, [script, ...options], { stdio: 'ignore' })
+      vi.stubEnv('CUDNN_RNN_CUDNN_ADDON', addon)
+      const cubins = join(root, 'cubins')
+      const made = readdirSync(cubins).map((name) => [join(cubins, name), readFileSync(join(cubins, name))] as const)
+      expect(made).toHaveLength(2)
+      const compilations = async (settings: string, change: (content: Buffer) => Buffer) => {
+        libraries.configure(`reset; ${settings}`)
+        for (const [name, content] of made) writeFileSync(name, change(content))
+        await using backend = await open({ cacheDir: join(root, randomUUID()) })
+        const x = { data: Float32Array.of(-1, 2), shape: [2] }
+        expect([...(await backend.ops.activate(x, 'relu').read()).data]).toEqual([0, 2])
+        return libraries.report().calls['nvrtcCompileProgram'] ?? 0
+      }
+      expect(await compilations('capability=9.0', (content) => content)).toBe(0)
+      expect(await compilations('capability=8.0', (content) => content)).toBe(1)
+      expect(await compilations('capability=9.0', (content) => content.subarray(0, 1000))).toBe(1)
+      const image = Buffer.from('not of this driver')
+      const refused = Buffer.concat([createHash('sha256').update(image).digest(), image])
+      expect(await compilations('capability=9.0', () => brotliCompressSync(refused))).toBe(1)
+      expect(libraries.report().violations).toEqual([])
+    })
 
     it('that is cut off is compiled again, and the executor computes', async () => {
       libraries.configure('reset')

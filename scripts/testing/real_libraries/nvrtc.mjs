@@ -1,9 +1,7 @@
 // Compiles native/cudnn/kernels by the real NVRTC: node nvrtc.mjs ADDON FOLDER ARCHITECTURES. Its last line is the number of images
 // and the problems, as JSON. A separate process: a
 // handler of signals that a library installs would keep the caller alive.
-import { readdirSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { openNvrtc } from '../../build/open_nvrtc.mjs'
 import { BLOCK, TYPES } from './kernels.mjs'
 
 /** Cell, type, units, warps and rows of a block. */
@@ -15,19 +13,11 @@ const PERSISTENT_SHAPES = [
 ]
 
 const [file, folder, ...architectures] = process.argv.slice(2)
-const addon = createRequire(import.meta.url)(file)
-const nvrtc = join(
-  folder,
-  readdirSync(folder).find((name) => /^libnvrtc\.so\.\d+$/.test(name)),
-)
-// Its built-ins are looked for by bare name only.
-for (const name of readdirSync(folder)) if (name.startsWith('libnvrtc-builtins')) addon.openLibrary(join(folder, name))
-addon.openLibrary(nvrtc)
-const { libraries, missing } = addon.bindLibraries({ nvrtc })
+const { addon, libraries } = openNvrtc(file, folder)
 const source = addon.kernelSource()
-const problems = libraries === null ? [`symbols are missing: ${missing.join(', ')}`] : []
+const problems = []
 let images = 0
-for (const type of libraries === null ? [] : TYPES) {
+for (const type of TYPES) {
   for (const architecture of [...architectures.map((number) => `sm_${number}`), 'compute_75', 'compute_121']) {
     const options = [`--gpu-architecture=${architecture}`, `-DREAL=${type}`, `-DBLOCK=${BLOCK}`, '--split-compile=0']
     try {
@@ -40,7 +30,7 @@ for (const type of libraries === null ? [] : TYPES) {
 }
 // The persistent kernels of a few shapes: cells, types, and the operations that each architecture has.
 const persistent = addon.persistentSource()
-for (const architecture of libraries === null ? [] : architectures.filter((number) => Number(number) >= 80)) {
+for (const architecture of architectures.filter((number) => Number(number) >= 80)) {
   for (const [cell, kind, units, warps, rows] of PERSISTENT_SHAPES) {
     const macros = {
       CELL: cell,

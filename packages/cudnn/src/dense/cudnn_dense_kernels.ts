@@ -13,7 +13,7 @@ import {
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
-import { BLOCK } from '../device/device_kernels.js'
+import { BLOCK, blocksOf } from '../device/device_kernels.js'
 import { CtcLosses } from './ctc_losses.js'
 import { computed, Operation } from './operation.js'
 import { launchUpdate } from './update_launch.js'
@@ -54,23 +54,26 @@ export class CudnnDenseKernels implements StatementKernels<CudnnTensor> {
   norm(tensors: readonly CudnnTensor[], maxNorm: number): CudnnTensor {
     const { session } = this.#executor
     const most = session.info.multiProcessors * NORM_BLOCKS_PER_MULTIPROCESSOR
-    const parts = tensors.map(({ buffer, shape }) => {
-      const count = elementCount(shape)
-      return { x: buffer, count, blocks: Math.min(Math.ceil(count / ELEMENTS_PER_NORM_BLOCK), most) }
+    const parts = tensors.map(({ buffer, shape }) => ({ x: buffer, count: elementCount(shape) }))
+    const launches = Array.from({ length: Math.ceil(parts.length / 4) }, (_, k) => {
+      const four = parts.slice(4 * k, 4 * k + 4)
+      const largest = Math.max(...four.map(({ count }) => count))
+      return { four, largest, blocks: Math.max(1, Math.min(Math.ceil(largest / ELEMENTS_PER_NORM_BLOCK), most)) }
     })
-    const blocks = parts.reduce((sum, part) => sum + part.blocks, 0)
+    const sum = launches.reduce((before, { blocks }) => before + blocks, 0)
     return this.#scalar('run the global norm', (operation, norm) => {
       const { list } = operation
-      const partial = operation.own(list.allocate(blocks * Float64Array.BYTES_PER_ELEMENT))
+      const partial = operation.own(list.allocate(sum * Float64Array.BYTES_PER_ELEMENT))
       let first = 0
+      if (launches.length === 0) list.add('clear', { to: norm, offset: 0, bytes: norm.bytes })
       // Partial sums go to fixed places and are added in order by one block, so the norm does not depend on scheduling.
-      for (const part of parts) {
-        list.launch('sum_of_squares', part.blocks, BLOCK, { partial, x: part.x, count: part.count, first })
-        first += part.blocks
+      for (const { four, blocks } of launches) {
+        const total = first + blocks === sum ? sum : 0
+        list.launchTensors('global_norm', blocks, BLOCK, four, { norm, partial, first, total })
+        first += blocks
       }
-      list.launch('norm_of_partials', 1, BLOCK, { norm, partial, count: blocks })
-      for (const { x, count } of maxNorm === Number.POSITIVE_INFINITY ? [] : parts) {
-        operation.each('clip_by_norm', count, { x, norm, count, limit: maxNorm })
+      for (const { four, largest } of maxNorm === Number.POSITIVE_INFINITY ? [] : launches) {
+        list.launchTensors('clip_by_norm', blocksOf(session, largest), BLOCK, four, { norm, limit: maxNorm })
       }
     })
   }
@@ -94,7 +97,7 @@ export class CudnnDenseKernels implements StatementKernels<CudnnTensor> {
     operation.post()
   }
 
-  /** One kernel for each variable: reads gradient and slots, writes variable and slots, in one pass over memory. */
+  /** Reads gradient and slots, writes variable and slots, in one pass over memory. */
   update(update: OptimizerUpdate, written: readonly CudnnTensor[], source: TensorLike | undefined): void {
     const operation = new Operation(this.#executor, 'update')
     const operands = {

@@ -1,8 +1,14 @@
 import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS, type RowName, type TensorRowName } from '@cudnn-rnn/ops/executor'
+import type { KernelFields } from '../device/command_list.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK } from '../device/device_kernels.js'
 import { multiply } from '../device/matrix_products.js'
 import { launching, type Operation, type RowLaunch } from './operation.js'
+
+/** Columns that a block of `column_sums` adds up: 32 bytes of a row, which a load takes at least. */
+const COLUMNS_OF_BLOCK = 8
+/** Up to so many ids each block of an embedding's gradient looks at all. */
+const FEW_IDS = 4 * BLOCK
 
 /** The operations of layers on the device: each is one segment of kernels and products. */
 export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName | 'ctcLoss'>]: RowLaunch<Name> } = {
@@ -33,7 +39,7 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
       const dy = { buffer: buffers[2], stride: outputs }
       multiply(list, arithmetic, { buffer: results.input }, [rows, outputs, inputs], dy, weights)
       multiply(list, arithmetic, { buffer: results.kernel }, [inputs, rows, outputs], x, dy)
-      multiply(list, arithmetic, { buffer: results.bias }, [1, rows, outputs], rowOfOnes(operation, rows), dy)
+      addUpRows(operation, results.bias, buffers[2], rows, outputs)
     },
   ),
 
@@ -46,9 +52,9 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
   /** dtable [V,E]: the sum of the rows of dy whose id is v, zeros for ids that do not occur. */
   embeddingGradient: launching('run the gradient of embedding', (operation, [ids, dy], table, sizes) => {
     const { rows: count, columns, classes: vocabulary } = sizes
-    // Sorted by id, each row of the table is summed by one block in the order of the ids: no atomics, so the gradient
-    // is the same bits in every run.
-    const order = sortById(operation, ids, count, vocabulary)
+    // Each row of the table is summed by one block in the order of the ids: no atomics, so the gradient is the same bits
+    // in every run. Blocks find their ids sorted, or look at all of them, which is faster than a sort of a few.
+    const order = count > FEW_IDS ? sortById(operation, ids, count, vocabulary) : undefined
     const fields = { table, ids, order, rows: dy, count, columns, vocabulary }
     operation.list.launch('embedding_gradient', vocabulary, BLOCK, fields)
   }),
@@ -101,21 +107,15 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
 
   /** dx [N,E], dγ and dβ [E]. Mean and variance are computed again from x. */
   layerNormGradients: launching('run the gradients of layer normalization', (operation, buffers, results, numbers) => {
-    const { list, executor } = operation
-    const { arithmetic } = executor
+    const { list } = operation
     const [x, gamma, dy] = buffers
     const { rows, columns, epsilon } = numbers
-    // dy ⊙ x̂ for each row, summed over rows by the product below.
+    // dy ⊙ x̂ for each row.
     const dgammaRows = operation.scratch(rows * columns)
     const fields = { dx: results.input, dgammaRows, x, gamma, dy, columns, epsilon }
     list.launch('layer_norm_gradient', rows, BLOCK, fields)
-    // dgamma and dbeta are sums over rows.
-    const ones = rowOfOnes(operation, rows)
-    multiply(list, arithmetic, { buffer: results.gamma }, [1, rows, columns], ones, {
-      buffer: dgammaRows,
-      stride: columns,
-    })
-    multiply(list, arithmetic, { buffer: results.beta }, [1, rows, columns], ones, { buffer: dy, stride: columns })
+    addUpRows(operation, results.gamma, dgammaRows, rows, columns)
+    addUpRows(operation, results.beta, dy, rows, columns)
   }),
 
   /** y [T,B,E] = x, zeros past each row's length. The operation is its own gradient. */
@@ -206,11 +206,9 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
   }),
 }
 
-/** A matrix of one row: products with it are sums over rows. */
-function rowOfOnes(operation: Operation, count: number) {
-  const ones = operation.scratch(count)
-  operation.each('fill', count, { x: ones, count, value: 1 })
-  return { buffer: ones, stride: count }
+/** sums [columns] = Σ over the rows of x [rows,columns]. */
+function addUpRows(operation: Operation, sums: DeviceBuffer, x: DeviceBuffer, rows: number, columns: number): void {
+  operation.list.launch('column_sums', Math.ceil(columns / COLUMNS_OF_BLOCK), BLOCK, { sums, x, rows, columns })
 }
 
 /**
@@ -222,17 +220,16 @@ function addRowLosses(
   rows: number,
   weights: DeviceBuffer | undefined,
   loss: DeviceBuffer,
-  launch: (sums: { readonly loss: DeviceBuffer; readonly total: DeviceBuffer }) => void,
+  launch: (sums: Pick<KernelFields<'element_loss'>, 'loss' | 'rowLosses' | 'total'>) => void,
 ): void {
   const { list } = operation
   // float64: a sum of thousands of rows in float32 would lose digits. One block adds them in order, so the loss is the same
   // bits in every run.
   const rowLosses = operation.own(list.allocate(rows * Float64Array.BYTES_PER_ELEMENT))
-  const total = operation.own(list.allocate(Float64Array.BYTES_PER_ELEMENT))
-  if (weights) list.launch('sum', 1, BLOCK, { total, x: weights, count: rows })
-  else list.add('clear', { to: total, offset: 0, bytes: total.bytes })
-  launch({ loss: rowLosses, total })
-  list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
+  const total = weights && operation.own(list.allocate(Float64Array.BYTES_PER_ELEMENT))
+  if (rows === 0) list.add('clear', { to: loss, offset: 0, bytes: loss.bytes })
+  if (total) list.launch('sum', 1, BLOCK, { total, x: weights, count: rows })
+  launch({ loss, rowLosses, total })
 }
 
 /** The positions of `ids` sorted by id, stably: a radix sort by digits of BLOCK values. */

@@ -2,7 +2,7 @@ import { required } from '@cudnn-rnn/canonical/rules'
 import type { OptimizerUpdate } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
-import { launchEach } from '../device/device_kernels.js'
+import { BLOCK, blocksOf, launchEach } from '../device/device_kernels.js'
 import type { DeviceSession } from '../device/device_session.js'
 
 /** The buffers of an update; `source` is its gradient, source or mask. */
@@ -50,8 +50,11 @@ export function launchUpdate(
       const decays = { beta1, rest1: 1 - beta1, beta2, rest2: 1 - beta2 }
       // The same in every step that the device counts: scalars that do not change are not sent.
       const step = steps === undefined ? update.step : 1
-      const fields = { ...shared, m: first, v: second, steps, rate, ...decays, step, epsilon }
-      launchEach(session, list, 'apply_adam', count, { ...fields, epsilonHat: Number(update.epsilonHat) })
+      const tensor = { x, m: first, v: second, g, count }
+      const numbers = { steps, rate, ...decays, step, epsilon, epsilonHat: Number(update.epsilonHat), guard }
+      list.launchTensors('apply_adam', blocksOf(session, count), BLOCK, [tensor], numbers)
+      // All threads read the count and the guard first, so a launch that writes one of them takes no other tensor.
+      if (!written.some((buffer) => buffer === steps || buffer === guard)) list.joinLaunch('apply_adam')
       break
     }
     case 'rmsProp': {

@@ -62,6 +62,14 @@ type FieldsOf<Shape extends KernelShape> = {
 /** The fields of a command, by the table of commands. */
 export type CommandFields<Name extends CommandName> = FieldsOf<(typeof COMMANDS)[Name]['fields']>
 export type KernelFields<Name extends KernelName> = FieldsOf<(typeof KERNELS)[Name]>
+/** The fields that each tensor of a kernel of four has, by their names without numbers. */
+export type TensorFields<Name extends KernelName> = {
+  readonly [Field in keyof KernelFields<Name> as Field extends `${infer Base}0`
+    ? Base
+    : never]: KernelFields<Name>[Field]
+}
+/** The other fields of such a kernel. */
+export type SharedFields<Name extends KernelName> = Omit<KernelFields<Name>, `${string}${0 | 1 | 2 | 3}`>
 /** The grid of a persistent kernel. */
 export type PersistentLaunch = Omit<CommandFields<'launchPersistent'>, 'kernel'>
 
@@ -78,6 +86,9 @@ interface Encoder {
   readonly code: number
   readonly names: readonly string[]
   readonly encodings: readonly Encoding[]
+  /** Of a kernel of four tensors, the fields that each of them has. */
+  readonly ofTensors: readonly string[]
+  readonly scalarCount: number
 }
 
 /** The encodings of kinds of fields; all others, descriptors, sizes and enumerations, are plain numbers. */
@@ -93,16 +104,19 @@ function encoders<Name extends string, Row>(
 ): Readonly<Record<Name, Encoder>> {
   const rows = Object.entries<Row>(table).map(([name, row], code): [string, Encoder] => {
     const fields = fieldsOf(row)
-    return [
-      name,
-      { code, names: Object.keys(fields), encodings: Object.values(fields).map((kind) => ENCODINGS[kind] ?? 'number') },
-    ]
+    const [names, encodings] = [Object.keys(fields), Object.values(fields).map((kind) => ENCODINGS[kind] ?? 'number')]
+    const ofTensors = names.filter((field) => field.endsWith('3')).map((field) => field.slice(0, -1))
+    const scalarCount = encodings.filter((encoding) => encoding === 'scalar').length
+    return [name, { code, names, encodings, ofTensors, scalarCount }]
   })
   return Object.fromEntries(rows) as Record<Name, Encoder>
 }
 
 const COMMAND_ENCODERS = encoders<CommandName, CommandShape>(COMMANDS, ({ fields }) => fields)
 const LAUNCH_KERNEL = COMMAND_ENCODERS.launchKernel.code
+/** The words of a launch before its fields; the third is the number of blocks. */
+const LAUNCH_HEAD = 4
+const SEGMENT = COMMAND_ENCODERS.segment.code
 const KERNEL_ENCODERS = encoders<KernelName, KernelShape>(KERNELS, (fields) => fields)
 const PERSISTENT_ENCODERS = encoders<PersistentKernelName, KernelShape>(PERSISTENT_KERNELS, (fields) => fields)
 /** An optional buffer, descriptor or host array that is left out. */
@@ -136,6 +150,10 @@ export class CommandList {
   readonly lifetimes: number[] = []
   readonly #home: BufferHome
   readonly #isDeferred: boolean
+  /** Where the last launch of tensors begins. */
+  #launchAt = 0
+  /** The launch that takes more tensors, and how many it has. */
+  #joined: { readonly at: number; tensors: number } | undefined
   isSubmitted = false
 
   /** @param isDeferred the list is submitted later: host arrays may change before */
@@ -224,6 +242,62 @@ export class CommandList {
     this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
   }
 
+  /** A launch of a kernel on up to four tensors. Those that it lacks are the first again, with no elements. */
+  launchTensors<Name extends KernelName>(
+    name: Name,
+    blocks: number,
+    threads: number,
+    tensors: readonly TensorFields<Name>[],
+    shared: SharedFields<Name>,
+  ): void {
+    const { words } = this
+    this.#launchAt = words.length
+    if (blocks === 0) return
+    const encoder = KERNEL_ENCODERS[name]
+    const { ofTensors, encodings } = encoder
+    words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
+    for (let k = 0; k < 4 * ofTensors.length; k++) {
+      const isNumber = encodings[k] === 'number'
+      const tensor = (tensors[k % 4] ?? tensors[0]) as Readonly<Record<string, DeviceBuffer | number>>
+      const value = tensor[ofTensors[k >> 2]]
+      if (isNumber) words.push(k % 4 < tensors.length ? (value as number) : 0)
+      else words.push(this.#slotOf(value as DeviceBuffer, encodings[k] === 'write'))
+    }
+    this.#encode(encoder, shared as Readonly<Record<string, unknown>>, 4 * ofTensors.length)
+  }
+
+  /**
+   * Makes the last launch of {@link launchTensors}, which has one tensor, a part of the launch before if that has room,
+   * nothing else differs, and only the begin of a segment is between them.
+   */
+  joinLaunch(name: KernelName): void {
+    const { words, scalars, actions } = this
+    const [before, at] = [this.#joined, this.#launchAt]
+    const { ofTensors, scalarCount } = KERNEL_ENCODERS[name]
+    const [shared, width] = [LAUNCH_HEAD + 4 * ofTensors.length, words.length - at]
+    // Nothing was launched, for an empty tensor.
+    if (width === 0) return
+    let isJoined =
+      before !== undefined && before.tensors < 4 && before.at + width + 1 === at && words[at - 1] === SEGMENT
+    for (let k = 0; isJoined && k < width; k++) {
+      const isOfLaunch = k === 0 || k === 1 || k === 3 || k >= shared
+      isJoined = !isOfLaunch || words[at + k] === words[at - 1 - width + k]
+    }
+    for (let k = 1; isJoined && k <= scalarCount; k++) {
+      isJoined = Object.is(scalars.at(-k), scalars.at(-k - scalarCount))
+    }
+    if (!isJoined || before === undefined) {
+      this.#joined = { at, tensors: 1 }
+      return
+    }
+    words[before.at + 2] = Math.max(words[before.at + 2], words[at + 2])
+    for (let k = LAUNCH_HEAD; k < shared; k += 4) words[before.at + k + before.tensors] = words[at + k]
+    before.tensors++
+    words.length = at - 1
+    scalars.length -= scalarCount
+    actions.pop()
+  }
+
   /** A cooperative launch of a persistent kernel. */
   launchPersistent<Name extends PersistentKernelName>(
     name: Name,
@@ -241,9 +315,9 @@ export class CommandList {
     this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
   }
 
-  #encode({ names, encodings }: Encoder, fields: Readonly<Record<string, unknown>>): void {
+  #encode({ names, encodings }: Encoder, fields: Readonly<Record<string, unknown>>, first = 0): void {
     const { words } = this
-    for (let k = 0; k < names.length; k++) {
+    for (let k = first; k < names.length; k++) {
       const value = fields[names[k]]
       const encoding = encodings[k]
       if (encoding === 'scalar') this.scalars.push(value as number)

@@ -10,13 +10,23 @@ const BLOCKS_PER_MULTIPROCESSOR = 8
 /** Threads of a block; the kernels that reduce are compiled for it. */
 export const BLOCK = 256
 
-/** Compiles (or finds) and loads the kernels. Rejects with CudnnError `ERR_NVRTC`, `ERR_CUDA`. */
+/** Loads the kernels: those that were shipped for this device, or compiled. Rejects with CudnnError `ERR_NVRTC`, `ERR_CUDA`. */
 export async function loadKernels(session: DeviceSession, dtype: FloatDType, cache: KernelCache): Promise<void> {
   const { native, libraries, info } = session
   const source = native.kernelSource()
   const real = dtype === 'float64' ? 'double' : 'float'
-  const architecture = kernelArchitecture(info.computeCapability, native.supportedArchitectures(libraries))
-  const options = [`--gpu-architecture=${architecture}`, `-DREAL=${real}`, `-DBLOCK=${BLOCK}`]
+  const optionsFor = (architecture: string) =>
+    [`--gpu-architecture=${architecture}`, `-DREAL=${real}`, `-DBLOCK=${BLOCK}`] as const
+  const load = (image: Uint8Array) => {
+    const list = session.list('load the kernels')
+    list.add('loadKernels', { image, isDouble: Number(dtype === 'float64') })
+    return session.run(list)
+  }
+  const shipped = await cache.shipped([source, ...optionsFor(`sm_${info.computeCapability}`)])
+  // A driver that is older than the compiler of the release refuses its machine code.
+  const isLoaded = shipped !== undefined && (await load(shipped).catch(() => undefined)) !== undefined
+  if (isLoaded) return
+  const options = optionsFor(kernelArchitecture(info.computeCapability, native.supportedArchitectures(libraries)))
   // Everything that the machine code depends on.
   const key = [source, ...options, String(info.nvrtcVersion)]
   const image = await cache
@@ -24,9 +34,7 @@ export async function loadKernels(session: DeviceSession, dtype: FloatDType, cac
     .catch((error: unknown) => {
       throw cudnnError('compile the kernels', error)
     })
-  const list = session.list('load the kernels')
-  list.add('loadKernels', { image, isDouble: Number(dtype === 'float64') })
-  await session.run(list)
+  await load(image)
 }
 
 /**
@@ -44,15 +52,18 @@ async function compiled({ native, libraries }: DeviceSession, source: string, op
 
 /** Launches a kernel with one thread per element, or a grid that strides if there are more. */
 export function launchEach<Name extends KernelName>(
-  { info }: DeviceSession,
+  session: DeviceSession,
   list: CommandList,
   name: Name,
   count: number,
   fields: KernelFields<Name>,
 ): void {
-  // Kernels stride over the rest: more blocks than the device holds at once only add launch work.
-  const most = info.multiProcessors * BLOCKS_PER_MULTIPROCESSOR
-  list.launch(name, Math.min(Math.ceil(count / BLOCK), most), BLOCK, fields)
+  list.launch(name, blocksOf(session, count), BLOCK, fields)
+}
+
+/** Kernels stride over the rest: more blocks than the device holds at once only add launch work. */
+export function blocksOf({ info }: DeviceSession, count: number): number {
+  return Math.min(Math.ceil(count / BLOCK), info.multiProcessors * BLOCKS_PER_MULTIPROCESSOR)
 }
 
 /**

@@ -1,6 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliDecompress } from 'node:zlib'
 import { makeDirectory, replaceFile } from '@cudnn-rnn/checkpoint/files'
 import { homeFolder } from '../sys/library_places.js'
 
@@ -14,20 +16,37 @@ const DIGEST_BYTES = 32
  */
 export class KernelCache {
   readonly #folder: string | undefined
+  readonly #shipped: string | undefined
 
-  /** @param folder default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder; a user without one keeps no images. */
-  constructor(folder?: string) {
+  /**
+   * @param folder default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder; a user without one keeps no images.
+   * @param shipped the folder of {@link shipped}
+   */
+  constructor(folder?: string, shipped?: string) {
+    this.#shipped = shipped
     const { env } = process
     const home = homeFolder()
     const caches = env['XDG_CACHE_HOME'] ?? (home && join(home, '.cache'))
     this.#folder = folder ?? env['CUDNN_RNN_CACHE_DIR'] ?? (caches && join(caches, 'cudnn-rnn'))
   }
 
+  /**
+   * Machine code that scripts/build/make_cubins.mjs compiled for a release: one compressed file per source and options.
+   * Undefined if there is none of `key`, or it is damaged.
+   */
+  async shipped(key: readonly string[]): Promise<Uint8Array | undefined> {
+    if (this.#shipped === undefined) return undefined
+    const file = await readFile(fileOf(this.#shipped, key, 'br'))
+      .then(promisify(brotliDecompress))
+      .catch(() => new Uint8Array(0))
+    return imageOf(file)
+  }
+
   /** The image that `compile` makes, from disk if it was made before. */
   async image(key: readonly string[], compile: () => Promise<Uint8Array>): Promise<Uint8Array> {
     if (this.#folder === undefined) return await compile()
     // The key has the source, the options and the compiler's version, so a file never needs to be invalidated.
-    const file = this.#file(this.#folder, key, 'cubin')
+    const file = fileOf(this.#folder, key, 'cubin')
     const kept = imageOf(await readFile(file).catch(() => new Uint8Array(0)))
     if (kept !== undefined) return kept
     const image = await compile()
@@ -41,7 +60,7 @@ export class KernelCache {
    */
   async guarded<Result>(key: readonly string[], use: () => Promise<Result>): Promise<Result | undefined> {
     if (this.#folder === undefined) return undefined
-    const file = this.#file(this.#folder, key, 'trying')
+    const file = fileOf(this.#folder, key, 'trying')
     try {
       await makeDirectory(this.#folder)
       await writeFile(file, '', { flag: 'wx' })
@@ -53,10 +72,10 @@ export class KernelCache {
     await rm(file, { force: true })
     return result
   }
+}
 
-  #file(folder: string, key: readonly string[], extension: string): string {
-    return join(folder, `${createHash('sha256').update(key.join('\0')).digest('hex')}.${extension}`)
-  }
+function fileOf(folder: string, key: readonly string[], extension: string): string {
+  return join(folder, `${createHash('sha256').update(key.join('\0')).digest('hex')}.${extension}`)
 }
 
 /** Written beside and renamed, so that no other process reads half a file. */

@@ -358,6 +358,14 @@ const REDUCTION = {
   ...{ m1: 'size', m2: 'size', m3: 'size', z0: 'size', z1: 'size', z2: 'size', z3: 'size' },
 } as const satisfies Readonly<Record<string, Kind>>
 
+/** The fields of a tensor, of the four tensors of a launch: x0 to x3 of x. */
+function four<const Fields extends Readonly<Record<string, 'in' | 'inout' | 'size'>>>(fields: Fields) {
+  const all = Object.entries(fields).flatMap(([name, kind]) => [0, 1, 2, 3].map((k) => [`${name}${k}`, kind]))
+  return Object.fromEntries(all) as {
+    readonly [Name in keyof Fields & string as `${Name}${0 | 1 | 2 | 3}`]: Fields[Name]
+  }
+}
+
 /**
  * The kernels of native/cudnn/kernels and their parameters; the place in this table is a kernel's number. A
  * kernel with scalars has one parameter more: if they are in memory.
@@ -391,27 +399,31 @@ export const KERNELS = {
     ...{ count: 'size', vocabulary: 'size', place: 'size' },
   },
   embedding_gradient: {
-    ...{ table: 'out', ids: 'in', order: 'in', rows: 'in' },
+    ...{ table: 'out', ids: 'in', order: 'in?', rows: 'in' },
     ...{ count: 'size', columns: 'size', vocabulary: 'size' },
   },
-  // Partial sums by block, then the root of their sum: two kernels, as blocks cannot wait for each other.
-  sum_of_squares: { partial: 'out', x: 'in', count: 'size', first: 'size' },
-  norm_of_partials: { norm: 'out', partial: 'in', count: 'size' },
-  clip_by_norm: { x: 'inout', norm: 'in', count: 'size', limit: 'scalar' },
+  // Partial sums by block; the block that ends last adds them.
+  global_norm: {
+    ...four({ x: 'in', count: 'size' }),
+    ...{ norm: 'out', partial: 'inout', first: 'size', total: 'size' },
+  },
+  clip_by_norm: { ...four({ x: 'inout', count: 'size' }), norm: 'in', limit: 'scalar' },
   both_finite: { guard: 'out', a: 'in', b: 'in' },
   sum: { total: 'out', x: 'in', count: 'size' },
+  // sums [columns] of x [rows,columns]
+  column_sums: { sums: 'out', x: 'in', rows: 'size', columns: 'size' },
   softmax_cross_entropy: {
-    ...{ gradient: 'out', loss: 'out', logits: 'in', labels: 'in', weights: 'in?', total: 'in' },
+    ...{ gradient: 'out', loss: 'out', rowLosses: 'out', logits: 'in', labels: 'in', weights: 'in?', total: 'in?' },
     ...{ rows: 'size', classes: 'size' },
   },
-  sum_losses: { loss: 'out', rows: 'in', count: 'size' },
   // Optimizer rules; the equations are at each kernel in native/cudnn/kernels/dense.cu.
   apply_momentum: {
     ...{ x: 'inout', v: 'inout', g: 'in', count: 'size' },
     ...{ momentum: 'scalar', rateIn: 'scalar', rateOut: 'scalar', nesterov: 'size', guard: 'in?' },
   },
   apply_adam: {
-    ...{ x: 'inout', m: 'inout', v: 'inout', g: 'in', count: 'size', steps: 'in?' },
+    ...four({ x: 'inout', m: 'inout', v: 'inout', g: 'in', count: 'size' }),
+    ...{ steps: 'in?' },
     ...{ rate: 'scalar', beta1: 'scalar', rest1: 'scalar', beta2: 'scalar', rest2: 'scalar' },
     ...{ step: 'scalar', epsilon: 'scalar', epsilonHat: 'size', guard: 'in?' },
   },
@@ -481,7 +493,8 @@ export const KERNELS = {
     ...{ batch: 'size', units: 'size', leak: 'scalar' },
   },
   element_loss: {
-    ...{ gradient: 'out', loss: 'out', predictions: 'in', targets: 'in', weights: 'in?', total: 'in' },
+    ...{ gradient: 'out', loss: 'out', rowLosses: 'out', predictions: 'in', targets: 'in' },
+    ...{ weights: 'in?', total: 'in?' },
     ...{ rows: 'size', columns: 'size', rule: 'size' },
   },
   // Tensors of any shape: the numbers of walks, which native/cudnn/kernels/tensors.cu explains.

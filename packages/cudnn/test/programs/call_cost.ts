@@ -1,8 +1,8 @@
 // Run by scripts/bench/measure_cudnn_calls.mjs.
 import { createRequire } from 'node:module'
-import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { MODE } from '@cudnn-rnn/cudnn/validation'
+import { characterModel } from '../character_model.js'
 
 const ROUNDS = 100
 const CALLS = 100
@@ -10,47 +10,7 @@ const WARM_UP = 3000
 
 const addon = createRequire(import.meta.url)(process.env['CUDNN_RNN_CUDNN_ADDON']!)
 const backend = await openCudnnBackend({ algorithm: 'standard', graphs: true })
-const { ops, steps } = backend
-const [TIME, BATCH, VOCABULARY, COLUMNS, UNITS] = [4, 2, 7, 4, 8]
-const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: UNITS, inputSize: COLUMNS }))
-const shapes = [[VOCABULARY, COLUMNS], [rnn.paramsSize], [UNITS, VOCABULARY], [VOCABULARY]]
-const variables = shapes.map((shape) => backend.zeros(shape))
-const [table, params, kernel, bias] = variables as [(typeof variables)[0], ...typeof variables]
-const moments = shapes.map((shape) => [backend.zeros(shape), backend.zeros(shape)] as const)
-const ids = { data: new Int32Array(TIME * BATCH), shape: [TIME, BATCH] }
-const count = backend.zeros([])
-const one = backend.tensor({ data: Float32Array.of(1), shape: [] })
-const input = backend.zeros([TIME, BATCH, COLUMNS])
-
-async function inference(): Promise<void> {
-  const { output, outputH, outputC } = await rnn.forward({
-    ...{ input, inputH: null, inputC: null, params: params, sequenceLengths: null, training: false },
-  })
-  for (const tensor of [output, outputH, outputC]) tensor?.dispose()
-}
-
-/** One step of a character model, as `fit` queues it. */
-async function step(): Promise<void> {
-  await steps.run(async () => {
-    const x = ops.embedding(table, ids)
-    const states = { inputH: null, inputC: null, sequenceLengths: null }
-    const run = await rnn.forward({ input: x, params: params, training: true, ...states })
-    const logits = ops.linear(run.output, kernel, bias)
-    const { loss, logitsGradient } = ops.softmaxCrossEntropy(logits, ids)
-    const top = ops.linearGradients(run.output, kernel, logitsGradient)
-    const bottom = await rnn.backward(run.tape!, { output: top.input })
-    const gradients = [ops.embeddingGradient(VOCABULARY, ids, bottom.input), bottom.params, top.kernel, top.bias]
-    const norm = ops.clipByGlobalNorm(gradients, 5)
-    steps.whereFinite([loss, norm], () => {
-      ops.accumulate(count, one)
-      for (const [index, variable] of variables.entries()) {
-        ops.update('adam', variable, moments[index], gradients[index], { learningRate: 1e-3, step: count })
-      }
-    })
-    const made = [x, run.output, run.outputH, run.outputC, logits, loss, logitsGradient, norm, top.input, ...gradients]
-    for (const tensor of [...made, bottom.input, bottom.inputH, bottom.inputC]) tensor?.dispose()
-  })
-}
+const { inference, step, count } = characterModel(backend)
 
 async function cost(call: () => Promise<void>): Promise<number> {
   for (let n = 0; n < WARM_UP; n++) await call()
