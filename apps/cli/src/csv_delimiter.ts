@@ -2,7 +2,7 @@ import { textDataset } from '@cudnn-rnn/rnn/train'
 
 const DELIMITERS = [',', ';', '\t', '|'] as const
 
-/** Names in quotes, and what follows the header where lines end in a carriage return alone. */
+/** Names in quotes, and the rows after the header where lines end in a carriage return alone. */
 const NO_DELIMITERS = /"[^"]*"|\r.*/g
 
 /** The delimiter of which the header of a CSV file has most; a comma if it has none. */

@@ -78,7 +78,7 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
   })
 }
 
-/** A name of two tensors, such as `a.b` beside a dict `a`. Each graph of an ONNX model has names of its own. */
+/** A name of two tensors, such as `a.b` beside a dict `a`. The graphs of an ONNX model may have equal names. */
 function nameOfSeveral({ format, tensors }: WeightFile): string | undefined {
   const names = new Set<string>()
   return format === 'onnx' ? undefined : tensors.find(({ name }) => names.size === names.add(name).size)?.name
