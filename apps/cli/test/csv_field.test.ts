@@ -30,6 +30,8 @@ describe('delimiterOf', () => {
     ['date\tvalue', '\t'],
     ['a|b|c\r\n', '|'],
     ['value\n1,5\n', ','],
+    ['date,"net; in thousands; after tax"\n', ','],
+    ['date;value\r2020-01-01;1,5\r2020-01-02;2,5\r', ';'],
   ])('of %j', async (text, delimiter) => {
     expect(await delimiterOf(await file(text))).toBe(delimiter)
   })

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { createServer, Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { CallProgress } from '../src/nccl/call_progress.js'
@@ -149,6 +150,21 @@ describe('TcpStar', () => {
       expect(message).toContain(`Cannot open communicator as rank ${rank} of 4 must reach the other ranks`)
       expect(message).toContain('2 of 3 other ranks have connected within 0.3 s; missing: 3.')
     }
+  })
+
+  it('gives up at its deadline where the host of the first rank accepts nothing', async () => {
+    const full = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
+      require('node:fs').writeSync(1, String(this.address().port))
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    })`
+    const host = spawn(process.execPath, ['-e', full])
+    const port = Number(await new Promise((resolve) => host.stdout.once('data', resolve)))
+    const waiting = await Promise.all([1, 2].map(() => stranger(port)))
+    const progress = () => new CallProgress().current
+    const options = { rank: 1, size: 2, host: '127.0.0.1', port, job: 'test', timeoutSeconds: 0.3, progress }
+    expect(await messageOf(TcpStar.open(options))).toContain('no message within 0.3 s')
+    host.kill('SIGKILL')
+    for (const { socket } of waiting) socket.destroy()
   })
 
   it('opens although strangers connect: another job, another size, no rank of this job, no JSON', async () => {

@@ -81,6 +81,11 @@ export function corrupt(path: string, rule: string, cause?: unknown): WeightFile
   return new WeightFileError('ERR_WEIGHTS_CORRUPT', `Cannot read weight file as ${rule}`, { path, cause })
 }
 
+/** The error of a name that would stand for the last tensor of several. */
+export function calledAlike(path: string, name: string): WeightFileError {
+  return corrupt(path, `two values in it are called ${name}`)
+}
+
 /** The error of a name, or of the lack of one, that must choose one of `known`: networks or tensors of a file. */
 export function noneNamed(
   path: string,

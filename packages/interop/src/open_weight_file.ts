@@ -23,7 +23,7 @@ import {
   responseSource,
 } from '@cudnn-rnn/checkpoint'
 import { AGENT, detectFormat, detectZip, type FileKind } from './detect_format.js'
-import { noneNamed, unsupported, WeightFileError } from './errors.js'
+import { calledAlike, noneNamed, unsupported, WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openOnnx } from './files/onnx_file.js'
@@ -67,10 +67,21 @@ type NamedInput = NamedBlob | ResponseLike
 export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<OpenWeightFile> {
   checkArguments('import weights', { input, format }, { input: INPUT, format: optional(oneOf(WEIGHT_FORMATS)) })
   const file = await openOf(input, format)
+  const twice = nameOfSeveral(file)
+  if (twice !== undefined) {
+    await file.close()
+    throw calledAlike(file.path, twice)
+  }
   return Object.assign(file, {
     tensor: (name: string) => tensorOf(file, name),
     [Symbol.asyncDispose]: () => file.close(),
   })
+}
+
+/** A name of two tensors, such as `a.b` beside a dict `a`. The graphs of an ONNX model may have equal names. */
+function nameOfSeveral({ format, tensors }: WeightFile): string | undefined {
+  const names = new Set<string>()
+  return format === 'onnx' ? undefined : tensors.find(({ name }) => names.size === names.add(name).size)?.name
 }
 
 async function tensorOf({ path, tensors }: WeightFile, name: string): Promise<Tensor<FloatArray>> {

@@ -58,6 +58,17 @@ describe('importWeights of a pickle', () => {
     const { unusedTensors } = await importWeights(bytes)
     expect(unusedTensors.map(({ name }) => name)).toEqual(['a', 'b'])
   })
+
+  it('refuses a name of two tensors, of which networks would have the last', async () => {
+    const view = { key: '0', count: 4, shape: [4], strides: [1] }
+    const pickle = new PickleBytes().op(OPS.emptyDict).text('a.b').tensor(view).put(0).op(OPS.setItem)
+    const inner = pickle.text('a').op(OPS.emptyDict).text('b').get(0).op(OPS.setItem, OPS.setItem)
+    const bytes = torchFile(inner, [{ name: 'm/data/0', bytes: new Uint8Array(16) }])
+    await expect(importWeights(bytes)).rejects.toMatchObject({
+      code: 'ERR_WEIGHTS_CORRUPT',
+      message: expect.stringContaining('two values in it are called a.b'),
+    })
+  })
 })
 
 describe('importWeights of networks that share their elements', () => {

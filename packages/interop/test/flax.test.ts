@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { encodeFlax } from '../src/files/flax_encoder.js'
 import { exportWeights, importWeights, openWeightFile } from '../src/index.js'
 import { compute, expectClose, fixtureBytes, fixtureJson, fixturePath, type Numbers } from './fixture.js'
 
@@ -40,6 +41,26 @@ it('importWeights puts together the arrays that Flax writes in chunks', async ()
 it('importWeights requires the activation of a SimpleCell', async () => {
   await expect(importWeights(fixtureBytes('flax/simple.msgpack'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_AMBIGUOUS',
+  })
+})
+
+it.each([
+  ['a key', 'a', 'a', 'a'],
+  ['a path', 'a/b', 'a', 'a/b'],
+])('openWeightFile refuses %s that is there twice', async (_, first, second, name) => {
+  // Without the header of its map, which counts the keys.
+  const entry = (key: string, entries: Uint8Array) =>
+    Buffer.concat([Buffer.from([0xa0 + key.length]), Buffer.from(key), entries])
+  const array = encodeFlax({ b: { data: Float32Array.of(1), shape: [1] } })
+  const value = array.subarray(3)
+  const bytes = Buffer.concat([
+    Buffer.from([0x82]),
+    entry(first, value),
+    entry(second, second === first ? value : array),
+  ])
+  await expect(openWeightFile(bytes)).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_CORRUPT',
+    message: expect.stringContaining(`two values in it are called ${name}`),
   })
 })
 

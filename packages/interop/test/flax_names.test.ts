@@ -62,6 +62,11 @@ describe('flaxInterpretations', () => {
     expect(sums).toEqual(LSTM.map(() => Float32Array.of(1, 1)))
   })
 
+  it('takes the values of variables of nnx', () => {
+    const variables = Object.entries(cell('cells/0/', LSTM, 2)).map(([name, shape]) => [`${name}/raw_value`, shape])
+    expect(interpretationsOf(tensorsOf(Object.fromEntries(variables))).map(({ name }) => name)).toEqual(['cells/0'])
+  })
+
   it.each([
     ['no cell', { 'Dense_0/kernel': [3, 2], 'Dense_0/bias': [2] }],
     ['the recurrent side alone', { 'hf/kernel': [2, 2], 'hf/bias': [2] }],

@@ -23,6 +23,8 @@ describe('importWeights of a file without a known network', () => {
     ['names of Haiku', { 'lstm/linear/w': [5, 8], 'lstm/linear/b': [8] }],
     ['a pair of matrices of no name', { a: [8, 3], b: [8, 2], c: [8] }],
     ['a pair of transposed matrices', { 'x.u.w': [3, 6], 'x.v.w': [2, 6] }],
+    ['matrices of one gate each, by their letters', { W_xi: [3, 2], W_hi: [2, 2], W_xf: [3, 2], W_hf: [2, 2] }],
+    ['a cell of Flax in an unknown container', { 'hf/kernel/0': [2, 2], 'hi/kernel/0': [2, 2] }],
     ['a ConvLSTM', { 'ConvLSTM.conv.weight': [8, 5, 3, 3] }],
   ])('refuses %s and names its tensors', async (_, shapes) => {
     const [name = ''] = Object.keys(shapes)

@@ -97,6 +97,8 @@ const CASES: readonly (readonly [
       (name) => `exp_avg.${name}`,
       (name) => `optimizer.exp_avg_sq.${name}`,
       (name) => `${name}.grad`,
+      (name) => `grads.${name}`,
+      (name) => `trainer.optimizer_state.m.${name}`,
     ),
   ],
   [
@@ -106,6 +108,7 @@ const CASES: readonly (readonly [
     each(
       (name) => name.replace('params/', 'opt_state/0/mu/'),
       (name) => name.replace('params/', 'opt_state/0/nu/'),
+      (name) => name.replace('params/', 'gradients/'),
     ),
   ],
   [

@@ -431,7 +431,7 @@ describe('data that does not fit is refused', () => {
     [
       'a function that makes no optimizer',
       'ERR_INVALID_OPTION_TYPE',
-      (model) => model.fit(SENTENCES, { ...FIT, optimizer: () => ({}) as never }),
+      (model) => model.fit(SENTENCES, { ...FIT, optimizer: () => ({ dispose() {} }) as never }),
     ],
     [
       'nothing for early stopping',

@@ -148,25 +148,27 @@ export class TcpStar {
   static async #connect(options: StarOptions): Promise<TcpStar> {
     const { rank, size, host, port, job, timeoutSeconds } = options
     const end = performance.now() + timeoutSeconds * 1000
+    const secondsLeft = () => (end - performance.now()) / 1000
     /** The failure of the first rank. */
     let refusal: string | undefined
     for (let reason = ''; ; ) {
-      let socket: Socket | undefined
+      const socket = new Socket()
       try {
-        socket = await connected(host, port)
+        await withDeadline(connect(socket, host, port), secondsLeft())
         const peer = new TcpPeer(socket)
         peer.trust()
         peer.onFrame = (kind, bytes) => {
           if (kind === 'failure') refusal = textOf(bytes)
         }
         peer.send('message', bytesOf({ job, rank, size, host: ownHost() }))
-        const hosts = await withDeadline(peer.next(), (end - performance.now()) / 1000 + OPENING_GRACE_SECONDS)
+        const hosts = await withDeadline(peer.next(), secondsLeft() + OPENING_GRACE_SECONDS)
         return new TcpStar(options, [peer], hostsOf(hosts, size))
       } catch (error) {
-        socket?.destroy()
+        socket.destroy()
         reason = (error as Error).message
       }
-      if (refusal !== undefined || performance.now() > end) throw unavailable(options, refusal ?? reason)
+      const isLate = secondsLeft() * 1000 < RETRY_MILLISECONDS
+      if (refusal !== undefined || isLate) throw unavailable(options, refusal ?? reason)
       await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS))
     }
   }
@@ -332,13 +334,12 @@ function jsonOf(bytes: Uint8Array): object {
   return value
 }
 
-function connected(host: string, port: number): Promise<Socket> {
+function connect(socket: Socket, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = new Socket()
     socket.once('error', reject)
     socket.connect(port, host, () => {
       socket.off('error', reject)
-      resolve(socket)
+      resolve()
     })
   })
 }
@@ -347,7 +348,9 @@ function connected(host: string, port: number): Promise<Socket> {
 async function withDeadline<Result>(result: Promise<Result>, seconds: number): Promise<Result> {
   let late: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {
-    const error = Object.assign(new Error(`no message within ${seconds} s`), { statusName: 'TIMEOUT' })
+    const error = Object.assign(new Error(`no message within ${Number(seconds.toFixed(1))} s`), {
+      statusName: 'TIMEOUT',
+    })
     late = setTimeout(() => reject(error), seconds * 1000)
   })
   try {

@@ -1,7 +1,7 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
-import { corrupt, unsupported } from '../errors.js'
+import { calledAlike, corrupt, unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
@@ -79,18 +79,22 @@ class FlaxScan {
     const header = await this.#scanner.header(position)
     if (header.kind === 'map') return this.#map(header, name, depth)
     if (header.kind === 'array') return this.#items(header, name, depth)
-    if (header.kind === 'extension' && header.type === ARRAY_EXTENSION)
+    if (header.kind === 'extension' && header.type === ARRAY_EXTENSION) {
+      if (this.#arrays.has(name)) throw calledAlike(this.#path, name)
       this.#arrays.set(name, await this.#array(header))
+    }
     if (header.kind === 'integer' && /\/shape\/\d$/.test(name)) this.#sizes.set(name, header.value)
     return header.end
   }
 
   async #map({ start, count }: { readonly start: number; readonly count: number }, name: string, depth: number) {
     let position = start
+    const keys = new Set<string>()
     for (let item = 0; item < count; item++) {
       const header = await this.#scanner.header(position)
       if (header.kind !== 'text') throw corrupt(this.#path, 'a key of its maps is not text')
       const key = await this.#scanner.text(header)
+      if (keys.size === keys.add(key).size) throw calledAlike(this.#path, joinedName(this.#path, name, '/', key))
       if (key === CHUNKED) this.#chunked.push(name)
       position = await this.#value(header.end, joinedName(this.#path, name, '/', key), depth + 1)
     }

@@ -9,8 +9,8 @@ import { refusedInterpretation } from './refused_interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 
-/** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are in {@link MODES}. `if` is a keyword to nnx. */
-const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)_?[/.](kernel|bias)(?:[/.]value)?$/
+/** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are in {@link MODES}. `if` is a keyword to nnx, whose variables hold values. */
+const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)_?[/.](kernel|bias)(?:[/.](?:raw_)?value)?$/
 
 /** The cells by a gate that only they have, with the gates of each. */
 const MODES: readonly (readonly [telling: string, gates: RegExp, modes: readonly CellMode[]])[] = [

@@ -8,7 +8,7 @@ import { scopeOf } from './tensor_scopes.js'
 
 /** Words of names that recurrent cells have and few other layers. */
 const WORDS =
-  /lstm|rnn|recurrent|[ih]gates|dense_[ih][/.]|h2h|i2h|lateral|(?:^|[^a-z])(?:bi)?gru(?![a-z])|(?:^|[^a-z])[wu]?_?[ih]h(?![a-z])|(?:^|[^a-z])w[xh]h?(?![a-z])/i
+  /lstm|rnn|recurrent|[ih]gates|dense_[ih][/.]|h2h|i2h|lateral|(?:^|[^a-z])(?:bi)?gru(?![a-z])|(?:^|[^a-z])[wu]?_?[ih]h(?![a-z])|(?:^|[^a-z])w_?[xh][ifgcorznh]?(?![a-z])|(?:^|[/.])h[ifgorzn]_?[/.]kernel/i
 
 /** How many tensors a message names. */
 const MOST_NAMED = 6

@@ -22,13 +22,13 @@ const KERAS = /^optimizer_weights\/|^optimizer\/(?:.*\/)?vars\/\d+$/
 /** `state.<parameter>.<slot>` in the result of `torch.optim.Optimizer.state_dict()`. */
 const TORCH =
   /(?:^|\.)state\..+\.(?:step|exp_avg|exp_avg_sq|max_exp_avg_sq|momentum_buffer|square_avg|grad_avg|sum|acc_delta|exp_inf|mu|mu_product|eta|ax|prev|step_size)$/
-/** Moments that a trainer stores as trees in the form of the model, and gradients beside each weight. */
-const TREE = /(?:^|\.)(?:exp_avg|exp_avg_sq|max_exp_avg_sq|momentum_buffer)\.|\.grad$/
+/** Moments and gradients that a trainer stores as trees in the form of the model, and gradients beside each weight. */
+const TREE = /(?:^|[/.])(?:exp_avg|exp_avg_sq|max_exp_avg_sq|momentum_buffer|grads|gradients)[/.]|\.grad$/
 
-/** Optax in a training state of Flax, and Flax's own optimizers before it. */
-const FLAX = /(?:^|[/.])(?:opt_state|param_states)[/.]/
+/** States of optimizers: Optax's in a training state of Flax, Flax's own before it, and those under a trainer's name. */
+const STATE = /(?:^|[/.])(?:opt_state|param_states|optim(?:izer)?_states?(?:_dict)?)[/.]/
 
-const ANY_FORMAT = [TORCH, TREE, FLAX, POWER, OBJECT_SLOT]
+const ANY_FORMAT = [TORCH, TREE, STATE, POWER, OBJECT_SLOT]
 
 /** The tensors of a file that belong to an optimizer. */
 export function optimizerSlots({ format, tensors }: Pick<WeightFile, 'format' | 'tensors'>): ReadonlySet<StoredTensor> {

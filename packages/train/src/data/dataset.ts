@@ -239,10 +239,16 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   }
 
   async #next(): Promise<IteratorResult<T>> {
-    const item = this.#isOpen ? await this.#cursor.next() : undefined
-    if (item === undefined) return { done: true, value: undefined }
-    this.#position = item.position
-    return { done: false, value: item.value }
+    try {
+      const item = this.#isOpen ? await this.#cursor.next() : undefined
+      if (item === undefined) return { done: true, value: undefined }
+      this.#position = item.position
+      return { done: false, value: item.value }
+    } catch (error) {
+      // `for await` does not return an iterator that fails. The error does not wait for a source that hangs.
+      this.return().catch(() => {})
+      throw error
+    }
   }
 
   async return(): Promise<IteratorResult<T>> {

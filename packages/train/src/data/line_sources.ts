@@ -55,7 +55,9 @@ export function jsonLinesDataset<T = unknown>(path: string): Dataset<T> {
 async function* lines(path: string): AsyncGenerator<string> {
   let rest = ''
   for await (const text of readText(path)) {
-    const pieces = (rest + text).split('\n')
+    // The pieces of a long line are joined once, and not searched again with each piece.
+    const pieces = text.split('\n')
+    pieces[0] = rest + pieces[0]
     rest = pieces.pop() ?? ''
     for (const line of pieces) yield line.endsWith('\r') ? line.slice(0, -1) : line
   }

@@ -88,12 +88,29 @@ it('Dataset.prefetch refuses to read more ahead than it could keep', () => {
   expect(() => numbers(3).prefetch(65_536)).not.toThrow()
 })
 
-it('Dataset rejects with the error of a stage, also while reading ahead', async () => {
-  const failing = numbers(5).map((n) => {
-    if (n === 2) throw new Error('bad element')
-    return n
+function failAtTwo(n: number): number {
+  if (n === 2) throw new Error('bad element')
+  return n
+}
+
+it.each<[string, (data: Dataset<number>) => Dataset<unknown>]>([
+  ['map', (data) => data.map(failAtTwo)],
+  ['a stage after map', (data) => data.map(failAtTwo).repeat().batch(2)],
+  ['map, while reading ahead,', (data) => data.map(failAtTwo, { concurrency: 2 }).prefetch(2)],
+])('Dataset rejects with the error of %s, ends its source, and has no elements after that', async (_, stages) => {
+  let isOpen = false
+  const data = Dataset.from(function* () {
+    isOpen = true
+    try {
+      for (let n = 0; ; n++) yield n
+    } finally {
+      isOpen = false
+    }
   })
-  await expect(collect(failing.prefetch(4))).rejects.toThrow('bad element')
+  const elements = stages(data).iterate()
+  await expect(collect(elements)).rejects.toThrow('bad element')
+  await expect.poll(() => isOpen).toBe(false)
+  expect(await elements.next()).toEqual({ done: true, value: undefined })
 })
 
 it('Dataset.repeat of nothing ends; counts below 1 are refused', async () => {

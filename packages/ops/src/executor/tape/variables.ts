@@ -66,10 +66,10 @@ export function mapVariables(params: unknown, make: (variable: TapeVariable) => 
  */
 export function checkOptimizes(
   action: string,
-  optimizer: { readonly variables?: readonly TapeVariable[]; dispose(): void } | undefined,
+  optimizer: ({ readonly variables?: readonly TapeVariable[] } & Disposable) | undefined,
   variables: readonly TapeVariable[],
 ): void {
-  if (typeof optimizer?.dispose !== 'function') {
+  if (typeof optimizer?.[Symbol.dispose] !== 'function') {
     throw codedTypeError(
       'ERR_INVALID_OPTION_TYPE',
       `Cannot ${action} as optimizer must return an optimizer, such as (variables) => new Adam(variables): current value is ${describeValue(optimizer)}`,
@@ -79,7 +79,7 @@ export function checkOptimizes(
   const values = optimizer.variables?.map?.(({ value }) => value)
   const isSame = values?.length === variables.length && variables.every(({ value }, n) => value === values[n])
   if (values === undefined || isSame) return
-  optimizer.dispose()
+  optimizer[Symbol.dispose]()
   throw codedRangeError(
     'ERR_INVALID_OPTION',
     `Cannot ${action} as optimizer must be of the variables that are trained, in their order, such as (variables) => new Adam(variables): it is of others`,
