@@ -27,7 +27,7 @@ const TESTS = [
   'packages/cudnn/test/threads',
   'packages/interop/test/weight_input',
   'packages/layers/test/ended_threads',
-  ...testFilesExcept(root, 'packages/rnn/test', ['import_oracle.test.ts']),
+  ...testFilesExcept(root, 'packages/rnn/test', ['drawn_imports.test.ts', 'import_oracle.test.ts']),
   'packages/saveable/test/crash',
   ...testFilesExcept(root, 'packages/wasm/test', ['conformance_on_threads.test.ts']),
   'apps/cli/test/bin',
