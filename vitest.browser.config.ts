@@ -1,6 +1,7 @@
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
 import { optionalBuiltinsInVite } from './scripts/build/optional_builtins.js'
+import { reporters } from './scripts/testing/reporters.js'
 import { sourceAliases } from './scripts/testing/vitest_aliases.js'
 
 /** The tests of the packages that must run in browsers, in Debian's headless Chromium. */
@@ -23,6 +24,7 @@ export default defineConfig({
     ],
     exclude: ['**/*.node.test.ts'],
     testTimeout: 180_000,
+    reporters,
     // One page for all files: a page for each would load the modules of its package again.
     isolate: false,
     browser: {

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { reporters } from './scripts/testing/reporters.js'
 import { sourceAliases } from './scripts/testing/vitest_aliases.js'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
@@ -68,12 +69,7 @@ const projects: readonly Tests[] = process.argv.some((argument) => argument.star
 export default defineConfig({
   test: {
     globalSetup: 'scripts/temporary_folder.mjs',
-    reporters: [
-      'default',
-      './scripts/testing/stuck_tests.mjs',
-      './scripts/testing/measured_figures.mjs',
-      './scripts/testing/second_tries.mjs',
-    ],
+    reporters,
     // One more than there are processors: a sixth of the time tests wait for processes that they start, and vitest's own
     // process is idle while they run.
     maxWorkers: availableParallelism() + 1,

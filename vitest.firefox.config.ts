@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { firefox } from './scripts/testing/firefox.js'
 import { optionalBuiltinsInVite } from './scripts/build/optional_builtins.js'
+import { reporters } from './scripts/testing/reporters.js'
 import { sourceAliases } from './scripts/testing/vitest_aliases.js'
 
 /** The tests of wasm in an installed Firefox: another engine compiles the modules and starts the workers. */
@@ -15,6 +16,7 @@ export default defineConfig({
     include: ['packages/wasm/test/**/*.test.ts'],
     exclude: ['**/*.node.test.ts'],
     testTimeout: 180_000,
+    reporters,
     // One page for all files: a page for each would load the modules of the package again.
     isolate: false,
     browser: {

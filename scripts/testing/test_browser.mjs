@@ -1,5 +1,5 @@
 // Runs the browser tests in Chromium, and wasm's in Firefox too; reports a skip if there is no such browser. Options of
-// vitest, such as reporters, are for Chromium; names of files are for both. Without arguments also the built playground
+// vitest are for Chromium; names of files are for both. Without arguments also the built playground
 // with its server stopped (check_offline.mjs).
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
