@@ -27,10 +27,13 @@ const FILES = ['packages/checkpoint', 'packages/interop', 'packages/saveable']
   .flatMap(allTestsOf)
   .filter((file) => !file.endsWith('/crash.test.ts'))
 
-/** Without CUDA's emulator, which is for Linux. */
+/** But the tests of CUDA's emulator, which is for Linux, of the tools of development, and of a module that is imported by its path. */
 const EVERYTHING = ['packages', 'apps']
   .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
-  .filter((folder) => existsSync(join(root, folder, 'test')) && !/cudnn|apps\/(bench|gpu|play|site)/.test(folder))
+  .filter((folder) => existsSync(join(root, folder, 'test')))
+  .filter((folder) => !/^packages\/(cudnn|fuzzing)$|^apps\/(bench|gpu_validation|playground|site)$/.test(folder))
+  .flatMap(allTestsOf)
+  .filter((file) => !file.endsWith('/tensor_scope.node.test.ts'))
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { 'every-package': { type: 'boolean' } } })
 
@@ -39,7 +42,7 @@ const PLATFORMS = {
   'win32-x64': {
     addon: 'win32-x64',
     tests: values['every-package']
-      ? EVERYTHING.flatMap(allTestsOf)
+      ? EVERYTHING
       : [...testsOf('cpu', 'conformance'), ...EXECUTOR, ...FILES, ...allTestsOf('apps/cli')],
     startsPrograms: true,
     // It follows no symbolic links.

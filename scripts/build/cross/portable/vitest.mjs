@@ -127,4 +127,4 @@ const mocks = {
 export const vi = new Proxy(mocks, { get: (all, name) => all[name] ?? missing(`vi.${String(name)}`) })
 export const TestRunner = { getCurrentTest }
 /** Types were checked before. */
-export const expectTypeOf = () => new Proxy(() => expectTypeOf(), { get: () => expectTypeOf })
+export const expectTypeOf = new Proxy(() => expectTypeOf, { get: () => expectTypeOf })
