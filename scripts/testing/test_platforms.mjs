@@ -22,10 +22,10 @@ const source = join(root, 'native/cpu')
 const testsOf = (folder, names) => names.split(' ').map((name) => `packages/${folder}/test/${name}.test.ts`)
 const allTestsOf = (folder) => filesBelow(root, `${folder}/test`, /(?<!browser)\.test\.ts$/)
 const EXECUTOR = testsOf('cpu', 'activations bound_steps native_counts quantized_weights random_sizes shared_memory')
-/** Packages that read and write files. The test of crashes starts a hundred programs. */
+/** Packages that read and write files. Two tests start many programs: for those, see --every-package. */
 const FILES = ['packages/checkpoint', 'packages/interop', 'packages/saveable']
   .flatMap(allTestsOf)
-  .filter((file) => !file.endsWith('/crash.test.ts'))
+  .filter((file) => !/\/(crash|concurrent_savers)\.test\.ts$/.test(file))
 
 /** But the tests of CUDA's emulator, which is for Linux, of the tools of development, and of a module that is imported by its path. */
 const EVERYTHING = ['packages', 'apps']
